@@ -85,12 +85,12 @@ def demo(
 def _write_ratings(out: Path, cases: int, seed: int, verdicts: bool, overwrite: bool) -> None:
     from mrb_lib.cli.progress import bars
     from mrb_lib.demo.ratings import write_rating_demo
-    from mrb_lib.report.places import write_simulated_ratings
+    from mrb_lib.report.places import write_simulated_runs
     from mrb_lib.tables.files import staged_folder
 
     with staged_folder(out, overwrite=overwrite) as folder, bars() as step:
         write_rating_demo(folder, cases=cases, seed=seed, progress=lambda done: step("cases", done, cases))
-        runs = write_simulated_ratings(folder, folder / "runs", seed=seed) if verdicts else []
+        runs = write_simulated_runs(folder, folder / "runs", seed=seed) if verdicts else []
     typer.echo(f"{out}: {cases} SIMULATED cases, seed {seed}")
     if runs:
         typer.echo(f"{out / 'runs'}: verdicts of {len(runs)} SIMULATED judges")

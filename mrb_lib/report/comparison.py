@@ -14,7 +14,6 @@ import pandas as pd
 from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.figures.registry import FIGURES
 from mrb_lib.figures.style import Paper
-from mrb_lib.report.links import cells_behind, links_of
 from mrb_lib.report.places import DEMO, locate, simulated_note
 from mrb_lib.report.publish import PublishedTable, Publisher
 from mrb_lib.report.table import Text, draw
@@ -139,12 +138,6 @@ def judge_pairs(then: pd.DataFrame, now: pd.DataFrame) -> pd.DataFrame:
     return pairs.assign(judge=judge, prompt=prompt)[columns].astype("str").reset_index(drop=True)
 
 
-def this_side(benchmark: str, runs: str = "") -> Basis:
-    """The basis of a benchmark and its runs."""
-    folders = locate(benchmark, runs)
-    return basis_of(load(folders.benchmark), folders.runs)
-
-
 def other_side(benchmark: str, other: str) -> Basis:
     """The basis of what is compared with.
 
@@ -159,15 +152,15 @@ def other_side(benchmark: str, other: str) -> Basis:
         It is none of these, or cannot be read.
     """
     folder = Path(other)
-    if other == DEMO or (folder / "benchmark.toml").is_file():
-        return this_side(other)
-    if (folder / IN_REPORT).is_dir():
+    is_benchmark = other == DEMO or (folder / "benchmark.toml").is_file()
+    if not is_benchmark and (folder / IN_REPORT).is_dir():
         return read_basis(folder / IN_REPORT)
-    if folder.is_dir() and run_folders(folder):
-        return this_side(benchmark, other)
-    if (folder / IN_REPORT.parent).is_dir():
-        raise InputError(f"{folder}: this report does not hold what it was made from; make it again, then compare.")
-    raise InputError(f"{folder}: is neither an earlier report nor a benchmark nor a folder of runs; name one of these.")
+    if not is_benchmark and not (folder.is_dir() and run_folders(folder)):
+        old = "this report does not hold what it was made from; make it again, then compare."
+        none = "is neither an earlier report nor a benchmark nor a folder of runs; name one of these."
+        raise InputError(f"{folder}: {old if (folder / IN_REPORT.parent).is_dir() else none}")
+    places = locate(other) if is_benchmark else locate(benchmark, other)
+    return basis_of(load(places.benchmark), places.runs)
 
 
 def check_shared(then: Basis, now: Basis, named: str) -> None:
@@ -301,13 +294,13 @@ class Comparison:
 
     def sides(self) -> PublishedTable:
         """Show what is compared: a row per property, `then` and `now`."""
-        both = (self.then, self.now)
-        rows = [
-            ("benchmark", *(side.benchmark.meta.name for side in both)),
-            ("kind", *(side.benchmark.meta.kind for side in both)),
-            *((name, *(f"{len(getattr(side, name)):,}" for side in both)) for name in ("digests", "runs", "verdicts")),
-        ]
-        frame = pd.DataFrame(rows, columns=["side", "then", "now"]).replace({"digests": "cases", "runs": "judges"})
+
+        def facts(side: Basis) -> list[str]:
+            counts = (len(side.digests), len(side.runs), len(side.verdicts))
+            return [side.benchmark.meta.name, side.benchmark.meta.kind, *(f"{count:,}" for count in counts)]
+
+        names = ["benchmark", "kind", "cases", "judges", "verdicts"]
+        frame = pd.DataFrame({"side": names, "then": facts(self.then), "now": facts(self.now)})
         return self._table(frame, "sides", "What is compared", "The benchmark and the verdicts about it, then and now.")
 
     def cases(self) -> PublishedTable:
@@ -327,7 +320,7 @@ class Comparison:
     def plot(self) -> Paper:
         """Draw the accuracy of each judge then and now on the same cases, and the difference."""
         frame, table = self.moves(), self.study.table("accuracy", by=None, dimension=self.study.dimension)
-        links, spec = links_of("wrong", table), FIGURES["comparison"]
+        spec = FIGURES["comparison"]
         words = {
             side: f"{basis.benchmark.meta.name}, {len(basis.digests):,} cases"
             for side, basis in (("then", self.then), ("now", self.now))
@@ -335,7 +328,7 @@ class Comparison:
         return draw(
             spec, frame[frame["subfield"].isna()], self._publisher, id=spec.id, options={},
             context={"dimension": self.study.dimension, **words}, policy=self.study.options.policy,
-            behind=None if links is None else lambda drawn: cells_behind(links, drawn, self.study.dimension),
+            behind=self.study.behind("wrong", table, self.study.dimension),
         )  # fmt: skip
 
     def moved(self, by: str = "") -> PublishedTable:

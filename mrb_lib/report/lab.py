@@ -31,6 +31,15 @@ def own_notebooks() -> Path:
     return beside if beside.is_dir() else Path(sysconfig.get_path("data")) / "share" / "mrb-workbench" / "notebooks"
 
 
+def notebooks_in(folder: Path | None = None) -> list[Path]:
+    """Return the notebooks of a folder by name, hidden ones left out; None for the library's own."""
+    folder = folder or own_notebooks()
+    found = sorted(path.absolute() for path in folder.glob("*.ipynb") if not path.name.startswith("."))
+    if not found:
+        raise InputError(f"{folder}: holds no notebook; add one, name another folder, or install the package again.")
+    return found
+
+
 def prepare(folder: Path, benchmark: str, runs: str = "", *, notebooks: Path | None = None) -> list[Written]:
     """Write the notebooks into a folder; one that is there already is never changed.
 
@@ -55,9 +64,7 @@ def prepare(folder: Path, benchmark: str, runs: str = "", *, notebooks: Path | N
     -----
     Validated by tests/report/test_lab.py.
     """
-    sources = sorted((notebooks or own_notebooks()).glob("*.ipynb"))
-    if not sources:
-        raise InputError(f"{notebooks or own_notebooks()}: holds no notebook; install the package again.")
+    sources = notebooks_in(notebooks)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         read = {source.name: json.loads(source.read_text(encoding="utf-8")) for source in sources}

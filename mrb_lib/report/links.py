@@ -10,25 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import pandas as pd
 
-from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.figures.confidence import promised
 from mrb_lib.figures.style import Paper
-from mrb_lib.report.defaults import Options
-from mrb_lib.report.publish import Publisher
+from mrb_lib.report.table import Source, Table
+from mrb_lib.review.failures import lists
 from mrb_lib.review.failures.kinds import INCONSISTENT, SPLIT
-from mrb_lib.review.failures.lists import (
-    disputed_cases,
-    disputed_pairs,
-    failing_cases,
-    in_order,
-    surely_wrong,
-    turned_cases,
-    unsure_cases,
-)
 from mrb_lib.review.failures.query import PLACES, Query, to_fragment
 from mrb_lib.stats.panel import Panel
 from mrb_lib.stats.subfields import subfield_values
@@ -42,47 +32,11 @@ REVIEWED_BY: Final = ("balanced", "majority")
 """The policy and the gold rule of the reviewer's app; under others, cases are named one by one."""
 _COLUMNS: Final = ["row", "dimension", "by", "subfield", "listed", "stated", "query"]
 Rows = Iterable[dict[str, object]]
-LISTS: Final[dict[str, Callable[[Drawn], pd.DataFrame]]] = {}
+LISTS: Final[dict[str, Callable[[Table], pd.DataFrame]]] = {}
 """The lists of cases that figures lead to, by the name that a figure gives as `cases`."""
 
 
-class Source(Protocol):
-    """What a table was made from: a `mrb_lib.report.study.Study`."""
-
-    @property
-    def benchmark(self) -> Benchmark: ...
-    @property
-    def verdicts(self) -> pd.DataFrame: ...
-    @property
-    def panels(self) -> pd.DataFrame | Mapping[str, Panel]: ...
-    @property
-    def options(self) -> Options: ...
-    @property
-    def labels(self) -> pd.DataFrame: ...
-    @property
-    def order(self) -> list[str]: ...
-    @property
-    def group_of(self) -> dict[str, str]: ...
-    @property
-    def derives_departments(self) -> bool: ...
-    @property
-    def publisher(self) -> Publisher: ...
-
-
-class Drawn(Protocol):
-    """The rows that a figure draws: a `mrb_lib.report.table.Table`."""
-
-    @property
-    def frame(self) -> pd.DataFrame: ...
-    @property
-    def study(self) -> Source: ...
-    @property
-    def by(self) -> str | None: ...
-    @property
-    def dimension(self) -> str: ...
-
-
-def links_of(name: str, table: Drawn) -> pd.DataFrame | None:
+def links_of(name: str, table: Table) -> pd.DataFrame | None:
     """Return the list frame of a figure, by the name that it gives as `cases`.
 
     None for no name, for lists of verdicts where there are none, and of confidence where they are ratings.
@@ -120,11 +74,11 @@ def cells_behind(frame: pd.DataFrame, drawn: Paper, dimension: str) -> dict[str,
     return {"about": frame.attrs["about"], "rows": frame.attrs["rows"], "cells": cells}
 
 
-def _list(name: str, about: str, rows: str = "judge") -> Callable[[Callable[[Drawn], Rows]], Callable[[Drawn], Rows]]:
+def _list(name: str, about: str, rows: str = "judge") -> Callable[[Callable[[Table], Rows]], Callable[[Table], Rows]]:
     """Register the function below as what makes the rows of a list; `about` and `rows` are its `attrs`."""
 
-    def register(make: Callable[[Drawn], Rows]) -> Callable[[Drawn], Rows]:
-        def frame(table: Drawn) -> pd.DataFrame:
+    def register(make: Callable[[Table], Rows]) -> Callable[[Table], Rows]:
+        def frame(table: Table) -> pd.DataFrame:
             made = pd.DataFrame(list(make(table)), columns=_COLUMNS)
             made.attrs = {"about": about.format(policy=table.study.options.policy), "rows": rows}
             return made
@@ -154,7 +108,7 @@ def _row(
     return {**of, "listed": listed, "stated": stated, "query": fragment}
 
 
-def _counted(n: int, word: str = "case") -> str:
+def counted(n: int, word: str = "case") -> str:
     """A number of things: "1 case", "1,026 cases"."""
     return f"{n:,} {word}{'' if n == 1 else 's'}"
 
@@ -162,7 +116,7 @@ def _counted(n: int, word: str = "case") -> str:
 def _scored(row: Mapping[Any, Any]) -> str:
     """How many cases are wrong, and half right, of those scored."""
     half = f" and {row['n_half_right']:,} half right" if row["n_half_right"] else ""
-    return f"{row['n_wrong']:,} wrong{half} of {_counted(row['n'])} scored"
+    return f"{row['n_wrong']:,} wrong{half} of {counted(row['n'])} scored"
 
 
 def _in_part(query: Query, cases: pd.DataFrame, by: str, subfield: object) -> Query | None:
@@ -188,12 +142,12 @@ def _plain(study: Source) -> pd.DataFrame | Panel:
     "The cases that a judge gets wrong: those on which its score under the policy {policy} is below one half. A score "
     "of one half, as for calling a tie what is none, is counted beside.",
 )
-def _wrong(table: Drawn) -> Rows:
+def _wrong(table: Table) -> Rows:
     """The cases that each judge gets wrong, of each dimension of the table and each subfield."""
     shared, labels, benchmark = table.study.options, table.study.labels, table.study.benchmark
     cases = benchmark.cases
     known = [name for name in table.frame["dimension"].dropna().unique() if name in benchmark.meta.dimensions]
-    made = failing_cases(
+    made = lists.failing_cases(
         _plain(table.study), labels, cases, by=table.by, dimensions=known or None, policy=shared.policy
     )
     for row in made.to_dict("records"):
@@ -208,12 +162,12 @@ def _wrong(table: Drawn) -> Rows:
     "The cases on which a judge changes its choice when the responses change places, in one repeat at least. Where a "
     "judge was asked several times, the figure counts a case by the share of its repeats that change.",
 )
-def _turned(table: Drawn) -> Rows:
+def _turned(table: Table) -> Rows:
     """The cases whose verdict turns with the order, of each judge and dimension."""
     study = table.study
-    for judge, dimension, n, listed in turned_cases(_plain(study), study.benchmark.cases).itertuples(index=False):
+    for judge, dimension, n, listed in lists.turned_cases(_plain(study), study.benchmark.cases).itertuples(index=False):
         query = Query(judge, dimension=dimension, kind=(INCONSISTENT,), where=study.options.where)
-        yield _row(query, listed, f"{len(listed):,} turned of {_counted(n)} answered in both orders", opens=query)
+        yield _row(query, listed, f"{len(listed):,} turned of {counted(n)} answered in both orders", opens=query)
 
 
 @_list(
@@ -221,12 +175,12 @@ def _turned(table: Drawn) -> Rows:
     "The cases on which a judge gives the other label a probability of at least .9, in one verdict at least; the table "
     "counts verdicts. Only cases with a decisive gold label count.",
 )
-def _surely_wrong(table: Drawn) -> Rows:
+def _surely_wrong(table: Table) -> Rows:
     """The cases of each judge and dimension on which it is wrong with a confidence of .9 or more."""
-    made = surely_wrong(_plain(table.study), table.study.labels, table.study.benchmark.cases)
+    made = lists.surely_wrong(_plain(table.study), table.study.labels, table.study.benchmark.cases)
     for judge, dimension, n, listed, n_wrong in made.itertuples(index=False):
-        among = f"{n_wrong:,} wrong of {_counted(n, 'verdict')} of confidence .9 or more"
-        yield _row(Query(judge, dimension=dimension), listed, f"{_counted(len(listed))}, with {among}")
+        among = f"{n_wrong:,} wrong of {counted(n, 'verdict')} of confidence .9 or more"
+        yield _row(Query(judge, dimension=dimension), listed, f"{counted(len(listed))}, with {among}")
 
 
 @_list(
@@ -234,14 +188,14 @@ def _surely_wrong(table: Drawn) -> Rows:
     "The cases that a judge should not answer alone: its confidence is below the threshold of the guarantee. A judge "
     "without a guarantee has no list.",
 )
-def _unsure(table: Drawn) -> Rows:
+def _unsure(table: Table) -> Rows:
     """The cases below the threshold of confidence above which the table `selective` lets a judge answer alone."""
     study, dimension = table.study, table.dimension
     own = promised(table.frame[table.frame["dimension"] == dimension]).dropna(subset="threshold")
     least = dict(zip(own["judge"], own["threshold"], strict=True))
-    made = unsure_cases(_plain(study), study.labels, study.benchmark.cases, least, dimension=dimension)
+    made = lists.unsure_cases(_plain(study), study.labels, study.benchmark.cases, least, dimension=dimension)
     for judge, _, n, listed in made.itertuples(index=False):
-        stated = f"{len(listed):,} of {_counted(n)} below a confidence of {least[judge]:.3f}"
+        stated = f"{len(listed):,} of {counted(n)} below a confidence of {least[judge]:.3f}"
         yield _row(Query(judge, dimension=dimension), listed, stated)
 
 
@@ -250,34 +204,34 @@ def _unsure(table: Drawn) -> Rows:
     "The cases whose gold label is wrong with a posterior probability of at least .5, by the judges' verdicts.",
     rows="cases",
 )
-def _suspect(table: Drawn) -> Rows:
+def _suspect(table: Table) -> Rows:
     """The cases whose gold label is more probably wrong than right, by the rows "case" of the table `difficulty`."""
     rows, dimension = table.frame, table.dimension
     cases = rows[(rows["part"] == "case") & (rows["dimension"] == dimension)]
-    listed = in_order(cases.loc[cases["suspicion"] >= 0.5, "case_id"].tolist(), table.study.benchmark.cases)
-    stated = f"{len(listed):,} of {_counted(int(cases['suspicion'].notna().sum()))} with a suspicion"
+    listed = lists.in_order(cases.loc[cases["suspicion"] >= 0.5, "case_id"].tolist(), table.study.benchmark.cases)
+    stated = f"{len(listed):,} of {counted(int(cases['suspicion'].notna().sum()))} with a suspicion"
     yield _row(Query(dimension=dimension), listed, stated, row="suspect")
 
 
 @_list("disputed", "The cases on which annotators do not all choose the same.", rows="list")
-def _disputed(table: Drawn) -> Rows:
+def _disputed(table: Table) -> Rows:
     """The cases on which annotators do not all choose the same, of each dimension."""
     study, benchmark = table.study, table.study.benchmark
-    for dimension, n, listed, is_split in disputed_cases(benchmark.annotations, benchmark.cases).itertuples(
+    for dimension, n, listed, is_split in lists.disputed_cases(benchmark.annotations, benchmark.cases).itertuples(
         index=False
     ):
         query = Query(dimension=dimension, kind=(SPLIT,), where=study.options.where)
         opens = query if is_split and benchmark.meta.is_preference else None
-        stated = f"{len(listed):,} of {_counted(n)} with several annotators"
+        stated = f"{len(listed):,} of {counted(n)} with several annotators"
         yield _row(Query(dimension=dimension), listed, stated, opens=opens, row="annotators")
 
 
 @_list("disputed pairs", "The cases on which two annotators choose differently.", rows="annotators")
-def _disputed_pairs(table: Drawn) -> Rows:
+def _disputed_pairs(table: Table) -> Rows:
     """The cases on which two annotators choose differently, of each pair and dimension."""
-    made = disputed_pairs(table.study.benchmark.annotations, table.study.benchmark.cases)
+    made = lists.disputed_pairs(table.study.benchmark.annotations, table.study.benchmark.cases)
     for dimension, one, two, n, listed in made.itertuples(index=False):
-        stated = f"{len(listed):,} of {_counted(n)} that both annotated"
+        stated = f"{len(listed):,} of {counted(n)} that both annotated"
         yield _row(Query(dimension=dimension), listed, stated, row=f"{one} and {two}")
 
 
@@ -286,7 +240,7 @@ def _disputed_pairs(table: Drawn) -> Rows:
     "The cases on which a jury of all judges disagrees with the gold label: its score is below 1/2.",
     rows="jury",
 )
-def _missed(table: Drawn) -> Rows:
+def _missed(table: Table) -> Rows:
     """The cases that the juries of all judges get wrong; a row is named by the kind of jury."""
     study, dimension, shared = table.study, table.dimension, table.study.options
     plain = study.verdicts[study.verdicts["probe"] == NO_PROBE]
@@ -299,7 +253,7 @@ def _missed(table: Drawn) -> Rows:
 
 
 @_list("all", "All cases of the subfield.", rows="list")
-def _all(table: Drawn) -> Rows:
+def _all(table: Table) -> Rows:
     """All cases of each value of a column."""
     cases, query = table.study.benchmark.cases, Query(where=table.study.options.where)
     for by in dict.fromkeys(filter(None, ("organ", "department", "modality", table.by))):
@@ -307,4 +261,4 @@ def _all(table: Drawn) -> Rows:
             for name, own in cases.groupby(subfield_values(cases, by)):
                 part, listed = {"by": by, "subfield": str(name)}, tuple(map(str, own["case_id"]))
                 at = {"row": "cases", "dimension": table.dimension, **part}
-                yield _row(query, listed, _counted(len(own)), opens=_in_part(query, cases, **part), **at)
+                yield _row(query, listed, counted(len(own)), opens=_in_part(query, cases, **part), **at)

@@ -6,10 +6,10 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from filelock import FileLock, Timeout
 
@@ -20,8 +20,7 @@ from mrb_lib.report.comparison import compared_with, compares, with_comparison
 from mrb_lib.report.execute import NotebookFailure, Task, Value, parameters_of, read_notebook, run_notebooks
 from mrb_lib.report.html import pdf as printed
 from mrb_lib.report.html.assemble import assemble
-from mrb_lib.report.html.case_pages import CaseSource
-from mrb_lib.report.lab import own_notebooks
+from mrb_lib.report.lab import notebooks_in
 from mrb_lib.report.places import locate
 from mrb_lib.report.provenance import Provenance, provenance
 from mrb_lib.report.records import CACHE, PageRecord, install, read_record
@@ -141,7 +140,7 @@ def report(
     say = progress or (lambda line: None)
     folders = locate(str(benchmark), "" if runs is None else str(runs), progress=say)
     out, mirror = Path(out).absolute(), None if figures is None else Path(figures).absolute()
-    sources = with_comparison(_sources(notebooks or own_notebooks()), compare)
+    sources = with_comparison(notebooks_in(notebooks), compare)
     for name in (wanted := [name.removesuffix(".ipynb") for name in only]):
         check_choice("notebook", name, [path.stem for path in sources])
     if only and figures is not None:
@@ -156,23 +155,21 @@ def report(
         folders.benchmark, folders.runs, policy=policy, dimension=dimension, seed=seed,
         parameters=given | {name: file.name for name, file in files.items()},
     )  # fmt: skip
-    if dimension != DEFAULT_DIMENSION:  # which has to work on a benchmark that has no such dimension
-        check_choice("dimension", dimension, made_from.benchmark.dimensions)
+    shared = {"benchmark": str(folders.benchmark.absolute())}
+    if dimension != DEFAULT_DIMENSION:  # a notebook takes "overall", or the first dimension, by itself
+        shared["dimension"] = dimension
+        check_choice("dimension", dimension, cast(Sequence[str], made_from.benchmark["dimensions"]))
     if _KEEP_RUNS in files:  # what the report reads and writes is not to change meanwhile
         folder = files[_KEEP_RUNS].resolve()
         if folder.is_relative_to(out.resolve()) or (folders.runs and folder == folders.runs.resolve()):
             raise InputError(f"parameter {_KEEP_RUNS}: {folder} is read or written by the report; name another folder.")
-    place, fingerprint = ("", "") if compare is None else compared_with(compare, *folders, out)
+    shared[COMPARED_BY], fingerprint = ("", "") if compare is None else compared_with(compare, *folders, out)
     given |= {name: str(file) for name, file in files.items()}
-    shared = {"benchmark": str(folders.benchmark.absolute()), COMPARED_BY: place}
-    if dimension != DEFAULT_DIMENSION:  # a notebook takes "overall", or the first dimension, by itself
-        shared["dimension"] = dimension
     options: dict[str, Any] = {
         "runs": "" if folders.runs is None else str(folders.runs.absolute()), "policy": policy, "seed": seed,
         **{name: _as_type(name, value, OPTIONS[name]) for name, value in given.items() if name in OPTIONS},
     }  # fmt: skip
     tasks = {name: {"parameters": own, "options": options} for name, own in _own(chosen, given, shared).items()}
-    source = CaseSource(folders.benchmark, folders.runs, dimension, policy, cases)
     program = printed.browser() if pdf else ""
     _refuse_foreign(out)
     keys = {
@@ -180,22 +177,21 @@ def report(
         for path in chosen
     }
     found = {path.stem: read_record(out, path.stem) for path in sources}
-    records = {name: record for name, record in found.items() if record and record.is_whole(out)}
     todo = [
         path for path in chosen
-        if force or path.stem not in records or records[path.stem].failure or records[path.stem].key != keys[path.stem]
+        if force or not (record := found[path.stem]) or record.failure or record.key != keys[path.stem]
     ]  # fmt: skip
-    kept = {name: record for name, record in records.items() if name not in {path.stem for path in todo}}
+    kept = {name: record for name, record in found.items() if record and name not in {path.stem for path in todo}}
     if todo:
         open_study(folders.benchmark, **options)  # so that bad input is said once, and not by every notebook
     with _held(out):
         if todo or not (out / IN_REPORT).is_dir():
             write_basis(basis_of(load(folders.benchmark), folders.runs), out / IN_REPORT)
-        named = [*folders, *files.values(), *([Path(place)] if place else [])]
+        named = [*folders, *files.values(), *([Path(shared[COMPARED_BY])] if compare is not None else [])]
         names = {folder: folder.absolute().name for folder in filter(None, named)}
         made = {record.notebook: record for record in _run(todo, out, tasks, keys, kept, names, jobs, say)}
         ordered = [record for path in sources if (record := made.get(path.stem, kept.get(path.stem)))]
-        assemble(out, ordered, made_from, source, mirror=mirror, program=program)
+        assemble(out, ordered, made_from, folders, cases=cases, mirror=mirror, program=program)
     return ReportResult(
         executed=tuple(record.notebook for record in ordered if record.notebook in made and record.failure is None),
         skipped=tuple(record.notebook for record in ordered if record.notebook not in made),
@@ -205,17 +201,10 @@ def report(
     )
 
 
-def _sources(folder: Path) -> list[Path]:
-    notebooks = sorted(path.absolute() for path in folder.glob("*.ipynb") if not path.name.startswith("."))
-    if not notebooks:
-        raise InputError(f"{folder}: holds no notebook; add one, name another folder, or install the package again.")
-    return notebooks
-
-
 def _expected_work(notebook: Path) -> tuple[bool, int]:
     """What takes longest comes first, so that no process works on it alone at the end: models, then many figures."""
     source = notebook.read_bytes()
-    return any(name in source for name in _WORKS_WITH_MODELS), source.count(b".plot(") + source.count(b"w.figure(")
+    return any(name in source for name in _WORKS_WITH_MODELS), source.count(b".plot(")
 
 
 def _own(notebooks: Sequence[Path], given: Mapping[str, str], shared: Mapping[str, str]) -> dict[str, dict[str, Value]]:
@@ -226,7 +215,10 @@ def _own(notebooks: Sequence[Path], given: Mapping[str, str], shared: Mapping[st
     InputError
         None of the notebooks takes one that is given, or its value is not of the type.
     """
-    taken = {path.stem: _taken_by(path) for path in notebooks}
+    taken: dict[str, dict[str, object]] = {path.stem: {} for path in notebooks}
+    for path in notebooks:
+        with suppress(InputError):  # one that cannot be read fails when it is run
+            taken[path.stem] = parameters_of(read_notebook(path))
     known = [*dict.fromkeys([*OPTIONS, *(name for own in taken.values() for name in own if name not in _PLACES)])]
     for name in given:
         if name in _ELSEWHERE:
@@ -238,14 +230,6 @@ def _own(notebooks: Sequence[Path], given: Mapping[str, str], shared: Mapping[st
         notebook: {name: _as_type(name, value, own[name]) for name, value in {**shared, **given}.items() if name in own}
         for notebook, own in taken.items()
     }
-
-
-def _taken_by(notebook: Path) -> dict[str, object]:
-    """The parameters of a notebook; none of one that cannot be read, which fails when it is run."""
-    try:
-        return parameters_of(read_notebook(notebook))
-    except InputError:
-        return {}
 
 
 def _as_type(name: str, value: str, default: object) -> Value:

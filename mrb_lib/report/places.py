@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,21 +16,19 @@ from filelock import FileLock
 import mrb_lib
 from mrb_lib.benchmarks.benchmark import load, read_table
 from mrb_lib.tables.errors import InputError
-from mrb_lib.tables.files import keep_reviews, new_folder_beside, write_atomic
+from mrb_lib.tables.files import staged_folder, write_atomic
 from mrb_lib.tables.schema import SIMULATED
 from mrb_lib.verdicts.store import save_imported
 
 DEMO = "demo"
 RATINGS = "demo-ratings"
 DEMO_JUDGES = ("random", "first", "longer", "shorter", "lexical", "consensus-of")
-DEMO_CASES = 1026
-RATING_CASES = 400
-DEMO_SEED = 0
 
+_CASES = {DEMO: 1026, RATINGS: 400}
+_SEED = 0
 _STAMP = "stamp.json"
-_BENCHMARK_CODE = ("demo/*.py", "demo/*.toml", "benchmarks/benchmark.py", "benchmarks/meta.py", "tables/schema.py")
-_RUNS_CODE = ("judges/**/*.py", "judges/**/*.toml", "replies/*.py", "runs/*.py", "verdicts/*.py",
-               "demo/judges.py")  # fmt: skip
+_CODE = ("demo/*.py", "demo/*.toml", "benchmarks/benchmark.py", "benchmarks/meta.py", "tables/schema.py",
+         "judges/**/*.py", "judges/**/*.toml", "replies/*.py", "runs/*.py", "verdicts/*.py")  # fmt: skip
 
 
 class DataFolders(NamedTuple):
@@ -41,15 +39,19 @@ class DataFolders(NamedTuple):
 
 
 def locate(benchmark: str, runs: str = "", *, progress: Callable[[str], None] | None = None) -> DataFolders:
-    """The folders that the parameters name, the embedded benchmark made if need be; see `open_workspace`."""
+    """Return the folders that a user names; an embedded benchmark is made if need be.
+
+    Parameters
+    ----------
+    benchmark : a benchmark folder, "demo" or "demo-ratings"
+    runs : a folder of runs; empty for `runs` inside the benchmark
+    progress : see `make_demo`
+    """
     if not benchmark:
         raise InputError(f'benchmark: no folder is named; give a benchmark folder, or "{DEMO}".')
-    folder, default = Path(benchmark), Path(benchmark, "runs")
-    if benchmark in (DEMO, RATINGS):
-        folder, default = (make_demo if benchmark == DEMO else make_rating_demo)(progress=progress)
-    if runs:
-        return DataFolders(folder, Path(runs))
-    return DataFolders(folder, default if default.is_dir() else None)
+    folder = make_demo(benchmark, progress=progress) if benchmark in _CASES else Path(benchmark)
+    inside = folder / "runs"
+    return DataFolders(folder, Path(runs) if runs else inside if inside.is_dir() else None)
 
 
 def home() -> Path:
@@ -63,126 +65,56 @@ def home() -> Path:
 
 
 def make_demo(
+    name: str = DEMO,
     *,
-    cases: int = DEMO_CASES,
-    seed: int = DEMO_SEED,
-    judges: tuple[str, ...] = DEMO_JUDGES,
+    cases: int = 0,
+    judges: Sequence[str] = DEMO_JUDGES,
     progress: Callable[[str], None] | None = None,
-) -> tuple[Path, Path]:
-    """The embedded benchmark and the weightless judges' runs, made where they are missing or out of date.
+) -> Path:
+    """Make an embedded benchmark with its runs, unless it is there and was made from the same.
 
-    Out of date means that the code that makes them, or a parameter, is not the one
-    recorded beside them. Any number of processes may call this at once: one makes
-    them, the others wait.
+    The stamp in the folder records the code and the parameters it was made from. Any number of processes may call this
+    at once: one makes it, the others wait.
 
     Parameters
     ----------
-    cases, seed : as for `mrb demo`
-    judges : the judges to run, in that order
-    progress : told, in a sentence, what has to be made first; None writes it to stderr
+    name : "demo", or "demo-ratings" for the benchmark of ratings
+    cases : how many; 0 for the usual number
+    judges : the weightless judges to run on the demo beside its SIMULATED ones, in that order
+    progress : is given one sentence before it is made; None writes the sentence to stderr
 
     Returns
     -------
-    benchmark, runs : the folders `demo/benchmark` and `demo/runs` under `home()`
+    Path
+        The folder `NAME/benchmark` under `home()`, with `runs` in it. A store of reviews in it is kept.
 
     Raises
     ------
     InputError
         The folder cannot be written.
     """
-    benchmark, runs = home() / DEMO / "benchmark", home() / DEMO / "runs"
-    drawn = {"code": hash_of_source(*_BENCHMARK_CODE), "cases": cases, "seed": seed}
-    judged = {"code": hash_of_source(*_RUNS_CODE), "judges": list(judges), "seed": seed, "benchmark": drawn}
-    _renew(
-        benchmark, drawn, f"Making the embedded benchmark ({cases} SIMULATED cases), once ...", progress,
-        lambda stage: _write_benchmark(stage, cases, seed),
-    )  # fmt: skip
-    _renew(
-        runs, judged, f"Judging it with {', '.join(judges)} ...", progress,
-        lambda stage: _judge(benchmark, stage, judges, seed),
-    )  # fmt: skip
-    return benchmark, runs
-
-
-def make_rating_demo(*, progress: Callable[[str], None] | None = None) -> tuple[Path, Path]:
-    """The SIMULATED benchmark of ratings and the runs of its simulated judges, made as by `make_demo`.
-
-    Returns
-    -------
-    benchmark, runs : the folder `demo-ratings/benchmark` under `home()`, and `runs` in it
-    """
-    folder, code = home() / RATINGS / "benchmark", hash_of_source(*_BENCHMARK_CODE, "verdicts/*.py")
-    stamp = {"code": code, "cases": RATING_CASES, "seed": DEMO_SEED}
-    message = f"Making the benchmark of ratings ({RATING_CASES} SIMULATED cases), once ..."
-    _renew(folder, stamp, message, progress, _write_ratings)
-    return folder, folder / "runs"
-
-
-def _write_ratings(folder: Path) -> None:
-    from mrb_lib.demo.ratings import write_rating_demo
-
-    write_rating_demo(folder, cases=RATING_CASES, seed=DEMO_SEED)
-    write_simulated_ratings(folder, folder / "runs", seed=DEMO_SEED)
-
-
-def _write_benchmark(folder: Path, cases: int, seed: int) -> None:
-    from mrb_lib.demo import write_demo  # drawing images is slow to import, and seldom needed
-
-    write_demo(folder, cases=cases, seed=seed)
-
-
-def _judge(benchmark: Path, runs: Path, judges: tuple[str, ...], seed: int) -> None:
-    from mrb_lib.judges.settings import Settings  # only needed when the runs are made
-    from mrb_lib.runs.execute import judge
-
-    judge(load(benchmark), runs, judges, settings=Settings(seed=seed))
-    write_simulated_runs(benchmark, runs, seed=seed)
-
-
-def write_simulated_runs(benchmark: Path, runs: Path, *, seed: int, roster: int = 0) -> list[Path]:
-    """Write the verdicts of the embedded benchmark's SIMULATED judges, a run each.
-
-    Parameters
-    ----------
-    benchmark : a folder that `mrb_lib.demo.write_demo` wrote
-    runs : the folder of runs, which may hold others
-    roster : how many of the judges of `mrb_lib.demo.roster`, once in both orders; 0 for the five judges of known
-        faults, twice in both
-
-    Returns
-    -------
-    list of Path
-        The folders written.
-    """
-    from mrb_lib.demo.judges import MARK, simulated_verdicts  # only needed when the runs are made
-    from mrb_lib.demo.roster import ROSTER
-    from mrb_lib.verdicts.simulated_replies import with_replies
-
-    loaded, truth = load(benchmark), read_table(benchmark / "truth.parquet")
-    if roster:
-        invented = [each.judge() for each in ROSTER[:roster]]
-        verdicts = simulated_verdicts(truth, loaded.cases, seed=seed, judges=invented, repeats=1)
-    else:
-        verdicts = with_replies(simulated_verdicts(truth, loaded.cases, seed=seed), seed=seed)
-    return save_imported(verdicts, runs, benchmark=loaded.meta.name, kind=loaded.meta.kind, source=MARK)
-
-
-def write_simulated_ratings(benchmark: Path, runs: Path, *, seed: int) -> list[Path]:
-    """Write the verdicts of SIMULATED judges of ratings, a run each, on a folder of `write_rating_demo`."""
-    from mrb_lib.demo.ratings import simulated_ratings  # only needed when the runs are made
-
-    meta = load(benchmark).meta
-    verdicts = simulated_ratings(read_table(benchmark / "truth.parquet"), meta.categories, seed=seed)
-    return save_imported(verdicts, runs, benchmark=meta.name, kind=meta.kind, source=SIMULATED, ratings=meta.categories)
-
-
-def hash_of_source(*patterns: str) -> str:
-    """SHA-256 over the library's files that match, with their names."""
-    package = Path(mrb_lib.__file__).parent
-    digest = hashlib.sha256()
-    for path in sorted({path for pattern in patterns for path in package.glob(pattern) if path.is_file()}):
-        digest.update(path.relative_to(package).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()
+    folder, cases = home() / name / "benchmark", cases or _CASES[name]
+    stamp = {"code": hash_of_source(*_CODE), "cases": cases, "judges": list(judges), "seed": _SEED}
+    if _stamp(folder) == stamp:
+        return folder
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(folder.parent / ".lock").acquire()
+    except OSError as error:
+        raise InputError(
+            f"{folder.parent}: cannot be written ({error.strerror}); set MRB_HOME to a folder you may write to."
+        ) from error
+    with lock:
+        if _stamp(folder) == stamp:
+            return folder
+        say = progress or (lambda line: print(line, file=sys.stderr))
+        say(f"Making the embedded benchmark {name} ({cases:,} SIMULATED cases) and its verdicts, once ...")
+        for leftover in folder.parent.glob(f".{folder.name}.*"):  # an earlier process was killed
+            shutil.rmtree(leftover)
+        with staged_folder(folder, overwrite=True) as stage:
+            _write(stage, name, cases, judges)
+            write_atomic(stage / _STAMP, json.dumps(stamp, indent=2) + "\n")
+    return folder
 
 
 def _stamp(folder: Path) -> object:
@@ -193,43 +125,60 @@ def _stamp(folder: Path) -> object:
         return None
 
 
-def _renew(
-    folder: Path, stamp: Mapping[str, object], message: str, progress: Callable[[str], None] | None,
-    write: Callable[[Path], None],
-) -> None:  # fmt: skip
-    """Make a folder unless it was made from the same; of several processes one makes it, and the others wait.
+def _write(folder: Path, name: str, cases: int, judges: Sequence[str]) -> None:
+    """Fill an empty folder with an embedded benchmark and its runs."""
+    from mrb_lib.demo import write_demo  # drawing and judging are slow to import, and seldom needed
+    from mrb_lib.demo.ratings import write_rating_demo
+    from mrb_lib.judges.settings import Settings
+    from mrb_lib.runs.execute import judge
+
+    draw = write_rating_demo if name == RATINGS else write_demo
+    draw(folder, cases=cases, seed=_SEED)
+    if name == DEMO:
+        judge(load(folder), folder / "runs", judges, settings=Settings(seed=_SEED))
+    write_simulated_runs(folder, folder / "runs", seed=_SEED)
+
+
+def write_simulated_runs(benchmark: Path, runs: Path, *, seed: int, roster: int = 0) -> list[Path]:
+    """Write the verdicts of the SIMULATED judges of an embedded benchmark, a run each.
 
     Parameters
     ----------
-    stamp : what it is made from
-    message : told before it is made; to stderr where `progress` is None
-    write : fills an empty folder, which takes the place of `folder` when that succeeds
+    benchmark : a folder that `mrb_lib.demo.write_demo` or `mrb_lib.demo.ratings.write_rating_demo` wrote
+    runs : the folder of runs, which may hold others
+    roster : how many of the judges of `mrb_lib.demo.roster`, once in both orders; 0 for the five judges of known
+        faults, twice in both. A benchmark of ratings has judges of its own.
+
+    Returns
+    -------
+    list of Path
+        The folders written.
     """
-    if _stamp(folder) == stamp:
-        return
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(folder.parent / ".lock").acquire()
-    except OSError as error:
-        raise InputError(
-            f"{folder.parent}: cannot be written ({error.strerror}); set MRB_HOME to a folder you may write to."
-        ) from error
-    with lock:
-        if _stamp(folder) == stamp:
-            return
-        (progress or (lambda line: print(line, file=sys.stderr)))(message)
-        for leftover in folder.parent.glob(f".{folder.name}.*"):  # an earlier process was killed
-            shutil.rmtree(leftover)
-        stage = new_folder_beside(folder)
-        try:
-            write(stage)
-            write_atomic(stage / _STAMP, json.dumps(stamp, indent=2) + "\n")
-            if folder.exists():
-                keep_reviews(folder, stage)
-                shutil.rmtree(folder)
-            stage.rename(folder)
-        finally:
-            shutil.rmtree(stage, ignore_errors=True)
+    from mrb_lib.demo.judges import simulated_verdicts  # only needed when the runs are made
+    from mrb_lib.demo.ratings import simulated_ratings
+    from mrb_lib.demo.roster import ROSTER
+    from mrb_lib.verdicts.simulated_replies import with_replies
+
+    loaded, truth = load(benchmark), read_table(benchmark / "truth.parquet")
+    meta = loaded.meta
+    if meta.is_rating:
+        verdicts = simulated_ratings(truth, meta.categories, seed=seed)
+    elif roster:
+        invented = [each.judge() for each in ROSTER[:roster]]
+        verdicts = simulated_verdicts(truth, loaded.cases, seed=seed, judges=invented, repeats=1)
+    else:
+        verdicts = with_replies(simulated_verdicts(truth, loaded.cases, seed=seed), seed=seed)
+    ratings = meta.categories if meta.is_rating else ()
+    return save_imported(verdicts, runs, benchmark=meta.name, kind=meta.kind, source=SIMULATED, ratings=ratings)
+
+
+def hash_of_source(*patterns: str) -> str:
+    """SHA-256 over the library's files that match, with their names."""
+    package = Path(mrb_lib.__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted({path for pattern in patterns for path in package.glob(pattern) if path.is_file()}):
+        digest.update(path.relative_to(package).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()
 
 
 def simulated_note(name: str) -> str:

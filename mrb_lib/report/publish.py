@@ -26,6 +26,8 @@ _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _LONGEST_MARK = 90
 Counts = int | Iterable[int] | None
 """How many cases: a number, or several."""
+Behind = Callable[[Paper], dict[str, object]]
+"""Gives the cases behind the parts of a finished figure, see `mrb_lib.report.links.cells_behind`."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,7 @@ class Publisher:
         policy: str | None = None,
         gold: str | None = None,
         n: Counts = None,
-        behind: Callable[[Paper], dict[str, object]] | None = None,
+        behind: Behind | None = None,
     ) -> Paper:
         """Write a figure.
 
@@ -99,8 +101,7 @@ class Publisher:
         policy, gold : the scoring policy and the gold rule, where they were used
         n : the number of cases it rests on, or several such numbers: the caption names the smallest and the largest,
             the sidecar the largest
-        behind : gives the cases behind the parts of the finished figure, for the sidecar; see
-            `mrb_lib.report.links.cells_behind`
+        behind : for the sidecar, see `Behind`
 
         Returns
         -------
@@ -140,7 +141,7 @@ class Publisher:
         caption = self._caption(caption, self._blind_in(frame), policy, gold, n)
         if self._is_wanted("tables", id):
             shown = {"shown": text.as_json(), "n_rows": len(text.rows), "policy": policy}
-            latex = to_latex(text, f"{title}. {caption}", id)
+            latex = to_latex(text, f"{title.removesuffix('?')}. {caption}", id)
             self._write("tables", id, frame, {"tex": latex}, n=n, title=title, caption=caption, **shown)
         return PublishedTable(text, title, caption)
 

@@ -27,7 +27,7 @@ _PICTURES = (".png", ".pdf")
 
 @dataclass(frozen=True)
 class PageRecord:
-    """What one notebook published, or why it did not.
+    """What one notebook published, or why it did not; of the site, the pages that were written.
 
     Attributes
     ----------
@@ -57,10 +57,6 @@ class PageRecord:
         """The file name of its page."""
         return f"{file_name(self.notebook)}.html"
 
-    def is_whole(self, out: Path) -> bool:
-        """Whether all its files are as they were."""
-        return all((out / name).is_file() and sha256_of(out / name) == sha for name, sha in self.files.items())
-
 
 def file_name(notebook: str) -> str:
     """The name of what belongs to a notebook: its own where that is plain, underscores allowed."""
@@ -68,13 +64,14 @@ def file_name(notebook: str) -> str:
 
 
 def read_record(out: Path, notebook: str) -> PageRecord | None:
-    """The record of a notebook; None where there is none that can be used, so that it runs again."""
+    """The record of a notebook; None where there is none that can be used, or a file of it is missing or altered."""
     try:
         raw = json.loads(_path(out, notebook).read_text(encoding="utf-8"))
         if raw.pop("schema", 0) != SCHEMA:  # another version of the library wrote it
             return None
         failure = raw.pop("failure")
-        return PageRecord(**raw, failure=None if failure is None else NotebookFailure(**failure))
+        record = PageRecord(**raw, failure=None if failure is None else NotebookFailure(**failure))
+        return record if all(sha256_of(out / name) == sha for name, sha in record.files.items()) else None
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None
 
@@ -111,18 +108,18 @@ def install(out: Path, folder: Path, record: PageRecord, names: FolderNames, tak
     files: dict[str, Path] = {}
     if record.failure is None:
         try:
-            shown: dict[str, list[Json]] = {kind: [] for kind in (*ARTEFACTS, "absent")}
+            shown: dict[str, list[Json]] = {kind: [] for kind in ARTEFACTS}
             for name in _noted(cells, "published"):
                 sidecar, own = _artefact(folder, name, names)
-                shown[name.partition("/")[0] if own else "absent"].append(sidecar)
+                shown[name.partition("/")[0]].append(sidecar)
                 files |= own
             if twice := sorted({*files} & {*taken}):
                 raise RunError(f"{twice[0]}: {taken[twice[0]]} publishes it too; give one of the two another id.")
-            reasons = enumerate(_noted(cells, "not_applicable"))
-            shown["absent"] += [
-                {"id": f"{record.notebook}-{i}", "title": record.title, "reason": why} for i, why in reasons
+            absent: list[Json] = [
+                {"id": f"{record.notebook}-{i}", "title": record.title, "reason": why}
+                for i, why in enumerate(_noted(cells, "not_applicable"))
             ]
-            record = replace(record, figures=shown["figures"], tables=shown["tables"], not_applicable=shown["absent"])
+            record = replace(record, figures=shown["figures"], tables=shown["tables"], not_applicable=absent)
         except RunError as error:
             files = {}
             record = replace(record, failure=NotebookFailure(record.notebook, None, "", "RunError", str(error)))
@@ -160,8 +157,6 @@ def _artefact(folder: Path, name: str, names: FolderNames) -> tuple[Json, dict[s
     files: dict[str, Path] = {}
     try:
         sidecar = cast(Json, names.value(json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))))
-        if "files" not in sidecar and "reason" in sidecar:  # why there is no such figure
-            return sidecar, files
         listed = cast(dict[str, str], sidecar["files"])
         if missing := [suffix for suffix in FILES_OF[kind] if suffix not in listed]:
             raise RunError(f"{name}: has no {', '.join(missing)} file; {again}")

@@ -6,7 +6,7 @@ import html
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,8 +19,9 @@ from mrb_lib.figures.style import Paper
 from mrb_lib.judges.roster.group_file import read_group_file
 from mrb_lib.judges.roster.groups import JURY, MODEL_GROUPS, TUNED, chosen_judges, judge_groups
 from mrb_lib.report.defaults import DEFAULTS, Options
+from mrb_lib.report.links import cells_behind, counted, links_of
 from mrb_lib.report.places import locate, simulated_note
-from mrb_lib.report.publish import PublishedTable, Publisher, blind_judges
+from mrb_lib.report.publish import Behind, PublishedTable, Publisher, blind_judges
 from mrb_lib.report.table import Table, Text, draw
 from mrb_lib.report.tabular import table_text
 from mrb_lib.review.failures.lists import hardest_cases
@@ -34,6 +35,7 @@ from mrb_lib.stats.clusters import resampling_unit
 from mrb_lib.stats.columns import TABLES, table_named
 from mrb_lib.stats.options import check_choice
 from mrb_lib.stats.panel import Panel
+from mrb_lib.stats.phrases import human_level
 from mrb_lib.stats.scoring import correctness
 from mrb_lib.stats.subfields import By, columns_of, subfield_values
 from mrb_lib.stats.where import asks_for_tags, restricted
@@ -183,10 +185,8 @@ class Study:
         if "adjudications" in reads or chosen["gold"] == ADJUDICATED:
             chosen.setdefault("adjudications", self.reviews.adjudications)
         frame = tables.analyze(self.benchmark, chosen.pop("verdicts", self.panels), name, **chosen)
-        nobody = frame.reindex(columns=["judge", "dimension"]).isna().all(axis=None)
-        if frame.empty or (len(frame) == 1 and nobody and "reason" in frame and frame["reason"].notna().all()):
-            reason = spec.says(frame).removeprefix("There is nothing to show: ").rstrip(".")
-            raise NotApplicable(f"table {name}: {reason}.")
+        if why := spec.lacks(frame):
+            raise NotApplicable(f"table {name}: {why}.")
         if "judge" in frame and name != "accuracy":  # which makes the order
             place = {judge: i for i, judge in enumerate(self.order)}
             ranks = frame["judge"].map(place).fillna(len(place)).where(frame["judge"].notna(), -1)
@@ -217,11 +217,11 @@ class Study:
     @cached_property
     def order(self) -> list[str]:
         """The judges by rank on the main dimension: their order in every figure and table."""
-        try:
+        ranked: list[str] = []
+        with suppress(NotApplicable):
             board = self.table("accuracy", dimension=self.dimension, by=None, resamples=0, references=0).frame
-        except NotApplicable:
-            return self.judges
-        return list(dict.fromkeys([*board["judge"], *self.judges]))
+            ranked = board["judge"].tolist()
+        return list(dict.fromkeys([*ranked, *self.judges]))
 
     @property
     def best_judge(self) -> str:
@@ -364,10 +364,22 @@ class Study:
         id : the name of its files; empty for its own
         options : of the function that draws it, and names in braces of its texts
         """
-        spec = FIGURES[name]
-        own = {"dimension": self.dimension, "judges": self.order, "groups": self.group_of}
-        context = {**own, "images": self.benchmark.images}
-        return draw(spec, frame, self.publisher, id=id or name, context={**context, **options}, options={})
+        context = {**self.context, **options}
+        return draw(FIGURES[name], frame, self.publisher, id=id or name, context=context, options={})
+
+    @property
+    def context(self) -> dict[str, Any]:
+        """What any figure may ask of the study."""
+        images = self.benchmark.images
+        return {"dimension": self.dimension, "judges": self.order, "groups": self.group_of, "images": images}
+
+    def behind(self, name: str, table: Table, dimension: str) -> Behind | None:
+        """Return what finds the cases behind a figure of a table, for marks that name no dimension those of this one.
+
+        `name` is what the figure gives as `cases`; None where there are no such lists.
+        """
+        links = links_of(name, table)
+        return None if links is None else partial(cells_behind, links, dimension=dimension)
 
     def tabulate(self, frame: pd.DataFrame, *, id: str, title: str, caption: str, **looks: Any) -> PublishedTable:
         """Show any frame as a table; a report also publishes it as CSV and LaTeX.
@@ -502,7 +514,8 @@ class Study:
         for name in names:
             reads = {*table_named(name).parameters, *table_named(name).options}
             with suppress(NotApplicable):
-                said.append(self.table(name, **{key: value for key, value in options.items() if key in reads}).sentence)
+                table = self.table(name, **{key: value for key, value in options.items() if key in reads})
+                said.append(table.sentence.removesuffix(human_level(name)).rstrip())  # a notebook names notebooks
         found = " ".join(filter(None, [*said, text])) or "None of the tables of this notebook applies to these data."
         only = f"Of the cases where {self.options.where}:" if self.options.where else ""
         return Text(" ".join(filter(None, (self.note, only, found))), title="Conclusion")
@@ -532,8 +545,8 @@ class Study:
         by = f"; by {', '.join(columns_of(shared.by))}" if shared.by else ""
         where = f"; where {shared.where}" if shared.where else ""
         lines = [
-            f"{meta.name}{is_simulated}: {len(data.cases):,} cases, {people} annotators, {len(self.judges)} judges, "
-            f"{len(self.verdicts):,} verdicts.",
+            f"{meta.name}{is_simulated}: {counted(len(data.cases))}, {counted(people, 'annotator')}, "
+            f"{counted(len(self.judges), 'judge')}, {counted(len(self.verdicts), 'verdict')}.",
             f"Policy {shared.policy}; gold: {rule_in_words(data, shared.gold)}; {unit}; "
             f"{shared.resamples:,} resamples, seed {shared.seed}{by}{where}.",
         ]

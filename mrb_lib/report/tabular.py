@@ -22,6 +22,14 @@ if TYPE_CHECKING:
 
 Best = Literal["max", "min"]
 NOT_AVAILABLE = "n/a"
+_TERMS = {
+    "p_value": "p", "p_adjusted": "adjusted p", "permutation_f": "permutation F", "df_error": "error df",
+    "best_single": "best single judge", "dawid_skene": "Dawid-Skene", "cohen_kappa": "Cohen's kappa",
+    "krippendorff_alpha": "Krippendorff's alpha", "gwet_ac1": "Gwet's AC1", "auroc": "AUROC",
+    "ece_debiased": "debiased ECE", "brier": "Brier score", "family": "tests corrected together",
+}  # fmt: skip
+_VOCABULARY = re.compile("bias|by|department|dimension|kind|marker|modality|organ|part|rule|subfield|test")
+"""Columns whose values are terms; others hold names, which stay as they are."""
 MOST_ROWS = 200
 TEMPLATES = Path(__file__).parent / "html" / "templates"
 _ROWS_OF_A_PAGE = 40
@@ -48,6 +56,11 @@ def one_line(text: str) -> str:
     if spaced.isprintable():  # then no letter is of a category C; it is asked of every cell of a table
         return spaced
     return "".join(letter for letter in spaced if not unicodedata.category(letter).startswith("C"))
+
+
+def words(name: str) -> str:
+    """The name of a column, or a term in a cell, as a reader would write it: `p_adjusted` becomes "adjusted p"."""
+    return _TERMS.get(name, name.replace("_", " "))
 
 
 @dataclass(frozen=True)
@@ -91,12 +104,14 @@ class TableText:
     def grid(self, cases: Mapping[str, str] | None = None) -> dict[str, Any]:
         """What the template of tables shows: `columns`, `rows`, and `references`, the rows that stand below a line.
 
+        These are the first `MOST_ROWS` rows.
+
         Parameters
         ----------
         cases : the page of each case that has one, which cells of a column `case_id` lead to
         """
         links, made = cases or {}, []
-        for i, (row, values) in enumerate(zip(self.rows, self.values, strict=True)):
+        for i, (row, values) in enumerate([*zip(self.rows, self.values, strict=True)][:MOST_ROWS]):
             cells = []
             for j, (text, value) in enumerate(zip(row, values, strict=True)):
                 estimate, bracket, rest = text.partition(" [") if value else (text, "", "")
@@ -120,6 +135,7 @@ def table_text(
     underline: bool = False,
     digits: int = 3,
     in_percent: Collection[str] = (),
+    raw: bool = False,
 ) -> TableText:
     """Turn a frame into the text of a table.
 
@@ -134,6 +150,7 @@ def table_text(
         however many are first
     digits : decimals of numbers that are not whole; p-values have at least three
     in_percent : columns of shares that are shown as percentages, with one decimal
+    raw : keep names of columns and terms as they are, underscores and all, for programs
     """
     bounds = _bounds(frame)
     scaled = [each for name in in_percent for each in (name, *bounds.get(name, ()))]
@@ -146,14 +163,15 @@ def table_text(
     second: set[tuple[int, int]] = set()
     for j, name in enumerate(names):
         own = 1 if name in in_percent else max(digits, 3) if name.startswith("p_") else digits
-        columns.append(_cells(frame, name, bounds.get(name), own))
+        cells = _cells(frame, name, bounds.get(name), own)
+        columns.append([*map(words, cells)] if _VOCABULARY.fullmatch(name) and not raw else cells)
         if best and name in best:
             winners = _best(frame[name], best[name], competes)
             bold |= {(i, j) for i in np.flatnonzero(winners).tolist()}
             others = _best(frame[name], best[name], competes & ~winners & underline)
             second |= {(i, j) for i in np.flatnonzero(others).tolist()}
     return TableText(
-        tuple(name.replace("_", " ") for name in names),
+        tuple(names if raw else map(words, names)),
         tuple(zip(*columns, strict=True)),
         frozenset(bold),
         tuple(pd.api.types.is_numeric_dtype(frame[name]) for name in names),
@@ -237,10 +255,9 @@ def _latex_letter(letter: str) -> str:
 
 def to_html(shown: TableText, caption: str) -> str:
     """The table as HTML, all text escaped; at most `MOST_ROWS` rows."""
-    first = TableText.from_json(shown.as_json())
-    more = len(shown.rows) - len(first.rows)
+    more = len(shown.rows[MOST_ROWS:])
     caption = f"{caption} ({more} more rows in the CSV)" if more else caption
-    return templates().get_template("notebook_table.html.jinja").render(**first.grid(), caption=caption)
+    return templates().get_template("notebook_table.html.jinja").render(**shown.grid(), caption=caption)
 
 
 @cache

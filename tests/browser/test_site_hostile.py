@@ -22,8 +22,10 @@ study.table("accuracy", by="organ", dimension=study.dimension, references=0, res
 references = rows["case_id"].tail(2).tolist()
 study.tabulate(rows, id="leaderboard", title=title, caption=caption, reference_rows=references)
 study.tabulate(rows[["case_id"]], id="failures", title="Cases", caption="Some.")
-absent = {"id": "missing", "title": rows["question"].iloc[3], "reason": rows["question"].iloc[4], "simulated": True}
-(Path(study.out) / "figures" / "missing.json").write_text(json.dumps(absent))
+"""
+ABSENT = """
+from mrb_lib import NotApplicable
+raise NotApplicable(rows["question"].iloc[4])
 """
 
 
@@ -32,11 +34,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("hostile-site")
     lab = Lab(folder)
     lab.bench = write_hostile(folder)
-    lab.notebook("01_hostile", OPEN + NOTEBOOK)
+    lab.notebook("01_hostile", OPEN + NOTEBOOK, ABSENT)
     lab.notebook("02_fails", "raise ValueError('</pre><script>window.__pwned=1</script>\\u202e' + 'W' * 300)")
     site = stub_report(lab, cases=24)
-    failed = json.loads((site / "figures" / "index.json").read_text(encoding="utf-8"))["failed"]
-    assert [each["notebook"] for each in failed] == ["02_fails"], failed
+    index = json.loads((site / "figures" / "index.json").read_text(encoding="utf-8"))
+    assert [each["notebook"] for each in index["failed"]] == ["02_fails"], index["failed"]
+    assert [each["notebook"] for each in index["not_applicable"]] == ["01_hostile"]
     return site
 
 

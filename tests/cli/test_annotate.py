@@ -168,7 +168,7 @@ def test_what_was_skipped_is_listed_and_cases_that_are_gone_do_not_count(mrb: Co
 def test_the_embedded_benchmark_is_called_demo(
     mrb: Command, bench: Path, served: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(places, "make_demo", lambda progress: (bench, bench / "runs"))
+    monkeypatch.setattr(places, "make_demo", lambda name, progress: bench)
     done = mrb("annotate", "demo", "--annotators", "Dr A")
     assert done.code == 0, done.err
     assert f"answers are kept in {bench / REVIEWS}" in done.err

@@ -16,6 +16,7 @@ from mrb_lib.report import pipeline, provenance
 from mrb_lib.report.defaults import DEFAULTS, set_defaults
 from mrb_lib.report.execute import EXECUTED, Finished, NotebookFailure, Value
 from mrb_lib.report.pipeline import ReportResult, report
+from mrb_lib.tables.errors import NotApplicable
 from mrb_lib.tables.files import staged_folder
 from mrb_lib.tables.schema import Kind
 from mrb_lib.verdicts.store import save_imported
@@ -159,6 +160,16 @@ def lab(tmp_path: Path) -> Lab:
 
 
 @pytest.fixture(autouse=True)
+def no_defaults() -> Iterator[None]:
+    """What one test sets for all that is opened is not set for the next, whichever comes first."""
+    kept = dict(DEFAULTS)
+    DEFAULTS.clear()
+    yield
+    DEFAULTS.clear()
+    DEFAULTS.update(kept)
+
+
+@pytest.fixture(autouse=True)
 def steady_code(monkeypatch: pytest.MonkeyPatch) -> None:
     """The library does not change while a test runs, even where somebody is at work on it."""
     monkeypatch.setattr(provenance, "code_hash", lambda: "the code")
@@ -194,12 +205,15 @@ def _run_here(
     for number, cell in enumerate(content["cells"], start=1):
         tags = cell["metadata"].get("tags", [])
         if cell["cell_type"] == "code" and "parameters" not in tags and failure is None:
+            cell["metadata"]["mrb"] = note = dict[str, object]()
             try:
                 exec(cell["source"], names)  # noqa: S102  # the tests' own cells
+            except NotApplicable as reason:
+                note["not_applicable"] = str(reason)
             except Exception as error:  # noqa: BLE001  # whatever the cell raises
                 failure = NotebookFailure(path.stem, number, cell["source"], type(error).__name__, str(error))
             published = {f"{file.parent.name}/{file.stem}" for file in folder.glob("*/*.json")}
-            cell["metadata"]["mrb"] = {"published": sorted(published - seen)}
+            note["published"] = sorted(published - seen)
             seen |= published
     (folder / EXECUTED).write_text(json.dumps(content), encoding="utf-8")
     DEFAULTS.clear()  # which a process of its own would not leave behind

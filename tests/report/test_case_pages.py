@@ -12,8 +12,8 @@ import pytest
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.benchmarks.votes import gold
-from mrb_lib.report.html.case_pages import LISTED, CaseSource, Chosen, case_pages, choose_failures, listed_cases
-from mrb_lib.report.places import home
+from mrb_lib.report.html.case_pages import LISTED, Chosen, case_pages, choose_failures, listed_cases
+from mrb_lib.report.places import DataFolders, home
 from mrb_lib.report.records import PageRecord
 from mrb_lib.review.failures.index import build_index, open_index
 from mrb_lib.review.failures.kinds import failure_kinds
@@ -22,6 +22,7 @@ from mrb_lib.verdicts.store import save_imported
 from tests.rated import ERRORS, RISK, write_labels, write_rating
 
 IDS = ("all", "sure", "turns", "split", "silent", "fine")
+TWO: dict[str, Any] = {"dimension": "overall", "policy": "balanced", "most": 2}
 
 
 def benchmark() -> Benchmark:
@@ -83,16 +84,16 @@ def test_cases_that_the_report_lists_take_half_of_the_places() -> None:
 
 
 @pytest.fixture(scope="module")
-def source(tmp_path_factory: pytest.TempPathFactory) -> CaseSource:
+def source(tmp_path_factory: pytest.TempPathFactory) -> DataFolders:
     folder = tmp_path_factory.mktemp("cases")
     with staged_folder(folder / "bench") as stage:
         save(benchmark(), stage)
     save_imported(verdicts(), folder / "bench" / "runs", benchmark="small", kind="general", source="table")
-    return CaseSource(folder / "bench", folder / "bench" / "runs", "overall", "balanced", 2)
+    return DataFolders(folder / "bench", folder / "bench" / "runs")
 
 
-def test_a_page_holds_its_case_and_nobody_elses(source: CaseSource, tmp_path: Path) -> None:
-    pages = case_pages(source, tmp_path)
+def test_a_page_holds_its_case_and_nobody_elses(source: DataFolders, tmp_path: Path) -> None:
+    pages = case_pages(source, tmp_path, **TWO)
     assert [(page.case_id, page.name) for page in pages] == [("all", "all.html"), ("sure", "sure.html")]
     assert 'data-case="all"' in pages[0].html
     assert 'data-case="sure"' not in pages[0].html
@@ -103,36 +104,34 @@ def test_ratings_have_pages_that_speak_of_categories_and_not_of_orders(tmp_path:
     hostile = '<script>window.__pwned=1</script>"><img src=x>'
     for at, categories in enumerate((RISK, (hostile, "fine"))):
         bench = write_rating(tmp_path / str(at), categories=categories, acceptable=categories[:1])
-        pages = case_pages(CaseSource(bench, bench / "runs", "overall", "balanced", 4), tmp_path / f"out{at}")
+        pages = case_pages(DataFolders(bench, bench / "runs"), tmp_path / f"out{at}", **{**TWO, "most": 4})
         assert len(pages) == 4 and pages[0].reason == "A judge calls safe what clinicians do not"
         assert all("order" not in page.why.split("benchmark's order")[0] for page in pages)
         assert all(page.html.count('data-mrb="answer"') == 1 for page in pages)
         assert all('data-mrb="probabilities"' in page.html and "<script" not in page.html for page in pages)
 
 
-@pytest.mark.parametrize("change", [{"most": 0}, {"runs": None}])
-def test_there_is_no_page_without_a_verdict_or_where_none_is_wanted(
-    source: CaseSource, tmp_path: Path, change: dict[str, Any]
-) -> None:
-    assert case_pages(CaseSource(**{**source.__dict__, **change}), tmp_path) == []
+def test_there_is_no_page_without_a_verdict_or_where_none_is_wanted(source: DataFolders, tmp_path: Path) -> None:
+    assert case_pages(source, tmp_path, **{**TWO, "most": 0}) == []
+    assert case_pages(source._replace(runs=None), tmp_path, **TWO) == []
 
 
-def test_the_dimension_is_the_last_one_where_there_is_no_such(source: CaseSource, tmp_path: Path) -> None:
-    assert len(case_pages(CaseSource(**{**source.__dict__, "dimension": "nothing"}), tmp_path)) == 2
+def test_the_dimension_is_the_last_one_where_there_is_no_such(source: DataFolders, tmp_path: Path) -> None:
+    assert len(case_pages(source, tmp_path, **{**TWO, "dimension": "nothing"})) == 2
 
 
 def test_a_report_leaves_alone_what_a_reviewer_or_another_report_reads(
-    source: CaseSource, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    source: DataFolders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MRB_HOME", str(tmp_path))
-    other = CaseSource(**{**source.__dict__, "runs": tmp_path / "runs"})
+    other = source._replace(runs=tmp_path / "runs")
     save_imported(verdicts(), tmp_path / "runs", benchmark="small", kind="general", source="table")
     made = load(source.benchmark)
     reviewed = build_index(source.runs, made, home() / "review" / made.case_fingerprint()[:16])
-    assert case_pages(source, tmp_path / "first")
+    assert case_pages(source, tmp_path / "first", **TWO)
     (mine,) = (path for path in home().rglob("index.json") if path.parent != reviewed)
-    assert case_pages(other, tmp_path / "second")
-    assert case_pages(source, tmp_path / "first")
+    assert case_pages(other, tmp_path / "second", **TWO)
+    assert case_pages(source, tmp_path / "first", **TWO)
     assert mine.is_file()
     assert open_index(reviewed).case_ids == list(IDS)
 
@@ -147,7 +146,9 @@ def test_the_listed_cases_are_those_of_the_table_of_failures(tmp_path: Path) -> 
 def test_pages_of_a_benchmark_with_labels_show_them_and_are_about_another_dimension(tmp_path: Path) -> None:
     bench = write_labels(tmp_path)
     for dimension in ("overall", "errors"):
-        pages = case_pages(CaseSource(bench, bench / "runs", dimension, "balanced", 3), tmp_path / dimension)
+        pages = case_pages(
+            DataFolders(bench, bench / "runs"), tmp_path / dimension, dimension=dimension, policy="balanced", most=3
+        )
         assert len(pages) == 3
         for page in pages:
             table = page.html.split('data-mrb="labels"')[1].split("</table>")[0]

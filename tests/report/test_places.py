@@ -11,12 +11,14 @@ import pandas as pd
 import pytest
 
 import mrb_lib
+import mrb_lib.demo
 from mrb_lib.benchmarks.benchmark import Benchmark, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.demo.judges import JUDGES, REPEATS
 from mrb_lib.report import places
 from mrb_lib.report.places import DEMO_JUDGES, home, make_demo
 from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.files import REVIEWS
 from mrb_lib.verdicts.store import ANALYSIS_COLUMNS, COSTS
 from tests.report.conftest import Lab
 
@@ -24,9 +26,9 @@ WRITE_DEMO = """
 import os, sys, time
 from pathlib import Path
 import pandas as pd
+import mrb_lib.demo
 from mrb_lib.benchmarks.benchmark import Benchmark, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
-from mrb_lib.report import places
 from mrb_lib.report.study import open as open_study
 
 def write(folder, cases, seed):
@@ -39,7 +41,7 @@ def write(folder, cases, seed):
     truth = pd.DataFrame({"case_id": ["c"], "dimension": "overall", "quality_a": 0.4, "quality_b": 0.1})
     truth.to_parquet(Path(folder, "truth.parquet"))
 
-places._write_benchmark = write
+mrb_lib.demo.write_demo = write
 opened = open_study("demo")
 print(len(opened.verdicts), len(opened.manifests))
 """
@@ -72,7 +74,7 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[int]:
         _stand_in(folder, cases, seed)
 
     monkeypatch.setenv("MRB_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(places, "_write_benchmark", write)
+    monkeypatch.setattr(mrb_lib.demo, "write_demo", write)
     return calls
 
 
@@ -144,7 +146,7 @@ def test_the_demo_is_made_once_and_judged_by_every_weightless_judge(
     assert set(first.verdicts["order"]) == {"AB", "BA"}
     mrb_lib.open("demo")
     assert made == [0]
-    assert len(capsys.readouterr().err.splitlines()) == 2, "what takes long is said, and only when it is done"
+    assert len(capsys.readouterr().err.splitlines()) == 1, "what takes long is said, and only when it is done"
 
 
 def test_the_demo_is_made_again_when_its_code_or_a_parameter_changes(
@@ -160,17 +162,14 @@ def test_the_demo_is_made_again_when_its_code_or_a_parameter_changes(
 
 
 @pytest.mark.parametrize(
-    ("patterns", "changed"),
+    "changed",
     [
-        ("_BENCHMARK_CODE", "demo/catalogue.toml"),
-        ("_BENCHMARK_CODE", "demo/phrases.toml"),
-        ("_BENCHMARK_CODE", "demo/outlines.toml"),
-        ("_BENCHMARK_CODE", "demo/scenes.py"),
-        ("_RUNS_CODE", "judges/roster/roster.toml"),
+        "demo/catalogue.toml", "demo/phrases.toml", "demo/outlines.toml", "demo/scenes.py", "demo/ratings.py",
+        "judges/roster/roster.toml", "verdicts/store.py",
     ],
-)
+)  # fmt: skip
 def test_every_file_that_a_demo_is_made_from_is_in_its_stamp(
-    patterns: str, changed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    changed: str, made: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     package = Path(mrb_lib.__file__).parent
     for source in package.rglob("*.*"):
@@ -179,22 +178,32 @@ def test_every_file_that_a_demo_is_made_from_is_in_its_stamp(
             copy.parent.mkdir(parents=True, exist_ok=True)
             copy.write_bytes(source.read_bytes())
     monkeypatch.setattr(places.mrb_lib, "__file__", str(tmp_path / "__init__.py"))
-    before = places.hash_of_source(*getattr(places, patterns))
+    make_demo(cases=3, judges=["first"], progress=lambda line: None)
     with (tmp_path / changed).open("a") as stream:
         stream.write("# changed")
-    assert places.hash_of_source(*getattr(places, patterns)) != before
+    make_demo(cases=3, judges=["first"], progress=lambda line: None)
+    assert len(made) == 2
 
 
-def test_a_change_to_the_judges_makes_the_runs_again_but_not_the_benchmark(
-    made: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    benchmark, runs = make_demo(cases=3, progress=lambda line: None)
-    drawn, judged = (benchmark / "benchmark.toml").stat().st_ino, (runs / "stamp.json").stat().st_ino
-    make_demo(cases=3, judges=("first", "longer"), progress=lambda line: None)
-    assert made == [0]
-    assert (benchmark / "benchmark.toml").stat().st_ino == drawn
-    assert (runs / "stamp.json").stat().st_ino != judged
-    assert len(list(runs.glob("*/manifest.json"))) == 2 + len(JUDGES)
+def test_other_judges_make_the_runs_again_and_reviews_stay(made: list[int]) -> None:
+    benchmark = make_demo(cases=3, progress=lambda line: None)
+    (benchmark / REVIEWS).write_text("what somebody said")
+    assert make_demo(cases=3, judges=("first", "longer"), progress=lambda line: None) == benchmark
+    assert len(made) == 2
+    assert len(list(benchmark.glob("runs/*/manifest.json"))) == 2 + len(JUDGES)
+    assert (benchmark / REVIEWS).read_text() == "what somebody said"
+
+
+def test_the_benchmark_of_ratings_is_made_in_the_same_way(made: list[int]) -> None:
+    for _ in range(2):
+        said: list[str] = []
+        benchmark = make_demo("demo-ratings", cases=20, progress=said.append)
+    assert benchmark == home() / "demo-ratings" / "benchmark"
+    assert said == [], "it was there"
+    opened = mrb_lib.open(benchmark)
+    assert (len(opened.benchmark.cases), opened.benchmark.meta.is_rating) == (20, True)
+    assert len(opened.manifests) > 1
+    assert made == []
 
 
 def test_a_demo_that_was_interrupted_is_made_again(made: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -203,11 +212,11 @@ def test_a_demo_that_was_interrupted_is_made_again(made: list[int], monkeypatch:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(places, "_write_benchmark", interrupted)
+        patch.setattr(mrb_lib.demo, "write_demo", interrupted)
         with pytest.raises(KeyboardInterrupt):
             make_demo(cases=3, progress=lambda line: None)
     assert not (home() / "demo" / "benchmark").exists()
-    benchmark, _ = make_demo(cases=3, progress=lambda line: None)
+    benchmark = make_demo(cases=3, progress=lambda line: None)
     assert json.loads((benchmark / "stamp.json").read_text())["cases"] == 3
     assert not list(benchmark.parent.glob(".benchmark.*"))
 

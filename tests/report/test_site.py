@@ -68,9 +68,7 @@ def made(tmp_path_factory: pytest.TempPathFactory, new_lab: Callable[[Path], Any
     hostile = f"HOSTILE = {HOSTILE!r}\n"
     figures = 'publish_figure("plain-id", title=HOSTILE, caption=HOSTILE, reading=HOSTILE, simulated=True)'
     rows = "f'judge,accuracy\\n{HOSTILE},0.51234567\\n' + 'x,0.5\\n' * 249"
-    absent = (
-        'Path(out, "figures/organs.json").write_text(json.dumps(dict(id="organs", title="Organs", reason=HOSTILE)))'
-    )
+    absent = "import mrb_lib\nraise mrb_lib.NotApplicable(HOSTILE)"
     lab.notebook(
         "01_first", publish + hostile, figures, f'publish_table("scores", {rows}, best=[[0, 1]])', absent, *CELLS
     )
@@ -173,7 +171,7 @@ def test_simulated_data_say_so_on_every_page(pages: dict[str, Page], lab: Any, p
 
 def test_a_page_reads_in_the_order_of_the_notebook(pages: dict[str, Page]) -> None:
     text = pages["pages/01_first.html"].text
-    marks = ["What 01_first asks.", "How to read it.", "What it lists.", "Organs is not", "See the next", "{'a': 1}"]
+    marks = ["What 01_first asks.", "How to read it.", "What it lists.", "Not applicable: ", "See the next", "{'a': 1}"]
     places = [text.rindex(mark) for mark in marks]  # the code, which has some of them too, comes first
     assert places == sorted(places)
     assert 'benchmark = "demo"' not in text, "the defaults are not what was used"
@@ -197,7 +195,14 @@ def test_the_index_lists_figures_tables_absences_failures_and_provenance(made: A
     index = pages["index.html"]
     assert {"figures/plain-id.png", "figures/plain-id.svg", "figures/plain-id.csv"} <= set(index.links)
     assert {"tables/scores.csv", "tables/scores.tex", "figures/index.json"} <= set(index.links)
-    for text in ("Organs", "02_next, cell 3 failed", "ValueError", "pandas", "balanced", "clarity, overall"):
+    for text in (
+        "Not applicable to these data: ",
+        "02_next, cell 3 failed",
+        "ValueError",
+        "pandas",
+        "balanced",
+        "clarity, overall",
+    ):
         assert text in index.text
     manifest = next((made.bench / "runs").glob("*/manifest.json"))
     assert manifest.parent.name in index.text

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 import pandas as pd
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load
-from mrb_lib.report.places import home
+from mrb_lib.report.places import DataFolders, home
 from mrb_lib.report.records import PageRecord
 from mrb_lib.review.case import case_html
 from mrb_lib.review.failures import kinds as failure
@@ -43,24 +43,6 @@ _REASONS: Final[Mapping[str, tuple[str, str]]] = {
     failure.UNPARSED: ("difficulty", "A judge gives no verdict"),
     WRONG: ("difficulty", "A judge is wrong"),
 }
-
-
-@dataclass(frozen=True)
-class CaseSource:
-    """Where the cases of a report come from, and how many of them it shows.
-
-    Attributes
-    ----------
-    runs : the folder of runs, or None
-    dimension, policy : say what a failure is
-    most : how many cases at most
-    """
-
-    benchmark: Path
-    runs: Path | None
-    dimension: str
-    policy: str
-    most: int
 
 
 class Chosen(NamedTuple):
@@ -150,13 +132,16 @@ def listed_cases(out: Path, records: Sequence[PageRecord]) -> list[str]:
     return rows["case_id"].dropna().tolist() if "case_id" in rows else []
 
 
-def case_pages(source: CaseSource, out: Path, listed: Sequence[str] = ()) -> list[CasePage]:
+def case_pages(
+    folders: DataFolders, out: Path, *, dimension: str, policy: str, most: int, listed: Sequence[str] = ()
+) -> list[CasePage]:
     """Choose the cases of a report and draw them.
 
     Parameters
     ----------
-    source : see `CaseSource`
     out : the report's folder, which nobody else is writing; the index of its verdicts is kept in the cache by this name
+    dimension, policy : say what a failure is
+    most : how many cases at most
     listed : see `choose_failures`
 
     Returns
@@ -169,16 +154,16 @@ def case_pages(source: CaseSource, out: Path, listed: Sequence[str] = ()) -> lis
     InputError
         A run is damaged.
     """
-    if not source.most or source.runs is None or not (benchmark := load(source.benchmark)).meta.is_judged:
+    if not most or folders.runs is None or not (benchmark := load(folders.benchmark)).meta.is_judged:
         return []
     own = hashlib.sha256(str(out.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:16]
     # Not that of `mrb review`: making one removes what it replaces, and a reviewer may be reading that.
-    index = open_index(build_index(source.runs, benchmark, home() / "report" / own))
-    kinds, dimensions = index.kinds(source.policy), benchmark.meta.one_choice
-    dimension = source.dimension if source.dimension in dimensions else dimensions[-1]
+    index = open_index(build_index(folders.runs, benchmark, home() / "report" / own))
+    kinds, dimensions = index.kinds(policy), benchmark.meta.one_choice
+    dimension = dimension if dimension in dimensions else dimensions[-1]
     if dimension not in kinds.dimensions:
         return []
-    chosen = choose_failures(kinds, benchmark.cases, dimension=dimension, most=source.most, listed=listed)
+    chosen = choose_failures(kinds, benchmark.cases, dimension=dimension, most=most, listed=listed)
     names = [slug(str(benchmark.cases["case_id"].iloc[one.position])) for one in chosen]
     if len({name.casefold() for name in names}) < len(names):  # some file systems cannot tell them apart
         names = [f"{number:03d}-{name}" for number, name in enumerate(names, start=1)]

@@ -17,8 +17,6 @@ from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import is_safe_name, write_atomic
 
 INDEX = "index.json"
-EVERY = ("png", "svg", "pdf", "csv", "tex")
-MIRRORED = ("png", "svg", "csv", "tex")
 _KEYS = {
     "figures": ("id", "title", "caption", "reading", "notebook", "n", "policy", "simulated", "files"),
     "tables": ("id", "title", "caption", "notebook", "n", "policy", "simulated", "files"),
@@ -26,40 +24,30 @@ _KEYS = {
 }
 
 
-def index(records: Sequence[PageRecord], made_from: Provenance, *, tables: str, kept: Sequence[str] = EVERY) -> Json:
-    """What `figures/index.json` says.
+def index(records: Sequence[PageRecord], made_from: Provenance, *, is_mirror: bool = False) -> str:
+    """Return the text of `index.json`, of the report itself or of its mirror, which has no PDF and other folders.
 
-    Parameters
-    ----------
-    tables : where the tables lie, seen from the index
-    kept : the kinds of file to list
-
-    Returns
-    -------
-    dict
-        `figures, tables, not_applicable, failed` in the order of the notebooks and of
-        their cells, and `provenance`. Files are relative to the index.
+    It holds `figures, tables, not_applicable, failed` in the order of the notebooks and of their cells, and
+    `provenance`. Files are relative to the index.
     """
-    folders = {"figures": "", "tables": tables, "not_applicable": ""}
     content: Json = {
-        kind: [_entry(kind, item, record, folders[kind], kept) for record in records for item in getattr(record, kind)]
+        kind: [_entry(kind, item, record, is_mirror) for record in records for item in getattr(record, kind)]
         for kind in _KEYS
     }
-    failures = [record.failure for record in records if record.failure is not None]
-    said = [{name: getattr(each, name) for name in ("notebook", "cell", "error", "value")} for each in failures]
-    return {**content, "failed": said, "provenance": made_from.stable()}
+    content["failed"] = [
+        {name: getattr(record.failure, name) for name in ("notebook", "cell", "error", "value")}
+        for record in records if record.failure
+    ]  # fmt: skip
+    return json.dumps(content | {"provenance": made_from.stable()}, indent=2, ensure_ascii=False) + "\n"
 
 
-def _entry(kind: str, sidecar: Json, record: PageRecord, folder: str, kept: Sequence[str]) -> Json:
+def _entry(kind: str, sidecar: Json, record: PageRecord, is_mirror: bool) -> Json:
     entry = {key: sidecar.get(key) for key in _KEYS[kind]} | {"notebook": record.notebook}
     if "files" in entry:
-        files = cast(dict[str, str], sidecar["files"])
-        entry["files"] = {suffix: folder + Path(name).name for suffix, name in files.items() if suffix in kept}
+        folder = "" if kind == "figures" else "tables/" if is_mirror else "../tables/"
+        names = {suffix: Path(name).name for suffix, name in cast(dict[str, str], sidecar["files"]).items()}
+        entry["files"] = {suffix: folder + name for suffix, name in names.items() if not is_mirror or suffix != "pdf"}
     return entry
-
-
-def _text(content: Json) -> str:
-    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
 
 def write_if_changed(path: Path, content: bytes | str) -> None:
@@ -67,11 +55,6 @@ def write_if_changed(path: Path, content: bytes | str) -> None:
     data = content.encode("utf-8") if isinstance(content, str) else content
     if not path.is_file() or path.read_bytes() != data:
         write_atomic(path, data)
-
-
-def write_index(out: Path, records: Sequence[PageRecord], made_from: Provenance) -> None:
-    """Write the report's own index, `out/figures/index.json`."""
-    write_if_changed(out / "figures" / INDEX, _text(index(records, made_from, tables="../tables/")))
 
 
 def mirror(out: Path, folder: Path, records: Sequence[PageRecord], made_from: Provenance) -> None:
@@ -83,7 +66,7 @@ def mirror(out: Path, folder: Path, records: Sequence[PageRecord], made_from: Pr
         A file is in the way that no report put there; nothing was changed.
     """
     wanted = {_place(name): (out / name).read_bytes() for record in records for name in record.files if _place(name)}
-    wanted[INDEX] = _text(index(records, made_from, tables="tables/", kept=MIRRORED)).encode("utf-8")
+    wanted[INDEX] = index(records, made_from, is_mirror=True).encode("utf-8")
     ours = _written_before(folder)
     for name, content in wanted.items():
         path = folder / name
@@ -97,7 +80,7 @@ def mirror(out: Path, folder: Path, records: Sequence[PageRecord], made_from: Pr
 
 def _place(name: str) -> str:
     """Where the mirror keeps a file of the report; empty for those it does not keep."""
-    is_kept = name.endswith(MIRRORED) and name.startswith(("figures/", "tables/"))
+    is_kept = name.startswith(("figures/", "tables/")) and not name.endswith(".pdf")
     return name.removeprefix("figures/") if is_kept else ""
 
 

@@ -1,4 +1,4 @@
-"""An executed notebook as the blocks of a page: prose, code, figures, tables, what was printed.
+"""An executed notebook as the blocks of a page: prose, code, figures, tables, printed text; and the words to search.
 
 Nothing of a notebook's own HTML is taken: prose is Markdown without HTML, outputs are
 plain text, figures, tables and cases are the files that were published.
@@ -7,11 +7,13 @@ plain text, figures, tables and cases are the files that were published.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping
 from itertools import zip_longest
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, cast
 
+import pandas as pd
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markupsafe import Markup
@@ -24,6 +26,8 @@ from mrb_lib.review.text import visible
 if TYPE_CHECKING:
     from nbformat import NotebookNode
 
+MOST_LETTERS = 20_000
+_NAMES = ("judge", "judge_a", "judge_b", "group", "dimension", "subfield", "organ", "modality", "department")
 _SILENT = re.compile(r"^<.*>$", re.DOTALL)
 
 
@@ -40,7 +44,6 @@ def blocks(
     """
     published = {f"figures/{item['id']}": {**item, "kind": "figure"} for item in record.figures}
     published |= {f"tables/{item['id']}": table_block(item, cases) for item in record.tables}
-    published |= {f"figures/{item['id']}": {**item, "kind": "absent"} for item in record.not_applicable}
     first = True
     for cell, following in zip_longest(notebook.cells, notebook.cells[1:]):
         if cell.cell_type == "markdown":
@@ -61,7 +64,7 @@ def _code(cell: NotebookNode, published: Mapping[str, Json]) -> Iterator[Json]:
         parameters = bool({"injected-parameters", "options"} & tags)
         yield {"kind": "code", "source": cell.source, "failed": _failed(cell), "parameters": parameters}
     if "not_applicable" in note:
-        yield {"kind": "absent", "title": "", "reason": note["not_applicable"]}
+        yield {"kind": "absent", "reason": note["not_applicable"]}
         return
     names = note.get("published", ())
     yield from (published[name] for name in names if name in published)
@@ -149,3 +152,24 @@ def lead(notebook: NotebookNode, pages: Mapping[str, str]) -> Markup:
     first = next((cell.source for cell in notebook.cells if cell.cell_type == "markdown"), "")
     paragraph = without_title(first).strip().split("\n\n")[0]
     return prose("" if paragraph.startswith("#") else paragraph, pages)
+
+
+def words(*texts: object) -> str:
+    """Texts as the search compares them: on one line, small letters, compatible forms made one, not too long.
+
+    Letters that no page can hold are left out.
+    """
+    joined = " ".join(str(text) for text in texts if text is not None)
+    spaced = " ".join(unicodedata.normalize("NFKC", joined[:MOST_LETTERS]).split())
+    return "".join(letter for letter in spaced if unicodedata.category(letter)[0] != "C").casefold()
+
+
+def names_in(file: Path) -> str:
+    """The names that a figure or table shows, such as its judges and organs, from its CSV, each once."""
+    frame = pd.read_csv(file, usecols=lambda name: name in _NAMES, dtype="str")
+    return words(*(str(text).replace("_", " ") for name in frame for text in frame[name].dropna().unique()))
+
+
+def prose_words(notebook: NotebookNode) -> str:
+    """All that the text cells of a notebook say, without their marks."""
+    return words(*(prose(cell.source, {}).striptags() for cell in notebook.cells if cell.cell_type == "markdown"))

@@ -1,4 +1,4 @@
-"""The static site: an index of all that was published, a page a notebook, a page a chosen case.
+"""The static site: an index of all that was published, a page per notebook, chosen case, and figure that has cases.
 
 It opens from disk. It needs no network and no file from outside its folder, and all of it can be read without a script;
 the one script of a page, named by its hash, adds search, sorting, filters, the theme and the view of images.
@@ -6,15 +6,16 @@ the one script of a page, named by its hash, adds search, sorting, filters, the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from PIL import Image
 
-from mrb_lib.report.html.behind import cells_of, page_name
+from mrb_lib.report.clean import Json
 from mrb_lib.report.html.case_pages import FAILURES, CasePage
 from mrb_lib.report.places import simulated_note
 from mrb_lib.report.provenance import Provenance
@@ -126,10 +127,54 @@ def render(content: Content, *, pdf: str = "") -> Iterator[tuple[str, str]]:
     )  # fmt: skip
 
 
+def cells_of(figure: Json, cases: Mapping[str, str]) -> list[Json]:
+    """The points or cells of a figure that lead somewhere, in the order they are drawn; empty where none does.
+
+    Parameters
+    ----------
+    figure : its sidecar
+    cases : the page of each case that has one
+
+    Returns
+    -------
+    list of dict
+        `row` and `part` (a judge, and its subfield or dimension); `anchor`, where its list begins on the page of the
+        figure; `stated`, how many cases there are, and of what; `n_listed`; `listed`, their ids, or the first of very
+        many, with the page of each, empty where it has none; `command`, which opens them for review, empty where no
+        filter says which they are; `box` (left, top, width and height in the figure, in percent).
+    """
+    rows = cast(Sequence[Mapping[str, Any]], cast(Json, figure.get("behind") or {}).get("cells", ()))
+    names, parts = (list(dict.fromkeys(values)) for values in (map(_row, rows), map(_part, rows)))
+    return [
+        {
+            **row,
+            "row": _row(row),
+            "part": _part(row),
+            "anchor": f"cell-{names.index(_row(row)) + 1}-{parts.index(_part(row)) + 1}",
+            "listed": [(case, cases.get(case, "")) for case in row["listed"]],
+            "command": f"mrb review BENCH RUNS --query {shlex.quote(row['query'])}" if row["query"] else "",
+            "box": [round(100 * share, 2) for share in row["box"]],
+        }
+        for row in rows
+    ]
+
+
+def _row(row: Mapping[str, Any]) -> str:
+    return str(row["row"])
+
+
+def _part(row: Mapping[str, Any]) -> str:
+    return str(row["dimension"] if row["subfield"] is None else row["subfield"])
+
+
+def page_name(figure: Json) -> str:
+    """The page that lists the cases behind a figure, relative to the report's folder; its id is plain."""
+    return f"behind/{figure['id']}.html"
+
+
 def template(name: str) -> Template:
     """A template of the site, with the functions that it calls."""
-    from mrb_lib.report.html.pages import conclusion, lead, lowered
-    from mrb_lib.report.html.search import prose_words, words
+    from mrb_lib.report.html.pages import conclusion, lead, lowered, prose_words, words
 
     environment = templates()
     environment.globals |= {
@@ -145,9 +190,9 @@ def template(name: str) -> Template:
 
 def shown_everywhere(content: Content) -> dict[str, object]:
     """What all templates are given, with what they ask of the report's files."""
-    from mrb_lib.report.html.search import names_in
+    from mrb_lib.report.html.pages import names_in
 
-    note = simulated_note(content.made_from.benchmark.name)
+    note = simulated_note(str(content.made_from.benchmark["name"]))
     return {
         "provenance": content.made_from,
         "records": content.records,
