@@ -16,8 +16,8 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from mrb_lib.benchmarks.benchmark import load, save
 from mrb_lib.demo.build import write_demo
 from mrb_lib.review.failures.query import Query, to_fragment
-from mrb_lib.review.records.marks import REASONS
 from mrb_lib.review.records.store import open_store
+from mrb_lib.tables.questions import REASONS
 
 from .axe import violations, violations_in_both_schemes
 from .conftest import Watched
@@ -300,7 +300,7 @@ def test_each_field_of_the_form_is_kept_by_mouse_touch_and_keys(hand: Hand, revi
     hand.use(side, side.locator("kbd").inner_text().lower())
     hand.use(page.get_by_label(REASONS[1]), "Shift+2")
     hand.use(page.get_by_label("moderate"), "c")
-    hand.use(page.get_by_label("not about this image"))
+    hand.use(page.get_by_label("not about image"))
     view = page.locator(".mrb-case-pane .mrb-view")
     box = view.bounding_box()
     assert box is not None

@@ -11,14 +11,13 @@ from typing import Any
 import pandas as pd
 
 from mrb_lib.review.records.exchange import regions_from
-from mrb_lib.review.records.marks import REASONS, Adjudication, Region, case_fingerprint, current
+from mrb_lib.review.records.marks import Adjudication, Region, case_fingerprint, current
 from mrb_lib.review.records.store import REVIEW, Store, open_store
 from mrb_lib.review.text import visible
 from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.questions import QUESTIONS, REASONS
 from mrb_lib.tables.schema import CHOICES
 
-SEVERITY_WORDS = {"none": "none", "mild": "mild", "moderate": "moderate", "severe": "severe"}
-REASONING_WORDS = {"right": "right", "wrong": "wrong", "not_about_image": "not about this image"}
 LABELS = {
     "gold_right": "Gold is right",
     "gold_wrong": "Gold is wrong",
@@ -28,8 +27,7 @@ LABELS = {
 }
 NO_STORE = "Nothing is stored here: this view was opened without a store of reviews."
 NOT_JUDGED = "The labels of this benchmark are neither preferences nor ratings; there is nothing to adjudicate."
-_LONGEST_NOTE = 100_000
-_SHOWN = ("reviewer", "verdict", "choice", "dimension", "judge", "severity", "reasoning", "note", "created")
+_SHOWN = ("reviewer", "verdict", "choice", "dimension", "judge", "note", "created")
 _ID = re.compile(r"[0-9A-Za-z-]{8,64}")
 
 
@@ -113,7 +111,7 @@ class Reviews:
 
     def save(self, adjudication: Adjudication) -> None:
         """Store one adjudication; earlier ones stay."""
-        self.store().adjudicate(adjudication)
+        self.store().add(adjudication)
 
 
 def adjudication_from(
@@ -123,9 +121,9 @@ def adjudication_from(
 
     Parameters
     ----------
-    entries : `reviewer, verdict, choice, dimension, judge, reasons, severity, reasoning, regions, note, supersedes,
-        adjudication_id`; a region has the index of its image; the page makes the id, so that the same click sent twice
-        is one adjudication
+    entries : `reviewer, verdict, choice, dimension, judge, answers` (to `QUESTIONS`, by name), `regions, note,
+        supersedes, adjudication_id`; a region has the index of its image; the page makes the id, so that the same click
+        sent twice is one adjudication
     categories : what the right label may be
 
     Raises
@@ -145,26 +143,21 @@ def adjudication_from(
     name = _text(entries, "adjudication_id")
     if not _ID.fullmatch(name):
         raise InputError("the page sent no usable id; load it again.")
-    note = _text(entries, "note")
-    if len(note) > _LONGEST_NOTE:
-        raise InputError(f"the note has {len(note):,} characters; use at most {_LONGEST_NOTE:,}.")
-    reasons = entries.get("reasons") or ()
-    if not isinstance(reasons, list | tuple):
-        raise InputError("the reasons are not a list; load the page again.")
+    answers = entries.get("answers") or {}
+    if not isinstance(answers, Mapping):
+        raise InputError("the page sent no answers; load it again.")
     return Adjudication(
         benchmark=benchmark,
         case_id=str(case["case_id"]),
         reviewer=reviewer,
         verdict=verdict,
-        choice=_text(entries, "choice") or None,
-        dimension=_text(entries, "dimension") or None,
-        judge=_text(entries, "judge") or None,
-        reasons=tuple(map(str, reasons)),
-        severity=_text(entries, "severity") or None,
-        reasoning=_text(entries, "reasoning") or None,
+        choice=_text(entries, "choice"),
+        dimension=_text(entries, "dimension"),
+        judge=_text(entries, "judge"),
+        answers=answers,
         regions=_regions(entries.get("regions") or (), case),
-        note=note,
-        supersedes=_text(entries, "supersedes") or None,
+        note=_text(entries, "note"),
+        supersedes=_text(entries, "supersedes"),
         case_fingerprint=version_of(case),
         adjudication_id=name,
     )
@@ -204,10 +197,10 @@ def history_of(
     Returns
     -------
     list of dict
-        `id, reviewer, verdict, label, choice, dimension, judge, reasons, severity, reasoning, regions` (each with the
-        index of its image; those in images that the case no longer has are left out and counted in `said`), `note,
-        supersedes, created`, `counts` (whether it counts now), `changed` (whether the case has changed since), `said`
-        (severity, reasoning and regions in words), and `seen`, the texts as a page may show them.
+        `id, reviewer, verdict, label, choice, dimension, judge, answers` (to `QUESTIONS`, by name), `regions` (each
+        with the index of its image; those in images that the case no longer has are left out and counted in `said`),
+        `note, supersedes, created`, `counts` (whether it counts now), `changed` (whether the case has changed since),
+        `said` (see `answers_in_words`), and `seen`, both as a page may show them.
     """
     rows = history[history["case_id"] == str(case["case_id"])]
     counting = set(current(rows)["adjudication_id"]) if len(rows) else set()
@@ -223,13 +216,18 @@ def history_of(
                 "id": plain["adjudication_id"],
                 "supersedes": plain["supersedes"],
                 "label": LABELS.get(str(row["verdict"]), str(row["verdict"])),
-                "reasons": [cleaned(name) for name in row["reasons"]],
+                "answers": {
+                    one.name: [cleaned(name) for name in row[one.name]] if one.several else plain[one.name]
+                    for one in QUESTIONS
+                },
                 "regions": regions,
-                "said": _said(row, len(row["regions"]) - len(regions)),
+                "said": [
+                    [label, [visible(one) for one in words]]
+                    for label, words in answers_in_words(row, len(row["regions"]) - len(regions))
+                ],
                 "seen": {
                     name: visible(row[name] or "") for name in ("reviewer", "dimension", "judge", "note", "choice")
-                }
-                | {"reasons": [visible(name) for name in row["reasons"]]},
+                },
                 "counts": row["adjudication_id"] in counting,
                 "changed": bool(row["case_fingerprint"]) and row["case_fingerprint"] != mark,
             }
@@ -237,17 +235,25 @@ def history_of(
     return entries[::-1]
 
 
-def _said(row: Mapping[Any, Any], lost: int) -> str:
-    """The harm, what the judge's reasons are worth and the regions, in words; empty where none of it is said."""
-    marked = len(row["regions"])
-    gone = f", {lost} in an image that is gone" if lost else ""
-    harm = SEVERITY_WORDS.get(str(row["severity"]))
-    reasons = REASONING_WORDS.get(str(row["reasoning"]))
-    parts = [f"harm: {harm}" if harm else "", f"its reasons: {reasons}" if reasons else ""]
-    frames = sorted({int(one["frame"]) for one in row["regions"]})
-    where = f" in frame {', '.join(map(str, frames))}" if frames and frames != [1] else ""
-    parts += [f"{marked} region{'' if marked == 1 else 's'} marked{where}{gone}" if marked else ""]
-    return "; ".join(filter(None, parts))
+def answers_in_words(row: Mapping[Any, Any], lost: int = 0) -> list[tuple[str, list[str]]]:
+    """Return what an adjudication answers, each with a label, and its regions, with an empty one; only what is given.
+
+    Parameters
+    ----------
+    row : of the table of adjudications, with None where nothing is answered
+    lost : regions in images that the case no longer has
+    """
+    said = []
+    for one in QUESTIONS:
+        chosen = row[one.name] if one.several else filter(None, [row[one.name]])
+        words = [str(name) if one.editable else str(name).replace("_", " ") for name in chosen]
+        said += [(one.label or one.name.replace("_", " "), words)] if words else []
+    if marked := len(row["regions"]):
+        frames = sorted({int(region["frame"]) for region in row["regions"]})
+        where = f" in frame {', '.join(map(str, frames))}" if frames != [1] else ""
+        gone = f", {lost} in an image that is gone" if lost else ""
+        said.append(("", [f"{marked} region{'' if marked == 1 else 's'} marked{where}{gone}"]))
+    return said
 
 
 def disagreed_on(history: pd.DataFrame) -> set[str]:

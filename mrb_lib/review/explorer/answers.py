@@ -18,15 +18,7 @@ import pandas as pd
 
 from mrb_lib.review.case.images import PIECE, picture_piece, whole
 from mrb_lib.review.case.verdicts import verdicts_html
-from mrb_lib.review.explorer.adjudicate import (
-    LABELS,
-    REASONING_WORDS,
-    SEVERITY_WORDS,
-    Reviews,
-    adjudication_from,
-    history_of,
-    version_of,
-)
+from mrb_lib.review.explorer.adjudicate import LABELS, Reviews, adjudication_from, history_of, version_of
 from mrb_lib.review.explorer.data import REVIEW_WORDS, ExplorerData, message_text
 from mrb_lib.review.explorer.export import csv_pieces, page_pieces
 from mrb_lib.review.explorer.selections import Selections
@@ -34,10 +26,10 @@ from mrb_lib.review.explorer.thumbnails import MOST_ASKED, Thumbnails
 from mrb_lib.review.explorer.views import keep_view, kept_views
 from mrb_lib.review.failures.kinds import Kinds, Scale
 from mrb_lib.review.failures.query import PLACES, SORTS, Query, check_words, from_fragment, sort_value, to_fragment
-from mrb_lib.review.records.marks import ORDER_EFFECT
 from mrb_lib.review.text import visible
 from mrb_lib.stats.options import IntArray
 from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.questions import ORDER_EFFECT, QUESTIONS
 from mrb_lib.tables.schema import NO_PROBE
 
 ROWS = 60
@@ -113,8 +105,7 @@ class ExplorerAnswers:
                 "sorts": list(self.data.kinds.sorts),
                 "kinds": self.data.kind_words,
                 "labels": LABELS,
-                "severities": SEVERITY_WORDS,
-                "reasonings": REASONING_WORDS,
+                "questions": [asdict(one) | {"options": list(one.options)} for one in QUESTIONS],
                 "review_words": REVIEW_WORDS,
                 "reviewer": message_text(self.reviewer),
                 "trouble": trouble,

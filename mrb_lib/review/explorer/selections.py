@@ -18,7 +18,7 @@ from mrb_lib.review.failures.query import REVIEWS, Query, facets, searchable, se
 from mrb_lib.stats.options import BoolArray, IntArray
 from mrb_lib.stats.where import cases_where
 from mrb_lib.tables.errors import InputError
-from mrb_lib.tables.schema import ADJUDICATION_COLUMNS
+from mrb_lib.tables.questions import adjudication_columns
 
 _KEPT = 16
 Scope = tuple[str, int, int]
@@ -75,7 +75,7 @@ class Selections:
         try:
             return self.reviews.history()
         except InputError:
-            return pd.DataFrame(columns=list(ADJUDICATION_COLUMNS), dtype="str")
+            return pd.DataFrame(columns=list(adjudication_columns()), dtype="str")
 
     def within(self, query: Query, scope: Scope) -> BoolArray | None:
         """The cases that a query's `where` and `review` leave; None for all."""
