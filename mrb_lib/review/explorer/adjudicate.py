@@ -27,6 +27,7 @@ LABELS = {
 }
 NO_STORE = "Nothing is stored here: this view was opened without a store of reviews."
 NOT_JUDGED = "The labels of this benchmark are neither preferences nor ratings; there is nothing to adjudicate."
+_TEXTS = ("reviewer", "verdict", "choice", "dimension", "judge", "note", "supersedes", "adjudication_id")
 _SHOWN = ("reviewer", "verdict", "choice", "dimension", "judge", "note", "created")
 _ID = re.compile(r"[0-9A-Za-z-]{8,64}")
 
@@ -131,36 +132,21 @@ def adjudication_from(
     InputError
         Nobody is signed in, no verdict is chosen, or a value is not one the form offers.
     """
-    reviewer, verdict = _text(entries, "reviewer").strip(), _text(entries, "verdict")
-    if not reviewer:
+    given = {name: str(entries.get(name) or "") for name in _TEXTS}
+    if not given["reviewer"].strip():
         raise InputError("nobody is signed in; write your name first.")
-    if not verdict:
+    if not given["verdict"]:
         raise InputError("no verdict is chosen; choose one of the four.")
-    if verdict == "gold_wrong" and not entries.get("choice"):
-        raise InputError("gold is wrong: choose the right label too.")
-    if verdict == "gold_wrong" and entries.get("choice") not in categories:
-        raise InputError("the right label is not one of this benchmark; load the page again.")
-    name = _text(entries, "adjudication_id")
-    if not _ID.fullmatch(name):
+    if given["verdict"] == "gold_wrong" and given["choice"] not in categories:
+        raise InputError("gold is wrong: choose the right label of this benchmark too.")
+    if not _ID.fullmatch(given["adjudication_id"]):
         raise InputError("the page sent no usable id; load it again.")
     answers = entries.get("answers") or {}
     if not isinstance(answers, Mapping):
         raise InputError("the page sent no answers; load it again.")
-    return Adjudication(
-        benchmark=benchmark,
-        case_id=str(case["case_id"]),
-        reviewer=reviewer,
-        verdict=verdict,
-        choice=_text(entries, "choice"),
-        dimension=_text(entries, "dimension"),
-        judge=_text(entries, "judge"),
-        answers=answers,
-        regions=_regions(entries.get("regions") or (), case),
-        note=_text(entries, "note"),
-        supersedes=_text(entries, "supersedes"),
-        case_fingerprint=version_of(case),
-        adjudication_id=name,
-    )
+    regions, version = _regions(entries.get("regions") or (), case), version_of(case)
+    about = {"benchmark": benchmark, "case_id": str(case["case_id"]), "case_fingerprint": version}
+    return Adjudication(answers=answers, regions=regions, **about, **given)
 
 
 def _regions(items: object, case: pd.Series) -> tuple[Region, ...]:
@@ -177,11 +163,6 @@ def _regions(items: object, case: pd.Series) -> tuple[Region, ...]:
 def version_of(case: pd.Series) -> str:
     """What a page sends back with a verdict, so that it is about the case as it was in sight."""
     return case_fingerprint({str(name): value for name, value in case.items()})
-
-
-def _text(entries: Mapping[str, Any], name: str) -> str:
-    value = entries.get(name)
-    return "" if value is None else str(value)
 
 
 def history_of(

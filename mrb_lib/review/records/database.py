@@ -21,7 +21,6 @@ from mrb_lib.tables.errors import InputError
 
 try:
     import sqlalchemy as sa
-    from sqlalchemy.ext.compiler import compiles
     from sqlalchemy.pool import NullPool, StaticPool
 except ImportError as error:
     raise InputError(
@@ -68,6 +67,10 @@ _GUARDS = {
         "FOR EACH STATEMENT EXECUTE FUNCTION mrb_refuse()",
     ],
 }
+_NOW = {
+    "sqlite": "SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now')",
+    "postgresql": """SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')""",
+}
 _EARLIER = {
     "adjudication": ("adjudication_id", "reviewer"),
     "reason_list": ("", ""),
@@ -78,23 +81,6 @@ _EARLIER = {
     "tag": ("tag_id", "reviewer"),
 }
 """The tables of versions 1 to 4, by kind of event: their columns of the id and of the person."""
-
-
-class utc_now(sa.sql.expression.FunctionElement[str]):  # noqa: N801  # used as a function of SQL is
-    """The database's own time as text, UTC to the millisecond: one clock for all who write."""
-
-    type = sa.Text()
-    inherit_cache = True
-
-
-@compiles(utc_now, "sqlite")
-def _utc_sqlite(element: utc_now, compiler: Any, **_: Any) -> str:
-    return "(strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))"
-
-
-@compiles(utc_now, "postgresql")
-def _utc_postgresql(element: utc_now, compiler: Any, **_: Any) -> str:
-    return """to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')"""
 
 
 def database_url(where: str | Path) -> sa.URL:
@@ -159,6 +145,11 @@ def open_engine(url: sa.URL, *, create: bool) -> sa.Engine:
         engine.dispose()
         raise
     return engine
+
+
+def now(connection: sa.Connection) -> str:
+    """The database's own time, UTC to the millisecond: one clock for all who write."""
+    return str(connection.exec_driver_sql(_NOW[connection.dialect.name]).scalar_one())
 
 
 def one_at_a_time(connection: sa.Connection) -> None:

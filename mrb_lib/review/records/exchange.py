@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
-from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
@@ -15,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.benchmarks.benchmark import Benchmark, read_table
+from mrb_lib.benchmarks.formats.sources import read_csv, read_jsonl
 from mrb_lib.review.records.marks import TAG_COLUMNS, Adjudication, CaseTag, Region
 from mrb_lib.review.records.store import Store, open_store
 from mrb_lib.tables.errors import InputError
@@ -62,16 +62,12 @@ def write_rows(frame: pd.DataFrame, path: Path, *, lists: Sequence[str] = ()) ->
     """
     kind = _kind(path)
     if kind == ".csv":
-        write_atomic(
-            path, guarded_csv(frame.assign(**{name: [_json(items) for items in frame[name]] for name in lists}))
-        )
+        write_atomic(path, guarded_csv(frame.assign(**{name: frame[name].map(_json) for name in lists})))
     elif kind == ".jsonl":
         plain = frame.astype(object).where(frame.notna(), None).to_dict("records")
         write_atomic(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in plain))
     else:
-        content = BytesIO()
-        frame.to_parquet(content, index=False)
-        write_atomic(path, content.getvalue())
+        write_atomic(path, frame.to_parquet(index=False))
 
 
 def read_reviews(path: Path, benchmark: str) -> list[tuple[Adjudication | CaseTag, str | None]]:
@@ -152,7 +148,7 @@ def annotations_of(benchmark: Benchmark, store: Store) -> tuple[pd.DataFrame, in
     case = pd.Index(benchmark.cases["case_id"]).get_indexer(pd.Index(answers["case_id"]))
     dimension = pd.Index(meta.dimensions).get_indexer(pd.Index(answers["dimension"]))
     offered = map(meta.offers, answers["dimension"], answers["choice"])
-    belongs = (case >= 0) & np.fromiter(offered, dtype=bool, count=len(answers))
+    belongs = (case >= 0) & np.array(list(offered), dtype=bool)
     rows = answers.assign(_case=case, _dimension=dimension)[belongs]
     rows = rows.sort_values(["_case", "annotator", "_dimension"], ignore_index=True)
     return rows.drop(columns=["_case", "_dimension"]), int((~belongs).sum())
@@ -167,17 +163,13 @@ def write_annotations(frame: pd.DataFrame, path: Path) -> None:
         The file's name ends with neither.
     """
     rows = conform(frame, "annotations", str(path))
-    if path.suffix == ".parquet":
-        content = BytesIO()
-        rows.to_parquet(content, index=False)
-        write_atomic(path, content.getvalue())
-    elif path.suffix == ".csv":
-        write_atomic(path, rows.to_csv(index=False, lineterminator="\n"))
-    else:
+    if path.suffix not in ANNOTATION_SUFFIXES:
         raise InputError(f"{path}: the name must end with {' or '.join(ANNOTATION_SUFFIXES)}; it says how to write.")
+    is_csv = path.suffix == ".csv"
+    write_atomic(path, rows.to_csv(index=False, lineterminator="\n") if is_csv else rows.to_parquet(index=False))
 
 
-def regions_from(items: object) -> tuple[Region, ...]:
+def regions_from(items: Iterable[Any]) -> tuple[Region, ...]:
     """Regions from a list of mappings with `image, x, y` and perhaps `width, height, frame`.
 
     Raises
@@ -185,15 +177,10 @@ def regions_from(items: object) -> tuple[Region, ...]:
     InputError
         It is no such list.
     """
-    if not isinstance(items, list | tuple | np.ndarray):
-        raise InputError("regions: are not a list of image, x, y, width, height and frame.")
-    regions = []
-    for item in items:
-        known = {str(k): value for k, value in item.items() if value is not None} if isinstance(item, dict) else {}
-        if not {"image", "x", "y"} <= known.keys() <= {"image", "x", "y", "width", "height", "frame"}:
-            raise InputError(f"regions: {str(item)[:80]} does not consist of image, x, y, width, height and frame.")
-        regions.append(Region(**known | {"image": str(known["image"])}))
-    return tuple(regions)
+    try:
+        return tuple(Region(**{str(k): value for k, value in item.items() if value is not None}) for item in items)
+    except (AttributeError, TypeError):
+        raise InputError(f"regions: {str(items)[:80]} is not a list of image, x, y, width, height, frame.") from None
 
 
 def _json(items: object) -> str:
@@ -221,22 +208,10 @@ def _read(path: Path) -> pd.DataFrame:
     kind = _kind(path)
     if kind == ".parquet":
         return read_table(path)
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}); check the path.") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: is not UTF-8 ({error.reason}); save it as UTF-8.") from error
-    try:
-        if kind == ".csv":
-            cells: pd.DataFrame = pd.read_csv(StringIO(text), dtype="str", keep_default_na=False)
-            return pd.DataFrame({name: column.str.removeprefix("'") for name, column in cells.items()})
-        rows = [json.loads(line) for line in text.split("\n") if line.strip()]
-        if not all(isinstance(row, dict) for row in rows):
-            raise InputError(f"{path}: every line must be a JSON object.")
-        return pd.DataFrame(rows) if rows else pd.DataFrame(columns=[*_NEEDED, *_KINDS])
-    except (ValueError, pd.errors.ParserError) as error:
-        raise InputError(f"{path}: cannot be understood ({error}); correct it or export it again.") from error
+    if kind == ".csv":
+        return pd.DataFrame({name: cells.str.removeprefix("'") for name, cells in read_csv(path).items()})
+    rows = [dict(row.values) for row in read_jsonl(path)]
+    return pd.DataFrame(rows) if rows else pd.DataFrame(columns=[*_NEEDED, *_KINDS])
 
 
 def _entry(row: Mapping[Any, Any], benchmark: str) -> tuple[Adjudication | CaseTag, str | None]:

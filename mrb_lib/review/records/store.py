@@ -15,15 +15,8 @@ from uuid import uuid4
 import pandas as pd
 import sqlalchemy as sa
 
-from mrb_lib.review.records.database import (
-    WRITES,
-    database_errors,
-    database_url,
-    events,
-    one_at_a_time,
-    open_engine,
-    utc_now,
-)
+from mrb_lib.review.records import database
+from mrb_lib.review.records.database import WRITES, database_errors, database_url, events
 from mrb_lib.review.records.marks import TAG_COLUMNS, VIEW_COLUMNS, Entry, cleaned, current, current_tags
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.questions import QUESTIONS, REASONS, adjudication_columns, list_columns
@@ -52,7 +45,7 @@ def open_store(where: str | Path, *, create: bool = True) -> Store:
     """
     url = database_url(where)
     with database_errors(url):
-        return Store(open_engine(url, create=create))
+        return Store(database.open_engine(url, create=create))
 
 
 class Store:
@@ -147,7 +140,7 @@ class Store:
         already has keeps its place and order; new ones come after the last.
         """
         with database_errors(self._engine.url), self._writer.begin() as connection:
-            one_at_a_time(connection)
+            database.one_at_a_time(connection)
             earlier = self._assigned(_rows(connection, "assignment", benchmark), task)
             last = earlier.groupby("annotator")["position"].max()
             given = set(zip(earlier["annotator"], earlier["case_id"], strict=True))
@@ -260,7 +253,7 @@ def _insert(connection: sa.Connection, rows: list[dict[str, Any]]) -> Counter[st
 
     An id is looked for after the insert was refused, not before it: two writers may bring the same one at once.
     """
-    now = connection.execute(sa.select(utc_now())).scalar_one()
+    now = database.now(connection)
     rows = [row | {"created": row["created"] or now} for row in rows]
     if len(rows) > 1:
         with suppress(sa.exc.IntegrityError), connection.begin_nested():

@@ -152,7 +152,7 @@ def test_reviewers_see_each_other(answers: ExplorerAnswers, data: ExplorerData) 
         ({"verdict": ""}, "no verdict is chosen"),
         ({"choice": ""}, "choose the right label"),
         ({"verdict": "odd"}, "unknown"),
-        ({"choice": "C"}, "not one of this benchmark"),
+        ({"choice": "C"}, "choose the right label"),
         ({"adjudication_id": ""}, "load it again"),
         ({"adjudication_id": "'; drop"}, "load it again"),
         ({"note": "x" * 100_001}, "100,001 characters"),

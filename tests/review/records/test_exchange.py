@@ -116,13 +116,13 @@ def test_a_table_made_by_hand_is_imported_once(store: Store, tmp_path: Path) -> 
         ("case_id,reviewer,verdict,created\n1,a,ambiguous,yesterday\n", "row 1: .*'yesterday' is not a time"),
         ("case_id,reviewer,verdict,reasons\n1,a,ambiguous,[x\n", "row 1: .*not a JSON list"),
         ("case_id,reviewer,verdict,regions\n1,a,ambiguous,[x\n", "row 1: .*not a JSON list"),
-        ("case_id,reviewer,verdict,regions\n1,a,ambiguous,[1]\n", "row 1: .*does not consist of image, x, y"),
+        ("case_id,reviewer,verdict,regions\n1,a,ambiguous,[1]\n", "row 1: .*is not a list of image, x, y"),
         (
             'case_id,reviewer,verdict,regions\n1,a,ambiguous,"[{""image"": ""i"", ""x"": -1, ""y"": 0}]"\n',
             "row 1: .*x -1 is not a number of pixels",
         ),
         (
-            'case_id,reviewer,verdict,regions\n1,a,ambiguous,"[{""image"": 1, ""x"": 1, ""y"": 0, ""frame"": 0}]"\n',
+            'case_id,reviewer,verdict,regions\n1,a,ambiguous,"[{""image"": ""i"", ""x"": 1, ""y"": 0, ""frame"": 0}]"\n',
             "row 1: .*frame 0 is not a number from 1",
         ),
         ("case_id,reviewer,verdict,benchmark\n1,a,ambiguous,else\n", "is about benchmark 'else'"),
@@ -130,7 +130,7 @@ def test_a_table_made_by_hand_is_imported_once(store: Store, tmp_path: Path) -> 
         ("case_id,reviewer,verdict,tag\n1,a,ambiguous,\n1,a,," + 50 * "x" + "\n", "row 2: .*tag has 50 characters"),
         ("case_id,reviewer,tag,action\n1,a,old film,lost\n", "row 1: .*action 'lost' is unknown"),
         ("case_id,reviewer,tag,benchmark\n1,a,old film,else\n", "is about benchmark 'else'"),
-        ("", "cannot be understood"),
+        ("", "is empty; write a header"),
     ],
 )
 def test_what_is_wrong_is_named_and_nothing_is_stored(store: Store, tmp_path: Path, content: str, words: str) -> None:
@@ -144,6 +144,6 @@ def test_what_is_wrong_is_named_and_nothing_is_stored(store: Store, tmp_path: Pa
 
 def test_files_that_are_none(store: Store, tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text(json.dumps([1]) + "\n")
-    for name, words in {"a.jsonl": "JSON object", "b.csv": "cannot be read", "c.txt": "must end with"}.items():
+    for name, words in {"a.jsonl": "line 1: list where an object belongs", "b.csv": "file is missing", "c.txt": "must end with"}.items():
         with pytest.raises(InputError, match=words):
             _import(tmp_path / name, store)
