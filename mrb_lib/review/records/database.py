@@ -47,12 +47,13 @@ events = sa.Table(
     sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), sa.Identity(always=False), primary_key=True),
     sa.Column("kind", sa.String(40), nullable=False),
     sa.Column("event_id", sa.String(255), nullable=False),
-    sa.Column("benchmark", sa.String(255), nullable=False, index=True),
+    sa.Column("benchmark", sa.String(255), nullable=False),
     sa.Column("case_id", sa.Text()),
     sa.Column("person", sa.Text()),
     sa.Column("content", sa.JSON(), nullable=False),
     sa.Column("created", sa.String(40), nullable=False),
     sa.UniqueConstraint("kind", "event_id"),
+    sa.Index("mrb_events_of", "benchmark", "kind", "person"),
 )
 _REFUSAL = "reviews are added to, never changed"
 _GUARDS = {
