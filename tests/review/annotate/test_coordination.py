@@ -68,7 +68,7 @@ def test_agreement_is_that_of_the_statistics(pictured: Benchmark, store: Store) 
 def test_the_page_shows_progress_and_skipped_cases_escaped(pictured: Benchmark, store: Store) -> None:
     name, case = pictured.meta.name, pictured.cases["case_id"].iloc[0]
     for dimension in pictured.meta.dimensions:
-        store.answer(
+        store.add(
             AnnotatorAnswer(name, case, PEOPLE[1], dimension, None, "AB", skipped_reason="<script>blurred</script>")
         )
     _answer(store, pictured, PEOPLE[0], 0, "accuracy", "A")
