@@ -30,6 +30,11 @@ class Question:
     editable: bool = False
     of_judge: bool = False
 
+    def cell(self, answer: str | list[str] | None) -> str | list[str] | None:
+        """Return a stored answer as its column holds it, also one from before `several` was changed."""
+        chosen = [answer] if isinstance(answer, str) else answer or []
+        return chosen if self.several else "; ".join(chosen) or None
+
 
 ORDER_EFFECT = "order effect"
 REASONS = (

@@ -322,10 +322,11 @@ class ExplorerAnswers:
         meta = self.data.benchmark.meta
         if self.data.kinds.scale is None:
             return [{"value": value, "shown": value, "meaning": "", "key": _KEYS[value]} for value in meta.choices]
+        free = [key for key in _FREE_KEYS if not any(key in question.keys for question in QUESTIONS)]
         return [
             {"value": message_text(name), "shown": visible(name), "meaning": visible(meta.definitions.get(name, "")),
              "key": key}
-            for name, key in zip(meta.choices, [*_FREE_KEYS, *[""] * len(meta.choices)], strict=False)
+            for name, key in zip(meta.choices, [*free, *[""] * len(meta.choices)], strict=False)
         ]  # fmt: skip
 
     def _in_sight(self, question: Mapping[str, Any]) -> pd.Series:

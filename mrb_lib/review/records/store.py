@@ -106,9 +106,9 @@ class Store:
             `image, x, y, width, height, frame`, see `marks.Region`), `note, supersedes, created` (UTC, by the
             database's clock); as they were stored
         """
-        nothing: dict[str, Any] = {question.name: [] if question.several else None for question in QUESTIONS}
         rows = [
-            {"regions": [], **row, **nothing, **row.get("answers", {})} for row in self._read("adjudication", benchmark)
+            {"regions": [], **row} | {one.name: one.cell(row["answers"].get(one.name)) for one in QUESTIONS}
+            for row in self._read("adjudication", benchmark)
         ]
         columns = adjudication_columns()
         frame = pd.DataFrame(rows, columns=list(columns)).astype({n: "str" for n in columns if n not in list_columns()})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -122,6 +123,9 @@ def test_a_question_that_is_taken_out_leaves_its_answers_in_the_store(harm: Ques
         assert "harm" not in store.adjudications("demo")
         QUESTIONS.append(harm)
         assert store.adjudications("demo")["harm"].tolist() == ["possible"]
+        QUESTIONS[-1] = replace(harm, several=True)
+        assert store.adjudications("demo")["harm"].tolist() == [["possible"]]
+        QUESTIONS[-1] = harm
 
 
 def test_questions_have_names_and_keys_of_their_own() -> None:

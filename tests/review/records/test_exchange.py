@@ -122,7 +122,7 @@ def test_a_table_made_by_hand_is_imported_once(store: Store, tmp_path: Path) -> 
             "row 1: .*x -1 is not a number of pixels",
         ),
         (
-            'case_id,reviewer,verdict,regions\n1,a,ambiguous,"[{""image"": ""i"", ""x"": 1, ""y"": 0, ""frame"": 0}]"\n',
+            'case_id,reviewer,verdict,regions\n1,a,ambiguous,"[{""image"": ""i"", ""x"": 1, ""y"": 0, ""frame"": 0}]"',
             "row 1: .*frame 0 is not a number from 1",
         ),
         ("case_id,reviewer,verdict,benchmark\n1,a,ambiguous,else\n", "is about benchmark 'else'"),
