@@ -12,7 +12,7 @@ import pandas as pd
 
 from mrb_lib.review.records.exchange import regions_from
 from mrb_lib.review.records.marks import Adjudication, Region, case_fingerprint, current
-from mrb_lib.review.records.store import REVIEW, Store, open_store
+from mrb_lib.review.records.store import Store, open_store
 from mrb_lib.review.text import visible
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.questions import QUESTIONS, REASONS
@@ -81,10 +81,6 @@ class Reviews:
             self._kept = (state, store.adjudications(self.benchmark, history=True))
         return self._kept[1]
 
-    def queue(self, reviewer: str) -> list[str]:
-        """The ids of the cases that were dealt to a reviewer."""
-        return self.store().assignments(self.benchmark, reviewer, task=REVIEW)["case_id"].tolist()
-
     def reasons(self) -> list[str]:
         """The reasons to choose from; the first ones where no store can be read."""
         try:
@@ -109,10 +105,6 @@ class Reviews:
             mine = mine[mine[name].isna() if value is None else mine[name] == value]
         mine = mine[mine["adjudication_id"] != adjudication.supersedes]
         return None if mine.empty else str(mine["adjudication_id"].iloc[-1])
-
-    def save(self, adjudication: Adjudication) -> None:
-        """Store one adjudication; earlier ones stay."""
-        self.store().add(adjudication)
 
 
 def adjudication_from(

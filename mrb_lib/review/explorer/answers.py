@@ -232,7 +232,7 @@ class ExplorerAnswers:
         if unseen is not None:
             answer = self.history(question)
             return answer | {"replaces": next(one for one in answer["entries"] if one["id"] == unseen)}
-        self.reviews.save(adjudication)
+        self.reviews.store().add(adjudication)
         return self.history(question) | {"saved": adjudication.adjudication_id}
 
     def thumbnails(self, question: Mapping[str, Any]) -> dict[str, Any]:

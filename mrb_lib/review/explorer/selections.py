@@ -15,6 +15,7 @@ from mrb_lib.review.explorer.adjudicate import Reviews, disagreed_on, reviewed_b
 from mrb_lib.review.explorer.data import ExplorerData
 from mrb_lib.review.explorer.tags import Beholder, Tags
 from mrb_lib.review.failures.query import REVIEWS, Query, facets, searchable, select
+from mrb_lib.review.records.store import REVIEW
 from mrb_lib.stats.options import BoolArray, IntArray
 from mrb_lib.stats.where import cases_where
 from mrb_lib.tables.errors import InputError
@@ -102,7 +103,8 @@ class Selections:
         mine = {case for case, names in reviewed_by(history).items() if reviewer in names}
         cases = self.data.benchmark.cases["case_id"]
         if review == "queue":
-            return np.asarray(cases.isin(self.reviews.queue(reviewer)), dtype=bool)
+            assigned = self.reviews.store().assignments(self.reviews.benchmark, reviewer, task=REVIEW)
+            return np.asarray(cases.isin(assigned["case_id"]), dtype=bool)
         if review == "disagree":
             known = disagreed_on(history) & mine if self.blind else disagreed_on(history)
             return np.asarray(cases.isin(known), dtype=bool)

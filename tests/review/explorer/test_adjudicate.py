@@ -199,7 +199,7 @@ def test_a_file_that_is_no_store_is_said(answers: ExplorerAnswers, tmp_path: Pat
 
 def test_a_case_that_changed_since_is_said(answers: ExplorerAnswers, pictured: Benchmark) -> None:
     case = pictured.cases.iloc[3]
-    answers.reviews.save(adjudication_from(GIVEN, pictured.meta.name, case.replace(case["question"], "another")))
+    answers.reviews.store().add(adjudication_from(GIVEN, pictured.meta.name, case.replace(case["question"], "another")))
     assert [one["changed"] for one in answers.history({"position": 3})["entries"]] == [True]
 
 
