@@ -56,24 +56,24 @@ def import_(
     store: Where = None,
 ) -> None:
     """Add the adjudications and tags of a file to the store, all or none; what is there already is not added again."""
-    from mrb_lib.review.records.exchange import import_reviews, read_reviews
+    from mrb_lib.review.records.exchange import read_reviews
     from mrb_lib.review.records.store import open_store
     from mrb_lib.tables.errors import InputError
 
     benchmark = _load(bench)
-    name = benchmark.meta.name
-    adjudications, tags = read_reviews(source, name)
-    choices = benchmark.meta.choices
-    other = adjudications.loc[~adjudications["choice"].isin(choices), "choice"].dropna()
-    if len(other):
-        raise InputError(f"{source}: choice {other.iloc[0]!r} is unknown; use one of {', '.join(choices)}.")
-    unknown = {case for table in (adjudications, tags) for case in table["case_id"]}
-    unknown -= set(benchmark.cases["case_id"])
+    name, choices = benchmark.meta.name, benchmark.meta.choices
+    entries = read_reviews(source, name)
+    for entry, _ in entries:
+        choice = getattr(entry, "choice", None)
+        if choice is not None and choice not in choices:
+            raise InputError(f"{source}: choice {choice!r} is unknown; use one of {', '.join(choices)}.")
+    unknown = {entry.case_id for entry, _ in entries} - set(benchmark.cases["case_id"])
     with open_store(where(bench, store)) as opened:
-        added, tagged = import_reviews(source, opened, name)
+        added = opened.restore(entries)
     if unknown:
         typer.echo(f"warning: {len(unknown)} cases are not in {name}, such as {min(unknown)!r}", err=True)
-    typer.echo(f"{source}: {count(added, 'new adjudication')}, {count(tagged, 'new row')} of tags of {name}")
+    told = f"{count(added['adjudication'], 'new adjudication')}, {count(added['tag'], 'new row')} of tags of {name}"
+    typer.echo(f"{source}: {told}")
 
 
 @app.command("summary")
@@ -86,7 +86,7 @@ def summary(
     as_json: Annotated[bool, typer.Option("--json", help="JSON on stdout.")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="CSV on stdout.")] = False,
 ) -> None:
-    """Show how far reviewers agree and why judges fail; the table gold_rules shows the corrected leaderboard."""
+    """Show how far reviewers agree, why judges fail, and other answers; gold_rules is the corrected leaderboard."""
     from mrb_lib.cli import render
     from mrb_lib.review.records.exchange import adjudications_from
     from mrb_lib.stats.clusters import resampling_unit

@@ -213,26 +213,6 @@ VERDICTS = (
 
 ADJUDICATION_VERDICTS = ("gold_right", "gold_wrong", "ambiguous", "image_unusable", "withdrawn")
 WITHDRAWN = "withdrawn"
-ADJUDICATION_COLUMNS = (
-    "adjudication_id",
-    "benchmark",
-    "case_fingerprint",
-    "case_id",
-    "dimension",
-    "reviewer",
-    "verdict",
-    "choice",
-    "judge",
-    "reasons",
-    "severity",
-    "reasoning",
-    "regions",
-    "note",
-    "supersedes",
-    "created",
-)
-LIST_COLUMNS = ("reasons", "regions")
-"""Of `ADJUDICATION_COLUMNS`, those that hold a list a row; the others hold texts."""
 
 COLUMNS: dict[TableName, tuple[Column, ...]] = {"cases": CASES, "annotations": ANNOTATIONS, "verdicts": VERDICTS}
 KEYS: dict[TableName, tuple[str, ...]] = {

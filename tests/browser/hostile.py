@@ -196,11 +196,11 @@ def write_reviews(benchmark: Benchmark, path: Path) -> None:
         for i, case in enumerate(cases[:8]):
             verdict = ("gold_right", "gold_wrong", "ambiguous", "image_unusable")[i % 4]
             choice = "B" if verdict == "gold_wrong" else None
-            about = {"judge": JUDGES[i % 3], "dimension": DIMENSIONS[i % 3], "reasons": (REASONS[i % 3],)}
-            store.adjudicate(Adjudication(NAME, case, REVIEWERS[i % 2], verdict, choice, note=attack(i), **about))
+            about = {"judge": JUDGES[i % 3], "dimension": DIMENSIONS[i % 3], "answers": {"reasons": (REASONS[i % 3],)}}
+            store.add(Adjudication(NAME, case, REVIEWERS[i % 2], verdict, choice, note=attack(i), **about))
         for i, case in enumerate(cases[:6]):
             choice, skipped = (None, attack(i)) if i % 3 == 0 else ("A", "")
-            store.answer(AnnotatorAnswer(NAME, case, ANNOTATORS[i % 3], DIMENSIONS[i % 3], choice, "BA", skipped))
+            store.add(AnnotatorAnswer(NAME, case, ANNOTATORS[i % 3], DIMENSIONS[i % 3], choice, "BA", skipped))
 
 
 def flood(long: int) -> str:

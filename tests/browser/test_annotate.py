@@ -343,7 +343,7 @@ def test_hostile_text_does_nothing(page: Page, tmp_path: Path) -> None:
 
 def test_what_was_annotated_is_exported(benchmark: Benchmark, store: Store, tmp_path: Path) -> None:
     case = str(benchmark.cases["case_id"].iloc[0])
-    store.answer(AnnotatorAnswer(benchmark.meta.name, case, "Dr Export", "overall", "B", "BA"))
+    store.add(AnnotatorAnswer(benchmark.meta.name, case, "Dr Export", "overall", "B", "BA"))
     assert benchmark.path is not None
     out = tmp_path / "annotations.parquet"
     mrb(benchmark.path, "annotate", benchmark.path, "--export", out)

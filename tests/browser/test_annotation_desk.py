@@ -45,7 +45,7 @@ def benchmark(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
         for dimension in meta.dimensions:
             for row, choice, why in ((1, "A", ""), (2, None, "blurred")):
                 case = made.cases["case_id"].iloc[row]
-                opened.answer(AnnotatorAnswer(made.meta.name, case, "Dr Goes", dimension, choice, "BA", why))
+                opened.add(AnnotatorAnswer(made.meta.name, case, "Dr Goes", dimension, choice, "BA", why))
     return made
 
 
@@ -288,9 +288,9 @@ def test_the_coordinator_sees_pairs_pace_drift_and_comments_and_saves_files(
     page, name = new_page(has_touch=True), benchmark.meta.name
     for who, choices in (("Dr Remark", "ABABAB"), ("Dr Goes", "ABABAA")):
         for case, choice in zip(benchmark.cases["case_id"], choices, strict=True):
-            store.answer(AnnotatorAnswer(name, case, who, "overall", choice, "BA", seconds=36.0))
-    store.answer(AnnotatorAnswer(name, "gone", "Dr Goes", "overall", "A", "AB"))
-    store.comment(Comment(name, benchmark.cases["case_id"].iloc[0], "Dr Goes", "=1+1"))
+            store.add(AnnotatorAnswer(name, case, who, "overall", choice, "BA", seconds=36.0))
+    store.add(AnnotatorAnswer(name, "gone", "Dr Goes", "overall", "A", "AB"))
+    store.add(Comment(name, benchmark.cases["case_id"].iloc[0], "Dr Goes", "=1+1"))
     assert benchmark.path is not None
     with Served("annotate", benchmark.path, "--coordinator") as served:
         page.goto(served.address, timeout=PATIENT)
@@ -326,7 +326,7 @@ def test_hostile_comments_and_names_do_nothing(page: Page, tmp_path: Path) -> No
     with open_store(folder / "reviews.sqlite") as store:
         store.assign(NAME, pd.DataFrame(rows, columns=["case_id", "annotator", "position", "order"]))
         for place, text in enumerate(ATTACKS):
-            store.comment(Comment(NAME, cases[0], ANNOTATORS[place % 3], text))
+            store.add(Comment(NAME, cases[0], ANNOTATORS[place % 3], text))
     with Served("annotate", folder) as served:
         page.goto(served.address, timeout=PATIENT)
         page.locator(".mrb-person").nth(1).click(timeout=PATIENT)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+import json
+import os
 import re
+import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,8 +19,9 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from mrb_lib.benchmarks.benchmark import load, save
 from mrb_lib.demo.build import write_demo
 from mrb_lib.review.failures.query import Query, to_fragment
-from mrb_lib.review.records.marks import REASONS
 from mrb_lib.review.records.store import open_store
+from mrb_lib.tables.questions import REASONS
+from tests.review.records.earlier import write_version_4
 
 from .axe import violations, violations_in_both_schemes
 from .conftest import Watched
@@ -292,7 +296,7 @@ def test_each_field_of_the_form_is_kept_by_mouse_touch_and_keys(hand: Hand, revi
     hand.use(side, side.locator("kbd").inner_text().lower())
     hand.use(page.get_by_label(REASONS[1]), "Shift+2")
     hand.use(page.get_by_label("moderate"), "c")
-    hand.use(page.get_by_label("not about this image"))
+    hand.use(page.get_by_label("not about image"))
     view = page.locator(".mrb-case-pane .mrb-view")
     box = view.bounding_box()
     assert box is not None
@@ -608,3 +612,41 @@ def test_the_cases_that_a_probe_changed_are_shown_plain_and_probed(
         page.locator("[data-probed]").select_option("response/lengthened+both:3")
         expect(probed.locator("ins").first).to_be_visible(timeout=PATIENT)
         assert violations(page) == []
+
+
+def test_a_question_added_in_one_place_is_on_the_form(
+    new_page: NewPage, bench: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What every process of the server runs as it starts adds an entry to the list; the store is of version 4."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "from mrb_lib.tables.questions import QUESTIONS, Question\n"
+        "options = ('none', 'possible', 'very_serious')\n"
+        "QUESTIONS.append(Question('danger', 'Could this harm a patient?', options, keys='PUY'))\n"
+        "QUESTIONS.append(Question('seen', 'What did you look at?', ('image', 'answers'), several=True))\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])]))
+    name, store = load(bench).meta.name, tmp_path / "reviews.sqlite"
+    write_version_4(store, name)
+    with Served("review", bench, "--store", str(store), is_alone=True) as served:
+        page = _open(new_page(), served, "case=sim-000004&judge=longer&dimension=overall")
+        _sign_in(page, "Dr. New")
+        danger, seen = (page.locator(f"[data-field={field}]") for field in ("danger", "seen"))
+        expect(page.get_by_role("group", name="Could this harm a patient?").get_by_role("radio")).to_have_count(3)
+        page.keyboard.press("1")
+        page.keyboard.press("y")
+        expect(page.get_by_label("very serious")).to_be_checked()
+        page.get_by_label("answers", exact=True).check()
+        page.keyboard.press("Escape")
+        page.keyboard.press("?")
+        expect(page.get_by_role("dialog")).to_contain_text("danger: none, possible, very serious")
+        page.keyboard.press("Escape")
+        assert violations_in_both_schemes(page) == []
+        page.keyboard.press("s")
+        expect(page.locator(".mrb-history li")).to_have_text(re.compile("danger: very serious; seen: answers"))
+        page.reload()
+        expect(danger.nth(2)).to_be_checked(timeout=PATIENT)
+        expect(seen.nth(1)).to_be_checked()
+    with sqlite3.connect(store) as connection:
+        [(content,)] = connection.execute("SELECT content FROM mrb_events WHERE person = 'Dr. New'")
+    assert json.loads(content)["answers"] == {"danger": "very_serious", "seen": ["answers"]}
+    assert store.with_name("reviews.sqlite.v4-backup").is_file()

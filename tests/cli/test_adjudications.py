@@ -15,9 +15,8 @@ from mrb_lib.benchmarks.votes import gold
 from mrb_lib.cli import adjudications
 from mrb_lib.demo.build import write_demo
 from mrb_lib.report.places import write_simulated_runs
-from mrb_lib.review.records.marks import Adjudication, case_fingerprint
+from mrb_lib.review.records.marks import Adjudication, CaseTag, case_fingerprint
 from mrb_lib.review.records.store import open_store
-from mrb_lib.review.records.tags import CaseTag
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import REVIEWS
 
@@ -31,14 +30,14 @@ def reviewed(tmp_path: Path) -> Benchmark:
     with open_store(tmp_path / "bench" / REVIEWS) as store:
         for reviewer, verdict in (("Dr A", "gold_right"), ("Dr B", "ambiguous")):
             for case in cases[:2]:
-                mark = Adjudication(benchmark.meta.name, case["case_id"], reviewer, "gold_right", reasons=("other",))
-                store.adjudicate(replace(mark, case_fingerprint=case_fingerprint(case)))
-            store.adjudicate(Adjudication(benchmark.meta.name, cases[0]["case_id"], reviewer, verdict))
-        store.adjudicate(Adjudication(benchmark.meta.name, "gone", "Dr B", "ambiguous", case_fingerprint="x"))
-        store.adjudicate(
-            Adjudication(benchmark.meta.name, cases[3]["case_id"], "Dr B", "ambiguous", case_fingerprint="x")
-        )
-        store.tag(CaseTag(benchmark.meta.name, cases[5]["case_id"], "old film", "Dr A"))
+                mark = Adjudication(
+                    benchmark.meta.name, case["case_id"], reviewer, "gold_right", answers={"reasons": ("other",)}
+                )
+                store.add(replace(mark, case_fingerprint=case_fingerprint(case)))
+            store.add(Adjudication(benchmark.meta.name, cases[0]["case_id"], reviewer, verdict))
+        store.add(Adjudication(benchmark.meta.name, "gone", "Dr B", "ambiguous", case_fingerprint="x"))
+        store.add(Adjudication(benchmark.meta.name, cases[3]["case_id"], "Dr B", "ambiguous", case_fingerprint="x"))
+        store.add(CaseTag(benchmark.meta.name, cases[5]["case_id"], "old film", "Dr A"))
     return benchmark
 
 
@@ -94,7 +93,7 @@ def test_the_leaderboard_by_the_gold_that_reviewers_corrected(mrb: Callable, tmp
     case = gold(benchmark).query("dimension == 'overall' and choice in ('A', 'B')").iloc[0]
     other = "B" if case["choice"] == "A" else "A"
     with open_store(bench / REVIEWS) as store:
-        store.adjudicate(
+        store.add(
             Adjudication(benchmark.meta.name, case["case_id"], "Dr A", "gold_wrong", choice=other, dimension="overall")
         )
     rows = {

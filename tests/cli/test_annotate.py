@@ -43,7 +43,7 @@ def _answer_all(benchmark: Benchmark, who: str, choices: str) -> None:
         mine = store.assignments(benchmark.meta.name, who)
         for case, choice in zip(sorted(mine["case_id"]), choices, strict=True):
             for dimension in benchmark.meta.dimensions:
-                store.answer(AnnotatorAnswer(benchmark.meta.name, case, who, dimension, choice, "AB"))
+                store.add(AnnotatorAnswer(benchmark.meta.name, case, who, dimension, choice, "AB"))
 
 
 def test_cases_are_dealt_out_once_and_then_more(mrb: Command, bench: Path) -> None:
@@ -114,10 +114,10 @@ def test_everything_comes_out_in_full(mrb: Command, bench: Path, tmp_path: Path)
     _answer_all(benchmark, "Dr A", "ABBA")
     name, case = benchmark.meta.name, benchmark.cases["case_id"].iloc[0]
     with open_store(bench / REVIEWS) as store:
-        store.answer(AnnotatorAnswer(name, case, "Dr B", "overall", None, "BA", "=1+1", 60.0))
-        store.answer(AnnotatorAnswer(name, case, "Dr B", "overall", "A", "BA", "", 2.5))
-        store.answer(AnnotatorAnswer(name, "gone", "Dr B", "overall", "A", "BA"))
-        store.comment(Comment(name, case, "Dr B", "@blurred"))
+        store.add(AnnotatorAnswer(name, case, "Dr B", "overall", None, "BA", "=1+1", 60.0))
+        store.add(AnnotatorAnswer(name, case, "Dr B", "overall", "A", "BA", "", 2.5))
+        store.add(AnnotatorAnswer(name, "gone", "Dr B", "overall", "A", "BA"))
+        store.add(Comment(name, case, "Dr B", "@blurred"))
     out = tmp_path / "log.csv"
     done = mrb("annotate", bench, "--export", out, "--full")
     said = "25 choices, 1 skip, 1 comment, 1 of them replaced by later answers (SIMULATED data)"
@@ -154,8 +154,8 @@ def test_what_was_skipped_is_listed_and_cases_that_are_gone_do_not_count(mrb: Co
     name, dimension = benchmark.meta.name, benchmark.meta.dimensions[0]
     with open_store(bench / REVIEWS) as store:
         case = store.assignments(name)["case_id"].iloc[0]
-        store.answer(AnnotatorAnswer(name, case, "Dr A", dimension, None, "AB", skipped_reason="blurred"))
-        store.answer(AnnotatorAnswer(name, "gone", "Dr A", dimension, None, "AB", skipped_reason="no such case"))
+        store.add(AnnotatorAnswer(name, case, "Dr A", dimension, None, "AB", skipped_reason="blurred"))
+        store.add(AnnotatorAnswer(name, "gone", "Dr A", dimension, None, "AB", skipped_reason="no such case"))
         row = {"case_id": ["gone"], "annotator": ["Dr A"], "position": [0], "order": ["AB"]}
         store.assign(name, pd.DataFrame(row))
     said = mrb("annotate", bench, "--agreement").out

@@ -31,7 +31,7 @@ def annotated(tmp_path_factory: pytest.TempPathFactory) -> Path:
             for who, odd in (("Dr A", "A"), ("Dr B", "B"), ("Dr C", "tie")):
                 for dimension in ("accuracy", "overall"):
                     choice = odd if dimension == "overall" and number < 2 else "AB"[number % 2]
-                    store.answer(AnnotatorAnswer(made.meta.name, case, who, dimension, choice, "AB"))
+                    store.add(AnnotatorAnswer(made.meta.name, case, who, dimension, choice, "AB"))
     return folder
 
 

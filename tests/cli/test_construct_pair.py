@@ -27,7 +27,7 @@ def test_the_command_prints_the_design_and_reads_the_annotations(mrb: Callable[.
         first = work.pairs().set_index("case_id").loc[store.assignments("mine")["case_id"].unique()]
         assert first[["model_a", "model_b"]].apply(frozenset, axis=1).nunique() == len(first) == 6
         for row in labels_by(work, "abcd").itertuples():
-            store.answer(AnnotatorAnswer("mine", row.case_id, "Dr A", "overall", row.choice, "AB"))
+            store.add(AnnotatorAnswer("mine", row.case_id, "Dr A", "overall", row.choice, "AB"))
     more = mrb("construct", "pair", work.path, "--strategy", "adaptive", "--cases", 18, "--json")
     assert more.code == 0, more.err
     told = json.loads(more.out)

@@ -81,10 +81,9 @@ def rate(store: Path, name: str, dimensions: Sequence[str], choices: Sequence[st
     with open_store(store, create=False) as opened:
         for row in opened.assignments(name).itertuples():
             rng = np.random.default_rng([len(row.annotator), *row.case_id.encode()])
-            opened.answer_all(
-                AnnotatorAnswer(name, row.case_id, row.annotator, dimension, str(rng.choice(choices)), row.order)
-                for dimension in dimensions
-            )
+            for dimension in dimensions:
+                choice = str(rng.choice(choices))
+                opened.add(AnnotatorAnswer(name, row.case_id, row.annotator, dimension, choice, row.order))
 
 
 def test_from_a_folder_of_images_to_a_released_benchmark(

@@ -31,7 +31,7 @@ def test_dealt_rated_closed(mrb: Callable[..., Result], tmp_path: Path, monkeypa
         for row in store.assignments("mine (screening)").itertuples():
             for criterion in CRITERIA:
                 rating = "1" if row.position == 0 and row.annotator == "Dr A" else "3"
-                store.answer(AnnotatorAnswer("mine (screening)", row.case_id, row.annotator, criterion, rating, "AB"))
+                store.add(AnnotatorAnswer("mine (screening)", row.case_id, row.annotator, criterion, rating, "AB"))
     shown = mrb(*screen, "--agreement")
     assert "mine (screening) (SIMULATED data)" in shown.out
     assert "image_quality" in shown.out

@@ -49,7 +49,7 @@ def test_reasons_are_exported_marked_by_people_and_a_second_judge_and_analysed(
     with open_store(str(tmp_path / "marks.sqlite"), create=True) as store:
         for case_id, reason in zip(benchmark.cases["case_id"], benchmark.cases["response_a"], strict=True):
             mark = "right" if "lesion" in reason else "irrelevant"
-            store.answer(AnnotatorAnswer(benchmark.meta.name, case_id, "Dr Who", "reason", mark, "AB"))
+            store.add(AnnotatorAnswer(benchmark.meta.name, case_id, "Dr Who", "reason", mark, "AB"))
         marks, left_out = annotations_of(benchmark, store)
     assert left_out == 0
     marks.to_parquet(reasons / "annotations.parquet")

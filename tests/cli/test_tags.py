@@ -12,8 +12,8 @@ import pytest
 from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.cli import servers
 from mrb_lib.demo.build import write_demo
+from mrb_lib.review.records.marks import CaseTag
 from mrb_lib.review.records.store import REVIEW, open_store
-from mrb_lib.review.records.tags import CaseTag
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     made = load(tmp_path / "bench")
     with open_store(tmp_path / "bench" / "reviews.sqlite") as store:
         for case in made.cases["case_id"].head(3):
-            store.tag(CaseTag(made.meta.name, str(case), "artefact", "Dr A"))
+            store.add(CaseTag(made.meta.name, str(case), "artefact", "Dr A"))
     return tmp_path / "bench"
 
 

@@ -12,7 +12,7 @@ from mrb_lib.review.records.marks import Adjudication
 from mrb_lib.review.records.simulated import REVIEWERS, SEES_TIE_BELOW, simulated_adjudications
 from mrb_lib.stats.annotators import adjudicated_gold
 from mrb_lib.stats.tables.adjudication import reviewer_agreement
-from mrb_lib.tables.schema import ADJUDICATION_COLUMNS
+from mrb_lib.tables.questions import QUESTIONS, adjudication_columns
 
 
 @pytest.fixture(scope="module")
@@ -30,15 +30,15 @@ def said(demo: Benchmark, **options: object) -> pd.DataFrame:
 
 def test_every_mark_is_an_adjudication_that_says_simulated(demo: Benchmark) -> None:
     frame = said(demo, cases=60)
-    assert frame.columns.tolist() == list(ADJUDICATION_COLUMNS)
+    assert frame.columns.tolist() == list(adjudication_columns())
     assert frame["adjudication_id"].is_unique
     assert set(frame["reviewer"]) == set(REVIEWERS)
     assert all("SIMULATED" in text for text in [*frame["reviewer"], *frame["note"]])
     assert frame["case_id"].nunique() == 60
     plain = frame.astype(object).where(frame.notna(), None).drop(columns="created")
     for row in plain.to_dict("records"):
-        lists = {name: tuple(row[name]) for name in ("reasons", "regions")}
-        Adjudication(**row | lists | {"case_fingerprint": ""})
+        answers = {question.name: row.pop(question.name) for question in QUESTIONS}
+        Adjudication(**row | {"answers": answers, "regions": tuple(row["regions"])})
 
 
 def test_the_same_seed_says_the_same(demo: Benchmark) -> None:

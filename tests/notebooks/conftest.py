@@ -99,7 +99,7 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for case, judge, (number, reviewer) in itertools.product(ids[:8], JUDGES[:2], enumerate(("Dr A", "Dr B"))):
             wrong = int(case[-1]) + number in (3, 4)
             mark = Adjudication("full", case, reviewer, "gold_wrong" if wrong else "gold_right", "B" if wrong else None)
-            store.adjudicate(replace(mark, dimension="overall", judge=judge, reasons=("missed finding",)))
+            store.add(replace(mark, dimension="overall", judge=judge, answers={"reasons": ("missed finding",)}))
     return folder
 
 

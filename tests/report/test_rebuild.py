@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from mrb_lib.report import pipeline, provenance
-from mrb_lib.review.records.marks import Adjudication
+from mrb_lib.review.records.marks import Adjudication, CaseTag
 from mrb_lib.review.records.store import open_store
-from mrb_lib.review.records.tags import CaseTag
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import sha256_of
 from tests.report.conftest import ids_of
@@ -132,14 +131,14 @@ def test_a_notebook_about_reviews_runs_again_when_someone_reviewed(
     lab.report()
     assert lab.report().skipped == ("one", "two")
     with open_store(lab.bench / "reviews.sqlite") as store:
-        store.adjudicate(Adjudication("small", "c1", "Dr A", "ambiguous"))
+        store.add(Adjudication("small", "c1", "Dr A", "ambiguous"))
     assert lab.report().executed == ("two",)
     assert lab.report().skipped == ("one", "two")
     asking = {"parameters": {"where": "not tag == 'artefact'"}}
     assert lab.report(**asking).executed == ("one", "two")
     assert lab.report(**asking).skipped == ("one", "two")
     with open_store(lab.bench / "reviews.sqlite") as store:
-        store.tag(CaseTag("small", "c1", "artefact", "Dr A"))
+        store.add(CaseTag("small", "c1", "artefact", "Dr A"))
     assert lab.report(**asking).executed == ("one", "two"), "what the filter of one asks for has changed"
     assert lab.report().executed == ("one", "two")
     (lab.bench / "reviews.sqlite").write_text("no database at all")

@@ -197,7 +197,7 @@ def _screen(work: Work, merit: pd.Series, store: Store, seed: int) -> None:
             felt = 3.8 + leniency + latent[place[item]] + rng.normal(0, 0.6)
             label = form.scale[int(np.clip(round(felt), 1, len(form.scale))) - 1]
             answers.append(_answer(benchmark.meta.name, item, clinician, name, label, order, rng))
-    store.answer_all(answers)
+    store.add(*answers)
     close_screening(work, form, store.answers(benchmark.meta.name))
 
 
@@ -240,7 +240,7 @@ def _annotate(
         for annotator, dimension, choice in vote(difference, float(np.log2(one[1] / other[1])), rng):
             order = "AB" if rng.random() < 0.5 else "BA"
             answers.append(_answer(name, case, annotator, dimension, choice, order, rng))
-    store.answer_all(answers)
+    store.add(*answers)
 
 
 def _answer(

@@ -118,7 +118,7 @@ class Annotation:
         if not self._benchmark.meta.offers(dimension, choice):
             raise InputError(f"{pick!r}: is not a choice of this benchmark; load the page again.")
         if self._answers_of(assigned).get(dimension, {}).get("pick") != pick:
-            self._store.answer(self._answer(assigned, dimension, choice, "", question.get("seconds")))
+            self._store.add(self._answer(assigned, dimension, choice, "", question.get("seconds")))
         return {"answers": self._answers(assigned)}
 
     def image(self, question: Mapping[str, Any]) -> File:
@@ -142,7 +142,7 @@ class Annotation:
         seconds = question.get("seconds")
         for dimension in left:
             if answers.get(dimension, {}).get("skipped") != reason:
-                self._store.answer(self._answer(assigned, dimension, None, reason, seconds))
+                self._store.add(self._answer(assigned, dimension, None, reason, seconds))
                 seconds = (
                     None if seconds is None else 0.0
                 )  # all are skipped at once: their times must not add up to more
@@ -154,7 +154,7 @@ class Annotation:
         text, comment_id = _text(question, "text"), _text(question, "comment_id")
         if not text.strip():
             raise InputError("Nothing is written yet; write your comment first.")
-        self._store.comment(Comment(name, assigned.case_id, assigned.annotator, text, comment_id))
+        self._store.add(Comment(name, assigned.case_id, assigned.annotator, text, comment_id))
         return {"comments": self._comments(assigned)}
 
     def _assigned(self, annotator: str | None) -> pd.DataFrame:

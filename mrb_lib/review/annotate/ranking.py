@@ -111,11 +111,11 @@ class RankedAnnotation(Annotation):
             case: "AB" if seen[a] < seen[b] else "BA" for case, (a, b) in zip(item.case_ids, item.pairs, strict=True)
         }
         rest = None if seconds is None else 0.0
-        self._store.answer_all(
+        self._store.add(*(
             AnnotatorAnswer(self._benchmark.meta.name, case, assigned.annotator, dimension, choice, order[case], reason,
                             rest if at else seconds)
             for at, (case, dimension, choice, reason) in enumerate(cells)
-        )  # fmt: skip
+        ))  # fmt: skip
 
     def _shown(self, assigned: AssignedCase) -> list[int]:
         return self._items[assigned.case_id].shown(self._benchmark.meta.name, assigned.annotator)

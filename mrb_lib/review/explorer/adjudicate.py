@@ -11,14 +11,13 @@ from typing import Any
 import pandas as pd
 
 from mrb_lib.review.records.exchange import regions_from
-from mrb_lib.review.records.marks import REASONS, Adjudication, Region, case_fingerprint, current
-from mrb_lib.review.records.store import REVIEW, Store, open_store
+from mrb_lib.review.records.marks import Adjudication, Region, case_fingerprint, current
+from mrb_lib.review.records.store import Store, open_store
 from mrb_lib.review.text import visible
 from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.questions import QUESTIONS, REASONS
 from mrb_lib.tables.schema import CHOICES
 
-SEVERITY_WORDS = {"none": "none", "mild": "mild", "moderate": "moderate", "severe": "severe"}
-REASONING_WORDS = {"right": "right", "wrong": "wrong", "not_about_image": "not about this image"}
 LABELS = {
     "gold_right": "Gold is right",
     "gold_wrong": "Gold is wrong",
@@ -28,8 +27,8 @@ LABELS = {
 }
 NO_STORE = "Nothing is stored here: this view was opened without a store of reviews."
 NOT_JUDGED = "The labels of this benchmark are neither preferences nor ratings; there is nothing to adjudicate."
-_LONGEST_NOTE = 100_000
-_SHOWN = ("reviewer", "verdict", "choice", "dimension", "judge", "severity", "reasoning", "note", "created")
+_TEXTS = ("reviewer", "verdict", "choice", "dimension", "judge", "note", "supersedes", "adjudication_id")
+_SHOWN = ("reviewer", "verdict", "choice", "dimension", "judge", "note", "created")
 _ID = re.compile(r"[0-9A-Za-z-]{8,64}")
 
 
@@ -82,10 +81,6 @@ class Reviews:
             self._kept = (state, store.adjudications(self.benchmark, history=True))
         return self._kept[1]
 
-    def queue(self, reviewer: str) -> list[str]:
-        """The ids of the cases that were dealt to a reviewer."""
-        return self.store().assignments(self.benchmark, reviewer, task=REVIEW)["case_id"].tolist()
-
     def reasons(self) -> list[str]:
         """The reasons to choose from; the first ones where no store can be read."""
         try:
@@ -111,10 +106,6 @@ class Reviews:
         mine = mine[mine["adjudication_id"] != adjudication.supersedes]
         return None if mine.empty else str(mine["adjudication_id"].iloc[-1])
 
-    def save(self, adjudication: Adjudication) -> None:
-        """Store one adjudication; earlier ones stay."""
-        self.store().adjudicate(adjudication)
-
 
 def adjudication_from(
     entries: Mapping[str, Any], benchmark: str, case: pd.Series, categories: Sequence[str] = CHOICES
@@ -123,9 +114,9 @@ def adjudication_from(
 
     Parameters
     ----------
-    entries : `reviewer, verdict, choice, dimension, judge, reasons, severity, reasoning, regions, note, supersedes,
-        adjudication_id`; a region has the index of its image; the page makes the id, so that the same click sent twice
-        is one adjudication
+    entries : `reviewer, verdict, choice, dimension, judge, answers` (to `QUESTIONS`, by name), `regions, note,
+        supersedes, adjudication_id`; a region has the index of its image; the page makes the id, so that the same click
+        sent twice is one adjudication
     categories : what the right label may be
 
     Raises
@@ -133,41 +124,21 @@ def adjudication_from(
     InputError
         Nobody is signed in, no verdict is chosen, or a value is not one the form offers.
     """
-    reviewer, verdict = _text(entries, "reviewer").strip(), _text(entries, "verdict")
-    if not reviewer:
+    given = {name: str(entries.get(name) or "") for name in _TEXTS}
+    if not given["reviewer"].strip():
         raise InputError("nobody is signed in; write your name first.")
-    if not verdict:
+    if not given["verdict"]:
         raise InputError("no verdict is chosen; choose one of the four.")
-    if verdict == "gold_wrong" and not entries.get("choice"):
-        raise InputError("gold is wrong: choose the right label too.")
-    if verdict == "gold_wrong" and entries.get("choice") not in categories:
-        raise InputError("the right label is not one of this benchmark; load the page again.")
-    name = _text(entries, "adjudication_id")
-    if not _ID.fullmatch(name):
+    if given["verdict"] == "gold_wrong" and given["choice"] not in categories:
+        raise InputError("gold is wrong: choose the right label of this benchmark too.")
+    if not _ID.fullmatch(given["adjudication_id"]):
         raise InputError("the page sent no usable id; load it again.")
-    note = _text(entries, "note")
-    if len(note) > _LONGEST_NOTE:
-        raise InputError(f"the note has {len(note):,} characters; use at most {_LONGEST_NOTE:,}.")
-    reasons = entries.get("reasons") or ()
-    if not isinstance(reasons, list | tuple):
-        raise InputError("the reasons are not a list; load the page again.")
-    return Adjudication(
-        benchmark=benchmark,
-        case_id=str(case["case_id"]),
-        reviewer=reviewer,
-        verdict=verdict,
-        choice=_text(entries, "choice") or None,
-        dimension=_text(entries, "dimension") or None,
-        judge=_text(entries, "judge") or None,
-        reasons=tuple(map(str, reasons)),
-        severity=_text(entries, "severity") or None,
-        reasoning=_text(entries, "reasoning") or None,
-        regions=_regions(entries.get("regions") or (), case),
-        note=note,
-        supersedes=_text(entries, "supersedes") or None,
-        case_fingerprint=version_of(case),
-        adjudication_id=name,
-    )
+    answers = entries.get("answers") or {}
+    if not isinstance(answers, Mapping):
+        raise InputError("the page sent no answers; load it again.")
+    regions, version = _regions(entries.get("regions") or (), case), version_of(case)
+    about = {"benchmark": benchmark, "case_id": str(case["case_id"]), "case_fingerprint": version}
+    return Adjudication(answers=answers, regions=regions, **about, **given)
 
 
 def _regions(items: object, case: pd.Series) -> tuple[Region, ...]:
@@ -186,11 +157,6 @@ def version_of(case: pd.Series) -> str:
     return case_fingerprint({str(name): value for name, value in case.items()})
 
 
-def _text(entries: Mapping[str, Any], name: str) -> str:
-    value = entries.get(name)
-    return "" if value is None else str(value)
-
-
 def history_of(
     history: pd.DataFrame, case: pd.Series, cleaned: Callable[[object], str] = str
 ) -> list[dict[str, object]]:
@@ -204,10 +170,10 @@ def history_of(
     Returns
     -------
     list of dict
-        `id, reviewer, verdict, label, choice, dimension, judge, reasons, severity, reasoning, regions` (each with the
-        index of its image; those in images that the case no longer has are left out and counted in `said`), `note,
-        supersedes, created`, `counts` (whether it counts now), `changed` (whether the case has changed since), `said`
-        (severity, reasoning and regions in words), and `seen`, the texts as a page may show them.
+        `id, reviewer, verdict, label, choice, dimension, judge, answers` (to `QUESTIONS`, by name), `regions` (each
+        with the index of its image; those in images that the case no longer has are left out and counted in `said`),
+        `note, supersedes, created`, `counts` (whether it counts now), `changed` (whether the case has changed since),
+        `said` (see `answers_in_words`), and `seen`, both as a page may show them.
     """
     rows = history[history["case_id"] == str(case["case_id"])]
     counting = set(current(rows)["adjudication_id"]) if len(rows) else set()
@@ -223,13 +189,18 @@ def history_of(
                 "id": plain["adjudication_id"],
                 "supersedes": plain["supersedes"],
                 "label": LABELS.get(str(row["verdict"]), str(row["verdict"])),
-                "reasons": [cleaned(name) for name in row["reasons"]],
+                "answers": {
+                    one.name: [cleaned(name) for name in row[one.name]] if one.several else plain[one.name]
+                    for one in QUESTIONS
+                },
                 "regions": regions,
-                "said": _said(row, len(row["regions"]) - len(regions)),
+                "said": [
+                    [label, [visible(one) for one in words]]
+                    for label, words in answers_in_words(row, len(row["regions"]) - len(regions))
+                ],
                 "seen": {
                     name: visible(row[name] or "") for name in ("reviewer", "dimension", "judge", "note", "choice")
-                }
-                | {"reasons": [visible(name) for name in row["reasons"]]},
+                },
                 "counts": row["adjudication_id"] in counting,
                 "changed": bool(row["case_fingerprint"]) and row["case_fingerprint"] != mark,
             }
@@ -237,17 +208,25 @@ def history_of(
     return entries[::-1]
 
 
-def _said(row: Mapping[Any, Any], lost: int) -> str:
-    """The harm, what the judge's reasons are worth and the regions, in words; empty where none of it is said."""
-    marked = len(row["regions"])
-    gone = f", {lost} in an image that is gone" if lost else ""
-    harm = SEVERITY_WORDS.get(str(row["severity"]))
-    reasons = REASONING_WORDS.get(str(row["reasoning"]))
-    parts = [f"harm: {harm}" if harm else "", f"its reasons: {reasons}" if reasons else ""]
-    frames = sorted({int(one["frame"]) for one in row["regions"]})
-    where = f" in frame {', '.join(map(str, frames))}" if frames and frames != [1] else ""
-    parts += [f"{marked} region{'' if marked == 1 else 's'} marked{where}{gone}" if marked else ""]
-    return "; ".join(filter(None, parts))
+def answers_in_words(row: Mapping[Any, Any], lost: int = 0) -> list[tuple[str, list[str]]]:
+    """Return what an adjudication answers, each with a label, and its regions, with an empty one; only what is given.
+
+    Parameters
+    ----------
+    row : of the table of adjudications, with None where nothing is answered
+    lost : regions in images that the case no longer has
+    """
+    said = []
+    for one in QUESTIONS:
+        chosen = row[one.name] if one.several else filter(None, [row[one.name]])
+        words = [str(name) if one.editable else str(name).replace("_", " ") for name in chosen]
+        said += [(one.label or one.name.replace("_", " "), words)] if words else []
+    if marked := len(row["regions"]):
+        frames = sorted({int(region["frame"]) for region in row["regions"]})
+        where = f" in frame {', '.join(map(str, frames))}" if frames != [1] else ""
+        gone = f", {lost} in an image that is gone" if lost else ""
+        said.append(("", [f"{marked} region{'' if marked == 1 else 's'} marked{where}{gone}"]))
+    return said
 
 
 def disagreed_on(history: pd.DataFrame) -> set[str]:

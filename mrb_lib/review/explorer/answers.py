@@ -17,15 +17,7 @@ import pandas as pd
 from mrb_lib.review.app import Handler
 from mrb_lib.review.case.images import whole
 from mrb_lib.review.case.verdicts import verdicts_html
-from mrb_lib.review.explorer.adjudicate import (
-    LABELS,
-    REASONING_WORDS,
-    SEVERITY_WORDS,
-    Reviews,
-    adjudication_from,
-    history_of,
-    version_of,
-)
+from mrb_lib.review.explorer.adjudicate import LABELS, Reviews, adjudication_from, history_of, version_of
 from mrb_lib.review.explorer.data import REVIEW_WORDS, ExplorerData, message_text
 from mrb_lib.review.explorer.export import csv_pieces, page_pieces
 from mrb_lib.review.explorer.selections import Selections
@@ -34,10 +26,10 @@ from mrb_lib.review.explorer.views import keep_view, kept_views
 from mrb_lib.review.failures.kinds import Kinds, Scale
 from mrb_lib.review.failures.query import PLACES, SORTS, Query, check_words, from_fragment, sort_value, to_fragment
 from mrb_lib.review.file import File
-from mrb_lib.review.records.marks import ORDER_EFFECT
 from mrb_lib.review.text import visible
 from mrb_lib.stats.options import IntArray
 from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.questions import ORDER_EFFECT, QUESTIONS
 from mrb_lib.tables.schema import NO_PROBE
 
 ROWS = 60
@@ -110,8 +102,7 @@ class ExplorerAnswers:
                 "sorts": list(self.data.kinds.sorts),
                 "kinds": self.data.kind_words,
                 "labels": LABELS,
-                "severities": SEVERITY_WORDS,
-                "reasonings": REASONING_WORDS,
+                "questions": [asdict(one) | {"options": list(one.options)} for one in QUESTIONS],
                 "review_words": REVIEW_WORDS,
                 "reviewer": message_text(self.reviewer),
                 "trouble": trouble,
@@ -225,7 +216,7 @@ class ExplorerAnswers:
         if unseen is not None:
             answer = self.history(question)
             return answer | {"replaces": next(one for one in answer["entries"] if one["id"] == unseen)}
-        self.reviews.save(adjudication)
+        self.reviews.store().add(adjudication)
         return self.history(question) | {"saved": adjudication.adjudication_id}
 
     def thumbnails(self, question: Mapping[str, Any]) -> dict[str, Any]:
@@ -306,10 +297,11 @@ class ExplorerAnswers:
         meta = self.data.benchmark.meta
         if self.data.kinds.scale is None:
             return [{"value": value, "shown": value, "meaning": "", "key": _KEYS[value]} for value in meta.choices]
+        free = [key for key in _FREE_KEYS if not any(key in question.keys for question in QUESTIONS)]
         return [
             {"value": message_text(name), "shown": visible(name), "meaning": visible(meta.definitions.get(name, "")),
              "key": key}
-            for name, key in zip(meta.choices, [*_FREE_KEYS, *[""] * len(meta.choices)], strict=False)
+            for name, key in zip(meta.choices, [*free, *[""] * len(meta.choices)], strict=False)
         ]  # fmt: skip
 
     def _in_sight(self, question: Mapping[str, Any]) -> pd.Series:

@@ -21,7 +21,6 @@ const mrbFiles = (() => {
 const mrbKeysHelp = (() => {
   const KEYS = [
     ["J or →", "next case"], ["K or ←", "previous case"], ["/", "search"], ["1 2 3 4", "gold is right, gold is wrong, ambiguous, image unusable"],
-    ["Shift + 1", "the first reason, and so on"], ["Z X C V", "harm: none, mild, moderate, severe"],
     ["W", "show the answers as written"], ["M", "mark a region of the image"], ["# or G", "tag the case"], ["N", "write a note"], ["S", "save"], ["Enter", "save, and go on to the next case"], ["Ctrl + Enter", "save while writing"], ["Esc", "leave a field, so that keys work again"], ["?", "this list"],
   ];
 
@@ -31,10 +30,12 @@ const mrbKeysHelp = (() => {
     const { element } = mrbShell;
     const lettered = about.choices.filter(({ key }) => key).map(({ key }) => key);
     const own = about.rated ? [[[...new Set([lettered[0], lettered.at(-1)])].join(" to "), "gold is wrong: the right category, by the letter beside it"]] : OF_PAIRS;
+    const named = (one) => (one.label || one.name).replaceAll("_", " ");
+    const asked = about.questions.flatMap((one) => (one.editable ? [["Shift + 1", `${named(one)}: the first, and so on`]] : one.keys ? [[[...one.keys].join(" "), `${named(one)}: ${one.options.slice(0, one.keys.length).join(", ").replaceAll("_", " ")}`]] : []));
     const part = (words) => (/^(or|to|\+)$/.test(words) ? ` ${words} ` : element("kbd", {}, words));
     const line = ([key, does]) => element("div", {}, element("dt", {}, ...key.split(" ").map(part)), element("dd", {}, does));
     const close = element("button", { type: "submit" }, "Close");
-    return element("dialog", { class: "mrb-keys", "aria-label": "Keys" }, element("h2", {}, "Keys"), element("dl", {}, ...[...KEYS.slice(0, 4), ...own, ...KEYS.slice(4)].map(line)), element("form", { method: "dialog" }, close));
+    return element("dialog", { class: "mrb-keys", "aria-label": "Keys" }, element("h2", {}, "Keys"), element("dl", {}, ...[...KEYS.slice(0, 4), ...own, ...asked, ...KEYS.slice(4)].map(line)), element("form", { method: "dialog" }, close));
   }
 
   return { dialog };

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.review.case.view import STYLES
+from mrb_lib.review.explorer.adjudicate import answers_in_words
 from mrb_lib.review.explorer.data import KIND_WORDS, REVIEW_WORDS, ExplorerData, message_text
 from mrb_lib.review.failures.kinds import ANY_PROBE
 from mrb_lib.review.failures.query import Query, axes
@@ -141,5 +142,6 @@ def _reviews(history: pd.DataFrame | None) -> dict[str, str]:
     for row in rows.astype(object).where(rows.notna(), None).to_dict("records"):
         words = f"{row['reviewer']}: {row['verdict']}" + (f" ({row['choice']})" if row["choice"] else "")
         words += f" on {row['dimension']}" if row["dimension"] else ""
+        words += "".join(f"; {label}{': ' * bool(label)}{', '.join(given)}" for label, given in answers_in_words(row))
         out.setdefault(str(row["case_id"]), []).append(words)
     return {case: " | ".join(words) for case, words in out.items()}

@@ -26,10 +26,11 @@ const mrbHistory = (() => {
     const scope = [seen.dimension ? own(spoken(seen.dimension)) : "every dimension", ...(seen.judge ? [" · judge ", own(seen.judge)] : [])];
     const head = element("p", { class: "mrb-said" }, element("b", { dir: "auto" }, seen.reviewer), element("span", { class: `mrb-tag mrb-${one.verdict}` }, one.label, ...(one.choice ? [": ", own(seen.choice)] : [])));
     const replaced = one.counts || one.verdict === "withdrawn" ? "" : " · replaced";
-    const said = one.said ? element("p", { class: "mrb-why" }, one.said) : null;
+    const listed = (words) => words.flatMap((word, i) => (i ? [", ", own(word)] : [own(word)]));
+    const said = one.said.length ? element("p", { class: "mrb-why" }, ...one.said.flatMap(([label, words], i) => [`${i ? "; " : ""}${label}${label ? ": " : ""}`, ...listed(words)])) : null;
     const foot = element("p", { class: "mrb-when" }, ...scope, " · ", element("time", { datetime: one.created }, `${one.created.replace("T", " ").slice(0, 16)} UTC`), replaced, one.changed ? " · the case has changed since" : "");
-    const body = [seen.reasons.length ? element("p", { class: "mrb-why" }, ...seen.reasons.flatMap((name, i) => (i ? [", ", own(name)] : [own(name)]))) : null, seen.note ? element("p", { class: "mrb-note-text", dir: "auto" }, seen.note) : null];
-    return element("li", { class: one.counts ? "" : "mrb-past" }, head, ...body, said, foot);
+    const note = seen.note ? element("p", { class: "mrb-note-text", dir: "auto" }, seen.note) : null;
+    return element("li", { class: one.counts ? "" : "mrb-past" }, head, said, note, foot);
   }
 
   // `hidden` counts those whose opinion is not told yet.
@@ -44,7 +45,6 @@ const mrbHistory = (() => {
 // The review of a case: sign-in, the form, and the history. What was typed outlives a failure.
 const mrbForm = (() => {
   const KEYS = ["gold_right", "gold_wrong", "ambiguous", "image_unusable"];
-  const HARM = { Z: "none", X: "mild", C: "moderate", V: "severe" };
   const PATIENCE = 20000;
 
   function fresh() {
@@ -80,11 +80,10 @@ const mrbForm = (() => {
       element("label", { class: "mrb-choose", title: meaning || null }, element("input", { type: "radio", name: `${group}-${state.id}`, value, "data-field": group }), element("span", { dir: "auto" }, words), key ? element("kbd", { "aria-hidden": "true" }, key) : null);
     const verdicts = element("fieldset", { class: "mrb-verdict" }, element("legend", {}, "Is the gold label right?"), ...KEYS.map((value, i) => radio("verdict", value, about.labels[value], String(i + 1))));
     const choices = element("fieldset", { class: about.rated ? "mrb-right-choice mrb-right-category" : "mrb-right-choice", hidden: true }, element("legend", {}, about.rated ? "The right category is" : "The right choice is response"), ...about.choices.map(({ key, value, shown, meaning }) => radio("choice", value, shown, key, meaning)));
-    const list = element("div", { class: "mrb-reasons" });
     const edit = element("button", { type: "button", class: "mrb-quiet" }, "Edit the list");
-    const why = element("fieldset", {}, element("legend", {}, "Why did the judge fail?"), list, edit);
-    const harm = element("fieldset", { class: "mrb-in-a-row" }, element("legend", {}, "Harm, if the judge’s choice were acted on"), ...Object.entries(HARM).map(([key, value]) => radio("severity", value, about.severities[value], key)));
-    const worth = element("fieldset", { class: "mrb-in-a-row", hidden: true }, element("legend", {}, "The judge’s reasons are"), ...Object.entries(about.reasonings).map(([value, words]) => radio("reasoning", value, words)));
+    const questions = about.questions.map(drawQuestion);
+    const edited = questions.find((one) => one.editable);
+    const lettered = new Map(questions.flatMap(({ name, options, keys }) => [...keys].map((letter, i) => [letter, [name, options[i]]])));
     const marks = element("ul", { class: "mrb-regions" });
     const marking = element("button", { type: "button", "aria-keyshortcuts": "M" }, "Mark a region ", element("kbd", { "aria-hidden": "true" }, "M"));
     const places = element("fieldset", { class: "mrb-places" }, element("legend", {}, "Where in the image"), marks, marking);
@@ -92,7 +91,7 @@ const mrbForm = (() => {
     const save = element("button", { type: "button", class: "mrb-first mrb-save", "aria-keyshortcuts": "S" }, "Save");
     const onwards = element("button", { type: "button", "aria-keyshortcuts": "Enter" }, "Save and next ", element("kbd", { "aria-hidden": "true" }, "↵"));
     const withdraw = element("button", { type: "button" }, "Withdraw");
-    const form = element("div", { class: "mrb-form" }, element("div", { class: "mrb-scope" }, field("About", dimension), field("Judge", judge)), gold, verdicts, choices, why, harm, worth, places, field("Note", note), element("div", { class: "mrb-actions" }, save, onwards, withdraw, status));
+    const form = element("div", { class: "mrb-form" }, element("div", { class: "mrb-scope" }, field("About", dimension), field("Judge", judge)), gold, verdicts, choices, ...questions.map((one) => one.set), places, field("Note", note), element("div", { class: "mrb-actions" }, save, onwards, withdraw, status));
     const past = element("ol", { class: "mrb-history" });
     const heading = (words) => element("h2", {}, words);
     const caseName = element("bdi", { dir: "auto" });
@@ -101,7 +100,7 @@ const mrbForm = (() => {
 
     const key = () => JSON.stringify([state.reviewer, state.caseId, dimension.value, judge.value]);
     const checked = (group) => root.querySelector(`[data-field="${group}"]:checked`)?.value ?? "";
-    const typed = () => ({ verdict: checked("verdict"), choice: checked("verdict") === "gold_wrong" ? checked("choice") : "", reasons: [...list.querySelectorAll("input:checked")].map((one) => one.value), severity: checked("severity"), reasoning: judge.value ? checked("reasoning") : "", regions: state.regions, note: note.value });
+    const typed = () => ({ verdict: checked("verdict"), choice: checked("verdict") === "gold_wrong" ? checked("choice") : "", answers: Object.fromEntries(questions.filter((one) => judge.value || !one.of_judge).map((one) => [one.name, answered(one)])), regions: state.regions, note: note.value });
     const mine = () => state.entries.find((one) => one.reviewer === state.reviewer && one.counts && (one.dimension ?? "") === dimension.value && (one.judge ?? "") === judge.value);
 
     function say(words, kind = "") {
@@ -109,12 +108,24 @@ const mrbForm = (() => {
       status.textContent = words;
     }
 
-    function drawReasons(chosen) {
-      const all = [...new Set([...reasons, ...chosen])];
-      list.replaceChildren(...all.map((name, i) => {
-        const box = element("input", { type: "checkbox", value: name, "data-field": "reason" });
-        box.checked = chosen.includes(name);
-        return element("label", { dir: "auto" }, box, element("span", {}, name), i < 10 ? element("kbd", { "aria-hidden": "true" }, `⇧${(i + 1) % 10}`) : null);
+    // A question of the list as a part of the form: one option, several, or several of a list that reviewers edit.
+    function drawQuestion(one) {
+      const list = element("div", { class: "mrb-reasons" });
+      const legend = element("legend", {}, one.text);
+      if (one.several) return { ...one, list, set: element("fieldset", {}, legend, list, ...(one.editable ? [edit] : [])) };
+      const radios = one.options.map((value, i) => radio(one.name, value, spoken(value), one.keys[i]));
+      return { ...one, set: element("fieldset", { class: "mrb-in-a-row" }, legend, ...radios) };
+    }
+
+    const answered = ({ name, several, list }) => (several ? [...list.querySelectorAll("input:checked")].map((box) => box.value) : checked(name));
+
+    function drawSeveral({ name, options, keys, editable, list }, chosen) {
+      const all = [...new Set([...(editable ? reasons : options), ...chosen])];
+      list.replaceChildren(...all.map((value, i) => {
+        const key = editable && i < 10 ? `⇧${(i + 1) % 10}` : keys[i];
+        const box = element("input", { type: "checkbox", value, "data-field": name });
+        box.checked = chosen.includes(value);
+        return element("label", { dir: "auto" }, box, element("span", {}, editable ? value : spoken(value)), key ? element("kbd", { "aria-hidden": "true" }, key) : null);
       }));
     }
 
@@ -136,8 +147,12 @@ const mrbForm = (() => {
 
     function fillIn(content) {
       for (const box of root.querySelectorAll('[data-field="verdict"]')) box.checked = box.value === content.verdict;
-      for (const name of ["choice", "severity", "reasoning"]) for (const box of root.querySelectorAll(`[data-field="${name}"]`)) box.checked = box.value === (content[name] ?? "");
-      drawReasons(content.reasons ?? []);
+      for (const box of choices.querySelectorAll("input")) box.checked = box.value === content.choice;
+      for (const one of questions) {
+        const answer = content.answers?.[one.name];
+        if (one.several) drawSeveral(one, answer ?? []);
+        else for (const box of one.set.querySelectorAll("input")) box.checked = box.value === answer;
+      }
       drawRegions(content.regions ?? []);
       note.value = content.note ?? "";
       refresh();
@@ -147,7 +162,7 @@ const mrbForm = (() => {
       const label = state.gold[dimension.value];
       gold.textContent = dimension.value ? `Gold on ${spoken(dimension.value)}: ${label === undefined || label === null ? "no label" : shownAs(label)}` : "About the gold labels of all dimensions at once";
       choices.hidden = checked("verdict") !== "gold_wrong";
-      worth.hidden = !judge.value;
+      for (const one of questions) one.set.hidden = one.of_judge && !judge.value;
       for (const box of choices.querySelectorAll("input")) box.disabled = Boolean(dimension.value) && box.value === label;
       withdraw.hidden = !mine();
       places.hidden = !state.images;
@@ -318,9 +333,9 @@ const mrbForm = (() => {
       leave.addEventListener("click", end);
       keep.addEventListener("click", async () => {
         try {
-          const chosen = typed().reasons;
+          const chosen = answered(edited);
           reasons = (await within(ask("reasons", { names: area.value.split("\n").map((line) => line.trim()).filter(Boolean) }))).reasons;
-          drawReasons(chosen);
+          drawSeveral(edited, chosen);
           say("The list of reasons is stored.", "mrb-kept");
           end();
         } catch (error) {
@@ -337,7 +352,7 @@ const mrbForm = (() => {
     });
     save.addEventListener("click", () => store(typed()));
     onwards.addEventListener("click", saveAndNext);
-    withdraw.addEventListener("click", () => store({ verdict: "withdrawn", choice: "", reasons: [], severity: "", reasoning: "", regions: [], note: "" }));
+    withdraw.addEventListener("click", () => store({ verdict: "withdrawn", choice: "", answers: {}, regions: [], note: "" }));
     marking.addEventListener("click", () => region());
 
     // A case is shown: its gold labels, and the judge and dimension that are looked for.
@@ -389,20 +404,20 @@ const mrbForm = (() => {
 
     function set(name, value) {
       const box = [...root.querySelectorAll(`[data-field="${name}"]`)].find((one) => one.value === value);
-      if (!open() || !box || box.disabled || (name === "severity" && box.checked)) return;
+      if (!open() || !box || box.disabled || box.closest("[hidden]:not(.mrb-right-choice)") || (name !== "choice" && box.type === "radio" && box.checked)) return;
       if (name === "choice" && !box.checked) root.querySelector('[data-field="verdict"][value="gold_wrong"]').checked = true;
-      box.checked = true;
+      box.checked = box.type === "radio" || !box.checked;
       changed();
       box.focus();
     }
 
-    // What a key does here, or nothing: sides and harm by letter, reasons by their number with Shift.
+    // What a key does here, or nothing: sides and options by letter, those of the edited list by number with Shift.
     function action(event) {
       const letter = event.key.toUpperCase();
       const digit = event.shiftKey && /^Digit\d$/.test(event.code) ? (Number(event.code.at(-1)) + 9) % 10 : -1;
-      if (digit >= 0) return () => open() && list.querySelectorAll("input")[digit]?.click();
+      if (digit >= 0) return () => open() && edited?.list.querySelectorAll("input")[digit]?.click();
       if (Object.hasOwn(sides, letter)) return () => set("choice", sides[letter]);
-      if (HARM[letter]) return () => set("severity", HARM[letter]);
+      if (lettered.has(letter)) return () => set(...lettered.get(letter));
       return undefined;
     }
 

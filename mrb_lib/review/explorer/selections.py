@@ -15,10 +15,11 @@ from mrb_lib.review.explorer.adjudicate import Reviews, disagreed_on, reviewed_b
 from mrb_lib.review.explorer.data import ExplorerData
 from mrb_lib.review.explorer.tags import Beholder, Tags
 from mrb_lib.review.failures.query import REVIEWS, Query, facets, searchable, select
+from mrb_lib.review.records.store import REVIEW
 from mrb_lib.stats.options import BoolArray, IntArray
 from mrb_lib.stats.where import cases_where
 from mrb_lib.tables.errors import InputError
-from mrb_lib.tables.schema import ADJUDICATION_COLUMNS
+from mrb_lib.tables.questions import adjudication_columns
 
 _KEPT = 16
 Scope = tuple[str, int, int]
@@ -75,7 +76,7 @@ class Selections:
         try:
             return self.reviews.history()
         except InputError:
-            return pd.DataFrame(columns=list(ADJUDICATION_COLUMNS), dtype="str")
+            return pd.DataFrame(columns=list(adjudication_columns()), dtype="str")
 
     def within(self, query: Query, scope: Scope) -> BoolArray | None:
         """The cases that a query's `where` and `review` leave; None for all."""
@@ -102,7 +103,8 @@ class Selections:
         mine = {case for case, names in reviewed_by(history).items() if reviewer in names}
         cases = self.data.benchmark.cases["case_id"]
         if review == "queue":
-            return np.asarray(cases.isin(self.reviews.queue(reviewer)), dtype=bool)
+            assigned = self.reviews.store().assignments(self.reviews.benchmark, reviewer, task=REVIEW)
+            return np.asarray(cases.isin(assigned["case_id"]), dtype=bool)
         if review == "disagree":
             known = disagreed_on(history) & mine if self.blind else disagreed_on(history)
             return np.asarray(cases.isin(known), dtype=bool)

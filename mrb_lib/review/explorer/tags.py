@@ -10,7 +10,7 @@ import pandas as pd
 
 from mrb_lib.review.explorer.adjudicate import Reviews
 from mrb_lib.review.explorer.data import message_text
-from mrb_lib.review.records.tags import ADDED, REMOVED, TAG_COLUMNS, CaseTag, current_tags
+from mrb_lib.review.records.marks import ADDED, REMOVED, TAG_COLUMNS, CaseTag, current_tags
 from mrb_lib.review.text import visible
 from mrb_lib.tables.errors import InputError
 
@@ -34,18 +34,19 @@ class Tags:
 
     def __init__(self, reviews: Reviews, *, blind: bool) -> None:
         self.reviews, self.blind = reviews, blind
-        self._kept = pd.DataFrame(columns=list(TAG_COLUMNS), dtype="str")
+        self._kept = (0, pd.DataFrame(columns=list(TAG_COLUMNS), dtype="str"))
         self._by_case: tuple[int, dict[str, list[tuple[str, str]]]] = (0, {})
 
     def history(self) -> pd.DataFrame:
         """All that was ever added and removed; nothing where no store can be read."""
         try:
             store = self.reviews.store()
-            if store.n_tag_rows(self.reviews.benchmark) != len(self._kept):
-                self._kept = store.tags(self.reviews.benchmark, history=True)
+            state = store.latest_change(self.reviews.benchmark)
+            if state != self._kept[0]:
+                self._kept = (state, store.tags(self.reviews.benchmark, history=True))
         except InputError:
-            return self._kept.head(0)
-        return self._kept
+            return self._kept[1].head(0)
+        return self._kept[1]
 
     def seen_by(self, who: Beholder, as_of: int | None = None) -> dict[str, list[str]]:
         """By case, the tags that somebody may see.
@@ -97,7 +98,7 @@ class Tags:
         if not reviewer.strip():
             raise InputError("nobody is signed in; write your name first.")
         action = REMOVED if removed else ADDED
-        self.reviews.store().tag(CaseTag(self.reviews.benchmark, case_id, tag, reviewer, action))
+        self.reviews.store().add(CaseTag(self.reviews.benchmark, case_id, tag, reviewer, action))
 
     def _may_see(self, who: Beholder, case: str, by: str) -> bool:
         return not self.blind or by == who.reviewer or case in who.reviewed

@@ -7,7 +7,7 @@ from typing import Any
 from mrb_lib.review.explorer.adjudicate import Reviews
 from mrb_lib.review.explorer.data import message_text
 from mrb_lib.review.failures.query import Query, to_fragment
-from mrb_lib.review.records.views import SavedView
+from mrb_lib.review.records.marks import SavedView
 from mrb_lib.review.text import visible
 from mrb_lib.tables.errors import InputError
 
@@ -59,5 +59,5 @@ def keep_view(reviews: Reviews, name: str, query: Query | None, reviewer: str, *
     same = [one for one in before["views"] if one["name"] == message_text(view.name)]
     if query is not None and same and same[0]["created"] != replaced and same[0]["fragment"] != view.fragment:
         return before | {"taken": same[0]}
-    reviews.store().keep_view(view)
+    reviews.store().add(view)
     return kept_views(reviews)

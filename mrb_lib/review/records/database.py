@@ -1,181 +1,87 @@
-"""The database of a store of reviews: its tables, how it is opened, and what its errors say.
+"""The database of a store of reviews: its table, how it is opened and migrated, and what its errors say.
 
 Rows are added and never changed, which SQLite and PostgreSQL themselves enforce.
 """
 
 from __future__ import annotations
 
+import json
+import logging
 import re
+import shutil
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
+from itertools import count
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from mrb_lib.tables.errors import InputError
 
 try:
     import sqlalchemy as sa
-    from sqlalchemy.ext.compiler import compiles
-    from sqlalchemy.pool import NullPool
+    from sqlalchemy.pool import NullPool, StaticPool
 except ImportError as error:
     raise InputError(
         "a store of reviews needs SQLAlchemy; install it with `pip install 'mrb-workbench[report]'`."
     ) from error
 
 WRITES = "mrb_writes"
+SCHEMA_VERSION = 5
+_LOCK = 7_266_105_230  # any number will do: all stores agree on it while one of them makes its tables
 _SECONDS_TO_WAIT = 60
 _PASSWORD = re.compile(r"(://[^:/@\s]*:)[^@\s]*@")
-SCHEMA_VERSION = "4"
-LOCK = 7_266_105_230  # any number will do: all stores agree on it while they make their tables
+_log = logging.getLogger(__name__)
 
 metadata = sa.MetaData()
-_TEXT = sa.Text().with_variant(sa.String(255), "mysql", "mariadb", "mssql", "oracle")
-_ROW = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
-
-
-class utc_now(sa.sql.expression.FunctionElement[str]):  # noqa: N801  # used as a function of SQL is
-    """The database's own time as text, UTC to the millisecond: one clock for all who write."""
-
-    type = sa.Text()
-    inherit_cache = True
-
-
-@compiles(utc_now)
-def _utc_elsewhere(element: utc_now, compiler: Any, **_: Any) -> str:
-    return "CURRENT_TIMESTAMP"
-
-
-@compiles(utc_now, "sqlite")
-def _utc_sqlite(element: utc_now, compiler: Any, **_: Any) -> str:
-    return "(strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))"
-
-
-@compiles(utc_now, "postgresql")
-def _utc_postgresql(element: utc_now, compiler: Any, **_: Any) -> str:
-    return """to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')"""
-
-
-def _row() -> sa.Column[int]:
-    return sa.Column("id", _ROW, sa.Identity(always=False), primary_key=True)
-
-
-def _created() -> sa.Column[str]:
-    return sa.Column("created", sa.String(40), nullable=False, server_default=utc_now())
-
-
-def _text(name: str, *, null: bool = False, **options: Any) -> sa.Column[str]:
-    return sa.Column(name, _TEXT, nullable=null, **options)
-
-
-meta = sa.Table("mrb_meta", metadata, sa.Column("key", sa.String(40), primary_key=True), _text("value"))
-adjudications = sa.Table(
-    "mrb_adjudications",
+meta = sa.Table(
+    "mrb_meta",
     metadata,
-    _row(),
-    _text("adjudication_id", unique=True),
-    _text("benchmark", index=True),
-    _text("case_fingerprint"),
-    sa.Column("case_id", sa.Text(), nullable=False),
-    _text("dimension", null=True),
-    _text("reviewer"),
-    _text("verdict"),
-    _text("choice", null=True),
-    _text("judge", null=True),
-    sa.Column("reasons", sa.Text(), nullable=False),
-    _text("severity", null=True),
-    _text("reasoning", null=True),
-    sa.Column("regions", sa.Text(), nullable=False),
-    sa.Column("note", sa.Text(), nullable=False),
-    _text("supersedes", null=True),
-    _created(),
+    sa.Column("key", sa.String(40), primary_key=True),
+    sa.Column("value", sa.Text(), nullable=False),
 )
-reason_lists = sa.Table("mrb_reason_lists", metadata, _row(), sa.Column("names", sa.Text(), nullable=False), _created())
-assignments = sa.Table(
-    "mrb_assignments",
+events = sa.Table(
+    "mrb_events",
     metadata,
-    sa.Column("key", sa.String(64), primary_key=True),
-    _text("benchmark", index=True),
-    sa.Column("case_id", sa.Text(), nullable=False),
-    _text("task"),
-    _text("annotator"),
-    sa.Column("position", sa.Integer(), nullable=False),
-    sa.Column("order", sa.String(2), nullable=False),
-    _created(),
+    sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), sa.Identity(always=False), primary_key=True),
+    sa.Column("kind", sa.String(40), nullable=False),
+    sa.Column("event_id", sa.String(255), nullable=False),
+    sa.Column("benchmark", sa.String(255), nullable=False),
+    sa.Column("case_id", sa.Text()),
+    sa.Column("person", sa.Text()),
+    sa.Column("content", sa.JSON(), nullable=False),
+    sa.Column("created", sa.String(40), nullable=False),
+    sa.UniqueConstraint("kind", "event_id"),
+    sa.Index("mrb_events_of", "benchmark", "kind", "person"),
 )
-answers = sa.Table(
-    "mrb_answers",
-    metadata,
-    _row(),
-    _text("answer_id", unique=True),
-    _text("benchmark", index=True),
-    sa.Column("case_id", sa.Text(), nullable=False),
-    _text("annotator"),
-    _text("dimension"),
-    _text("choice", null=True),
-    sa.Column("order", sa.String(2), nullable=False),
-    sa.Column("skipped_reason", sa.Text(), nullable=False),
-    sa.Column("seconds", sa.Float(53), nullable=True),
-    _created(),
-)
-comments = sa.Table(
-    "mrb_comments",
-    metadata,
-    _row(),
-    _text("comment_id", unique=True),
-    _text("benchmark", index=True),
-    sa.Column("case_id", sa.Text(), nullable=False),
-    _text("annotator"),
-    sa.Column("text", sa.Text(), nullable=False),
-    _created(),
-)
-views = sa.Table(
-    "mrb_views",
-    metadata,
-    _row(),
-    _text("benchmark", index=True),
-    _text("name"),
-    sa.Column("fragment", sa.Text(), nullable=True),
-    _text("reviewer"),
-    _created(),
-)
-tags = sa.Table(
-    "mrb_tags",
-    metadata,
-    _row(),
-    _text("tag_id", unique=True),
-    _text("benchmark", index=True),
-    sa.Column("case_id", sa.Text(), nullable=False),
-    _text("tag"),
-    _text("reviewer"),
-    _text("action"),
-    _created(),
-)
-
 _REFUSAL = "reviews are added to, never changed"
-_FUNCTION = f"""CREATE OR REPLACE FUNCTION mrb_refuse() RETURNS trigger LANGUAGE plpgsql AS
-$$ BEGIN RAISE EXCEPTION '{_REFUSAL}'; END $$"""
-
-
-def _after(table: sa.Table, statement: str, dialect: str) -> None:
-    ddl = sa.DDL(statement)  # type: ignore[no-untyped-call]  # SQLAlchemy's own lack
-    sa.event.listen(table, "after_create", ddl.execute_if(dialect=dialect))
-
-
-def _guard(table: sa.Table) -> None:
-    """Have SQLite and PostgreSQL refuse to change or remove rows."""
-    for what in ("UPDATE", "DELETE"):
-        lite = f"CREATE TRIGGER {table.name}_{what.lower()} BEFORE {what} ON {table.name} "
-        lite += f"BEGIN SELECT RAISE(ABORT, '{_REFUSAL}'); END"
-        _after(table, lite, "sqlite")
-    trigger = f"CREATE TRIGGER {table.name}_kept BEFORE UPDATE OR DELETE OR TRUNCATE ON {table.name} "
-    trigger += "FOR EACH STATEMENT EXECUTE FUNCTION mrb_refuse()"
-    for statement in (_FUNCTION, trigger):
-        _after(table, statement, "postgresql")
-
-
-for _table in (adjudications, reason_lists, assignments, answers, comments, views, tags):
-    _guard(_table)
+_GUARDS = {
+    "sqlite": [
+        f"CREATE TRIGGER mrb_events_{what} BEFORE {what} ON mrb_events BEGIN SELECT RAISE(ABORT, '{_REFUSAL}'); END"
+        for what in ("UPDATE", "DELETE")
+    ],
+    "postgresql": [
+        f"""CREATE OR REPLACE FUNCTION mrb_refuse() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN RAISE EXCEPTION '{_REFUSAL}'; END $$""",
+        "CREATE TRIGGER mrb_events_kept BEFORE UPDATE OR DELETE OR TRUNCATE ON mrb_events "
+        "FOR EACH STATEMENT EXECUTE FUNCTION mrb_refuse()",
+    ],
+}
+_NOW = {
+    "sqlite": "SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now')",
+    "postgresql": """SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')""",
+}
+_EARLIER = {
+    "adjudication": ("adjudication_id", "reviewer"),
+    "reason_list": ("", ""),
+    "assignment": ("key", "annotator"),
+    "answer": ("answer_id", "annotator"),
+    "comment": ("comment_id", "annotator"),
+    "view": ("", "reviewer"),
+    "tag": ("tag_id", "reviewer"),
+}
+"""The tables of versions 1 to 4, by kind of event: their columns of the id and of the person."""
 
 
 def database_url(where: str | Path) -> sa.URL:
@@ -203,17 +109,19 @@ def without_password(where: str) -> str:
     return _PASSWORD.sub(r"\1***@", where)
 
 
-def engine_for(url: sa.URL, *, create: bool) -> sa.Engine:
-    """The engine; its connections wait for each other rather than fail.
+def open_engine(url: sa.URL, *, create: bool) -> sa.Engine:
+    """Connect to a store, make or migrate its tables; connections wait for each other rather than fail.
 
     Raises
     ------
     InputError
-        The driver is not installed, the dialect unknown, or a file is missing that may not be created.
+        The driver is not installed or the database unknown; there is no store and none may be made; or a newer
+        workbench wrote it.
     """
-    shown = url.render_as_string(hide_password=True)
-    lite = url.get_backend_name() == "sqlite"
-    if lite and url.database:
+    shown, kind = url.render_as_string(hide_password=True), url.get_backend_name()
+    if kind not in _GUARDS:
+        raise InputError(f"{shown}: is not a kind of database that keeps reviews; use sqlite or postgresql.")
+    if kind == "sqlite" and url.database:
         path = Path(url.database)
         if not create and not path.is_file():
             raise InputError(
@@ -221,53 +129,34 @@ def engine_for(url: sa.URL, *, create: bool) -> sa.Engine:
             )
         if not path.parent.is_dir():
             raise InputError(f"{path}: its folder does not exist; make it, or name another.")
+    lite: dict[str, Any] = {"poolclass": NullPool if url.database else StaticPool}
+    lite["connect_args"] = {"timeout": _SECONDS_TO_WAIT}
+    pool = lite if kind == "sqlite" else {"pool_pre_ping": True, "pool_size": 2}
     try:
-        if not lite:
-            return sa.create_engine(url, pool_pre_ping=True, pool_size=2, hide_parameters=True)
-        engine = sa.create_engine(
-            url, poolclass=NullPool, hide_parameters=True, connect_args={"timeout": _SECONDS_TO_WAIT}
-        )
+        engine = sa.create_engine(url, hide_parameters=True, **pool)
     except ModuleNotFoundError:
         raise InputError(f"{shown}: its driver is missing; `pip install 'mrb-workbench[team]'` brings that of "
                          "PostgreSQL.") from None  # fmt: skip
-    except (sa.exc.ArgumentError, sa.exc.NoSuchModuleError):
-        raise InputError(
-            f"{shown}: is not a kind of database that SQLAlchemy knows; use sqlite or postgresql."
-        ) from None
-    sa.event.listen(engine, "connect", _prepare_sqlite)
-    sa.event.listen(engine, "begin", _begin_sqlite)
+    if kind == "sqlite":
+        sa.event.listen(engine, "connect", _prepare_sqlite)
+        sa.event.listen(engine, "begin", _begin_sqlite)
+    try:
+        _prepare(engine, shown, create=create)
+    except BaseException:
+        engine.dispose()
+        raise
     return engine
 
 
-def create_tables(engine: sa.Engine, *, create: bool) -> None:
-    """Make the tables that are missing, one process at a time.
+def now(connection: sa.Connection) -> str:
+    """The database's own time, UTC to the millisecond: one clock for all who write."""
+    return str(connection.exec_driver_sql(_NOW[connection.dialect.name]).scalar_one())
 
-    Raises
-    ------
-    InputError
-        The database holds no store and may not get one, or one of another version.
-    """
-    shown = engine.url.render_as_string(hide_password=True)
-    if create:
-        if engine.dialect.name == "sqlite":
-            _use_write_ahead_log(engine)
-        with engine.execution_options(**{WRITES: True}).begin() as connection:
-            if engine.dialect.name == "postgresql":
-                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(LOCK)))
-            metadata.create_all(connection)
-            if connection.execute(sa.select(meta.c.value)).first() is None:
-                connection.execute(meta.insert().values(key="schema", value=SCHEMA_VERSION))
-    elif not sa.inspect(engine).has_table(meta.name):
-        raise InputError(f"{shown}: holds no store of reviews; name the one that `mrb adjudications import` wrote to.")
-    with engine.connect() as connection:
-        version = str(connection.execute(sa.select(meta.c.value).where(meta.c.key == "schema")).scalar())
-    if version != SCHEMA_VERSION:
-        is_older = version.isdecimal() and int(version) < int(SCHEMA_VERSION)
-        older = "export it with the version of the workbench that wrote it, and import it into a new store"
-        raise InputError(
-            f"{shown}: this store has version {version} and the workbench reads version {SCHEMA_VERSION}; "
-            f"{older if is_older else 'update the workbench'}."
-        )
+
+def one_at_a_time(connection: sa.Connection) -> None:
+    """Wait in a transaction until no other writer is left in one; in SQLite there is never a second."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
 
 
 @contextmanager
@@ -286,19 +175,82 @@ def database_errors(url: sa.URL) -> Iterator[None]:
         ) from None
 
 
-def _use_write_ahead_log(engine: sa.Engine) -> None:
-    """Write-ahead logging, so that readers never wait; where the disk or another process is against it, do without."""
-    raw = engine.raw_connection()
-    try:
-        cursor = raw.cursor()
-        if cursor.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
-            cursor.execute("PRAGMA journal_mode=WAL")
-        cursor.close()
-    except sqlite3.OperationalError as error:
-        if "locked" not in str(error):
-            raise
-    finally:
-        raw.close()
+def _prepare(engine: sa.Engine, shown: str, *, create: bool) -> None:
+    """Make the table, or bring along what an earlier version kept; of two processes one does, and the other waits."""
+    with engine.connect() as connection:
+        version = _version(connection)
+    if version is None and not create:
+        raise InputError(f"{shown}: holds no store of reviews; name the one that `mrb adjudications import` wrote to.")
+    if version is None and engine.dialect.name == "sqlite":
+        # Write-ahead logging, so that readers never wait; where the disk or another process is against it, without.
+        with suppress(sqlite3.OperationalError), closing(engine.raw_connection()) as raw:
+            raw.cursor().execute("PRAGMA journal_mode=WAL")
+    if version == SCHEMA_VERSION:
+        return
+    with engine.execution_options(**{WRITES: True}).begin() as connection:
+        one_at_a_time(connection)
+        version = _version(connection)
+        if version == SCHEMA_VERSION:  # another process was faster
+            return
+        if version is not None and version > SCHEMA_VERSION:
+            raise InputError(
+                f"{shown}: this store has version {version} and the workbench reads version {SCHEMA_VERSION}; "
+                "update the workbench."
+            )
+        kept = "" if version is None else _backup(engine.url, version)
+        metadata.create_all(connection)
+        for statement in _GUARDS[connection.dialect.name]:
+            connection.exec_driver_sql(statement)
+        if version is None:
+            connection.execute(meta.insert().values(key="schema", value=str(SCHEMA_VERSION)))
+            return
+        _bring_along(connection, version)
+        connection.execute(meta.update().values(value=str(SCHEMA_VERSION)))
+    _log.warning("%s: migrated from version %s to %s; its earlier rows: %s", shown, version, SCHEMA_VERSION, kept)
+
+
+def _version(connection: sa.Connection) -> int | None:
+    """The version of the store; None without one."""
+    if not sa.inspect(connection).has_table(meta.name):
+        return None
+    return int(connection.execute(sa.select(meta.c.value).where(meta.c.key == "schema")).scalar_one())
+
+
+def _backup(url: sa.URL, version: int) -> str:
+    """Copy an SQLite store beside itself, under a name that is free; returns where the earlier rows will be."""
+    if url.get_backend_name() != "sqlite":
+        return f"its tables mrb_*_v{version}"
+    path = Path(str(url.database))
+    names = (path.with_name(f"{path.name}.v{version}-backup{n or ''}") for n in count())
+    backup = next(name for name in names if not name.exists())
+    with closing(sqlite3.connect(path, timeout=_SECONDS_TO_WAIT)) as connection:
+        connection.execute("VACUUM INTO ?", (str(backup),))
+    shutil.copymode(path, backup)
+    return str(backup)
+
+
+def _bring_along(connection: sa.Connection, version: int) -> None:
+    """Add the rows of an earlier version's tables as events; the tables are dropped, or, without a backup, renamed."""
+    for kind, (id_column, by) in _EARLIER.items():
+        table = f"mrb_{kind}s"
+        if not sa.inspect(connection).has_table(table):
+            continue
+        rows = []
+        # The first column is the id, by which rows were stored one after the other.
+        for old in connection.exec_driver_sql(f"SELECT * FROM {table} ORDER BY 1").mappings():  # noqa: S608  # ours
+            content = {name: value for name, value in old.items() if name != "id"}
+            row = {"kind": kind, "event_id": content.pop(id_column, None) or str(uuid4())}
+            row |= {"benchmark": content.pop("benchmark", ""), "person": content.pop(by, None), "content": content}
+            rows.append(row | {name: content.pop(name, None) for name in ("case_id", "created")})
+            for name in {"reasons", "regions", "names"} & content.keys():
+                content[name] = json.loads(content[name])
+            if kind == "adjudication":
+                given = {name: content.pop(name, None) for name in ("reasons", "severity", "reasoning")}
+                content["answers"] = {name: answer for name, answer in given.items() if answer}
+        if rows:
+            connection.execute(events.insert(), rows)
+        drop, rename = f"DROP TABLE {table}", f"ALTER TABLE {table} RENAME TO {table}_v{version}"
+        connection.exec_driver_sql(drop if connection.dialect.name == "sqlite" else rename)
 
 
 def _prepare_sqlite(connection: sqlite3.Connection, _: object) -> None:

@@ -4,30 +4,28 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict
-from io import BytesIO, StringIO
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
+from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 import numpy as np
 import pandas as pd
 
 from mrb_lib.benchmarks.benchmark import Benchmark, read_table
-from mrb_lib.review.records.marks import Adjudication, Region, current
+from mrb_lib.benchmarks.formats.sources import read_csv, read_jsonl
+from mrb_lib.review.records.marks import TAG_COLUMNS, Adjudication, CaseTag, Region
 from mrb_lib.review.records.store import Store, open_store
-from mrb_lib.review.records.tags import ADDED, TAG_COLUMNS, CaseTag, current_tags
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import write_atomic
-from mrb_lib.tables.schema import ADJUDICATION_COLUMNS, LIST_COLUMNS
+from mrb_lib.tables.questions import QUESTIONS, adjudication_columns, list_columns
 from mrb_lib.tables.validation import conform
 
 ADJUDICATION_SUFFIXES = (".csv", ".jsonl", ".parquet")
 ANNOTATION_SUFFIXES = (".parquet", ".csv")
 _NEEDED = ("case_id", "reviewer")
 _KINDS = ("verdict", "tag")
-_OF_TAGS = tuple(name for name in TAG_COLUMNS if name not in ADJUDICATION_COLUMNS)
-_NULLABLE = ("dimension", "choice", "judge", "severity", "reasoning", "supersedes", "created")
 # A spreadsheet runs a cell that starts with one of these; the apostrophe tells it not to, and is taken off again.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d{1,6})?Z?")
@@ -37,17 +35,16 @@ def write_reviews(adjudications: pd.DataFrame, tags: pd.DataFrame, path: Path) -
     """Write adjudications and tags, as a store gives them, in the format that the file's name ends with.
 
     A tag is a row of its own, below the adjudications: with `tag_id`, `tag` and `action` (added or removed), without a
-    verdict. In CSV the reasons and the regions are JSON lists; see `write_rows`.
+    verdict. In CSV the answers to a question with several, and the regions, are JSON lists; see `write_rows`.
 
     Raises
     ------
     InputError
         The name ends with none of `ADJUDICATION_SUFFIXES`.
     """
-    columns = [*ADJUDICATION_COLUMNS, *_OF_TAGS]
+    columns = list(dict.fromkeys([*adjudication_columns(), *TAG_COLUMNS]))
     rows = pd.concat([adjudications, tags], ignore_index=True).reindex(columns=columns)
-    texts = {name: "str" for name in columns if name not in LIST_COLUMNS}
-    write_rows(rows.astype(texts), path, lists=LIST_COLUMNS)
+    write_rows(rows.astype({name: "str" for name in columns if name not in list_columns()}), path, lists=list_columns())
 
 
 def write_rows(frame: pd.DataFrame, path: Path, *, lists: Sequence[str] = ()) -> None:
@@ -65,40 +62,31 @@ def write_rows(frame: pd.DataFrame, path: Path, *, lists: Sequence[str] = ()) ->
     """
     kind = _kind(path)
     if kind == ".csv":
-        write_atomic(
-            path, guarded_csv(frame.assign(**{name: [_json(items) for items in frame[name]] for name in lists}))
-        )
+        write_atomic(path, guarded_csv(frame.assign(**{name: frame[name].map(_json) for name in lists})))
     elif kind == ".jsonl":
         plain = frame.astype(object).where(frame.notna(), None).to_dict("records")
         write_atomic(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in plain))
     else:
-        content = BytesIO()
-        frame.to_parquet(content, index=False)
-        write_atomic(path, content.getvalue())
+        write_atomic(path, frame.to_parquet(index=False))
 
 
-def read_reviews(path: Path, benchmark: str = "") -> tuple[pd.DataFrame, pd.DataFrame]:
+def read_reviews(path: Path, benchmark: str) -> list[tuple[Adjudication | CaseTag, str | None]]:
     """Read a file of adjudications and tags: one `write_reviews` writes, or a table with some of its columns.
 
     Parameters
     ----------
-    benchmark : the name for rows that have none
+    benchmark : the benchmark that the file is about, also where it does not name it
 
     Returns
     -------
-    adjudications : as `Store.adjudications` with all history
-    tags : as `Store.tags` with all history
-
-    Notes
-    -----
-    `case_id`, `reviewer` and a `verdict` or a `tag` are needed; a row without an id gets one made of its content, so
-    that importing a file twice adds nothing; `created` may be null.
+    What `Store.restore` adds. `case_id`, `reviewer` and a `verdict` or a `tag` are needed; a row without an id gets one
+    made of its content, so that importing a file twice adds nothing; the time `created` may be None.
 
     Raises
     ------
     InputError
         The file cannot be read, a column is missing, or a row breaks the rules of an adjudication or a tag (which is
-        named), or would be both.
+        named), would be both, or is about another benchmark.
     """
     frame = _read(path)
     for name in _NEEDED:
@@ -106,66 +94,42 @@ def read_reviews(path: Path, benchmark: str = "") -> tuple[pd.DataFrame, pd.Data
             raise InputError(f"{path}, column {name}: is missing; {', '.join(_NEEDED)} are needed.")
     if not set(_KINDS) & set(frame.columns):
         raise InputError(f"{path}, column verdict: is missing; a verdict or a tag is needed.")
-    rows, tags = [], []
-    for number, raw in enumerate(frame.astype(object).to_dict("records"), start=1):
-        cells = {str(name): value for name, value in raw.items()}
+    entries = []
+    for number, row in enumerate(frame.astype(object).to_dict("records"), start=1):
         try:
-            if not _text(cells.get("tag")):
-                rows.append(_row(cells, benchmark))
-            elif _text(cells.get("verdict")):
-                raise InputError("has a verdict and a tag; write a row for each.")
-            else:
-                tags.append(_tag_row(cells, benchmark))
+            entries.append(_entry(row, benchmark))
         except InputError as error:
             raise InputError(f"{path}, row {number}: {error}") from error
-    out = pd.DataFrame(rows, columns=list(ADJUDICATION_COLUMNS))
-    texts = {name: "str" for name in ADJUDICATION_COLUMNS if name not in LIST_COLUMNS}
-    return out.astype(texts), pd.DataFrame(tags, columns=list(TAG_COLUMNS), dtype="str")
+    return entries
 
 
-def import_reviews(path: Path, store: Store, benchmark: str) -> tuple[int, int]:
-    """Add the adjudications and tags of a file to a store, all or none; returns how many of each were new.
-
-    Raises
-    ------
-    InputError
-        As in `read_reviews`; or the file is about another benchmark.
-    """
-    adjudications, tags = read_reviews(path, benchmark)
-    for frame in (adjudications, tags):
-        others = frame.loc[frame["benchmark"] != benchmark, "benchmark"]
-        if len(others):
-            raise InputError(f"{path}: is about benchmark {others.iloc[0]!r}, not {benchmark!r}; name that benchmark.")
-    fields = ["benchmark", "case_id", "tag", "reviewer", "action", "tag_id"]
-    tagged = [CaseTag(*row) for row in tags[fields].itertuples(index=False, name=None)]
-    return store.restore(
-        zip(_adjudications(adjudications), _times(adjudications), strict=True), zip(tagged, _times(tags), strict=True)
-    )
-
-
-def adjudications_from(where: str, benchmark: str) -> pd.DataFrame:
-    """The adjudications of a benchmark that count now, from a file or a store, whichever `where` names.
+def reviews_at(where: str, benchmark: str) -> Store:
+    """Open the store that `where` names, or a file of reviews as a store in memory.
 
     Raises
     ------
     InputError
         As in `read_reviews` and `mrb_lib.review.records.store.open_store`.
     """
-    if _is_file(where):
-        frame, _ = read_reviews(Path(where), benchmark)
-        return current(frame[frame["benchmark"] == benchmark]).reset_index(drop=True)
-    with open_store(where, create=False) as store:
+    if "://" in where or Path(where).suffix not in ADJUDICATION_SUFFIXES:
+        return open_store(where, create=False)
+    entries = read_reviews(Path(where), benchmark)
+    store = open_store("sqlite://")
+    store.restore(entries)
+    return store
+
+
+def adjudications_from(where: str, benchmark: str) -> pd.DataFrame:
+    """The adjudications of a benchmark that count now; see `reviews_at`."""
+    with reviews_at(where, benchmark) as store:
         return store.adjudications(benchmark)
 
 
 def tags_from(where: str, benchmark: str) -> pd.DataFrame | None:
-    """The tags that cases have now, from a file or a store; None where there is neither."""
+    """The tags that cases have now; None without a store or file. See `reviews_at`."""
     if "://" not in where and not Path(where).is_file():
         return None
-    if _is_file(where):
-        _, frame = read_reviews(Path(where), benchmark)
-        return current_tags(frame[frame["benchmark"] == benchmark]).reset_index(drop=True)
-    with open_store(where, create=False) as store:
+    with reviews_at(where, benchmark) as store:
         return store.tags(benchmark)
 
 
@@ -184,7 +148,7 @@ def annotations_of(benchmark: Benchmark, store: Store) -> tuple[pd.DataFrame, in
     case = pd.Index(benchmark.cases["case_id"]).get_indexer(pd.Index(answers["case_id"]))
     dimension = pd.Index(meta.dimensions).get_indexer(pd.Index(answers["dimension"]))
     offered = map(meta.offers, answers["dimension"], answers["choice"])
-    belongs = (case >= 0) & np.fromiter(offered, dtype=bool, count=len(answers))
+    belongs = (case >= 0) & np.array(list(offered), dtype=bool)
     rows = answers.assign(_case=case, _dimension=dimension)[belongs]
     rows = rows.sort_values(["_case", "annotator", "_dimension"], ignore_index=True)
     return rows.drop(columns=["_case", "_dimension"]), int((~belongs).sum())
@@ -199,37 +163,13 @@ def write_annotations(frame: pd.DataFrame, path: Path) -> None:
         The file's name ends with neither.
     """
     rows = conform(frame, "annotations", str(path))
-    if path.suffix == ".parquet":
-        content = BytesIO()
-        rows.to_parquet(content, index=False)
-        write_atomic(path, content.getvalue())
-    elif path.suffix == ".csv":
-        write_atomic(path, rows.to_csv(index=False, lineterminator="\n"))
-    else:
+    if path.suffix not in ANNOTATION_SUFFIXES:
         raise InputError(f"{path}: the name must end with {' or '.join(ANNOTATION_SUFFIXES)}; it says how to write.")
+    is_csv = path.suffix == ".csv"
+    write_atomic(path, rows.to_csv(index=False, lineterminator="\n") if is_csv else rows.to_parquet(index=False))
 
 
-def _is_file(where: str) -> bool:
-    """Whether `where` names a file of reviews, not a store."""
-    return "://" not in where and Path(where).suffix in ADJUDICATION_SUFFIXES
-
-
-def _times(frame: pd.DataFrame) -> list[str | None]:
-    return list(frame["created"].astype(object).where(frame["created"].notna(), None))
-
-
-def _adjudications(frame: pd.DataFrame) -> Sequence[Adjudication]:
-    plain = frame.astype(object).where(frame.notna(), None).drop(columns="created")
-    return [
-        Adjudication(
-            **{str(name): value for name, value in row.items()}
-            | {"reasons": tuple(row["reasons"]), "regions": regions_from(row["regions"])}
-        )
-        for row in plain.to_dict("records")
-    ]
-
-
-def regions_from(items: object) -> tuple[Region, ...]:
+def regions_from(items: Iterable[Any]) -> tuple[Region, ...]:
     """Regions from a list of mappings with `image, x, y` and perhaps `width, height, frame`.
 
     Raises
@@ -237,15 +177,10 @@ def regions_from(items: object) -> tuple[Region, ...]:
     InputError
         It is no such list.
     """
-    if not isinstance(items, list | tuple | np.ndarray):
-        raise InputError("regions: are not a list of image, x, y, width, height and frame.")
-    regions = []
-    for item in items:
-        known = {str(k): value for k, value in item.items() if value is not None} if isinstance(item, dict) else {}
-        if not {"image", "x", "y"} <= known.keys() <= {"image", "x", "y", "width", "height", "frame"}:
-            raise InputError(f"regions: {str(item)[:80]} does not consist of image, x, y, width, height and frame.")
-        regions.append(Region(**known | {"image": str(known["image"])}))
-    return tuple(regions)
+    try:
+        return tuple(Region(**{str(k): value for k, value in item.items() if value is not None}) for item in items)
+    except (AttributeError, TypeError):
+        raise InputError(f"regions: {str(items)[:80]} is not a list of image, x, y, width, height, frame.") from None
 
 
 def _json(items: object) -> str:
@@ -273,86 +208,49 @@ def _read(path: Path) -> pd.DataFrame:
     kind = _kind(path)
     if kind == ".parquet":
         return read_table(path)
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}); check the path.") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: is not UTF-8 ({error.reason}); save it as UTF-8.") from error
-    try:
-        if kind == ".csv":
-            cells: pd.DataFrame = pd.read_csv(StringIO(text), dtype="str", keep_default_na=False)
-            return pd.DataFrame({name: column.str.removeprefix("'") for name, column in cells.items()})
-        rows = [json.loads(line) for line in text.split("\n") if line.strip()]
-        if not all(isinstance(row, dict) for row in rows):
-            raise InputError(f"{path}: every line must be a JSON object.")
-        return pd.DataFrame(rows) if rows else pd.DataFrame(columns=[*_NEEDED, *_KINDS])
-    except (ValueError, pd.errors.ParserError) as error:
-        raise InputError(f"{path}: cannot be understood ({error}); correct it or export it again.") from error
+    if kind == ".csv":
+        return pd.DataFrame({name: cells.str.removeprefix("'") for name, cells in read_csv(path).items()})
+    rows = [dict(row.values) for row in read_jsonl(path)]
+    return pd.DataFrame(rows) if rows else pd.DataFrame(columns=[*_NEEDED, *_KINDS])
 
 
-def _row(raw: dict[str, object], benchmark: str) -> dict[str, object]:
-    """One row of a file, checked, with what is missing filled in."""
-    filled = {name: _text(raw.get(name)) for name in ADJUDICATION_COLUMNS if name not in LIST_COLUMNS}
-    texts = {name: None if name in _NULLABLE and not value else value for name, value in filled.items()}
-    texts["benchmark"] = texts["benchmark"] or benchmark
-    reasons, regions = _reasons(raw.get("reasons")), _regions(raw.get("regions"))
-    created = _checked_time(texts.pop("created"))
-    if not texts["adjudication_id"]:
-        marked = [asdict(region) for region in regions]
-        content = json.dumps([*(str(texts[name]) for name in sorted(texts)), *reasons, str(created), marked])
-        texts["adjudication_id"] = str(uuid5(NAMESPACE_URL, content))
-    item = Adjudication(**texts, reasons=reasons, regions=regions)  # type: ignore[arg-type]  # the others are text or null
-    return {name: getattr(item, name) for name in ADJUDICATION_COLUMNS if name != "created"} | {
-        "reasons": list(item.reasons),
-        "regions": [asdict(region) for region in item.regions],
-        "created": created,
-    }
-
-
-def _tag_row(raw: dict[str, object], benchmark: str) -> dict[str, str | None]:
-    """One tag of a file, checked, with what is missing filled in."""
-    texts = {name: _text(raw.get(name)) for name in TAG_COLUMNS}
-    created = _checked_time(texts.pop("created") or None)
-    texts |= {"benchmark": texts["benchmark"] or benchmark, "action": texts["action"] or ADDED}
-    if not texts["tag_id"]:
-        content = json.dumps([*(texts[name] for name in sorted(texts)), str(created)])
-        texts["tag_id"] = str(uuid5(NAMESPACE_URL, content))
-    return asdict(CaseTag(**texts)) | {"created": created}
-
-
-def _checked_time(created: str | None) -> str | None:
-    if created is not None and not _TIME.fullmatch(created):
+def _entry(row: Mapping[Any, Any], benchmark: str) -> tuple[Adjudication | CaseTag, str | None]:
+    """Make one row of a file an entry, with what is missing filled in; the time it was created, or None."""
+    cells = {str(name): value for name, value in row.items() if not _is_missing(value)}
+    created, is_tag = cells.get("created"), "tag" in cells
+    if created is not None and not _TIME.fullmatch(str(created)):
         raise InputError(f"column created: {created!r} is not a time; write 2026-01-31T12:00:00.000Z in UTC.")
-    return created
+    if is_tag and "verdict" in cells:
+        raise InputError("has a verdict and a tag; write a row for each.")
+    if cells.setdefault("benchmark", benchmark) != benchmark:
+        raise InputError(f"is about benchmark {cells['benchmark']!r}, not {benchmark!r}; name that benchmark.")
+    kind: type[Adjudication | CaseTag] = CaseTag if is_tag else Adjudication
+    names = {one.name for one in fields(kind)} - {"answers", "regions"}
+    given: dict[str, Any] = dict.fromkeys((*_NEEDED, "tag" if is_tag else "verdict"), "")
+    given |= {name: str(value) for name, value in cells.items() if name in names}
+    if not is_tag:
+        given["answers"] = {
+            one.name: _listed(one.name, cells[one.name]) if one.several else cells[one.name]
+            for one in QUESTIONS
+            if one.name in cells
+        }
+        given["regions"] = regions_from(_listed("regions", cells.get("regions", [])))
+    content = json.dumps([str(created), sorted(given.items())], default=vars)
+    made = {f"{kind.KIND}_id": str(uuid5(NAMESPACE_URL, content))}
+    return kind(**made | given), None if created is None else str(created)
 
 
-def _text(value: object) -> str:
-    missing = value is None or (isinstance(value, float) and value != value)
-    return "" if missing else str(value)
+def _is_missing(value: object) -> bool:
+    return value is None or (isinstance(value, str) and not value) or (isinstance(value, float) and value != value)
 
 
-def _regions(value: object) -> tuple[Region, ...]:
-    if value is None or (isinstance(value, float) and value != value):
-        return ()
+def _listed(name: str, value: object) -> list[Any]:
+    """The items of a cell: of a list, of a JSON list, or of a text that separates them by semicolons."""
     if not isinstance(value, str):
-        return regions_from(value)
+        return list(value) if isinstance(value, Iterable) else [value]
+    if not value.startswith("["):
+        return value.split(";")
     try:
-        return regions_from(json.loads(value or "[]"))
+        return list(json.loads(value))
     except ValueError as error:
-        raise InputError(f"column regions: {value[:80]!r} is not a JSON list.") from error
-
-
-def _reasons(value: object) -> tuple[str, ...]:
-    if isinstance(value, str) and value.startswith("["):
-        try:
-            value = json.loads(value)
-        except ValueError as error:
-            raise InputError(f"column reasons: {value!r} is not a JSON list; separate plain reasons by ';'.") from error
-    elif isinstance(value, str):
-        value = value.split(";")
-    if value is None or isinstance(value, float):
-        return ()
-    if not isinstance(value, Iterable):
-        raise InputError(f"column reasons: {value!r} is not a list; write a list of texts.")
-    return tuple(map(str, value))
+        raise InputError(f"column {name}: {value[:80]!r} is not a JSON list.") from error

@@ -1,4 +1,4 @@
-"""One adjudication, one answer of an annotator: what each holds, and which of several counts."""
+"""What the store keeps: adjudications, tags and views of reviewers, answers and comments of annotators; which count."""
 
 from __future__ import annotations
 
@@ -6,34 +6,82 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from math import inf
+from typing import Any, ClassVar, Final
 from uuid import uuid4
 
 import pandas as pd
 
 from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.questions import QUESTIONS
 from mrb_lib.tables.schema import ADJUDICATION_VERDICTS, ORDERS, WITHDRAWN
 
-ORDER_EFFECT = "order effect"
-REASONS = (
-    "missed finding",
-    "wrong laterality",
-    "hallucinated finding",
-    "wrong measurement or number",
-    "over-caution",
-    "style over substance",
-    ORDER_EFFECT,
-    "question misread",
-    "other",
-)
-SEVERITIES = ("none", "mild", "moderate", "severe")
-REASONING = ("right", "wrong", "not_about_image")
+ADDED, REMOVED = "added", "removed"
+TAG_COLUMNS: Final = ("tag_id", "benchmark", "case_id", "tag", "reviewer", "action", "created")
+VIEW_COLUMNS: Final = ("benchmark", "name", "fragment", "reviewer", "created")
+LONGEST_TAG, LONGEST_VIEW = 40, 80
 _LONGEST_NAME = 255
-_MOST_REGIONS = 100
-_LONGEST_COMMENT = 10_000
-_MOST_SECONDS = 1e9
+_LONGEST = {"tag": LONGEST_TAG, "name": LONGEST_VIEW, "fragment": 8_000, "text": 10_000, "note": 100_000}
+_MOST_LISTED, _MOST_SECONDS = 100, 1e9
+_TYPED = {"reviewer", "annotator", "note", "skipped_reason", "text", "tag", "name"}
+_NULL_IF_EMPTY = {"choice", "dimension", "judge", "supersedes"}
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+
+
+def _new_id() -> Any:
+    return field(default_factory=lambda: str(uuid4()))
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One thing that a person said; it is never changed, only followed by another.
+
+    The field `KIND_id` is a random id, made by whoever saves: stored again after a broken connection, it counts once.
+    What a person typed is trimmed and made storable; an id that cannot be stored is refused, because a changed one
+    could name another case or person. A field of type `str` without an empty default must not be empty.
+    """
+
+    KIND: ClassVar[str]
+    BY: ClassVar[str] = "reviewer"
+
+    def __post_init__(self) -> None:
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if isinstance(value, str):
+                if one.name in _TYPED:
+                    value = cleaned(value).strip()
+                elif _UNSTORABLE.search(value):
+                    raise self.fault(f"{one.name} {value[:80]!r}: holds a NUL or half a character; rename it there")
+                longest = _LONGEST.get(one.name, _LONGEST_NAME)
+                if len(value) > longest and one.name not in ("case_id", "choice", "skipped_reason"):
+                    raise self.fault(f"{one.name} has {len(value):,} characters; use at most {longest:,}")
+                object.__setattr__(self, one.name, value or (None if one.name in _NULL_IF_EMPTY else value))
+            if one.type == "str" and one.default != "" and (not isinstance(value, str) or not value.strip()):
+                raise self.fault(f"{one.name} is empty; give one")
+
+    def fault(self, words: str) -> InputError:
+        """Return an error about this entry."""
+        case = getattr(self, "case_id", None)
+        return InputError(f"{self.KIND}{f' of case {case[:80]!r}' if case else ''}: {words}.")
+
+    def one_of(self, name: str, value: str, vocabulary: Iterable[str]) -> None:
+        """Refuse a value that is none of the vocabulary."""
+        if value not in vocabulary:
+            raise self.fault(f"{name} {value!r} is unknown; use one of {', '.join(vocabulary)}")
+
+    def event(self, created: str | None = None) -> dict[str, Any]:
+        """Return the row of the store's table; without a time of its own it is created when it is stored."""
+        content = json.loads(json.dumps(asdict(self)))
+        return {
+            "kind": self.KIND,
+            "event_id": content.pop(f"{self.KIND}_id"),
+            "benchmark": content.pop("benchmark"),
+            "case_id": content.pop("case_id", None),
+            "person": content.pop(self.BY),
+            "content": content,
+            "created": created,
+        }
 
 
 @dataclass(frozen=True)
@@ -73,8 +121,8 @@ class Region:
 
 
 @dataclass(frozen=True)
-class Adjudication:
-    """What a reviewer says about the gold label of a case; it is never changed, only followed by another.
+class Adjudication(Entry):
+    """What a reviewer says about the gold label of a case.
 
     Attributes
     ----------
@@ -84,18 +132,18 @@ class Adjudication:
         "ambiguous"; "image_unusable"; "withdrawn", which takes back what the reviewer said before
     judge : the judge in view, whose failure the reasons explain; None where there was none. A withdrawal without one
         takes back the marks of all judges.
-    severity : the harm that acting on the judge's choice could do, of `SEVERITIES`; None where not said
-    reasoning : of the judge's reasons, one of `REASONING`; None where not said
+    answers : by the name of a question of `QUESTIONS`, the option chosen, or the options; what is empty is left out
     regions : where in the images it is to be seen
     supersedes : the id of the adjudication of the same reviewer that this one replaces, or None
     case_fingerprint : of the case as it was seen, see `case_fingerprint`; empty where unknown
-    adjudication_id : a random one, made by whoever saves: saved again after a broken connection, it counts once
 
     Raises
     ------
     InputError
         A value is outside its vocabulary, a name is empty, or a choice is missing or superfluous.
     """
+
+    KIND: ClassVar[str] = "adjudication"
 
     benchmark: str
     case_id: str
@@ -104,38 +152,48 @@ class Adjudication:
     choice: str | None = None
     dimension: str | None = None
     judge: str | None = None
-    reasons: tuple[str, ...] = ()
-    severity: str | None = None
-    reasoning: str | None = None
+    answers: Mapping[str, str | Iterable[str]] = field(default_factory=dict)
     regions: tuple[Region, ...] = ()
     note: str = ""
     supersedes: str | None = None
     case_fingerprint: str = ""
-    adjudication_id: str = field(default_factory=lambda: str(uuid4()))
+    adjudication_id: str = _new_id()
 
     def __post_init__(self) -> None:
-        _clean(self, free=("note", "reviewer"))
-        reasons = tuple(dict.fromkeys(cleaned(reason).strip() for reason in self.reasons))
-        object.__setattr__(self, "reasons", tuple(reason for reason in reasons if reason))
-        _required(self, "adjudication", ("benchmark", "case_id", "reviewer", "adjudication_id"))
-        what = f"adjudication of case {self.case_id}"
-        _one_of(what, "verdict", self.verdict, ADJUDICATION_VERDICTS)
+        super().__post_init__()
+        self.one_of("verdict", self.verdict, ADJUDICATION_VERDICTS)
         if self.verdict == "gold_wrong" and not self.choice:
-            raise InputError(f"{what}: gold is wrong, and the right choice is missing; give one.")
-        for name, vocabulary in (("severity", SEVERITIES), ("reasoning", REASONING)):
-            value = getattr(self, name)
-            if value is not None:
-                _one_of(what, name, value, vocabulary)
-        if len(self.regions) > _MOST_REGIONS:
-            raise InputError(f"{what}: {len(self.regions)} regions are marked; mark at most {_MOST_REGIONS}.")
-        if self.reasoning is not None and self.judge is None:
-            raise InputError(f"{what}: reasoning is a judge's; name the judge.")
+            raise self.fault("gold is wrong, and the right choice is missing; give one")
         if self.verdict != "gold_wrong" and self.choice is not None:
-            raise InputError(f"{what}: a choice belongs to gold_wrong only; leave it out with {self.verdict}.")
+            raise self.fault(f"a choice belongs to gold_wrong only; leave it out with {self.verdict}")
+        if len(self.regions) > _MOST_LISTED:
+            raise self.fault(f"{len(self.regions)} regions are marked; mark at most {_MOST_LISTED}")
+        object.__setattr__(self, "answers", dict(self._answered()))
+
+    def _answered(self) -> Iterable[tuple[str, str | tuple[str, ...]]]:
+        """Yield each question's name and answer, checked, in the order of the form."""
+        for name in self.answers:
+            self.one_of("question", name, [question.name for question in QUESTIONS])
+        for question in QUESTIONS:
+            name, given = question.name, self.answers.get(question.name)
+            if not given:
+                continue
+            if not isinstance(given, list | tuple if question.several else str):
+                raise self.fault(f"{name} is not a {'list' if question.several else 'text'}; load the page again")
+            chosen = [cleaned(str(one)).strip() for one in ([given] if isinstance(given, str) else given)]
+            chosen = list(dict.fromkeys(filter(None, chosen)))
+            if len(chosen) > _MOST_LISTED or max(map(len, chosen), default=0) > _LONGEST_NAME:
+                raise self.fault(f"{name} is too long; give at most {_MOST_LISTED} of {_LONGEST_NAME} characters")
+            for one in chosen:
+                self.one_of(name, one, chosen if question.editable else question.options)
+            if question.of_judge and self.judge is None:
+                raise self.fault(f"{name} is about a judge; name the judge")
+            if chosen:
+                yield name, tuple(chosen) if question.several else chosen[0]
 
 
 @dataclass(frozen=True)
-class AnnotatorAnswer:
+class AnnotatorAnswer(Entry):
     """What an annotator chose for a case on a dimension, or why they skipped it.
 
     Attributes
@@ -152,6 +210,9 @@ class AnnotatorAnswer:
         or both.
     """
 
+    KIND: ClassVar[str] = "answer"
+    BY: ClassVar[str] = "annotator"
+
     benchmark: str
     case_id: str
     annotator: str
@@ -160,50 +221,82 @@ class AnnotatorAnswer:
     order: str
     skipped_reason: str = ""
     seconds: float | None = None
-    answer_id: str = field(default_factory=lambda: str(uuid4()))
+    answer_id: str = _new_id()
 
     def __post_init__(self) -> None:
-        _clean(self, free=("skipped_reason", "annotator"))
-        _required(self, "answer", ("benchmark", "case_id", "annotator", "dimension", "answer_id"))
-        what = f"answer of {self.annotator} on case {self.case_id}"
-        _one_of(what, "order", self.order, ORDERS)
+        super().__post_init__()
+        self.one_of("order", self.order, ORDERS)
         if bool(self.choice) == bool(self.skipped_reason):
-            raise InputError(f"{what}: give a choice, or a reason to skip the case, and not both.")
+            raise self.fault("give a choice, or a reason to skip the case, and not both")
         if self.seconds is not None:
             known = isinstance(self.seconds, int | float) and not isinstance(self.seconds, bool)
             if not known or not 0 <= self.seconds <= _MOST_SECONDS:
-                raise InputError(f"{what}: seconds {str(self.seconds)[:40]!r} is not a length of time; leave it out.")
+                raise self.fault(f"seconds {str(self.seconds)[:40]!r} is not a length of time; leave it out")
             object.__setattr__(self, "seconds", float(self.seconds))
 
 
 @dataclass(frozen=True)
-class Comment:
-    """What an annotator remarks on a case, whether they answered it, skipped it or left it open.
+class Comment(Entry):
+    """What an annotator remarks on a case, whether they answered it, skipped it or left it open."""
 
-    Attributes
-    ----------
-    comment_id : a random one, made by whoever saves: saved again after a broken connection, it counts once
-
-    Raises
-    ------
-    InputError
-        A name or the text is empty or too long.
-    """
+    KIND: ClassVar[str] = "comment"
+    BY: ClassVar[str] = "annotator"
 
     benchmark: str
     case_id: str
     annotator: str
     text: str
-    comment_id: str = field(default_factory=lambda: str(uuid4()))
+    comment_id: str = _new_id()
+
+
+@dataclass(frozen=True)
+class CaseTag(Entry):
+    """A reviewer adds a tag to a case, or takes their own away again.
+
+    Attributes
+    ----------
+    tag : a few words in one line, at most `LONGEST_TAG` characters
+    action : "added" or "removed"
+    """
+
+    KIND: ClassVar[str] = "tag"
+
+    benchmark: str
+    case_id: str
+    tag: str
+    reviewer: str
+    action: str = ADDED
+    tag_id: str = _new_id()
 
     def __post_init__(self) -> None:
-        _clean(self, free=("text", "annotator"))
-        _required(self, "comment", ("benchmark", "case_id", "annotator", "comment_id"))
-        what = f"comment of {self.annotator} on case {self.case_id}"
-        if not self.text:
-            raise InputError(f"{what}: is empty; write one.")
-        if len(self.text) > _LONGEST_COMMENT:
-            raise InputError(f"{what}: has {len(self.text)} characters; use at most {_LONGEST_COMMENT}.")
+        object.__setattr__(self, "tag", " ".join(self.tag.split()))
+        super().__post_init__()
+        self.one_of("action", self.action, (ADDED, REMOVED))
+
+
+@dataclass(frozen=True)
+class SavedView(Entry):
+    """A name for a query that reviewers keep for everyone, or the end of that name.
+
+    Attributes
+    ----------
+    name : one line of at most `LONGEST_VIEW` characters
+    reviewer : who saved or removed it
+    fragment : the query as an address holds it, see `mrb_lib.review.failures.query.to_fragment`; empty for all cases in
+        the benchmark's order, None where the name is removed
+    """
+
+    KIND: ClassVar[str] = "view"
+
+    benchmark: str
+    name: str
+    reviewer: str
+    fragment: str | None = None
+    view_id: str = _new_id()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", " ".join(self.name.split()))
+        super().__post_init__()
 
 
 def case_fingerprint(case: Mapping[str, object]) -> str:
@@ -255,32 +348,15 @@ def current(history: pd.DataFrame) -> pd.DataFrame:
     return history[history.index.isin(counting)]
 
 
-def _clean(item: Adjudication | AnnotatorAnswer | Comment, free: tuple[str, ...]) -> None:
-    """Make what a person typed storable and trim it.
+def current_tags(history: pd.DataFrame) -> pd.DataFrame:
+    """The tags that cases have now: of each case, tag and reviewer the last action, where it is no removal.
 
-    An id that cannot be stored is refused, because a changed one could name another case or person.
+    The last is that with the latest `created`, and of those the one stored last.
+
+    Parameters
+    ----------
+    history : `TAG_COLUMNS`, in the order in which they were stored
     """
-    for one in fields(item):
-        value = getattr(item, one.name)
-        if not isinstance(value, str):
-            continue
-        if one.name in free:
-            object.__setattr__(item, one.name, cleaned(value).strip())
-        elif _UNSTORABLE.search(value):
-            raise InputError(f"{one.name} {value[:80]!r}: holds a NUL or half a character; rename it in the data.")
-        elif not value and one.name in ("dimension", "judge", "choice", "severity", "reasoning", "supersedes"):
-            object.__setattr__(item, one.name, None)
-
-
-def _required(item: Adjudication | AnnotatorAnswer | Comment, what: str, names: tuple[str, ...]) -> None:
-    for name in names:
-        value = getattr(item, name)
-        if not isinstance(value, str) or not value.strip():
-            raise InputError(f"{what}: {name} is empty; give one.")
-        if name != "case_id" and len(value) > _LONGEST_NAME:
-            raise InputError(f"{what}: {name} has {len(value)} characters; use at most {_LONGEST_NAME}.")
-
-
-def _one_of(what: str, name: str, value: str, vocabulary: tuple[str, ...]) -> None:
-    if value not in vocabulary:
-        raise InputError(f"{what}: {name} {value!r} is unknown; use one of {', '.join(vocabulary)}.")
+    in_time = history.sort_values("created", kind="stable")
+    last = in_time.drop_duplicates(["case_id", "tag", "reviewer"], keep="last").sort_index()
+    return last[last["action"] == ADDED]

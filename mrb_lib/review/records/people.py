@@ -6,13 +6,13 @@ its owner may read it. What may be published of it is `summary`, which names nob
 
 from __future__ import annotations
 
-import csv
-from io import StringIO
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
 import pandas as pd
 
+from mrb_lib.benchmarks.formats.sources import read_csv
 from mrb_lib.review.records.exchange import guarded_csv
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import write_atomic
@@ -38,13 +38,10 @@ def read_people(path: Path) -> pd.DataFrame:
     """
     if not path.is_file():
         return pd.DataFrame({name: pd.Series(dtype="float64" if name == "years" else "str") for name in COLUMNS})
-    try:
-        rows = list(csv.DictReader(StringIO(path.read_text(encoding="utf-8-sig"))))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path}: cannot be read ({error}); save it as CSV in UTF-8.") from error
-    missing = [name for name in COLUMNS if rows and name not in rows[0]]
-    if missing or not rows:
+    frame = read_csv(path)
+    if frame.empty or not set(COLUMNS) <= set(frame.columns):
         raise InputError(f"{path}: needs the columns {', '.join(COLUMNS)} and a row for every annotator.")
+    rows = frame[list(COLUMNS)].itertuples(index=False)
     frame = pd.DataFrame([_row(path, number, row) for number, row in enumerate(rows, start=1)], columns=list(COLUMNS))
     twice = frame.loc[frame["annotator"].duplicated(), "annotator"]
     if len(twice):
@@ -80,14 +77,11 @@ def summary(people: pd.DataFrame, annotators: list[str]) -> pd.DataFrame:
     return pd.concat([grouped[~last], grouped[last]], ignore_index=True)
 
 
-def _row(path: Path, number: int, row: dict[str, str]) -> tuple[str, str | None, float | None, str | None]:
-    name, qualification, years, consent = ((row[column] or "").strip().removeprefix("'") for column in COLUMNS)
+def _row(path: Path, number: int, row: Iterable[str]) -> tuple[str, str | None, float | None, str | None]:
+    name, qualification, years, consent = (cell.strip().removeprefix("'") for cell in row)
     if not name or max(map(len, (name, qualification, consent))) > _LONGEST:
         raise InputError(f"{path}, row {number}: annotator is empty, or a text is longer than {_LONGEST} characters.")
-    try:
-        value = float(years) if years else None
-    except ValueError:
-        value = -1.0
-    if value is not None and not 0 <= value <= _MOST_YEARS:
+    value = pd.to_numeric(years, errors="coerce") if years else 0.0
+    if not 0 <= value <= _MOST_YEARS:
         raise InputError(f"{path}, row {number}: years {years!r} is not a number of years of practice; correct it.")
-    return name, qualification or None, value, consent or None
+    return name, qualification or None, float(value) if years else None, consent or None

@@ -15,7 +15,7 @@ from mrb_lib.benchmarks.votes import gold
 from mrb_lib.stats.where import asks_for_reviews
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import REVIEWS
-from mrb_lib.tables.schema import ADJUDICATION_COLUMNS
+from mrb_lib.tables.questions import adjudication_columns
 
 TRUTH = "truth.parquet"
 SIMULATED_NOTE = (
@@ -56,7 +56,7 @@ def reviewed(benchmark: Benchmark, judges: Sequence[str], *, seed: int = 0) -> R
     Validated by tests/review/records/test_reviewed.py.
     """
     name, where = benchmark.meta.name, store_of(benchmark)
-    adjudications = pd.DataFrame(columns=list(ADJUDICATION_COLUMNS), dtype="str")
+    adjudications = pd.DataFrame(columns=list(adjudication_columns()), dtype="str")
     reason = f"nobody has reviewed {name}: it has no {REVIEWS}, which `mrb review` makes"
     if where is not None:
         adjudications, reason = _read(where, name), f"nobody has reviewed {name}: its store holds nothing"

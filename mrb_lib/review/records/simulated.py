@@ -12,8 +12,7 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.demo.judges import MARK
-from mrb_lib.review.records.marks import REASONS
-from mrb_lib.tables.schema import ADJUDICATION_COLUMNS, LIST_COLUMNS
+from mrb_lib.tables.questions import REASONS, adjudication_columns, list_columns
 
 REVIEWERS = tuple(f"{MARK} reviewer {number}" for number in (1, 2, 3))
 N_REVIEWED = 200
@@ -66,9 +65,10 @@ def simulated_adjudications(
             judge = str(rng.choice(list(judges))) if judges else None
             rows += [head | {"judge": judge} | mark for mark in _looked_at(truths, flaw, rng)]
     for number, row in enumerate(rows):
-        row |= {"adjudication_id": str(UUID(int=number + 1)), "created": _MOMENT, "case_fingerprint": "", "regions": []}
-    frame = pd.DataFrame(rows, columns=list(ADJUDICATION_COLUMNS))
-    return frame.astype({name: "str" for name in ADJUDICATION_COLUMNS if name not in LIST_COLUMNS})
+        row |= {"adjudication_id": str(UUID(int=number + 1)), "created": _MOMENT, "case_fingerprint": ""}
+        row |= {name: [] for name in list_columns() if name not in row}
+    frame = pd.DataFrame(rows, columns=list(adjudication_columns()))
+    return frame.astype({name: "str" for name in frame.columns if name not in list_columns()})
 
 
 def _looked_at(truths: pd.DataFrame, flaw: str | None, rng: np.random.Generator) -> list[dict[str, object]]:

@@ -1,60 +1,55 @@
-"""The store of reviews: adjudications, assignments and answers in a database that many write to at once."""
+"""The store of reviews: what people said about cases, as events in a database that many write to at once."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
+from typing import Any
+from uuid import uuid4
 
 import pandas as pd
 import sqlalchemy as sa
 
 from mrb_lib.review.records import database
-from mrb_lib.review.records.database import WRITES, create_tables, database_errors, database_url, engine_for
-from mrb_lib.review.records.marks import REASONS, Adjudication, AnnotatorAnswer, Comment, cleaned, current
-from mrb_lib.review.records.tags import TAG_COLUMNS, CaseTag, current_tags
-from mrb_lib.review.records.views import VIEW_COLUMNS, SavedView, current_views
+from mrb_lib.review.records.database import WRITES, database_errors, database_url, events
+from mrb_lib.review.records.marks import TAG_COLUMNS, VIEW_COLUMNS, Entry, cleaned, current, current_tags
 from mrb_lib.tables.errors import InputError
-from mrb_lib.tables.schema import ADJUDICATION_COLUMNS
+from mrb_lib.tables.questions import QUESTIONS, REASONS, adjudication_columns, list_columns
 
 _ANSWER_COLUMNS = ("answer_id", "benchmark", "case_id", "annotator", "dimension", "choice", "order", "skipped_reason",
                    "seconds", "created")  # fmt: skip
 _COMMENT_COLUMNS = ("comment_id", "benchmark", "case_id", "annotator", "text", "created")
 _ASSIGNMENT_COLUMNS = ("benchmark", "case_id", "annotator", "position", "order", "created")
+_OF_ALL = ""  # the benchmark of what is for every benchmark in the store
 ANNOTATE, REVIEW = "annotate", "review"
 
 
 def open_store(where: str | Path, *, create: bool = True) -> Store:
-    """Open the store at a URL, or in an SQLite file.
+    """Open the store at a URL, or in an SQLite file; one of an earlier version is migrated, a file after a backup.
 
     Parameters
     ----------
-    where : a path, or any URL that SQLAlchemy knows, such as postgresql://user:password@host/name. SQLite is
-        unsafe on a drive that several computers share: use PostgreSQL for a team.
+    where : a path, or a URL such as postgresql://user:password@host/name. SQLite is unsafe on a drive that several
+        computers share: use PostgreSQL for a team.
     create : make what is missing; otherwise a missing store is an error
 
     Raises
     ------
     InputError
-        The store is not there, cannot be reached, or is of another version. No message shows a password.
+        The store is not there, cannot be reached, or is of a later version. No message shows a password.
     """
     url = database_url(where)
     with database_errors(url):
-        engine = engine_for(url, create=create)
-        try:
-            create_tables(engine, create=create)
-        except BaseException:
-            engine.dispose()
-            raise
-    return Store(engine)
+        return Store(database.open_engine(url, create=create))
 
 
 class Store:
-    """What people said about the cases; rows are added, and never changed. See `open_store`.
+    """What people said about the cases; events are added, and never changed. See `open_store`.
 
     Every method raises `InputError` where the database cannot be used. What a method stores is on disk when it returns.
     """
@@ -80,32 +75,20 @@ class Store:
         """Close the connections; the next call opens them again."""
         self._engine.dispose()
 
-    def adjudicate(self, adjudication: Adjudication) -> None:
-        """Add one adjudication; the same one again, after a broken connection, is stored once.
+    def add(self, *entries: Entry) -> int:
+        """Add entries, all of them or none, and return how many were new; the same one again is stored once.
 
         Raises
         ------
         InputError
-            Its id belongs to another adjudication.
+            An id belongs to another entry.
         """
-        self._add(database.adjudications, "adjudication_id", [_row(adjudication)])
+        return self.restore((entry, None) for entry in entries).total()
 
-    def restore(
-        self, events: Iterable[tuple[Adjudication, str | None]], tags: Iterable[tuple[CaseTag, str | None]] = ()
-    ) -> tuple[int, int]:
-        """Add adjudications and tags made elsewhere, all of them or none, and return how many of each were new.
-
-        Parameters
-        ----------
-        events, tags : each with the time it was `created`, as in the tables of the store, or None for now
-        """
+    def restore(self, entries: Iterable[tuple[Entry, str | None]]) -> Counter[str]:
+        """Add entries as `add` does, each with the time it was created, or None for now; count the new ones by kind."""
         with database_errors(self._engine.url), self._writer.begin() as connection:
-            reviewed = [_row(item) | _at(created) for item, created in events]
-            tagged = [asdict(item) | _at(created) for item, created in tags]
-            return (
-                _insert(connection, database.adjudications, "adjudication_id", reviewed),
-                _insert(connection, database.tags, "tag_id", tagged),
-            )
+            return _insert(connection, [entry.event(created) for entry, created in entries])
 
     def adjudications(self, benchmark: str, *, history: bool = False) -> pd.DataFrame:
         """The adjudications of a benchmark.
@@ -119,21 +102,22 @@ class Store:
         -------
         DataFrame
             `adjudication_id, benchmark, case_fingerprint, case_id, dimension` (null: all), `reviewer, verdict, choice,
-            judge, reasons` (a list), `severity, reasoning, regions` (a list of `image, x, y, width, height, frame`, see
-            `marks.Region`), `note, supersedes, created` (UTC, by the database's clock); as they were
-            stored
+            judge`, a column per question of `QUESTIONS` (a list where it takes several answers), `regions` (a list of
+            `image, x, y, width, height, frame`, see `marks.Region`), `note, supersedes, created` (UTC, by the
+            database's clock); as they were stored
         """
-        frame = self._read(database.adjudications, ADJUDICATION_COLUMNS, benchmark)
-        for name in ("reasons", "regions"):
-            frame[name] = pd.Series([json.loads(items) for items in frame[name]], dtype=object)
+        rows = [
+            {"regions": [], **row} | {one.name: one.cell(row["answers"].get(one.name)) for one in QUESTIONS}
+            for row in self._read("adjudication", benchmark)
+        ]
+        columns = adjudication_columns()
+        frame = pd.DataFrame(rows, columns=list(columns)).astype({n: "str" for n in columns if n not in list_columns()})
         return frame if history else current(frame).reset_index(drop=True)
 
     def reasons(self) -> list[str]:
-        """The reasons a reviewer may choose from."""
-        newest = sa.select(database.reason_lists.c.names).order_by(database.reason_lists.c.id.desc()).limit(1)
-        with database_errors(self._engine.url), self._engine.connect() as connection:
-            names = connection.execute(newest).scalar()
-        return list(REASONS) if names is None else list(json.loads(names))
+        """The options of the question that reviewers edit: why a judge may have failed."""
+        lists = self._read("reason_list", _OF_ALL)
+        return list(lists[-1]["names"] if lists else REASONS)
 
     def set_reasons(self, names: Sequence[str]) -> None:
         """Change the list of reasons; earlier lists stay in the store, and so do the reasons given from them.
@@ -147,7 +131,7 @@ class Store:
         if not plain or not all(plain):
             raise InputError("reasons: at least one is needed, and none may be empty.")
         with database_errors(self._engine.url), self._writer.begin() as connection:
-            connection.execute(database.reason_lists.insert().values(names=json.dumps(plain)))
+            _insert(connection, [_event("reason_list", str(uuid4()), _OF_ALL, {"names": plain})])
 
     def assign(self, benchmark: str, assignments: pd.DataFrame, *, task: str = ANNOTATE) -> int:
         """Add assignments (`case_id, annotator, position, order`), and return how many were new.
@@ -156,46 +140,24 @@ class Store:
         already has keeps its place and order; new ones come after the last.
         """
         with database_errors(self._engine.url), self._writer.begin() as connection:
-            if connection.dialect.name == "postgresql":
-                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(database.LOCK)))
-            table = database.assignments
-            of_task = sa.select(table).where(table.c.benchmark == benchmark, table.c.task == task)
-            earlier = pd.DataFrame(
-                connection.execute(of_task).mappings().all(),
-                columns=database.assignments.columns.keys(),
-            )
+            database.one_at_a_time(connection)
+            earlier = self._assigned(_rows(connection, "assignment", benchmark), task)
             last = earlier.groupby("annotator")["position"].max()
-            rows = []
+            given = set(zip(earlier["annotator"], earlier["case_id"], strict=True))
+            new = []
             for item in assignments.sort_values("position", kind="stable").to_dict("records"):
-                start = int(last.get(item["annotator"], -1)) + 1
-                name = json.dumps([benchmark, task, item["annotator"], item["case_id"]])
-                row = {column: item[column] for column in ("case_id", "annotator", "order")}
-                row |= {"key": hashlib.sha256(name.encode()).hexdigest(), "position": start + int(item["position"])}
-                rows.append(row | {"benchmark": benchmark, "task": task})
-            new = [row for row in rows if row["key"] not in set(earlier["key"])]
-            if new:
-                connection.execute(database.assignments.insert(), new)
-        return len(new)
+                who, case = item["annotator"], item["case_id"]
+                if (who, case) not in given:
+                    name = json.dumps([benchmark, task, who, case])
+                    position = int(last.get(who, -1)) + 1 + int(item["position"])
+                    content = {"task": task, "position": position, "order": item["order"]}
+                    key = hashlib.sha256(name.encode()).hexdigest()
+                    new.append(_event("assignment", key, benchmark, content, case, who))
+            return _insert(connection, new).total()
 
     def assignments(self, benchmark: str, annotator: str | None = None, *, task: str = ANNOTATE) -> pd.DataFrame:
         """The assignments, `benchmark, case_id, annotator, position, order, created`, of everybody or of one."""
-        frame = self._read(database.assignments, _ASSIGNMENT_COLUMNS, benchmark, annotator=annotator, task=task)
-        frame = frame.astype({"position": "int64"})
-        return frame.sort_values(["annotator", "position"], kind="stable", ignore_index=True)
-
-    def answer(self, answer: AnnotatorAnswer) -> None:
-        """Add one answer; the same one again is stored once.
-
-        Raises
-        ------
-        InputError
-            Its id belongs to another answer.
-        """
-        self._add(database.answers, "answer_id", [asdict(answer)])
-
-    def answer_all(self, answers: Iterable[AnnotatorAnswer]) -> int:
-        """Add answers, all of them or none, and return how many were new; see `answer`."""
-        return self._add(database.answers, "answer_id", [asdict(answer) for answer in answers])
+        return self._assigned(self._read("assignment", benchmark, person=annotator), task)
 
     def answers(
         self, benchmark: str, *, annotator: str | None = None, case_id: str | None = None, history: bool = False
@@ -212,7 +174,7 @@ class Store:
             `answer_id, benchmark, case_id, annotator, dimension, choice` (null where skipped), `order,
             skipped_reason, seconds` (null where unknown; see `mrb_lib.review.records.marks.AnnotatorAnswer`), `created`
         """
-        frame = self._read(database.answers, _ANSWER_COLUMNS, benchmark, annotator=annotator, case_id=case_id)
+        frame = _frame(self._read("answer", benchmark, case_id=case_id, person=annotator), _ANSWER_COLUMNS)
         frame["seconds"] = frame["seconds"].astype("float64")
         if history:
             return frame
@@ -223,46 +185,6 @@ class Store:
         chosen = self.answers(benchmark).dropna(subset="choice")
         return chosen[["case_id", "annotator", "dimension", "choice"]].reset_index(drop=True)
 
-    def tag(self, tag: CaseTag) -> None:
-        """Add a tag to a case, or take it away; earlier rows stay, and the same one again is stored once.
-
-        Raises
-        ------
-        InputError
-            Its id belongs to another tag.
-        """
-        self._add(database.tags, "tag_id", [asdict(tag)])
-
-    def tags(self, benchmark: str, *, history: bool = False) -> pd.DataFrame:
-        """The tags that cases have now, or with `history` all that was ever added and removed: `TAG_COLUMNS`."""
-        frame = self._read(database.tags, TAG_COLUMNS, benchmark)
-        return frame if history else current_tags(frame).reset_index(drop=True)
-
-    def n_tag_rows(self, benchmark: str) -> int:
-        """How many tags were ever added and removed: a number that grows with every change of them."""
-        counted = sa.select(sa.func.count()).where(database.tags.c.benchmark == benchmark)
-        with database_errors(self._engine.url), self._engine.connect() as connection:
-            return int(connection.execute(counted).scalar_one())
-
-    def keep_view(self, view: SavedView) -> None:
-        """Keep a view under its name, or remove the name where it has no fragment; earlier rows stay."""
-        with database_errors(self._engine.url), self._writer.begin() as connection:
-            connection.execute(database.views.insert().values(**asdict(view)))
-
-    def views(self, benchmark: str) -> pd.DataFrame:
-        """The views there are now, in the order of their names: `VIEW_COLUMNS`."""
-        return current_views(self._read(database.views, VIEW_COLUMNS, benchmark)).reset_index(drop=True)
-
-    def comment(self, comment: Comment) -> None:
-        """Add one comment; the same one again is stored once.
-
-        Raises
-        ------
-        InputError
-            Its id belongs to another comment.
-        """
-        self._add(database.comments, "comment_id", [asdict(comment)])
-
     def comments(self, benchmark: str, *, annotator: str | None = None, case_id: str | None = None) -> pd.DataFrame:
         """The comments, `comment_id, benchmark, case_id, annotator, text, created`, in the order they were stored.
 
@@ -270,65 +192,86 @@ class Store:
         ----------
         annotator, case_id : only theirs, only on it
         """
-        return self._read(database.comments, _COMMENT_COLUMNS, benchmark, annotator=annotator, case_id=case_id)
+        return _frame(self._read("comment", benchmark, case_id=case_id, person=annotator), _COMMENT_COLUMNS)
+
+    def tags(self, benchmark: str, *, history: bool = False) -> pd.DataFrame:
+        """The tags that cases have now, or with `history` all that was ever added and removed: `TAG_COLUMNS`."""
+        frame = _frame(self._read("tag", benchmark), TAG_COLUMNS)
+        return frame if history else current_tags(frame).reset_index(drop=True)
+
+    def views(self, benchmark: str) -> pd.DataFrame:
+        """The views there are now, in the order of their names: of each name the last, unless that removes it."""
+        frame = _frame(self._read("view", benchmark), VIEW_COLUMNS)
+        last = frame.drop_duplicates("name", keep="last").sort_values("name", kind="stable")
+        return last.dropna(subset="fragment").reset_index(drop=True)
 
     def latest_change(self, benchmark: str) -> int:
-        """A number that grows whenever anything is added that concerns the benchmark: the rows in the store."""
+        """A number that grows whenever anything is added that concerns the benchmark: the events in the store."""
         # Not the greatest id: of two writers, the one with the smaller id may be the later to finish.
-        counts = [
-            sa.select(sa.func.count()).select_from(table).where(table.c.benchmark == benchmark).scalar_subquery()
-            for table in (database.adjudications, database.assignments, database.answers, database.comments)
-        ]
-        counts.append(sa.select(sa.func.count()).select_from(database.reason_lists).scalar_subquery())
+        counted = sa.select(sa.func.count()).where(events.c.benchmark.in_([benchmark, _OF_ALL]))
         with database_errors(self._engine.url), self._engine.connect() as connection:
-            return sum(map(int, connection.execute(sa.select(*counts)).one()))
+            return int(connection.execute(counted).scalar_one())
 
-    def _add(self, table: sa.Table, key: str, rows: Sequence[Mapping[str, object]]) -> int:
-        with database_errors(self._engine.url), self._writer.begin() as connection:
-            return _insert(connection, table, key, rows)
-
-    def _read(self, table: sa.Table, columns: Sequence[str], benchmark: str, **where: str | None) -> pd.DataFrame:
-        wanted = sa.select(*(table.c[name] for name in columns)).where(table.c.benchmark == benchmark)
-        for name, value in where.items():
-            if value is not None:
-                wanted = wanted.where(table.c[name] == value)
-        if "id" in table.c:
-            wanted = wanted.order_by(table.c.id)
+    def _read(self, kind: str, benchmark: str, **where: str | None) -> list[dict[str, Any]]:
         with database_errors(self._engine.url), self._engine.connect() as connection:
-            rows = connection.execute(wanted).all()
-        return pd.DataFrame(rows, columns=list(columns)).astype(dict.fromkeys(columns, "str"))
+            return _rows(connection, kind, benchmark, **where)
+
+    def _assigned(self, rows: Sequence[Mapping[str, Any]], task: str) -> pd.DataFrame:
+        frame = _frame([row for row in rows if row.get("task", ANNOTATE) == task], _ASSIGNMENT_COLUMNS)
+        frame = frame.astype({"position": "int64"})
+        return frame.sort_values(["annotator", "position"], kind="stable", ignore_index=True)
 
 
-def _insert(connection: sa.Connection, table: sa.Table, key: str, rows: Iterable[Mapping[str, object]]) -> int:
-    """Add the rows whose key is not there yet, all or none; returns how many.
+def _event(
+    kind: str, event_id: str, benchmark: str, content: object, case_id: str | None = None, person: str | None = None
+) -> dict[str, Any]:
+    return {"kind": kind, "event_id": event_id, "benchmark": benchmark, "case_id": case_id, "person": person,
+            "content": content, "created": None}  # fmt: skip
 
-    The key is looked for after the insert was refused, not before it: two writers may bring the same one at once.
+
+def _rows(connection: sa.Connection, kind: str, benchmark: str, **where: str | None) -> list[dict[str, Any]]:
+    """The events of a kind in the order in which they were stored, each with what it holds, its id and its person."""
+    wanted = sa.select(events).where(events.c.kind == kind, events.c.benchmark == benchmark).order_by(events.c.id)
+    for name, value in where.items():
+        if value is not None:
+            wanted = wanted.where(events.c[name] == value)
+    return [
+        {
+            **row.content, f"{kind}_id": row.event_id, "benchmark": row.benchmark, "case_id": row.case_id,
+            "reviewer": row.person, "annotator": row.person, "created": row.created,
+        }
+        for row in connection.execute(wanted)
+    ]  # fmt: skip
+
+
+def _frame(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=list(columns)).astype(dict.fromkeys(columns, "str"))
+
+
+def _insert(connection: sa.Connection, rows: list[dict[str, Any]]) -> Counter[str]:
+    """Add the events that are not there yet, all or none; counts the new ones by kind.
+
+    An id is looked for after the insert was refused, not before it: two writers may bring the same one at once.
     """
-    added, rows = 0, list(rows)
-    if len(rows) > 1 and len(set(map(frozenset, rows))) == 1:  # which all state the same columns
+    now = database.now(connection)
+    rows = [row | {"created": row["created"] or now} for row in rows]
+    if len(rows) > 1:
         with suppress(sa.exc.IntegrityError), connection.begin_nested():
-            connection.execute(table.insert(), rows)
-            return len(rows)
+            connection.execute(events.insert(), rows)
+            return Counter(row["kind"] for row in rows)
+    added: Counter[str] = Counter()
     for row in rows:  # one of several is there already
         try:
             with connection.begin_nested():
-                connection.execute(table.insert().values(**row))
-            added += 1
+                connection.execute(events.insert(), row)
+            added[row["kind"]] += 1
         except sa.exc.IntegrityError:
-            kept = connection.execute(sa.select(table).where(table.c[key] == row[key])).mappings().first()
+            same = (events.c.kind == row["kind"], events.c.event_id == row["event_id"])
+            kept = connection.execute(sa.select(events).where(*same)).mappings().first()
             if kept is None:
                 raise
             if any(kept[name] != value for name, value in row.items() if name != "created"):
                 raise InputError(
-                    f"{key} {row[key]}: is already in the store with another content; give it a new id."
+                    f"{row['kind']} {row['event_id']}: is already in the store with another content; give it a new id."
                 ) from None
     return added
-
-
-def _at(created: str | None) -> dict[str, object]:
-    return {} if created is None else {"created": created}
-
-
-def _row(adjudication: Adjudication) -> dict[str, object]:
-    row = asdict(adjudication)
-    return row | {name: json.dumps(row[name]) for name in ("reasons", "regions")}

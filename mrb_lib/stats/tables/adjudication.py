@@ -19,9 +19,10 @@ from mrb_lib.stats.phrases import main_dimension, main_rows, number, opening
 from mrb_lib.stats.scoring import score
 from mrb_lib.stats.tables.agreement import COEFFICIENTS, agreement_of
 from mrb_lib.stats.verdicts import labels_of
+from mrb_lib.tables.questions import QUESTIONS
 from mrb_lib.tables.schema import ADJUDICATION_VERDICTS, WITHDRAWN
 
-REVIEWERS, REASONS = "reviewers", "reasons"
+REVIEWERS, REASONS, ANSWERS = "reviewers", "reasons", "answers"
 ALL_DIMENSIONS = "all"
 NOT_REVIEWED = "no label was reviewed"
 NO_REASON = "no reason given"
@@ -55,12 +56,14 @@ def reviewers_agree(rows: pd.DataFrame) -> str:
     "adjudication",
     question="do reviewers agree on which gold labels are wrong, and why do judges fail",
     columns=[
-        Column("part", "reviewers or reasons", "text"),
+        Column("part", "reviewers, reasons or answers", "text"),
         shared("dimension", "judge"),
         Column("reason_given", "why the judge fails, in the reviewers' words", "text"),
+        Column("question", "answers: the question of the review form", "text"),
+        Column("answer", "answers: the option chosen", "text"),
         shared("policy"),
-        Column("n", "reasons: cases for which the reason was given", "cases"),
-        Column("n_cases", "reasons: cases reviewed; reviewers: cases with two reviewers or more", "cases"),
+        Column("n", "reasons, answers: cases for which it was given", "cases"),
+        Column("n_cases", "reasons: cases reviewed; reviewers: by two or more; answers: with any", "cases"),
         shared("clusters"),
         Column("n_reviewers", "reviewers of the dimension", "count"),
         tuple(replace(each, null=UNDEFINED, parts=(REVIEWERS,)) for each in COEFFICIENTS if each.name in _SHOWN),
@@ -74,7 +77,7 @@ def reviewers_agree(rows: pd.DataFrame) -> str:
     why_no_ratings="",
 )
 def adjudication(analysis: Analysis) -> pd.DataFrame:
-    """Measure how far reviewers agree on each dimension, and count the reasons for each judge's failures.
+    """Measure how far reviewers agree on each dimension, and count reasons and answers about each judge's failures.
 
     Marks of all dimensions at once are the dimension `all`. A mark with a judge is about that judge; one without is
     about every judge that is wrong (scores below 1/2) on its dimension, or on any. A mark without a reason counts by
@@ -89,7 +92,7 @@ def adjudication(analysis: Analysis) -> pd.DataFrame:
     sampled = {"cluster": analysis.cluster, "resamples": analysis.resamples, "seed": analysis.seed}
     agreed = reviewer_agreement(marks, analysis.cases, **sampled).rename(columns={"n_annotators": "n_reviewers"})
     agreed = agreed[["dimension", "n_cases", "n_clusters", "n_reviewers", *with_ends(*_SHOWN)]].assign(part=REVIEWERS)
-    return pd.concat([agreed, _reasons(analysis, marks)], ignore_index=True)
+    return pd.concat([agreed, _reasons(analysis, marks), _answers(analysis, marks)], ignore_index=True)
 
 
 def reviewer_agreement(adjudications: pd.DataFrame, cases: pd.DataFrame, **options: Any) -> pd.DataFrame:
@@ -122,12 +125,28 @@ def _reasons(analysis: Analysis, marks: pd.DataFrame) -> pd.DataFrame:
         return pd.DataFrame()
     instead = about["verdict"].map(SAID_INSTEAD)
     about["reason_given"] = [given or [other] for given, other in zip(about["reasons"], instead, strict=True)]
-    about = about.explode("reason_given")
-    has = pd.crosstab(about["case_id"], [about["judge"], about["reason_given"]]).reindex(case_ids, fill_value=0) > 0
+    return _shares(analysis, about.explode("reason_given"), ["judge"], "reason_given").assign(part=REASONS)
+
+
+def _answers(analysis: Analysis, marks: pd.DataFrame) -> pd.DataFrame:
+    """Make one row per judge, question of the form and option, beside the reasons; without a judge, `judge` is null."""
+    asked = [one.name for one in QUESTIONS if not one.editable and one.name in marks]
+    about = marks.melt(["case_id", "judge"], asked, "question", "answer").explode("answer").dropna(subset="answer")
+    if about.empty:
+        return pd.DataFrame()
+    rows = _shares(analysis, about.fillna({"judge": ""}), ["judge", "question"], "answer").assign(part=ANSWERS)
+    return rows.assign(judge=rows["judge"].replace("", None))
+
+
+def _shares(analysis: Analysis, given: pd.DataFrame, within: list[str], name: str) -> pd.DataFrame:
+    """Count the cases with each value of a column, the commonest first, and their share of the cases with any."""
+    has = pd.crosstab(given["case_id"], [given[one] for one in (*within, name)])
+    has = has.reindex(analysis.cases["case_id"], fill_value=0) > 0
     cells = has.sum().rename("n").reset_index()
-    cells = cells.sort_values(["judge", "n", "reason_given"], ascending=[True, False, True], ignore_index=True)
-    has = has[pd.MultiIndex.from_frame(cells[["judge", "reason_given"]])]
-    reviewed = has.T.groupby(level="judge").any().T[cells["judge"]]
+    order = [*(True for _ in within), False, True]
+    cells = cells.sort_values([*within, "n", name], ascending=order, ignore_index=True)
+    has = has[pd.MultiIndex.from_frame(cells[[*within, name]])]
+    reviewed = has.T.groupby(level=within).transform("any").T
     shares = np.where(reviewed, has.astype("float64"), np.nan)
-    rows, _ = grid(analysis, cells[["judge", "reason_given"]], {"share": Measure(mean(shares), intervals.share)})
-    return rows.assign(part=REASONS, n_cases=rows["n"], n=cells["n"])
+    rows, _ = grid(analysis, cells[[*within, name]], {"share": Measure(mean(shares), intervals.share)})
+    return rows.assign(n_cases=rows["n"], n=cells["n"])

@@ -270,7 +270,7 @@ def _comment(page: Annotation, number: int, text: str, comment_id: str = "one") 
 def test_a_case_is_commented_whatever_its_state_and_only_one_s_own_comments_are_seen(
     page: Annotation, store: Store, benchmark: Benchmark
 ) -> None:
-    store.comment(Comment(benchmark.meta.name, "secret-1", "Dr B", "secret opinion"))
+    store.add(Comment(benchmark.meta.name, "secret-1", "Dr B", "secret opinion"))
     assert page.open({"annotator": ME, "number": 1})["comments"] == []
     _skip(page, 2, "outside my field")
     for name in DIMENSIONS:

@@ -37,7 +37,7 @@ def store(tmp_path: Path, pictured: Benchmark) -> Iterator[Store]:
 
 def _answer(store: Store, benchmark: Benchmark, who: str, row: int, dimension: str, choice: str) -> None:
     case = benchmark.cases["case_id"].iloc[row]
-    store.answer(AnnotatorAnswer(benchmark.meta.name, case, who, dimension, choice, "AB"))
+    store.add(AnnotatorAnswer(benchmark.meta.name, case, who, dimension, choice, "AB"))
 
 
 def test_before_two_have_answered_nothing_is_said_of_agreement(pictured: Benchmark, store: Store) -> None:
@@ -68,7 +68,7 @@ def test_agreement_is_that_of_the_statistics(pictured: Benchmark, store: Store) 
 def test_the_page_shows_progress_and_skipped_cases_escaped(pictured: Benchmark, store: Store) -> None:
     name, case = pictured.meta.name, pictured.cases["case_id"].iloc[0]
     for dimension in pictured.meta.dimensions:
-        store.answer(
+        store.add(
             AnnotatorAnswer(name, case, PEOPLE[1], dimension, None, "AB", skipped_reason="<script>blurred</script>")
         )
     _answer(store, pictured, PEOPLE[0], 0, "accuracy", "A")
@@ -94,8 +94,8 @@ def test_only_what_has_changed_is_sent_again(pictured: Benchmark, store: Store) 
 
 
 def test_answers_about_what_is_gone_do_not_count(pictured: Benchmark, store: Store) -> None:
-    store.answer(AnnotatorAnswer(pictured.meta.name, "gone", PEOPLE[0], "accuracy", "A", "AB"))
-    store.answer(AnnotatorAnswer(pictured.meta.name, pictured.cases["case_id"].iloc[0], PEOPLE[0], "charm", "A", "AB"))
+    store.add(AnnotatorAnswer(pictured.meta.name, "gone", PEOPLE[0], "accuracy", "A", "AB"))
+    store.add(AnnotatorAnswer(pictured.meta.name, pictured.cases["case_id"].iloc[0], PEOPLE[0], "charm", "A", "AB"))
     frame, left_out = annotations_of(pictured, store)
     assert frame.empty
     assert left_out == 2
@@ -134,7 +134,7 @@ def test_pace_and_drift_are_told_of_each_annotator(pictured: Benchmark, store: S
     name, cases = pictured.meta.name, pictured.cases["case_id"]
     assert Coordination(pictured, store).html().count("Nothing is answered yet") == 2
     for row, choice in enumerate("AAAB"):
-        store.answer(AnnotatorAnswer(name, cases[row], "Dr A", "overall", choice, "BA", seconds=60.0))
+        store.add(AnnotatorAnswer(name, cases[row], "Dr A", "overall", choice, "BA", seconds=60.0))
     _answer(store, pictured, PEOPLE[1], 3, "overall", "B")
     page = Coordination(pictured, store).html()
     pace = _rows(page.partition("<h2>Pace</h2>")[2].partition("<h2>")[0])
@@ -152,8 +152,8 @@ def test_files_come_in_pieces_and_hold_no_formula(
 ) -> None:
     name, case = pictured.meta.name, pictured.cases["case_id"].iloc[0]
     _answer(store, pictured, PEOPLE[0], 0, "accuracy", "A")
-    store.answer(AnnotatorAnswer(name, "gone", PEOPLE[0], "accuracy", "A", "AB"))
-    store.comment(Comment(name, case, PEOPLE[0], "=cmd|' /C calc'!A0"))
+    store.add(AnnotatorAnswer(name, "gone", PEOPLE[0], "accuracy", "A", "AB"))
+    store.add(Comment(name, case, PEOPLE[0], "=cmd|' /C calc'!A0"))
     page = Coordination(pictured, store)
     monkeypatch.setattr(images, "PIECE", 50)
     for kind, rows in (("annotations", 1), ("log", 2)):
@@ -177,7 +177,7 @@ def test_comments_are_listed_escaped_and_the_latest_first(pictured: Benchmark, s
     name, case = pictured.meta.name, pictured.cases["case_id"].iloc[0]
     assert "Nobody has commented" in Coordination(pictured, store).html()
     for text in ("early", "<script>late</script>"):
-        store.comment(Comment(name, case, PEOPLE[1], text))
+        store.add(Comment(name, case, PEOPLE[1], text))
     page = Coordination(pictured, store).html()
     assert page.index("&lt;script&gt;late") < page.index("early")
     assert "<script" not in page

@@ -127,7 +127,7 @@ def _answered(benchmark: Benchmark, store: Store) -> None:
             labels = [ERRORS[0]] if i % 2 else []
             labels += [ERRORS[1]] if (i + who) % 3 == 0 else []
             for dimension, choice in (("errors", "; ".join(labels) or "none"), ("overall", RISK[i % 4])):
-                store.answer(AnnotatorAnswer(benchmark.meta.name, case, f"Dr {who}", dimension, choice, "AB"))
+                store.add(AnnotatorAnswer(benchmark.meta.name, case, f"Dr {who}", dimension, choice, "AB"))
 
 
 def test_agreement_is_of_each_label_as_yes_and_no(benchmark: Benchmark, store: Store) -> None:

@@ -101,7 +101,7 @@ def test_ratings_are_kept_apart_from_annotations(page: Annotation, store: Store,
 def test_the_coordinator_sees_progress_and_agreement(page: Annotation, store: Store, screening: Benchmark) -> None:
     for criterion in CRITERIA:
         _rate(page, 1, criterion, "4")
-        store.answer(AnnotatorAnswer(screening.meta.name, "secret-1", "Dr B", criterion, "5", "AB"))
+        store.add(AnnotatorAnswer(screening.meta.name, "secret-1", "Dr B", criterion, "5", "AB"))
     html = Coordination(screening, store, SCREENING).html()
     assert "SIMULATED" in html
     assert "image_quality" in html

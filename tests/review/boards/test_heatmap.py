@@ -26,8 +26,8 @@ from mrb_lib.review.explorer import explore
 from mrb_lib.review.failures.index import build_index, open_index
 from mrb_lib.review.failures.query import Query
 from mrb_lib.review.plain import PlainView
+from mrb_lib.review.records.marks import CaseTag
 from mrb_lib.review.records.store import open_store
-from mrb_lib.review.records.tags import CaseTag
 from mrb_lib.stats.scoring import correctness
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import POLICIES
@@ -229,7 +229,7 @@ def test_cells_are_of_the_cases_that_are_tagged_when_the_filter_is_chosen(tmp_pa
     for cases in (("c00", "c03"), ("c06",)):
         with open_store(place) as store:
             for case in cases:
-                store.tag(CaseTag("b", case, "artefact", "Dr A"))
+                store.add(CaseTag("b", case, "artefact", "Dr A"))
         if n:
             assert f": {n} of 48 cases" in told(shown, "behind", **axes).text, "a cell opens what it counts"
         n += len(cases)

@@ -14,9 +14,8 @@ from mrb_lib.review.boards.leaderboard_rows import LeaderboardScope, make_board
 from mrb_lib.review.boards.leaderboard_table import leaderboard_html, static_leaderboard
 from mrb_lib.review.boards.live import LeaderboardWidget
 from mrb_lib.review.plain import PlainView
-from mrb_lib.review.records.marks import Adjudication
+from mrb_lib.review.records.marks import Adjudication, CaseTag
 from mrb_lib.review.records.store import open_store
-from mrb_lib.review.records.tags import CaseTag
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import REVIEWS
 
@@ -193,8 +192,8 @@ def test_what_a_filter_cannot_say_is_named(where: str, said: str) -> None:
 def tag(place: Path, *cases: str) -> None:
     with open_store(place) as store:
         for case in cases:
-            store.tag(CaseTag("b", case, "artefact", "Dr A"))
-        store.adjudicate(Adjudication("b", cases[0], "Dr A", "gold_right"))
+            store.add(CaseTag("b", case, "artefact", "Dr A"))
+        store.add(Adjudication("b", cases[0], "Dr A", "gold_right"))
 
 
 def test_filters_ask_the_store_of_the_benchmark_what_reviewers_said_and_tagged(

@@ -13,9 +13,9 @@ from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.review.explorer.adjudicate import Reviews, adjudication_from, reviewed_by
 from mrb_lib.review.explorer.answers import ExplorerAnswers
 from mrb_lib.review.explorer.data import ExplorerData, explorer_data
-from mrb_lib.review.records.marks import REASONS
 from mrb_lib.review.records.store import REVIEW, open_store
 from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.questions import REASONS
 
 GIVEN = {
     "reviewer": " Ann ",
@@ -37,14 +37,14 @@ def answers(data: ExplorerData, tmp_path: Path) -> ExplorerAnswers:
     return ExplorerAnswers(data, Reviews(data.benchmark.meta.name, tmp_path / "r.sqlite"))
 
 
-def _save(answers: ExplorerAnswers, number: int, **given: Any) -> list[dict[str, Any]]:
+def _save(answers: ExplorerAnswers, number: int, /, **given: Any) -> list[dict[str, Any]]:
     seen = answers.case({"position": 3})
     sight = {name: seen[name] for name in ("position", "case_id", "version")}
     return answers.save({**GIVEN, **sight, "adjudication_id": f"{number:032d}", **given})["entries"]
 
 
 def test_what_is_saved_is_in_the_store_and_in_the_history(answers: ExplorerAnswers, pictured: Benchmark) -> None:
-    entries = _save(answers, 1, reasons=["missed finding"], note="seen <b>twice</b>")
+    entries = _save(answers, 1, answers={"reasons": ["missed finding"]}, note="seen <b>twice</b>")
     assert [(one["reviewer"], one["label"], one["choice"], one["counts"]) for one in entries] == [
         ("Ann", "Gold is wrong", "B", True)
     ]
@@ -58,11 +58,14 @@ def test_what_is_saved_is_in_the_store_and_in_the_history(answers: ExplorerAnswe
 
 def test_texts_are_kept_as_they_are_and_seen_with_their_direction_closed(answers: ExplorerAnswers) -> None:
     turning = "\u2067never closed"
-    entry = _save(answers, 1, reviewer=turning, judge=turning, note=turning, reasons=[turning])[0]
-    assert (entry["reviewer"], entry["judge"], entry["note"], entry["reasons"]) == (turning,) * 3 + ([turning],)
+    given = {"reviewer": turning, "judge": turning, "note": turning}
+    entry = _save(answers, 1, **given, answers={"reasons": [turning]})[0]
+    assert {name: entry[name] for name in given} == given
+    assert entry["answers"]["reasons"] == [turning]
     closed = turning + "\u2069"
-    expected = {"reviewer": closed, "dimension": "overall", "judge": closed, "note": closed, "reasons": [closed]}
+    expected = {"reviewer": closed, "dimension": "overall", "judge": closed, "note": closed}
     assert entry["seen"] == expected | {"choice": "B"}
+    assert entry["said"] == [["reasons", [closed]]]
 
 
 def test_a_store_that_could_not_be_opened_is_opened_when_it_can(data: ExplorerData, tmp_path: Path) -> None:
@@ -149,11 +152,14 @@ def test_reviewers_see_each_other(answers: ExplorerAnswers, data: ExplorerData) 
         ({"verdict": ""}, "no verdict is chosen"),
         ({"choice": ""}, "choose the right label"),
         ({"verdict": "odd"}, "unknown"),
-        ({"choice": "C"}, "not one of this benchmark"),
+        ({"choice": "C"}, "choose the right label"),
         ({"adjudication_id": ""}, "load it again"),
         ({"adjudication_id": "'; drop"}, "load it again"),
         ({"note": "x" * 100_001}, "100,001 characters"),
-        ({"reasons": "missed finding"}, "not a list"),
+        ({"answers": {"reasons": "missed finding"}}, "not a list"),
+        ({"answers": {"severity": "odd"}}, "severity 'odd' is unknown; use one of none, mild"),
+        ({"answers": {"odd": "none"}}, "question 'odd' is unknown"),
+        ({"answers": "none"}, "sent no answers"),
         ({"dimension": "colour"}, "colour"),
     ],
 )
@@ -193,7 +199,7 @@ def test_a_file_that_is_no_store_is_said(answers: ExplorerAnswers, tmp_path: Pat
 
 def test_a_case_that_changed_since_is_said(answers: ExplorerAnswers, pictured: Benchmark) -> None:
     case = pictured.cases.iloc[3]
-    answers.reviews.save(adjudication_from(GIVEN, pictured.meta.name, case.replace(case["question"], "another")))
+    answers.reviews.store().add(adjudication_from(GIVEN, pictured.meta.name, case.replace(case["question"], "another")))
     assert [one["changed"] for one in answers.history({"position": 3})["entries"]] == [True]
 
 
@@ -206,10 +212,10 @@ def test_who_has_reviewed_counts_what_counts(answers: ExplorerAnswers) -> None:
 
 
 def test_harm_and_what_the_reasons_are_worth_are_kept(answers: ExplorerAnswers) -> None:
-    judge = {"judge": "any judge", "severity": "severe", "reasoning": "not_about_image"}
-    entry = _save(answers, 1, **judge)[0]
-    assert (entry["severity"], entry["reasoning"]) == ("severe", "not_about_image")
-    assert entry["said"] == "harm: severe; its reasons: not about this image"
+    given = {"severity": "severe", "reasoning": "not_about_image"}
+    entry = _save(answers, 1, judge="any judge", answers=given)[0]
+    assert entry["answers"] == given | {"reasons": []}
+    assert entry["said"] == [["harm", ["severe"]], ["its reasons", ["not about image"]]]
 
 
 def test_what_others_say_is_hidden_until_ones_own_is_stored(data: ExplorerData, tmp_path: Path) -> None:

@@ -93,7 +93,7 @@ def _saved(answers: ExplorerAnswers, **more: Any) -> dict[str, Any]:
 
 
 def test_a_reviewer_s_choice_is_a_category(answers: ExplorerAnswers) -> None:
-    with pytest.raises(InputError, match="not one of this benchmark"):
+    with pytest.raises(InputError, match="choose the right label"):
         _saved(answers, choice="A")
     entry = _saved(answers, choice="High risk")["entries"][0]
     assert (entry["choice"], entry["seen"]["choice"]) == ("High risk", "High risk")

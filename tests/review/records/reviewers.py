@@ -25,7 +25,7 @@ def mark(reviewer: str, number: int) -> Adjudication:
         reviewer,
         "ambiguous" if number % 2 else "gold_wrong",
         choice=None if number % 2 else "tie",
-        reasons=("order effect",),
+        answers={"reasons": ("order effect",)},
         note=f"{reviewer} {number} \N{STETHOSCOPE}",
         adjudication_id=str(uuid5(NAMESPACE_URL, f"{reviewer} {number}")),
     )
@@ -34,7 +34,7 @@ def mark(reviewer: str, number: int) -> Adjudication:
 def work(where: str, reviewer: str, count: int, pipe: Connection) -> None:
     with open_store(where) as store:
         for number in range(count):
-            store.adjudicate(mark(reviewer, number))
+            store.add(mark(reviewer, number))
             pipe.send(mark(reviewer, number).adjudication_id)
 
 

@@ -22,9 +22,9 @@ def answered(pictured: Benchmark, store: Store) -> Benchmark:
     for who, choice in (("Dr Z", "A"), ("Dr B", "tie")):
         for case in reversed(cases[:4]):
             for dimension in ("overall", "accuracy"):
-                store.answer(AnnotatorAnswer(pictured.meta.name, case, who, dimension, choice, "BA"))
-    store.answer(AnnotatorAnswer(pictured.meta.name, cases[0], "Dr Z", "relevance", None, "BA", "outside my field"))
-    store.answer(AnnotatorAnswer(pictured.meta.name, cases[0], "Dr Z", "overall", "B", "BA"))
+                store.add(AnnotatorAnswer(pictured.meta.name, case, who, dimension, choice, "BA"))
+    store.add(AnnotatorAnswer(pictured.meta.name, cases[0], "Dr Z", "relevance", None, "BA", "outside my field"))
+    store.add(AnnotatorAnswer(pictured.meta.name, cases[0], "Dr Z", "overall", "B", "BA"))
     return pictured
 
 

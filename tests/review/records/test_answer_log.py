@@ -23,16 +23,16 @@ def answered(pictured: Benchmark, store: Store) -> Benchmark:
     name, cases = pictured.meta.name, pictured.cases["case_id"]
 
     def answer(case: str, dimension: str, choice: str | None, order: str, why: str, seconds: float | None) -> None:
-        store.answer(AnnotatorAnswer(name, case, "Dr A", dimension, choice, order, why, seconds))
+        store.add(AnnotatorAnswer(name, case, "Dr A", dimension, choice, order, why, seconds))
 
     answer(cases[0], "overall", "A", "BA", "", 30.0)
     answer(cases[0], "overall", "B", "BA", "", 12.5)
     answer(cases[1], "overall", "tie", "AB", "", None)
-    store.comment(Comment(name, cases[2], "Dr B", FORMULA))
+    store.add(Comment(name, cases[2], "Dr B", FORMULA))
     answer(cases[1], "accuracy", None, "AB", FORMULA, 60.0)
     answer("gone", "overall", "A", "AB", "", 1.0)
     answer(cases[0], "charm", "A", "AB", "", 1.0)
-    store.comment(Comment(name, "gone", "Dr B", "where is it?"))
+    store.add(Comment(name, "gone", "Dr B", "where is it?"))
     return pictured
 
 

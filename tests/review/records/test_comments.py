@@ -13,25 +13,25 @@ from mrb_lib.review.records.marks import AnnotatorAnswer, Comment
 from mrb_lib.review.records.store import Store, open_store
 from mrb_lib.tables.errors import InputError
 
-HOSTILE = "<script>alert(1)</script>\u202e '; DROP TABLE mrb_comments; -- \N{STETHOSCOPE} \u05d0"
+HOSTILE = "<script>alert(1)</script>\u202e '; DROP TABLE mrb_events; -- \N{STETHOSCOPE} \u05d0"
 
 
 def test_comments_are_kept_in_their_order_and_once(store: Store) -> None:
     first = Comment("demo", HOSTILE, "r1", f"  {HOSTILE}\0 ")
-    store.comment(first)
-    store.comment(Comment("demo", "c1", "r2", "two"))
-    store.comment(first)
+    store.add(first)
+    store.add(Comment("demo", "c1", "r2", "two"))
+    store.add(first)
     assert store.comments("demo")["text"].tolist() == [f"{HOSTILE}\ufffd", "two"]
     assert store.comments("demo", annotator="r2")["case_id"].tolist() == ["c1"]
     assert store.comments("demo", annotator="r2", case_id=HOSTILE).empty
     assert store.comments("another").empty
     with pytest.raises(InputError, match="another content"):
-        store.comment(replace(first, text="changed"))
+        store.add(replace(first, text="changed"))
 
 
 def test_a_comment_is_a_change_of_its_benchmark(store: Store) -> None:
-    store.comment(Comment("demo", "c1", "r1", "blurred"))
-    store.comment(Comment("another", "c1", "r1", "blurred"))
+    store.add(Comment("demo", "c1", "r1", "blurred"))
+    store.add(Comment("another", "c1", "r1", "blurred"))
     assert store.latest_change("demo") == 1
 
 
@@ -39,7 +39,7 @@ def test_a_comment_is_a_change_of_its_benchmark(store: Store) -> None:
     ("change", "words"),
     [
         ({"text": " \n"}, "is empty"),
-        ({"text": "x" * 10_001}, "at most 10000"),
+        ({"text": "x" * 10_001}, "at most 10,000"),
         ({"annotator": ""}, "annotator is empty"),
         ({"case_id": "a\0"}, "NUL"),
         ({"comment_id": "x" * 256}, "at most 255"),
@@ -52,7 +52,7 @@ def test_what_is_no_comment_is_refused(change: dict[str, str], words: str) -> No
 
 def test_seconds_are_kept_to_the_last_digit_and_may_be_unknown(store: Store) -> None:
     for dimension, seconds in (("accuracy", 12.345678901234567), ("overall", None), ("relevance", 0)):
-        store.answer(AnnotatorAnswer("demo", "c1", "r1", dimension, "A", "AB", seconds=seconds))
+        store.add(AnnotatorAnswer("demo", "c1", "r1", dimension, "A", "AB", seconds=seconds))
     kept = store.answers("demo")["seconds"]
     assert kept.dtype == "float64"
     assert kept.isna().tolist() == [False, True, False]
@@ -73,9 +73,9 @@ def test_postgresql_keeps_the_same_and_both_refuse_a_change(store: Store, postgr
     with open_store(elsewhere) as served:
         test_seconds_are_kept_to_the_last_digit_and_may_be_unknown(served)
         test_comments_are_kept_in_their_order_and_once(served)
-    store.comment(Comment("demo", "c1", "r1", "blurred"))
+    store.add(Comment("demo", "c1", "r1", "blurred"))
     for url in (elsewhere, store.url):
         changed = sa.create_engine(database_url(url), poolclass=sa.NullPool)
-        for statement in ("UPDATE mrb_comments SET text = ''", "DELETE FROM mrb_comments"):
+        for statement in ("UPDATE mrb_events SET person = ''", "DELETE FROM mrb_events"):
             with pytest.raises(sa.exc.DBAPIError, match="never changed"), changed.begin() as connection:
                 connection.execute(sa.text(statement))

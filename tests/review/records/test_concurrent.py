@@ -42,7 +42,7 @@ def _check(where: str) -> None:
 
 def _check_nothing_can_be_changed(where: str) -> None:
     engine = sa.create_engine(database_url(where), poolclass=sa.NullPool)
-    for statement in ("UPDATE mrb_adjudications SET note = ''", "DELETE FROM mrb_adjudications"):
+    for statement in ("UPDATE mrb_events SET person = ''", "DELETE FROM mrb_events"):
         with engine.connect() as connection, pytest.raises(sa.exc.DatabaseError, match="never changed"):
             connection.execute(sa.text(statement))
 

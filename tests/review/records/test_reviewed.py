@@ -26,7 +26,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> mrb_lib.Study:
 def adjudicate(workspace: mrb_lib.Study, path: Path, reviewer: str = "Dr A") -> None:
     with open_store(path) as store:
         name, case = workspace.benchmark.meta.name, str(workspace.benchmark.cases["case_id"].iloc[0])
-        store.adjudicate(Adjudication(name, case, reviewer, "ambiguous"))
+        store.add(Adjudication(name, case, reviewer, "ambiguous"))
 
 
 def test_without_a_store_simulated_reviewers_stand_in_and_say_so(workspace: mrb_lib.Study) -> None:

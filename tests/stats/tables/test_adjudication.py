@@ -13,7 +13,7 @@ from mrb_lib.stats.analyze import TABLES, analyze
 from mrb_lib.stats.annotators import adjudicated_gold
 from mrb_lib.stats.intervals import wilson
 from mrb_lib.stats.tables.adjudication import NO_REASON, NOT_REVIEWED, reviewer_agreement
-from mrb_lib.tables.schema import ADJUDICATION_COLUMNS, LIST_COLUMNS
+from mrb_lib.tables.questions import adjudication_columns, list_columns
 from tests.stats.small_tables import accuracy, cases_of, gold_of, rows_of, verdicts_of
 
 
@@ -40,10 +40,11 @@ def _said(*marks: tuple[object, ...]) -> pd.DataFrame:
     rows = []
     for i, mark in enumerate(marks):
         case, reviewer, verdict, choice, dimension, judge, reasons = (*mark, *[None] * (7 - len(mark)))
-        row = (f"i{i}", "demo", "", case, dimension, reviewer, verdict, choice, judge, reasons or [])
-        rows.append((*row, None, None, [], "", None, f"2026-01-01T00:00:{i:02}.000Z"))
-    frame = pd.DataFrame(rows, columns=list(ADJUDICATION_COLUMNS))
-    return frame.astype({name: "str" for name in ADJUDICATION_COLUMNS if name not in LIST_COLUMNS})
+        row = {"adjudication_id": f"i{i}", "benchmark": "demo", "case_id": case, "dimension": dimension, "note": ""}
+        row |= {"reviewer": reviewer, "verdict": verdict, "choice": choice, "judge": judge, "case_fingerprint": ""}
+        rows.append(row | {"reasons": reasons or [], "regions": [], "created": f"2026-01-01T00:00:{i:02}.000Z"})
+    frame = pd.DataFrame(rows, columns=list(adjudication_columns()))
+    return frame.astype({name: "str" for name in frame.columns if name not in list_columns()})
 
 
 def _labels(frame: pd.DataFrame) -> str:

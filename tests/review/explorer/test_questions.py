@@ -1,0 +1,138 @@
+"""A question is added to the review form in one place: everything else follows, in a store that is older than it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from mrb_lib.benchmarks.benchmark import load
+from mrb_lib.cli import adjudications
+from mrb_lib.demo.build import write_demo
+from mrb_lib.review.explorer.adjudicate import Reviews
+from mrb_lib.review.explorer.answers import ExplorerAnswers
+from mrb_lib.review.explorer.data import explorer_data
+from mrb_lib.review.records.store import open_store
+from mrb_lib.stats.analyze import analyze
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.files import REVIEWS
+from mrb_lib.tables.questions import QUESTIONS, Question, adjudication_columns, list_columns
+from mrb_lib.verdicts.store import empty_verdicts
+from tests.review.records.earlier import write_version_4
+
+
+@pytest.fixture
+def harm() -> Iterator[Question]:
+    """The one place."""
+    question = Question("harm", "Could this harm a patient?", ("none", "possible", "very_serious"), keys="PU")
+    QUESTIONS.append(question)
+    yield question
+    QUESTIONS.remove(question)
+
+
+@pytest.fixture
+def seen() -> Iterator[Question]:
+    question = Question("seen", "What did you look at?", ("image", "answers"), several=True, of_judge=True)
+    QUESTIONS.append(question)
+    yield question
+    QUESTIONS.remove(question)
+
+
+def _mrb(*words: object) -> str:
+    done = CliRunner().invoke(adjudications.app, list(map(str, words)), catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def test_one_entry_makes_form_store_history_files_summary_and_table(
+    harm: Question, seen: Question, tmp_path: Path
+) -> None:
+    bench = tmp_path / "bench"
+    write_demo(bench, cases=18, seed=3)
+    benchmark = load(bench)
+    name, store = benchmark.meta.name, bench / REVIEWS
+    write_version_4(store, name)
+    answers = ExplorerAnswers(explorer_data(benchmark), Reviews(name, store))
+    asked = {one["name"]: one for one in answers.initial_state({})["questions"]}
+    assert (asked["harm"]["text"], asked["harm"]["keys"]) == ("Could this harm a patient?", "PU")
+    assert asked["harm"]["options"] == ["none", "possible", "very_serious"]
+    assert asked["seen"]["several"]
+
+    def save(position: int, given: object) -> dict[str, object]:
+        case = answers.case({"position": position})
+        sight = {key: case[key] for key in ("position", "case_id", "version")}
+        said = {"reviewer": "Ann", "verdict": "gold_right", "judge": "first", "adjudication_id": f"{position:032d}"}
+        [entry] = answers.save({**sight, **said, "answers": given})["entries"]
+        return entry
+
+    entry = save(3, {"harm": "very_serious", "seen": ["image", "answers"]})
+    assert entry["answers"] == {
+        "reasons": [], "severity": None, "reasoning": None, "harm": "very_serious", "seen": ["image", "answers"],
+    }  # fmt: skip
+    assert entry["said"] == [["harm", ["very serious"]], ["seen", ["image", "answers"]]]
+    save(4, {"harm": "none"})
+    save(5, {})
+    with pytest.raises(InputError, match="harm 'odd' is unknown; use one of none, possible, very_serious"):
+        save(6, {"harm": "odd"})
+    with pytest.raises(InputError, match="seen 'odd' is unknown; use one of image, answers"):
+        save(6, {"seen": ["odd"]})
+
+    with open_store(store, create=False) as opened:
+        kept = opened.adjudications(name, history=True)
+        assert tuple(kept.columns) == adjudication_columns()
+        assert kept["harm"].isna().tolist() == [True, True, True, False, False, True], "the older ones have no answer"
+        assert kept["seen"].tolist()[2:5] == [[], ["image", "answers"], []]
+    assert len(list(bench.glob("*.v4-backup"))) == 1
+    file = answers.export({"query": {}, "format": "csv", "reviewer": "Ann"})["export"]
+    written = "".join(iter(lambda: answers.more({"export": file})["piece"], ""))
+    assert "Ann: gold_right; harm: very serious; seen: image, answers" in written
+
+    for suffix in (".csv", ".jsonl", ".parquet"):
+        out, other = tmp_path / f"all{suffix}", tmp_path / f"other{suffix}.sqlite"
+        assert "6 adjudications" in _mrb("export", bench, out)
+        assert "6 new adjudications" in _mrb("import", bench, out, "--store", other)
+        with open_store(other, create=False) as opened:
+            pd.testing.assert_frame_equal(opened.adjudications(name, history=True), kept)
+
+    expected = {("harm", "none"): (1, 2), ("harm", "very_serious"): (1, 2), ("seen", "image"): (1, 1),
+                ("seen", "answers"): (1, 1)}  # fmt: skip
+    shown = json.loads(_mrb("summary", bench, "--resamples", 0, "--json"))["rows"]
+    found = analyze(benchmark, empty_verdicts(), "adjudication", adjudications=kept, resamples=0)
+    table = found.to_dict("records")
+    for rows in (shown, table):
+        found = {(r["question"], r["answer"]): r for r in rows if r["part"] == "answers" and r["judge"] == "first"}
+        assert {key: (row["n"], row["n_cases"]) for key, row in found.items()} == expected
+        assert found["harm", "none"]["share"] == 0.5
+    assert re.search(r"harm +none", _mrb("summary", bench, "--resamples", 0))
+
+
+def test_a_question_that_is_taken_out_leaves_its_answers_in_the_store(harm: Question, tmp_path: Path) -> None:
+    path = tmp_path / "hand.csv"
+    path.write_text("case_id,reviewer,verdict,harm\n7,Dr A,ambiguous,possible\n")
+    from mrb_lib.review.records.exchange import read_reviews
+
+    with open_store(tmp_path / "r.sqlite") as store:
+        store.restore(read_reviews(path, "demo"))
+        QUESTIONS.remove(harm)
+        assert "harm" not in store.adjudications("demo")
+        QUESTIONS.append(harm)
+        assert store.adjudications("demo")["harm"].tolist() == ["possible"]
+        QUESTIONS[-1] = replace(harm, several=True)
+        assert store.adjudications("demo")["harm"].tolist() == [["possible"]]
+        QUESTIONS[-1] = harm
+
+
+def test_questions_have_names_and_keys_of_their_own() -> None:
+    columns = adjudication_columns()
+    assert len(set(columns)) == len(columns)
+    assert set(list_columns()) < set(columns)
+    keys = "".join(question.keys for question in QUESTIONS)
+    assert len(set(keys)) == len(keys)
+    assert not set(keys) & set("ABTJKSNMDWG"), "keys of the app and of the choices"
+    assert [question.several for question in QUESTIONS if question.editable] == [True]

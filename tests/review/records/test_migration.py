@@ -1,0 +1,148 @@
+"""A store of an earlier version is migrated when it is opened: everything is there, and the earlier store is kept."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import sqlalchemy as sa
+
+from mrb_lib.benchmarks.benchmark import load
+from mrb_lib.demo.build import write_demo
+from mrb_lib.review.records.database import database_url
+from mrb_lib.review.records.marks import Adjudication
+from mrb_lib.review.records.store import REVIEW, Store, open_store
+from mrb_lib.tables.files import REVIEWS
+
+from .earlier import HOSTILE, WHEN, write_version_4
+
+
+def _check(store: Store) -> None:
+    history = store.adjudications("demo", history=True)
+    assert history["adjudication_id"].tolist() == ["a", "b", "c"]
+    last = history.iloc[1].to_dict()
+    assert (last["reasons"], last["severity"], last["reasoning"]) == (["other", "+1"], "severe", "not_about_image")
+    assert last["regions"] == [{"image": "a.png", "x": 1.0, "y": 2.0, "width": 0.0, "height": 0.0, "frame": 3}]
+    assert (last["note"], last["case_fingerprint"], last["created"]) == (HOSTILE, "f", WHEN)
+    assert history["severity"].isna().tolist() == [True, False, True]
+    assert store.adjudications("demo")["adjudication_id"].tolist() == ["b"]
+    assert store.reasons() == ["artefact", "other"]
+    assert store.assignments("demo").empty
+    assert store.assignments("demo", task=REVIEW)[["case_id", "annotator", "position"]].iloc[0].tolist() == [
+        "c1", "Dr B", 4
+    ]  # fmt: skip
+    answers = store.answers("demo", history=True)
+    assert answers["seconds"].iloc[0] == 12.345678901234567
+    assert answers["choice"].isna().tolist() == [False, True]
+    assert store.comments("demo")["text"].tolist() == [HOSTILE]
+    assert store.views("demo")["name"].tolist() == ["eyes"]
+    assert store.tags("demo")["tag"].tolist() == ["old film"]
+    told = Adjudication("demo", "c1", "Dr B", "gold_wrong", "tie", "overall", "j", note=HOSTILE, adjudication_id="b",
+                        case_fingerprint="f", answers={"reasons": ["other", "+1"], "severity": "severe",
+                                                       "reasoning": "not_about_image"})  # fmt: skip
+    with pytest.raises(Exception, match="another content"):
+        store.add(told)  # without the region
+    assert store.assign("demo", store.assignments("demo", task=REVIEW), task=REVIEW) == 0
+
+
+def test_a_file_of_version_4_is_migrated_once_with_a_backup_beside_it(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path, taken = tmp_path / "reviews.sqlite", tmp_path / "reviews.sqlite.v4-backup"
+    write_version_4(path)
+    path.chmod(0o600)
+    taken.write_text("an earlier backup")
+    for create in (False, True):
+        with open_store(path, create=create) as store:
+            _check(store)
+    assert taken.read_text() == "an earlier backup"
+    assert sorted(one.name for one in tmp_path.glob("*backup*")) == [taken.name, f"{taken.name}1"]
+    backup = tmp_path / f"{taken.name}1"
+    assert backup.stat().st_mode & 0o777 == 0o600
+    with sqlite3.connect(backup) as connection:
+        assert connection.execute("SELECT value FROM mrb_meta").fetchone() == ("4",)
+        assert connection.execute("SELECT count(*) FROM mrb_adjudications").fetchone() == (3,)
+    [line] = [record.getMessage() for record in caplog.records]
+    assert line == f"sqlite:///{path}: migrated from version 4 to 5; its earlier rows: {backup}"
+    with sqlite3.connect(path) as connection, pytest.raises(sqlite3.IntegrityError, match="never changed"):
+        connection.execute("DELETE FROM mrb_events")
+
+
+def test_the_first_version_had_fewer_columns(tmp_path: Path) -> None:
+    path = tmp_path / "reviews.sqlite"
+    with sqlite3.connect(path) as connection:
+        connection.executescript("""
+            CREATE TABLE mrb_meta (key TEXT, value TEXT);
+            INSERT INTO mrb_meta VALUES ('schema', '1');
+            CREATE TABLE mrb_adjudications (id INTEGER PRIMARY KEY, adjudication_id TEXT, benchmark TEXT,
+                case_fingerprint TEXT, case_id TEXT, dimension TEXT, reviewer TEXT, verdict TEXT, choice TEXT,
+                judge TEXT, reasons TEXT, note TEXT, supersedes TEXT, created TEXT);
+            INSERT INTO mrb_adjudications VALUES (1, 'a', 'demo', '', 'c1', NULL, 'Dr A', 'ambiguous', NULL, NULL,
+                '["other"]', '', NULL, '2026-01-01T12:00:00.000Z');
+            CREATE TABLE mrb_assignments (key TEXT, benchmark TEXT, case_id TEXT, annotator TEXT, position INTEGER,
+                "order" TEXT, created TEXT);
+            INSERT INTO mrb_assignments VALUES ('k', 'demo', 'c1', 'r1', 0, 'AB', '2026-01-01T12:00:00.000Z');
+        """)
+    with open_store(path) as store:
+        row = store.adjudications("demo").iloc[0]
+        assert (row["reasons"], row["regions"]) == (["other"], [])
+        assert store.assignments("demo")["annotator"].tolist() == ["r1"]
+        assert store.tags("demo").empty
+
+
+def test_processes_that_open_it_at_once_migrate_it_once(tmp_path: Path) -> None:
+    path = tmp_path / "reviews.sqlite"
+    write_version_4(path)
+    script = (
+        "import sys; from mrb_lib.review.records.store import open_store\n"
+        "sys.stdin.readline()\n"
+        "with open_store(sys.argv[1]) as store: print(len(store.adjudications('demo', history=True)))"
+    )
+    running = [
+        subprocess.Popen([sys.executable, "-c", script, str(path)], text=True, stdin=subprocess.PIPE,
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        for _ in range(3)
+    ]  # fmt: skip
+    for process in running:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    told = [process.communicate(timeout=120) for process in running]
+    assert [out for out, _ in told] == ["3\n"] * 3
+    assert sum("migrated from version 4" in err for _, err in told) == 1
+    assert len(list(tmp_path.glob("*backup*"))) == 1
+    with open_store(path) as store:
+        assert len(store.adjudications("demo", history=True)) == 3
+
+
+def test_a_command_says_so_in_one_line(tmp_path: Path) -> None:
+    write_demo(tmp_path / "bench", cases=18, seed=3)
+    bench = tmp_path / "bench"
+    write_version_4(bench / REVIEWS, load(bench).meta.name)
+    command = [sys.executable, "-m", "mrb_lib.cli.main", "adjudications", "export", bench, tmp_path / "all.csv"]
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "3 adjudications, 1 row of tags" in done.stdout
+    [line] = done.stderr.splitlines()
+    assert line.endswith(f"migrated from version 4 to 5; its earlier rows: {bench / REVIEWS}.v4-backup")
+    assert pd.read_csv(tmp_path / "all.csv")["severity"].tolist()[1] == "severe"
+
+
+def test_postgresql_keeps_the_earlier_tables_under_another_name(postgresql: str) -> None:
+    engine = sa.create_engine(database_url(postgresql), isolation_level="AUTOCOMMIT", poolclass=sa.NullPool)
+    with engine.connect() as connection:
+        connection.execute(sa.text("CREATE DATABASE earlier"))
+    where = postgresql.replace("/postgres?", "/earlier?")
+    write_version_4(where)
+    for create in (False, True):
+        with open_store(where, create=create) as store:
+            _check(store)
+    kept = sa.create_engine(database_url(where), poolclass=sa.NullPool)
+    with kept.begin() as connection:
+        assert connection.execute(sa.text("SELECT count(*) FROM mrb_adjudications_v4")).scalar() == 3
+    with pytest.raises(sa.exc.DatabaseError, match="never changed"), kept.begin() as connection:
+        connection.execute(sa.text("DELETE FROM mrb_events"))
