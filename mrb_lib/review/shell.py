@@ -68,10 +68,6 @@ class Shell(anywidget.AnyWidget):
             _log.exception("a question of the page could not be answered")
             return {"ok": False, "error": f"it failed ({type(error).__name__}); the terminal of the server says more"}
 
-    def tell(self, event: str, **fields: Any) -> None:
-        """Send every open page an event that it did not ask for."""
-        self.send({"event": event, **fields})
-
     def _repr_mimebundle_(self, **options: Any) -> Any:
         plain = {"text/plain": type(self).__name__, "text/html": self._static()}
         if not can_run():

@@ -37,7 +37,6 @@ const mrbShell = (() => {
   function connect(model) {
     const waiting = new Map();
     const own = Math.random().toString(36).slice(2);
-    const listeners = new Set();
     let count = 0;
     let ended = false;
     const nobody = () => new Error("The kernel behind this view has ended. Run its cell again.");
@@ -52,8 +51,6 @@ const mrbShell = (() => {
         waiting.delete(message.id);
         if (message.ok) settle.resolve(message);
         else settle.reject(new Error(message.error));
-      } else if (message.event) {
-        for (const listener of listeners) listener(message);
       }
     };
     model.on("msg:custom", heard);
@@ -67,12 +64,10 @@ const mrbShell = (() => {
           model.send({ ...fields, id, what });
         });
       },
-      on: (listener) => listeners.add(listener),
       close() {
         model.off("msg:custom", heard);
         model.off("comm_live_update", end);
         waiting.clear();
-        listeners.clear();
       },
     };
   }

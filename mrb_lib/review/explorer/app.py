@@ -21,7 +21,7 @@ from mrb_lib.review.explorer.answers import ExplorerAnswers
 from mrb_lib.review.explorer.data import ExplorerData, explorer_data
 from mrb_lib.review.explorer.export import in_words
 from mrb_lib.review.failures.index import POLICY, CaseIndex, open_index
-from mrb_lib.review.failures.query import Query, to_fragment
+from mrb_lib.review.failures.query import Query
 from mrb_lib.review.shell import Shell
 from mrb_lib.review.text import escaped
 
@@ -44,23 +44,6 @@ class Explorer(Shell):
         super().__init__(answers.of(), scripts=SCRIPTS, styles=STYLES, static=static)
         self.answers = answers
         self.addressed = addressed
-
-    @property
-    def policy(self) -> str:
-        """The scoring policy that says what is wrong."""
-        return self.answers.data.kinds.policy
-
-    def show(self, query: Query, case: str = "") -> None:
-        """Lead every open page, and those opened later, to a query and a case.
-
-        Raises
-        ------
-        InputError
-            The query names a judge, dimension, kind or sort that there is not.
-        """
-        self.answers.selections.of(query)
-        self.answers.start = (query, case)
-        self.tell("show", fragment=to_fragment(query, case))
 
 
 def explore(

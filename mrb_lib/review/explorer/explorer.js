@@ -402,9 +402,6 @@ const mrbExplorer = (() => {
     root.addEventListener("keydown", onKey);
     window.addEventListener("focus", onFocus);
     if (addressed) window.addEventListener("hashchange", onHash);
-    link.on((message) => {
-      if (message.event === "show") open(message.fragment).then(() => addressed || root.scrollIntoView({ block: "start" }));
-    });
     open(addressed ? location.hash : "");
 
     return () => {
