@@ -173,7 +173,7 @@ def case_pages(source: CaseSource, out: Path, listed: Sequence[str] = ()) -> lis
         return []
     own = hashlib.sha256(str(out.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:16]
     # Not that of `mrb review`: making one removes what it replaces, and a reviewer may be reading that.
-    index = open_index(build_index(source.runs, benchmark, home() / "report" / own))
+    index = open_index(build_index(source.runs, benchmark, home() / "report" / own, policy=source.policy))
     kinds, dimensions = index.kinds(source.policy), benchmark.meta.one_choice
     dimension = source.dimension if source.dimension in dimensions else dimensions[-1]
     if dimension not in kinds.dimensions:
