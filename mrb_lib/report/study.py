@@ -425,19 +425,22 @@ class Study:
             No page can answer, and the data lack what the table is made from.
         """
         shared, cases = self.options, self.benchmark.cases
-        first = {"policy": shared.policy, "dimension": "", "by": next(iter(columns_of(shared.by)), "")}
+        first: dict[str, Any] = {"policy": shared.policy, "dimension": "", "by": shared.by}
         reads = {*table_named(name).parameters_read(has_marks=False)} & {*first}
         first |= {each: options.pop(each) or "" for each in reads & {*options}}
         if first["by"]:
+            first["by"] = columns_of(first["by"])[0]
             subfield_values(cases, first["by"])
         filled = [each for each in SUBFIELDS if each in cases and cases[each].notna().any()]
         drawn = ["figure"] if any(each.table == name for each in FIGURES.values()) else []
         values = {
             "policy": POLICIES, "dimension": ["", *self.benchmark.meta.dimensions],
-            "by": dict.fromkeys(["", *filled, first["by"]]), "where": (), "view": [*drawn, "table"],
+            "by": dict.fromkeys(["", *filled, first["by"] or ""]), "where": (), "view": [*drawn, "table"],
         }  # fmt: skip
         first |= {"where": where, "view": view or [*drawn, "table"][0]}
-        offered = {each: (list(own), first[each]) for each, own in values.items() if each in {*reads, "where", "view"}}
+        offered = {
+            each: (list(own), first[each] or "") for each, own in values.items() if each in {*reads, "where", "view"}
+        }
         for each, (own, value) in offered.items():
             if own:
                 check_choice(each, value, own)

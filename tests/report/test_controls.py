@@ -8,7 +8,6 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from IPython.core.interactiveshell import InteractiveShell
 
 from mrb_lib import NotApplicable, Study, analyze
 from mrb_lib.figures.style import Paper
@@ -155,16 +154,3 @@ def test_without_a_page_it_is_the_plain_table_once_and_nothing_is_published(
     assert notebook.shown == [] and list(tmp_path.iterdir()) == []
     with pytest.raises(NotApplicable, match="verdicts"):
         replace(report, verdicts=report.verdicts.head(0), _made={}).controls("accuracy")
-
-
-def test_figures_keep_their_mark_in_a_notebook_that_has_controls(
-    notebook: Notebook, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shell = InteractiveShell.instance()
-    try:
-        controls_of(study_of().controls("accuracy", dimension="overall"))
-        (figure,) = notebook.shown
-        bundle, _ = shell.display_formatter.format(figure)
-        assert bundle["image/png"] == figure.png()
-    finally:
-        InteractiveShell.clear_instance()
