@@ -211,7 +211,7 @@ def test_the_controls_draw_each_choice_and_no_key_edits_the_notebook(opened: Pag
     assert cells_of(shown) == expected(fewer.table("accuracy", dimension="creativity"))
     shown.get_by_label("view").select_option("figure")
     figure = fewer.table("accuracy", dimension="creativity").plot()
-    (size,) = figure._repr_mimebundle_()[1].values()  # pyplot's backend would cut the mark SIMULATED off
+    (size,) = figure._repr_mimebundle_()[1].values()
     expect(shown.locator("img")).to_have_attribute("height", str(size["height"]), timeout=30_000)
     expect(line).to_have_count(0)
 
