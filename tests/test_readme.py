@@ -93,7 +93,7 @@ def test_the_commands_for_own_data_and_the_python_snippet_run(
     [commands] = [block for block in _blocks("sh") if "mrb import" in block]
     lines = [shlex.split(line, comments=True) for line in commands.splitlines() if line.startswith("mrb ")]
     assert {line[1] for line in lines} == {"import", "check", "judge", "analyze"}
-    [batch] = [line for line in _commands() if "dimension=overall" in line]
+    [batch] = [line for line in _commands() if "by=organ" in line]
     for line in [*lines, batch]:
         mrb(line)
     assert (tables / "my-report" / "index.html").is_file()

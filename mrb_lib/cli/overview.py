@@ -66,7 +66,7 @@ def as_overview(frame: pd.DataFrame, spec: Table, *, title: str) -> str:
     """
     said = _wrapped(spec.says(frame))
     lines = [*_wrapped(title), *(["", *said] if said else [])]
-    if len(frame):
+    if len(frame) and not spec.lacks(frame):
         frame = _main_rows_first(frame) if len(frame) > MOST_ROWS else frame
         lines += _body(frame, spec)
     return "\n".join(lines)
@@ -82,8 +82,8 @@ def _main_rows_first(frame: pd.DataFrame) -> pd.DataFrame:
 def _body(frame: pd.DataFrame, spec: Table) -> list[str]:
     reasons = _texts(frame, "reason")
     filled = frame.drop(columns=["reason"], errors="ignore").dropna(axis="columns", how="all")
-    shown = table_text(filled)
-    names = [name for name in filled.columns if name.replace("_", " ") in shown.columns]
+    shown = table_text(filled, raw=True)
+    names = list(shown.columns)
     columns = [_column(shown, j, name, filled, spec) for j, name in enumerate(names)]
     seen: set[str] = {"reason"} if any(reasons) else set()
     lines: list[str] = []
@@ -134,7 +134,7 @@ def _column(shown: TableText, j: int, name: str, frame: pd.DataFrame, spec: Tabl
         verdict=bool(meant and meant.unit == YES_OR_NO),
     )
     lead = spec.headline.index(name) if name in spec.headline else None
-    return _Column(shown.columns[j], cells, shown.numeric[j], names and not shown.numeric[j], importance, lead)
+    return _Column(name.replace("_", " "), cells, shown.numeric[j], names and not shown.numeric[j], importance, lead)
 
 
 def _names(spec: Table) -> Sequence[str]:

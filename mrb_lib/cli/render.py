@@ -14,9 +14,8 @@ MARK = "SIMULATED"
 
 def as_text(frame: pd.DataFrame) -> str:
     """An aligned table: intervals beside their estimates, and no column without any value."""
-    shown = table_text(frame.dropna(axis="columns", how="all") if len(frame) else frame)
-    table = [[name.replace(" ", "_") for name in shown.columns], *shown.rows]
-    return "\n".join(aligned(table, shown.numeric))
+    shown = table_text(frame.dropna(axis="columns", how="all") if len(frame) else frame, raw=True)
+    return "\n".join(aligned([list(shown.columns), *shown.rows], shown.numeric))
 
 
 def as_json(

@@ -1,4 +1,4 @@
-"""What a benchmark paper prints: every judge in every subfield, and groups of judges in each."""
+"""What a benchmark paper prints: every judge in every subfield."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
 
 from mrb_lib.figures.accuracy import colour_range
-from mrb_lib.figures.intervals import panels, rows_of
+from mrb_lib.figures.intervals import rows_of
 from mrb_lib.figures.lettering import label, labels, percent, title_case
 from mrb_lib.figures.matrix import draw_matrix, scale_bar
 from mrb_lib.figures.registry import figure
@@ -117,23 +117,3 @@ def _part_groups(axes: Axes, groups: Sequence[str], *, is_named: bool) -> None:
         if is_named:
             axes.text(1.08, (top + bottom) / 2, label(groups[top], 14), transform=axes.get_yaxis_transform(),
                       va="center", fontsize=SMALLEST_TYPE)  # fmt: skip
-
-
-@figure("group-subfields")
-@styled
-def group_subfields(findings: pd.DataFrame, *, chance: float | None = None) -> Paper:
-    """Draw the mean accuracy of each group of judges in each subfield, a panel per group.
-
-    Parameters
-    ----------
-    findings : `group`, `subfield` (null over all cases), `n`, `accuracy`, `low`, `high`, in the order to draw them
-    chance : what a coin scores; None draws no line
-    """
-    counts = findings.groupby("subfield", dropna=False, sort=False)["n"].max()
-    named = {name: "All cases" if pd.isna(name) else label(title_case(name), 24) for name in counts.index}
-    rows = [f"{named[name]} ({counts[name]:,})" for name in findings["subfield"]]
-    order = list(dict.fromkeys(rows))
-    return panels(
-        findings.assign(row=rows), value="accuracy", low="low", high="high", axis_label="accuracy (%)", rows="row",
-        panel="group", order=order, line_at=chance,
-    )  # fmt: skip

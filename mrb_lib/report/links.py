@@ -154,7 +154,7 @@ def _row(
     return {**of, "listed": listed, "stated": stated, "query": fragment}
 
 
-def _counted(n: int, word: str = "case") -> str:
+def counted(n: int, word: str = "case") -> str:
     """A number of things: "1 case", "1,026 cases"."""
     return f"{n:,} {word}{'' if n == 1 else 's'}"
 
@@ -162,7 +162,7 @@ def _counted(n: int, word: str = "case") -> str:
 def _scored(row: Mapping[Any, Any]) -> str:
     """How many cases are wrong, and half right, of those scored."""
     half = f" and {row['n_half_right']:,} half right" if row["n_half_right"] else ""
-    return f"{row['n_wrong']:,} wrong{half} of {_counted(row['n'])} scored"
+    return f"{row['n_wrong']:,} wrong{half} of {counted(row['n'])} scored"
 
 
 def _in_part(query: Query, cases: pd.DataFrame, by: str, subfield: object) -> Query | None:
@@ -213,7 +213,7 @@ def _turned(table: Drawn) -> Rows:
     study = table.study
     for judge, dimension, n, listed in turned_cases(_plain(study), study.benchmark.cases).itertuples(index=False):
         query = Query(judge, dimension=dimension, kind=(INCONSISTENT,), where=study.options.where)
-        yield _row(query, listed, f"{len(listed):,} turned of {_counted(n)} answered in both orders", opens=query)
+        yield _row(query, listed, f"{len(listed):,} turned of {counted(n)} answered in both orders", opens=query)
 
 
 @_list(
@@ -225,8 +225,8 @@ def _surely_wrong(table: Drawn) -> Rows:
     """The cases of each judge and dimension on which it is wrong with a confidence of .9 or more."""
     made = surely_wrong(_plain(table.study), table.study.labels, table.study.benchmark.cases)
     for judge, dimension, n, listed, n_wrong in made.itertuples(index=False):
-        among = f"{n_wrong:,} wrong of {_counted(n, 'verdict')} of confidence .9 or more"
-        yield _row(Query(judge, dimension=dimension), listed, f"{_counted(len(listed))}, with {among}")
+        among = f"{n_wrong:,} wrong of {counted(n, 'verdict')} of confidence .9 or more"
+        yield _row(Query(judge, dimension=dimension), listed, f"{counted(len(listed))}, with {among}")
 
 
 @_list(
@@ -241,7 +241,7 @@ def _unsure(table: Drawn) -> Rows:
     least = dict(zip(own["judge"], own["threshold"], strict=True))
     made = unsure_cases(_plain(study), study.labels, study.benchmark.cases, least, dimension=dimension)
     for judge, _, n, listed in made.itertuples(index=False):
-        stated = f"{len(listed):,} of {_counted(n)} below a confidence of {least[judge]:.3f}"
+        stated = f"{len(listed):,} of {counted(n)} below a confidence of {least[judge]:.3f}"
         yield _row(Query(judge, dimension=dimension), listed, stated)
 
 
@@ -255,7 +255,7 @@ def _suspect(table: Drawn) -> Rows:
     rows, dimension = table.frame, table.dimension
     cases = rows[(rows["part"] == "case") & (rows["dimension"] == dimension)]
     listed = in_order(cases.loc[cases["suspicion"] >= 0.5, "case_id"].tolist(), table.study.benchmark.cases)
-    stated = f"{len(listed):,} of {_counted(int(cases['suspicion'].notna().sum()))} with a suspicion"
+    stated = f"{len(listed):,} of {counted(int(cases['suspicion'].notna().sum()))} with a suspicion"
     yield _row(Query(dimension=dimension), listed, stated, row="suspect")
 
 
@@ -268,7 +268,7 @@ def _disputed(table: Drawn) -> Rows:
     ):
         query = Query(dimension=dimension, kind=(SPLIT,), where=study.options.where)
         opens = query if is_split and benchmark.meta.is_preference else None
-        stated = f"{len(listed):,} of {_counted(n)} with several annotators"
+        stated = f"{len(listed):,} of {counted(n)} with several annotators"
         yield _row(Query(dimension=dimension), listed, stated, opens=opens, row="annotators")
 
 
@@ -277,7 +277,7 @@ def _disputed_pairs(table: Drawn) -> Rows:
     """The cases on which two annotators choose differently, of each pair and dimension."""
     made = disputed_pairs(table.study.benchmark.annotations, table.study.benchmark.cases)
     for dimension, one, two, n, listed in made.itertuples(index=False):
-        stated = f"{len(listed):,} of {_counted(n)} that both annotated"
+        stated = f"{len(listed):,} of {counted(n)} that both annotated"
         yield _row(Query(dimension=dimension), listed, stated, row=f"{one} and {two}")
 
 
@@ -307,4 +307,4 @@ def _all(table: Drawn) -> Rows:
             for name, own in cases.groupby(subfield_values(cases, by)):
                 part, listed = {"by": by, "subfield": str(name)}, tuple(map(str, own["case_id"]))
                 at = {"row": "cases", "dimension": table.dimension, **part}
-                yield _row(query, listed, _counted(len(own)), opens=_in_part(query, cases, **part), **at)
+                yield _row(query, listed, counted(len(own)), opens=_in_part(query, cases, **part), **at)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from mrb_lib.report.study import Study
 
 _PROMPT: Final = "official-form"
-_MOST_CASES: Final = 4
+_MOST_CASES, _MOST_NAMES = 4, 5
 
 
 def paper(study: Study, dimension: str | None = None) -> PaperPages:
@@ -166,8 +166,9 @@ class PaperPages:
                 f"{percent(best, 'accuracy', 'low', 'high')}; the intervals of {apart.sum()} of {len(own)} judges are "
                 f"{side} their accuracy over all cases)"
             )
-        where = f"{opening(self.dimension)} (policy {study.options.policy}), of {len(means)} {by} values"
-        said = f"{where}, judges are {' and '.join(told)}."
+        where = f"{opening(self.dimension)} (policy {study.options.policy}), by {by} ({len(means)} values)"
+        said = f"{where}, judges are {' and '.join(told)}. The intervals are not corrected for the number of values: "
+        said += "the highest and the lowest of many means differ partly by chance."
         if not np.isnan(coin):
             better = (whole["low"] > coin).groupby(whole.index.map(study.group_of), sort=False).agg(["sum", "size"])
             counts = [f"{row['sum']} of {row['size']} {group}" for group, row in better.iterrows()]
@@ -205,10 +206,11 @@ class PaperPages:
         for manifest in self.study.manifests:
             said = sent(manifest, shown, "AB", self.dimension)
             asked.setdefault((said.text, said.note), []).append(manifest.judge)
-        parts = [
-            f"{', '.join(dict.fromkeys(judges))}: {note}.\n\n{text}".rstrip()
-            for (text, note), judges in sorted(asked.items(), key=lambda item: not item[0][0])
-        ]
+        parts = list[str]()
+        for (text, note), judges in sorted(asked.items(), key=lambda item: not item[0][0]):
+            names = list(dict.fromkeys(judges))
+            others = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+            parts.append(f"{', '.join(names[:_MOST_NAMES])}{others}: {note}.\n\n{text}".rstrip())
         if self.study.benchmark.meta.is_preference and not any(text for text, _ in asked):
             meta, first = self.study.benchmark.meta, shown["AB"]
             form = load_prompt(_PROMPT).render(

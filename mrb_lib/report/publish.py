@@ -140,7 +140,7 @@ class Publisher:
         caption = self._caption(caption, self._blind_in(frame), policy, gold, n)
         if self._is_wanted("tables", id):
             shown = {"shown": text.as_json(), "n_rows": len(text.rows), "policy": policy}
-            latex = to_latex(text, f"{title}. {caption}", id)
+            latex = to_latex(text, f"{title.removesuffix('?')}. {caption}", id)
             self._write("tables", id, frame, {"tex": latex}, n=n, title=title, caption=caption, **shown)
         return PublishedTable(text, title, caption)
 

@@ -19,6 +19,7 @@ from mrb_lib.figures.style import Paper
 from mrb_lib.judges.roster.group_file import read_group_file
 from mrb_lib.judges.roster.groups import JURY, MODEL_GROUPS, TUNED, chosen_judges, judge_groups
 from mrb_lib.report.defaults import DEFAULTS, Options
+from mrb_lib.report.links import counted
 from mrb_lib.report.places import locate, simulated_note
 from mrb_lib.report.publish import PublishedTable, Publisher, blind_judges
 from mrb_lib.report.table import Table, Text, draw
@@ -35,6 +36,7 @@ from mrb_lib.stats.clusters import resampling_unit
 from mrb_lib.stats.columns import TABLES, table_named
 from mrb_lib.stats.options import check_choice
 from mrb_lib.stats.panel import Panel
+from mrb_lib.stats.phrases import human_level
 from mrb_lib.stats.scoring import correctness
 from mrb_lib.stats.subfields import By, columns_of, subfield_values
 from mrb_lib.stats.where import asks_for_tags, restricted
@@ -50,19 +52,10 @@ _BELOW_HALF: Final = 0.5
 
 
 def open(  # read as mrb.open
-    benchmark: str | Path,
-    runs: str | Path | None = None,
-    *,
-    policy: str | None = None,
-    gold: str | None = None,
-    by: By = None,
-    cluster: str | None = None,
-    where: str | None = None,
-    judges: str | Sequence[str] | None = None,
-    groups: str | Path | None = None,
-    resamples: int | None = None,
-    seed: int | None = None,
-) -> Study:
+    benchmark: str | Path, runs: str | Path | None = None, *, policy: str | None = None, gold: str | None = None,
+    by: By = None, cluster: str | None = None, where: str | None = None, judges: str | Sequence[str] | None = None,
+    groups: str | Path | None = None, resamples: int | None = None, seed: int | None = None,
+) -> Study:  # fmt: skip
     """Open a benchmark with its runs.
 
     None takes what `set_defaults` says, or else the default named below.
@@ -184,10 +177,8 @@ class Study:
         if "adjudications" in reads or chosen["gold"] == ADJUDICATED:
             chosen.setdefault("adjudications", self.reviews.adjudications)
         frame = tables.analyze(self.benchmark, chosen.pop("verdicts", self.panels), name, **chosen)
-        nobody = frame.reindex(columns=["judge", "dimension"]).isna().all(axis=None)
-        if frame.empty or (len(frame) == 1 and nobody and "reason" in frame and frame["reason"].notna().all()):
-            reason = spec.says(frame).removeprefix("There is nothing to show: ").rstrip(".")
-            raise NotApplicable(f"table {name}: {reason}.")
+        if why := spec.lacks(frame):
+            raise NotApplicable(f"table {name}: {why}.")
         if "judge" in frame and name != "accuracy":  # which makes the order
             place = {judge: i for i, judge in enumerate(self.order)}
             ranks = frame["judge"].map(place).fillna(len(place)).where(frame["judge"].notna(), -1)
@@ -563,7 +554,8 @@ class Study:
         for name in names:
             reads = {*table_named(name).parameters, *table_named(name).options}
             with suppress(NotApplicable):
-                said.append(self.table(name, **{key: value for key, value in options.items() if key in reads}).sentence)
+                table = self.table(name, **{key: value for key, value in options.items() if key in reads})
+                said.append(table.sentence.removesuffix(human_level(name)).rstrip())  # a notebook names notebooks
         found = " ".join(filter(None, [*said, text])) or "None of the tables of this notebook applies to these data."
         only = f"Of the cases where {self.options.where}:" if self.options.where else ""
         return Text(" ".join(filter(None, (self.note, only, found))), title="Conclusion")
@@ -593,8 +585,8 @@ class Study:
         by = f"; by {', '.join(columns_of(shared.by))}" if shared.by else ""
         where = f"; where {shared.where}" if shared.where else ""
         lines = [
-            f"{meta.name}{is_simulated}: {len(data.cases):,} cases, {people} annotators, {len(self.judges)} judges, "
-            f"{len(self.verdicts):,} verdicts.",
+            f"{meta.name}{is_simulated}: {counted(len(data.cases))}, {counted(people, 'annotator')}, "
+            f"{counted(len(self.judges), 'judge')}, {counted(len(self.verdicts), 'verdict')}.",
             f"Policy {shared.policy}; gold: {rule_in_words(data, shared.gold)}; {unit}; "
             f"{shared.resamples:,} resamples, seed {shared.seed}{by}{where}.",
         ]

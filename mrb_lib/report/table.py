@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import inspect
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -14,7 +15,7 @@ from mrb_lib.figures.registry import FIGURES, FigureSpec
 from mrb_lib.figures.style import Paper
 from mrb_lib.report.links import Source, cells_behind, links_of
 from mrb_lib.report.publish import PublishedTable, Publisher
-from mrb_lib.report.tabular import Best, explained, table_text, to_html, to_latex
+from mrb_lib.report.tabular import Best, explained, table_text, to_html, to_latex, words
 from mrb_lib.stats.columns import Table as Spec
 from mrb_lib.stats.phrases import main_dimension
 from mrb_lib.tables.errors import InputError, NotApplicable, nearest
@@ -124,12 +125,12 @@ class Table:
         )
 
     def _absent(self, rows: pd.DataFrame, column: str) -> NotApplicable:
-        """Why these rows, or else the whole table, have nothing in a column."""
-        if rows.empty and self.study.verdicts.empty:
-            return NotApplicable(f"there are no verdicts about {self.study.benchmark.meta.name}.")
-        reasons: list[str] = [*rows["reason"].dropna(), *self.frame["reason"].dropna()] if "reason" in rows else []
-        lacks = f"has {column}" if len(self.frame) else "is of that kind in these data"
-        return NotApplicable(next(iter(reasons), f"no row of the table {self.name} {lacks}") + ".")
+        """Why these rows have nothing in a column."""
+        reasons: list[str] = [*rows["reason"].dropna()] if "reason" in rows else []
+        lacks = f"no value of {words(column)}" if len(self.frame) else "no row to show"
+        unjudged = self.study.verdicts.empty and "verdicts" in self.spec.parameters
+        why = f"the table {self.name} contains {lacks}" + "; the data include no verdicts" * unjudged
+        return NotApplicable(f"{next(iter(reasons), why)}.")
 
     def _figure(self, name: str) -> FigureSpec:
         own = {each.id: each for each in FIGURES.values() if each.table == self.name}
@@ -140,17 +141,19 @@ class Table:
         return own[name] if name else min(fitting, key=lambda each: (not each.is_main, each.id))
 
     def show(
-        self, *columns: str, best: Mapping[str, Best] | None = None, digits: int = 3, percent: bool = False,
+        self, *columns: str, best: Mapping[str, Best] | None = None, digits: int = 3, percent: bool = True,
         id: str = "", title: str = "",
     ) -> PublishedTable:  # fmt: skip
         """Show some columns as a table, intervals beside their values; a report also publishes it as CSV and LaTeX.
+
+        A name or count that is the same in all rows is in the caption instead.
 
         Parameters
         ----------
         columns : none for the headline of the table
         best : for each column named, whether the largest or the smallest value is in bold
         digits : decimals
-        percent : whether shares and differences are shown as percentages and percentage points
+        percent : whether shares and differences are shown as percentages and points, as in figures
         id : the name of its files; empty for the name of the table
         title : empty for the question of the table
 
@@ -168,18 +171,20 @@ class Table:
         if frame.empty or (estimates and frame[estimates].isna().all(axis=None)):
             raise self._absent(self.frame, estimates[0] if estimates else str(frame.columns[0]))
         references = self.frame.loc[self.frame["kind"].eq("reference"), "judge"] if "kind" in self.frame else ()
-        units = {each.name: each.unit for each in self.spec.declared if percent}
-        shares = [str(name) for name in frame if units.get(str(name)) in ("share 0-1", "difference")]
-        text = table_text(frame, best=best, reference_rows=set(references), digits=digits, in_percent=shares)
+        units = {each.name: each.unit for each in self.spec.declared}
+        names = [name for name in map(str, frame) if units.get(name) in ("text", "count") and len(frame) > 1]
+        same = [name for name in names if frame[name].nunique(dropna=False) == 1]
+        same = same if len(same) < len(frame.columns) else []
+        kept, told = frame.drop(columns=same), frame[same].head(1).dropna(axis=1)
+        facts = "; ".join(f"{words(name)} = {words(str(told[name].iloc[0]))}" for name in map(str, told))
+        shares = [name for name in map(str, kept) if percent and units.get(name) in ("share 0-1", "difference")]
+        text = table_text(kept, best=best, reference_rows=set(references), digits=digits, in_percent=shares)
+        id = id or (f"{self.name}-{self.by}" if self.by else self.name).replace("_", "-")
         return self.study.publisher.table(
-            frame,
-            text,
-            id or (f"{self.name}-{self.by}" if self.by else self.name).replace("_", "-"),
+            frame, text, id, n=self._counts(self.frame), **self._facts,
             title=title or f"{self.spec.question[0].upper()}{self.spec.question[1:]}?",
-            caption=self._caption(frame) + (" Shares in %." if shares else ""),
-            n=self._counts(self.frame),
-            **self._facts,
-        )
+            caption=self._caption(kept) + " Shares in %." * bool(shares) + f" In all rows, {facts}." * bool(facts),
+        )  # fmt: skip
 
     @property
     def _facts(self) -> dict[str, str]:
@@ -201,8 +206,9 @@ class Table:
         """What the columns of numbers mean, each in the words of the table."""
         ends = {end for each in self.spec.declared for end in each.ends} & set(frame)
         known = [self.spec.column(name) for name in map(str, frame) if name not in ends]
-        meant = [f"{each.name.replace('_', ' ')}: {each.meaning}" for each in known if each and each.unit != "text"]
-        return f"{'; '.join(meant)}. {'95% intervals in brackets.' if ends else ''}".rstrip()
+        meant = [f"{words(each.name)}: {each.meaning}" for each in known if each and each.unit != "text"]
+        said = re.sub(r"\w+_\w+", lambda name: words(name[0]), "; ".join(meant))
+        return f"{said}. {'95% intervals in brackets.' if ends else ''}".rstrip()
 
     def _with_ends(self, columns: Sequence[str]) -> pd.DataFrame:
         """The rows in some columns, each followed by the ends of its interval."""
@@ -254,16 +260,9 @@ class Table:
 
 
 def draw(
-    spec: FigureSpec,
-    rows: pd.DataFrame,
-    publisher: Publisher,
-    *,
-    id: str,
-    context: Mapping[str, Any],
-    options: Mapping[str, Any],
-    remark: str = "",
-    **facts: Any,
-) -> Paper:
+    spec: FigureSpec, rows: pd.DataFrame, publisher: Publisher, *, id: str, context: Mapping[str, Any],
+    options: Mapping[str, Any], remark: str = "", **facts: Any,
+) -> Paper:  # fmt: skip
     """Draw a registered figure and publish it with its texts.
 
     Parameters

@@ -22,6 +22,14 @@ if TYPE_CHECKING:
 
 Best = Literal["max", "min"]
 NOT_AVAILABLE = "n/a"
+_TERMS = {
+    "p_value": "p", "p_adjusted": "adjusted p", "permutation_f": "permutation F", "df_error": "error df",
+    "best_single": "best single judge", "dawid_skene": "Dawid-Skene", "cohen_kappa": "Cohen's kappa",
+    "krippendorff_alpha": "Krippendorff's alpha", "gwet_ac1": "Gwet's AC1", "auroc": "AUROC",
+    "ece_debiased": "debiased ECE", "brier": "Brier score", "family": "tests corrected together",
+}  # fmt: skip
+_VOCABULARY = re.compile("bias|by|department|dimension|kind|marker|modality|organ|part|rule|subfield|test")
+"""Columns whose values are terms; others hold names, which stay as they are."""
 MOST_ROWS = 200
 TEMPLATES = Path(__file__).parent / "html" / "templates"
 _ROWS_OF_A_PAGE = 40
@@ -48,6 +56,11 @@ def one_line(text: str) -> str:
     if spaced.isprintable():  # then no letter is of a category C; it is asked of every cell of a table
         return spaced
     return "".join(letter for letter in spaced if not unicodedata.category(letter).startswith("C"))
+
+
+def words(name: str) -> str:
+    """The name of a column, or a term in a cell, as a reader would write it: `p_adjusted` becomes "adjusted p"."""
+    return _TERMS.get(name, name.replace("_", " "))
 
 
 @dataclass(frozen=True)
@@ -112,15 +125,9 @@ class TableText:
 
 
 def table_text(
-    frame: pd.DataFrame,
-    *,
-    best: Mapping[str, Best] | None = None,
-    reference_rows: Collection[str] = (),
-    parts: str = "",
-    underline: bool = False,
-    digits: int = 3,
-    in_percent: Collection[str] = (),
-) -> TableText:
+    frame: pd.DataFrame, *, best: Mapping[str, Best] | None = None, reference_rows: Collection[str] = (),
+    parts: str = "", underline: bool = False, digits: int = 3, in_percent: Collection[str] = (), raw: bool = False,
+) -> TableText:  # fmt: skip
     """Turn a frame into the text of a table.
 
     Parameters
@@ -134,6 +141,7 @@ def table_text(
         however many are first
     digits : decimals of numbers that are not whole; p-values have at least three
     in_percent : columns of shares that are shown as percentages, with one decimal
+    raw : keep names of columns and terms as they are, underscores and all, for programs
     """
     bounds = _bounds(frame)
     scaled = [each for name in in_percent for each in (name, *bounds.get(name, ()))]
@@ -146,14 +154,15 @@ def table_text(
     second: set[tuple[int, int]] = set()
     for j, name in enumerate(names):
         own = 1 if name in in_percent else max(digits, 3) if name.startswith("p_") else digits
-        columns.append(_cells(frame, name, bounds.get(name), own))
+        cells = _cells(frame, name, bounds.get(name), own)
+        columns.append([*map(words, cells)] if _VOCABULARY.fullmatch(name) and not raw else cells)
         if best and name in best:
             winners = _best(frame[name], best[name], competes)
             bold |= {(i, j) for i in np.flatnonzero(winners).tolist()}
             others = _best(frame[name], best[name], competes & ~winners & underline)
             second |= {(i, j) for i in np.flatnonzero(others).tolist()}
     return TableText(
-        tuple(name.replace("_", " ") for name in names),
+        tuple(names if raw else map(words, names)),
         tuple(zip(*columns, strict=True)),
         frozenset(bold),
         tuple(pd.api.types.is_numeric_dtype(frame[name]) for name in names),

@@ -230,14 +230,20 @@ class Table:
         every = (each for declared in (*self.declared, SHARED["reason"]) for each in declared.with_ends())
         return next((each for each in every if each.name == name), None)
 
+    def lacks(self, frame: pd.DataFrame) -> str:
+        """Why rows hold no estimate, where one reason holds for all of them; empty where they hold one."""
+        if not len(frame):
+            return self.nothing
+        wanted = [each for each in self.declared if each.ends or each.name in self.headline]
+        estimates = [each.name for each in wanted if each.unit not in ("cases", "count")]
+        why = frame.reindex(columns=["reason"])["reason"].unique()
+        no_value = estimates and frame.reindex(columns=estimates).isna().all(axis=None)
+        return str(why[0]) if no_value and len(why) == 1 and pd.notna(why[0]) else ""
+
     def says(self, frame: pd.DataFrame) -> str:
         """The sentence that the table begins with."""
-        if not len(frame):
-            return f"There is nothing to show: {self.nothing}."
-        is_about_nobody = frame.reindex(columns=["judge", "dimension"]).isna().all(axis=None)
-        if len(frame) == 1 and is_about_nobody and "reason" in frame and frame["reason"].notna().all():
-            return f"There is nothing to show: {frame['reason'].iloc[0]}."
-        return self.sentence(frame)
+        why = self.lacks(frame)
+        return f"There is nothing to show: {why}." if why else self.sentence(frame)
 
     def default(self, option: str) -> float | None:
         """The value of one of `options` where the user gives none; None where only the user can say."""

@@ -89,7 +89,7 @@ class Verdicts:
             seen=panel.saw()[of_judge, of_dimension].T,
             case=among(np.arange(panel.shape[2], dtype=np.int32)[:, None, None]),
             cell=among(number[:, :, None, None, None]),
-            order=among(np.arange(len(ORDERS), dtype=np.int8)[:, None]),
+            order=among(np.arange(present.shape[3], dtype=np.int8)[:, None]),
             repeat=among(np.array(panel.repeats, dtype=np.int32)),
             choice=choice,
             **{name: unknown if own is None else own[present] for name, own in arrays.items()},

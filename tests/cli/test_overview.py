@@ -37,6 +37,16 @@ def test_an_unadjusted_p_value_never_stands_without_the_adjusted_one(length: int
     assert "value" not in heading(text) or "adjusted" in heading(text)
 
 
+def test_a_table_without_an_estimate_is_one_line() -> None:
+    columns = (Column("judge", "?", "text"), Column("share", "?", ends=("low", "high")))
+    spec = Table("made", "?", columns, pd.DataFrame, lambda _: "", headline=("share",))
+    rows = pd.DataFrame({"judge": ["j", "k"], "share": np.nan, "low": np.nan, "high": np.nan, "reason": "no label"})
+    assert as_overview(rows, spec, title="made") == "made\n\nThere is nothing to show: no label."
+    other = as_overview(rows.assign(share=[0.5, np.nan]), spec, title="made")
+    assert "no label" in other
+    assert "There is nothing" not in other
+
+
 def test_names_are_shortened_until_the_first_two_columns_of_the_headline_fit() -> None:
     for headline in (("first", "second"), ("second", "p_adjusted")):
         shown = heading(overview(headline, "j" * 60))

@@ -89,18 +89,3 @@ def test_one_dimension_is_drawn_with_its_numbers(flaws: Callable[[Figure], list[
     drawn = paper.every_dimension(cells[cells["dimension"] == "accuracy"], judges=judges_in(cells))
     assert sum(text.get_gid() == "cell" for text in drawn.axes[0].texts) == 6
     assert flaws(drawn) == []
-
-
-def test_groups_are_drawn_with_their_intervals_and_what_a_coin_scores(flaws: Callable[[Figure], list[str]]) -> None:
-    rng = np.random.default_rng(0)
-    rows = [(group, subfield) for group in ("all judges", *GROUPS) for subfield in (None, *ORGANS)]
-    value = rng.uniform(0.4, 0.9, len(rows))
-    frame = pd.DataFrame(rows, columns=["group", "subfield"]).astype({"subfield": "str"})
-    frame = frame.assign(n=40, accuracy=value, low=value - 0.1, high=value + 0.1)
-    drawn = paper.group_subfields(frame, chance=0.5)
-    for axes, (_, own) in zip(drawn.axes, frame.groupby("group", sort=False), strict=True):
-        [points] = [line for line in axes.lines if line.get_gid() == "values"]
-        np.testing.assert_allclose(np.asarray(points.get_xdata()), own["accuracy"])
-        np.testing.assert_array_equal(np.asarray(points.get_ydata()), np.arange(len(own)))
-    mark_simulated(drawn)
-    assert flaws(drawn) == []

@@ -18,7 +18,6 @@ OWN_WORDS = {
     "comparison": {"then", "now"},
     "construction-left": {"by"},
     "estimates": {"what"},
-    "group-subfields": {"by"},
 }
 """Words that a figure of no table is given by whoever draws it."""
 

@@ -159,6 +159,16 @@ def lab(tmp_path: Path) -> Lab:
 
 
 @pytest.fixture(autouse=True)
+def no_defaults() -> Iterator[None]:
+    """What one test sets for all that is opened is not set for the next, whichever comes first."""
+    kept = dict(DEFAULTS)
+    DEFAULTS.clear()
+    yield
+    DEFAULTS.clear()
+    DEFAULTS.update(kept)
+
+
+@pytest.fixture(autouse=True)
 def steady_code(monkeypatch: pytest.MonkeyPatch) -> None:
     """The library does not change while a test runs, even where somebody is at work on it."""
     monkeypatch.setattr(provenance, "code_hash", lambda: "the code")

@@ -102,6 +102,11 @@ class TestFindings:
         assert "ranks first of 4 judges" in said
         assert "weakest on eye" in said
 
+    def test_say_that_their_intervals_are_not_corrected(self, pages: PaperPages) -> None:
+        said = pages.findings("organ")
+        assert "by organ (3 values), judges are strongest on" in said
+        assert "The intervals are not corrected for the number of values" in said
+
     def test_do_not_apply_without_the_column(self, pages: PaperPages) -> None:
         with pytest.raises(mrb.NotApplicable, match="department"):
             pages.findings("department")
@@ -146,6 +151,12 @@ class TestThePrompt:
         assert said.startswith("Case c000, order AB, dimension overall.")
         assert "j, k: " in said
         assert "longer: this judge takes no prompt." in said
+
+    def test_names_five_judges_and_counts_the_others(self, pages: PaperPages) -> None:
+        runs = [Manifest(f"r{i}", f"j{i}") for i in range(45)]
+        said = mrb.paper(replace(pages.study, manifests=runs)).prompts()
+        assert "\n\nj0, j1, j2, j3, j4 and 40 more: " in said
+        assert "j5" not in said
 
     def test_that_no_run_holds_is_named_for_what_it_is(self, pages: PaperPages) -> None:
         said = pages.prompts()

@@ -44,6 +44,9 @@ class TestOpened:
         other = repr(mrb.open(full, policy="official", by="organ", where="length > 20", seed=4))
         assert all(said in other for said in ("Policy official", "by organ", "where length > 20", "seed 4"))
 
+    def test_counts_one_as_one(self, small: Path) -> None:
+        assert repr(mrb.open(small)).startswith("small: 30 cases, 0 annotators, 1 judge, 30 verdicts.")
+
     def test_is_html_in_jupyterlab_with_names_as_text(self, study: mrb.Study) -> None:
         renamed = module.replace(study, benchmark=module.replace(
             study.benchmark, meta=module.replace(study.benchmark.meta, name="<b>x</b>")))  # fmt: skip
@@ -139,6 +142,13 @@ class TestTable:
         assert {"plot", "show", "query", "pivot"} <= set(dir(board))
         assert "decisive_accuracy" in board._ipython_key_completions_()
 
+    def test_shows_percent_and_says_once_what_all_rows_share(self, study: mrb.Study) -> None:
+        shown = study.table("accuracy", dimension=DIMENSION).show("judge", "dimension", "policy", "accuracy")
+        assert shown.text.columns == ("judge", "accuracy")
+        assert "Shares in %. In all rows, dimension = creativity; policy = balanced." in shown.caption
+        first = study.table("accuracy", dimension=DIMENSION)["accuracy"].iloc[0]
+        assert shown.text.rows[0][1].startswith(f"{100 * first:.1f} [")
+
     def test_shows_ends_beside_values_and_escapes_names(self, study: mrb.Study) -> None:
         hostile = study.table("accuracy")
         hostile = module.replace(hostile, frame=hostile.frame.assign(judge="<script>"))
@@ -179,13 +189,35 @@ class TestNotApplicable:
             study.table("accuracy", by="hospital")
         assert not isinstance(raised.value, NotApplicable)
 
-    def test_is_raised_for_columns_without_an_estimate_with_the_reason_of_the_rows(self, small: Path) -> None:
-        agreement = mrb.open(small, resamples=60).table("agreement")
-        assert agreement["reason"].notna().all()
-        for call in (agreement.show, lambda: agreement.plot("agreement-pairs")):
+    @pytest.mark.parametrize(
+        ("table", "why"),
+        [
+            ("agreement", "table agreement: only consensus labels are published."),
+            ("jury", "table jury: a jury takes two judges with verdicts on the same dimension."),
+        ],
+    )
+    def test_is_one_reason_where_no_row_of_a_table_holds_an_estimate(self, small: Path, table: str, why: str) -> None:
+        with pytest.raises(NotApplicable) as raised:
+            mrb.open(small, resamples=60).table(table)
+        assert str(raised.value) == why
+
+    def test_is_raised_for_columns_without_an_estimate_with_the_reason_of_the_rows(self, study: mrb.Study) -> None:
+        bare = study.table("agreement").frame.assign(cohen_kappa=float("nan"), reason="one pair is missing")
+        agreement = module.replace(study.table("agreement"), frame=bare)
+        for call in (lambda: agreement.show("dimension", "cohen_kappa"), lambda: agreement.plot("agreement-pairs")):
             with pytest.raises(NotApplicable) as raised:
                 call()
-            assert str(raised.value).removesuffix(".") in set(agreement["reason"])
+            assert str(raised.value) == "one pair is missing."
+
+    def test_names_the_value_that_is_missing_and_verdicts_only_where_a_table_reads_them(self, study: mrb.Study) -> None:
+        unjudged = module.replace(study, verdicts=study.verdicts.head(0), _made={})
+        pairs = unjudged.table("agreement").query("part == 'all'")
+        with pytest.raises(NotApplicable, match=r"^the table agreement contains no value of Cohen's kappa\.$"):
+            pairs.plot("agreement-pairs")
+        with pytest.raises(NotApplicable, match="no value of difference; the data include no verdicts"):
+            unjudged.table("ceiling").plot("ceiling-distances")
+        with pytest.raises(NotApplicable, match="the table accuracy contains no row to show"):
+            study.table("accuracy").query("judge == 'nobody'").show()
 
     def test_one_kind_of_cases_is_a_table_of_one_row(self, small: Path) -> None:
         kinds = mrb.open(small, resamples=60).table("composition")
@@ -198,6 +230,11 @@ class TestNotApplicable:
         shown = capsys.readouterr()
         assert (shown.out + shown.err).strip().endswith("Not applicable: the cases name no responders.")
         assert "Traceback" not in shown.out + shown.err
+
+    def test_the_conclusion_does_not_name_other_tables(self, study: mrb.Study) -> None:
+        said = study.conclude("agreement", "ceiling", "gold_rules")
+        assert "in other ways" in study.table("agreement").sentence
+        assert "in other ways" not in said
 
     def test_the_conclusion_leaves_it_out(self, study: mrb.Study) -> None:
         said = study.conclude("accuracy", "criteria", dimension=DIMENSION)

@@ -34,6 +34,21 @@ def test_low_and_high_belong_to_the_column_before_them() -> None:
     assert shown.rows == (("a", "0.500 [0.400, 0.600]"),)
 
 
+def test_readers_see_words_and_programs_names() -> None:
+    frame = pd.DataFrame(
+        {"judge": ["a_b"], "subfield": ["pelvic_cavity"], "test": ["permutation_f"], "p_adjusted": [0.5]}
+    )
+    shown, raw = table_text(frame), table_text(frame, raw=True)
+    assert shown.columns == ("judge", "subfield", "test", "adjusted p")
+    assert shown.rows == (("a_b", "pelvic cavity", "permutation F", "0.500"),)
+    assert (raw.columns, raw.rows[0][1:3]) == (tuple(frame), ("pelvic_cavity", "permutation_f"))
+
+
+def test_a_case_id_still_leads_to_its_page() -> None:
+    [row] = table_text(pd.DataFrame({"case_id": ["c_1"]})).grid({"c_1": "c_1.html"})["rows"]
+    assert row["cells"][0]["case"] == "c_1.html"
+
+
 @pytest.mark.parametrize(("rule", "expected"), [("max", {(1, 1), (2, 1)}), ("min", {(0, 1)})])
 def test_equal_bests_are_all_marked(rule: str, expected: set[tuple[int, int]]) -> None:
     frame = pd.DataFrame({"judge": list("abcd"), "x": [0.1, 0.1 + 0.2, 0.3, np.nan]})

@@ -12,6 +12,7 @@ import pytest
 from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.columns import UNITS, Column, estimated
 from mrb_lib.stats.phrases import human_level, interval, percent, points
+from mrb_lib.stats.tables.bias import SEPARATED
 
 NAN = float("nan")
 
@@ -87,18 +88,20 @@ def test_bias_names_the_judge_with_the_largest_significant_pull_and_its_directio
         {"judge": "a", "estimate": -0.4, "low": -0.6, "high": -0.2, "p_adjusted": 0.01},
         {"judge": "b", "estimate": 0.3, "low": 0.1, "high": 0.5, "p_adjusted": 0.01},
         {"judge": "c", "estimate": 2.0, "low": -1.0, "high": 5.0, "p_adjusted": 0.37},
-        bias="length", dimension="overall", subfield=None, association=0.1,
+        bias="length", dimension="overall", subfield=None, association=0.1, reason=None,
     )  # fmt: skip
     said = TABLES["bias"].says
     assert said(table).startswith(
-        "Overall, of 3 judges 1 favours longer responses and 1 favours shorter responses beyond what quality explains. "
-        "a does most: log odds -0.40 [-0.60, -0.20] towards shorter ones. This assumes that annotators err "
+        "Overall, of 3 judges, 1 favours longer responses and 1 favours shorter responses beyond what quality explains."
+        " The strongest pull is on a: log odds -0.40 [-0.60, -0.20] towards shorter ones. This assumes that annotators "
     )
     none = said(table.assign(p_adjusted=0.37))
     assert none.startswith("Overall, no significant bias towards longer or shorter responses in 3 judges.")
     assert said(table.tail(1)).startswith(
         "Overall, no significant bias towards longer or shorter responses in 1 judge."
     )
+    decided = table.assign(estimate=[0.4, NAN, NAN], p_adjusted=[0.01, NAN, NAN], reason=SEPARATED)
+    assert "Length decides nearly every choice of 2 more, which have no estimate." in said(decided)
     unknown = said(table.assign(estimate=NAN, p_adjusted=NAN))
     assert unknown.startswith("Overall, cannot tell whether judges favour longer responses beyond their quality.")
 
@@ -112,8 +115,8 @@ def test_calibration_points_at_no_judge_where_none_is_too_sure() -> None:
     )  # fmt: skip
     said = TABLES["calibration"].says
     assert said(table) == (
-        "Overall, 1 of 3 judges is significantly overconfident. a is right in 80%, and its mean confidence is 10 "
-        "points higher (95% interval 5 to 40)."
+        "Overall, 1 of 3 judges is significantly overconfident. a is right 80% of the time, and its mean "
+        "confidence is 10 points higher (95% interval 5 to 40)."
     )
     assert said(table.tail(2)) == "Overall, cannot tell whether any judge is overconfident (2 tested)."
 
@@ -128,11 +131,11 @@ def test_consistency_names_the_most_and_the_least_consistent() -> None:
     )  # fmt: skip
     spec = TABLES["consistency"]
     assert spec.says(table) == (
-        "On quality, a makes the same choice in both orders of the responses on 92% [90, 94] of 80 cases, and b on 41% "
-        "[40, 50], the most and the least of 2 judges. 1 of 2 judges significantly favours one position."
+        "On quality, a makes the same choice in both orders of the responses on 92% [90, 94] of 80 cases, the "
+        "most of 2 judges; the least is 41% [40, 50] (b). 1 of 2 judges significantly favours one position."
     )
     assert spec.says(table.head(1)).endswith(
-        "92% [90, 94] of 80 cases. Cannot tell whether any judge favours one position."
+        "92% [90, 94] of 80 cases. Cannot tell whether the judge favours one position."
     )
     assert spec.says(table.tail(1)) == "On quality, no judge was asked about a case twice."
     again = table.tail(1).assign(repeat_agreement=0.75, repeat_agreement_low=0.7, repeat_agreement_high=0.8)
@@ -160,7 +163,7 @@ def test_models_calls_the_length_of_a_response_no_cause() -> None:
         part="all judges", dimension="overall", p_adjusted=0.01,
     )  # fmt: skip
     position, length = TABLES["models"].says(table).split("; ")
-    assert "changes the chance of a right verdict: +2 points [-1, +8]" in position
+    assert "changes the chance of a right verdict by +2 points [-1, +8]" in position
     assert "goes with" in length
     assert "changes" not in length
     assert "+4 points [-1, +8]" in length
@@ -189,7 +192,7 @@ def test_ranking_names_the_judge_most_like_the_annotators_only_where_intervals_a
     table = rows({**strong, "responder": "m0", "rank_low": 1, "rank_high": 6}, agreed, dimension="overall",
                  token_ratio=NAN).assign(kendall_low=[NAN, -0.5], kendall_high=[NAN, 0.1])  # fmt: skip
     said = TABLES["ranking"].says
-    assert "at 95% confidence its place is from 1 to 6" in said(table)
+    assert "at 95% confidence its rank is between 1 and 6" in said(table)
     assert "longer ranks the models with a Kendall's tau of -0.24" in said(table)
     other = table.tail(1).assign(judge="other", kendall=0.5)
     overlap = pd.concat([table, other.assign(kendall_low=0.0, kendall_high=0.9)], ignore_index=True)
@@ -206,14 +209,14 @@ def test_ppi_speaks_of_a_fifth_of_the_labels_where_all_are_labelled() -> None:
         expected_label_saving_low=0.3, expected_label_saving_high=0.5,
     )  # fmt: skip
     said = TABLES["ppi"].says
-    assert "with 20% of the labelled cases labelled" in said(table)
+    assert "with labels on 20% of these cases" in said(table)
     assert "save about 40% [30, 50] of the labels" in said(table)
     assert "cannot tell whether verdicts would save" in said(table.assign(p_adjusted=0.06))
     assert "cannot tell whether verdicts would save" in said(table.assign(correlation=-0.7))
     made = table.head(1).assign(part="estimate", expected_label_saving=0.1)
     real = said(pd.concat([made, table], ignore_index=True))
     assert "save about 10%" in real
-    assert "labelled cases labelled" not in real
+    assert "with labels on" not in real
 
 
 def test_gold_rules_that_cannot_be_applied_do_not_count_as_agreeing() -> None:

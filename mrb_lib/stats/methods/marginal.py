@@ -18,7 +18,9 @@ FEW_CLUSTERS = f"no test: fewer than {FEWEST} clusters"
 SAME_EVERYWHERE = "no test: the term is the same for every verdict"
 UNINFORMATIVE = "{:,} verdicts are uninformative: always right or wrong whatever the term does"
 NOT_FITTED = "no test: the model without the interaction did not converge"
-_STEPS, _CLOSE, _MOST_LOG_ODDS, _TINY = 100, 1e-8, 15.0, 1e-9
+_STEPS, _CLOSE, _TINY = 100, 1e-8, 1e-9
+MOST_LOG_ODDS = 15.0
+"""A larger coefficient is taken for an infinite one: its predictor decides all but every choice."""
 _NEWTON_STEPS, _CLOSE_STEP, _NOTHING, _UNKNOWN = 40, 3e-8, 1e-10, 1e-9
 
 
@@ -83,7 +85,7 @@ def fit(
         try:
             alone = Logit(right, x, check_rank=False, hasconst=False).fit(disp=0, maxiter=_STEPS, skip_hessian=True)
             beta = np.asarray(alone.params)
-            if not (alone.mle_retvals["converged"] and np.abs(beta).max() < _MOST_LOG_ODDS):
+            if not (alone.mle_retvals["converged"] and np.abs(beta).max() < MOST_LOG_ODDS):
                 return none
             if exchangeable and len(right) > p and (n * (n - 1)).sum() / 2 > p:
                 model = GEE(right, x, case, family=Binomial(), cov_struct=Exchangeable(), hasconst=False)
@@ -95,7 +97,7 @@ def fit(
                 beta = np.asarray(together.params)
         except np.linalg.LinAlgError:
             return none
-    if not np.abs(beta).max() < _MOST_LOG_ODDS:
+    if not np.abs(beta).max() < MOST_LOG_ODDS:
         return none
     working = float(np.nan_to_num(correlation))
     return Fit(beta, [covariance(x, right, beta, working, case, each) for each in clusters], correlation)
@@ -237,7 +239,7 @@ def _scores(own: FloatArray, shared: FloatArray, right: FloatArray, trials: Floa
         step = float(max(np.abs(changes).max(), np.abs(change).max()))
         length = min(1.0, 5.0 / max(step, 1e-300))
         common, beta = common + length * change, beta + length * changes
-        far = np.abs(beta).max(axis=1) > _MOST_LOG_ODDS
+        far = np.abs(beta).max(axis=1) > MOST_LOG_ODDS
         if far.any():
             right[far], trials[far], beta[far], step = 0.0, 0.0, 0.0, np.inf
     each = (shared - own @ slope) * residual[:, :, None]

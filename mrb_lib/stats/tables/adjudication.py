@@ -38,7 +38,7 @@ _SHOWN = ("percent_agreement", "krippendorff_alpha")
 def reviewers_agree(rows: pd.DataFrame) -> str:
     """Say how often two reviewers agree on a label, and where the corrected leaderboard is."""
     where, known = opening(main_dimension(rows)), main_rows(rows, part=REVIEWERS).dropna(subset="percent_agreement")
-    corrected = "Table gold_rules scores the judges by the corrected labels (rule adjudicated)."
+    corrected = "The table gold_rules scores the judges by the corrected labels (rule adjudicated)."
     if rows["part"].isna().all():
         return "No label was reviewed."
     if known.empty:

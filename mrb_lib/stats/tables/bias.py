@@ -17,6 +17,7 @@ from mrb_lib.stats.columns import Column, estimated, shared, table
 from mrb_lib.stats.contrasts import ALPHA, t_test
 from mrb_lib.stats.estimation import Estimate, Sampling, average, by_influence, divide, estimate, mean
 from mrb_lib.stats.intervals import Interval, t
+from mrb_lib.stats.methods.marginal import MOST_LOG_ODDS
 from mrb_lib.stats.methods.response_traits import MARKERS, kinship, length_difference, marker_differences, standardised
 from mrb_lib.stats.methods.welch import unpaired
 from mrb_lib.stats.multiplicity import adjust_rows
@@ -40,7 +41,7 @@ ASSUMPTION: Final = (
 )
 ONE_CHOICE = "undefined: the same on every case"
 COLLINEAR = "undefined: a predictor does not vary, or repeats the others"
-SEPARATED = "undefined: a predictor decides the choice without exception, so that its log-odds are infinite"
+SEPARATED = "undefined: a predictor decides all or nearly all choices, so that its log odds are infinite or too large"
 ONE_ANNOTATOR = "association only: no case has two annotators, so that the error of the gold label is not known"
 UNANIMOUS = "association only: annotators do not disagree enough to tell the error of the gold label"
 WEAK = "association only: annotators agree too little to tell quality from chance"
@@ -73,20 +74,23 @@ def who_favours_length(rows: pd.DataFrame) -> str:
     where, length = opening(main_dimension(rows)), main_rows(rows, bias=LENGTH)
     tested = length.dropna(subset=["estimate", "p_adjusted"])
     found = tested[tested["p_adjusted"] <= ALPHA]
+    decided = int(length["reason"].where(length["estimate"].isna(), "").str.contains(SEPARATED, regex=False).sum())
+    end = f"Length decides nearly every choice of {decided:,} more, which have no estimate. " if decided else ""
     count = f"{len(tested):,} judge{'s' if len(tested) > 1 else ''}"
     if tested.empty:
-        return f"{where}, cannot tell whether judges favour longer responses beyond their quality. {ONLY_ASSOCIATED}"
+        said = "cannot tell whether judges favour longer responses beyond their quality"
+        return f"{where}, {said}. {end}{ONLY_ASSOCIATED}"
     if found.empty:
-        return f"{where}, no significant bias towards longer or shorter responses in {count}. {ASSUMPTION}"
+        return f"{where}, no significant bias towards longer or shorter responses in {count}. {end}{ASSUMPTION}"
     most = found.iloc[int(found["estimate"].abs().to_numpy().argmax())]
     sides = found["estimate"].gt(0).map({True: "longer", False: "shorter"}).value_counts().sort_index()
     favour = " and ".join(f"{n:,} favour{'s' if n == 1 else ''} {side} responses" for side, n in sides.items())
-    who = f"of {count} {favour} beyond what quality explains. {most['judge']} does most"
+    who = f"of {count}, {favour} beyond what quality explains. The strongest pull is on {most['judge']}"
     if len(tested) == 1:
-        who = f"the only judge favours {sides.index[0]} responses beyond what quality explains"
+        who = f"the only judge tested favours {sides.index[0]} responses beyond what quality explains"
     ends = f" [{most['low']:.2f}, {most['high']:.2f}]" if pd.notna(most["low"]) else ""
     which = "longer" if most["estimate"] > 0 else "shorter"
-    return f"{where}, {who}: log odds {most['estimate']:+.2f}{ends} towards {which} ones. {ASSUMPTION}"
+    return f"{where}, {who}: log odds {most['estimate']:+.2f}{ends} towards {which} ones. {end}{ASSUMPTION}"
 
 
 @table(
@@ -258,7 +262,8 @@ def fit(predictors: list[FloatArray], y: FloatArray) -> Fits:
         largest = np.abs(step).max(axis=1, keepdims=True)
         step *= np.minimum(1.0, _LARGEST_STEP / np.maximum(largest, _LARGEST_STEP))
         beta = beta + np.where(converged[:, None], 0.0, step)
-    flaw = np.select([~varies, ~identified, ~converged], [ONE_CHOICE, COLLINEAR, SEPARATED], "")
+    finite = converged & (np.abs(beta).max(axis=1, initial=0.0) < MOST_LOG_ODDS)
+    flaw = np.select([~varies, ~identified, ~finite], [ONE_CHOICE, COLLINEAR, SEPARATED], "")
     found = flaw == ""
     moves = np.where(found[:, None, None], (x * residual[:, :, None]) @ inverse, 0.0)
     return Fits(np.where(found[:, None], beta, np.nan), moves, used, flaw)

@@ -52,7 +52,7 @@ def too_sure(rows: pd.DataFrame) -> str:
     ends = interval(most["overconfidence_low"], most["overconfidence_high"])
     return (
         f"{where}, {len(sure)} of {len(known)} judges {'is' if len(sure) == 1 else 'are'} significantly overconfident. "
-        f"{most['judge']} is right in {most['accuracy']:.0%}, and its mean confidence is "
+        f"{most['judge']} is right {most['accuracy']:.0%} of the time, and its mean confidence is "
         f"{100 * most['overconfidence']:.0f} points higher{ends}."
     )
 
@@ -72,9 +72,9 @@ def too_sure(rows: pd.DataFrame) -> str:
         shared("tests"),
         estimated("ece", "mean gap of confidence and accuracy in 10 equal bins; biased upwards", source=_GUO),
         Column("ece_debiased", "ece minus what chance adds", "share 0-1", "Kumar et al. 2019, arXiv 1909.10155"),
-        estimated("brier", "mean squared error of the probability of A; lower is better", source="Brier 1950"),
+        estimated("brier", "mean squared error of the probability of A; lower is better", "number", "Brier 1950"),
         estimated("log_loss", "mean negative log probability of gold; lower is better", "number", "", INFINITE, _OWN),
-        estimated("auroc", "chance that gold A has a higher forecast than B", "share 0-1", _AUC, ONE_OUTCOME, _OWN),
+        estimated("auroc", "chance that gold A has a higher forecast than B", "number", _AUC, ONE_OUTCOME, _OWN),
         estimated("wrong_at_high_confidence", "share wrong of forecasts of .9 or more", null=NONE_HIGH, parts=_OWN),
         Column("n_censored", "forecasts that are a bound: the server listed the likelier letter alone", "count"),
         Column("n_high_confidence", "forecasts of confidence .9 or more", "count"),

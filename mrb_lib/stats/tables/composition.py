@@ -22,7 +22,7 @@ def commonest_kind(rows: pd.DataFrame) -> str:
         return f"{said}, whose organ, department and modality are not stated."
     kind = ", ".join(str(first[name]) for name in _PARTS if pd.notna(first[name])) or "not stated"
     kinds = f"{len(whole):,} kinds" if len(whole) > 1 else "one kind"
-    return f"{said} of {kinds}; the commonest, {kind}, has {int(first['n_cases']):,} ({first['share']:.0%})."
+    return f"{said} of {kinds}; the most common ({kind}) has {int(first['n_cases']):,} ({first['share']:.0%})."
 
 
 @table(

@@ -34,7 +34,8 @@ def sentence(rows: pd.DataFrame) -> str:
         return f"{where}, no judge was asked about a case twice."
     if known.empty:
         return f"{where}, {_extremes(again, 'repeat_agreement', 'makes the same choice when asked again on')}."
-    leaning, found = int((known["p_adjusted"] <= ALPHA).sum()), "Cannot tell whether any judge favours one position"
+    leaning, whose = int((known["p_adjusted"] <= ALPHA).sum()), "any" if len(known) > 1 else "the"
+    found = f"Cannot tell whether {whose} judge favours one position"
     if leaning:
         who = f"{leaning} of {len(known)} judges" if len(known) > 1 else "The judge"
         found = f"{who} significantly favour{'s' if leaning == 1 else ''} one position"
@@ -49,7 +50,7 @@ def _extremes(known: pd.DataFrame, name: str, what: str) -> str:
     said = f"{most['judge']} {what} {percent(most, name)} of {int(most['n']):,} cases".replace(" 0 cases", " cases")
     if most[name] == least[name]:
         return f"{said}, as do all {len(known)} judges" if len(known) > 1 else said
-    return f"{said}, and {least['judge']} on {percent(least, name)}, the most and the least of {len(known)} judges"
+    return f"{said}, the most of {len(known)} judges; the least is {percent(least, name)} ({least['judge']})"
 
 
 @table(

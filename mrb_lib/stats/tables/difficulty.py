@@ -34,10 +34,10 @@ def first_suspect(rows: pd.DataFrame) -> str:
     suspect = int((cases["suspicion"] >= 0.5).sum())
     first = cases.nlargest(1, "suspicion").iloc[0]
     return (
-        f"{where}, {suspect:,} of {len(cases):,} gold labels are more probably wrong than right by the judges' "
+        f"{where}, {suspect:,} of {len(cases):,} gold labels are more likely wrong than right, judging by the "
         f"verdicts. Look first at case {first['case_id']}: the annotators chose {first['gold']}, and "
-        f"{first['alternative_share']:.0%} of {int(first['n_verdicts'])} verdicts chose {first['alternative']}. Judges "
-        "that are all misled alike look the same."
+        f"{first['alternative_share']:.0%} of {int(first['n_verdicts'])} verdicts chose {first['alternative']}. An "
+        "error that all judges share looks the same."
     )
 
 

@@ -54,7 +54,7 @@ def _order(rows: pd.DataFrame) -> str:
     if least["kendall_tau"] > 1 - _SAME:
         return f"the order of the {least['n_judges']} judges is the same by the majority and by the rules {names}."
     return (
-        f"the rule {least['rule'].replace('_', ' ')} changes the order of the {least['n_judges']} judges most: its "
+        f"the rule {least['rule'].replace('_', ' ')} changes the order of the {least['n_judges']} judges most: "
         f"Kendall's tau with the majority's order is {least['kendall_tau']:.2f}, where 1 is the same order."
     )
 
@@ -64,14 +64,15 @@ def _people(rows: pd.DataFrame) -> str:
     if known.empty:
         return "How often each annotator errs is not known: the model needs three annotators."
     apart = known[(known["p_adjusted"] <= ALPHA) & (known["peer_gap"] < 0)].sort_values("peer_gap")["annotator"]
-    found = "We cannot tell that any annotator agrees less with the others than those agree with each other."
+    found = "No annotator agrees significantly less with the others than they agree with each other."
     if len(apart):
         some = ", ".join(apart[:3]) + (" and others" if len(apart) > 3 else "")
-        found = f"Agreement with the others is significantly less than theirs with each other for {some}."
+        agree = "agrees" if len(apart) == 1 else "agree"
+        found = f"{some} {agree} significantly less with the others than they agree with each other."
     wrong = main_rows(rows, part=RULE, rule=MAJORITY)["label_error"].median()
     majority = "" if np.isnan(wrong) else f", and the majority is wrong on {wrong:.0%}"
     return (
-        f"If annotators err independently, the median of {len(known)} annotators is right on "
+        f"If annotators err independently, the median annotator of {len(known)} is right on "
         f"{known['probability'].median():.0%} of the cases{majority}. {found} {human_level('gold_rules')}"
     )
 

@@ -29,7 +29,6 @@ JURIES = MAJORITY, WEIGHTED, DAWID_SKENE = "majority", "weighted", "dawid_skene"
 BEST_SINGLE = "best_single"
 FOLDS, EXACT_UP_TO, ORDERINGS = 5, 8, 64
 COMPARED = ("jury", "single")
-ONE_JUDGE: Final = "undefined: a jury takes two judges"
 TWO_JUDGES: Final = "undefined: Dawid and Skene's model takes three judges"
 NO_OTHERS: Final = "undefined: no other cluster has a labelled case to choose on"
 _ROUNDING, _Z = 1e-9, float(ndtri(0.975))
@@ -93,7 +92,7 @@ def against_one(best: pd.Series, juries: pd.DataFrame) -> str:
     reads=COST_COLUMNS,
     headline=("accuracy", "crossfit_difference", "shapley"),
     why_no_ratings="",
-    nothing="no judge has a verdict",
+    nothing="a jury takes two judges with verdicts on the same dimension",
 )
 def jury(analysis: Analysis) -> pd.DataFrame:
     """Make rows of the juries of all judges, of the judges, of what each adds, and of juries by size.
@@ -116,8 +115,7 @@ def jury(analysis: Analysis) -> pd.DataFrame:
     whole, frames = replace(analysis, by=None), []
     for number, dimension in enumerate(whole.names):
         members = Members.of(whole.verdicts, number)
-        made = [_compared(whole, members)] if len(members.said) else []
-        made += _joining(whole, members) if len(members.said) > 1 else []
+        made = [_compared(whole, members), *_joining(whole, members)] if len(members.said) > 1 else []
         frames += [rows.assign(dimension=dimension) for rows in made]
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
 
@@ -139,7 +137,6 @@ def _compared(analysis: Analysis, members: Members) -> pd.DataFrame:
     rows, _ = grid(analysis, judges.cells, measures)
     kind = rows["kind"].replace(REFERENCE, BEST_SINGLE)
     is_single = kind == "single"
-    why = {WEIGHTED: NO_OTHERS, DAWID_SKENE: TWO_JUDGES} if m > 1 else dict.fromkeys(JURIES, ONE_JUDGE)
     cost = costs(analysis, members)
     asked = chosen[fold[np.isfinite(values[:, -1])]]
     paid = np.vstack([cost, *[cost.sum(axis=0)] * len(JURIES), pd.DataFrame(cost[asked]).mean(skipna=False)])
@@ -152,7 +149,7 @@ def _compared(analysis: Analysis, members: Members) -> pd.DataFrame:
         size=np.where(kind.isin(["single", BEST_SINGLE]), 1, m),
         rank=ranking(judges, labels, policy).rank,
         best_judge=pd.Series(members.names[best] if best >= 0 else None, rows.index, dtype=object).mask(is_single),
-        reason=kind.map({**why, BEST_SINGLE: NO_OTHERS}).where(rows["n"] == 0),
+        reason=kind.map({WEIGHTED: NO_OTHERS, BEST_SINGLE: NO_OTHERS, DAWID_SKENE: TWO_JUDGES}).where(rows["n"] == 0),
     )
     return pd.concat([rows[~is_single], rows[is_single]])
 
@@ -434,12 +431,11 @@ def juries_of(members: Members, labels: IntArray, policy: str, fold: IntArray) -
     chosen = np.array([best_member(members, labels, policy, np.flatnonzero(fold != number)) for number in every])
     of_item, item = fold[members.asked.case], np.arange(len(members.asked.case))
     juries = dict.fromkeys(JURIES, np.full(len(item), ABSENT, dtype=np.int64))
-    if m > 1:
-        juries[MAJORITY] = members.majority(np.ones((1, m)))[0]
-        weight, labelled = weights(members, gold, fold), np.bincount(fold[gold >= 0], minlength=len(every))
-        has_weight = ((members.said >= 0) * weight[of_item].T).sum(axis=0) > 0
-        votes = np.where(has_weight, members.majority(weight)[of_item, item], juries[MAJORITY])
-        juries[WEIGHTED] = np.where((labelled < labelled.sum())[of_item], votes, ABSENT)
+    juries[MAJORITY] = members.majority(np.ones((1, m)))[0]
+    weight, labelled = weights(members, gold, fold), np.bincount(fold[gold >= 0], minlength=len(every))
+    has_weight = ((members.said >= 0) * weight[of_item].T).sum(axis=0) > 0
+    votes = np.where(has_weight, members.majority(weight)[of_item, item], juries[MAJORITY])
+    juries[WEIGHTED] = np.where((labelled < labelled.sum())[of_item], votes, ABSENT)
     if m > 2:
         juries[DAWID_SKENE] = dawid_skene(members)
     single = np.where(chosen[of_item] >= 0, members.said[chosen[of_item], item], ABSENT)
@@ -487,7 +483,7 @@ def missed_by_juries(
     """
     analysis = Analysis.from_frames(cases, verdicts, gold, dimensions=[dimension], resamples=0, **options)
     members, ids = Members.of(analysis.verdicts, 0), cases["case_id"].to_numpy()
-    if not len(members.said):
+    if len(members.said) < 2:
         return pd.DataFrame(columns=["kind", "n", "n_half_right", "n_wrong", "wrong"])
     judges, _ = juries_of(members, analysis.labels, analysis.policy, folds(analysis.sampling.codes, analysis.seed))
     scores = score(judges, analysis.labels, analysis.policy).score[:, len(members.said) : -1]

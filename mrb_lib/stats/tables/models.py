@@ -30,8 +30,8 @@ DEFAULT_BY: Final = "department"
 FACTORS, LENGTH = ("judge", "subfield"), "length_difference"
 LEVELS: Final = {"order": "BA", "gold_first": "yes", LENGTH: None}
 WAYS: Final = {
-    "gold_first": ("showing the better response first changes the chance of a right verdict", "order"),
-    LENGTH: ("a better response longer by one SD goes with a change in the chance of a right verdict", "length"),
+    "gold_first": ("showing the better response first changes the chance of a right verdict by", "order"),
+    LENGTH: ("a better response longer by one SD goes with a change in the chance of a right verdict of", "length"),
 }
 FEWEST_CLUSTERS: Final = 5
 NO_VERDICTS: Final = "no verdict on a case with a decisive gold label"
@@ -58,7 +58,7 @@ def effects(rows: pd.DataFrame) -> str:
     for _, row in own[own["term"].isin(list(WAYS))].drop_duplicates("term").iterrows():
         way, about = WAYS[row["term"]]
         known, effect = row["p_adjusted"] <= ALPHA, points(row, "marginal_effect")
-        said.append(f"{way}: {effect}" if known else f"cannot tell whether {about} ({effect}) matters")
+        said.append(f"{way} {effect}" if known else f"cannot tell whether {about} ({effect}) matters")
     judges = own[own["term"].eq("judge") & (own["p_adjusted"] <= ALPHA)].sort_values("marginal_effect", key=abs)
     for _, most in judges.tail(0 if said else 1).iterrows():
         said.append(f"{most['level']} differs most from the mean judge: {points(most, 'marginal_effect')}")

@@ -47,7 +47,7 @@ def smallest(rows: pd.DataFrame) -> str:
     many = row["correction"] != "none" and row["family"] > 1
     corrected = f", corrected for {int(row['family']):,} tests" if many else ""
     return (
-        f"{where}, {int(row['n']):,} cases show a true difference of "
+        f"{where}, {int(row['n']):,} cases detect a true difference of "
         f"{100 * row[LEAST]:.1f} points between two typical judges with {POWER:.0%} "
         f"probability{corrected}. Smaller differences are missed more often."
     )

@@ -40,11 +40,11 @@ def sentence(rows: pd.DataFrame) -> str:
             f"none of {len(known)} judges correlates significantly with them."
         )
     best = useful.nlargest(1, "expected_label_saving").iloc[0]
-    condition = f"with {KEPT:.0%} of the labelled cases labelled, " if real.empty else ""
+    condition = f"with labels on {KEPT:.0%} of these cases, " if real.empty else ""
     most = f"; {len(useful)} of {len(known)} judges save significantly more than none" if len(known) > 1 else ""
     return (
         f"{where}, {condition}the verdicts of {best['judge']} save about {percent(best, 'expected_label_saving')} of "
-        f"the labels that equally exact win rates need without verdicts{most}."
+        f"the labels that equally precise win rates need without verdicts{most}."
     )
 
 

@@ -44,7 +44,7 @@ def sentence(rows: pd.DataFrame) -> str:
         )
         if pd.notna(first["rank_high"]):
             low, high = int(first["rank_low"]), int(first["rank_high"])
-            said += f"; at 95% confidence its place is {low if low == high else f'from {low} to {high}'}"
+            said += f"; at 95% confidence its rank is {low if low == high else f'between {low} and {high}'}"
     return f"{opening(main_dimension(rows))}, {said}. {alike}".strip()
 
 

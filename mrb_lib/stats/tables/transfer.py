@@ -60,10 +60,10 @@ def in_a_new_domain(rows: pd.DataFrame) -> str:
     best, differ, left_out = ranked.iloc[0], int((own["p_adjusted"] <= ALPHA).sum()), len(own) - len(ranked)
     place = "is the only judge ranked"
     if len(ranked) > 1:
-        place = f"ranks first of {len(ranked)} judges with a mean over domains, on the cases that they share"
-    new = "cannot tell what to expect in a new one"
+        place = f"ranks first of {len(ranked)} judges across domains, on the cases that they share"
+    new = "cannot tell what to expect in a new domain"
     if pd.notna(best["prediction_low"]):
-        new = f"in a new one, expect between {best['prediction_low']:.0%} and {best['prediction_high']:.0%}"
+        new = f"in a new domain, expect between {best['prediction_low']:.0%} and {best['prediction_high']:.0%}"
     between = "No significant difference between domains."
     if differ:
         between = f"The accuracy of {differ} of {len(own)} judges differs significantly between domains."

@@ -202,13 +202,7 @@ def test_the_sentence_says_which_human_level_it_is_and_where_the_others_are() ->
     benchmark = Benchmark(BenchmarkMeta("small", "general", ("overall",)), cases, annotations)
     said = TABLES["agreement"].says(analyze(benchmark, None, "agreement"))
     assert said.startswith("Overall, two annotators of the same case give the same label 78% of the time (6 cases, 3 ")
-    for text in (
-        "This compares two annotators with each other",
-        "ceiling (one annotator",
-        "selective (",
-        "gold_rules (",
-    ):
-        assert text in said
+    assert said.endswith("The tables ceiling, gold_rules and selective measure annotators in other ways.")
 
 
 def test_levels_without_order_say_which_coefficients_they_lack() -> None:

@@ -364,8 +364,8 @@ def test_an_overconfident_judge_among_innocent_ones_is_named_with_its_gap() -> N
     assert row["family"] == 12
     said = SPEC.says(table)
     assert said.startswith(
-        f"On d000, 1 of 12 judges is significantly overconfident. j03 is right in {row['accuracy']:.0%}, and its mean "
-        f"confidence is {100 * row['overconfidence']:.0f} points higher "
+        f"On d000, 1 of 12 judges is significantly overconfident. j03 is right {row['accuracy']:.0%} of the time, and "
+        f"its mean confidence is {100 * row['overconfidence']:.0f} points higher "
     )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from mrb_lib.stats.columns import TABLES
 from mrb_lib.stats.panel import as_panel
 from mrb_lib.stats.tables.jury import (
     Members,
@@ -65,6 +66,13 @@ def test_a_jury_is_scored_as_the_judge_with_its_verdicts_would_be(policy: str) -
     assert found["kind"] == "majority"
     assert (found["n"], found["n_excluded"]) == (expected["n"], expected["n_excluded"])
     assert found["accuracy"] == pytest.approx(expected["accuracy"], nan_ok=True)
+
+
+def of_majority(verdicts: pd.DataFrame, gold: pd.DataFrame, cases: pd.DataFrame, policy: str = "balanced") -> float:
+    """The accuracy of the majority of the judges; of one judge, its own."""
+    if verdicts["judge"].nunique() == 1:
+        return float(accuracy(verdicts, gold, cases, policy=policy, resamples=0)["accuracy"].iloc[0])
+    return float(part(jury(verdicts, gold, cases, policy=policy, resamples=0), "jury")["accuracy"].iloc[0])
 
 
 def coin(verdicts: pd.DataFrame, gold: pd.DataFrame, cases: pd.DataFrame, policy: str = "balanced") -> float:
@@ -267,8 +275,7 @@ def test_shapley_of_complete_verdicts_is_the_textbook_formula() -> None:
     value: dict[tuple[str, ...], float] = {(): 0.5}
     for size in (1, 2, 3):
         for some in itertools.combinations("jkl", size):
-            kept = jury(verdicts[verdicts["judge"].isin(some)], gold, cases, resamples=0)
-            value[some] = float(part(kept, "jury" if size > 1 else "single")["accuracy"].iloc[0])
+            value[some] = of_majority(verdicts[verdicts["judge"].isin(some)], gold, cases)
     rows = jury(verdicts, gold, cases, resamples=0)
     members = part(rows, "member").set_index("judge")
     for judge in "jkl":
@@ -358,16 +365,15 @@ def test_the_costs_of_a_jury_are_those_of_its_members() -> None:
 
 def test_one_judge_two_judges_and_none() -> None:
     verdicts, gold, cases = three()
-    one = jury(verdicts[verdicts["judge"] == "j"], gold, cases, resamples=20)
-    kinds = part(one, "jury").set_index("kind")
-    for kind in ("majority", "weighted", "dawid_skene"):
-        assert np.isnan(kinds.loc[kind, "accuracy"]) and "two judges" in kinds.loc[kind, "reason"]
-    assert not len(part(one, "member")) and not len(part(one, "curve"))
+    for few in (verdicts[verdicts["judge"] == "j"], verdicts.iloc[:0]):
+        nothing = jury(few, gold, cases, resamples=20)
+        assert len(nothing) == 0 and list(nothing.columns) == list(TABLES["jury"].columns)
+        assert TABLES["jury"].says(nothing) == (
+            "There is nothing to show: a jury takes two judges with verdicts on the same dimension."
+        )
     two = part(jury(verdicts[verdicts["judge"] != "j"], gold, cases, resamples=20), "jury").set_index("kind")
     assert np.isnan(two.loc["dawid_skene", "accuracy"]) and "three judges" in two.loc["dawid_skene", "reason"]
     assert np.isfinite(two.loc["majority", "accuracy"])
-    none = jury(verdicts.iloc[:0], gold, cases)
-    assert len(none) == 0 and list(none.columns) == list(one.columns)
 
 
 def test_intervals_are_paired_and_a_copy_adds_nothing() -> None:
@@ -409,7 +415,7 @@ def test_costs_are_those_of_the_dimension() -> None:
     whole = jury(verdicts, gold, cases, resamples=0)
     one = jury(verdicts, gold, cases, dimensions=["overall"], resamples=0)
     assert costs_of(whole) == costs_of(one) == {"j": 1.0, "k": 1.0}
-    assert costs_of(whole, "accuracy") == {"k": 10.0}
+    assert costs_of(whole, "accuracy") == {}, "one judge is no jury"
 
 
 def test_costs_are_those_of_the_orders_that_are_compared() -> None:
@@ -478,8 +484,7 @@ def test_parts_agree_with_the_juries_formed_one_by_one(policy: str) -> None:
     value: dict[tuple[str, ...], float] = {(): coin(verdicts, gold, cases, policy)}
     for size in (1, 2, 3):
         for some in itertools.combinations(names, size):
-            kept = jury(verdicts[verdicts["judge"].isin(some)], gold, cases, policy=policy, resamples=0)
-            value[some] = float(part(kept, "jury" if size > 1 else "single")["accuracy"].iloc[0])
+            value[some] = of_majority(verdicts[verdicts["judge"].isin(some)], gold, cases, policy)
     rows = jury(verdicts, gold, cases, policy=policy, resamples=0)
     curve = part(rows, "curve").set_index("size")["accuracy"]
     members = part(rows, "member").set_index("judge")
