@@ -6,7 +6,7 @@ import html
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,6 +26,7 @@ from mrb_lib.report.table import Table, Text, draw
 from mrb_lib.report.tabular import table_text
 from mrb_lib.review.failures.lists import hardest_cases
 from mrb_lib.review.failures.query import Query
+from mrb_lib.review.plain import can_run
 from mrb_lib.review.records.reviewed import Reviewed, reviewed, store_of, tags_of
 from mrb_lib.stats import analyze as tables
 from mrb_lib.stats.analysis import ADJUDICATED, RULES, labels, read_panels, rule_in_words
@@ -41,7 +42,7 @@ from mrb_lib.stats.subfields import By, columns_of, subfield_values
 from mrb_lib.stats.where import asks_for_tags, restricted
 from mrb_lib.tables.errors import InputError, NotApplicable, nearest
 from mrb_lib.tables.files import REVIEWS
-from mrb_lib.tables.schema import CHOICES, CONSENSUS, NO_PROBE, ORGAN_DEPARTMENT, POLICIES
+from mrb_lib.tables.schema import CHOICES, CONSENSUS, NO_PROBE, ORGAN_DEPARTMENT, POLICIES, SUBFIELDS
 from mrb_lib.verdicts.manifest import Manifest, read_manifest
 from mrb_lib.verdicts.prompts import run_prompts
 from mrb_lib.verdicts.store import ANALYSIS_COLUMNS, COSTS, empty_verdicts, load_verdicts, run_folders
@@ -416,35 +417,95 @@ class Study:
         )  # fmt: skip
         return Text(f"case {case_id}", page)
 
-    def explore(self, what: str = "cases", **options: Any) -> object:
-        """Open an explorer in JupyterLab: of `cases`, of the `leaderboard`, or of a `heatmap` of subfields.
+    def controls(self, name: str, *, view: str = "", where: str = "", **options: Any) -> object:
+        """Show a table below controls of its policy, dimension, subfields and cases; JupyterLab draws each choice.
 
-        Where no page can answer, as in a report, it is a plain table. Reviews are kept in the store that MRB_STORE
+        Nothing is published. Where no page can answer, as in a report, it is the plain table of the first choice.
+
+        Parameters
+        ----------
+        name : of the table, see `table`
+        view : "figure" or "table", the one to begin with; empty for the figure, if the table has one
+        where : a filter of the study's cases to begin with, such as "organ == 'eye' and length > 1400"; empty for all
+        options : of the table; it begins with `policy`, `dimension` and `by`, and keeps the others
+
+        Raises
+        ------
+        InputError
+            A name, an option or the choice to begin with is unknown.
+        NotApplicable
+            No page can answer, and the data lack what the table is made from.
+        """
+        shared, cases = self.options, self.benchmark.cases
+        first: dict[str, Any] = {"policy": shared.policy, "dimension": "", "by": shared.by}
+        reads = {*table_named(name).parameters_read(has_marks=False)} & {*first}
+        first |= {each: options.pop(each) or "" for each in reads & {*options}}
+        if first["by"]:
+            first["by"] = columns_of(first["by"])[0]
+            subfield_values(cases, first["by"])
+        filled = [each for each in SUBFIELDS if each in cases and cases[each].notna().any()]
+        drawn = ["figure"] if any(each.table == name for each in FIGURES.values()) else []
+        values = {
+            "policy": POLICIES, "dimension": ["", *self.benchmark.meta.dimensions],
+            "by": dict.fromkeys(["", *filled, first["by"] or ""]), "where": (), "view": [*drawn, "table"],
+        }  # fmt: skip
+        first |= {"where": where, "view": view or [*drawn, "table"][0]}
+        offered = {
+            each: (list(own), first[each] or "") for each, own in values.items() if each in {*reads, "where", "view"}
+        }
+        for each, (own, value) in offered.items():
+            if own:
+                check_choice(each, value, own)
+        part = lru_cache(maxsize=1)(self._part)
+
+        def draw(where: str, view: str, policy: str = shared.policy, **chosen: str) -> object:
+            study = part(where.strip(), policy)
+            table = study.table(name, **options, **{each: value or None for each, value in chosen.items()})
+            if view == "figure":
+                return table.plot()
+            named = ["judge", "dimension", "subfield", "n", *table.spec.headline] if table.by else []
+            return table.show(*(each for each in named if each in table))
+
+        if can_run():
+            from mrb_lib.review.controls import redrawn  # needs the extra `lab`
+
+            return redrawn(draw, offered)
+        return draw(**{each: value for each, (_, value) in offered.items()} | {"view": "table"})
+
+    def _part(self, where: str, policy: str) -> Study:
+        """The study of the cases that a further filter leaves, under a policy; it publishes nothing."""
+        part = replace(self, options=replace(self.options, policy=policy), out="", _made={})
+        if not where:
+            return part
+        said = part.reviews.adjudications if "review" in where else None
+        tags = tags_of(self.benchmark) if asks_for_tags(where) else None
+        smaller, kept = restricted(self.benchmark, self.verdicts, where, policy=policy, adjudications=said, tags=tags)
+        verdicts, own = pd.DataFrame(kept), self.options.where
+        groups = self.groups[self.groups["judge"].isin(verdicts["judge"])].reset_index(drop=True)
+        options = replace(part.options, where=f"({own}) and ({where})" if own else where)
+        return replace(part, benchmark=smaller, verdicts=verdicts, groups=groups, options=options)
+
+    def explore(self, **filters: Any) -> object:
+        """Open the failure explorer in JupyterLab: the cases, to filter, to read and to review.
+
+        Where no page can answer, as in a report, it is a plain list. Reviews are kept in the store that MRB_STORE
         names, else in `reviews.sqlite` in the benchmark's folder.
 
         Parameters
         ----------
-        options : of cases the filters to begin with, such as `dimension` or `kind=("wrong",)`;
-            they are the fields of `mrb_lib.review.failures.query.Query`
+        filters : to begin with, such as `judge="medgemma-4b"`, `dimension` or `kind=("wrong",)`; they are the fields
+            of `mrb_lib.review.failures.query.Query`
         """
-        from mrb_lib.review.boards import browse_heatmap, browse_leaderboard  # slow to import, seldom wanted
-        from mrb_lib.review.explorer import explore
+        from mrb_lib.review.explorer import explore  # slow to import, seldom wanted
 
-        check_choice("what to explore", what, ("cases", "leaderboard", "heatmap"))
-        of_pairs = "" if what == "cases" else " on two responses"
-        if self.verdicts.empty or (of_pairs and not self.benchmark.meta.is_preference):
-            raise NotApplicable(f"this explorer needs verdicts{of_pairs}, and {self.benchmark.meta.name} has none.")
-        shared = self.options
-        if what == "cases":
-            for name in options:
-                check_choice("filter", name, list(Query.__dataclass_fields__))
-            path = self.benchmark.path
-            store = store_of(self.benchmark) or (None if path is None else path / REVIEWS)
-            return explore(self.benchmark, self.verdicts, policy=shared.policy, store=store, query=Query(**options))
-        options = {"policy": shared.policy, "resamples": shared.resamples, "seed": shared.seed, **options}
-        if what == "leaderboard":
-            return browse_leaderboard(self.benchmark, self.verdicts, groups=self.groups, **options)
-        return browse_heatmap(self.benchmark, self.verdicts, **options)
+        if self.verdicts.empty:
+            raise NotApplicable(f"the explorer needs verdicts, and {self.benchmark.meta.name} has none.")
+        for name in filters:
+            check_choice("filter", name, list(Query.__dataclass_fields__))
+        path = self.benchmark.path
+        store = store_of(self.benchmark) or (None if path is None else path / REVIEWS)
+        query = Query(**filters)
+        return explore(self.benchmark, self.verdicts, policy=self.options.policy, store=store, query=query)
 
     def judge(
         self, names: str | Sequence[str] = "", *, limit: int = 12, keep: str | Path = "", **settings: Any

@@ -86,9 +86,9 @@ def annotate(page: Page, folder: Path) -> None:
 
 
 def lab(page: Page, folder: Path) -> None:
-    """The heatmap in JupyterLab and the cases behind one of its cells."""
+    """Controls in JupyterLab: the accuracy of each judge by organ, on the cases that a filter leaves."""
     with served("lab", "demo", "--folder", str(folder / "lab"), folder=folder) as address:
-        page.goto(f"{address}&reset", wait_until="domcontentloaded")
+        page.goto(f"{address.replace('00_start', '02_leaderboard')}&reset", wait_until="domcontentloaded")
         page.wait_for_function(
             """() => {
               const shown = window.jupyterapp?.shell?.currentWidget, kernel = shown?.sessionContext?.session?.kernel;
@@ -97,11 +97,15 @@ def lab(page: Page, folder: Path) -> None:
             timeout=PATIENT,
         )
         page.evaluate("() => { window.jupyterapp.commands.execute('notebook:run-all-cells'); }")
-        cell = page.locator(".mrb-heatmap [data-row]")
-        expect(cell.first).to_be_visible(timeout=PATIENT)
-        shown = page.locator(".mrb-heatmap .mrb-simulated")
-        shown.evaluate("mark => mark.scrollIntoView({block: 'start'})")
-        expect(shown).to_be_in_viewport()
+        controls, where = page.locator(".mrb-controls"), "modality != 'MRI' and length > 500"
+        controls.get_by_label("view").select_option("table", timeout=PATIENT)
+        controls.get_by_label("where").fill(where)
+        controls.get_by_label("where").press("Enter")
+        expect(controls.locator("caption")).to_contain_text(where, timeout=PATIENT)
+        controls.get_by_label("by").select_option("organ")
+        controls.get_by_label("view").select_option("figure")
+        expect(controls.locator("img")).to_be_visible(timeout=PATIENT)
+        controls.evaluate("box => box.scrollIntoView({block: 'start'})")
         keep(page, "lab")
 
 

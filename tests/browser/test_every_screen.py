@@ -8,11 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.demo.build import write_demo
-from mrb_lib.review.boards import browse_heatmap, browse_leaderboard
-from mrb_lib.review.plain import PlainView
-from mrb_lib.verdicts.store import load_verdicts
 
 from .axe import violations, violations_in_both_schemes
 from .server import Served, mrb
@@ -84,18 +80,6 @@ def test_coordination(page: Page, bench: Path) -> None:
         page.goto(served.address)
         expect(page.get_by_role("row", name="Dr One").first).to_be_visible(timeout=PATIENT)
         readable(page, "coordination")
-
-
-def test_the_boards(page: Page, bench: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MRB_STATIC", "1")
-    benchmark = load(bench)
-    verdicts = load_verdicts(bench / "runs", benchmark.cases)
-    boards = (browse_leaderboard(benchmark, verdicts, resamples=50), browse_heatmap(benchmark, verdicts, resamples=50))
-    for board in boards:
-        assert isinstance(board, PlainView)
-        start = '<!doctype html><html lang="en"><title>board</title><body style="margin: 0"><main><h1>Board</h1>'
-        page.set_content(f"{start}{board.html}")
-        readable(page, type(board).__name__)
 
 
 def test_the_report(new_page: Callable[..., Page], tmp_path_factory: pytest.TempPathFactory) -> None:

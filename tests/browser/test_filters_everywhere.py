@@ -1,4 +1,4 @@
-"""Filters, tags, views and small pictures as a person uses them: in the boards, and in the explorer as it is served."""
+"""Filters, tags, views and small pictures as a person uses them in the explorer as it is served."""
 
 from __future__ import annotations
 
@@ -10,21 +10,11 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from mrb_lib.review.shell import Shell
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, expect
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.demo.build import write_demo
-from mrb_lib.review.boards import browse_heatmap, browse_leaderboard
-from mrb_lib.review.boards.heatmap_table import STYLES as HEATMAP_STYLES
-from mrb_lib.review.boards.leaderboard_table import STYLES as LEADERBOARD_STYLES
-from mrb_lib.review.boards.live import HeatmapWidget, LeaderboardWidget
-from mrb_lib.review.bundle import csp_hash, script, style
-from mrb_lib.review.case import SCRIPTS, STYLES
-from mrb_lib.review.explorer import explore
 from mrb_lib.review.records.store import open_store
-from mrb_lib.stats.analyze import analyze
-from tests.review.boards.judged import judged
 
 from .axe import violations, violations_in_both_schemes
 from .haste import paused
@@ -38,100 +28,6 @@ GONE = "\u00d7"
 HOSTILE = [" and ".join(f"question != {attack!r}" for attack in ATTACKS[first::5]) for first in range(5)]
 """Filters that hold each attack once."""
 NewPage = Callable[..., Page]
-_MODEL = """
-const heard = [];
-const model = {
-  on: (name, hear) => name === "msg:custom" && heard.push(hear),
-  off: () => {},
-  send: async (question) => {
-    const answer = await window.askPython(question);
-    for (const hear of heard) hear({ ...answer, id: question.id });
-  },
-};
-render({ model, el: document.querySelector("main") });
-"""
-
-
-def mounted(page: Page, widget: Shell, scripts: tuple[str, ...], styles: tuple[str, ...]) -> Page:
-    """A widget on a plain page that may run its script and nothing else; Python answers as it does in a notebook."""
-    code = f"{script('shell', *scripts)}\n(() => {{{_MODEL}}})();"
-    rules = f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src '{csp_hash(code)}'"
-    page.expose_function("askPython", lambda question: widget.answer(question))
-    page.set_content(
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>widget</title>'
-        f'<meta http-equiv="Content-Security-Policy" content="{rules}"><style>{style(*styles)}</style></head>'
-        f'<body class="mrb"><main></main><script>{code}</script></body></html>'
-    )
-    return page
-
-
-def filtered(root: Locator, where: str) -> None:
-    root.get_by_label("Where", exact=True).fill(where)
-    root.get_by_label("Where", exact=True).press("Enter")
-    expect(root).not_to_have_attribute("aria-busy", "true")
-
-
-def test_a_filter_typed_into_the_leaderboard(page: Page) -> None:
-    benchmark, verdicts = judged()
-    widget = browse_leaderboard(benchmark, verdicts, resamples=60)
-    assert isinstance(widget, LeaderboardWidget)
-    board = mounted(page, widget, ("boards/leaderboard",), LEADERBOARD_STYLES).locator(".mrb-board")
-    expect(board.locator("tbody.mrb-judges tr")).to_have_count(3)
-    filtered(board, "organ == 'lung'")
-    expect(board.locator(".mrb-about")).to_have_text(
-        "overall · policy balanced · where organ == 'lung': 16 of 48 cases"
-    )
-    table = analyze(benchmark, verdicts, "accuracy", where="organ == 'lung'", dimension="overall", references=0)
-    shown = board.locator("tbody.mrb-judges tr > td:nth-child(7)").all_inner_texts()
-    assert [int(text) for text in shown] == table["n"].tolist()
-    filtered(board, "organn == 'lung'")
-    expect(board.get_by_role("alert")).to_contain_text("'organn' is unknown; use one of")
-    expect(board.get_by_label("Where", exact=True)).to_have_attribute("aria-invalid", "true")
-    assert violations(page) == []
-    for attack in ATTACKS:
-        filtered(board, attack)
-        expect(board.get_by_role("alert")).to_contain_text("where")
-        assert harm(page) == []
-    for where in HOSTILE:
-        filtered(board, where)
-        expect(board.locator(".mrb-about code")).to_contain_text(where[:30])
-        assert harm(page) == []
-    filtered(board, "")
-    expect(board.locator(".mrb-about")).to_have_text("overall · policy balanced · all cases")
-    assert violations(page) == []
-
-
-def test_a_filter_typed_into_the_heatmap_goes_along_to_the_explorer(page: Page) -> None:
-    benchmark, verdicts = judged()
-    explorer = explore(benchmark, verdicts)
-    widget = browse_heatmap(benchmark, verdicts, resamples=60, explorer=explorer)
-    assert isinstance(widget, HeatmapWidget)
-    scripts, styles = (*SCRIPTS, "boards/heatmap"), (*STYLES, *HEATMAP_STYLES)
-    heat = mounted(page, widget, scripts, styles).locator(".mrb-heatmap")
-    expect(heat.locator("[data-row]").first).to_be_visible()
-    where = "says['j0'] == 'A' and organ != 'foot'"
-    filtered(heat, where)
-    expect(heat.locator(".mrb-about")).to_contain_text(re.compile(rf"where {re.escape(where)}: \d+ of 48 cases"))
-    expect(heat.locator("thead .mrb-name")).to_have_text(["all cases", "eye", "lung"])
-    cell = heat.get_by_role("button", name=re.compile("^j1, lung: "))
-    (said,) = re.findall(r"of (\d+) cases", cell.get_attribute("title") or "")
-    n = int(said)
-    cell.click()
-    expect(heat.locator(".mrb-behind [data-position]")).to_have_count(n)
-    expect(heat.locator(".mrb-behind h4")).to_contain_text(where)
-    assert violations(page) == []
-    heat.get_by_role("button", name="Open these in the explorer").click()
-    expect(heat.get_by_role("status")).to_have_text("The explorer shows these cases.")
-    query, _ = explorer.answers.start
-    assert (query.where, len(explorer.answers.selections.of(query))) == (where, n)
-    filtered(heat, "outcome['nobody'] == 'wrong'")
-    expect(heat.get_by_role("status")).to_contain_text("judge 'nobody' is unknown")
-    heat.locator("[data-row]").first.click()  # the cells are not those of what is asked for
-    expect(heat.locator(".mrb-behind")).to_be_hidden()
-    for where in HOSTILE:
-        filtered(heat, where)
-        expect(heat.locator(".mrb-about code")).to_contain_text(where[:30])
-        assert harm(page) == []
 
 
 @pytest.fixture(scope="module")

@@ -11,22 +11,16 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import nbformat
-import pandas as pd
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from mrb_lib.benchmarks.benchmark import load
+import mrb_lib as mrb
+from mrb_lib import Table
 from mrb_lib.demo import write_demo
 from mrb_lib.report.places import write_simulated_runs
-from mrb_lib.review.boards import browse_heatmap, browse_leaderboard
-from mrb_lib.review.plain import PlainView
-from mrb_lib.stats.analyze import analyze
-from mrb_lib.stats.where import restricted
-from mrb_lib.verdicts.store import load_verdicts
 
-from .axe import violations
 from .conftest import Watched, unhurried
-from .hostile import harm, write_hostile
+from .hostile import ATTACKS, harm, write_hostile
 from .server import MRB
 
 CASES = 60
@@ -47,10 +41,9 @@ LIGHT, DARK = (
     for name in ("Light", "Dark")
 )
 VIEWS = (
-    "import mrb_lib as mrb\nstudy = mrb.open(BENCH)",
-    'study.explore("leaderboard")',
-    'explorer = study.explore()\nstudy.explore("heatmap", by="organ", explorer=explorer)',
-    "explorer",
+    "import mrb_lib as mrb\nstudy = mrb.open(BENCH, resamples=200)",
+    'study.controls("accuracy", dimension="overall", view="table")',
+    "study.explore()",
 )
 _EXPLORER = """\
 from pathlib import Path
@@ -136,7 +129,7 @@ def opened(lab: Page, monkeypatch: pytest.MonkeyPatch) -> Page:
     unhurried(lab, monkeypatch)
     lab.wait_for_function(READY, timeout=90_000)
     lab.evaluate("() => window.jupyterapp.commands.execute('notebook:clear-all-cell-outputs')")
-    expect(lab.locator(".mrb-heatmap, .mrb-board")).to_have_count(0)
+    expect(lab.locator(".mrb-explorer, .widget-dropdown")).to_have_count(0)
     return run_all(lab)
 
 
@@ -146,15 +139,15 @@ def shown(lab: Page, monkeypatch: pytest.MonkeyPatch) -> Page:
     unhurried(lab, monkeypatch)
     lab.wait_for_function(READY, timeout=90_000)
     lab.evaluate(LIGHT)
-    return lab if lab.locator(".mrb-board tbody tr").count() else run_all(lab)
+    return lab if lab.locator(".mrb-explorer [data-case]").count() else run_all(lab)
 
 
 def run_all(page: Page) -> Page:
     """Run every cell of the notebook that is open."""
     page.wait_for_function(READY, timeout=90_000)
     page.evaluate("() => { window.jupyterapp.commands.execute('notebook:run-all-cells'); }")
-    expect(page.locator(".mrb-heatmap [data-row]").first).to_be_visible(timeout=90_000)
-    expect(page.locator(".mrb-board tbody tr").first).to_be_visible(timeout=30_000)
+    expect(controls_of(page).locator("tbody tr").first).to_be_visible(timeout=90_000)
+    expect(page.locator(".mrb-explorer [data-case]").first).to_be_visible(timeout=30_000)
     return page
 
 
@@ -169,145 +162,77 @@ def keys_leave_the_notebook(page: Page, place: Locator, before: object) -> None:
         assert state == before, key
 
 
-def judges(page: Page) -> list[str]:
-    rows = page.locator(".mrb-board tbody.mrb-judges > tr:visible > th")
-    return [text.strip() for text in rows.all_text_contents()]
+def controls_of(page: Page) -> Locator:
+    """The controls of a table with what they draw."""
+    return page.locator(".jp-OutputArea-output", has=page.locator(".widget-dropdown")).first
 
 
-def numbers(page: Page, column: int) -> list[float]:
-    cells = page.locator(f".mrb-board tbody.mrb-judges > tr:visible > td:nth-child({column})")
-    return [float(cell.get_attribute("data-v") or "nan") for cell in cells.all()]
+def cells_of(frame: Locator) -> list[list[str]]:
+    """The text of the rows of a table; an interval is beside its value, with or without a space."""
+    rows = frame.locator("tbody tr").all()
+    return [["".join(text.split()) for text in row.locator("th, td").all_inner_texts()] for row in rows]
 
 
-def settled(widget: Locator) -> None:
-    expect(widget).not_to_have_attribute("aria-busy", "true", timeout=30_000)
+def expected(table: Table) -> list[list[str]]:
+    return [["".join(text.split()) for text in row] for row in table.show().text.rows]
 
 
-def test_the_views_answer_and_no_key_edits_the_notebook(opened: Page, bench: Path) -> None:
+def test_the_controls_draw_each_choice_and_no_key_edits_the_notebook(opened: Page, bench: Path) -> None:
     expect(
         opened.locator(".jp-RenderedText[data-mime-type*=stderr], .jp-OutputArea [data-mime-type*=error]")
     ).to_have_count(0)
-    benchmark, verdicts = load(bench), load_verdicts(bench / "runs", load(bench).cases)
-    board = opened.locator(".mrb-board")
-    settled(board)
-
-    for policy in ("balanced", "strict"):
-        board.get_by_label("Policy").select_option(policy)
-        expect(board.locator(".mrb-about")).to_contain_text(f"policy {policy}")
-        settled(board)
-        table = analyze(benchmark, verdicts, "accuracy", policy=policy, dimension="overall", references=0)
-        assert judges(opened) == table["judge"].tolist()
-        assert numbers(opened, 5) == pytest.approx(table["accuracy"].tolist(), abs=0)
-
-    board.get_by_role("button", name="Judge", exact=True).click()
-    assert judges(opened) == sorted(table["judge"])
-    expect(board.locator("th[aria-sort]")).to_have_attribute("data-key", "judge")
-    board.get_by_role("button", name="Accuracy, 95% interval").click()
-    board.get_by_role("button", name="Accuracy, 95% interval").click()
-    assert numbers(opened, 5) == sorted(table["accuracy"])
-    board.get_by_label("Judges whose name has").fill("hasty")
-    expect(board.get_by_role("status")).to_have_text(f"1 of {len(table)} judges")
-    assert judges(opened) == [name for name in table["judge"] if "hasty" in name]
+    study, shown = mrb.open(bench, resamples=200), controls_of(opened)
+    assert cells_of(shown) == expected(study.table("accuracy", dimension="overall"))
+    shown.get_by_label("dimension").select_option("creativity")
+    expect(shown.locator("tbody").first).to_contain_text("creativity")
+    assert cells_of(shown) == expected(study.table("accuracy", dimension="creativity"))
+    shown.get_by_label("policy").select_option("strict")
+    expect(shown.locator("caption")).to_contain_text("policy: strict")
+    assert cells_of(shown) == expected(study.with_(policy="strict").table("accuracy", dimension="creativity"))
 
     opened.wait_for_function(READY, timeout=60_000)
-    before = opened.evaluate(STATE)
-    explorer = opened.locator(".mrb-explorer")
-    for place in (
-        board.locator("button.mrb-sort"),
-        opened.locator(".mrb-heatmap [data-row]"),
-        explorer.locator("select"),
-    ):
-        keys_leave_the_notebook(opened, place.first, before)
-    board.get_by_label("Judges whose name has").fill("")
-    board.get_by_label("Judges whose name has").press_sequentially("aabdd")
-    expect(board.get_by_label("Judges whose name has")).to_have_value("aabdd")
-    assert opened.evaluate(STATE) == before
-
-
-def test_a_click_on_a_cell_lists_the_cases_that_its_number_counts(opened: Page, bench: Path) -> None:
-    heat = opened.locator(".mrb-heatmap")
-    settled(heat)
-    benchmark, verdicts = load(bench), load_verdicts(bench / "runs", load(bench).cases)
-    table = analyze(benchmark, verdicts, "accuracy", by="organ", dimension="overall")
-    row = table[table["subfield"] == "chest"].iloc[0]
-    cell = heat.get_by_role("button", name=re.compile(rf"^{re.escape(row['judge'])}, chest: "))
-    expect(cell).to_have_attribute("title", re.compile(rf" of {row['n']} cases"))
-    cell.click()
-    behind = heat.locator(".mrb-behind")
-    expect(behind.locator("h4")).to_contain_text(row["judge"])
-    settled(heat)
-    expect(behind.locator("[data-position]")).to_have_count(int(row["n"]))
-    ids = [text.strip() for text in behind.locator("[data-position] button").all_text_contents()]
-    organ = benchmark.cases.set_index("case_id")["organ"]
-    assert len(set(ids)) == row["n"]
-    assert {organ[name] for name in ids} == {"chest"}
-
-    behind.locator("[data-case]").first.click()
-    case = behind.locator(".mrb-one-case .mrb-case")
-    expect(case).to_have_attribute("data-case", ids[0])
-    opened.keyboard.press("j")
-    expect(case).to_have_attribute("data-case", ids[1])
-    opened.keyboard.press("Escape")
-    expect(case).to_have_count(0)
-
-    behind.get_by_role("button", name="Open these in the explorer").click()
-    explorer = opened.locator(".jp-OutputArea-output", has=opened.locator("[data-case]")).last
-    expect(explorer).to_contain_text(ids[0], timeout=30_000)
-
-    heat.locator("[data-row='0'][data-column='0']").focus()
-    opened.keyboard.press("ArrowRight")
-    opened.keyboard.press("ArrowDown")
-    expect(heat.locator("[data-row='1'][data-column='1']")).to_be_focused()
+    before, where = opened.evaluate(STATE), shown.get_by_label("where")
+    where.press_sequentially("organn == 'x'")  # no letter of it is the notebook's
     opened.keyboard.press("Enter")
-    settled(heat)
-    expect(heat.locator("[data-row='1'][data-column='1']")).to_have_attribute("data-open", "")
+    line = shown.locator(".jp-RenderedText")
+    expect(line).to_contain_text("where: 'organn' is unknown; use one of")
+    expect(shown.locator("table")).to_have_count(0)
+    assert len(line.inner_text().strip().splitlines()) == 1
+    filter_ = "modality != 'MRI' and length > 500"
+    where.fill(filter_)
+    where.press("Enter")
+    expect(shown.locator("caption")).to_contain_text(f"where {filter_}", timeout=30_000)
+    fewer = mrb.open(bench, resamples=200, policy="strict", where=filter_)
+    assert cells_of(shown) == expected(fewer.table("accuracy", dimension="creativity"))
+    shown.get_by_label("view").select_option("figure")
+    figure = fewer.table("accuracy", dimension="creativity").plot()
+    (size,) = figure._repr_mimebundle_()[1].values()
+    expect(shown.locator("img")).to_have_attribute("height", str(size["height"]), timeout=30_000)
+    expect(line).to_have_count(0)
 
-
-def test_a_filter_typed_into_the_boards_goes_along_to_the_explorer(opened: Page, bench: Path) -> None:
-    board, heat, explorer = (opened.locator(f".mrb-{name}") for name in ("board", "heatmap", "explorer"))
-    where = "modality != 'MRI' and length > 500"
-    left = len(restricted(load(bench), None, where)[0].cases)
-    for one in (board, heat):
-        settled(one)
-        one.get_by_label("Where", exact=True).press_sequentially(where)  # no letter of it is the notebook's
-        opened.keyboard.press("Enter")
-        expect(one.locator(".mrb-about")).to_contain_text(f"where {where}: {left} of {CASES} cases", timeout=30_000)
-        settled(one)
-    heat.locator("[data-row='0'][data-column='0']").click()
-    settled(heat)
-    n = int(heat.locator(".mrb-behind [data-outcome=scored] b").inner_text())
-    assert 0 < n <= left
-    heat.get_by_role("button", name="Open these in the explorer").click()
-    expect(explorer.locator(".mrb-position")).to_contain_text(f"of {n} cases", timeout=30_000)
-    expect(explorer.locator("[data-filter=where]")).to_have_value(where)
+    opened.wait_for_function(READY, timeout=60_000)
+    for place in (shown.locator("select"), where, opened.locator(".mrb-explorer select")):
+        keys_leave_the_notebook(opened, place.first, before)
 
 
 def test_widgets_are_dark_where_the_lab_is(shown: Page) -> None:
-    board = shown.locator(".mrb-board")
-    light = board.evaluate("root => getComputedStyle(root).backgroundColor")
+    explorer = shown.locator(".mrb-explorer")
+    light = explorer.evaluate("root => getComputedStyle(root).backgroundColor")
     shown.evaluate(DARK)
     expect(shown.locator("body")).to_have_attribute("data-jp-theme-light", "false")
-    expect(board).not_to_have_css("background-color", light)
+    expect(explorer).not_to_have_css("background-color", light)
     red, green, blue = map(
-        int, re.findall(r"\d+", board.evaluate("root => getComputedStyle(root).backgroundColor"))[:3]
+        int, re.findall(r"\d+", explorer.evaluate("root => getComputedStyle(root).backgroundColor"))[:3]
     )
     assert max(red, green, blue) < 60
 
 
-def test_a_kernel_that_was_restarted_answers_nothing_and_the_views_say_so(opened: Page) -> None:
-    board = opened.locator(".mrb-board")
-    settled(board)
+def test_a_kernel_that_was_restarted_answers_nothing_and_the_explorer_says_so(opened: Page) -> None:
+    explorer = opened.locator(".mrb-explorer")
     opened.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()")
-    board.get_by_label("Policy").select_option("strict")
-    expect(board.get_by_role("alert")).to_have_text("The kernel behind this view has ended. Run its cell again.")
-    expect(board).not_to_have_attribute("aria-busy", "true")
-    heat = opened.locator(".mrb-heatmap")
-    heat.get_by_label("Policy").select_option("strict")
-    said = heat.get_by_role("status")
-    expect(said).to_have_text("The kernel behind this view has ended. Run its cell again.")
-    expect(heat.locator(".mrb-heat")).to_have_css("opacity", "0.45")
-    heat.locator("[data-row]").first.click()  # a cell of the table before tells nothing of what is chosen now
-    expect(heat.locator("[data-open]")).to_have_count(0)
+    explorer.locator("[data-filter=organ]").select_option("=chest")
+    notice = explorer.locator(".mrb-notice")
+    expect(notice).to_have_text("The kernel behind this view has ended. Run its cell again.")
 
 
 def test_no_key_pressed_in_the_explorer_or_in_a_plain_case_edits_the_notebook(
@@ -340,29 +265,12 @@ def test_hostile_text_in_every_field_does_nothing(
     page = new_page()
     page.goto(f"{address.replace('views.ipynb', 'hostile.ipynb')}&reset", wait_until="domcontentloaded")
     run_all(page)
-    heat = page.locator(".mrb-heatmap")
-    settled(heat)
-    heat.locator("[data-row='0'][data-column='0']").click()
-    heat.locator(".mrb-behind [data-case]").first.click()
-    expect(heat.locator(".mrb-one-case .mrb-case")).to_be_visible()
+    shown = controls_of(page)
+    shown.get_by_label("view").select_option("figure")
+    expect(shown.locator("img")).to_be_visible(timeout=30_000)
+    for attack in ATTACKS[:4]:
+        shown.get_by_label("where").fill(attack)
+        shown.get_by_label("where").press("Enter")
+        expect(shown.locator(".jp-RenderedText")).to_contain_text("where")
     assert harm(page) == []
     expect(page.locator(".jp-RenderedText[data-mime-type*=stderr], [data-mime-type*=error]")).to_have_count(0)
-
-
-def test_the_tables_fit_the_output_of_a_notebook_1280_wide(
-    page: Page, bench: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("MRB_STATIC", "1")
-    benchmark = load(bench)
-    verdicts = load_verdicts(bench / "runs", benchmark.cases)
-    kinds = pd.DataFrame({"judge": verdicts["judge"].unique()}).assign(group="SIMULATED")
-    board = browse_leaderboard(benchmark, verdicts, groups=kinds, by="organ", resamples=50)
-    heat = browse_heatmap(benchmark, verdicts, by="organ", resamples=50)
-    assert isinstance(board, PlainView)
-    assert isinstance(heat, PlainView)
-    body = f'<body style="margin: 0; width: 848px">{board.html}{heat.html}</body>'
-    page.set_content(f'<!doctype html><html lang="en"><title>tables</title>{body}</html>')
-    wide = page.locator(".mrb-scroll").evaluate_all("all => all.map(one => one.scrollWidth - one.clientWidth)")
-    assert wide == [0, 0]
-    page.evaluate("() => { document.body.style.width = '480px'; }")
-    assert violations(page) == []

@@ -133,7 +133,7 @@ def test_a_report_leaves_alone_what_a_reviewer_or_another_report_reads(
     assert case_pages(other, tmp_path / "second", **TWO)
     assert case_pages(source, tmp_path / "first", **TWO)
     assert mine.is_file()
-    assert open_index(reviewed).case_ids == list(IDS)
+    assert open_index(reviewed).kinds().case_ids == list(IDS)
 
 
 def test_the_listed_cases_are_those_of_the_table_of_failures(tmp_path: Path) -> None:

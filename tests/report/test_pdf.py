@@ -24,7 +24,7 @@ from mrb_lib.report.records import read_record
 from mrb_lib.review.case import case_html
 from mrb_lib.tables.errors import InputError, RunError
 from tests.report.conftest import run_in_this_process
-from tests.review.boards.judged import judged
+from tests.review.judged import judged
 
 pytestmark = pytest.mark.browser
 

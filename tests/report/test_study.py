@@ -88,7 +88,7 @@ class TestOpened:
             (lambda study: study.table("accuracy").plot("leadrboard"), "leaderboard"),
             (lambda study: study.show("case_07"), "case-07"),
             (lambda study: study.cases(judge="judg_1"), "judge_1"),
-            (lambda study: study.explore("leaderbord"), "leaderboard"),
+            (lambda study: study.controls("accuracy", by="orgn"), "organ"),
         ],
     )
     def test_so_does_each_name_in_a_call(self, study: mrb.Study, call: object, meant: str) -> None:

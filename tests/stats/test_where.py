@@ -12,7 +12,7 @@ from mrb_lib.stats.analyze import analyze, read_panels
 from mrb_lib.stats.scoring import correctness
 from mrb_lib.stats.where import restricted
 from mrb_lib.tables.errors import InputError
-from tests.review.boards.judged import judged
+from tests.review.judged import judged
 
 BENCHMARK, VERDICTS = judged()
 REVIEWS = pd.DataFrame(

@@ -184,7 +184,7 @@ def explorer_data(
     Parameters
     ----------
     verdicts : the verdicts table, or the index of `mrb_lib.review.failures.index`; None where nobody judged
-    policy : the scoring policy that says what is wrong
+    policy : the scoring policy that says what is wrong; an index has its own
     files : the probes of files that are at hand, see `mrb_lib.probes.from_file.file_probes`; None for none
 
     Raises
@@ -208,7 +208,7 @@ def explorer_data(
     of_one = table[~table["dimension"].isin(list(benchmark.meta.labels))]
     offered = CHOICES if scale is None else scale.categories
     by_probe = panels([of_one], case_ids, list(benchmark.meta.one_choice), offered)
-    _, kinds = benchmark_kinds(benchmark, by_probe, scored_labels(benchmark), policy)
+    kinds = benchmark_kinds(benchmark, by_probe, scored_labels(benchmark), policy)
     return ExplorerData(benchmark, kinds, ByCase(gold(benchmark), ids), votes, ByCase(table, ids).of, files=files)
 
 

@@ -129,7 +129,8 @@ def _kinds_of(data: ExplorerData, query: Query, position: int) -> str:
 
 def _values(data: ExplorerData, query: Query, position: int) -> list[object]:
     at = axes(data.kinds, query)
-    tables = [data.kinds.grid(name)[at][..., position] for name in ("confidence", "disagreement", "difficulty")]
+    values = [data.kinds.grids.get(name) for name in ("confidence", "disagreement", "difficulty")]
+    tables = [np.array(np.nan) if grid is None else grid[at][..., position] for grid in values]
     return ["" if np.isnan(table).all() else f"{np.nanmax(table):.6g}" for table in tables]
 
 

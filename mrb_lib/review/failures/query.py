@@ -7,7 +7,7 @@ of its outcomes, and changed by its probe. No judge, or no dimension, means any.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Final
 from urllib.parse import parse_qsl, quote, urlencode
@@ -17,20 +17,20 @@ import pandas as pd
 
 from mrb_lib.benchmarks.where import syntax_tree
 from mrb_lib.review.failures.kinds import ANY_PROBE, KINDS, Kinds
+from mrb_lib.review.failures.kinds import SORTS as VALUES
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, check_choice
-from mrb_lib.stats.where import HALF, NOT_JUDGED, OUTCOMES, RIGHT, SEEN, WRONG
+from mrb_lib.stats.where import NOT_JUDGED, OUTCOMES, RIGHT, SEEN, WRONG
 from mrb_lib.tables.errors import InputError
 
 PLACES: Final = ("organ", "department", "modality")
-SORTS: Final = ("", "confidence", "distance", "disagreement", "difficulty")
+SORTS: Final = ("", *VALUES)
 REVIEWS: Final = ("", "queue", "unreviewed", "mine", "disagree")
 SEARCHED: Final = ("case_id", "question", "response_a", "response_b", "reference")
 NO_KIND: Final = "none of these"
 PAIRS: Final = ("both right", "only the first right", "only the second right", "neither right", "not both scored")
 _SEVERAL: Final = ("kind", "outcome")
-_FACETS = ["facet", "value", "n", "n_total", "adds_up"]
+_Row = tuple[str, Any, int, int, bool]
 _TERM = re.compile(r'"([^"]+)"|(\S+)')
-_Row = tuple[str, str | None, int, int, bool]
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,8 @@ def select(
     Validated by tests/review/failures/test_query.py against a plain loop.
     """
     cells = _cells(kinds, query)
-    kept = np.flatnonzero(_all(_masks(kinds, cases, query, texts, within)) & _any(cells)).astype(np.int64)
+    left = _masks(kinds, cases, query, texts, within).all(axis=1) & _cases(cells)
+    kept = np.flatnonzero(left).astype(np.int64)
     if not query.sort:
         return kept
     value = sort_value(kinds, query, cells)[kept]
@@ -159,9 +160,8 @@ def sort_value(kinds: Kinds, query: Query, cells: BoolArray | None = None) -> Fl
     ----------
     cells : the verdicts that count, as in the query's judge and dimension; None for all
     """
-    values = kinds.grid(query.sort)[axes(kinds, query)]
-    values = np.where(True if cells is None else cells, values, np.nan).reshape(-1, kinds.n_cases)
-    best: FloatArray = (np.fmax if query.desc else np.fmin).reduce(values, axis=0, initial=np.nan)
+    values = np.where(True if cells is None else cells, kinds.grid(query.sort)[axes(kinds, query)], np.nan)
+    best: FloatArray = (np.fmax if query.desc else np.fmin).reduce(values, axis=(0, 1), initial=np.nan)
     return best
 
 
@@ -185,18 +185,35 @@ def facets(
     InputError
         As in `select`.
     """
-    masks, hit = _masks(kinds, cases, query, texts, within), _any(_cells(kinds, query))
-    rows: list[_Row] = []
-    for name in PLACES:
-        if name in cases.columns:
-            rest = _all({key: mask for key, mask in masks.items() if key != name}) & hit
-            values = _places(cases, name)
-            names = sorted(set(values), key=lambda value: (not value, value))
-            counted = values[rest].value_counts().reindex(names, fill_value=0)
-            rows += [(name, str(value) or None, int(n), int(rest.sum()), True) for value, n in counted.items()]
-    rows += _filter_rows(kinds, query, _all(masks))
-    rows += _outcome_rows(kinds, query, _all(masks) & hit)
-    return pd.DataFrame(rows, columns=_FACETS).astype({"facet": "str", "value": "str"})
+    masks = _masks(kinds, cases, query, texts, within)
+    rest, rows = masks.all(axis=1).to_numpy(), list[_Row]()
+
+    def left(**changed: Any) -> BoolArray:
+        """The cases that match the query with some filters changed."""
+        return _cases(_cells(kinds, replace(query, **changed))) & rest
+
+    matching = _cases(_cells(kinds, query))
+    for name in filter(cases.columns.__contains__, PLACES):
+        values = _places(cases, name)
+        kept = values[masks.drop(columns=name).all(axis=1) & matching]
+        counts = kept.value_counts().reindex(sorted(set(values), key=lambda value: (not value, value)), fill_value=0)
+        rows += [(name, value or None, n, len(kept), True) for value, n in counts.items()]
+    found: dict[str, Sequence[str]] = {"kind": kinds.names, "judge": kinds.judges, "dimension": kinds.dimensions}
+    if query.judge is not None:
+        found["other"] = [name for name in kinds.judges if name != query.judge]
+    if kinds.probes:
+        found["changed_by"] = (ANY_PROBE, *kinds.probes)
+    for facet, names in found.items():
+        more, is_kind = {"other": None} if facet == "judge" else {}, facet == "kind"
+        every = left(**more, **{facet: () if is_kind else None})
+        of_values = {name: left(**more, **{facet: (name,) if is_kind else name}) & every for name in names}
+        if is_kind:
+            of_values[NO_KIND] = every & ~np.logical_or.reduce(list(of_values.values()))
+        rows += [(facet, name, own.sum(), every.sum(), False) for name, own in of_values.items()]
+    if query.judge is not None and query.dimension is not None:
+        rows += _outcomes(kinds, query.judge, query.dimension, query.other, rest & matching)
+    table = pd.DataFrame(rows, columns=["facet", "value", "n", "n_total", "adds_up"])
+    return table.astype({"facet": "str", "value": "str"})
 
 
 def axes(kinds: Kinds, query: Query) -> tuple[slice, slice]:
@@ -208,17 +225,18 @@ def axes(kinds: Kinds, query: Query) -> tuple[slice, slice]:
         As in `select`.
     """
     check_words(query)
-    out = []
-    for what, value, names in (("judge", query.judge, kinds.judges), ("dimension", query.dimension, kinds.dimensions)):
+    probes = (ANY_PROBE, *kinds.probes)
+    for what, value, names in (
+        ("judge", query.judge, kinds.judges), ("judge", query.other, kinds.judges), ("probe", query.changed_by, probes),
+        ("dimension", query.dimension, kinds.dimensions), ("sort", query.sort or None, kinds.sorts),
+    ):  # fmt: skip
         if value is not None:
             check_choice(what, value, names)
-        out.append(slice(None) if value is None else slice(names.index(value), names.index(value) + 1))
-    if query.other is not None:
-        check_choice("judge", query.other, kinds.judges)
-    if query.changed_by is not None:
-        check_choice("probe", query.changed_by, (ANY_PROBE, *kinds.probes))
-    check_choice("sort", query.sort, ("", *kinds.sorts))
-    return out[0], out[1]
+    first, second = (
+        slice(None) if name is None else slice(names.index(name), names.index(name) + 1)
+        for name, names in ((query.judge, kinds.judges), (query.dimension, kinds.dimensions))
+    )
+    return first, second
 
 
 def _cells(kinds: Kinds, query: Query) -> BoolArray:
@@ -228,54 +246,44 @@ def _cells(kinds: Kinds, query: Query) -> BoolArray:
     """
     at = axes(kinds, query)
     match: BoolArray = np.array(kinds.grid("judged")[at])
-    by_judge, by_case = (match, match[:0]) if query.judge else (match[:-1], match[-1:])
-    by_case[:] = True
+    by_judge, by_case = (match, match[:0]) if query.judge is not None else (match[:-1], match[-1:])
+    by_case[:] = not query.outcome and query.changed_by is None
     if query.kind:
         match &= np.logical_or.reduce([kinds.grid(kind)[at] for kind in query.kind])
-    elif query.dimension:
+    elif query.dimension is not None:
         by_case &= kinds.grid("labelled")[at][-1:]
     if query.outcome:
         codes = [OUTCOMES.index(name) for name in query.outcome]
         by_judge &= np.isin(kinds.grid("outcome")[at][: len(by_judge)], codes)
     if query.changed_by is not None:
         by_judge &= kinds.changed_by(query.changed_by)[at]
-    if query.outcome or query.changed_by is not None:
-        by_case[:] = False
     if query.judge is not None and query.other is not None:
-        match &= _differ(kinds, query.judge, query.other)[at[1]]
+        one, two = kinds.judges.index(query.judge), kinds.judges.index(query.other)
+        judged, said = kinds.grid("judged"), kinds.grid("said")
+        match &= (judged[one] & judged[two] & (said[one] != said[two]))[at[1]]
     return match
 
 
-def _differ(kinds: Kinds, first: str, second: str) -> BoolArray:
-    """Where both judges have a verdict and choose differently, shape (D, N)."""
-    one, two = kinds.judges.index(first), kinds.judges.index(second)
-    judged, said = kinds.grid("judged"), kinds.grid("said")
-    return np.asarray(judged[one] & judged[two] & (said[one] != said[two]), dtype=bool)
-
-
-def _any(cells: BoolArray) -> BoolArray:
+def _cases(cells: BoolArray) -> BoolArray:
+    """The cases with a verdict that matches."""
     return np.asarray(cells.any(axis=(0, 1)), dtype=bool)
-
-
-def _all(masks: dict[str, BoolArray]) -> BoolArray:
-    return np.asarray(np.logical_and.reduce(list(masks.values())), dtype=bool)
 
 
 def _masks(
     kinds: Kinds, cases: pd.DataFrame, query: Query, texts: Sequence[str] | None, within: BoolArray | None
-) -> dict[str, BoolArray]:
-    """The cases that match each filter on the case itself."""
+) -> pd.DataFrame:
+    """The cases that match each filter on the case itself, one column per filter."""
     if len(cases) != kinds.n_cases:
         raise InputError(f"cases: {len(cases)} rows do not fit kinds of {kinds.n_cases}; make both from one benchmark.")
-    out: dict[str, BoolArray] = {"within": np.ones(len(cases), dtype=bool) if within is None else within}
+    masks = pd.DataFrame({"within": True if within is None else within}, index=range(len(cases)))
     for name in PLACES:
-        if getattr(query, name) is not None:
-            out[name] = np.asarray(_places(cases, name) == getattr(query, name), dtype=bool)
+        wanted = getattr(query, name)
+        masks[name] = True if wanted is None else _places(cases, name) == wanted
     terms = [(phrase or word).casefold() for phrase, word in _TERM.findall(query.text)]
     if terms:
         searched = searchable(cases) if texts is None else texts
-        out["text"] = np.array([all(term in text for term in terms) for text in searched], dtype=bool)
-    return out
+        masks["text"] = [all(term in text for term in terms) for text in searched]
+    return masks
 
 
 def _places(cases: pd.DataFrame, name: str) -> pd.Series:
@@ -284,52 +292,17 @@ def _places(cases: pd.DataFrame, name: str) -> pd.Series:
     return values.astype("str").where(values.notna(), "").reset_index(drop=True)
 
 
-def _filter_rows(kinds: Kinds, query: Query, rest: BoolArray) -> Iterator[_Row]:
-    """The facets of kinds, judges, dimensions, probes and second judges."""
-
-    def left(**changed: Any) -> BoolArray:
-        return _any(_cells(kinds, replace(query, **changed))) & rest
-
-    every = left(kind=())
-    by_kind = {kind: left(kind=(kind,)) & every for kind in kinds.names}
-    by_kind[NO_KIND] = every & ~np.logical_or.reduce(list(by_kind.values()))
-    yield from (("kind", kind, int(found.sum()), int(every.sum()), False) for kind, found in by_kind.items())
-    cells = _cells(kinds, replace(query, judge=None, other=None))
-    total = int((_any(cells) & rest).sum())
-    for judge, own in zip(kinds.judges, cells, strict=False):  # the case itself is no judge
-        yield "judge", judge, int((own.any(axis=0) & rest).sum()), total, False
-    total = int(left(dimension=None).sum())
-    for dimension in kinds.dimensions:
-        yield "dimension", dimension, int(left(dimension=dimension).sum()), total, False
-    if query.judge is not None:
-        alone = _cells(kinds, replace(query, other=None))[0]
-        total = int((alone.any(axis=0) & rest).sum())
-        for judge in kinds.judges:
-            if judge != query.judge:
-                differ = alone & _differ(kinds, query.judge, judge)[axes(kinds, query)[1]]
-                yield "other", judge, int((differ.any(axis=0) & rest).sum()), total, False
-    at, cells = axes(kinds, query), _cells(kinds, replace(query, changed_by=None))
-    total = int((_any(cells) & rest).sum())
-    for probe in (ANY_PROBE, *kinds.probes) if kinds.probes else ():
-        changed = kinds.changed_by(probe)[at]
-        yield "changed_by", probe, int((_any(cells[: len(changed)] & changed) & rest).sum()), total, False
-
-
-def _outcome_rows(kinds: Kinds, query: Query, chosen: BoolArray) -> Iterator[_Row]:
-    """The outcomes of the selection, for one judge on one dimension, and of the pair if there are two judges."""
-    if query.judge is None or query.dimension is None:
-        return
-    texts = np.array(OUTCOMES)[kinds.grid("outcome")[:, kinds.dimensions.index(query.dimension)]]
-    total = int(chosen.sum())
-    first = texts[kinds.judges.index(query.judge)][chosen]
-    for name in OUTCOMES:
-        if name != NOT_JUDGED and (name != SEEN or (first == SEEN).any()):
-            yield "outcome", name, int((first == name).sum()), total, True
-    if query.other is None:
-        return
-    second = texts[kinds.judges.index(query.other)][chosen]
-    scored = np.isin(first, (RIGHT, HALF, WRONG)) & np.isin(second, (RIGHT, HALF, WRONG))
-    one, two = first == RIGHT, second == RIGHT
-    parts = (one & two, one & ~two, ~one & two, ~one & ~two)
-    for name, part in zip(PAIRS, (*(part & scored for part in parts), ~scored), strict=True):
-        yield "pair", name, int(part.sum()), total, True
+def _outcomes(kinds: Kinds, judge: str, dimension: str, other: str | None, chosen: BoolArray) -> list[_Row]:
+    """The outcomes of a judge on a dimension of the chosen cases, and of the pair if there are two judges."""
+    codes = kinds.grid("outcome")[:, kinds.dimensions.index(dimension), chosen]
+    first = codes[kinds.judges.index(judge)]
+    counts = dict(zip(OUTCOMES, np.bincount(first, minlength=len(OUTCOMES)), strict=True))
+    listed = [name for name in OUTCOMES if name != NOT_JUDGED and (name != SEEN or counts[name])]
+    rows: list[_Row] = [("outcome", name, counts[name], len(first), True) for name in listed]
+    if other is not None:
+        second = codes[kinds.judges.index(other)]
+        right, scored = OUTCOMES.index(RIGHT), np.maximum(first, second) <= OUTCOMES.index(WRONG)
+        pair = np.where(scored, 2 * (first != right) + (second != right), len(PAIRS) - 1)
+        of_pairs = zip(PAIRS, np.bincount(pair, minlength=len(PAIRS)), strict=True)
+        rows += [("pair", name, n, len(first), True) for name, n in of_pairs]
+    return rows

@@ -6,13 +6,11 @@ import hashlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import pandas as pd
 
 from mrb_lib.benchmarks.benchmark import Benchmark, read_table
 from mrb_lib.benchmarks.votes import gold
-from mrb_lib.stats.where import asks_for_reviews
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import REVIEWS
 from mrb_lib.tables.questions import adjudication_columns
@@ -74,34 +72,17 @@ def reviewed(benchmark: Benchmark, judges: Sequence[str], *, seed: int = 0) -> R
     return Reviewed(made, note=SIMULATED_NOTE)
 
 
-def store_of(benchmark: Benchmark, named: str | Path | None = None) -> str | None:
-    """Where the reviews of a benchmark are: the store named here or by MRB_STORE, else its own; None without one."""
-    if named := named or os.environ.get("MRB_STORE"):
-        return str(named)
+def store_of(benchmark: Benchmark) -> str | None:
+    """Where the reviews of a benchmark are: the store that MRB_STORE names, else its own; None without one."""
+    if named := os.environ.get("MRB_STORE"):
+        return named
     own = None if benchmark.path is None else benchmark.path / REVIEWS
     return str(own) if own is not None and own.is_file() else None
 
 
-def reviews_asked(where: str, benchmark: Benchmark, store: str | Path | None = None) -> dict[str, pd.DataFrame | None]:
-    """Return what a filter reads of a store of reviews: `adjudications` and `tags` for `stats.where.restricted`.
-
-    Empty where it asks nothing; None where there is no store.
-
-    Raises
-    ------
-    InputError
-        The store cannot be read, or the one that is named is not there.
-    """
-    if not asks_for_reviews(where):
-        return {}
-    place = store_of(benchmark, store)
-    said = None if place is None else _read(place, benchmark.meta.name)
-    return {"adjudications": said, "tags": tags_of(benchmark, store)}
-
-
-def tags_of(benchmark: Benchmark, store: str | Path | None = None) -> pd.DataFrame | None:
+def tags_of(benchmark: Benchmark) -> pd.DataFrame | None:
     """The tags that reviewers gave the cases of a benchmark; None where there is no store."""
-    where = store_of(benchmark, store)
+    where = store_of(benchmark)
     if where is None:
         return None
     from mrb_lib.review.records.exchange import tags_from  # SQLAlchemy is slow to import

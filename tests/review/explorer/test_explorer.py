@@ -356,20 +356,6 @@ def test_nothing_of_the_data_is_in_the_state_that_a_notebook_saves(pictured: Ben
     assert pictured.cases["question"].iloc[0] not in saved
 
 
-def test_another_part_of_a_notebook_leads_the_explorer(
-    pictured: Benchmark, verdicts: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shown = explore(pictured, verdicts)
-    told: list[dict[str, object]] = []
-    monkeypatch.setattr(shown, "send", told.append)
-    query = Query(judge="hasty", dimension="overall", kind=("wrong",))
-    shown.show(query)
-    assert told == [{"event": "show", "fragment": to_fragment(query)}]
-    assert query_from(shown.answer({"what": "initial_state", "fragment": ""})["query"]) == query
-    with pytest.raises(InputError, match="nobody"):
-        shown.show(Query(judge="nobody"))
-
-
 def test_a_query_from_a_page_is_checked() -> None:
     assert query_from({}) == Query()
     assert query_from({"organ": "", "kind": ["wrong"], "desc": False}) == Query(organ="", kind=("wrong",), desc=False)

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.review.failures.kinds import Kinds, changed_by_probe, difficulty_of, failure_kinds
+from mrb_lib.review.failures.kinds import Kinds, changed_by_probe, failure_kinds
 from mrb_lib.stats.panel import ABSENT, NULL, Panel, panels
 from mrb_lib.stats.scoring import correctness
 from mrb_lib.stats.where import MIXED_CODE, OUTCOMES
@@ -129,13 +129,11 @@ def test_difficulty_is_laid_out_by_case() -> None:
     verdicts, cases = random_verdicts(np.random.default_rng(6), 80, 4), cases_of(80)
     gold = gold_of("ABAB?" * 16)
     table = difficulty(verdicts, gold, cases)
-    found = difficulty_of(table, cases, ["overall", "accuracy"])
     rows = table[table["part"] == "case"].set_index("case_id")["difficulty"]
     expected = rows.reindex(cases["case_id"]).to_numpy(dtype=float)
-    np.testing.assert_array_equal(found[0], expected)
-    assert np.isnan(found[1]).all()
-    kinds = failure_kinds(verdicts, gold, cases, estimated=found[:1])
-    np.testing.assert_array_equal(kinds.grid("difficulty"), np.broadcast_to(found[:1], (5, 1, 80)))
+    kinds = failure_kinds(verdicts, gold, cases, difficulty=table)
+    np.testing.assert_array_equal(kinds.grid("difficulty"), np.broadcast_to(expected, (5, 1, 80)))
+    assert np.isnan(failure_kinds(verdicts, gold, cases).grid("difficulty")).all()
 
 
 def test_unknown_names_are_refused() -> None:

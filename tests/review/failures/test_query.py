@@ -7,14 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.review.failures.kinds import (
-    ANY_PROBE,
-    KINDS,
-    OF_A_CASE,
-    OF_RATINGS,
-    Kinds,
-    failure_kinds,
-)
+from mrb_lib.review.failures.kinds import ANY_PROBE, Kinds, failure_kinds
 from mrb_lib.review.failures.query import NO_KIND, Query, facets, from_fragment, searchable, select, to_fragment
 from mrb_lib.stats.panel import as_panel
 from mrb_lib.stats.where import OUTCOMES
@@ -22,6 +15,10 @@ from mrb_lib.tables.errors import InputError
 from tests.stats.small_tables import cases_of, gold_of, random_verdicts, verdicts_of
 
 N, DIMENSIONS = 60, ["accuracy", "overall"]
+NAMES, OF_A_CASE = (
+    ("wrong", "inconsistent", "unparsed", "confidently_wrong", "all_wrong", "split"),
+    ("all_wrong", "split"),
+)
 
 
 def _votes(gold: pd.DataFrame, generator: np.random.Generator) -> pd.DataFrame:
@@ -46,10 +43,13 @@ def kinds(cases: pd.DataFrame) -> Kinds:
     verdicts = verdicts[place % 4 != 0]
     verdicts["p_a"] = generator.uniform(size=len(verdicts)) ** 0.2
     gold = pd.concat([_votes(gold_of("AB?T-A" * 10, name), generator) for name in DIMENSIONS])
-    hard = generator.normal(size=(2, N)).round(1)
-    hard[:, ::7] = np.nan
+    hard = pd.MultiIndex.from_product([DIMENSIONS, cases["case_id"]], names=["dimension", "case_id"]).to_frame(
+        index=False
+    )
+    hard = hard.assign(part="case", difficulty=generator.normal(size=2 * N).round(1)).iloc[1:].drop(range(7, 2 * N, 7))
     panel = as_panel(verdicts, cases["case_id"], DIMENSIONS)
-    kinds = failure_kinds(panel, gold, cases, policy="balanced", estimated=hard)
+    kinds = failure_kinds(panel, gold, cases, policy="balanced", difficulty=hard)
+    assert kinds.names == NAMES
     share = generator.choice([np.nan, 0, 0.5, 1], (2, *kinds.grid("outcome")[:-1].shape), p=[0.3, 0.4, 0.2, 0.1])
     return replace(kinds, probes=["image/blur:3", "image/removed"], changed=share.astype(np.float16))
 
@@ -98,7 +98,7 @@ QUERIES = [
         ((None, None), ("j1", None), ("j1", "j2")),
         (None, "overall"),
         (None, "brain", ""),
-        ((), *((name,) for name in KINDS if name not in OF_RATINGS), ("inconsistent", "split")),
+        ((), *((name,) for name in NAMES), ("inconsistent", "split")),
     )
 ]
 QUERIES += [
