@@ -22,14 +22,13 @@ from functools import cached_property
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from tornado.httpserver import HTTPServer
 from tornado.web import Application, RequestHandler
 
 from mrb_lib.review import bundle
 from mrb_lib.review.app import App
 from mrb_lib.review.file import File
-from mrb_lib.review.text import visible
+from mrb_lib.review.pages import template
 from mrb_lib.tables.errors import InputError
 
 _LARGEST_QUESTION: Final = 1_000_000  # bytes; the longest note takes 100,000 letters
@@ -38,10 +37,6 @@ _POLICY: Final = (
     "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; object-src 'none'; "
     "base-uri 'none'; frame-ancestors 'none'; form-action 'self'"
 )
-_PAGES: Final = Environment(
-    loader=PackageLoader("mrb_lib.review"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-    lstrip_blocks=True, finalize=lambda value: visible(value) if type(value) is str else value,
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -211,13 +206,13 @@ class _Page(_Request):
         served = self.served
         if not self.is_let_in:
             self.set_status(403)
-            self.finish(_PAGES.get_template("door.html.jinja").render(refused="token" in self.request.query_arguments))
+            self.finish(template("door").render(refused="token" in self.request.query_arguments))
             return
         self.set_cookie(
             served.address.cookie, served.address.token, path=f"{served.address.path}/", httponly=True, samesite="Lax",
             secure=self.request.protocol == "https",
         )  # fmt: skip
-        self.finish(_PAGES.get_template("app.html.jinja").render(title=served.app.title, version=served.version))
+        self.finish(template("app").render(title=served.app.title, version=served.version))
 
 
 class _Alive(_Request):

@@ -11,6 +11,13 @@ OWN_KEYS: Final = 'data-lm-suppress-shortcuts="true"'
 SCROLLS: Final = f'tabindex="0" role="group" aria-label="table" {OWN_KEYS}'
 """On what holds a table that may be wider than its place, so that the keyboard can move it."""
 
+
+class Piece(str):
+    """A piece of a text that was made visible whole: templates escape it, and change nothing else of it."""
+
+    __slots__ = ()
+
+
 _UNSHOWABLE = re.compile("[\0\ud800-\udfff]")
 _CONTROL = {code: 0x2400 + code for code in range(1, 32) if chr(code) not in "\t\n\r"} | {0x7F: 0x2421}
 _OPENS, _CLOSES, _ENDS = "\u2066\u2067\u2068", "\u2069", "\n\r\x85\u2029"

@@ -76,7 +76,9 @@ def test_frames_are_reviewed_one_by_one(page: Page, bench: Benchmark) -> None:
             expect(page.locator(VALUE)).to_have_text(f"x {column}, y {row}: {value} HU")
             one_to_one(page)
             on_screen(page, levels(number))
-        for key in ("l", "Enter", *["Shift+ArrowRight"] * 4, "Enter"):
+        page.get_by_role("button", name="more for the image").click()
+        page.get_by_role("button", name="measure a distance").click()
+        for key in ("Enter", *["Shift+ArrowRight"] * 4, "Enter"):
             page.keyboard.press(key)
         expect(page.locator(".mrb-said-of-image")).to_contain_text("distance 1.0 mm")
         page.keyboard.press("Escape")

@@ -158,7 +158,7 @@ def test_the_theme_is_the_readers_and_is_kept(new_page: Callable[..., Page], sit
     assert page.evaluate(paper) == dark
 
 
-def test_cases_are_zoomed_panned_and_turned_by_keys(page: Page, site: Path, case: str) -> None:
+def test_cases_are_zoomed_and_moved_by_keys_and_windowed_by_mouse(page: Page, site: Path, case: str) -> None:
     page.goto(address(site, case))
     view = page.locator(".mrb-view.mrb-live").first
     expect(page.locator(".mrb-tools output").first).to_contain_text("%")
@@ -170,10 +170,15 @@ def test_cases_are_zoomed_panned_and_turned_by_keys(page: Page, site: Path, case
     after = view.evaluate(zoom)
     assert after[0] == pytest.approx(before[0] * 1.25)
     assert after[1] != before[1]
-    page.keyboard.press("f")
+    page.keyboard.press("0")
     assert view.evaluate(zoom) == before
-    if page.get_by_label("window").count():
-        page.keyboard.press("]")
+    if page.locator("[data-low] .mrb-view").count():
+        box = page.locator("[data-low] .mrb-view").first.bounding_box()
+        assert box is not None
+        page.mouse.move(box["x"] + 60, box["y"] + 60)
+        page.mouse.down()
+        page.mouse.move(box["x"] + 90, box["y"] + 60)
+        page.mouse.up()
         expect(page.locator(".mrb-view canvas").first).to_be_visible()
 
 

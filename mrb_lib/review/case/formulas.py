@@ -10,6 +10,7 @@ import html
 import re
 import unicodedata
 from collections import Counter
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 from xml.etree.ElementTree import Element
@@ -17,6 +18,12 @@ from xml.etree.ElementTree import Element
 from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
+
+from mrb_lib.review.pages import macro
+from mrb_lib.review.text import Piece
+
+Part = str | tuple[str, dict[str, str]]
+"""A text, or a tag by its name and attributes; the end of one begins with a slash."""
 
 LONGEST: Final = 1_000
 """Characters of a formula; a longer one is shown as it was written."""
@@ -146,18 +153,18 @@ def drawn(latex: str, *, display: bool) -> tuple[str, str] | None:
         if sum(1 for _ in root.iter()) > _MOST_ELEMENTS:
             return None
         shown: list[str] = []
-        inner = "".join(_written(child, shown, _DEEPEST) for child in root)
+        inner = [part for child in root for part in _written(child, shown, _DEEPEST)]
     except Exception:  # noqa: BLE001  # the converter's errors share no base, and whatever fails is shown as written
         return None
     text = _joined(shown)
     if _letters(_COMMANDS.sub("", latex)) - _letters(text):
         return None
-    source = f'<annotation encoding="application/x-tex">{html.escape(latex)}</annotation>'
-    way = ' display="block"' if display else ""
-    return f"<math{way}><semantics>{inner}{source}</semantics></math>", text
+    start: list[Part] = [("math", {"display": "block"} if display else {}), ("semantics", {})]
+    source: list[Part] = [("annotation", {"encoding": "application/x-tex"}), Piece(latex), ("/annotation", {})]
+    return macro("case_text", "parts")([*start, *inner, *source, ("/semantics", {}), ("/math", {})]), text
 
 
-def _written(element: Element, shown: list[str], levels: int) -> str:
+def _written(element: Element, shown: list[str], levels: int) -> Iterator[Part]:
     """An element of the converter written anew, if all of it may be; its texts are added to `shown`."""
     tag = "mrow" if element.tag == "mpadded" else element.tag
     text = html.unescape(element.text or "")
@@ -169,15 +176,14 @@ def _written(element: Element, shown: list[str], levels: int) -> str:
         raise _NotDrawnError("a strike would be lost")
     if "linebreak" in element.attrib or not _ACTIVE.isdisjoint(element.attrib):
         raise _NotDrawnError("no browser breaks a formula, and no formula is to act")
-    kept = [
-        f' {name}="{value}"'
-        for name, value in element.attrib.items()
-        if name in ATTRIBUTES and ATTRIBUTES[name].fullmatch(value)
-    ]
+    allowed = {name: value for name, value in element.attrib.items() if name in ATTRIBUTES}
+    yield tag, {name: value for name, value in allowed.items() if ATTRIBUTES[name].fullmatch(value)}
+    yield Piece(text)
     shown += [text] if text.strip() else []
-    inner = "".join(_written(child, shown, levels - 1) for child in element)
+    for child in element:
+        yield from _written(child, shown, levels - 1)
     shown += [" "] if tag == "mtd" else []
-    return f"<{tag}{''.join(kept)}>{html.escape(text)}{inner}</{tag}>"
+    yield f"/{tag}", {}
 
 
 def _joined(pieces: list[str]) -> str:

@@ -39,19 +39,14 @@ const mrbOverlay = (() => {
   const same = ({ from, to }) => from.x === to.x && from.y === to.y;
 
   // Millimetres, where the file says how far its pixels are apart; nothing is guessed.
-  function measured({ spacing }, { what, from, to }) {
-    const [down, across] = spacing;
-    const [width, height] = [Math.abs(from.x - to.x) * across, Math.abs(from.y - to.y) * down];
-    return what === "distance" ? `distance ${Math.hypot(width, height).toFixed(1)} mm` : `area ${(width * height).toFixed(1)} mm² (${width.toFixed(1)} × ${height.toFixed(1)} mm)`;
-  }
+  const measured = ({ spacing: [down, across] }, { from, to }) => `distance ${Math.hypot((from.x - to.x) * across, (from.y - to.y) * down).toFixed(1)} mm`;
 
   const HINTS = {
     region: "Drag a box or click a point; or arrows, Enter for a corner, arrows, Enter for the opposite one. Esc ends.",
     distance: "Drag from one end to the other; or arrows, Enter, arrows, Enter. Esc ends.",
-    area: "Drag a box; or arrows, Enter, arrows, Enter. Esc ends.",
   };
 
-  // `what` is region, distance or area; `centre` is the middle of what is in view, where the keyboard starts.
+  // `what` is region or distance; `centre` is the middle of what is in view, where the keyboard starts.
   function begin(state, what, centre) {
     if (what !== "region" && !state.spacing) return say(state, `No ${what}: this file does not say how far its pixels are apart.`);
     const at = inside(state, centre);
@@ -111,17 +106,17 @@ const mrbOverlay = (() => {
     finish(state);
   }
 
-  // Arrows move the corner, Enter sets it. `turned` gives a step on the screen as one in the image.
-  function key(state, event, turned) {
+  // Arrows move the corner, Enter sets it.
+  function key(state, event) {
     if (!state.mode) return false;
-    const step = event.shiftKey ? 1 : STEP;
+    const step = (event.shiftKey ? 1 : STEP) / state.scale;
     const steps = { ArrowLeft: [-step, 0], ArrowRight: [step, 0], ArrowUp: [0, -step], ArrowDown: [0, step] };
     const { draft } = state;
     if (event.key === "Escape") end(state);
     else if (event.key === "Enter" && !draft.set) Object.assign(draft, { from: draft.to, set: true });
     else if (event.key === "Enter") finish(state);
     else if (steps[event.key]) {
-      const [dx, dy] = turned(...steps[event.key]);
+      const [dx, dy] = steps[event.key];
       draft.to = inside(state, { x: draft.to.x + dx, y: draft.to.y + dy });
       if (!draft.set) draft.from = draft.to;
       if (draft.set && state.mode !== "region") say(state, measured(state, draft));

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Final
+from typing import Any, Final
 
 import pandas as pd
 
 from mrb_lib.replies import parse
 from mrb_lib.replies.multi import parse_ratings
+from mrb_lib.review.case.formulas import Part
 from mrb_lib.review.failures.kinds import Scale
-from mrb_lib.review.text import OWN_KEYS, escaped, isolated
+from mrb_lib.review.pages import macro
 from mrb_lib.tables.schema import CHOICES, NO_PROBE
 from mrb_lib.verdicts.manifest import Manifest
 
@@ -49,42 +50,50 @@ def replies_html(
     scale : of ratings, which have one order; None of preferences
     """
     keys = ["judge", *(["order"] if scale is None else []), "repeat", "probe"]
-    in_order = _Shown(case)
-    shown = []
-    for judge, how, own in presented(verdicts, keys):
+    in_order: dict[str, pd.Series] = {}
+    judges = []
+    for about, own in presented(verdicts, keys):
         rows_of: dict[tuple[str | None, str | None], list[VerdictRow]] = {}
         for row in own:
-            texts = _text_of(row.get("reply")), _text_of(row.get("error"))
-            if texts != (None, None):
-                rows_of.setdefault(texts, []).append(row)
-        if not rows_of:
-            continue
-        manifest = (manifests or {}).get(judge)
-        several = len(rows_of) > 1
-        names = [", ".join(str(row["dimension"]) for row in rows) if several else "" for rows in rows_of.values()]
-        asked = [_asked(in_order, rows[0], manifest) for rows in rows_of.values()]
-        body = "".join(
-            _reply(name, prompt, reply, error, rows, manifest, scale)
-            for name, prompt, ((reply, error), rows) in zip(names, _said_once(asked), rows_of.items(), strict=True)
-        )
-        amount = _amount(reply for reply, _ in rows_of)
-        head = f"{isolated(judge)} <span>{f'{isolated(how)} &middot; ' if how else ''}{amount}</span>"
-        shown.append(f'<details data-mrb="reply"><summary {OWN_KEYS}>{head}</summary>{body}</details>')
-    return f'<{heading}>Replies</{heading}><div class="mrb-replies">{"".join(shown)}</div>' if shown else ""
+            rows_of.setdefault((_text_of(row.get("reply")), _text_of(row.get("error"))), []).append(row)
+        rows_of.pop((None, None), None)
+        manifest, replies, earlier = (manifests or {}).get(about["judge"]), [], []
+        for (reply, error), rows in rows_of.items():
+            asked = _asked(case, in_order, rows[0], manifest)
+            one = {
+                "dimensions": ", ".join(str(row["dimension"]) for row in rows) if len(rows_of) > 1 else "",
+                "cost": _cost(rows, manifest),
+                "asked": None if asked in earlier else asked,
+                "reply": None if reply is None else _ends_named(reply),
+                "read": _reading(rows, reply, manifest, scale),
+                "error": error,
+            }
+            earlier.append(asked)
+            replies.append(one)
+        if replies:
+            judges.append(about | {"amount": _amount(rows_of), "replies": replies})
+    return macro("case_replies", "replies")(judges, heading)
 
 
-def presented(verdicts: pd.DataFrame, keys: list[str]) -> Iterator[tuple[str, str, list[VerdictRow]]]:
-    """The verdicts of each judge and way of presenting the case, with the judge's name and the way in words."""
+def presented(verdicts: pd.DataFrame, keys: list[str]) -> Iterator[tuple[dict[str, Any], list[VerdictRow]]]:
+    """The verdicts of each judge and way of presenting the case.
+
+    Yields
+    ------
+    dict, list
+        `judge`, `how`, the way in words, and `seen`, whether the judge was trained on the case; and its verdicts.
+    """
     # Not by pandas, whose sorting by several columns takes longer than all else of a case.
     rows: Sequence[VerdictRow] = sorted(
         verdicts.to_dict("records"), key=lambda row: tuple(_sortable(row[name]) for name in (*keys, "dimension"))
     )
-    for key, own in groupby(rows, key=lambda row: [str(row[name]) for name in keys]):
-        presented = dict(zip(keys, key, strict=True))
-        how = [order_words(presented["order"])] if "order" in presented else []
-        how += [f"repeat {presented['repeat']}"] if presented["repeat"] != "0" else []
-        how += [f"probe {presented['probe']}"] if presented["probe"] != NO_PROBE else []
-        yield presented["judge"], ", ".join(how), list(own)
+    for key, group in groupby(rows, key=lambda row: [str(row[name]) for name in keys]):
+        way, own = dict(zip(keys, key, strict=True)), list(group)
+        how = [order_words(way["order"])] if "order" in way else []
+        how += [f"repeat {way['repeat']}"] if way["repeat"] != "0" else []
+        how += [f"probe {way['probe']}"] if way["probe"] != NO_PROBE else []
+        seen = any(row.get("seen") is True for row in own)
+        yield {"judge": way["judge"], "how": ", ".join(how), "seen": seen}, own
 
 
 def _sortable(value: object) -> int | str:
@@ -101,80 +110,43 @@ def order_words(order: str) -> str:
     return f"{order[:1]} first"
 
 
-class _Shown(dict[str, pd.Series]):
-    """The case as judges saw it, by the order of the responses; made once for all who saw it so."""
-
-    def __init__(self, case: pd.Series) -> None:
-        super().__init__()
-        self._case = case
-
-    def __missing__(self, order: str) -> pd.Series:
-        from mrb_lib.judges.sent import shown_case
-
-        self[order] = shown_case(self._case, order)
-        return self[order]
-
-
-def _asked(shown: Mapping[str, pd.Series], row: VerdictRow, manifest: Manifest | None) -> str:
-    """The prompt behind a verdict, to open, or why there is none."""
+def _asked(case: pd.Series, shown: dict[str, pd.Series], row: VerdictRow, manifest: Manifest | None) -> dict[str, Any]:
+    """The prompt behind a verdict, or why there is none; `shown` keeps the case as judges saw it, by order."""
     if manifest is None:
-        return _unasked(_UNSAID)
-    from mrb_lib.judges.sent import sent  # only where a run is at hand, since its templates are slow to import
+        return {"text": None, "note": _UNSAID}
+    from mrb_lib.judges.sent import sent, shown_case  # slow to import, so only where a run is at hand
 
-    request = sent(manifest, shown, str(row["order"]), str(row["dimension"]), str(row.get("probe", NO_PROBE)))
-    if not request.text:
-        return _unasked(request.note)
-    whole, images = len(request.text), ", ".join(isolated(name) for name in request.images)
-    cut = f"; its first {LONGEST_PROMPT:,} of {whole:,} characters" if whole > LONGEST_PROMPT else ""
-    return (
-        f'<details class="mrb-prompt"><summary {OWN_KEYS}>What was asked <span>{whole:,} characters</span></summary>'
-        f'<p class="mrb-answers-to mrb-unasked">{escaped(request.note)}{cut}</p>'
-        + (f'<p class="mrb-answers-to mrb-unasked">with {images}</p>' if images else "")
-        + f'<div class="mrb-text mrb-reply" dir="auto" tabindex="0" {OWN_KEYS}>{escaped(request.text[:LONGEST_PROMPT])}'
-        "</div></details>"
-    )
+    order = str(row["order"])
+    if order not in shown:
+        shown[order] = shown_case(case, order)
+    request = sent(manifest, shown, order, str(row["dimension"]), str(row.get("probe", NO_PROBE)))
+    text = request.text[:LONGEST_PROMPT] or None
+    return {"text": text, "note": request.note, "length": len(request.text), "images": list(request.images)}
 
 
-def _unasked(why: str) -> str:
-    return f'<p class="mrb-answers-to mrb-unasked">{isolated(why)}</p>'
-
-
-def _said_once(parts: Iterable[str]) -> Iterator[str]:
-    """The parts, a repeated one left out."""
-    said: set[str] = set()
-    for part in parts:
-        yield "" if part in said else part
-        said.add(part)
-
-
-def _amount(replies: Iterable[object]) -> str:
-    lengths = [len(reply) for reply in replies if isinstance(reply, str)]
+def _amount(texts: Mapping[tuple[str | None, str | None], object]) -> str:
+    lengths = [len(reply) for reply, _ in texts if reply is not None]
     if not lengths:
         return "no reply"
     return f"{'1 reply' if len(lengths) == 1 else f'{len(lengths)} replies'}, {sum(lengths):,} characters"
 
 
-def _cost(rows: Sequence[VerdictRow], manifest: Manifest | None) -> str:
-    """How long a reply took, how many tokens it is of, by which prompt and settings; empty where none is known."""
-    row, parts = rows[0], []
-    seconds = [float(value) for each in rows if isinstance(value := each.get("latency_s"), float) and value == value]
-    if seconds:
-        parts.append(f"{sum(seconds):,.2f} s")
-    for name, words in (("prompt_tokens", "tokens asked"), ("completion_tokens", "tokens replied")):
-        tokens = [float(value) for each in rows if isinstance(value := each.get(name), float) and value == value]
-        parts += [f"{sum(tokens):,.0f} {words}"] if tokens else []
-    prompt = _text_of(row.get("prompt_id"))
-    parts += [f"prompt {isolated(prompt)}"] if prompt else []
-    parts += [f"{name} {isolated(value)}" for name, value in _settings(manifest).items()]
-    return " &middot; ".join(parts)
-
-
-def _settings(manifest: Manifest | None) -> dict[str, object]:
-    """How a judge's words were drawn, as far as its run says."""
+def _cost(rows: Sequence[VerdictRow], manifest: Manifest | None) -> list[tuple[str, object]]:
+    """How long a reply took, how many tokens it is of, by which prompt and settings, as far as these are known."""
+    cost: list[tuple[str, object]] = []
+    for name, words in (
+        ("latency_s", "{:,.2f} s"),
+        ("prompt_tokens", "{:,.0f} tokens asked"),
+        ("completion_tokens", "{:,.0f} tokens replied"),
+    ):
+        known = [value for row in rows if isinstance(value := row.get(name), float) and value == value]
+        cost += [(words.format(sum(known)), None)] if known else []
+    prompt = _text_of(rows[0].get("prompt_id"))
+    cost += [("prompt", prompt)] if prompt else []
     spec = manifest.spec if manifest is not None else {}
-    named = {"temperature": "temperature", "seed": "seed", "max_tokens": "at most", "max_new_tokens": "at most"}
-    values = {words: spec[name] for name, words in named.items() if spec.get(name) is not None}
-    return values | ({"at most": f"{values['at most']} tokens"} if "at most" in values else {})
+    cost += [(name, spec[name]) for name in ("temperature", "seed") if spec.get(name) is not None]
+    most = [spec[name] for name in ("max_new_tokens", "max_tokens") if spec.get(name) is not None]
+    return cost + [("at most", f"{n} tokens") for n in most[:1]]
 
 
 def _reading(rows: Sequence[VerdictRow], reply: str | None, manifest: Manifest | None, scale: Scale | None) -> str:
@@ -184,7 +156,7 @@ def _reading(rows: Sequence[VerdictRow], reply: str | None, manifest: Manifest |
     # What somebody else read, as far as is known, is not read again where all was well.
     foreign = (manifest is None or bool(manifest.source)) and set(statuses) == {"ok"}
     if foreign or not reply or len(reply) > LONGEST_READ:
-        return f'<p class="mrb-answers-to mrb-read">{isolated(words)}</p>'
+        return words
     own = [str(row["dimension"]) for row in rows]
     named = manifest.spec.get("dimensions") if manifest is not None and manifest.spec.get("asks") == "all" else None
     asked = [str(name) for name in named] if isinstance(named, list) and set(own) <= set(map(str, named)) else own
@@ -195,44 +167,20 @@ def _reading(rows: Sequence[VerdictRow], reply: str | None, manifest: Manifest |
     read = ", ".join(f"{name} {_SHOWN.get(choice, choice)}" for name in own if (choice := choices[name]) is not None)
     unread = ", ".join(name for name in own if choices[name] is None)
     found = [f"the parser reads {read}" if read else "", f"it finds nothing for {unread}" if unread else ""]
-    return f'<p class="mrb-answers-to mrb-read">{isolated("; ".join([words, *filter(None, found)]))}</p>'
+    return "; ".join([words, *filter(None, found)])
 
 
-def _ends_named(reply: str) -> str:
-    """A reply as HTML in which white space at its ends, which a page does not show, is named where it is long."""
+def _ends_named(reply: str) -> list[Part]:
+    """A reply in which white space at its ends, which a page does not show, is named where it is long."""
     whole = reply.strip()
     start = len(reply) - len(reply.lstrip())
-    if not whole:
-        return _spaces(reply) or "(empty)"
-    before, after = reply[:start], reply[start + len(whole) :]
-    return f"{_spaces(before)}{escaped(whole)}{_spaces(after)}"
+    return [*_spaces(reply[:start]), whole, *_spaces(reply[start + len(whole) :])] if reply else ["(empty)"]
 
 
-def _spaces(text: str) -> str:
-    breaks, others = text.count("\n"), len(text) - text.count("\n")
-    counts = [(breaks, "line break"), (others, "space")]
+def _spaces(text: str) -> list[Part]:
+    if len(text) <= _FEW_SPACES:
+        return [text]
+    breaks = text.count("\n")
+    counts = [(breaks, "line break"), (len(text) - breaks, "space")]
     words = " and ".join(f"{n} {name}{'' if n == 1 else 's'}" for n, name in counts if n)
-    return f'<span class="mrb-none">({words})</span>' if len(text) > _FEW_SPACES else escaped(text)
-
-
-def _reply(
-    dimensions: str,
-    asked: str,
-    reply: str | None,
-    error: str | None,
-    rows: Sequence[VerdictRow],
-    manifest: Manifest | None,
-    scale: Scale | None,
-) -> str:
-    cost = _cost(rows, manifest)
-    parts = [
-        f'<p class="mrb-answers-to">{isolated(dimensions)}</p>' if dimensions else "",
-        f'<p class="mrb-answers-to">{cost}</p>' if cost else "",
-        asked,
-        f'<div class="mrb-text mrb-reply" dir="auto" tabindex="0" {OWN_KEYS}>{_ends_named(reply)}</div>'
-        if isinstance(reply, str)
-        else "",
-        _reading(rows, reply, manifest, scale),
-        f'<p class="mrb-text mrb-status">error: {isolated(error)}</p>' if isinstance(error, str) else "",
-    ]
-    return "".join(parts)
+    return [("span", {"class": "mrb-none"}), f"({words})", ("/span", {})]

@@ -6,7 +6,7 @@ case says can therefore be read but does nothing. `case.js` adds zoom, pan and t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import pandas as pd
@@ -15,12 +15,12 @@ from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.review.bundle import style as style_of
 from mrb_lib.review.case.facts import FactMark, Stretch, marks, word_differences
 from mrb_lib.review.case.images import SIDE, image_html
-from mrb_lib.review.case.label_sets import label_sets_html
 from mrb_lib.review.case.markdown import MarkdownText, marked_html, read_markdown
 from mrb_lib.review.case.replies import replies_html
-from mrb_lib.review.case.verdicts import choice_html, gold_of, is_text, verdicts_html
+from mrb_lib.review.case.verdicts import gold_of, is_text, label_sets_html, verdicts_html
 from mrb_lib.review.failures.kinds import scale_of
-from mrb_lib.review.text import OWN_KEYS, escaped, isolated, visible
+from mrb_lib.review.pages import macro, template
+from mrb_lib.review.text import visible
 from mrb_lib.tables.schema import CHOICES
 from mrb_lib.verdicts.manifest import Manifest
 
@@ -33,7 +33,6 @@ _ORIGIN = {
     "question_type": "Question type",
     "dataset": "Source",
 }
-_PARTS = ("numbers, sides, denials or anatomical words", "number, side, denial or anatomical word")
 
 
 def case_html(
@@ -76,54 +75,32 @@ def case_html(
         A `<section>` that needs nothing else. Validated by tests/review/case/test_view.py.
     """
     here, scale = str(case["case_id"]), None if meta is None else scale_of(meta)
-    rated = scale is not None
-    title, heading = f"h{level}", f"h{level + 1}"
-    pictures = "".join(image_html(name, images, side, i) for i, name in enumerate(case["images"]))
-    body = [
-        f"<style>{style_of(*STYLES)}</style>" if style else "",
-        f'<p class="mrb-simulated mrb-note">{isolated(note)}</p>' if note else "",
-        f'<header><{title} class="mrb-title">Case {isolated(here)}</{title}>{origin_html(case)}</header>',
-        '<div class="mrb-stage">',
-        f'<div class="mrb-images">{pictures}</div>' if pictures else "",
-        f'<div class="mrb-asked"><{heading}>Question</{heading}>{_text(case["question"])}</div>',
-        rated_answer_html(case, heading, blind=blind) if rated else answers_html(case, heading, blind=blind),
-        "" if blind else _reference(case.get("reference"), heading),
-        "</div>",
-    ]
+    heading, rated = f"h{level + 1}", scale is not None
+    judged = None
     if not blind:
         votes, labels, own_verdicts = (rows_of(table, here) for table in (annotations, gold, verdicts))
-        replies = replies_html(case, own_verdicts, heading, manifests or {}, scale)
         categories, several = (CHOICES, []) if meta is None else (meta.categories, list(meta.labels))
         of_one = votes[~votes["dimension"].isin(several)]
-        body += [
-            f"<{heading}>Annotators</{heading}>{votes_html(of_one, labels, categories)}",
-            meanings_html(meta) if meta is not None and rated else "",
-            f"<{heading}>Judges</{heading}>{verdicts_html(own_verdicts, labels, scale)}"
-            f"{label_sets_html(votes, own_verdicts, scale, heading)}{replies}",
-        ]
-    name = escaped(here)
-    return (
-        f'<section class="mrb mrb-case" data-case="{name}" aria-label="case {name}" tabindex="-1" '
-        f"{OWN_KEYS}>{''.join(body)}</section>"
-    )
+        judged = {
+            "votes": votes_html(of_one, labels, categories),
+            "meanings": meanings_html(meta) if meta is not None and rated else "",
+            "verdicts": verdicts_html(own_verdicts, labels, scale),
+            "labels": label_sets_html(votes, own_verdicts, scale, heading),
+            "replies": replies_html(case, own_verdicts, heading, manifests or {}, scale),
+        }
+    reference = None if blind or not is_text(case.get("reference")) else visible(case["reference"])
+    return template("case").render(
+        case_id=here, note=note, level=level, style=style_of(*STYLES) if style else "", origin=origin_html(case),
+        pictures=[image_html(name, images, side, i) for i, name in enumerate(case["images"])],
+        question=str(case["question"]), answers=answers_html(case, heading, blind=blind, rated=rated),
+        reference=reference and answer_html(reference, read_markdown(reference)), judged=judged,
+    )  # fmt: skip
 
 
 def rows_of(table: pd.DataFrame, case_id: str) -> pd.DataFrame:
     """The rows of a table that are about a case."""
     column = table["case_id"]
     return table[(column if pd.api.types.is_string_dtype(column) else column.astype("str")) == case_id]
-
-
-def _text(value: object) -> str:
-    return f'<div class="mrb-text mrb-question" dir="auto" tabindex="0" {OWN_KEYS}>{escaped(value)}</div>'
-
-
-def _reference(value: object, heading: str) -> str:
-    if not is_text(value):
-        return ""
-    text = visible(value)
-    body = f'<div class="mrb-text" dir="auto" tabindex="0" {OWN_KEYS}>{answer_html(text, read_markdown(text))}</div>'
-    return f'<div class="mrb-asked mrb-reference"><{heading}>Reference</{heading}>{body}</div>'
 
 
 def origin_html(case: pd.Series) -> str:
@@ -133,58 +110,29 @@ def origin_html(case: pd.Series) -> str:
         for name, label in _ORIGIN.items()
         if is_text(case.get(name))
     ]
-    items = "".join(f"<div><dt>{label}</dt><dd>{isolated(value)}</dd></div>" for label, value in named)
-    return f'<dl class="mrb-place">{items}</dl>' if items else ""
+    return macro("case_text", "origin")(named)
 
 
-def answers_html(case: pd.Series, heading: str, *, blind: bool) -> str:
-    """The two answers side by side, each in a box that scrolls; facts that only one of them states are marked."""
-    texts = [visible(case["response_a"]), visible(case["response_b"])]
+def answers_html(case: pd.Series, heading: str, *, blind: bool, rated: bool = False) -> str:
+    """The two answers side by side, with marks on what only one of them states; or the one response that is rated."""
+    sides, step = "A" if rated else "AB", step_of(case)
+    title = "" if not rated else "Response" if step is None else f"Step {step}"
+    texts = [visible(case[f"response_{side.lower()}"]) for side in sides]
     read = [read_markdown(text) for text in texts]
-    plain = [text if one is None else one.plain for text, one in zip(texts, read, strict=True)]
-    marked: tuple[list[FactMark], list[FactMark]] = ([], []) if blind else marks(*plain)
-    differing: tuple[list[Stretch], list[Stretch]] = ([], []) if blind else word_differences(*plain)
-    switches = ""
-    if any(marked):
-        count = sum(map(len, marked))
-        switches = (
-            f'<label class="mrb-switch"><input type="checkbox" class="mrb-marks" checked {OWN_KEYS}> '
-            f"mark what only one answer states: {count} {_PARTS[count == 1]} (found by rules, not a judgement)</label>"
-        )
-    if any(differing):
-        switches += (
-            f'<label class="mrb-switch"><input type="checkbox" class="mrb-words" aria-keyshortcuts="D" {OWN_KEYS}> '
-            "underline every word that is not in the other answer <kbd>D</kbd></label>"
-        )
+    facts: tuple[Sequence[FactMark], ...] = ((), ())
+    differing: tuple[Sequence[Stretch], ...] = ((), ())
+    if not blind and not rated:
+        plain = [text if one is None else one.plain for text, one in zip(texts, read, strict=True)]
+        facts, differing = marks(*plain), word_differences(*plain)
+    shown = []
+    for side, text, one, own_facts, own_words in zip(sides, texts, read, facts, differing, strict=False):
+        by = None if blind else case.get(f"model_{side.lower()}")
+        body = answer_html(text, one, own_facts, own_words)
+        shown.append(("" if rated else side, title or f"Response {side}", by if is_text(by) else "", body))
     reference = None if blind else case.get("reference")
-    if any(read) or (is_text(reference) and read_markdown(visible(reference))):
-        switches += raw_switch(marked=bool(switches))
-    switches = f'<div class="mrb-switches">{switches}</div>' if switches else ""
-    models = (None, None) if blind else (case.get("model_a"), case.get("model_b"))
-    both = "".join(
-        _answer(side, answer_html(text, one, facts, words), model, heading)
-        for side, text, one, facts, words, model in zip("AB", texts, read, marked, differing, models, strict=True)
-    )
-    return f'<div class="mrb-answers"><div class="mrb-pair">{both}</div>{switches}</div>'
-
-
-def rated_answer_html(case: pd.Series, heading: str, *, blind: bool) -> str:
-    """The one response of a rating, in a box that scrolls, below the steps before it where it is a step."""
-    text = visible(case["response_a"])
-    markdown = read_markdown(text)
-    title = "Response" if (step := step_of(case)) is None else f"Step {step}"
-    by = case.get("model_a")
-    name = f' <span class="mrb-by">{isolated(by)}</span>' if is_text(by) and not blind else ""
-    shown = answer_html(text, markdown)
-    body = f'<div class="mrb-text mrb-answer-text" dir="auto" tabindex="0" {OWN_KEYS}>{shown}</div>'
-    reference = None if blind else case.get("reference")
-    written = markdown or (is_text(reference) and read_markdown(visible(reference)))
-    switches = f'<div class="mrb-switches">{raw_switch(marked=False)}</div>' if written else ""
-    return (
-        f'<div class="mrb-answers mrb-one">{before_html(case, heading)}<div class="mrb-pair">'
-        f'<article class="mrb-answer" data-mrb="answer"><{heading}>{title}{name}</{heading}>{body}</article></div>'
-        f"{switches}</div>"
-    )
+    written = any(read) or (is_text(reference) and read_markdown(visible(reference)) is not None)
+    before = before_html(case, heading) if rated else ""
+    return macro("case_text", "answers")(shown, heading, before, sum(map(len, facts)), any(differing), written)
 
 
 def step_of(case: pd.Series) -> int | None:
@@ -196,12 +144,8 @@ def step_of(case: pd.Series) -> int | None:
 def before_html(case: pd.Series, heading: str) -> str:
     """The steps before the one in sight; empty where there are none."""
     before = case.get("before")
-    if step_of(case) is None or not is_text(before) or not str(before).strip():
-        return ""
-    return (
-        f'<section class="mrb-before-it"><{heading}>Steps before it</{heading}>'
-        f'<div class="mrb-text" dir="auto" tabindex="0" {OWN_KEYS}>{escaped(before)}</div></section>'
-    )
+    has_any = step_of(case) is not None and is_text(before) and bool(str(before).strip())
+    return macro("case_text", "before")(before if has_any else "", heading)
 
 
 def answer_html(
@@ -215,36 +159,17 @@ def answer_html(
     markdown : what `read_markdown` makes of it
     facts, differing : the marks of the text, or of the `plain` of its Markdown
     """
-    if markdown is None:
-        return marked_html(text, facts, differing)
-    return (
-        f'<div class="mrb-markdown">{markdown.html(facts, differing)}</div>'
-        f'<div class="mrb-written" dir="auto">{escaped(text)}</div>'
-    )
+    drawn = None if markdown is None else markdown.html(facts, differing)
+    return macro("case_text", "answer")(text, marked_html(text, facts, differing) if drawn is None else "", drawn)
 
 
 def raw_switch(*, marked: bool) -> str:
     """The switch from the rendering of Markdown to the text as it was written; the style sheet does what it says."""
-    without = ", without marks" if marked else ""
-    return (
-        f'<label class="mrb-switch"><input type="checkbox" class="mrb-raw" aria-keyshortcuts="W" {OWN_KEYS}> '
-        f"show answers as written{without} <kbd>W</kbd></label>"
-    )
-
-
-def _answer(side: str, marked: str, model: object, heading: str) -> str:
-    by = f' <span class="mrb-by">{isolated(model)}</span>' if is_text(model) else ""
-    body = f'<div class="mrb-text mrb-answer-text" dir="auto" tabindex="0" {OWN_KEYS}>{marked}</div>'
-    return (
-        f'<article class="mrb-answer mrb-{side.lower()}" data-mrb="answer">'
-        f"<{heading}>{choice_html(side)} Response {side}{by}</{heading}>{body}</article>"
-    )
+    return macro("case_text", "raw_switch")(marked)
 
 
 def votes_html(votes: pd.DataFrame, labels: pd.DataFrame, categories: Sequence[str] = CHOICES) -> str:
     """A row a dimension: the gold choice, how many annotators chose what (in the order of the categories), and who."""
-    if votes.empty and labels.empty:
-        return "<p>none</p>"
     annotators = sorted(votes["annotator"].unique())
     chosen = {
         (str(d), str(who)): c for d, who, c in votes[["dimension", "annotator", "choice"]].itertuples(index=False)
@@ -253,39 +178,14 @@ def votes_html(votes: pd.DataFrame, labels: pd.DataFrame, categories: Sequence[s
     rows = []
     for dimension in dict.fromkeys([*gold, *votes["dimension"].astype("str")]):
         cast = [chosen.get((dimension, str(annotator))) for annotator in annotators]
-        cells = "".join(f"<td>{choice_html(choice)}</td>" for choice in cast)
-        label = choice_html(gold.get(dimension))
-        rows.append(
-            f'<tr><th scope="row">{isolated(dimension)}</th><td class="mrb-gold">{label}</td>'
-            f'<td class="mrb-counts">{_counts(cast, categories)}</td>{cells}</tr>'
-        )
-    head = "".join(f'<th scope="col">{isolated(name)}</th>' for name in annotators)
-    return (
-        f'<div class="mrb-wide" tabindex="0" {OWN_KEYS}><table><thead><tr><th scope="col">dimension</th>'
-        f'<th scope="col">gold</th><th scope="col">votes</th>{head}</tr></thead>'
-        f"<tbody>{''.join(rows)}</tbody></table></div>"
-    )
-
-
-def _counts(cast: Iterable[object], categories: Sequence[str]) -> str:
-    choices = [str(choice) for choice in cast if is_text(choice)]
-    each = [f"{choices.count(name)} {isolated(name)}" for name in categories if name in choices]
-    return " · ".join(each) or "&ndash;"
+        counts = [(cast.count(name), name) for name in categories if name in cast]
+        rows.append((dimension, gold.get(dimension), counts, cast))
+    return macro("case_tables", "votes")(annotators, rows)
 
 
 def meanings_html(meta: BenchmarkMeta) -> str:
     """What dimensions, categories and labels mean, to open; empty where the benchmark does not say."""
     labels = [name for own in meta.labels.values() for name in own]
     named = (*meta.dimensions, *meta.categories, *dict.fromkeys(labels))
-    each = "".join(
-        f"<div><dt>{isolated(name)}</dt><dd>{isolated(meta.definitions[name])}</dd></div>"
-        for name in named
-        if meta.definitions.get(name)
-    )
-    if not each:
-        return ""
-    what = "categories and labels" if meta.labels else "categories"
-    return (
-        f"<details><summary {OWN_KEYS}>What the {what} mean</summary>"
-        f'<dl class="mrb-meanings" tabindex="0" {OWN_KEYS}>{each}</dl></details>'
-    )
+    each = [(name, meta.definitions[name]) for name in named if meta.definitions.get(name)]
+    return macro("case_tables", "meanings")(each, "categories and labels" if meta.labels else "categories")

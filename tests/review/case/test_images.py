@@ -14,7 +14,7 @@ from PIL import Image
 
 from mrb_lib.review.bundle import script
 from mrb_lib.review.case import SCRIPTS
-from mrb_lib.review.case.images import image_html, picture_piece, whole
+from mrb_lib.review.case.images import image_html, whole
 from mrb_lib.tables.errors import InputError
 
 
@@ -72,11 +72,11 @@ def test_a_file_with_frames_says_so_and_gives_each_with_what_its_values_stand_fo
     every = pydicom.dcmread(io.BytesIO(content)).pixel_array
     for frame in (1, 15):
         picture = whole("dose", {"dose": content}, frame)
-        with Image.open(io.BytesIO(base64.b64decode(picture.png))) as image:
+        with Image.open(io.BytesIO(picture.content)) as image:
             packed = np.asarray(image).astype(int)
-        offset, step = (float(picture.shades[name]) for name in ("offset", "step"))
+        offset, step = (float(picture.facts["shades"][name]) for name in ("offset", "step"))
         np.testing.assert_allclose(offset + step * (packed[..., 0] * 256 + packed[..., 1]), every[frame - 1], atol=step)
-        assert picture_piece(picture, 0)["shades"] == picture.shades
+        assert picture.kind == "image/png"
     with pytest.raises(InputError, match="dose: has no frame 16"):
         whole("dose", {"dose": content}, 16)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from html import unescape
 
 import pandas as pd
 import pytest
@@ -14,7 +15,6 @@ from mrb_lib.judges.sent import sent, shown_case
 from mrb_lib.review.annotate.blinded import blinded_html
 from mrb_lib.review.case import case_html
 from mrb_lib.review.case.replies import LONGEST_PROMPT, replies_html
-from mrb_lib.review.text import escaped
 from mrb_lib.verdicts.manifest import Manifest
 
 HOSTILE = "</div></details><script>alert(1)</script>\"'><img src=x onerror=alert(2)>{{ 7*191 }}\u202e"
@@ -59,7 +59,7 @@ def test_a_reply_opens_the_prompt_in_its_own_order_and_the_settings() -> None:
     html = replies_html(CASE, verdicts({"reply": reply}, {"reply": f"{reply} ", "order": "BA"}), "h4", {"j": manifest})
     assert html.count('<details class="mrb-prompt">') == 2
     for order in ("AB", "BA"):
-        assert escaped(sent(manifest, {order: shown_case(CASE, order)}, order, "overall").text) in html
+        assert sent(manifest, {order: shown_case(CASE, order)}, order, "overall").text in unescape(html)
     assert html.count("temperature <bdi") == 2
     assert "512 tokens" in html
     assert "with a&lt;b&gt;.png" in words(html, "mrb-unasked")
