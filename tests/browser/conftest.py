@@ -25,7 +25,12 @@ from mrb_lib.report.html.pdf import browser
 from .hand import WAYS, Hand
 
 _ALLOWED = ("http://127.0.0.1:", "ws://127.0.0.1:", "file:", "data:", "blob:", "about:")
-_BROKEN = ("net::ERR_CONNECTION_", "net::ERR_EMPTY_RESPONSE", "net::ERR_SOCKET_NOT_CONNECTED", "status of 403 (Forbidden)")
+_BROKEN = (
+    "net::ERR_CONNECTION_",
+    "net::ERR_EMPTY_RESPONSE",
+    "net::ERR_SOCKET_NOT_CONNECTED",
+    "status of 403 (Forbidden)",
+)
 PATIENT = 20_000
 """Milliseconds that an expectation may take where a test says nothing else: two busy cores are slow."""
 SIZE: ViewportSize = {"width": 1280, "height": 860}
@@ -72,6 +77,9 @@ class Watched:
             self.complaints.append(f"logged {message.text}")
 
     def _asks(self, dialog: Dialog) -> None:
+        if dialog.type == "beforeunload":  # what is not saved yet is asked about by the browser, in its own words
+            dialog.accept()
+            return
         self.complaints.append(f"dialog {dialog.message}")
         dialog.dismiss()
 
