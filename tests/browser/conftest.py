@@ -77,6 +77,9 @@ class Watched:
             self.complaints.append(f"logged {message.text}")
 
     def _asks(self, dialog: Dialog) -> None:
+        if dialog.type == "beforeunload":  # what is not saved yet is asked about by the browser, in its own words
+            dialog.accept()
+            return
         self.complaints.append(f"dialog {dialog.message}")
         dialog.dismiss()
 

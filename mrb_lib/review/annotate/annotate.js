@@ -1,27 +1,31 @@
 // The annotator's page. It knows a first and a second answer; which is A and which is B only Python knows.
 class MrbAnnotatePage {
-  constructor(link, root) {
-    this.line = mrbShell.persistent(link, { late: () => this.warn() });
-    this.root = root;
-    root.append(mrbShell.element("p", { class: "mrb-opening", role: "status" }, "Opening …"));
+  constructor(line, root, about, addressed) {
+    Object.assign(this, { line, root, about, addressed });
     this.prefix = `mrb-${Math.random().toString(36).slice(2)}`; // two pages in one notebook share no group of choices
+    this.numbered = !about.ranking && !about.picks.some(({ key }) => /^\d$/.test(key)); // digits choose a dimension, unless they are the picks
     this.queue = Promise.resolve();
+    this.turn = 0; // of what was asked for last
     this.answers = []; // as they are shown
     this.saved = []; // as Python has them
     this.at = 0;
-    this.pending = {}; // by annotator, case and dimension, what was chosen, after how long, and is not stored yet; it outlives the page
+    this.taken = []; // what was picked here, the last at the end, so that it can be taken back
+    this.memory = `mrb-annotate:${about.benchmark}`;
+    this.pending = mrbAnnotate.drafts(`mrb-unsaved:answers:${about.benchmark}`); // by annotator, case and dimension
+    this.labels = mrbAnnotate.drafts(`mrb-unsaved:labels:${about.benchmark}`);
+    this.words = mrbAnnotate.drafts(`mrb-unsaved:comments:${about.benchmark}`);
     this.watch = mrbAnnotate.stopwatch();
     root.addEventListener("keydown", (event) => this.key(event));
+    this.heard = { popstate: ({ state }) => this.back(state), beforeunload: (event) => this.unsaved() && event.preventDefault() };
+    for (const [name, hears] of Object.entries(this.heard)) window.addEventListener(name, hears);
   }
 
-  async start(about) {
-    this.about = about ?? (await this.line.ask("initial_state"));
-    this.numbered = !this.about.ranking && !this.about.picks.some(({ key }) => /^\d$/.test(key)); // digits choose a dimension, unless they are the picks
-    this.taken = []; // what was picked here, the last at the end, so that it can be taken back
-    this.memory = `mrb-annotate:${this.about.benchmark}`;
-    this.unsaved = `mrb-unsaved:answers:${this.about.benchmark}`;
-    this.pending = JSON.parse(mrbShell.recall("sessionStorage", this.unsaved) || "{}");
-    const linked = new URLSearchParams(window.location.hash.slice(1)).get("annotator");
+  // Who annotates is the tab's: a link says it once.
+  async start() {
+    const here = new URLSearchParams(window.location.hash.slice(1));
+    const linked = here.get("annotator");
+    here.delete("annotator");
+    if (linked && this.addressed) window.history.replaceState(window.history.state, "", `${window.location.pathname}${here.size ? `#${here}` : ""}`);
     const me = linked || mrbAnnotate.kept(this.memory);
     if (me) await this.enter(me, Number(mrbAnnotate.kept(`${this.memory}:${me}`)) || 0);
     else this.door();
@@ -33,12 +37,13 @@ class MrbAnnotatePage {
 
   replace(...children) {
     if (this.sheet) mrbCase.detach(this.sheet);
-    this.sheet = null;
+    Object.assign(this, { sheet: null, desk: null });
     this.root.replaceChildren(...children);
   }
 
   door() {
-    this.me = "";
+    this.turn += 1;
+    Object.assign(this, { me: "", moving: false });
     this.replace(mrbAnnotate.signIn(this));
   }
 
@@ -54,6 +59,17 @@ class MrbAnnotatePage {
     await this.show(number ? { number } : { after: 0 });
   }
 
+  // A case is a step of the browser's history, so that its Back leads to the one before. Nobody becomes somebody else by it.
+  remember(number) {
+    const state = { annotator: this.me, number };
+    if (this.addressed && JSON.stringify(window.history.state) !== JSON.stringify(state)) window.history.pushState(state, "");
+  }
+
+  back(state) {
+    if (!this.me || state?.annotator !== this.me) this.door();
+    else this.show(state.number ? { number: state.number } : { after: 0 });
+  }
+
   // Keys and clicks are for the case in sight, and it is about to change.
   leaving() {
     this.moving = true;
@@ -66,56 +82,52 @@ class MrbAnnotatePage {
   }
 
   async show(where) {
+    const turn = (this.turn += 1);
+    const late = () => turn !== this.turn;
     this.leaving();
+    this.refused = false;
     let drawn = false;
     try {
       await this.settled();
+      if (late() || this.refused) return undefined; // what was not saved is to be read first
       const found = await this.line.ask("open", { annotator: this.me, ...where });
+      if (late()) return undefined;
       if (found.nothing) return this.nothing(found.nothing);
-      Object.assign(this, { progress: found.progress, cases: found.cases });
+      this.cases = found.cases;
       if (found.finished) return this.end();
       this.draw(found);
       drawn = true;
       return undefined;
     } catch (error) {
-      return this.fail(error);
+      return late() ? undefined : this.fail(error);
     } finally {
-      this.arrived(() => {
-        if (drawn) this.watch.start();
-        this.sheet?.querySelector("h2").focus({ preventScroll: true });
-      });
+      if (!late()) {
+        this.arrived(() => {
+          if (drawn) this.watch.start();
+          if (drawn) this.sheet?.querySelector("h2").focus({ preventScroll: true });
+        });
+      }
     }
   }
 
   nothing(words) {
     mrbAnnotate.keep(this.memory, "");
-    this.desk = null;
     this.replace(mrbShell.element("main", { class: "mrb-door" }, mrbShell.element("h1", {}, "Nothing to do"), this.mark(), mrbShell.element("p", { role: "status" }, words), mrbAnnotate.button("Choose another name", () => this.door())));
   }
 
   end() {
-    this.desk = null;
     mrbAnnotate.keep(`${this.memory}:${this.me}`, "");
+    this.remember(0);
     this.replace(mrbAnnotate.finished(this));
     this.root.querySelector("h1").focus();
   }
 
   draw(found) {
-    if (found.rows) this.turn(found);
+    if (found.rows) this.turnTo(found);
     Object.assign(this, { number: found.number, shown: found.shown, answers: found.answers, saved: [...found.answers] });
     mrbAnnotate.keep(`${this.memory}:${this.me}`, String(found.number));
-    if (!this.desk) {
-      const sheet = mrbShell.element("main", { class: "mrb-sheet" });
-      this.skipBox = mrbAnnotate.skipping(this);
-      this.jump = mrbJump.make(this);
-      this.remarks = mrbComments.make(this);
-      this.desk = mrbShell.element("div", { class: "mrb-desk" }, sheet, mrbAnnotate.panel(this));
-      this.replace(mrbAnnotate.bar(this), this.desk, this.skipBox.dialog, this.jump.dialog);
-      this.sheet = sheet;
-      this.gate = mrbShell.gate(this.root, [this.desk]);
-      this.gate.close();
-    }
-    this.root.querySelector(".mrb-bar details").open = false;
+    this.remember(found.number);
+    if (!this.desk) this.lay();
     mrbCase.detach(this.sheet);
     this.sheet.replaceChildren(mrbShell.fragment(found.html));
     const about = { annotator: this.me, number: this.number, shown: this.shown };
@@ -124,45 +136,49 @@ class MrbAnnotatePage {
     this.watch.stop();
     this.remarks.draw(found.comments);
     this.fine("");
+    for (const { name } of this.about.dimensions) {
+      const given = this.pending.get(this.placeOf(name));
+      if (given) this.again(given);
+    }
     this.paint();
-    this.root.scrollTop = 0;
+    this.rows[this.at].made.scrollIntoView({ block: "nearest" });
+    window.scrollTo(0, 0);
     this.sheet.querySelector("h2").scrollIntoView({ block: "nearest" });
-    this.about.dimensions.forEach(({ name }, index) => {
-      const given = this.pending[this.placeOf(name)];
-      if (given) this.choose(index, given.pick, false, given.seconds);
-    });
+  }
+
+  lay() {
+    const sheet = mrbShell.element("main", { class: "mrb-sheet" });
+    this.skipBox = mrbAnnotate.skipping(this);
+    this.jump = mrbJump.make(this);
+    this.remarks = mrbComments.make(this);
+    const desk = mrbShell.element("div", { class: "mrb-desk" }, sheet, mrbAnnotate.panel(this));
+    this.replace(mrbAnnotate.bar(this), desk, this.skipBox.dialog, this.jump.dialog);
+    Object.assign(this, { desk, sheet, gate: mrbShell.gate(this.root, [desk]) });
+    this.gate.close();
   }
 
   placeOf(dimension) {
     return JSON.stringify([this.me, this.shown, dimension]);
   }
 
-  pend(place, given) {
-    if (given) this.pending[place] = given;
-    else delete this.pending[place];
-    mrbShell.keep("sessionStorage", this.unsaved, JSON.stringify(this.pending));
+  // The rows of a dimension: one, unless responses are ranked.
+  rowsOf(dimension) {
+    return this.about.dimensions.flatMap(({ name }, at) => (name === dimension ? [at] : []));
   }
 
   paint() {
     mrbAnnotate.paintBar(this);
     this.rows.forEach((_, index) => mrbAnnotate.paintRow(this, index));
-    this.nextLine.textContent = mrbAnnotate.next(this);
-    this.why.textContent = mrbAnnotate.whySkipped(this);
-    this.why.hidden = !this.why.textContent;
+    const reasons = [...new Set(this.answers.map((given) => given.skipped).filter(Boolean))];
+    this.why.textContent = reasons.length ? `Skipped: ${reasons.join("; ")}` : "";
+    this.why.hidden = !reasons.length;
     const whole = this.left().length === 0 && mrbLabels.unsaved(this) < 0;
-    this.nextLine.classList.toggle("mrb-complete", whole);
     this.forward.classList.toggle("mrb-first", whole);
-    this.forward.firstChild.textContent = whole && !this.progress.open ? "Finish " : "Next case ";
-    this.root.querySelector(".mrb-back").disabled = this.number === 1;
-  }
-
-  has(index) {
-    const given = this.answers[index];
-    return Boolean(given.pick || given.skipped);
+    this.forward.firstChild.textContent = whole && !this.cases.some((state, at) => state === "open" && at !== this.number - 1) ? "Finish " : "Next case ";
   }
 
   left() {
-    return this.about.dimensions.map((_, index) => index).filter((index) => !this.has(index));
+    return this.answers.flatMap(({ pick, skipped }, index) => (pick || skipped ? [] : [index]));
   }
 
   open(after = -1) {
@@ -178,56 +194,80 @@ class MrbAnnotatePage {
 
   focus(index) {
     this.look(index);
-    const { inputs } = this.rows[index];
-    const target = Object.values(inputs).find((input) => input.checked) ?? Object.values(inputs)[0];
-    target.focus();
+    const inputs = Object.values(this.rows[index].inputs);
+    (inputs.find((input) => input.checked) ?? inputs[0]).focus();
   }
 
-  advance(index) {
-    const next = this.open(index);
-    if (next === undefined) this.forward.focus();
-    else this.focus(next);
-  }
-
-  // The same pick again is no answer, so that its time goes on to the next one.
-  choose(index, pick, onwards, seconds = this.answers[index].pick === pick ? null : this.watch.lap()) {
-    const { name, shown } = this.about.dimensions[index];
-    const chosen = { pick };
-    const given = { pick, seconds };
-    this.take(index);
-    this.answers[index] = chosen;
+  choose(index, pick, onwards) {
+    const same = this.answers[index].pick === pick; // no answer, so that its time goes on to the next one
+    this.taken.push({ me: this.me, number: this.number, index, before: this.answers[index].pick });
+    this.put(index, pick);
     this.at = index;
+    const given = this.given(index);
+    if (given) this.store({ ...given, seconds: same ? null : this.watch.lap(), answer_id: mrbAnnotate.fresh() });
+    else this.fine(this.waiting(index));
     this.paint();
-    if (onwards) this.advance(index);
-    const { me, number, shown: sight } = this;
-    const place = this.placeOf(name);
+    const next = onwards ? this.open(index) : index;
+    if (next === undefined) this.forward.focus();
+    else if (onwards) this.focus(next);
+  }
+
+  put(index, pick) {
+    this.answers[index] = { pick };
+  }
+
+  // What there is to store once a row has a pick.
+  given(index) {
+    return { dimension: this.about.dimensions[index].name, pick: this.answers[index].pick };
+  }
+
+  // What was on its way when the page was loaded again.
+  again(given) {
+    for (const index of this.rowsOf(given.dimension)) this.answers[index] = { pick: given.pick };
+    this.store(given);
+  }
+
+  store(given) {
+    const { me, number, shown } = this;
+    const place = this.placeOf(given.dimension);
+    const rows = this.rowsOf(given.dimension);
+    const chosen = rows.map((row) => this.answers[row]);
     const settled = () => {
-      if (this.pending[place] === given) this.pend(place, null);
+      if (this.pending.get(place)?.answer_id === given.answer_id) this.pending.set(place);
+      return this.me === me && this.shown === shown && this.desk;
     };
-    this.pend(place, given);
+    this.pending.set(place, given);
     this.fine("Saving …");
     // One after the other: a question that is asked again must not overtake a later one.
-    this.queue = this.queue.then(() => this.line.ask("choose", { annotator: me, number, shown: sight, dimension: name, pick, seconds })).then(
+    this.queue = this.queue.then(() => this.line.ask("choose", { annotator: me, number, shown, ...given })).then(
       () => {
-        settled();
-        if (this.me !== me || this.number !== number) return;
-        this.count(index, this.saved[index]);
-        this.saved[index] = chosen;
-        this.fine(`Saved: ${mrbAnnotate.human(shown)}, ${mrbAnnotate.said(this, index, pick)}`);
+        if (!settled()) return;
+        rows.forEach((row, at) => (this.saved[row] = chosen[at]));
+        const skipped = this.saved.some((one) => one.skipped);
+        this.cases[number - 1] = !this.saved.every((one) => one.pick || one.skipped) ? "open" : skipped ? "skipped" : "done";
+        this.fine(`Saved: ${this.said(given)}`);
         this.paint();
       },
       (error) => {
-        settled();
-        if (this.me !== me || this.number !== number) return;
-        if (this.answers[index] === chosen) this.answers[index] = this.saved[index];
+        this.refused = true;
+        if (!settled()) return;
+        rows.forEach((row, at) => {
+          if (this.answers[row] === chosen[at]) this.answers[row] = this.saved[row];
+        });
         this.paint();
         this.fail(new Error(`Not saved: ${error.message}`));
       },
     );
   }
 
-  take(index) {
-    this.taken.push({ me: this.me, number: this.number, index, before: this.answers[index].pick });
+  said({ dimension, pick }) {
+    const [index] = this.rowsOf(dimension);
+    return `${mrbAnnotate.human(this.about.dimensions[index].shown)}, ${mrbAnnotate.said(this, index, pick)}`;
+  }
+
+  // Whether something would be lost with the tab.
+  unsaved() {
+    return [this.pending, this.labels, this.words].some((drafts) => drafts.all().length);
   }
 
   // The last choice once more: what stood there before counts again; where nothing did, another may be chosen.
@@ -247,15 +287,6 @@ class MrbAnnotatePage {
     return undefined;
   }
 
-  // What one saved choice changes in the progress; the next case brings it anew.
-  count(index, before) {
-    const { progress, cases } = this;
-    if (!before.pick) progress.dimensions[index] += 1;
-    const skipped = this.answers.some((given) => given.skipped);
-    cases[this.number - 1] = this.left().length ? "open" : skipped ? "skipped" : "done";
-    for (const state of ["done", "skipped", "open"]) progress[state] = cases.filter((one) => one === state).length;
-  }
-
   async settled() {
     let last = null;
     while (last !== this.queue) {
@@ -271,7 +302,7 @@ class MrbAnnotatePage {
     this.leaving();
     try {
       await this.settled();
-      await this.line.ask("skip", { annotator: me, number, shown, reason, seconds });
+      await this.line.ask("skip", { annotator: me, number, shown, reason, seconds, answer_id: mrbAnnotate.fresh() });
     } catch (error) {
       this.arrived();
       throw error;
@@ -321,7 +352,7 @@ class MrbAnnotatePage {
 
   step(by) {
     const number = this.number + by;
-    if (number >= 1 && number <= this.progress.total) this.show({ number });
+    if (number >= 1 && number <= this.cases.length) this.show({ number });
   }
 
   fine(words) {
@@ -330,21 +361,19 @@ class MrbAnnotatePage {
   }
 
   warn() {
-    if (!this.desk) {
-      const opening = this.root.querySelector(".mrb-opening");
-      if (opening) opening.textContent = "Opening … The server takes long to answer; this page keeps asking.";
-      return;
-    }
-    this.alert.textContent = "The server does not answer, so nothing more is saved for now. Keep this page open: it tries again.";
-    this.alert.hidden = false;
+    if (this.desk) this.fail(new Error("The server does not answer, so nothing more is saved for now. Keep this page open: it tries again."));
   }
 
   fail(error) {
-    if (!this.desk) return this.replace(mrbShell.element("main", { class: "mrb-door" }, mrbShell.element("p", { class: "mrb-alert", role: "alert" }, error.message)));
+    if (!this.desk) return this.replace(mrbAnnotate.trouble(error));
     this.status.textContent = "";
     this.alert.textContent = error.message;
     this.alert.hidden = false;
     return undefined;
+  }
+
+  called() {
+    return -1;
   }
 
   key(event) {
@@ -357,7 +386,7 @@ class MrbAnnotatePage {
     const several = Boolean(this.about.dimensions[this.at].labels);
     const pick = several ? undefined : this.about.picks.find((one) => one.key === pressed);
     const digit = Number(pressed) - 1;
-    const row = this.about.ranking ? this.called(pressed) : -1;
+    const row = this.called(pressed);
     const inButton = event.target instanceof Element && event.target.closest("button, summary, a");
     if (pick) this.choose(this.at, pick.pick, true);
     else if (several && mrbLabels.key(this, this.at, pressed));
@@ -380,8 +409,8 @@ class MrbAnnotatePage {
   }
 
   close() {
+    for (const [name, hears] of Object.entries(this.heard)) window.removeEventListener(name, hears);
     if (this.sheet) mrbCase.detach(this.sheet);
     this.watch.close();
-    this.line.close();
   }
 }

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
-from typing import Any
+from typing import Any, Final
+from uuid import uuid4
 
 import pandas as pd
 
@@ -17,12 +18,16 @@ from mrb_lib.review.annotate.forms import PREFERENCE, Form
 from mrb_lib.review.case.images import SIDE, whole
 from mrb_lib.review.file import File
 from mrb_lib.review.records.marks import AnnotatorAnswer, Comment, case_fingerprint
-from mrb_lib.review.records.progress import DONE, OPEN, SKIPPED, by_dimension, case_states
+from mrb_lib.review.records.progress import OPEN, case_states
 from mrb_lib.review.records.store import Store
 from mrb_lib.review.text import visible
 from mrb_lib.tables.errors import InputError
 
-_LONGEST_REASON = 2000
+_LONGEST: Final = {"reason": 2000, "text": 10_000, "pick": 20_000}
+"""Characters of what is free; a pick of many labels is long."""
+_LONGEST_NAME: Final = 255
+Given = tuple[str | None, str]
+"""A choice, or None and why there is none."""
 
 
 @dataclass(frozen=True)
@@ -86,17 +91,17 @@ class Annotation:
         A case that is gone from the benchmark is not among an annotator's.
         """
         annotator = _text(question, "annotator")
-        mine, far = self._far(annotator)
+        mine = self._assigned(annotator)
         if mine.empty:
             return {"nothing": self._why_nothing(annotator)}
+        states = self._states(mine)
         if "number" in question:
             number = min(max(_number(question, "number"), 1), len(mine))
         else:
-            left = [int(row) + 1 for row in mine.index[mine["state"] == OPEN]]
-            after = _number(question, "after")
+            left = [place for place, state in enumerate(states, start=1) if state == OPEN]
             if not left:
-                return {"finished": True, **far}
-            number = next((one for one in left if one > after), left[0])
+                return {"finished": True, "cases": states}
+            number = next((one for one in left if one > _number(question, "after")), left[0])
         assigned = self._assigned_case(annotator, number, mine)
         return {
             "number": number,
@@ -105,20 +110,16 @@ class Annotation:
             "html": self._html(assigned, number, len(mine)),
             "answers": self._answers(assigned),
             "comments": self._comments(assigned),
-            **far,
+            "cases": states,
         }
 
     def choose(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """Keep what was picked for a dimension; the same pick again adds nothing to the history."""
-        assigned = self._in_sight(question)
-        dimension, pick = _text(question, "dimension"), _text(question, "pick")
+        assigned, dimension = self._in_sight(question), _text(question, "dimension")
         if dimension not in self._benchmark.meta.dimensions:
             raise InputError(f"dimension {dimension!r}: is not a dimension of this benchmark; load the page again.")
-        choice = self._form.choice(assigned.order, pick)
-        if not self._benchmark.meta.offers(dimension, choice):
-            raise InputError(f"{pick!r}: is not a choice of this benchmark; load the page again.")
-        if self._answers_of(assigned).get(dimension, {}).get("pick") != pick:
-            self._store.add(self._answer(assigned, dimension, choice, "", question.get("seconds")))
+        choices = self._choices(assigned, dimension, question)
+        self._keep(assigned, {(case, dimension): (choice, "") for case, choice in choices.items()}, question)
         return {"answers": self._answers(assigned)}
 
     def image(self, question: Mapping[str, Any]) -> File:
@@ -131,21 +132,18 @@ class Annotation:
 
     def skip(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """Keep why the dimensions that have no choice yet stay without one."""
-        assigned = self._in_sight(question)
-        reason = _text(question, "reason").strip()[:_LONGEST_REASON]
+        assigned, reason = self._in_sight(question), _text(question, "reason").strip()
         if not reason:
-            raise InputError("Say why you skip the case: choose a reason, or write one.")
-        answers = self._answers_of(assigned)
-        left = [name for name in self._benchmark.meta.dimensions if "pick" not in answers.get(name, {})]
+            raise InputError("Say why you skip it: choose a reason, or write one.")
+        cases, stored = self._cases(assigned), self._stored(assigned)
+        left = [
+            name
+            for name in self._benchmark.meta.dimensions
+            if not all(stored.get((case, name), (None, ""))[0] for case in cases)
+        ]
         if not left:
-            raise InputError("Every dimension of this case has an answer; there is nothing to skip.")
-        seconds = question.get("seconds")
-        for dimension in left:
-            if answers.get(dimension, {}).get("skipped") != reason:
-                self._store.add(self._answer(assigned, dimension, None, reason, seconds))
-                seconds = (
-                    None if seconds is None else 0.0
-                )  # all are skipped at once: their times must not add up to more
+            raise InputError("Everything here has an answer; there is nothing to skip.")
+        self._keep(assigned, {(case, name): (None, reason) for name in left for case in cases}, question)
         return {"answers": self._answers(assigned)}
 
     def comment(self, question: Mapping[str, Any]) -> dict[str, Any]:
@@ -157,27 +155,57 @@ class Annotation:
         self._store.add(Comment(name, assigned.case_id, assigned.annotator, text, comment_id))
         return {"comments": self._comments(assigned)}
 
+    def _choices(self, assigned: AssignedCase, dimension: str, question: Mapping[str, Any]) -> dict[str, str]:
+        """What a pick means, by case."""
+        pick = _text(question, "pick")
+        choice = self._form.choice(assigned.order, pick)
+        if not self._benchmark.meta.offers(dimension, choice):
+            raise InputError(f"{pick[:80]!r}: is not a choice of this benchmark; load the page again.")
+        return {assigned.case_id: choice}
+
+    def _keep(
+        self, assigned: AssignedCase, given: Mapping[tuple[str, str], Given], question: Mapping[str, Any]
+    ) -> None:
+        """Store what is new of it, by case and dimension, all or none; the time was spent once, and is the first one's.
+
+        The page makes the id: an answer that it sends twice, since nobody answered, is stored once whatever came since.
+        """
+        before, orders = self._stored(assigned), self._orders(assigned)
+        answer_id, seconds = _text({"answer_id": str(uuid4()), **question}, "answer_id"), question.get("seconds")
+        rest = None if seconds is None else 0.0
+        new = [(at, cell, one) for at, (cell, one) in enumerate(given.items()) if before.get(cell) != one]
+        self._store.add(*(
+            AnnotatorAnswer(self._benchmark.meta.name, case, assigned.annotator, dimension, choice, orders[case],
+                            reason, seconds if place == 0 else rest, f"{answer_id}:{at}")
+            for place, (at, (case, dimension), (choice, reason)) in enumerate(new)
+        ))  # fmt: skip
+
+    def _cases(self, assigned: AssignedCase) -> Sequence[str]:
+        """The cases that are answered with what is in sight."""
+        return (assigned.case_id,)
+
+    def _orders(self, assigned: AssignedCase) -> dict[str, str]:
+        """By case, which of its responses is shown first."""
+        return {assigned.case_id: assigned.order}
+
     def _assigned(self, annotator: str | None) -> pd.DataFrame:
         frame = self._store.assignments(self._benchmark.meta.name, annotator)
         here = pd.Series([case in self._rows for case in frame["case_id"]], dtype=bool)
         return frame[here].reset_index(drop=True)
 
-    def _far(self, annotator: str) -> tuple[pd.DataFrame, dict[str, Any]]:
-        """The cases of an annotator in their sequence with how far each is, and that in numbers for the page."""
-        dimensions = self._benchmark.meta.dimensions
-        assigned = self._assigned(annotator)
-        answers = self._store.answers(self._benchmark.meta.name, annotator=annotator)
-        mine = case_states(assigned, answers, dimensions)
-        each = by_dimension(assigned, answers, dimensions)
-        counts = {state: int((mine["state"] == state).sum()) for state in (DONE, SKIPPED, OPEN)}
-        progress = {"total": len(mine), **counts, "dimensions": each["answered"].tolist()}
-        return mine, {"progress": progress, "cases": [str(state) for state in mine["state"]]}
+    def _states(self, mine: pd.DataFrame) -> list[str]:
+        """How far each of somebody's cases is, in their sequence."""
+        answers = self._store.answers(self._benchmark.meta.name, annotator=str(mine["annotator"].iloc[0]))
+        return [str(state) for state in case_states(mine, answers, self._benchmark.meta.dimensions)["state"]]
 
     def _assigned_case(self, annotator: str, number: int, mine: pd.DataFrame | None = None) -> AssignedCase:
         if mine is None:
             mine = self._seen.get(annotator)
         if mine is None or number > len(mine):
-            mine = self._seen[annotator] = self._assigned(annotator)
+            mine = self._assigned(annotator)
+            if mine.empty:
+                raise InputError(f"{annotator!r}: nothing is assigned under this name; load the page and choose yours.")
+            self._seen[annotator] = mine
         if not 1 <= number <= len(mine):
             raise InputError(f"case {number}: is not among those of {annotator}; load the page again.")
         row = mine.iloc[number - 1]
@@ -201,20 +229,24 @@ class Annotation:
         return self._form.html(case, assigned.order, images=images, number=number, total=total, side=self._side)
 
     def _answers(self, assigned: AssignedCase) -> list[dict[str, str]]:
-        """Of each dimension in its sequence; see `_answers_of`."""
-        answers = self._answers_of(assigned)
-        return [answers.get(dimension, {}) for dimension in self._benchmark.meta.dimensions]
-
-    def _answers_of(self, assigned: AssignedCase) -> dict[str, dict[str, str]]:
-        """By dimension, what the annotator picked as it was shown, or why they skipped it."""
-        name = self._benchmark.meta.name
-        rows = self._store.answers(name, annotator=assigned.annotator, case_id=assigned.case_id)
-        out: dict[str, dict[str, str]] = {}
-        for dimension, choice, why in rows[["dimension", "choice", "skipped_reason"]].itertuples(index=False):
-            out[dimension] = (
-                {"skipped": visible(why)} if pd.isna(choice) else {"pick": self._form.pick(assigned.order, choice)}
-            )
+        """Of each dimension in its sequence, what the annotator picked as it was shown, or why they skipped it."""
+        stored, out = self._stored(assigned), []
+        for dimension in self._benchmark.meta.dimensions:
+            choice, why = stored.get((assigned.case_id, dimension), (None, ""))
+            picked = {} if choice is None else {"pick": self._form.pick(assigned.order, choice)}
+            out.append(picked or ({"skipped": visible(why)} if why else {}))
         return out
+
+    def _stored(self, assigned: AssignedCase) -> dict[tuple[str, str], Given]:
+        """By case and dimension, what the annotator chose, or why they skipped it."""
+        cases = self._cases(assigned)
+        only = cases[0] if len(cases) == 1 else None
+        rows = self._store.answers(self._benchmark.meta.name, annotator=assigned.annotator, case_id=only)
+        rows = rows.loc[rows["case_id"].isin(cases), ["case_id", "dimension", "choice", "skipped_reason"]]
+        return {
+            (str(case), str(name)): (None if pd.isna(choice) else str(choice), str(why or ""))
+            for case, name, choice, why in rows.itertuples(index=False)
+        }
 
     def _comments(self, assigned: AssignedCase) -> list[dict[str, str]]:
         """What the annotator remarked on the case before; never what others did."""
@@ -223,14 +255,6 @@ class Annotation:
         return [
             {"text": visible(text), "created": when} for text, when in zip(rows["text"], rows["created"], strict=True)
         ]
-
-    def _answer(
-        self, assigned: AssignedCase, dimension: str, choice: str | None, reason: str, seconds: float | None
-    ) -> AnnotatorAnswer:
-        return AnnotatorAnswer(
-            self._benchmark.meta.name, assigned.case_id, assigned.annotator, dimension, choice, assigned.order, reason,
-            seconds,
-        )  # fmt: skip
 
     def _why_nothing(self, annotator: str) -> str:
         meta = self._benchmark.meta
@@ -247,14 +271,16 @@ def hints(benchmark: Benchmark) -> dict[str, str]:
 
 
 def _text(question: Mapping[str, Any], name: str) -> str:
-    value = question.get(name)
+    value, longest = question.get(name), _LONGEST.get(name, _LONGEST_NAME)
     if not isinstance(value, str):
         raise InputError(f"the page sent no {name}; load it again.")
+    if len(value) > longest:
+        raise InputError(f"{name}: has {len(value)} characters; use at most {longest}.")
     return value
 
 
 def _number(question: Mapping[str, Any], name: str) -> int:
     value = question.get(name, 0)
-    if not isinstance(value, int):
+    if type(value) is not int:
         raise InputError(f"the page sent no {name}; load it again.")
     return value

@@ -13,14 +13,13 @@ from mrb_lib.review.annotate.ranking import RankedAnnotation
 from mrb_lib.review.app import App
 from mrb_lib.review.bundle import style
 from mrb_lib.review.case.view import SCRIPTS
+from mrb_lib.review.pages import template
 from mrb_lib.review.records.store import Store
-from mrb_lib.review.text import escaped
 
 _SCRIPTS: Final = (
     *SCRIPTS,
     *(f"annotate/{name}" for name in ("parts", "labels", "comments", "jump", "annotate", "ranking")),
 )
-_PLAIN: Final = "This page needs a running kernel: annotate with <kbd>mrb annotate</kbd> in a browser."
 
 
 def annotate(benchmark: Benchmark, store: Store, form: Form | None = None, *, ranked: bool = False) -> App:
@@ -47,10 +46,9 @@ def annotate(benchmark: Benchmark, store: Store, form: Form | None = None, *, ra
     form = form or form_of(benchmark.meta)
     desk = RankedAnnotation(benchmark, store) if ranked else Annotation(benchmark, store, form)
     answers = (desk.initial_state, desk.open, desk.image, desk.choose, desk.skip, desk.comment)
-    name = escaped(benchmark.meta.name)
     return App(
         f"Annotation: {benchmark.meta.name}", {each.__name__: each for each in answers}, _SCRIPTS, STYLES,
-        static=lambda: f'<style>{style()}</style><p class="mrb">{name}: {_PLAIN}</p>',
+        static=lambda: template("annotate_static").render(style=style(), name=benchmark.meta.name, html=""),
     )  # fmt: skip
 
 
@@ -66,5 +64,5 @@ def coordinate(benchmark: Benchmark, store: Store, form: Form | None = None) -> 
     return App(
         f"Coordination: {benchmark.meta.name}", {"overview": desk.overview, "export": desk.export},
         ("annotate/coordinator",), STYLES,
-        static=lambda: f'<style>{style(*STYLES)}</style><div class="mrb mrb-annotate">{desk.html()}</div>',
+        static=lambda: template("annotate_static").render(style=style(*STYLES), html=desk.html()),
     )  # fmt: skip

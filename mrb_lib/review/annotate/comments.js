@@ -2,16 +2,9 @@
 const mrbComments = (() => {
   const { element } = mrbShell;
 
-  function fresh() {
-    const bytes = crypto.getRandomValues(new Uint8Array(16));
-    return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-  }
-
   function make(page) {
     const { button } = mrbAnnotate;
-    const memory = `mrb-unsaved:comments:${page.about.benchmark}`;
-    const drafts = new Map(Object.entries(JSON.parse(mrbShell.recall("sessionStorage", memory) || "{}")));
-    const write = () => mrbShell.keep("sessionStorage", memory, JSON.stringify(Object.fromEntries(drafts)));
+    const drafts = page.words;
     const place = () => JSON.stringify([page.me, page.shown]);
     const draft = () => drafts.get(place());
 
@@ -24,7 +17,7 @@ const mrbComments = (() => {
       element("label", { for: words.id }, "Your comment on this case, for whoever coordinates; no other annotator sees it"),
       words, wrong, element("div", { class: "mrb-steps" }, save));
     const toggle = button(["Comment ", element("kbd", { "aria-hidden": "true" }, "N")], () => (body.hidden ? open() : fold()), { "aria-expanded": "false", "aria-controls": body.id });
-    const box = element("section", { class: "mrb-remark", "aria-label": "comments" }, list, toggle, body, said);
+    const box = element("section", { class: "mrb-remark", "aria-label": "comments" }, list, body, said);
 
     function unfold(shown) {
       body.hidden = !shown;
@@ -60,9 +53,7 @@ const mrbComments = (() => {
     }
 
     function typed() {
-      if (words.value.trim()) drafts.set(place(), { ...draft(), text: words.value, me: page.me, number: page.number });
-      else drafts.delete(place());
-      write();
+      drafts.set(place(), words.value.trim() ? { ...draft(), text: words.value, me: page.me, number: page.number } : undefined);
       said.textContent = words.value.trim() ? "Not saved yet." : "";
     }
 
@@ -74,17 +65,16 @@ const mrbComments = (() => {
         return;
       }
       // Changed after a failure it is another comment: the first may have arrived all the same.
-      if (mine.tried !== mine.text) Object.assign(mine, { id: fresh(), tried: mine.text });
-      write();
+      if (mine.tried !== mine.text) Object.assign(mine, { id: mrbAnnotate.fresh(), tried: mine.text });
       const here = place();
+      drafts.set(here, mine);
       wrong.hidden = true;
       save.disabled = true;
       said.textContent = "Saving …";
       try {
         const { comments } = await page.remark(mine.text, mine.id);
         const stored = drafts.get(here)?.text === mine.tried;
-        if (stored) drafts.delete(here);
-        write();
+        if (stored) drafts.set(here);
         if (place() !== here) return;
         fill(comments);
         if (stored) {
@@ -112,11 +102,7 @@ const mrbComments = (() => {
       event.stopPropagation();
     });
 
-    return {
-      box, open, draw,
-      unsaved: () => Boolean(draft()) && !save.disabled,
-      left: () => [...drafts.values()].filter(({ me }) => me === page.me).map(({ number }) => number),
-    };
+    return { box, toggle, open, draw, unsaved: () => Boolean(draft()) && !save.disabled };
   }
 
   return { make };

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pandas as pd
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.review.annotate.forms import PREFERENCE, Form
-from mrb_lib.review.annotate.quality import comments_html, defined_reasons, drift_html, pace_html, pairs_html
-from mrb_lib.review.annotate.tables import NOT_SAID, estimate, muted, quiet, records, sentence, table, when
 from mrb_lib.review.file import File
-from mrb_lib.review.records.answer_log import answer_log
+from mrb_lib.review.pages import template
+from mrb_lib.review.records.answer_log import COMMENT, answer_log, counting_choices
 from mrb_lib.review.records.exchange import annotations_of, guarded_csv
 from mrb_lib.review.records.people import PEOPLE, read_people
-from mrb_lib.review.records.progress import OPEN, by_annotator, by_dimension, case_states, skipped_cases
+from mrb_lib.review.records.progress import OPEN, by_annotator, by_dimension, case_states, pace, skipped_cases
 from mrb_lib.review.records.store import Store
-from mrb_lib.review.text import isolated
-from mrb_lib.stats.tables.agreement import agreement_of
+from mrb_lib.stats.methods.drift import drift
+from mrb_lib.stats.tables.agreement import PAIR, agreement_of
 from mrb_lib.stats.verdicts import ANSWERS, label_rows, names_of
 from mrb_lib.tables.errors import InputError
 
@@ -30,8 +30,35 @@ MEASURES = {
     "cohen_kappa": "Cohen's kappa",
     "gwet_ac1": "Gwet's AC1",
 }
-_MOST_SKIPPED = 200
+NOT_YET: Final = "not yet"
+UNDEFINED: Final = "undefined"
+NOT_SAID: Final = "not said"
+_MOST_ROWS: Final = 200
+_MOST_NAMED: Final = 3
 _FILES = {"annotations": "annotations", "log": "annotation-log"}
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of the page.
+
+    Attributes
+    ----------
+    label : what it shows, for who cannot see its heading
+    head : the titles of the columns
+    rows : cells, the first of which names its row: a text, a number, the done and the assigned of a bar, or the lines
+        of a cell of several
+    notes : sentences below it
+    """
+
+    label: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[object]]
+    notes: Sequence[str] = ()
+
+
+Section = tuple[str, Sequence[Table]]
+"""A heading and its tables; what explains them stands in the template."""
 
 
 def agreement_so_far(benchmark: Benchmark, annotations: pd.DataFrame, *, resamples: int = 2000) -> pd.DataFrame:
@@ -65,9 +92,8 @@ def agreement_so_far(benchmark: Benchmark, annotations: pd.DataFrame, *, resampl
         {"dimension": estimates["dimension"], "cases": estimates["n_cases"], "alone": estimates["n_unpaired"]}
     )
     for name, title in MEASURES.items():
-        columns = estimates[[name, f"{name}_low", f"{name}_high"]]
-        out[title] = [estimate(*map(float, row)) for row in columns.to_numpy(dtype=float)]
-    out["reason"] = defined_reasons(estimates["reason"])
+        out[title] = _estimates(estimates, name)
+    out["reason"] = _defined_reasons(estimates["reason"])
     return out
 
 
@@ -95,25 +121,17 @@ class Coordination:
         It is meant for a spreadsheet, so that no cell of it is run as a formula; the table of a benchmark folder is
         what `mrb annotate --export` writes.
         """
-        kind = str(question.get("kind"))
-        if kind == "annotations":
-            frame, left_out = annotations_of(self._benchmark, self._store)
-        elif kind == "log":
-            frame, left_out = answer_log(self._benchmark, self._store)
-        else:
+        kind = str(question.get("kind"))[:100]
+        if kind not in _FILES:
             raise InputError(f"file {kind!r} is unknown; use annotations or log.")
+        frame, left_out = (annotations_of if kind == "annotations" else answer_log)(self._benchmark, self._store)
         mark = "-SIMULATED" if self._benchmark.meta.kind == "simulated" else ""
         facts = {"name": f"{_FILES[kind]}{mark}.csv", "rows": len(frame), "left_out": left_out}
         return File(f"\ufeff{guarded_csv(frame)}".encode(), "text/csv; charset=utf-8", facts)
 
-    def _known(self) -> pd.DataFrame:
-        """What is written down about the annotators; see `mrb_lib.review.records.people`."""
-        folder = self._benchmark.path
-        return read_people(Path() if folder is None else folder / PEOPLE)
-
     def html(self) -> str:
         """The whole page: progress, agreement, pace, drift, skipped cases and comments as tables."""
-        meta = self._benchmark.meta
+        meta, folder = self._benchmark.meta, self._benchmark.path
         here, answers = (
             frame[frame["case_id"].isin(self._benchmark.cases["case_id"])]
             for frame in (self._store.assignments(meta.name), self._store.answers(meta.name))
@@ -121,90 +139,163 @@ class Coordination:
         states = case_states(here, answers, meta.dimensions)
         annotations, left_out = annotations_of(self._benchmark, self._store)
         log, _ = answer_log(self._benchmark, self._store)
-        mark = ' <span class="mrb-simulated">SIMULATED data</span>' if meta.kind == "simulated" else ""
-        parts = [
-            f'<header class="mrb-bar"><p class="mrb-what">{isolated(meta.name)}{mark}</p></header>',
-            f"<h1>How far the annotation has come</h1>{_summary(states, annotations)}",
-            f'<div class="mrb-two"><section><h2>Annotators</h2>{_people(states, self._known())}</section>',
-            f"<section><h2>Dimensions</h2>{_dimensions(here, answers, meta.dimensions)}</section></div>",
-            f"<h2>Agreement so far</h2>{_agreement(agreement_so_far(self._benchmark, annotations))}",
-            f"<h2>Agreement of pairs</h2>{pairs_html(self._benchmark, annotations)}",
-            f"<h2>Pace</h2>{pace_html(log)}",
-            f"<h2>Drift</h2>{drift_html(self._benchmark, log)}" if meta.is_preference else "",
-            f"<h2>Skipped</h2>{_skipped(answers, meta.dimensions)}",
-            f"<h2>Comments</h2>{comments_html(log)}",
-            quiet(f"{left_out} answers are about cases or dimensions that are not in the benchmark; they do not count.")
-            if left_out
-            else "",
+        sections = [
+            _people(states, read_people(Path() if folder is None else folder / PEOPLE)),
+            _dimensions(here, answers, meta.dimensions),
+            _agreement(agreement_so_far(self._benchmark, annotations)),
+            _pairs(self._benchmark, annotations),
+            _pace(log),
+            *([_drift(self._benchmark, log)] if meta.is_preference else []),
+            _skipped(answers, meta.dimensions),
+            _comments(log),
         ]
-        return f'<div class="mrb-overview">{"".join(parts)}</div>'
+        return template("coordinator").render(
+            name=meta.name, simulated=meta.kind == "simulated", closed=int((states["state"] != OPEN).sum()),
+            readings=len(states), answered=annotations["case_id"].nunique(), assigned=states["case_id"].nunique(),
+            annotations=len(annotations), sections=sections, left_out=left_out, quiet=(NOT_YET, UNDEFINED, NOT_SAID),
+        )  # fmt: skip
 
 
-def _summary(states: pd.DataFrame, annotations: pd.DataFrame) -> str:
-    closed = int((states["state"] != OPEN).sum())
-    cases = f"cases with an answer: {annotations['case_id'].nunique()} of {states['case_id'].nunique()} assigned"
-    return f"<p>Readings finished: {closed} of {len(states)} · {cases} · annotations: {len(annotations)}</p>"
+def _people(states: pd.DataFrame, known: pd.DataFrame) -> Section:
+    """How far each annotator is, and what qualifies them where that is written down."""
+    head = ["annotator", "finished", "assigned", "done", "skipped", "open", "last answer (UTC)"]
+    found = by_annotator(states)
+    bars = _rows(found["done"] + found["skipped"], found["assigned"])
+    counts = [found[name] for name in ("assigned", "done", "skipped", "open")]
+    columns: list[Iterable[object]] = [found["annotator"], bars, *counts, map(_when, found["last"])]
+    if len(known):
+        about = known.set_index("annotator").reindex(found["annotator"])
+        head += ["qualification", "years", "consent"]
+        for name in head[-3:]:
+            values = about[name].map(lambda value: f"{value:g}") if name == "years" else about[name]
+            columns.append(values.where(about[name].notna(), NOT_SAID))
+    return "Annotators", [Table("how far each annotator is", head, _rows(*columns))]
 
 
-def _people(states: pd.DataFrame, known: pd.DataFrame) -> str:
-    if states.empty:
-        return "<p>Nothing is assigned yet: <kbd>mrb annotate BENCH --annotators NAME,NAME</kbd> deals cases out.</p>"
-    rows = []
-    for row in records(by_annotator(states)):
-        value, total = row["done"] + row["skipped"], row["assigned"]
-        bar = f'<progress max="{total}" value="{value}" aria-label="{value} of {total} finished"></progress>'
-        counts = (row[name] for name in ("assigned", "done", "skipped", "open"))
-        rows.append((isolated(row["annotator"]), bar, *counts, when(row["last"]), *_about(row["annotator"], known)))
-    head = ("annotator", "finished", "assigned", "done", "skipped", "open", "last answer (UTC)",
-            *(("qualification", "years", "consent") if len(known) else ()))  # fmt: skip
-    return table(head, rows, "how far each annotator is")
+def _dimensions(assignments: pd.DataFrame, answers: pd.DataFrame, dimensions: Sequence[str]) -> Section:
+    found = by_dimension(assignments, answers, dimensions)
+    rows = _rows(*(found[name] for name in found))
+    return "Dimensions", [Table("how far each dimension is", list(found.columns), rows)]
 
 
-def _about(annotator: str, known: pd.DataFrame) -> list[str]:
-    """The cells that say what qualifies somebody; none where nobody has written any of it down."""
-    if known.empty:
-        return []
-    own = known[known["annotator"] == annotator]
-    if own.empty:
-        return [muted(NOT_SAID)] * 3
-    row = own.iloc[0]
-    texts = [muted(NOT_SAID) if pd.isna(row[name]) else sentence(row[name]) for name in ("qualification", "consent")]
-    years = muted(NOT_SAID) if pd.isna(row["years"]) else f"{row['years']:g}"
-    return [texts[0], years, texts[1]]
+def _agreement(found: pd.DataFrame) -> Section:
+    head = ["dimension", "cases with two or more", "with one", *MEASURES.values()]
+    rows = _rows(*(found[name] for name in ("dimension", "cases", "alone", *MEASURES.values())))
+    notes = _noted(found["dimension"], found["reason"])
+    return "Agreement so far", [Table("agreement on each dimension", head, rows, notes)]
 
 
-def _dimensions(assignments: pd.DataFrame, answers: pd.DataFrame, dimensions: Sequence[str]) -> str:
-    rows = [
-        (isolated(row["dimension"]), row["assigned"], row["answered"], row["skipped"])
-        for row in records(by_dimension(assignments, answers, dimensions))
-    ]
-    return table(("dimension", "assigned", "answered", "skipped"), rows, "how far each dimension is")
+def _pairs(benchmark: Benchmark, annotations: pd.DataFrame, *, resamples: int = 2000) -> Section:
+    """Every two annotators on the cases that both answered, from the table `agreement`: a matrix a dimension."""
+    meta, several = benchmark.meta, list(benchmark.meta.labels)
+    found = agreement_of(
+        annotations[~annotations["dimension"].isin(several)], benchmark.cases, categories=meta.categories,
+        level=meta.level, dimensions=meta.one_choice, resamples=resamples, pairwise=True,
+    )  # fmt: skip
+    found = found[found["part"] == PAIR].assign(reason=lambda rows: _defined_reasons(rows["reason"]))
+    left_out = [f"Without dimensions of several labels: {', '.join(several)}."] if several else []
+    tables = []
+    for dimension, own in found.groupby("dimension", sort=False):
+        people = sorted({*own["annotator_1"], *own["annotator_2"]})
+        same, kappa = (_estimates(own, name, UNDEFINED) for name in ("percent_agreement", "cohen_kappa"))
+        cells: dict[tuple[str, str], object] = {}
+        for one, other, n, share, beyond in zip(
+            own["annotator_1"], own["annotator_2"], own["n_cases"], same, kappa, strict=True
+        ):
+            first, second = sorted((str(one), str(other)))
+            cells[first, second], cells[second, first] = (share, f"{int(n)} case{'' if n == 1 else 's'}"), (beyond,)
+        rows = [(row, *(cells.get((row, column), ()) for column in people)) for row in people]
+        tables.append(Table(f"agreement of each pair of annotators: {dimension}", [str(dimension), *people], rows))
+    columns = ("annotator_1", "annotator_2", "dimension")
+    which = [f"{one} and {other} on {name}" for one, other, name in _rows(*(found[column] for column in columns))]
+    notes = _noted(which, found["reason"]) + left_out
+    return "Agreement of pairs", [*tables, *([Table("", [], [], notes)] if notes else [])]
 
 
-def _agreement(estimates: pd.DataFrame) -> str:
-    rows = []
-    for row in records(estimates):
-        counts = (row[name] for name in ("cases", "alone"))
-        measures = (muted(str(row[title])) for title in MEASURES.values())
-        rows.append((isolated(row["dimension"]), *counts, *measures, sentence(row["reason"])))
-    head = (
-        "dimension",
-        "cases with two or more",
-        "with one",
-        *MEASURES.values(),
-        "why not yet, or how far to trust it",
-    )
-    note = "Estimates with 95% intervals that resample cases. They move as answers come in: stop by plan, not by them."
-    return table(head, rows, "agreement on each dimension") + quiet(note)
+def _pace(log: pd.DataFrame) -> Section:
+    found = pace(log[log["kind"] != COMMENT])
+    head = ("annotator", "answers with a time", "without", "hours", "answers an hour", "cases with every time",
+            "median seconds a case")  # fmt: skip
+    rows = _rows(
+        found["annotator"], found["answers"], found["untimed"], _numbers(found["hours"], 2),
+        _numbers(found["answers_per_hour"], 0), found["cases"], _numbers(found["median_seconds"], 0),
+    )  # fmt: skip
+    return "Pace", [Table("pace of each annotator", head, rows)]
 
 
-def _skipped(answers: pd.DataFrame, dimensions: Sequence[str]) -> str:
-    skipped = skipped_cases(answers, dimensions)
-    if skipped.empty:
-        return "<p>Nothing was skipped.</p>"
-    rows = [
-        (*(isolated(row[name]) for name in ("case_id", "annotator", "dimensions", "reason")), when(row["last"]))
-        for row in records(skipped.head(_MOST_SKIPPED))
-    ]
-    more = quiet(f"and {len(skipped) - len(rows)} more") if len(skipped) > len(rows) else ""
-    return table(("case", "annotator", "dimensions", "reason", "when (UTC)"), rows, "skipped cases") + more
+def _drift(benchmark: Benchmark, log: pd.DataFrame) -> Section:
+    """The halves of each annotator; see `mrb_lib.stats.methods.drift.drift`."""
+    found = drift(counting_choices(log), benchmark.cases, categories=benchmark.meta.categories)
+    head = ("annotator", "half of their cases", "cases", "answers", "chose A (of A or B)",
+            "chose the first shown (of A or B)", "ties (of all)", "agrees with others", "answers compared")  # fmt: skip
+    shares = (_numbers(found[name], 2) for name in ("share_a", "share_first", "share_tie", "agreement"))
+    rows = _rows(
+        found["annotator"], found["half"], found["n_cases"], found["n_answers"], *shares, found["n_compared"]
+    )  # fmt: skip
+    halves = [f"{who}, {half} half" for who, half in zip(found["annotator"], found["half"], strict=True)]
+    notes = _noted(halves, found["reason"].fillna(""))
+    return "Drift", [Table("first and second half of each annotator", head, rows, notes)]
+
+
+def _skipped(answers: pd.DataFrame, dimensions: Sequence[str]) -> Section:
+    found = skipped_cases(answers, dimensions)
+    head = ("case", "annotator", "dimensions", "reason", "when (UTC)")
+    shown = found.head(_MOST_ROWS)
+    rows = _rows(*(shown[name] for name in ("case_id", "annotator", "dimensions", "reason")), map(_when, shown["last"]))
+    return "Skipped", [Table("skipped cases", head, rows, _more(found))]
+
+
+def _comments(log: pd.DataFrame) -> Section:
+    """What annotators remarked, the latest first."""
+    found = log[log["kind"] == COMMENT].iloc[::-1]
+    shown = found.head(_MOST_ROWS)
+    rows = _rows(*(shown[name] for name in ("case_id", "annotator", "comment")), map(_when, shown["created"]))
+    head = ("case", "annotator", "comment", "when (UTC)")
+    return "Comments", [Table("comments", head, rows, _more(found))]
+
+
+def _rows(*columns: Iterable[object]) -> list[tuple[object, ...]]:
+    return list(zip(*columns, strict=True))
+
+
+def _more(found: pd.DataFrame) -> list[str]:
+    return [f"and {len(found) - _MOST_ROWS} more, which the files have"] if len(found) > _MOST_ROWS else []
+
+
+def _noted(names: Iterable[str], reasons: Iterable[str]) -> list[str]:
+    """Each of the reasons once, with what it is about where that is not everything."""
+    about: dict[str, list[str]] = {}
+    names = list(names)
+    for name, of_row in zip(names, reasons, strict=True):
+        for reason in filter(None, of_row.split("; ")):
+            about.setdefault(reason, []).append(name)
+    notes = []
+    for reason, own in about.items():
+        which = ", ".join(own) if len(own) <= _MOST_NAMED else f"{len(own)} of {len(names)}"
+        notes.append(f"{'all' if len(own) == len(names) > 1 else which}: {reason}")
+    return notes
+
+
+def _defined_reasons(reasons: pd.Series) -> list[str]:
+    """Why values are null, without the measures that labels of the level cannot have: nobody waits for these."""
+    each = reasons.fillna("").str.split("; ")
+    never = ("nominal labels:", "ordinal labels:")
+    return ["; ".join(why for why in of_row if not why.startswith(never)) for of_row in each]
+
+
+def _estimates(frame: pd.DataFrame, name: str, missing: str = NOT_YET) -> list[str]:
+    """Estimates with their intervals, where they have one, as text; `missing` where they are undefined."""
+    texts = []
+    for value, low, high in frame[[name, f"{name}_low", f"{name}_high"]].to_numpy(dtype=float).round(2) + 0.0:
+        interval = f" ({low:.2f} to {high:.2f})" if low == low else ""
+        texts.append(f"{value:.2f}{interval}" if value == value else missing)
+    return texts
+
+
+def _numbers(values: pd.Series, digits: int) -> list[str]:
+    return [UNDEFINED if value != value else f"{value:,.{digits}f}" for value in values]
+
+
+def _when(value: object) -> str:
+    """A time of the store to the minute; a dash for never."""
+    return value[:16].replace("T", " ") if isinstance(value, str) else "–"  # noqa: RUF001  an en dash

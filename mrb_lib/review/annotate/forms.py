@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
-from typing import Final, Protocol
+from typing import Final
 
 import pandas as pd
 
@@ -22,12 +23,14 @@ FREE_LETTERS: Final = "ABCDEFHILMOQRSTVYZ"
 _SAVED: Final = "is saved at once; stop whenever you like."
 
 
-class Form(Protocol):
+class Form(ABC):
     """How a case is shown, what may be picked, and what stands for a pick in the store."""
 
+    @abstractmethod
     def check(self, meta: BenchmarkMeta) -> None:
         """Refuse a benchmark whose labels the form cannot ask for, by an `InputError`."""
 
+    @abstractmethod
     def picks(self, meta: BenchmarkMeta) -> list[dict[str, str]]:
         """Everything that may be picked, in its sequence: `pick`, `key`, `name`, and perhaps `hint`, what it means, and
         `said`, the name in a sentence.
@@ -35,13 +38,16 @@ class Form(Protocol):
 
     def labels(self, meta: BenchmarkMeta) -> dict[str, list[dict[str, str]]]:
         """For each dimension of several labels these labels, like `picks`, and last that none applies."""
+        return {}
 
+    @abstractmethod
     def words(self, meta: BenchmarkMeta) -> dict[str, object]:
         """The texts of the page: `title`, `lead`, `nobody`, `signed` (before the name of who is there), `heading`,
         `reasons` to skip, the last of them free; perhaps `listed`, whether picks stand below each other with what they
         mean.
         """
 
+    @abstractmethod
     def html(
         self, case: pd.Series, order: str, *, images: Mapping[str, bytes], number: int, total: int, side: int
     ) -> str:
@@ -49,12 +55,14 @@ class Form(Protocol):
 
     def choice(self, order: str, pick: str) -> str:
         """What is stored for a pick; empty where there is no such pick."""
+        return pick
 
     def pick(self, order: str, choice: str) -> str:
         """What was picked where this is stored."""
+        return choice
 
 
-class Preference:
+class Preference(Form):
     """Which of two answers is better, without a sign of who wrote them."""
 
     def check(self, meta: BenchmarkMeta) -> None:
@@ -72,10 +80,6 @@ class Preference:
             for pick, name in NAMES.items()
             if in_case_frame("AB", pick) in meta.categories
         ]
-
-    def labels(self, meta: BenchmarkMeta) -> dict[str, list[dict[str, str]]]:
-        """See `Form.labels`; preferences have none."""
-        return {}
 
     def words(self, meta: BenchmarkMeta) -> dict[str, object]:
         """See `Form.words`."""
@@ -102,7 +106,7 @@ class Preference:
         return as_shown(order, choice)
 
 
-class Rating:
+class Rating(Form):
     """How one response rates, by the benchmark's own categories, each with a key of its own; see `keys_of`."""
 
     def check(self, meta: BenchmarkMeta) -> None:
@@ -147,14 +151,6 @@ class Rating:
         }
 
     html = staticmethod(rated_html)
-
-    def choice(self, order: str, pick: str) -> str:
-        """See `Form.choice`."""
-        return pick
-
-    def pick(self, order: str, choice: str) -> str:
-        """See `Form.pick`."""
-        return choice
 
 
 class Screening(Rating):

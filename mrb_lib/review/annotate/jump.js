@@ -54,7 +54,7 @@ const mrbJump = (() => {
       element("div", { class: "mrb-steps" }, button("Stay here", () => dialog.close())),
     );
     return { dialog, open() {
-      const { done, skipped, open } = page.progress;
+      const { done, skipped, open } = mrbAnnotate.counts(page);
       wrong.hidden = true;
       field.value = "";
       range.textContent = `You have ${page.cases.length}; case ${page.number} is in sight.`;

@@ -5,18 +5,8 @@ const mrbLabels = (() => {
   const listed = (dimension, pick) => (!pick || pick === none(dimension) ? [] : pick.split("; ")); // no label has a semicolon
   const place = (page, index) => page.placeOf(page.about.dimensions[index].name);
 
-  // Drafts outlive the page, as what is typed does.
-  const name = (page) => `mrb-unsaved:labels:${page.about.benchmark}`;
-  function drafts(page) {
-    page.drafts ??= JSON.parse(mrbShell.recall("sessionStorage", name(page)) || "{}");
-    return page.drafts;
-  }
-  const draft = (page, index) => (page.about.dimensions[index].labels ? drafts(page)[place(page, index)] : undefined);
-  function keep(page, index, pick) {
-    if (pick === undefined) delete drafts(page)[place(page, index)];
-    else drafts(page)[place(page, index)] = pick;
-    mrbShell.keep("sessionStorage", name(page), JSON.stringify(drafts(page)));
-  }
+  const draft = (page, index) => (page.about.dimensions[index].labels ? page.labels.get(place(page, index)) : undefined);
+  const keep = (page, index, pick) => page.labels.set(place(page, index), pick);
 
   // The row whose labels are chosen and not saved; -1 where there is none.
   const unsaved = (page) => page.about.dimensions.findIndex((_, index) => draft(page, index) !== undefined);

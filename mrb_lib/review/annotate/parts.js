@@ -1,6 +1,7 @@
 // The parts of the annotator's page: they show what the page holds, and tell it what was done.
 const mrbAnnotate = (() => {
   const { element } = mrbShell;
+  const MOST_AT_HAND = 8; // rows that stay in sight where the case scrolls
 
   const kept = (name) => mrbShell.recall("sessionStorage", name);
   const keep = (name, value) => mrbShell.keep("sessionStorage", name, value);
@@ -14,6 +15,25 @@ const mrbAnnotate = (() => {
   const key = (name) => element("kbd", { "aria-hidden": "true" }, name);
   const plural = (n, one) => `${n} ${one}${n === 1 ? "" : "s"}`;
   const human = (name) => name.charAt(0).toUpperCase() + name.slice(1).replaceAll("_", " ");
+
+  // Nobody knows it but who made it: what is sent twice under it counts once.
+  const fresh = () => [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+
+  const trouble = (error) => element("main", { class: "mrb-door" }, element("p", { class: "mrb-alert", role: "alert" }, error.message));
+
+  // What is not stored yet, by its place; it outlives the page, not the tab.
+  function drafts(name) {
+    const held = JSON.parse(kept(name) || "{}");
+    return {
+      get: (place) => held[place],
+      all: () => Object.values(held),
+      set(place, value) {
+        if (value === undefined) delete held[place];
+        else held[place] = value;
+        keep(name, JSON.stringify(held));
+      },
+    };
+  }
 
   // Seconds that a case was in sight since it was painted, or since the last answer there; a hidden page is not looked at.
   function stopwatch() {
@@ -122,26 +142,18 @@ const mrbAnnotate = (() => {
   function paintRow(page, index) {
     const { made, inputs, state, save } = page.rows[index];
     const given = page.answers[index];
+    const { name, labels } = page.about.dimensions[index];
     const isDraft = mrbLabels.draft(page, index) !== undefined;
+    const stored = given === page.saved[index] && !isDraft;
     made.classList.toggle("mrb-now", index === page.at);
-    made.classList.toggle("mrb-answered", Boolean(given.pick) && !isDraft);
-    const chosen = page.about.dimensions[index].labels ? mrbLabels.shown(page, index) : [given.pick];
+    made.classList.toggle("mrb-answered", Boolean(given.pick) && stored);
+    const chosen = labels ? mrbLabels.shown(page, index) : [given.pick];
     for (const [pick, input] of Object.entries(inputs)) input.checked = chosen.includes(pick);
     if (save) save.disabled = !isDraft;
     save?.classList.toggle("mrb-first", isDraft);
-    state.textContent = isDraft ? "not saved yet" : given.pick ? "✓ done" : given.skipped ? "skipped" : index === page.at ? "◂ now" : "open";
-  }
-
-  // What the annotator does next, in one sentence.
-  function next(page) {
-    const left = page.left();
-    const unsaved = mrbLabels.unsaved(page);
-    if (unsaved >= 0) return mrbLabels.waiting(page, unsaved);
-    const of = page.about.dimensions.length;
-    if (left.length === of) return page.about.ranking ? `${plural(of, "answer")} to place` : `${plural(of, "dimension")} to answer`;
-    if (left.length) return `${left.length} of ${of} still open`;
-    const what = page.answers.some((given) => given.skipped) ? "Skipped" : "All answered";
-    return `${what} – press Enter ${page.progress.open ? "for the next case" : "to finish"}`;
+    const open = given.skipped ? "skipped" : index === page.at ? "◂ now" : "open";
+    const waits = !isDraft && page.pending.get(page.placeOf(name)) ? "saving …" : "not saved yet";
+    state.textContent = !stored ? waits : given.pick ? "✓ saved" : open;
   }
 
   // What was picked, within a sentence.
@@ -152,84 +164,67 @@ const mrbAnnotate = (() => {
     return one.said ?? one.name.toLowerCase();
   }
 
-  function whySkipped(page) {
-    const reasons = [...new Set(page.answers.map((given) => given.skipped).filter(Boolean))];
-    return reasons.length ? `Skipped: ${reasons.join("; ")}` : "";
-  }
-
   function panel(page) {
     page.rows = page.about.dimensions.map((dimension, index) => row(page, dimension, index));
-    page.nextLine = element("p", { class: "mrb-next" });
     page.why = element("p", { class: "mrb-hint", dir: "auto" });
     page.status = element("p", { class: "mrb-saved", role: "status", "aria-live": "polite" });
     page.alert = element("p", { class: "mrb-alert", role: "alert", hidden: true });
     page.forward = button(["Next case ", key("Enter")], () => page.forwards(), { class: "mrb-forward" });
-    const digits = Math.min(page.about.dimensions.length, 9);
-    const picks = page.about.ranking
-      ? [["A", "to answer A"], [`1–${page.about.picks.length}`, "its place"]]
-      : page.numbered
-        ? page.about.picks.map((one) => [one.key, one.name.toLowerCase()])
-        : [[page.about.picks.length > 9 || page.about.picks[0].key !== "1" ? page.about.picks.map((one) => one.key).join(" ") : `1–${page.about.picks.length}`, "rate"]];
-    const all = [...picks, page.numbered ? [digits > 1 ? `1–${digits}` : "1", "dimension"] : page.about.dimensions.length > 1 ? ["Tab", "on"] : ["Enter", "next"], ...(page.about.dimensions.some(({ hint }) => hint) ? [["?", "its meaning"]] : []), ["U", "undo"], ["J", "later"], ["G", "go to a case"]];
-    const keys = all.map(([name, words]) => element("span", {}, key(name), ` ${words}`));
-    return element("aside", { class: "mrb-panel", "aria-label": "your answers" },
+    const long = page.about.listed || page.rows.length > MOST_AT_HAND;
+    return element("aside", { class: long ? "mrb-panel mrb-long" : "mrb-panel", "aria-label": "your answers" },
       element("h2", {}, page.about.heading),
-      page.nextLine,
       page.why,
-      meanings(page),
-      element("div", { class: "mrb-rows" }, ...page.rows.map(({ made }) => made)),
-      page.alert,
-      element("div", { class: "mrb-steps" },
-        button(["Back ", key("K")], () => page.step(-1), { class: "mrb-back" }),
-        button(["Skip… ", key("X")], () => page.askSkip()),
-        page.forward),
-      page.remarks.box,
-      page.status,
-      element("p", { class: "mrb-keys" }, ...keys),
+      element("div", { class: "mrb-rows" }, meanings(page), ...page.rows.map(({ made }) => made), page.remarks.box),
+      element("div", { class: "mrb-foot" },
+        page.alert,
+        element("div", { class: "mrb-steps" }, button(["Skip… ", key("X")], () => page.askSkip()), button(["Undo ", key("U")], () => page.undo()), page.remarks.toggle, page.forward),
+        page.status),
     );
   }
 
   function bar(page) {
-    page.meter = element("progress", { max: 1, value: 0, "aria-label": "cases done" });
-    page.said = element("summary", { class: "mrb-done" });
-    page.each = element("dl", { class: "mrb-each" });
+    const { shown } = page.about.annotators.find(({ name }) => name === page.me) ?? { shown: page.me };
+    page.count = element("span", { class: "mrb-done" });
+    page.backwards = button(["Back ", key("K")], () => page.step(-1), { class: "mrb-back" });
+    page.onwards = button(["Forward ", key("J")], () => page.step(1));
     return element("header", { class: "mrb-bar" },
-      element("p", { class: "mrb-what" }, element("bdi", { dir: "auto" }, page.about.benchmark), page.mark()),
-      element("div", { class: "mrb-far" }, page.meter, element("details", {}, page.said, page.each), button(["Go to… ", key("G")], () => page.jump.open(), { class: "mrb-go-to" })),
-      element("p", { class: "mrb-me" }, page.about.signed, " ", element("b", {}, element("bdi", { dir: "auto" }, page.about.annotators.find(({ name }) => name === page.me)?.shown ?? page.me)), " ", button("Not you?", () => page.leave())),
+      element("h1", { class: "mrb-what" }, element("bdi", { dir: "auto" }, page.about.benchmark)), page.mark(),
+      element("div", { class: "mrb-far" }, page.backwards, button([page.count, " Go to… ", key("G")], () => page.jump.open(), { class: "mrb-go-to" }), page.onwards),
+      element("p", { class: "mrb-me" }, page.about.signed, " ", element("b", {}, element("bdi", { dir: "auto" }, shown)), " ", button("Not you?", () => page.leave())),
     );
   }
 
+  function counts(page) {
+    const of = (state) => page.cases.filter((one) => one === state).length;
+    return { total: page.cases.length, done: of("done"), skipped: of("skipped"), open: of("open") };
+  }
+
   function paintBar(page) {
-    const { total, done, skipped } = page.progress;
-    page.meter.max = total;
-    page.meter.value = done + skipped;
-    page.said.textContent = `${done} of ${total} done${skipped ? ` · ${skipped} skipped` : ""}`;
-    page.each.replaceChildren(...(page.about.listedDimensions ?? page.about.dimensions).map(({ shown }, index) => {
-      const n = page.progress.dimensions[index];
-      return element("div", {}, element("dt", {}, element("bdi", { dir: "auto" }, human(shown))), element("dd", {}, `${n} of ${total}`));
-    }));
+    const { total, done, skipped } = counts(page);
+    page.count.textContent = `${done} of ${total} done${skipped ? `, ${skipped} skipped` : ""}`;
+    page.backwards.disabled = page.number === 1;
+    page.onwards.disabled = page.number === total;
   }
 
   function finished(page) {
     const skipped = page.cases.flatMap((state, at) => (state === "skipped" ? [at + 1] : []));
-    const unsaved = page.remarks?.left() ?? [];
+    const unsaved = page.words.all().filter(({ me }) => me === page.me).map(({ number }) => number);
     const again = (number) => button(`Case ${number}`, () => page.show({ number }));
     return element("main", { class: "mrb-door" },
       element("h1", { tabindex: "-1" }, "That was all. Thank you."),
       element("p", { class: "mrb-lead" }, element("bdi", { dir: "auto" }, page.about.benchmark), page.mark()),
-      element("p", {}, `${plural(page.progress.done, "case")} answered${skipped.length ? `, ${skipped.length} skipped` : ""}. Everything is saved; you may close the page.`),
+      element("p", {}, `${plural(counts(page).done, "case")} answered${skipped.length ? `, ${skipped.length} skipped` : ""}. Everything is saved; you may close the page.`),
       skipped.length ? element("h2", {}, "Skipped cases, if you want to look again") : null,
       skipped.length ? element("div", { class: "mrb-people" }, ...skipped.map(again)) : null,
       unsaved.length ? element("h2", {}, "Cases with a comment that is not saved yet") : null,
       unsaved.length ? element("div", { class: "mrb-people" }, ...unsaved.map(again)) : null,
-      element("p", {}, button("Back to the last case", () => page.show({ number: page.progress.total }))),
+      element("p", {}, button("Back to the last case", () => page.show({ number: page.cases.length }))),
     );
   }
 
   function skipping(page) {
     const chosen = element("div", { class: "mrb-reasons", role: "radiogroup", "aria-labelledby": `${page.prefix}-why` });
-    const words = element("textarea", { rows: 2, maxlength: 2000, id: `${page.prefix}-words` });
+    const words = element("textarea", { rows: 2, maxlength: 1900, id: `${page.prefix}-words` });
     for (const reason of page.about.reasons) {
       chosen.append(element("label", {}, element("input", { type: "radio", name: `${page.prefix}-reason`, value: reason }), reason));
     }
@@ -268,5 +263,5 @@ const mrbAnnotate = (() => {
     } };
   }
 
-  return { kept, keep, button, stopwatch, signIn, panel, paintRow, next, said, whySkipped, bar, paintBar, finished, skipping, human, element };
+  return { kept, keep, fresh, drafts, trouble, button, stopwatch, signIn, panel, paintRow, said, bar, counts, paintBar, finished, skipping, human };
 })();

@@ -18,6 +18,7 @@
     const line = lost.querySelector("p");
     if (line.textContent !== words) line.textContent = words;
     lost.hidden = !words;
+    document.documentElement.style.setProperty("--mrb-lost", `${lost.offsetHeight}px`); // pages that fill the window leave it free
     window.setTimeout(look, EVERY);
   }
 

@@ -163,9 +163,12 @@ const mrbShell = (() => {
     let closed = false;
     let dimmed = false;
     let timer;
-    const stale = (event) => closed || event.timeStamp < painted;
+    let began = false; // whether the press of a button or finger began too early: its click comes when it ends
+    const stale = (event) => closed || event.timeStamp < painted || (event.type === "click" && event.detail > 0 && began);
     const stop = (event) => {
-      if (!stale(event)) return;
+      const early = stale(event);
+      if (event.type === "pointerdown") began = early;
+      if (!early) return;
       event.preventDefault();
       event.stopImmediatePropagation();
     };

@@ -156,7 +156,6 @@ def test_the_next_case_is_the_next_open_one(page: Annotation) -> None:
     assert (numbered(0), numbered(3)) == (2, 2)
     _skip(page, 2, "outside my field")
     found = page.open({"annotator": ME, "after": 2})
-    assert found["progress"] == {"total": 3, "done": 1, "skipped": 1, "open": 1, "dimensions": [1, 1]}
     assert found["cases"] == ["done", "skipped", "open"]
     for name in DIMENSIONS:
         _choose(page, 3, name, "tie")
@@ -193,12 +192,15 @@ def test_who_has_nothing_is_told_so(page: Annotation, store: Store, benchmark: B
         {"annotator": ME, "number": 1, "dimension": "creativity", "pick": "first"},
         {"annotator": ME, "number": 1, "dimension": "accuracy", "pick": "A"},
         {"annotator": ME, "number": "1", "dimension": "accuracy", "pick": "first"},
+        {"annotator": ME, "number": True, "dimension": "accuracy", "pick": "first"},
         {"annotator": None, "number": 1, "dimension": "accuracy", "pick": "first"},
+        {"annotator": "Dr Nobody", "number": 1, "dimension": "accuracy", "pick": "first"},
     ],
 )
 def test_what_a_page_cannot_mean_is_refused(benchmark: Benchmark, store: Store, question: dict[str, object]) -> None:
     shown = Annotation(benchmark, store).open({"annotator": ME, "number": 1})["shown"]
-    answer = annotate(benchmark, store).answer({"what": "choose", "shown": shown, **question})
+    answer = annotate(benchmark, store).answer("choose", {"shown": shown, **question})
+    assert isinstance(answer, dict)
     assert answer["ok"] is False
     assert "load" in answer["error"]
     assert store.annotations(benchmark.meta.name).empty
@@ -216,6 +218,43 @@ def test_an_answer_to_another_case_or_version_than_that_in_sight_is_refused(benc
     assert store.answers(benchmark.meta.name).empty
     page.choose({**said, "shown": shown[0]})
     assert store.annotations(benchmark.meta.name)["case_id"].tolist() == ["secret-1"]
+
+
+def test_what_is_too_long_is_refused_whatever_the_page_allows(
+    page: Annotation, store: Store, benchmark: Benchmark
+) -> None:
+    shown = page.open({"annotator": ME, "number": 1})["shown"]
+    said = {"annotator": ME, "number": 1, "shown": shown, "dimension": "accuracy", "pick": "first", "reason": "blurred",
+            "text": "blurred", "comment_id": "one"}  # fmt: skip
+    for act, name, longest in (
+        (page.skip, "reason", 2000), (page.comment, "text", 10_000), (page.comment, "comment_id", 255),
+        (page.choose, "annotator", 255), (page.choose, "dimension", 255), (page.choose, "pick", 20_000),
+        (page.choose, "answer_id", 255), (page.open, "annotator", 255),
+    ):  # fmt: skip
+        with pytest.raises(InputError, match=f"use at most {longest}"):
+            act({**said, name: "x" * (longest + 1)})
+    assert store.answers(benchmark.meta.name).empty and store.comments(benchmark.meta.name).empty
+    assert len(page.skip({**said, "reason": "x" * 2000})["answers"]) == len(DIMENSIONS)
+
+
+def test_nothing_of_somebody_without_cases_is_stored(page: Annotation, store: Store, benchmark: Benchmark) -> None:
+    shown = page.open({"annotator": ME, "number": 1})["shown"]
+    said = {"annotator": "Dr B", "number": 1, "shown": shown, "dimension": "accuracy", "pick": "first", "reason": "r",
+            "text": "t", "comment_id": "one", "image": 0}  # fmt: skip
+    for act in (page.choose, page.skip, page.comment, page.image):
+        with pytest.raises(InputError, match="nothing is assigned under this name"):
+            act(said)
+    assert store.answers(benchmark.meta.name).empty and store.comments(benchmark.meta.name).empty
+
+
+def test_an_answer_sent_again_late_takes_nothing_back(page: Annotation, store: Store, benchmark: Benchmark) -> None:
+    shown = page.open({"annotator": ME, "number": 1})["shown"]
+    said = {"annotator": ME, "number": 1, "shown": shown, "dimension": "accuracy", "seconds": 1.0}
+    page.choose({**said, "pick": "first", "answer_id": "one"})
+    page.choose({**said, "pick": "second", "answer_id": "two"})
+    page.choose({**said, "pick": "first", "answer_id": "one"})  # its answer was lost on the way
+    assert _choices(store, benchmark) == {("secret-1", "accuracy"): "B"}
+    assert len(store.answers(benchmark.meta.name, history=True)) == 2
 
 
 def test_ties_are_offered_where_the_benchmark_has_them(benchmark: Benchmark, store: Store) -> None:

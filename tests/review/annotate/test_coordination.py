@@ -13,9 +13,7 @@ import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.review.annotate import coordinate
-from mrb_lib.review.annotate.coordination import Coordination, agreement_so_far
-from mrb_lib.review.annotate.tables import NOT_YET
-from mrb_lib.review.case import images
+from mrb_lib.review.annotate.coordination import NOT_YET, Coordination, agreement_so_far
 from mrb_lib.review.records.exchange import annotations_of
 from mrb_lib.review.records.marks import AnnotatorAnswer, Comment
 from mrb_lib.review.records.store import Store, open_store
@@ -120,14 +118,27 @@ def test_pairs_are_those_of_the_statistics_and_an_undefined_kappa_says_why(pictu
         for row, choice in enumerate(choices):
             _answer(store, pictured, who, row, "overall", choice)
             _answer(store, pictured, who, row, "accuracy", "A")
-    page = Coordination(pictured, store).html()
-    pairs = page.partition("<h2>Agreement of pairs</h2>")[2].partition("<h2>")[0]
+    pairs = _part(Coordination(pictured, store).html(), "Agreement of pairs")
     truth = annotator_pairs(annotations_of(pictured, store)[0], pictured.cases, resamples=0).set_index("dimension")
-    rows = {cells[0]: cells[1:] for cells in _rows(pairs)}
-    assert rows["accuracy"][:3] == ["8", "1.00", "undefined"]
-    assert "one category only" in rows["accuracy"][3]
-    assert rows["overall"][:3] == ["8", "0.88", f"{truth.loc['overall', 'cohen_kappa']:.2f}"]
-    assert "fewer than 20 cases" in rows["overall"][3], "few cases are said"
+    of = {
+        dimension: _rows(pairs.partition(f"{_LABEL}: {dimension}")[2].partition("</table>")[0])
+        for dimension in ("accuracy", "overall")
+    }
+    assert of["accuracy"] == [["", "1.00 8 cases"], ["undefined", ""]]
+    assert of["overall"] == [["", "0.88 8 cases"], [f"{truth.loc['overall', 'cohen_kappa']:.2f}", ""]]
+    assert pairs.count("one category only") == 1
+    assert pairs.count("fewer than 20 cases") == 2, "few cases are said, once for those that lack the same"
+
+
+def test_what_many_rows_lack_is_said_once(pictured: Benchmark, store: Store) -> None:
+    for who in PEOPLE:
+        for name in pictured.meta.dimensions:
+            _answer(store, pictured, who, 0, name, "A")
+    agreement = _part(Coordination(pictured, store).html(), "Agreement so far")
+    assert len(_rows(agreement)) == len(pictured.meta.dimensions)
+    reasons = re.findall(r'<p class="mrb-quiet"[^>]*>(all: [^<]+)</p>', agreement)
+    assert reasons and len(set(reasons)) == len(reasons)
+    assert all(agreement.count(reason.removeprefix("all: ")) == 1 for reason in reasons)
 
 
 def test_pace_and_drift_are_told_of_each_annotator(pictured: Benchmark, store: Store) -> None:
@@ -137,40 +148,32 @@ def test_pace_and_drift_are_told_of_each_annotator(pictured: Benchmark, store: S
         store.add(AnnotatorAnswer(name, cases[row], "Dr A", "overall", choice, "BA", seconds=60.0))
     _answer(store, pictured, PEOPLE[1], 3, "overall", "B")
     page = Coordination(pictured, store).html()
-    pace = _rows(page.partition("<h2>Pace</h2>")[2].partition("<h2>")[0])
+    pace = _rows(_part(page, "Pace"))
     assert pace == [["0", "1", "0.00", "undefined", "0", "undefined"], ["4", "0", "0.07", "60", "4", "60"]]
-    drift = page.partition("<h2>Drift</h2>")[2].partition("<h2>")[0]
+    drift = _part(page, "Drift")
     assert _rows(drift)[2:] == [
-        ["first", "2", "2", "1.00", "0.00", "0.00", "undefined", "0", "nobody else answered these"],
-        ["second", "2", "2", "0.50", "0.50", "0.00", "1.00", "1", ""],
+        ["first", "2", "2", "1.00", "0.00", "0.00", "undefined", "0"],
+        ["second", "2", "2", "0.50", "0.50", "0.00", "1.00", "1"],
     ]
+    assert "Dr A, first half: nobody else answered these" in drift
     assert "A description and no test" in drift
 
 
-def test_files_come_in_pieces_and_hold_no_formula(
-    pictured: Benchmark, store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_hold_no_formula(pictured: Benchmark, store: Store) -> None:
     name, case = pictured.meta.name, pictured.cases["case_id"].iloc[0]
     _answer(store, pictured, PEOPLE[0], 0, "accuracy", "A")
     store.add(AnnotatorAnswer(name, "gone", PEOPLE[0], "accuracy", "A", "AB"))
     store.add(Comment(name, case, PEOPLE[0], "=cmd|' /C calc'!A0"))
     page = Coordination(pictured, store)
-    monkeypatch.setattr(images, "PIECE", 50)
     for kind, rows in (("annotations", 1), ("log", 2)):
-        told = page.export({"kind": kind})
-        assert (told["rows"], told["left_out"]) == (rows, 1)
-        assert told["name"].endswith("SIMULATED.csv")
-        text, after = told["piece"], told["next"]
-        while after is not None:
-            more = page.export({"file": told["file"], "from": after})
-            text, after = text + more["piece"], more["next"]
-        frame = pd.read_csv(io.StringIO(text.removeprefix("\ufeff")))
+        file = page.export({"kind": kind})
+        assert (file.facts["rows"], file.facts["left_out"]) == (rows, 1)
+        assert file.facts["name"].endswith("SIMULATED.csv")
+        frame = pd.read_csv(io.StringIO(file.content.decode("utf-8-sig")))
         assert len(frame) == rows
         assert kind == "annotations" or frame["comment"].iloc[-1] == "'=cmd|' /C calc'!A0"
     with pytest.raises(InputError, match="unknown"):
         page.export({"kind": "secrets"})
-    with pytest.raises(InputError, match="export again"):
-        page.export({"file": "99", "from": 0})
 
 
 def test_comments_are_listed_escaped_and_the_latest_first(pictured: Benchmark, store: Store) -> None:
@@ -183,7 +186,16 @@ def test_comments_are_listed_escaped_and_the_latest_first(pictured: Benchmark, s
     assert "<script" not in page
 
 
+_LABEL = "agreement of each pair of annotators"
+
+
+def _part(html: str, heading: str) -> str:
+    """What stands below a heading, up to the next."""
+    return html.partition(f"<h2>{heading}</h2>")[2].partition("<h2>")[0]
+
+
 def _rows(html: str) -> list[list[str]]:
     """The cells of each row of a table but the one that names it, as text."""
-    rows = re.findall(r"<tr><th scope=\"row\">.*?</tr>", html)
-    return [[re.sub(r"<[^>]+>", "", cell) for cell in re.findall(r"<td>(.*?)</td>", row)] for row in rows]
+    rows = re.findall(r"<tr><th scope=\"row\">.*?</tr>", html, re.DOTALL)
+    cells = [re.findall(r"<td>(.*?)</td>", row, re.DOTALL) for row in rows]
+    return [[" ".join(re.sub(r"<[^>]+>", " ", cell).split()) for cell in row] for row in cells]

@@ -11,12 +11,7 @@ import pandas as pd
 import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark
-from mrb_lib.build.construct.screen import (
-    CRITERIA,
-    screening_benchmark,
-    screening_form,
-    screening_from_environment,
-)
+from mrb_lib.build.construct.screen import CRITERIA, screening_benchmark, screening_form
 from mrb_lib.build.construct.work import Work, begin, create_work
 from mrb_lib.review.annotate.answers import Annotation
 from mrb_lib.review.annotate.coordination import Coordination
@@ -90,7 +85,7 @@ def test_ratings_are_kept_apart_from_annotations(page: Annotation, store: Store,
     assert store.answers("mine").empty
     again = page.open({"annotator": ME, "number": 1})
     assert [given["pick"] for given in again["answers"]] == ["4", "2", "4", "4"]
-    assert again["progress"]["done"] == 1
+    assert again["cases"] == ["done", "open"]
     shown = page.open({"annotator": ME, "number": 2})["shown"]
     page.skip({"annotator": ME, "number": 2, "shown": shown, "reason": "outside my field"})
     assert page.open({"annotator": ME, "after": 0})["finished"]
@@ -116,11 +111,3 @@ def test_each_form_refuses_the_labels_of_the_other(screening: Benchmark, picture
         PREFERENCE.check(screening.meta)
     with pytest.raises(InputError, match="2 to 9 labels"):
         SCREENING.check(pictured.meta)
-
-
-def test_the_served_page_finds_work_and_store(work: Work, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MRB_SCREEN_WORK", str(work.path))
-    monkeypatch.setenv("MRB_STORE", str(work.path / "reviews.sqlite"))
-    screening, opened, form = screening_from_environment()
-    with opened:
-        assert Annotation(screening, opened, form).open({"annotator": ME, "after": 0})["total"] == 2

@@ -1,0 +1,251 @@
+"""A click or a tap is stored about the case that was in sight when the press began, whatever the server does."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from playwright.sync_api import Page, expect
+
+from mrb_lib.benchmarks.benchmark import Benchmark, load
+from mrb_lib.build.construct.work import begin, create_work
+from mrb_lib.review.annotate.ranking import RankedAnnotation
+from mrb_lib.review.records.store import Store, open_store
+from tests.rated import write_ranking
+
+from .haste import PATIENT, hasty_benchmark, stalled
+from .server import Served, mrb
+
+ACTIONS = 170
+"""Of each of the three pages by each of two hands: some 1,000."""
+ITEMS = 40
+PEOPLE = ("Dr Mouse", "Dr Touch", "Dr One", "Dr Two", "Dr Three")
+# What was in sight after each frame, and each click that the page took, with the last frame before its press.
+RECORD = """() => {
+  const seen = [];
+  let press = 0;
+  Object.assign(window, { mrbPresses: 0, mrbClicked: [] });
+  const look = () => {
+    const title = document.querySelector(".mrb-sheet h2");
+    const now = title?.checkVisibility() ? title.textContent.trim() : "";
+    if (seen.at(-1)?.now !== now) seen.push({ time: performance.now(), now });
+    requestAnimationFrame(() => setTimeout(look));
+  };
+  window.addEventListener("pointerdown", (event) => {
+    press = event.timeStamp;
+    window.mrbPresses += 1;
+  }, true);
+  window.addEventListener("click", ({ target, detail }) => {
+    if (!target.matches(".mrb-pick input, .mrb-skip .mrb-first") || !detail) return;
+    const view = seen.findLastIndex(({ time }) => time <= press);
+    const row = target.closest(".mrb-row")?.querySelector(".mrb-name").textContent ?? "";
+    window.mrbClicked.push({ view, now: seen[view]?.now, row, value: target.value });
+  });
+  look();
+}"""
+PLACES = (
+    "found => found.filter(one => one.checkVisibility()).map(one => one.getBoundingClientRect())"
+    ".filter(box => box.width && box.top > 0 && box.bottom < innerHeight)"
+    ".map(box => [box.left + box.width / 2, box.top + box.height / 2])"
+)
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
+    """For everybody the same cases, in an order of their own."""
+    made = hasty_benchmark(tmp_path_factory.mktemp("hand"))
+    assert made.path is not None
+    rows = [
+        (case, who, at, "AB" if (at + len(who)) % 3 else "BA")
+        for who in PEOPLE
+        for at, case in enumerate(made.cases["case_id"])
+    ]
+    with open_store(made.path / "reviews.sqlite") as store:
+        store.assign(made.meta.name, pd.DataFrame(rows, columns=["case_id", "annotator", "position", "order"]))
+    return made
+
+
+@pytest.fixture(scope="module")
+def annotating(bench: Benchmark) -> Iterator[Served]:
+    assert bench.path is not None
+    with Served("annotate", bench.path) as running:
+        yield running
+
+
+def _press(page: Page, way: str, at: str, chance: random.Random) -> None:
+    """One of these, where it is now: a person's hand does not wait, and a mouse button is held for a moment."""
+    places = page.locator(at).evaluate_all(PLACES)
+    if not places:
+        return
+    x, y = chance.choice(places)
+    if way == "touch":
+        page.touchscreen.tap(x, y)
+        return
+    page.mouse.move(x, y)
+    page.mouse.down()
+    time.sleep(chance.choice([0, 0.02, 0.15]))
+    page.mouse.up()
+
+
+def _act(page: Page, way: str, chance: random.Random) -> None:
+    """Mostly choose and go on, at times back, back to an answer, or past a case with a reason."""
+    if page.locator("dialog[open]").count():
+        _press(page, way, ".mrb-reasons label", chance)
+        _press(page, way, "dialog[open] .mrb-steps button", chance)
+        return
+    at = chance.choice(
+        [".mrb-pick"] * 12 + [".mrb-forward"] * 5 + [".mrb-far button:not(.mrb-go-to)", "text=/^Skip… /"]
+    )
+    _press(page, way, at, chance)
+    time.sleep(chance.choice([0, 0, 0.02, 0.1]))
+
+
+def _open(page: Page, address: str, name: str) -> None:
+    page.goto(address)
+    page.locator(".mrb-person", has_text=name).click(timeout=PATIENT)
+    expect(page.locator(".mrb-sheet h2")).to_be_visible(timeout=PATIENT)
+    page.evaluate(RECORD)
+
+
+def _clicked(page: Page) -> list[dict[str, Any]]:
+    """What the page took, once all of it is stored."""
+    expect(page.locator(".mrb-saved")).not_to_have_text("Saving …", timeout=PATIENT)
+    expect(page.locator(".mrb-changing")).to_have_count(0, timeout=PATIENT)
+    clicked: list[dict[str, Any]] = page.evaluate("window.mrbClicked")
+    return clicked
+
+
+def _haste(page: Page, served: Served, way: str, seed: int) -> list[dict[str, Any]]:
+    chance = random.Random(seed)
+    with stalled(served.process, seed=seed):
+        while page.evaluate("window.mrbPresses") < ACTIONS:
+            _act(page, way, chance)
+    return _clicked(page)
+
+
+def _human(name: str) -> str:
+    return name[:1].upper() + name[1:].replace("_", " ")
+
+
+def _wrong(store: Store, benchmark: Benchmark, who: str, clicked: list[dict[str, Any]]) -> tuple[int, list[Any]]:
+    """How many answers are stored, and those that nobody gave to that case on that dimension while it was in sight."""
+    name = benchmark.meta.name
+    number = {case: at + 1 for at, case in enumerate(store.assignments(name, who)["case_id"])}
+    given = {(one["now"].split(" of ")[0], one["row"], one["value"]) for one in clicked if one["row"]}
+    passed = {one["now"].split(" of ")[0] for one in clicked if not one["row"]}
+    sides = {"AB": {"A": "first", "B": "second"}, "BA": {"A": "second", "B": "first"}}
+    rows = store.answers(name, annotator=who, history=True)
+    wrong = []
+    for row in rows.to_dict("records"):
+        case = f"Case {number[row['case_id']]}"
+        pick = sides[row["order"]].get(row["choice"], row["choice"])
+        skipped = pd.isna(row["choice"]) and case in passed
+        if not skipped and (case, _human(row["dimension"]), pick) not in given:
+            wrong.append(row)
+    return len(rows), wrong
+
+
+@pytest.mark.parametrize("way", ["mouse", "touch"])
+def test_annotations(new_page: Callable[..., Page], annotating: Served, bench: Benchmark, way: str) -> None:
+    page, who = new_page(hasty=True, has_touch=way == "touch"), f"Dr {way.title()}"
+    _open(page, annotating.address, who)
+    clicked = _haste(page, annotating, way, seed=3)
+    assert bench.path is not None
+    with open_store(bench.path / "reviews.sqlite", create=False) as store:
+        n, wrong = _wrong(store, bench, who, clicked)
+    assert n > ACTIONS // 4, "most of what is chosen is stored"
+    assert wrong == []
+
+
+def test_three_annotators_at_once(new_page: Callable[..., Page], annotating: Served, bench: Benchmark) -> None:
+    hands = [
+        (new_page(hasty=True, has_touch=way == "touch"), way, f"Dr {name}")
+        for way, name in (("mouse", "One"), ("touch", "Two"), ("mouse", "Three"))
+    ]
+    for page, _, who in hands:
+        _open(page, annotating.address, who)
+    chance = random.Random(4)
+    with stalled(annotating.process, seed=4):
+        while sum(page.evaluate("window.mrbPresses") for page, _, _ in hands) < ACTIONS:
+            for page, way, _ in hands:
+                _act(page, way, chance)
+    assert bench.path is not None
+    with open_store(bench.path / "reviews.sqlite", create=False) as store:
+        for page, _, who in hands:
+            n, wrong = _wrong(store, bench, who, _clicked(page))
+            assert n > ACTIONS // 20
+            assert wrong == []
+
+
+@pytest.mark.parametrize("way", ["mouse", "touch"])
+def test_screening(new_page: Callable[..., Page], bench: Benchmark, tmp_path: Path, way: str) -> None:
+    work = create_work(tmp_path / "work", "mine", "simulated")
+    few = bench.cases.head(ITEMS)
+    items = pd.DataFrame({"item_id": few["case_id"], "question": few["question"], "reference": few["response_a"]})
+    with begin(work, "start", {}, seed=0) as step:
+        step.write("items", items.assign(images=[[] for _ in range(len(few))], dataset="d", choices=None))
+    who = f"Dr {way.title()}"
+    mrb(work.path, "construct", "screen", work.path, "--clinicians", who, "--assign-only")
+    page = new_page(hasty=True, has_touch=way == "touch")
+    with Served("construct", Path("screen"), str(work.path)) as served:
+        _open(page, served.address, who)
+        clicked = _haste(page, served, way, seed=5)
+        page.goto("about:blank")
+    from mrb_lib.build.construct.screen import screening_benchmark, screening_form
+
+    with open_store(work.path / "reviews.sqlite", create=False) as store:
+        n, wrong = _wrong(store, screening_benchmark(work, screening_form(work)), who, clicked)
+    assert n > ACTIONS // 4
+    assert wrong == []
+
+
+@pytest.mark.parametrize("way", ["mouse", "touch"])
+def test_rankings(new_page: Callable[..., Page], tmp_path: Path, way: str) -> None:
+    folder, who = write_ranking(tmp_path, k=3), f"Dr {way.title()}"
+    page = new_page(hasty=True, has_touch=way == "touch")
+    with Served("annotate", folder, "--ranking", "--annotators", who) as served:
+        _open(page, served.address, who)
+        clicked = _haste(page, served, way, seed=6)
+        page.goto("about:blank")
+    benchmark = load(folder)
+    with open_store(folder / "reviews.sqlite", create=False) as store:
+        rows = store.answers(benchmark.meta.name, annotator=who, history=True)
+        desk = RankedAnnotation(benchmark, store)
+        cases = [desk._assigned_case(who, number) for number in (1, 2)]
+        meant = {f"Case {at}": _rankings(desk, case, at, clicked) for at, case in enumerate(cases, start=1)}
+        items = {pair: f"Case {at}" for at, case in enumerate(cases, start=1) for pair in desk._cases(case)}
+    chosen = rows.dropna(subset="choice")
+    assert len(chosen) > ACTIONS // 10
+    wrong = [
+        row for row in chosen.to_dict("records")
+        if all(ranking[row["case_id"]] != row["choice"] for ranking in meant[items[row["case_id"]]])
+    ]  # fmt: skip
+    assert wrong == []
+    last = chosen.drop_duplicates("case_id", keep="last").set_index("case_id")["choice"].to_dict()
+    for at, case in enumerate(cases, start=1):
+        rankings = meant[f"Case {at}"]
+        assert not rankings or {pair: last.get(pair) for pair in desk._cases(case)} == rankings[-1]
+
+
+def _rankings(desk: RankedAnnotation, case: Any, number: int, clicked: list[dict[str, Any]]) -> list[dict[str, str]]:
+    """What the clicks on an item mean, each time that all its responses had a place, as the choices on its pairs."""
+    shown, item = desk._shown(case), desk._item(case)
+    out: list[dict[str, str]] = []
+    view, places = -1, dict[int, int]()
+    whole: dict[int, int] = {}
+    for one in clicked:
+        if not one["row"] or not one["now"].startswith(f"Case {number} of"):
+            continue
+        if one["view"] != view:  # what was not whole is forgotten with the case
+            view, places = one["view"], dict(whole)
+        response, place = shown["ABC".index(one["row"][-1])], int(one["value"])
+        places = {other: at for other, at in places.items() if at != place} | {response: place}
+        if len(places) == len(shown):
+            whole = dict(places)
+            out.append(item.choices([places[at] for at in range(len(shown))]))
+    return out
