@@ -10,9 +10,8 @@ import pandas as pd
 import pytest
 
 from mrb_lib.benchmarks.benchmark import load
-from mrb_lib.cli import servers
 from mrb_lib.judges.settings import Settings
-from mrb_lib.review.explorer.app import review_app
+from mrb_lib.review import server
 from mrb_lib.runs.execute import judge
 from mrb_lib.tables.schema import KEYS
 from mrb_lib.verdicts.parts import part_paths
@@ -71,11 +70,9 @@ def test_the_review_opens_on_a_case(
     monkeypatch.setenv("MRB_HOME", str(tmp_path))
     monkeypatch.setenv("MRB_STORE", str(tmp_path / "reviews.sqlite"))
     asked: dict[str, Any] = {}
-    monkeypatch.setattr(servers, "serve_app", lambda cells, **options: asked.update(options))
+    monkeypatch.setattr(server, "serve", lambda app, *_, **__: asked.update(app=app))
     done = mrb("review", bench, runs, "--no-browser")
     assert done.code == 0, done.err
-    for name, value in asked["environment"].items():
-        monkeypatch.setenv(name, value)
-    app = review_app()
-    assert app.answer({"what": "initial_state", "fragment": ""})["judges"] == list(JUDGES)
-    assert all(name in app.answer({"what": "case", "position": 17})["html"] for name in JUDGES)
+    app = asked["app"]
+    assert app.answer("initial_state", {"fragment": ""})["judges"] == list(JUDGES)
+    assert all(name in app.answer("case", {"position": 17})["html"] for name in JUDGES)

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from mrb_lib.benchmarks.benchmark import load
-from mrb_lib.cli import servers
 from mrb_lib.demo.build import write_demo
+from mrb_lib.review import server
 from mrb_lib.review.records.marks import CaseTag
 from mrb_lib.review.records.store import REVIEW, open_store
 
@@ -47,7 +47,7 @@ def test_tables_are_of_the_tagged_cases(mrb: Callable[..., Any], bench: Path) ->
 
 
 def test_tagged_cases_are_dealt_out(mrb: Callable[..., Any], bench: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(servers, "serve_app", lambda *_, **__: None)
+    monkeypatch.setattr(server, "serve", lambda *_, **__: None)
     done = mrb("review", bench, "--no-browser", "--assign", "Dr B", "--query", "where=tag == 'artefact'")
     assert done.code == 0, done.err
     made = load(bench)
