@@ -104,11 +104,7 @@ def open(  # read as mrb.open
     training = training_cases(manifests, loaded)
     verdicts = mark_seen(verdicts, training)
     if shared.where:
-        judged = sorted(verdicts["judge"].unique())
-        asked = reviewed(loaded, judged, seed=shared.seed).adjudications if "review" in shared.where else None
-        tags = tags_of(loaded) if asks_for_tags(shared.where) else None
-        loaded, kept = restricted(loaded, verdicts, shared.where, policy=shared.policy, adjudications=asked, tags=tags)
-        verdicts = pd.DataFrame(kept)
+        loaded, verdicts = _kept(loaded, verdicts, shared)
     names = sorted(verdicts["judge"].unique())
     runs_of = (name for m in manifests for name in (m.judge, f"{m.judge}@{m.run_id}"))
     stated = read_group_file(Path(chosen["groups"])) if chosen.get("groups") else None
@@ -120,6 +116,15 @@ def open(  # read as mrb.open
         of_judges = of_judges[of_judges["judge"].isin(chosen_judges(wanted, of_judges))].reset_index(drop=True)
         verdicts = verdicts[verdicts["judge"].isin(of_judges["judge"])].reset_index(drop=True)
     return Study(loaded, verdicts, manifests, shared, of_judges, training, str(chosen.get("out") or ""))
+
+
+def _kept(benchmark: Benchmark, verdicts: pd.DataFrame, shared: Options) -> tuple[Benchmark, pd.DataFrame]:
+    """The cases that the filter of some options leaves, with their verdicts."""
+    judged = sorted(verdicts["judge"].unique())
+    said = reviewed(benchmark, judged, seed=shared.seed).adjudications if "review" in shared.where else None
+    tags = tags_of(benchmark) if asks_for_tags(shared.where) else None
+    left, kept = restricted(benchmark, verdicts, shared.where, policy=shared.policy, adjudications=said, tags=tags)
+    return left, pd.DataFrame(kept)
 
 
 @dataclass(frozen=True, repr=False)
@@ -426,7 +431,7 @@ class Study:
         ----------
         name : of the table, see `table`
         view : "figure" or "table", the one to begin with; empty for the figure, if the table has one
-        where : a filter of the study's cases to begin with, such as "organ == 'eye' and length > 1400"; empty for all
+        where : a filter of the study's cases to begin with, such as "organ == 'eye' and length > 700"; empty for all
         options : of the table; it begins with `policy`, `dimension` and `by`, and keeps the others
 
         Raises
@@ -436,29 +441,28 @@ class Study:
         NotApplicable
             No page can answer, and the data lack what the table is made from.
         """
-        shared, cases = self.options, self.benchmark.cases
-        first: dict[str, Any] = {"policy": shared.policy, "dimension": "", "by": shared.by}
-        reads = {*table_named(name).parameters_read(has_marks=False)} & {*first}
-        first |= {each: options.pop(each) or "" for each in reads & {*options}}
-        if first["by"]:
-            first["by"] = columns_of(first["by"])[0]
-            subfield_values(cases, first["by"])
-        filled = [each for each in SUBFIELDS if each in cases and cases[each].notna().any()]
-        drawn = ["figure"] if any(each.table == name for each in FIGURES.values()) else []
-        values = {
-            "policy": POLICIES, "dimension": ["", *self.benchmark.meta.dimensions],
-            "by": dict.fromkeys(["", *filled, first["by"] or ""]), "where": (), "view": [*drawn, "table"],
-        }  # fmt: skip
-        first |= {"where": where, "view": view or [*drawn, "table"][0]}
-        offered = {
-            each: (list(own), first[each] or "") for each, own in values.items() if each in {*reads, "where", "view"}
+        cases, policy = self.benchmark.cases, self.options.policy
+        reads = {*table_named(name).parameters_read(has_marks=False)} & {"policy", "dimension", "by"}
+        first = {each: options.pop(each) or "" for each in reads & {*options}}
+        by, *_ = [*columns_of(first.get("by", self.options.by) or None), ""]
+        views = [*(["figure"] if any(each.table == name for each in FIGURES.values()) else []), "table"]
+        columns = ["", *(each for each in SUBFIELDS if each in cases and cases[each].notna().any()), by]
+        offered: dict[str, tuple[Sequence[str], str]] = {
+            "policy": (POLICIES, first.get("policy", policy)),
+            "dimension": (["", *self.benchmark.meta.dimensions], first.get("dimension", "")),
+            "by": (list(dict.fromkeys(columns)), by),
+            "where": ((), where),
+            "view": (views, view or views[0]),
         }
-        for each, (own, value) in offered.items():
-            if own:
-                check_choice(each, value, own)
+        offered = {each: values for each, values in offered.items() if each in {*reads, "where", "view"}}
+        for each, (values, value) in offered.items():
+            if values:
+                check_choice(each, value, values)
+        if by:
+            subfield_values(cases, by)
         part = lru_cache(maxsize=1)(self._part)
 
-        def draw(where: str, view: str, policy: str = shared.policy, **chosen: str) -> object:
+        def draw(where: str, view: str, policy: str = policy, **chosen: str) -> object:
             study = part(where.strip(), policy)
             table = study.table(name, **options, **{each: value or None for each, value in chosen.items()})
             if view == "figure":
@@ -474,16 +478,14 @@ class Study:
 
     def _part(self, where: str, policy: str) -> Study:
         """The study of the cases that a further filter leaves, under a policy; it publishes nothing."""
-        part = replace(self, options=replace(self.options, policy=policy), out="", _made={})
+        shared = replace(self.options, policy=policy)
+        part = replace(self, options=shared, out="", _made={})
         if not where:
             return part
-        said = part.reviews.adjudications if "review" in where else None
-        tags = tags_of(self.benchmark) if asks_for_tags(where) else None
-        smaller, kept = restricted(self.benchmark, self.verdicts, where, policy=policy, adjudications=said, tags=tags)
-        verdicts, own = pd.DataFrame(kept), self.options.where
+        benchmark, verdicts = _kept(self.benchmark, self.verdicts, replace(shared, where=where))
         groups = self.groups[self.groups["judge"].isin(verdicts["judge"])].reset_index(drop=True)
-        options = replace(part.options, where=f"({own}) and ({where})" if own else where)
-        return replace(part, benchmark=smaller, verdicts=verdicts, groups=groups, options=options)
+        both = replace(shared, where=f"({shared.where}) and ({where})" if shared.where else where)
+        return replace(part, benchmark=benchmark, verdicts=verdicts, groups=groups, options=both)
 
     def explore(self, **filters: Any) -> object:
         """Open the failure explorer in JupyterLab: the cases, to filter, to read and to review.

@@ -39,7 +39,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Lab:
     lab = Lab(tmp_path_factory.mktemp("findings"))
     write_demo(lab.bench, cases=N_CASES, seed=0)
     write_simulated_runs(lab.bench, lab.bench / "runs", seed=0)
-    path = lab.notebook("03_leaderboard", "# A heading\n\nProse.", SHOWN)
+    path = lab.notebook("02_leaderboard", "# A heading\n\nProse.", SHOWN)
     content = json.loads(path.read_text(encoding="utf-8"))
     said = {"output_type": "stream", "name": "stdout", "text": [FINDING]}
     content["cells"].append(
@@ -66,10 +66,9 @@ def cells(lab: Lab) -> pd.DataFrame:
 
 def test_a_page_opens_with_its_finding_and_the_leaderboard_with_its_figure(page: Page, lab: Lab) -> None:
     page.set_viewport_size({"width": 1280, "height": 800})
-    for name in ("index.html", "pages/03_leaderboard.html"):
+    for name in ("index.html", "pages/02_leaderboard.html"):
         page.goto(address(lab.out, name))
-        finding = page.locator("p.conclusion").first
-        expect(finding).to_have_text(f"Finding. {FINDING}")
+        expect(page.locator("p.conclusion").first).to_contain_text(FINDING)
         parts = ("p.conclusion", "figure.opening img", "table[data-sorts]")
         tops = [page.locator(part).first.bounding_box() for part in parts]
         assert all(tops)
@@ -107,7 +106,7 @@ def test_each_cell_leads_to_just_the_cases_that_the_judge_gets_wrong(page: Page,
 
 
 def test_a_click_on_a_cell_and_on_a_point_opens_its_list(page: Page, lab: Lab, cells: pd.DataFrame) -> None:
-    page.goto(address(lab.out, "pages/03_leaderboard.html"))
+    page.goto(address(lab.out, "pages/02_leaderboard.html"))
     heatmap = page.locator("#subfields-organ .spot")
     n_parts = cells.loc[cells["subfield"].notna(), "subfield"].nunique()
     assert heatmap.count() == n_parts * cells["judge"].nunique()
@@ -127,16 +126,38 @@ def test_a_click_on_a_cell_and_on_a_point_opens_its_list(page: Page, lab: Lab, c
     expect(page).to_have_url(address(lab.out, "behind/subfields-organ.html"))
 
 
-def test_a_case_that_has_a_page_is_led_to(page: Page, lab: Lab) -> None:
+def test_each_case_of_a_list_is_led_to_and_found(page: Page, lab: Lab) -> None:
     page.goto(address(lab.out, "behind/leaderboard.html"))
-    link = page.locator(".ids a").first
-    case = link.inner_text()
-    link.click()
-    expect(page.locator(".mrb-title").first).to_contain_text(case)
+    links = page.locator(".ids a")
+    assert links.count() == page.locator(".ids li").count() > 0
+    places = {link.inner_text(): link.get_attribute("href") or "" for link in links.all()}
+    with_page = next(case for case, place in places.items() if place.startswith("../cases/"))
+    without = next(case for case, place in places.items() if place.startswith("../behind/all_cases.html#"))
+    links.filter(has_text=with_page).first.click()
+    expect(page.locator(".mrb-title").first).to_contain_text(with_page)
+    page.goto(address(lab.out, "behind/leaderboard.html"))
+    links.filter(has_text=without).first.click()
+    expect(page.locator("tr:target")).to_contain_text(without)
+    for case in (with_page, without):
+        page.goto(address(lab.out, "index.html"))
+        page.get_by_role("searchbox").fill(case)
+        expect(page.locator("#found")).to_contain_text("1 case")
+        expect(page.locator("#cases ~ * .hit").filter(visible=True)).to_have_text(case)
+
+
+def test_the_index_begins_with_the_answers_each_one_click_from_its_page(page: Page, lab: Lab) -> None:
+    page.goto(address(lab.out, "index.html"))
+    answers = page.get_by_role("region", name="The answers in short")
+    assert answers.get_by_role("heading").all_inner_texts() == ["Which judge is best?"], "no other notebook is there"
+    expect(answers.locator("p")).to_have_text(f"{FINDING} The title of 02_leaderboard")
+    expect(page.get_by_text(FINDING)).to_have_count(1)
+    answers.get_by_role("link").click()
+    expect(page).to_have_url(address(lab.out, "pages/02_leaderboard.html"))
+    expect(page.locator("p.conclusion")).to_have_text(f"Finding. {FINDING}")
 
 
 def test_references_stay_below_the_line_however_the_table_is_sorted(page: Page, lab: Lab) -> None:
-    page.goto(address(lab.out, "pages/03_leaderboard.html"))
+    page.goto(address(lab.out, "pages/02_leaderboard.html"))
     table = page.locator("#table-leaderboard table")
     names = table.locator(".references td:first-child")
     before = names.all_inner_texts()
@@ -151,7 +172,7 @@ def test_references_stay_below_the_line_however_the_table_is_sorted(page: Page, 
 
 def test_the_lists_can_be_read_by_everyone_and_fit(new_page: Callable[..., Page], lab: Lab) -> None:
     page = new_page(viewport={"width": 400, "height": 800})
-    for name in ("behind/subfields-organ.html", "pages/03_leaderboard.html"):
+    for name in ("behind/subfields-organ.html", "pages/02_leaderboard.html"):
         page.goto(address(lab.out, name))
         assert page.evaluate("document.documentElement.scrollWidth") <= 400, name
         assert violations(page) == [], name

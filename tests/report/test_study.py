@@ -15,6 +15,7 @@ from mrb_lib.figures.registry import FIGURES
 from mrb_lib.figures.style import Paper
 from mrb_lib.report import defaults as own
 from mrb_lib.report import study as module
+from mrb_lib.review.records.store import open_store
 from mrb_lib.stats.columns import TABLES
 from mrb_lib.tables.errors import NotApplicable
 from tests.notebooks.conftest import full as full
@@ -261,9 +262,11 @@ class TestCases:
     def test_reviews_of_them_are_kept_in_the_folder_or_the_store_that_is_named(
         self, study: mrb.Study, full: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        assert str(study.explore().answers.reviews.where) == str(full / "reviews.sqlite")
-        monkeypatch.setenv("MRB_STORE", str(tmp_path / "other.sqlite"))
-        assert study.explore().answers.reviews.where == str(tmp_path / "other.sqlite")
+        for place, reason in ((full / "reviews.sqlite", "artefact"), (tmp_path / "other.sqlite", "rare")):
+            assert study.explore().answer("reasons", {"names": [reason]})["ok"]
+            with open_store(place, create=False) as store:
+                assert store.reasons() == [reason]
+            monkeypatch.setenv("MRB_STORE", str(tmp_path / "other.sqlite"))
 
     def test_bootstraps_any_statistic_of_their_scores(self, study: mrb.Study) -> None:
         wide = study.scores("overall").pivot(index="case_id", columns="judge", values="score").reset_index()

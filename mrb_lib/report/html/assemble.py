@@ -7,8 +7,9 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.report.html import figures, pdf, site
-from mrb_lib.report.html.case_pages import case_pages, listed_cases
+from mrb_lib.report.html.case_pages import case_pages, listed_cases, named_cases
 from mrb_lib.report.places import DataFolders
 from mrb_lib.report.provenance import Provenance, template_hash
 from mrb_lib.report.records import CACHE, PageRecord, file_name, read_record, write_record
@@ -57,7 +58,8 @@ def assemble(
             folders, out, dimension=made_from.dimension, policy=made_from.policy, most=cases,
             listed=listed_cases(out, records),
         )  # fmt: skip
-        content = site.Content(out, records, made_from, pages)
+        named = named_cases(load(folders.benchmark).cases, records, pages)
+        content = site.Content(out, records, made_from, pages, named)
         files: dict[str, bytes | str] = {}
         try:
             files |= {pdf.NAME: pdf.printed(content, program)} if program else {}

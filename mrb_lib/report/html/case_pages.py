@@ -7,13 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, zip_longest
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 import pandas as pd
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load
+from mrb_lib.report.clean import Json
 from mrb_lib.report.places import DataFolders, home
 from mrb_lib.report.records import PageRecord
+from mrb_lib.report.tabular import TableText
 from mrb_lib.review.case import case_html
 from mrb_lib.review.failures import kinds as failure
 from mrb_lib.review.failures.index import CaseIndex, build_index, open_index
@@ -132,6 +134,23 @@ def listed_cases(out: Path, records: Sequence[PageRecord]) -> list[str]:
     return rows["case_id"].dropna().tolist() if "case_id" in rows else []
 
 
+def named_cases(cases: pd.DataFrame, records: Sequence[PageRecord], pages: Sequence[CasePage]) -> list[dict[str, str]]:
+    """The cases that lists and tables of the report name and that have no page: `case_id`, `place`, `question`."""
+    named = set[object]()
+    for record in records:
+        for item in record.figures:
+            cells = cast(list[Json], cast(Json, item.get("behind") or {}).get("cells", []))
+            named.update(*(cast(list[object], cell["listed"]) for cell in cells))
+        for item in record.tables:
+            text = TableText.from_json(cast(Json, item["shown"]))
+            named.update(row[j] for j, name in enumerate(text.columns) if name == "case id" for row in text.rows)
+    rows = cases[cases["case_id"].isin(named - {page.case_id for page in pages})]
+    return [
+        {"case_id": str(row["case_id"]), "place": _place(row), "question": str(row["question"])}
+        for _, row in rows.iterrows()
+    ]
+
+
 def case_pages(
     folders: DataFolders, out: Path, *, dimension: str, policy: str, most: int, listed: Sequence[str] = ()
 ) -> list[CasePage]:
@@ -177,7 +196,10 @@ def _page(benchmark: Benchmark, index: CaseIndex, chosen: Chosen, name: str) -> 
         verdicts=index.verdicts(chosen.position), manifests=index.manifests, meta=benchmark.meta, level=2, style=False,
         side=SIDE,
     )  # fmt: skip
-    origin = [str(case[column]).replace("_", " ") for column in ("organ", "modality") if pd.notna(case.get(column))]
-    return CasePage(
-        str(case["case_id"]), name, chosen.reason, chosen.why, str(case["question"]), " · ".join(origin), shown
-    )
+    return CasePage(str(case["case_id"]), name, chosen.reason, chosen.why, str(case["question"]), _place(case), shown)
+
+
+def _place(case: pd.Series) -> str:
+    """Organ and modality, as far as the case states them."""
+    stated = [str(case[name]).replace("_", " ") for name in ("organ", "modality") if pd.notna(case.get(name))]
+    return " · ".join(stated)

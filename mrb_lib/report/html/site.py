@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
+from urllib.parse import quote
 
 from PIL import Image
 
@@ -31,6 +32,13 @@ if TYPE_CHECKING:
     from nbformat import NotebookNode
 
 LEADERBOARD = "leaderboard"
+NAMED: Final = "behind/all_cases.html"  # no figure has an underscore in its id
+_ANSWERS: Final = {
+    "Which judge is best?": ("02_leaderboard",),
+    "Can it be trusted?": ("03_human_level", "06_order_effects"),
+    "Where does it fail?": ("05_subfields", "07_failures"),
+}
+"""The notebooks whose conclusions the index begins with."""
 
 
 def look(styles: Sequence[str] = (), scripts: Sequence[str] = ()) -> dict[str, str]:
@@ -56,12 +64,14 @@ class Content:
     out : the report's folder, everything that the records list in place
     records : in the order to show them
     cases : the pages of cases
+    named : the cases that lists name and that have no page: `case_id`, `question`, `place`
     """
 
     out: Path
     records: Sequence[PageRecord]
     made_from: Provenance
     cases: Sequence[CasePage] = ()
+    named: Sequence[Mapping[str, str]] = ()
 
     def links(self, folder: str = "") -> dict[str, str]:
         """The page of each notebook file."""
@@ -69,8 +79,9 @@ class Content:
 
     @property
     def case_links(self) -> dict[str, str]:
-        """The page of each case that has one."""
-        return {case.case_id: case.name for case in self.cases}
+        """Where each case that lists name is shown, relative to the report's folder."""
+        others = {case["case_id"]: f"{NAMED}#case-{place}" for place, case in enumerate(self.named, 1)}
+        return others | {case.case_id: f"cases/{quote(case.name)}" for case in self.cases}
 
     @cached_property
     def notebooks(self) -> dict[str, NotebookNode]:
@@ -96,7 +107,7 @@ def render(content: Content, *, pdf: str = "") -> Iterator[tuple[str, str]]:
     -----
     Validated by tests/report/test_site.py, tests/browser/test_site.py and tests/browser/test_site_pages.py.
     """
-    from mrb_lib.report.html.pages import blocks, table_block
+    from mrb_lib.report.html.pages import blocks, conclusion, table_block
 
     records, figures = content.records, [(record, item) for record in content.records for item in record.figures]
     behind = {str(item["id"]): cells_of(item, content.case_links) for _, item in figures}
@@ -119,12 +130,24 @@ def render(content: Content, *, pdf: str = "") -> Iterator[tuple[str, str]]:
     for record, figure in figures:
         if cells := behind[str(figure["id"])]:
             yield page_name(figure), page.render(shared, cells=cells, record=record, figure=figure)
+    if content.named:
+        yield NAMED, template("all_cases.html.jinja").render(shared)
     board = next(((record, item) for record in records for item in record.tables if item["id"] == LEADERBOARD), None)
-    yield "index.html", template("index.html.jinja").render(
-        shared, up="", from_index=content.links("pages/"),
-        leaderboard_figure=next((item for _, item in figures if item["id"] == LEADERBOARD), None),
-        leaderboard=board and (board[0], table_block(board[1], {})),
-    )  # fmt: skip
+    concluded = {each.notebook: each for each in records if conclusion(content.notebooks[each.notebook])}
+    answers = [(asked, [concluded[name] for name in own if name in concluded]) for asked, own in _ANSWERS.items()]
+    answers = [(asked, own) for asked, own in answers if own]
+    yield (
+        "index.html",
+        template("index.html.jinja").render(
+            shared,
+            up="",
+            from_index=content.links("pages/"),
+            answers=answers,
+            answering=[record for _, own in answers for record in own],
+            leaderboard_figure=next((item for _, item in figures if item["id"] == LEADERBOARD), None),
+            leaderboard=board and (board[0], table_block(board[1], {})),
+        ),
+    )
 
 
 def cells_of(figure: Json, cases: Mapping[str, str]) -> list[Json]:
@@ -133,14 +156,14 @@ def cells_of(figure: Json, cases: Mapping[str, str]) -> list[Json]:
     Parameters
     ----------
     figure : its sidecar
-    cases : the page of each case that has one
+    cases : where each case that it names is shown
 
     Returns
     -------
     list of dict
         `row` and `part` (a judge, and its subfield or dimension); `anchor`, where its list begins on the page of the
         figure; `stated`, how many cases there are, and of what; `n_listed`; `listed`, their ids, or the first of very
-        many, with the page of each, empty where it has none; `command`, which opens them for review, empty where no
+        many, each with where it is shown, empty for nowhere; `command`, which opens them for review, empty where no
         filter says which they are; `box` (left, top, width and height in the figure, in percent).
     """
     rows = cast(Sequence[Mapping[str, Any]], cast(Json, figure.get("behind") or {}).get("cells", ()))
@@ -199,6 +222,7 @@ def shown_everywhere(content: Content) -> dict[str, object]:
         "notebooks": content.notebooks,
         "made": max((record.made for record in content.records), default=""),
         "cases": content.cases,
+        "named": [{**case, "address": content.case_links[case["case_id"]]} for case in content.named],
         "size_of": lambda name: _display_size(content.out / "figures" / Path(name).name),
         "names_in": lambda item, of: names_in(content.out / of / Path(item["files"]["csv"]).name),
         "without_note": lambda caption: str(caption).removeprefix(note).strip(),

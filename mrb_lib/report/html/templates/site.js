@@ -146,7 +146,7 @@
   function marked(found) {
     if (!CSS.highlights) return;
     const ranges = [];
-    const shown = found.length ? all(".chapter :is(h2, h3, .caption, .asked, .reason, .tables a, .prose)") : [];
+    const shown = found.length ? all(".chapter :is(h2, h3, .asked, .reason, .ids a, .tables a, .prose)") : [];
     for (const part of shown.filter((one) => one.checkVisibility())) {
       const walk = document.createTreeWalker(part, NodeFilter.SHOW_TEXT);
       for (let node = walk.nextNode(); node; node = walk.nextNode()) {
@@ -182,6 +182,7 @@
       group.toggleAttribute("data-found", itself);
     }
     for (const part of all("[data-apart]")) part.hidden = found.length > 0;
+    for (const fold of all("details.named")) fold.open = found.length > 0;
     for (const link of all(".contents a")) {
       const section = document.getElementById(decodeURIComponent(link.hash.slice(1)))?.closest("section");
       link.closest("li").hidden = Boolean(section?.hidden);
