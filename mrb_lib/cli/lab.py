@@ -45,7 +45,7 @@ def lab(
     name = bench if is_embedded else folders.benchmark.absolute().name
     benchmark = bench if is_embedded else str(folders.benchmark.absolute())
     written = prepare(folder or Path("mrb-lab") / name, benchmark, "" if runs is None else str(runs.absolute()))
-    start, kept = written[0].path, sum(made.kept for made in written)
+    start, kept = next(iter(written)), sum(written.values())
     made = len(written) - kept
     typer.echo(f"{start.parent}: {made} notebooks written" + (f", {kept} kept as they were" if kept else ""), err=True)
     if no_open:

@@ -51,6 +51,7 @@ def report(
 
     from mrb_lib.benchmarks.benchmark import load
     from mrb_lib.cli.findings import echo_stale_runs
+    from mrb_lib.report.records import PRINTED
     from mrb_lib.tables.errors import InputError
 
     missing = [name for name in ("ipykernel", "jinja2", "markdown_it", "nbformat", "papermill") if not find_spec(name)]
@@ -81,9 +82,9 @@ def report(
     typer.echo(f"{len(result.executed)} notebooks run, {len(result.skipped)} unchanged, {len(result.failed)} failed")
     for failure in result.failed:
         typer.echo(f"{failure}\n{failure.source}", err=True)
-    typer.echo(f"Open {result.index}" + ("" if figures is None else f"; figures are in {figures}"))
-    if result.pdf is not None:
-        typer.echo(f"Printed {result.pdf}")
+    typer.echo(f"Open {out / 'index.html'}" + ("" if figures is None else f"; figures are in {figures}"))
+    if pdf:
+        typer.echo(f"Printed {out / PRINTED}")
     if result.failed:
         raise typer.Exit(1)
 

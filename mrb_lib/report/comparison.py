@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +14,7 @@ import pandas as pd
 from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.figures.registry import FIGURES
 from mrb_lib.figures.style import Paper
-from mrb_lib.report.places import DEMO, locate, simulated_note
+from mrb_lib.report.places import DEMO, locate
 from mrb_lib.report.publish import PublishedTable, Publisher
 from mrb_lib.report.table import Text, draw
 from mrb_lib.report.tabular import table_text
@@ -30,11 +30,7 @@ from mrb_lib.verdicts.store import run_folders
 if TYPE_CHECKING:
     from mrb_lib.report.study import Study
 
-NOTEBOOK: Final = Path(__file__).parent / "comparison.ipynb"
-"""The page that `mrb report --compare` adds."""
 _NAMED: Final = 5  # judges that a sentence names
-PARAMETER: Final = "other_benchmark"
-"""The parameter of a notebook that compares."""
 _SHARES: Final = ("accuracy_then", "accuracy_now", "difference")
 _COLUMNS: Final = ["judge", "n", *_SHARES, "low", "high", "gained", "lost", "p_adjusted"]
 SAME: Final = "same"
@@ -49,18 +45,6 @@ CHANGES: Final = {
 }
 """The possible changes of a case, with their meanings; a case with another text may have another label, too."""
 OTHER_PROMPT: Final = "another"
-
-
-def compares(notebook: Path) -> bool:
-    """Whether a notebook takes something to compare with."""
-    return PARAMETER.encode() in notebook.read_bytes()
-
-
-def with_comparison(sources: Sequence[Path], old: str | Path | None) -> list[Path]:
-    """The notebooks without those that compare, or, where something is to be compared with, with one that does."""
-    if old is None:
-        return [path for path in sources if not compares(path)]
-    return [*sources] if any(map(compares, sources)) else [*sources, NOTEBOOK]
 
 
 def case_changes(
@@ -256,16 +240,6 @@ class Comparison:
         gold = [side[side["dimension"] == study.dimension] for side in both]
         return case_changes(self.then.digests, self.now.digests, *gold)
 
-    @cached_property
-    def counts(self) -> pd.DataFrame:
-        """How many cases are the same, and what became of the others: `change, meaning, n`, and the first three ids."""
-        cases = {change: self.changes.loc[self.changes["change"] == change, "case_id"] for change in CHANGES}
-        rows = [
-            (change, meaning, len(cases[change]), "" if change == SAME else ", ".join(cases[change].head(3)))
-            for change, meaning in CHANGES.items()
-        ]
-        return pd.DataFrame(rows, columns=["change", "meaning", "n", "cases"])
-
     def moves(self, by: str | None = None) -> pd.DataFrame:
         """Return how the accuracy of each judge changed on the cases that are the same; see `accuracy_changes`."""
         study, shared = self.study, self.study.options
@@ -282,11 +256,8 @@ class Comparison:
 
     @property
     def _publisher(self) -> Publisher:
-        """That of the study; what is shown is SIMULATED where either side is."""
-        meta, publisher = self.then.benchmark.meta, self.study.publisher
-        if meta.kind != "simulated" or publisher.simulated:
-            return publisher
-        return replace(publisher, kind="simulated", note=simulated_note(meta.name))
+        meta = self.then.benchmark.meta
+        return self.study.publisher.also_of(meta.name, meta.kind)
 
     def _table(self, frame: pd.DataFrame, name: str, title: str, caption: str) -> PublishedTable:
         text = table_text(frame, in_percent=[each for each in _SHARES if each in frame])
@@ -304,18 +275,19 @@ class Comparison:
         return self._table(frame, "sides", "What is compared", "The benchmark and the verdicts about it, then and now.")
 
     def cases(self) -> PublishedTable:
-        """Show how many cases are the same, and how many changed and in what."""
-        caption = (
-            f"Cases that are the same on {self.study.dimension}, and those that changed; the first three ids of each."
-        )
-        return self._table(self.counts, "cases", "What became of the cases", caption)
+        """Show how many cases are the same, and how many changed and in what, with the first three ids of each."""
+        ids = {change: self.changes.loc[self.changes["change"] == change, "case_id"] for change in CHANGES}
+        named = [", ".join(each.head(3)) if change != SAME else "" for change, each in ids.items()]
+        n = [len(each) for each in ids.values()]
+        frame = pd.DataFrame({"change": list(CHANGES), "meaning": CHANGES.values(), "n": n, "cases": named})
+        caption = f"What became of the cases {on(self.study.dimension)}; of those that changed the first three ids."
+        return self._table(frame, "cases", "What became of the cases", caption)
 
     def judges(self) -> PublishedTable:
         """Show every judge of either side with its prompts."""
         caption = "Whether a judge was asked with the same prompt then and now; n/a where it is on one side only."
-        return self._table(
-            self.pairs.drop(columns=["judge_then", "judge_now"]), "judges", "Judges and prompts", caption
-        )
+        frame = self.pairs.drop(columns=["judge_then", "judge_now"])
+        return self._table(frame, "judges", "Judges and prompts", caption)
 
     def plot(self) -> Paper:
         """Draw the accuracy of each judge then and now on the same cases, and the difference."""
@@ -345,15 +317,13 @@ class Comparison:
     @property
     def sentence(self) -> Text:
         """Which judges changed significantly, and how far the cases and the prompts are the same."""
-        n = dict(zip(self.counts["change"], self.counts["n"], strict=True))
-        changed = ", ".join(f"{count:,} {change}" for change, count in n.items() if count and change != SAME)
-        cases = f"{n[SAME]:,} cases are the same with the same gold label" + (
-            f" (others: {changed})." if changed else "."
-        )
+        n = Counter(self.changes["change"])
+        changed = ", ".join(f"{n[change]:,} {change}" for change in CHANGES if n[change] and change != SAME)
+        others = f" (others: {changed})" if changed else ""
+        cases = f"{n[SAME]:,} cases are the same with the same gold label{others}."
         moves = self.moves()
-        beyond = moves[moves["p_adjusted"] <= ALPHA].sort_values(
-            "difference", key=lambda each: -each.abs(), kind="stable"
-        )
+        beyond = moves[moves["p_adjusted"] <= ALPHA]
+        beyond = beyond.sort_values("difference", key=np.abs, ascending=False, kind="stable")
         who = [f"{row['judge']} {points(row, 'difference')}" for _, row in beyond.head(_NAMED).iterrows()]
         who += [f"and {len(beyond) - _NAMED} more"] if len(beyond) > _NAMED else []
         said = f"{opening(self.study.dimension)}, {len(beyond):,} of {len(moves):,} judges changed significantly"

@@ -12,7 +12,7 @@ import pandas as pd
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.build.construct.answers.difficulty import chance_of
 from mrb_lib.build.construct.status import counts_by
-from mrb_lib.build.construct.work import KEPT, Work, open_work
+from mrb_lib.build.construct.work import KEPT, Work
 from mrb_lib.stats.analysis import labels
 from mrb_lib.tables.errors import NotApplicable
 
@@ -45,9 +45,8 @@ def funnel(work: Work, benchmark: Benchmark) -> Made:
     if "item" in cases and cases["item"].isin(work.items()["item_id"]).any():
         known = labels(benchmark).dropna(subset="choice")["case_id"].nunique()
         lost = {"reason": "without a gold label", "n_items": len(cases) - known} if known < len(cases) else {}
-        rows = pd.concat(
-            [rows, pd.DataFrame([{"step": "given a gold label", "n_in": len(cases), "n_out": known, **lost}])]
-        )
+        last = {"step": "given a gold label", "n_in": len(cases), "n_out": known, **lost}
+        rows = pd.concat([rows, pd.DataFrame([last])])
     return rows.reset_index(drop=True), {}
 
 
@@ -83,5 +82,3 @@ def difficulty(work: Work, benchmark: Benchmark) -> Made:
 
 PARTS: Final[Mapping[str, Callable[..., Made]]] = {"funnel": funnel, "left": left, "difficulty": difficulty}
 """What can be drawn of a work folder: the figure `construction-PART`."""
-
-__all__ = ["PARTS", "open_work"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import multiprocessing
 import os
 import re
@@ -10,7 +9,6 @@ import signal
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,42 +24,14 @@ from nbformat import NotebookNode
 from papermill.engines import Engine, papermill_engines
 
 from mrb_lib.report.clean import without_colours
+from mrb_lib.report.lab import Task, assigned, is_parameters, parameters_of
 from mrb_lib.report.places import home
+from mrb_lib.report.records import ARTEFACTS, EXECUTED, NotebookFailure
 from mrb_lib.tables.errors import InputError
 
-EXECUTED = "executed.ipynb"
-Value = str | int | float
-Task = Mapping[str, Mapping[str, Value]]
-"""`parameters` of a notebook, and `options`, which `mrb_lib.set_defaults` is given in its first cell."""
-ARTEFACTS = ("figures", "tables")
 _ADDED = {"injected-parameters", "options"}
-_NOT_APPLICABLE = "NotApplicable"
 _THREADS: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 _OF_THE_USER: Final = ("MPLBACKEND", "MATPLOTLIBRC")
-
-
-@dataclass(frozen=True)
-class NotebookFailure:
-    """Why a notebook did not run to its end.
-
-    Attributes
-    ----------
-    notebook : its name, without the suffix
-    cell : the cell that failed, counted from 1 over all cells; None where no cell is to blame
-    source : that cell's source
-    error : the name of the error
-    value : its message
-    """
-
-    notebook: str
-    cell: int | None
-    source: str
-    error: str
-    value: str
-
-    def __str__(self) -> str:
-        where = self.notebook if self.cell is None else f"{self.notebook}, cell {self.cell}"
-        return f"{where}: {self.error}: {self.value}"
 
 
 @dataclass(frozen=True)
@@ -72,11 +42,6 @@ class Finished:
     folder: Path
     failure: NotebookFailure | None
     seconds: float
-
-
-def parameters_of(notebook: NotebookNode) -> dict[str, object]:
-    """The parameters that a notebook takes, with their defaults; None where a default is not a literal."""
-    return _assigned(next(cell.source for cell in notebook.cells if _has_parameters(cell)))
 
 
 def read_notebook(path: Path) -> NotebookNode:
@@ -93,28 +58,11 @@ def read_notebook(path: Path) -> NotebookNode:
         nbformat.validate(notebook)
     except (OSError, ValueError, AttributeError, KeyError, nbformat.ValidationError) as error:
         raise InputError(f"{path.name}: is not a notebook ({str(error).splitlines()[0]}); restore it.") from error
-    if sum(map(_has_parameters, notebook.cells)) != 1:
+    if sum(map(is_parameters, notebook.cells)) != 1:
         raise InputError(f"{path.name}: tag exactly one cell `parameters`.")
-    if "benchmark" not in parameters_of(notebook):
+    if "benchmark" not in parameters_of(path):
         raise InputError(f"{path.name}: the parameters cell does not set benchmark; add it there.")
     return notebook
-
-
-def _has_parameters(cell: NotebookNode) -> bool:
-    return "parameters" in cell.metadata.get("tags", [])
-
-
-def _assigned(source: str) -> dict[str, object]:
-    """The names that a cell sets, with their values; None for a value that is not a literal."""
-    values: dict[str, object] = {}
-    with suppress(SyntaxError):
-        for statement in ast.parse(source).body:
-            if isinstance(statement, ast.Assign):
-                names = [target.id for target in statement.targets if isinstance(target, ast.Name)]
-                values.update(dict.fromkeys(names))
-                with suppress(ValueError):
-                    values.update(dict.fromkeys(names, ast.literal_eval(statement.value)))
-    return values
 
 
 def run_notebooks(notebooks: Sequence[Path], folder: Path, tasks: Mapping[str, Task], jobs: int) -> Iterator[Finished]:
@@ -171,7 +119,7 @@ def _run_one(source: Path, folder: Path, task: Task) -> Finished:
         given = ", ".join(f"{name}={value!r}" for name, value in {**task["options"], "out": str(folder)}.items())
         options = nbformat.v4.new_code_cell(f"import mrb_lib\n\nmrb_lib.set_defaults({given})")  # type: ignore[no-untyped-call]  # it has no hints
         options.metadata["tags"] = ["options"]
-        notebook.cells.insert([*map(_has_parameters, notebook.cells)].index(True) + 1, options)
+        notebook.cells.insert([*map(is_parameters, notebook.cells)].index(True) + 1, options)
         papermill.execute_notebook(
             notebook, None, dict(task["parameters"]), engine_name="watching", kernel_name="python3",
             language="python", progress_bar=False, folder=folder, at=at,
@@ -239,10 +187,10 @@ def _mend(cell: NotebookNode, error: CellExecutionError, lost: dict[str, str]) -
     lost : the names that earlier cells did not make for that reason, with the reason; added to
     """
     undefined = re.search(r"name '(\w+)' is not defined", error.evalue) if error.ename == "NameError" else None
-    reason = error.evalue if error.ename == _NOT_APPLICABLE else lost.get(undefined[1]) if undefined else None
+    reason = error.evalue if error.ename == "NotApplicable" else lost.get(undefined[1]) if undefined else None
     if reason is None:
         return False
-    lost.update(dict.fromkeys(_assigned(cell.source), reason))
+    lost.update(dict.fromkeys(assigned(cell.source), reason))
     cell.outputs = [output for output in cell.outputs if output["output_type"] != "error"]
     if not undefined:  # else the cell before says why
         text = {"text/plain": f"Not applicable: {reason}"}

@@ -17,7 +17,6 @@ from mrb_lib.figures.style import Paper
 from mrb_lib.judges.prompt_files import load_prompt
 from mrb_lib.judges.roster.groups import JURY
 from mrb_lib.judges.sent import sent, shown_case
-from mrb_lib.report.places import simulated_note
 from mrb_lib.report.publish import PublishedTable
 from mrb_lib.report.table import DERIVED, Text, draw
 from mrb_lib.report.tabular import spread, table_text
@@ -69,11 +68,11 @@ class PaperPages:
         """Draw how the benchmark was made, from the work folder of `mrb construct`; see `construction.PARTS`."""
         if not work:
             raise NotApplicable("no work folder is named; `-p work=WORK` names the one the benchmark was made in.")
-        from mrb_lib.report.construction import PARTS, open_work  # few reports name one
+        from mrb_lib.build.construct.work import open_work  # few reports name one
+        from mrb_lib.report.construction import PARTS
 
-        folder, publisher = open_work(Path(work)), self.study.publisher
-        if folder.meta.kind == "simulated":
-            publisher = replace(publisher, kind="simulated", note=simulated_note(folder.meta.name))
+        folder = open_work(Path(work))
+        publisher = self.study.publisher.also_of(folder.meta.name, folder.meta.kind)
         frame, options = PARTS[part](folder, self.study.benchmark)
         spec = FIGURES[f"construction-{part}"]
         return draw(spec, frame, publisher, id=spec.id, context=options, options={})

@@ -6,7 +6,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, cast
@@ -15,16 +15,11 @@ from filelock import FileLock, Timeout
 
 from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.report.clean import FolderNames
-from mrb_lib.report.comparison import PARAMETER as COMPARED_BY
-from mrb_lib.report.comparison import compared_with, compares, with_comparison
-from mrb_lib.report.execute import NotebookFailure, Task, Value, parameters_of, read_notebook, run_notebooks
-from mrb_lib.report.html import pdf as printed
 from mrb_lib.report.html.assemble import assemble
-from mrb_lib.report.lab import notebooks_in
+from mrb_lib.report.lab import Task, Value, notebooks_in, parameters_of
 from mrb_lib.report.places import locate
 from mrb_lib.report.provenance import Provenance, provenance
-from mrb_lib.report.records import CACHE, PageRecord, install, read_record
-from mrb_lib.report.study import open as open_study
+from mrb_lib.report.records import CACHE, NotebookFailure, PageRecord, install, read_record
 from mrb_lib.review.records.reviewed import stamp
 from mrb_lib.stats.analysis import ADJUDICATED
 from mrb_lib.stats.options import check_choice
@@ -34,6 +29,10 @@ from mrb_lib.tables.files import sha256_of
 from mrb_lib.verdicts.basis import IN_REPORT, basis_of, write_basis
 from mrb_lib.verdicts.manifest import git_commit, now
 
+COMPARISON: Final = Path(__file__).parent / "comparison.ipynb"
+"""The page that a comparison adds."""
+COMPARED_BY: Final = "other_benchmark"
+"""The parameter of a notebook that compares."""
 DEFAULT_DIMENSION = "overall"
 DEFAULT_CASES = 12
 _MARK = "CACHEDIR.TAG"
@@ -41,15 +40,8 @@ _MARK_TEXT = """Signature: 8a477f597d28d172789f06886806bc55
 # What `mrb report` needs to skip unchanged notebooks, and to compare reports.
 """
 _GROUPS, _WORK, _KEEP_RUNS = "groups", "work", "keep_runs"  # parameters that name a file or folder
-_WORKS_WITH_MODELS = (b"study.judge(", b".with_probes(")
-_ELSEWHERE = {
-    "benchmark": "name it as the first argument",
-    "runs": "name it as the second argument",
-    "out": "name the folder of the site (--out)",
-    COMPARED_BY: "name what to compare with (--compare)",
-    **dict.fromkeys(("dimension", "policy", "seed"), "it has an argument of its own"),
-}
-"""Parameters of notebooks that the report sets itself."""
+_ELSEWHERE = ("benchmark", "runs", "out", COMPARED_BY, "dimension", "policy", "seed")
+"""Parameters of notebooks that the report sets from arguments and options of its own."""
 _PLACES = ("benchmark", "runs", COMPARED_BY)
 
 OPTIONS: Final[Mapping[str, Value]] = {
@@ -69,15 +61,11 @@ class ReportResult:
     executed : the notebooks that ran to their end, by name
     skipped : those that had not changed
     failed : those that did not run to their end, and why
-    index : the page to open
-    pdf : the report as one PDF; None where it was not asked for
     """
 
     executed: tuple[str, ...]
     skipped: tuple[str, ...]
     failed: tuple[NotebookFailure, ...]
-    index: Path
-    pdf: Path | None = None
 
 
 def report(
@@ -163,14 +151,22 @@ def report(
         folder = files[_KEEP_RUNS].resolve()
         if folder.is_relative_to(out.resolve()) or (folders.runs and folder == folders.runs.resolve()):
             raise InputError(f"parameter {_KEEP_RUNS}: {folder} is read or written by the report; name another folder.")
-    shared[COMPARED_BY], fingerprint = ("", "") if compare is None else compared_with(compare, *folders, out)
+    shared[COMPARED_BY], fingerprint = "", ""
+    if compare is not None:
+        from mrb_lib.report.comparison import compared_with
+
+        shared[COMPARED_BY], fingerprint = compared_with(compare, *folders, out)
     given |= {name: str(file) for name, file in files.items()}
     options: dict[str, Any] = {
         "runs": "" if folders.runs is None else str(folders.runs.absolute()), "policy": policy, "seed": seed,
         **{name: _as_type(name, value, OPTIONS[name]) for name, value in given.items() if name in OPTIONS},
     }  # fmt: skip
     tasks = {name: {"parameters": own, "options": options} for name, own in _own(chosen, given, shared).items()}
-    program = printed.browser() if pdf else ""
+    program = ""
+    if pdf:
+        from mrb_lib.report.html.pdf import browser
+
+        program = browser()
     _refuse_foreign(out)
     keys = {
         path.stem: _key(path, made_from, options | tasks[path.stem]["parameters"], folders.benchmark, fingerprint)
@@ -183,6 +179,8 @@ def report(
     ]  # fmt: skip
     kept = {name: record for name, record in found.items() if record and name not in {path.stem for path in todo}}
     if todo:
+        from mrb_lib.report.study import open as open_study  # as all that is imported below: slow, and only used here
+
         open_study(folders.benchmark, **options)  # so that bad input is said once, and not by every notebook
     with _held(out):
         if todo or not (out / IN_REPORT).is_dir():
@@ -196,15 +194,19 @@ def report(
         executed=tuple(record.notebook for record in ordered if record.notebook in made and record.failure is None),
         skipped=tuple(record.notebook for record in ordered if record.notebook not in made),
         failed=tuple(record.failure for record in ordered if record.failure is not None),
-        index=out / "index.html",
-        pdf=out / printed.NAME if pdf else None,
     )
 
 
-def _expected_work(notebook: Path) -> tuple[bool, int]:
-    """What takes longest comes first, so that no process works on it alone at the end: models, then many figures."""
-    source = notebook.read_bytes()
-    return any(name in source for name in _WORKS_WITH_MODELS), source.count(b".plot(")
+def compares(notebook: Path) -> bool:
+    """Whether a notebook takes something to compare with."""
+    return COMPARED_BY.encode() in notebook.read_bytes()
+
+
+def with_comparison(sources: Sequence[Path], old: str | Path | None) -> list[Path]:
+    """The notebooks without those that compare, or, where something is to be compared with, with one that does."""
+    if old is None:
+        return [path for path in sources if not compares(path)]
+    return [*sources] if any(map(compares, sources)) else [*sources, COMPARISON]
 
 
 def _own(notebooks: Sequence[Path], given: Mapping[str, str], shared: Mapping[str, str]) -> dict[str, dict[str, Value]]:
@@ -215,14 +217,12 @@ def _own(notebooks: Sequence[Path], given: Mapping[str, str], shared: Mapping[st
     InputError
         None of the notebooks takes one that is given, or its value is not of the type.
     """
-    taken: dict[str, dict[str, object]] = {path.stem: {} for path in notebooks}
-    for path in notebooks:
-        with suppress(InputError):  # one that cannot be read fails when it is run
-            taken[path.stem] = parameters_of(read_notebook(path))
+    taken = {path.stem: parameters_of(path) for path in notebooks}
     known = [*dict.fromkeys([*OPTIONS, *(name for own in taken.values() for name in own if name not in _PLACES)])]
     for name in given:
         if name in _ELSEWHERE:
-            raise InputError(f"parameter {name}: is not set so; {_ELSEWHERE[name]}.")
+            option = "--compare" if name == COMPARED_BY else f"its own argument or option {name}"
+            raise InputError(f"parameter {name}: the report sets it; use {option}.")
         if name not in known:
             said = f"no notebook that is run takes it; they take {', '.join(known)}.{nearest(name, known)}"
             raise InputError(f"parameter {name!r}: {said}")
@@ -299,13 +299,16 @@ def _run(
     shutil.rmtree(work, ignore_errors=True)  # an earlier report was killed
     if not sources:
         return
+    from mrb_lib.report.execute import run_notebooks
+
     # Where a notebook worked stands for where its files end up.
     names = FolderNames({**folders, out: out.name, **{work / path.stem: out.name for path in sources}})
     taken = {file: record.notebook for record in kept.values() for file in record.files}
     commit = git_commit()
     try:
         say(f"Running {len(sources)} notebooks, {min(jobs, len(sources))} at a time ...")
-        for done in run_notebooks(sorted(sources, key=_expected_work, reverse=True), work, tasks, jobs):
+        # From the last on: those without a number run models or make many figures, and would end alone.
+        for done in run_notebooks(sources[::-1], work, tasks, jobs):
             name, failure = done.notebook.stem, done.failure
             if failure is not None:
                 failure = replace(failure, source=names.text(failure.source), value=names.message(failure.value))

@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from textwrap import shorten
 
 import pandas as pd
 
 from mrb_lib.figures.style import Paper, mark_simulated, write_mark
+from mrb_lib.report.places import simulated_note
 from mrb_lib.report.tabular import TableText, to_html, to_latex
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import write_atomic
@@ -74,6 +75,12 @@ class Publisher:
     def simulated(self) -> bool:
         """Whether everything shown has to say so."""
         return self.kind == "simulated"
+
+    def also_of(self, name: str, kind: str) -> Publisher:
+        """Return what publishes data of this and of another benchmark: SIMULATED where either is."""
+        if self.simulated or kind != "simulated":
+            return self
+        return replace(self, kind=kind, note=simulated_note(name))
 
     def figure(
         self,
@@ -140,7 +147,7 @@ class Publisher:
         """Write a table: full precision in the CSV, `text` in LaTeX, in the notebook, and in the sidecar as `shown`."""
         caption = self._caption(caption, self._blind_in(frame), policy, gold, n)
         if self._is_wanted("tables", id):
-            shown = {"shown": text.as_json(), "n_rows": len(text.rows), "policy": policy}
+            shown = {"shown": text.grid(), "n_rows": len(text.rows), "policy": policy}
             latex = to_latex(text, f"{title.removesuffix('?')}. {caption}", id)
             self._write("tables", id, frame, {"tex": latex}, n=n, title=title, caption=caption, **shown)
         return PublishedTable(text, title, caption)

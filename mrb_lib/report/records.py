@@ -13,16 +13,41 @@ from pathlib import Path
 from typing import cast
 
 from mrb_lib.report.clean import FolderNames, Json
-from mrb_lib.report.execute import ARTEFACTS, EXECUTED, NotebookFailure
-from mrb_lib.report.tabular import TableText
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.tables.files import inside, sha256_of, slug, write_atomic
 
-CACHE = ".cache"
-SCHEMA = 2
-"""The layout of records and sidecars; it rises when a report cannot be shown any more without making it again."""
 FILES_OF = {"figures": ("png", "svg", "pdf", "csv"), "tables": ("csv", "tex")}
+CACHE = ".cache"
+EXECUTED = "executed.ipynb"
+PRINTED = "report.pdf"
+ARTEFACTS = ("figures", "tables")
+SCHEMA = 3
+"""The layout of records and sidecars; it rises when a report cannot be shown any more without making it again."""
 _PICTURES = (".png", ".pdf")
+
+
+@dataclass(frozen=True)
+class NotebookFailure:
+    """Why a notebook did not run to its end.
+
+    Attributes
+    ----------
+    notebook : its name, without the suffix
+    cell : the cell that failed, counted from 1 over all cells; None where no cell is to blame
+    source : that cell's source
+    error : the name of the error
+    value : its message
+    """
+
+    notebook: str
+    cell: int | None
+    source: str
+    error: str
+    value: str
+
+    def __str__(self) -> str:
+        where = self.notebook if self.cell is None else f"{self.notebook}, cell {self.cell}"
+        return f"{where}: {self.error}: {self.value}"
 
 
 @dataclass(frozen=True)
@@ -158,10 +183,7 @@ def _artefact(folder: Path, name: str, names: FolderNames) -> tuple[Json, dict[s
     try:
         sidecar = cast(Json, names.value(json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))))
         listed = cast(dict[str, str], sidecar["files"])
-        if missing := [suffix for suffix in FILES_OF[kind] if suffix not in listed]:
-            raise RunError(f"{name}: has no {', '.join(missing)} file; {again}")
-        if kind == "tables":
-            TableText.from_json(cast(Json, sidecar["shown"])).grid()
+        listed = {suffix: listed[suffix] for suffix in FILES_OF[kind]}
         for file in listed.values():
             path = inside(folder / kind, Path(file).name)
             content = path.read_bytes()

@@ -309,8 +309,7 @@ def draw(
     taken = inspect.signature(spec.draw).parameters
     given = {name: value for name, value in context.items() if name in taken} | dict(options)
     words = {**context, **given}
-    title, caption, reading = (
-        " ".join(text.format_map(words).split()) for text in (spec.title, spec.caption, spec.reading)
-    )
+    texts = (spec.title, spec.caption, spec.reading)
+    title, caption, reading = (" ".join(text.format_map(words).split()) for text in texts)
     drawn, caption = spec.draw(rows, **given), f"{caption} {remark}".strip()
     return publisher.figure(drawn, id, title=title, caption=caption, reading=reading, data=rows, **facts)

@@ -6,7 +6,7 @@ import inspect
 import re
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -88,35 +88,19 @@ class TableText:
     starts: frozenset[int] = frozenset()
     values: tuple[tuple[str, ...], ...] = ()
 
-    def as_json(self) -> dict[str, object]:
-        """The first rows as JSON holds them; `from_json` reads them."""
-        made = {each.name: getattr(self, each.name) for each in fields(self)}
-        made = {name: sorted(value) if isinstance(value, frozenset) else value for name, value in made.items()}
-        return {**made, "rows": self.rows[:MOST_ROWS], "values": self.values[:MOST_ROWS]}
+    def grid(self) -> dict[str, Any]:
+        """Return what the template of tables shows, as JSON holds it: the first `MOST_ROWS` rows.
 
-    @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> TableText:
-        """Read what `as_json` gave."""
-        sets = {name: frozenset(content[name]) for name in ("references", "starts")}
-        marked = {name: frozenset(map(tuple, content[name])) for name in ("best", "second")}
-        return cls(**{**content, **sets, **marked})
-
-    def grid(self, cases: Mapping[str, str] | None = None) -> dict[str, Any]:
-        """What the template of tables shows: `columns`, `rows`, and `references`, the rows that stand below a line.
-
-        These are the first `MOST_ROWS` rows.
-
-        Parameters
-        ----------
-        cases : the page of each case that has one, which cells of a column `case_id` lead to
+        `columns`, each a name and whether it holds numbers; `rows`; `references`, the rows that stand below a line. A
+        cell of a column `case_id` has the id as its `case`.
         """
-        links, made = cases or {}, []
+        made = []
         for i, (row, values) in enumerate([*zip(self.rows, self.values, strict=True)][:MOST_ROWS]):
             cells = []
             for j, (text, value) in enumerate(zip(row, values, strict=True)):
                 estimate, bracket, rest = text.partition(" [") if value else (text, "", "")
-                link = links.get(text, "") if self.columns[j] == "case id" else ""
-                marks = {"best": (i, j) in self.best, "second": (i, j) in self.second, "case": link}
+                case = text if self.columns[j] == "case id" else ""
+                marks = {"best": (i, j) in self.best, "second": (i, j) in self.second, "case": case}
                 cells.append({"text": estimate, "interval": bracket.strip() + rest, "value": value, **marks})
             made.append({"cells": cells, "starts": i in self.starts})
         return {

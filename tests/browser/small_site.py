@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mrb_lib.demo import write_demo
-from mrb_lib.report import pipeline
+from mrb_lib.report import execute, pipeline
 from mrb_lib.report.places import write_simulated_runs
 from tests.report.conftest import Lab, run_in_this_process
 
@@ -78,6 +78,6 @@ def stub_report(lab: Lab, *, cases: int) -> Path:
     """The report of a lab whose notebooks need no kernel; returns its folder."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MRB_HOME", str(lab.folder / "home"))
-        patch.setattr(pipeline, "run_notebooks", run_in_this_process)
+        patch.setattr(execute, "run_notebooks", run_in_this_process)
         pipeline.report(lab.bench, None, lab.out, notebooks=lab.notebooks, cases=cases)
     return lab.out

@@ -183,7 +183,7 @@ def test_cases_are_zoomed_and_moved_by_keys_and_windowed_by_mouse(page: Page, si
 
 
 def test_cases_follow_one_another_from_the_index_on(page: Page, site: Path, case: str) -> None:
-    page.goto(address(site, "pages/07_failures.html"))
+    page.goto(address(site, "index.html"))
     listed = page.locator(".case-list a").evaluate_all("links => links.map((link) => link.href)")
     assert len(listed) == 6
     page.locator(".case-list a").first.click()

@@ -12,10 +12,12 @@ import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
-from mrb_lib.report import pipeline, provenance
+from mrb_lib.report import execute, provenance
 from mrb_lib.report.defaults import DEFAULTS, set_defaults
-from mrb_lib.report.execute import EXECUTED, Finished, NotebookFailure, Value
+from mrb_lib.report.execute import Finished
+from mrb_lib.report.lab import Value
 from mrb_lib.report.pipeline import ReportResult, report
+from mrb_lib.report.records import EXECUTED, NotebookFailure
 from mrb_lib.tables.errors import NotApplicable
 from mrb_lib.tables.files import staged_folder
 from mrb_lib.tables.schema import Kind
@@ -28,9 +30,12 @@ dimension = None
 
 # What publish leaves, without the cost of drawing: one grey pixel stated to be at 300 dpi.
 PUBLISH = """
-import base64, json
+import base64, io, json
+from dataclasses import replace
 from pathlib import Path
+import pandas as pd
 from mrb_lib.report.defaults import DEFAULTS
+from mrb_lib.report.tabular import table_text
 out, runs, policy, seed = (DEFAULTS[name] for name in ("out", "runs", "policy", "seed"))
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACXBIWXMAAC4jAAAuIwF4pT92AAAACklEQVR4"
@@ -51,12 +56,8 @@ def publish_table(id, data, title="A table", caption="What it lists.", best=()):
     folder.joinpath(f"{id}.tex").write_text("tabular")
     files = {suffix: f"{id}.{suffix}" for suffix in ("csv", "tex")}
     sidecar = dict(id=id, title=title, caption=caption, policy=policy, n=4, simulated=False, files=files)
-    head, *rows = [line.split(",") for line in data.splitlines()]
-    values = [[cell if cell.replace(".", "").isdigit() else "" for cell in row] for row in rows]
-    marks = dict(best=list(best), second=[], references=[], starts=[])
-    numeric = [name != "judge" for name in head]
-    sidecar["shown"] = dict(columns=head, rows=rows[:200], values=values[:200], numeric=numeric, **marks)
-    sidecar["n_rows"] = len(rows)
+    text = table_text(pd.read_csv(io.StringIO(data)))
+    sidecar["shown"], sidecar["n_rows"] = replace(text, best=frozenset(map(tuple, best))).grid(), len(text.rows)
     folder.joinpath(f"{id}.json").write_text(json.dumps(sidecar))
 """
 
@@ -178,7 +179,7 @@ def steady_code(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     """Run the notebooks in this process, for tests of what is run and what becomes of it."""
-    monkeypatch.setattr(pipeline, "run_notebooks", run_in_this_process)
+    monkeypatch.setattr(execute, "run_notebooks", run_in_this_process)
 
 
 def run_in_this_process(

@@ -12,9 +12,18 @@ import pytest
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.benchmarks.votes import gold
-from mrb_lib.report.html.case_pages import LISTED, Chosen, case_pages, choose_failures, listed_cases
+from mrb_lib.report.html.case_pages import (
+    LISTED,
+    CasePage,
+    Chosen,
+    case_pages,
+    choose_failures,
+    listed_cases,
+    named_cases,
+)
 from mrb_lib.report.places import DataFolders, home
 from mrb_lib.report.records import PageRecord
+from mrb_lib.report.tabular import table_text
 from mrb_lib.review.failures.index import build_index, open_index
 from mrb_lib.review.failures.kinds import failure_kinds
 from mrb_lib.tables.files import staged_folder
@@ -75,10 +84,12 @@ def test_a_case_without_a_failure_is_never_chosen_and_none_is_chosen_twice() -> 
 
 def test_cases_that_the_report_lists_take_half_of_the_places() -> None:
     found = chosen(3, ["silent", "split", "turns"])
-    assert [(IDS[one.position], one.reason == LISTED) for one in found] == [
-        ("silent", True), ("split", True), ("all", False),
-    ]  # fmt: skip
-    assert "Also: a judge gives no verdict" in found[0].why
+    assert [(IDS[one.position], one.reason) for one in found] == [
+        ("silent", "A judge gives no verdict"),
+        ("split", "The annotators are split"),
+        ("all", "Every judge is wrong"),
+    ]
+    assert chosen(1, ["fine"])[0].reason == LISTED
     assert [one.reason for one in chosen(1)] == ["Every judge is wrong"]
     assert chosen(0) == []
 
@@ -136,11 +147,15 @@ def test_a_report_leaves_alone_what_a_reviewer_or_another_report_reads(
     assert open_index(reviewed).kinds().case_ids == list(IDS)
 
 
-def test_the_listed_cases_are_those_of_the_table_of_failures(tmp_path: Path) -> None:
-    (tmp_path / "tables").mkdir()
-    (tmp_path / "tables" / "failures.csv").write_text("data_kind,case_id\ngeneral,c 1\ngeneral,\ngeneral,c2\n")
-    assert listed_cases(tmp_path, [PageRecord("07", "key", tables=[{"id": "failures"}])]) == ["c 1", "c2"]
-    assert listed_cases(tmp_path, [PageRecord("07", "key", tables=[{"id": "others"}])]) == []
+def test_cases_of_tables_are_listed_and_those_of_figures_are_named_too() -> None:
+    tables = [{"shown": table_text(frame).grid()} for frame in (pd.DataFrame({"case_id": ["turns", "no case"]}),
+                                                                 pd.DataFrame({"judge": ["fine"]}))]  # fmt: skip
+    figures = [{"behind": {"cells": [{"listed": ["split", "turns"]}, {"listed": ["all"]}]}}, {}]
+    record = PageRecord("07", "key", tables=tables, figures=figures)
+    assert listed_cases([record]) == ["turns", "no case"]
+    page = CasePage("all", "all.html", "", "", "", "", "")
+    named = named_cases(benchmark().cases, [record], [page])
+    assert [case["case_id"] for case in named] == [case for case in IDS if case in ("split", "turns")]
 
 
 def test_pages_of_a_benchmark_with_labels_show_them_and_are_about_another_dimension(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.cli.app import app
-from mrb_lib.report.comparison import NOTEBOOK, compares, with_comparison
+from mrb_lib.report.pipeline import COMPARISON, compares, with_comparison
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import staged_folder
 from mrb_lib.verdicts.basis import IN_REPORT, read_basis
@@ -117,9 +117,9 @@ def test_a_report_is_not_compared_with_itself_nor_with_what_shares_no_case(lab_o
 def test_a_page_that_compares_is_added_whatever_else_is_run(lab_of_three: Any, earlier: Path) -> None:
     assert lab_of_three.report(compare=earlier, only=["one"]).executed == ("one", "three")
     plain = [lab_of_three.notebooks / "one.ipynb"]
-    assert with_comparison(plain, earlier) == [*plain, NOTEBOOK]
-    assert compares(NOTEBOOK)
-    with pytest.raises(InputError, match=r"parameter other_benchmark: is not set so; name what to compare .*--compare"):
+    assert with_comparison(plain, earlier) == [*plain, COMPARISON]
+    assert compares(COMPARISON)
+    with pytest.raises(InputError, match="parameter other_benchmark: the report sets it; use --compare"):
         lab_of_three.report(parameters={"other_benchmark": "x"})
 
 

@@ -31,18 +31,18 @@ def parameters(path: Path) -> dict[str, Any]:
 def test_every_notebook_is_written_and_opens_the_benchmark(tmp_path: Path) -> None:
     written = prepare(tmp_path / "mine", "/b")
     sources = sorted(own_notebooks().glob("*.ipynb"))
-    assert [made.path.name for made in written] == [source.name for source in sources]
-    assert written[0].path.name == START
-    assert not any(made.kept for made in written)
+    assert [path.name for path in written] == [source.name for source in sources]
+    assert next(iter(written)).name == START
+    assert not any(written.values())
     for made, source in zip(written, sources, strict=True):
-        assert parameters(made.path) == {**parameters(source), "benchmark": "/b"}
-        before, after = (json.loads(path.read_text())["cells"] for path in (source, made.path))
+        assert parameters(made) == {**parameters(source), "benchmark": "/b"}
+        before, after = (json.loads(path.read_text())["cells"] for path in (source, made))
         tagged = [cell["metadata"].get("tags") == ["parameters"] for cell in before]
         assert [one == other for one, other in zip(before, after, strict=True)] == [not tag for tag in tagged]
 
 
 def test_other_runs_are_set_for_all_that_is_opened_below(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    [path] = [made.path for made in prepare(tmp_path, "/b", "/b/some runs") if made.path.name == START]
+    [path] = [path for path in prepare(tmp_path, "/b", "/b/some runs") if path.name == START]
     cells = [cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
     assert "parameters" in cells[0].metadata.tags
     monkeypatch.setitem(DEFAULTS, "runs", "")
@@ -52,7 +52,7 @@ def test_other_runs_are_set_for_all_that_is_opened_below(tmp_path: Path, monkeyp
 
 @pytest.mark.parametrize("runs", ["", HOSTILE])
 def test_a_hostile_path_is_text(runs: str, tmp_path: Path) -> None:
-    start = prepare(tmp_path, HOSTILE, runs)[0].path
+    start = next(iter(prepare(tmp_path, HOSTILE, runs)))
     assert parameters(start)["benchmark"] == HOSTILE
     for cell in nbformat.read(start, as_version=4).cells:
         if cell.cell_type == "code":
@@ -61,16 +61,16 @@ def test_a_hostile_path_is_text(runs: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("runs", ["", "/runs"])
 def test_a_notebook_of_the_same_benchmark_and_runs_is_kept_with_all_that_was_changed(runs: str, tmp_path: Path) -> None:
-    first = prepare(tmp_path, "/b", runs)[0]
-    mine = json.loads(first.path.read_text())
+    first = next(iter(prepare(tmp_path, "/b", runs)))
+    mine = json.loads(first.read_text())
     mine["cells"].append({"cell_type": "markdown", "id": "mine", "metadata": {}, "source": "my own words"})
-    first.path.write_text(json.dumps(mine))
+    first.write_text(json.dumps(mine))
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
     again = prepare(tmp_path, "/b", runs)
-    assert again[0].path == first.path
-    assert all(made.kept for made in again)
+    assert next(iter(again)) == first
+    assert all(again.values())
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
-    assert prepare(tmp_path, "/b", "/other")[0].path.name == "00_start-2.ipynb"
+    assert next(iter(prepare(tmp_path, "/b", "/other"))).name == "00_start-2.ipynb"
 
 
 @pytest.mark.parametrize("there", ["other", "{", "", '{"cells": []}', '{"cells": [{}]}'])
@@ -79,11 +79,11 @@ def test_what_is_not_ours_keeps_its_name_and_ours_gets_a_number(there: str, tmp_
     other = opening(json.loads((own_notebooks() / START).read_text()), "/other")
     mine.write_text(json.dumps(other) if there == "other" else there)
     before = mine.read_bytes()
-    start = prepare(tmp_path, "/b")[0]
-    assert start.path.name == "00_start-2.ipynb"
+    start = next(iter(prepare(tmp_path, "/b")))
+    assert start.name == "00_start-2.ipynb"
     assert mine.read_bytes() == before
-    assert parameters(start.path)["benchmark"] == "/b"
-    assert prepare(tmp_path, "/b")[0].path == start.path
+    assert parameters(start)["benchmark"] == "/b"
+    assert next(iter(prepare(tmp_path, "/b"))) == start
 
 
 def test_other_parameters_keep_what_they_were() -> None:

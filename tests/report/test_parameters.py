@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from mrb_lib.cli.app import app
-from mrb_lib.report.execute import parameters_of, read_notebook
+from mrb_lib.report.lab import parameters_of
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.manifest import read_manifest
 from mrb_lib.verdicts.store import run_folders
@@ -51,7 +51,7 @@ def test_only_the_notebooks_that_take_it_run_again(lab_of_two: Any) -> None:
         ({"marjin": "0.1"}, "they take judges, by, where, gold, cluster, resamples, groups, dimension, margin"),
         ({"resamples": "many"}, "not a whole number"),
         ({"margin": "wide"}, "not a number"),
-        ({"seed": "1"}, "an argument of its own"),
+        ({"seed": "1"}, "the report sets it; use its own argument or option seed"),
     ],
 )
 def test_what_no_notebook_takes_is_refused_with_what_they_take(
@@ -87,7 +87,7 @@ def test_an_unknown_notebook_and_a_copy_of_some_figures_are_refused(lab_of_two: 
 
 
 def test_parameters_are_read_from_the_notebook(lab_of_two: Any) -> None:
-    own = parameters_of(read_notebook(lab_of_two.notebooks / "one.ipynb"))
+    own = parameters_of(lab_of_two.notebooks / "one.ipynb")
     assert own == {"benchmark": "demo", "dimension": None, "margin": 0.05}
 
 

@@ -25,7 +25,6 @@ def test_figures_tables_pages_and_index_are_there(two: Any) -> None:
     result = two.report()
     assert result.executed == ("one", "two")
     assert result.failed == result.skipped == ()
-    assert result.index == two.out / "index.html"
     expected = {f"figures/{name}.{kind}" for name in ("first", "second") for kind in ("png", "svg", "pdf", "csv")}
     expected |= {"tables/scores.csv", "tables/scores.tex", "figures/index.json", "index.html", "cases/c2.html"}
     expected |= {f"{kind}" for name in ("one", "two") for kind in (f"pages/{name}.html", f"executed/{name}.ipynb")}
@@ -85,7 +84,7 @@ def test_two_notebooks_cannot_publish_the_same_figure(lab: Any, publish: str, qu
     ("code", "message"),
     [
         ('publish_figure("a"); Path(out, "figures/a.svg").unlink()', "announced but not written"),
-        ('publish_figure("a", files={"png": "a.png"})', "no svg, pdf, csv file"),
+        ('publish_figure("a", files={"png": "a.png"})', "cannot be shown ('svg')"),
         (
             'publish_figure("a", files={"png": "../../../a.png", "svg": "a.svg", "pdf": "a.pdf", "csv": ".."})',
             "leads out|not written",
@@ -185,8 +184,8 @@ def test_a_second_report_to_the_same_folder_is_refused_while_one_runs(lab: Any) 
 @pytest.mark.slow
 def test_an_interrupted_report_leaves_no_process_and_resumes(lab: Any, publish: str) -> None:
     mark = lab.folder / "kernel"
-    lab.notebook("a_quick", publish + 'publish_figure("quick")')
-    lab.notebook("b_slow", f"import os, time\nopen({str(mark)!r}, 'w').write(str(os.getpid()))\ntime.sleep(60)")
+    lab.notebook("b_quick", publish + 'publish_figure("quick")')
+    lab.notebook("a_slow", f"import os, time\nopen({str(mark)!r}, 'w').write(str(os.getpid()))\ntime.sleep(60)")
     pin = "from mrb_lib.report import provenance; provenance.code_hash = lambda: 'the code'"
     call = f"report({str(lab.bench)!r}, None, {str(lab.out)!r}, notebooks=Path({str(lab.notebooks)!r}), jobs=1)"
     # A test run that was started in the background has Ctrl-C switched off, and its children inherit that.
@@ -207,9 +206,9 @@ def test_an_interrupted_report_leaves_no_process_and_resumes(lab: Any, publish: 
         assert time.monotonic() < deadline
         time.sleep(0.05)
     assert not (lab.out / ".cache" / "work").exists()
-    lab.notebook("b_slow", "x = 1")
+    lab.notebook("a_slow", "x = 1")
     result = lab.report()
-    assert (result.executed, result.skipped) == (("b_slow",), ("a_quick",))
+    assert (result.executed, result.skipped) == (("a_slow",), ("b_quick",))
 
 
 def test_the_thread_count_shares_the_cores(lab: Any) -> None:

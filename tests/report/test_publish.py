@@ -144,8 +144,11 @@ def test_a_table_is_full_in_csv_and_bold_in_latex(tmp_path: Path) -> None:
     assert float(rows[0]["overall"]) == 1 / 3
     assert {row["data_kind"] for row in rows} == {"SIMULATED"}
     sidecar = json.loads((tmp_path / "tables" / "board.json").read_text())
-    assert sidecar["shown"]["best"] == [[1, 1]]
-    assert sidecar["shown"]["rows"][1] == ["$b$", "0.667 [0.600, 0.700]"]
+    first, second = ([cell["text"] for cell in row["cells"]] for row in sidecar["shown"]["rows"])
+    assert (first[0], second) == ("a_1", ["$b$", "0.667"])
+    marked = sidecar["shown"]["rows"][1]["cells"][1]
+    assert (marked["best"], marked["interval"]) == (True, "[0.600, 0.700]")
+    assert [row["cells"][0]["text"] for row in sidecar["shown"]["references"]] == ["human"]
     assert sidecar["files"] == {"csv": "board.csv", "tex": "board.tex"}
     assert "SIMULATED" in table._repr_html_()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from nbformat import v4
 
-from mrb_lib.report.html.pages import MOST_LETTERS, prose_words, words
+from mrb_lib.report.html.site import MOST_LETTERS, prose_words, words
 
 
 @pytest.mark.parametrize(

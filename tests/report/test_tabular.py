@@ -44,9 +44,9 @@ def test_readers_see_words_and_programs_names() -> None:
     assert (raw.columns, raw.rows[0][1:3]) == (tuple(frame), ("pelvic_cavity", "permutation_f"))
 
 
-def test_a_case_id_still_leads_to_its_page() -> None:
-    [row] = table_text(pd.DataFrame({"case_id": ["c_1"]})).grid({"c_1": "c_1.html"})["rows"]
-    assert row["cells"][0]["case"] == "c_1.html"
+def test_a_case_id_is_told_from_other_text() -> None:
+    [row] = table_text(pd.DataFrame({"case_id": ["c_1"], "judge": ["c_1"]})).grid()["rows"]
+    assert [cell["case"] for cell in row["cells"]] == ["c_1", ""]
 
 
 @pytest.mark.parametrize(("rule", "expected"), [("max", {(1, 1), (2, 1)}), ("min", {(0, 1)})])

@@ -15,7 +15,6 @@ from mrb_lib.benchmarks.benchmark import Benchmark, load
 from mrb_lib.report.clean import Json
 from mrb_lib.report.places import DataFolders, home
 from mrb_lib.report.records import PageRecord
-from mrb_lib.report.tabular import TableText
 from mrb_lib.review.case import case_html
 from mrb_lib.review.failures import kinds as failure
 from mrb_lib.review.failures.index import CaseIndex, build_index, open_index
@@ -24,10 +23,8 @@ from mrb_lib.review.failures.query import Query, select
 from mrb_lib.stats.where import WRONG
 from mrb_lib.tables.files import slug
 
-FAILURES: Final = "failures"
 SIDE: Final = 1536
-LISTED: Final = "Among the lowest scores"
-_LISTED_WHY = "One of the cases on which the judges scored lowest on average"
+LISTED: Final = "Listed in a table"
 _ORDERS: Final = {
     "confidence": "surest first", "difficulty": "hardest first", "disagreement": "most disagreement first",
     "distance": "furthest first", "": "in the benchmark's order",
@@ -95,12 +92,14 @@ def choose_failures(
     first = [places[case] for case in dict.fromkeys(listed) if case in places][: (most + 1) // 2]
     ranked = [_ranked(kinds, cases, kind, dimension) for kind in _REASONS if kind in kinds.names]
     in_turn = chain.from_iterable(zip_longest(*ranked[:-1]))  # nearly every case is wrong by some judge: these are last
-    every = chain((Chosen(each, LISTED, f"{_LISTED_WHY} on {dimension}.") for each in first), in_turn, ranked[-1])
+    failed = {each.position: each for own in reversed(ranked) for each in own}
+    named = (failed.get(each, Chosen(each, LISTED, "A table of this report lists it.")) for each in first)
+    every = chain(named, in_turn, ranked[-1])
     chosen: dict[int, Chosen] = {}
     for each in filter(None, every):
         if len(chosen) < most:
             chosen.setdefault(each.position, each)
-    return [_with_remarks(kinds, each, dimension) for each in chosen.values()]
+    return list(chosen.values())
 
 
 def _ranked(kinds: Kinds, cases: pd.DataFrame, kind: str, dimension: str) -> list[Chosen]:
@@ -109,41 +108,25 @@ def _ranked(kinds: Kinds, cases: pd.DataFrame, kind: str, dimension: str) -> lis
     if sort not in kinds.sorts:  # nobody models how hard a rating is
         sort = "distance" if "distance" in kinds.sorts else ""
     positions = select(kinds, cases, Query(dimension=dimension, kind=(kind,), sort=sort))
-    ranks = [f"number {rank:,} of {len(positions):,} such cases" for rank in range(1, len(positions) + 1)]
-    ranks = ranks if len(ranks) > 1 else ["the only such case"] * len(ranks)
-    why = [f"{heading} on {dimension}: {rank}, {_ORDERS[sort]}." for rank in ranks]
-    return [Chosen(int(position), heading, text) for position, text in zip(positions, why, strict=True)]
+    n, made = len(positions), list[Chosen]()
+    for rank, position in enumerate(positions, 1):
+        place = f"number {rank:,} of {n:,} such cases" if n > 1 else "the only such case"
+        made.append(Chosen(int(position), heading, f"{heading} on {dimension}: {place}, {_ORDERS[sort]}."))
+    return made
 
 
-def _with_remarks(kinds: Kinds, chosen: Chosen, dimension: str) -> Chosen:
-    """The same with the other kinds of failure that the case is of."""
-    d = kinds.dimensions.index(dimension)
-    held = {kind for kind in _REASONS if kind in kinds.names and kinds.grid(kind)[:, d, chosen.position].any()}
-    if chosen.reason == LISTED or held & {failure.ALL_WRONG, failure.CONFIDENT}:
-        held.discard(WRONG)
-    more = [_REASONS[kind][1] for kind in _REASONS if kind in held and _REASONS[kind][1] != chosen.reason]
-    also = "; ".join(text[0].lower() + text[1:] for text in more)
-    return chosen._replace(why=f"{chosen.why} Also: {also}.") if more else chosen
-
-
-def listed_cases(out: Path, records: Sequence[PageRecord]) -> list[str]:
-    """The cases in the table of failures that a notebook of the report published."""
-    if not any(item["id"] == FAILURES for record in records for item in record.tables):
-        return []
-    rows = pd.read_csv(out / "tables" / f"{FAILURES}.csv", dtype=str)
-    return rows["case_id"].dropna().tolist() if "case_id" in rows else []
+def listed_cases(records: Sequence[PageRecord]) -> list[str]:
+    """The cases that tables of the report list, in their order."""
+    shown = [cast(Json, item["shown"]) for record in records for item in record.tables]
+    rows = [row for table in shown for row in cast(list[Json], table["rows"])]
+    return [str(cell["case"]) for row in rows for cell in cast(list[Json], row["cells"]) if cell["case"]]
 
 
 def named_cases(cases: pd.DataFrame, records: Sequence[PageRecord], pages: Sequence[CasePage]) -> list[dict[str, str]]:
     """The cases that lists and tables of the report name and that have no page: `case_id`, `place`, `question`."""
-    named = set[object]()
-    for record in records:
-        for item in record.figures:
-            cells = cast(list[Json], cast(Json, item.get("behind") or {}).get("cells", []))
-            named.update(*(cast(list[object], cell["listed"]) for cell in cells))
-        for item in record.tables:
-            text = TableText.from_json(cast(Json, item["shown"]))
-            named.update(row[j] for j, name in enumerate(text.columns) if name == "case id" for row in text.rows)
+    named = set[object](listed_cases(records))
+    for behind in (cast(Json, item.get("behind") or {}) for record in records for item in record.figures):
+        named.update(*(cast(list[object], cell["listed"]) for cell in cast(list[Json], behind.get("cells", []))))
     rows = cases[cases["case_id"].isin(named - {page.case_id for page in pages})]
     return [
         {"case_id": str(row["case_id"]), "place": _place(row), "question": str(row["question"])}

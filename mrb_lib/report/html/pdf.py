@@ -11,14 +11,13 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile, TemporaryDirectory
 from urllib.parse import unquote
 
-from mrb_lib.report.html.pages import blocks
-from mrb_lib.report.html.site import Content, shown_everywhere, template
+from mrb_lib.report.html.site import Content, blocks, shown_everywhere, template
+from mrb_lib.report.records import PRINTED
 from mrb_lib.report.tabular import TEMPLATES
 from mrb_lib.review.bundle import style as style_of
 from mrb_lib.review.case import STYLES
 from mrb_lib.tables.errors import InputError, RunError
 
-NAME = "report.pdf"
 _PAGE = ".print-"
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 MOST_ROWS = 40
@@ -43,11 +42,9 @@ def browser() -> str:
     program = next(filter(None, map(shutil.which, (named,) if named else BROWSERS)), None)
     if program:
         return program
-    if named:
-        raise InputError(f"MRB_CHROMIUM: {named} cannot be run; name a Chromium or Chrome.")
+    found = f"MRB_CHROMIUM: {named} cannot be run" if named else "report --pdf: no Chromium was found to print with"
     raise InputError(
-        "report --pdf: no Chromium was found to print with; install the Debian package "
-        "chromium-headless-shell, or name a Chromium or Chrome in MRB_CHROMIUM."
+        f"{found}; name a Chromium or Chrome in MRB_CHROMIUM, or install the Debian package chromium-headless-shell."
     )
 
 
@@ -103,7 +100,7 @@ def print_html(content: Content, pages: Mapping[str, int]) -> str:
     from markupsafe import Markup
 
     sheets = ((TEMPLATES / name).read_text(encoding="utf-8") for name in ("style.css", "print.css"))
-    links = {name: f"#{page[:-5]}" for name, page in content.links().items()}
+    links = {name: f"#{page[:-5]}" for name, page in content.links.items()}
     return template("print.html.jinja").render(
         shown_everywhere(content),
         style=Markup("\n".join([style_of(*STYLES), *sheets])),  # noqa: S704  # our own files
@@ -115,15 +112,15 @@ def print_html(content: Content, pages: Mapping[str, int]) -> str:
 
 def _print(page: Path, program: str) -> bytes:
     with TemporaryDirectory(prefix="mrb-print-") as folder:
-        result = Path(folder) / NAME
+        result = Path(folder) / PRINTED
         # Chromium cannot build its sandbox for root, as in a container.
         root = ("--no-sandbox",) if os.geteuid() == 0 else ()
         command = [program, *_FLAGS, *root, f"--user-data-dir={folder}/profile", f"--print-to-pdf={result}"]
         try:
             done = subprocess.run([*command, page.as_uri()], capture_output=True, timeout=SECONDS, cwd=folder)
         except subprocess.TimeoutExpired as error:
-            raise RunError(f"{NAME}: {program} did not print within {SECONDS} s; print index.html yourself.") from error
+            raise RunError(f"{PRINTED}: not printed within {SECONDS} s; print index.html yourself.") from error
         if not result.is_file() or not result.read_bytes().startswith(b"%PDF"):
             last = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:] or ["no message"]
-            raise RunError(f"{NAME}: {program} printed nothing ({last[0]}); try another with MRB_CHROMIUM.")
+            raise RunError(f"{PRINTED}: {program} printed nothing ({last[0]}); try another with MRB_CHROMIUM.")
         return result.read_bytes()
