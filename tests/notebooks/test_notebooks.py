@@ -27,8 +27,6 @@ ARTICLES = [
     "06_order_effects", "07_failures", "08_gold_labels", "09_bias", "10_confidence", "11_ranking_models", "12_probes",
     "13_juries", "paper", "run_judges", "training", "your_question",
 ]  # fmt: skip
-LONGER = {"paper": 16}
-"""The notebooks with more than twelve cells."""
 every = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 
 
@@ -53,7 +51,7 @@ class TestAsWritten:
 
     def test_is_short(self, path: Path) -> None:
         cells = nbformat.read(path, as_version=4).cells
-        assert len(cells) <= LONGER.get(path.stem, 12)
+        assert len(cells) <= 12
         for cell in cells_of(path):
             assert len([line for line in cell.source.splitlines() if line.strip()]) <= 5, cell.source
 
