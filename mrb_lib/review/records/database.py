@@ -72,16 +72,8 @@ _NOW = {
     "sqlite": "SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now')",
     "postgresql": """SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')""",
 }
-_EARLIER = {
-    "adjudication": ("adjudication_id", "reviewer"),
-    "reason_list": ("", ""),
-    "assignment": ("key", "annotator"),
-    "answer": ("answer_id", "annotator"),
-    "comment": ("comment_id", "annotator"),
-    "view": ("", "reviewer"),
-    "tag": ("tag_id", "reviewer"),
-}
-"""The tables of versions 1 to 4, by kind of event: their columns of the id and of the person."""
+_EARLIER = ("adjudication", "reason_list", "assignment", "answer", "comment", "view", "tag")
+"""The kinds of event of which versions 1 to 4 had a table each."""
 
 
 def database_url(where: str | Path) -> sa.URL:
@@ -97,9 +89,8 @@ def database_url(where: str | Path) -> sa.URL:
     try:
         url = sa.make_url(where)
     except (sa.exc.ArgumentError, ValueError):
-        raise InputError(
-            f"{without_password(where)}: is not the URL of a database; write postgresql://user@host/name, or a path."
-        ) from None
+        shown = without_password(where)
+        raise InputError(f"{shown}: is not the URL of a database; write postgresql://user@host/name.") from None
     # The driver that the extra `team` installs, whatever the default of the installed SQLAlchemy.
     return url.set(drivername="postgresql+psycopg") if url.drivername == "postgresql" else url
 
@@ -121,24 +112,21 @@ def open_engine(url: sa.URL, *, create: bool) -> sa.Engine:
     shown, kind = url.render_as_string(hide_password=True), url.get_backend_name()
     if kind not in _GUARDS:
         raise InputError(f"{shown}: is not a kind of database that keeps reviews; use sqlite or postgresql.")
-    if kind == "sqlite" and url.database:
-        path = Path(url.database)
-        if not create and not path.is_file():
-            raise InputError(
-                f"{path}: there is no store of reviews; `mrb adjudications import` makes one, or name another."
-            )
-        if not path.parent.is_dir():
-            raise InputError(f"{path}: its folder does not exist; make it, or name another.")
-    lite: dict[str, Any] = {"poolclass": NullPool if url.database else StaticPool}
-    lite["connect_args"] = {"timeout": _SECONDS_TO_WAIT}
-    pool = lite if kind == "sqlite" else {"pool_pre_ping": True, "pool_size": 2}
-    try:
-        engine = sa.create_engine(url, hide_parameters=True, **pool)
-    except ModuleNotFoundError:
-        raise InputError(f"{shown}: its driver is missing; `pip install 'mrb-workbench[team]'` brings that of "
-                         "PostgreSQL.") from None  # fmt: skip
+    path = Path(url.database) if kind == "sqlite" and url.database else None
+    if path and not create and not path.is_file():
+        raise InputError(f"{path}: there is no store of reviews; make one with `mrb review`, or name another.")
+    if path and not path.parent.is_dir():
+        raise InputError(f"{path}: its folder does not exist; make it, or name another.")
+    options: dict[str, Any] = {"pool_pre_ping": True, "pool_size": 2}
     if kind == "sqlite":
-        sa.event.listen(engine, "connect", _prepare_sqlite)
+        pool = NullPool if path else StaticPool
+        options = {"poolclass": pool, "connect_args": {"timeout": _SECONDS_TO_WAIT, "isolation_level": None}}
+    try:
+        engine = sa.create_engine(url, hide_parameters=True, **options)
+    except ModuleNotFoundError:
+        raise InputError(f"{shown}: the driver is missing; run `pip install 'mrb-workbench[team]'`.") from None
+    if kind == "sqlite":
+        sa.event.listen(engine, "connect", lambda raw, _: raw.execute("PRAGMA synchronous=FULL"))
         sa.event.listen(engine, "begin", _begin_sqlite)
     try:
         _prepare(engine, shown, create=create)
@@ -169,44 +157,40 @@ def database_errors(url: sa.URL) -> Iterator[None]:
         if url.password:
             cause = cause.replace(str(url.password), "***")
         first = without_password(cause).splitlines()[0] if cause else type(error).__name__
-        shown = url.render_as_string(hide_password=True)
-        raise InputError(
-            f"{shown}: the store of reviews cannot be used ({first}); check that it is there and may be written."
-        ) from None
+        shown, todo = url.render_as_string(hide_password=True), "check that it is there and may be written"
+        raise InputError(f"{shown}: the store of reviews cannot be used ({first}); {todo}.") from None
 
 
 def _prepare(engine: sa.Engine, shown: str, *, create: bool) -> None:
     """Make the table, or bring along what an earlier version kept; of two processes one does, and the other waits."""
     with engine.connect() as connection:
         version = _version(connection)
+    if version == SCHEMA_VERSION:
+        return
     if version is None and not create:
-        raise InputError(f"{shown}: holds no store of reviews; name the one that `mrb adjudications import` wrote to.")
+        raise InputError(f"{shown}: holds no store of reviews; name the one that `mrb review` uses.")
     if version is None and engine.dialect.name == "sqlite":
         # Write-ahead logging, so that readers never wait; where the disk or another process is against it, without.
         with suppress(sqlite3.OperationalError), closing(engine.raw_connection()) as raw:
             raw.cursor().execute("PRAGMA journal_mode=WAL")
-    if version == SCHEMA_VERSION:
-        return
     with engine.execution_options(**{WRITES: True}).begin() as connection:
         one_at_a_time(connection)
         version = _version(connection)
         if version == SCHEMA_VERSION:  # another process was faster
             return
         if version is not None and version > SCHEMA_VERSION:
-            raise InputError(
-                f"{shown}: this store has version {version} and the workbench reads version {SCHEMA_VERSION}; "
-                "update the workbench."
-            )
+            newer = f"this store has version {version} and the workbench reads version {SCHEMA_VERSION}"
+            raise InputError(f"{shown}: {newer}; update the workbench.")
         kept = "" if version is None else _backup(engine.url, version)
         metadata.create_all(connection)
         for statement in _GUARDS[connection.dialect.name]:
             connection.exec_driver_sql(statement)
-        if version is None:
-            connection.execute(meta.insert().values(key="schema", value=str(SCHEMA_VERSION)))
-            return
-        _bring_along(connection, version)
-        connection.execute(meta.update().values(value=str(SCHEMA_VERSION)))
-    _log.warning("%s: migrated from version %s to %s; its earlier rows: %s", shown, version, SCHEMA_VERSION, kept)
+        if version is not None:
+            _bring_along(connection, version)
+        connection.execute(meta.delete())
+        connection.execute(meta.insert().values(key="schema", value=str(SCHEMA_VERSION)))
+    if version is not None:
+        _log.warning("%s: migrated from version %s to %s; its earlier rows: %s", shown, version, SCHEMA_VERSION, kept)
 
 
 def _version(connection: sa.Connection) -> int | None:
@@ -231,17 +215,17 @@ def _backup(url: sa.URL, version: int) -> str:
 
 def _bring_along(connection: sa.Connection, version: int) -> None:
     """Add the rows of an earlier version's tables as events; the tables are dropped, or, without a backup, renamed."""
-    for kind, (id_column, by) in _EARLIER.items():
-        table = f"mrb_{kind}s"
+    for kind in _EARLIER:
+        table, rows = f"mrb_{kind}s", []
         if not sa.inspect(connection).has_table(table):
             continue
-        rows = []
         # The first column is the id, by which rows were stored one after the other.
         for old in connection.exec_driver_sql(f"SELECT * FROM {table} ORDER BY 1").mappings():  # noqa: S608  # ours
             content = {name: value for name, value in old.items() if name != "id"}
-            row = {"kind": kind, "event_id": content.pop(id_column, None) or str(uuid4())}
-            row |= {"benchmark": content.pop("benchmark", ""), "person": content.pop(by, None), "content": content}
-            rows.append(row | {name: content.pop(name, None) for name in ("case_id", "created")})
+            event_id = content.pop(f"{kind}_id", None) or content.pop("key", None) or str(uuid4())
+            row = {"kind": kind, "event_id": event_id, "benchmark": content.pop("benchmark", "")}
+            row["person"] = content.pop("reviewer", None) or content.pop("annotator", None)
+            rows.append(row | {name: content.pop(name, None) for name in ("case_id", "created")} | {"content": content})
             for name in {"reasons", "regions", "names"} & content.keys():
                 content[name] = json.loads(content[name])
             if kind == "adjudication":
@@ -251,13 +235,6 @@ def _bring_along(connection: sa.Connection, version: int) -> None:
             connection.execute(events.insert(), rows)
         drop, rename = f"DROP TABLE {table}", f"ALTER TABLE {table} RENAME TO {table}_v{version}"
         connection.exec_driver_sql(drop if connection.dialect.name == "sqlite" else rename)
-
-
-def _prepare_sqlite(connection: sqlite3.Connection, _: object) -> None:
-    connection.isolation_level = None  # transactions start where `_begin_sqlite` says
-    cursor = connection.cursor()
-    cursor.execute("PRAGMA synchronous=FULL")
-    cursor.close()
 
 
 def _begin_sqlite(connection: sa.Connection) -> None:

@@ -6,18 +6,18 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 from uuid import uuid4
 
 import pandas as pd
 import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
 
 from mrb_lib.review.records import database
 from mrb_lib.review.records.database import WRITES, database_errors, database_url, events
-from mrb_lib.review.records.marks import TAG_COLUMNS, VIEW_COLUMNS, Entry, cleaned, current, current_tags
+from mrb_lib.review.records.marks import TAG_COLUMNS, VIEW_COLUMNS, Entry, current, current_tags, short_texts
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.questions import QUESTIONS, REASONS, adjudication_columns, list_columns
 
@@ -25,6 +25,8 @@ _ANSWER_COLUMNS = ("answer_id", "benchmark", "case_id", "annotator", "dimension"
                    "seconds", "created")  # fmt: skip
 _COMMENT_COLUMNS = ("comment_id", "benchmark", "case_id", "annotator", "text", "created")
 _ASSIGNMENT_COLUMNS = ("benchmark", "case_id", "annotator", "position", "order", "created")
+_NUMBERS = {"seconds": "float64", "position": "int64"}
+_INSERT = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
 _OF_ALL = ""  # the benchmark of what is for every benchmark in the store
 ANNOTATE, REVIEW = "annotate", "review"
 
@@ -48,7 +50,7 @@ def open_store(where: str | Path, *, create: bool = True) -> Store:
         return Store(database.open_engine(url, create=create))
 
 
-class Store:
+class Store(AbstractContextManager["Store"]):
     """What people said about the cases; events are added, and never changed. See `open_store`.
 
     Every method raises `InputError` where the database cannot be used. What a method stores is on disk when it returns.
@@ -58,12 +60,7 @@ class Store:
         self._engine = engine
         self._writer = engine.execution_options(**{WRITES: True})
 
-    def __enter__(self) -> Store:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @property
@@ -127,11 +124,12 @@ class Store:
         InputError
             The list is empty, or a name in it is.
         """
-        plain = list(dict.fromkeys(cleaned(name).strip() for name in names))
-        if not plain or not all(plain):
+        plain = short_texts("reasons", names)
+        if not plain or not all(map(str.strip, names)):
             raise InputError("reasons: at least one is needed, and none may be empty.")
+        row = {"kind": "reason_list", "event_id": str(uuid4()), "benchmark": _OF_ALL, "content": {"names": plain}}
         with database_errors(self._engine.url), self._writer.begin() as connection:
-            _insert(connection, [_event("reason_list", str(uuid4()), _OF_ALL, {"names": plain})])
+            _insert(connection, [row])
 
     def assign(self, benchmark: str, assignments: pd.DataFrame, *, task: str = ANNOTATE) -> int:
         """Add assignments (`case_id, annotator, position, order`), and return how many were new.
@@ -141,23 +139,23 @@ class Store:
         """
         with database_errors(self._engine.url), self._writer.begin() as connection:
             database.one_at_a_time(connection)
-            earlier = self._assigned(_rows(connection, "assignment", benchmark), task)
+            earlier = _assigned(_rows(connection, "assignment", benchmark), task)
             last = earlier.groupby("annotator")["position"].max()
             given = set(zip(earlier["annotator"], earlier["case_id"], strict=True))
             new = []
             for item in assignments.sort_values("position", kind="stable").to_dict("records"):
                 who, case = item["annotator"], item["case_id"]
                 if (who, case) not in given:
-                    name = json.dumps([benchmark, task, who, case])
+                    key = hashlib.sha256(json.dumps([benchmark, task, who, case]).encode()).hexdigest()
                     position = int(last.get(who, -1)) + 1 + int(item["position"])
+                    row = {"kind": "assignment", "event_id": key, "benchmark": benchmark, "case_id": case}
                     content = {"task": task, "position": position, "order": item["order"]}
-                    key = hashlib.sha256(name.encode()).hexdigest()
-                    new.append(_event("assignment", key, benchmark, content, case, who))
+                    new.append(row | {"person": who, "content": content})
             return _insert(connection, new).total()
 
     def assignments(self, benchmark: str, annotator: str | None = None, *, task: str = ANNOTATE) -> pd.DataFrame:
         """The assignments, `benchmark, case_id, annotator, position, order, created`, of everybody or of one."""
-        return self._assigned(self._read("assignment", benchmark, person=annotator), task)
+        return _assigned(self._read("assignment", benchmark, person=annotator), task)
 
     def answers(
         self, benchmark: str, *, annotator: str | None = None, case_id: str | None = None, history: bool = False
@@ -175,10 +173,8 @@ class Store:
             skipped_reason, seconds` (null where unknown; see `mrb_lib.review.records.marks.AnnotatorAnswer`), `created`
         """
         frame = _frame(self._read("answer", benchmark, case_id=case_id, person=annotator), _ANSWER_COLUMNS)
-        frame["seconds"] = frame["seconds"].astype("float64")
-        if history:
-            return frame
-        return frame.drop_duplicates(["case_id", "annotator", "dimension"], keep="last", ignore_index=True)
+        last = ["case_id", "annotator", "dimension"]
+        return frame if history else frame.drop_duplicates(last, keep="last", ignore_index=True)
 
     def annotations(self, benchmark: str) -> pd.DataFrame:
         """The answers as an annotations table, `case_id, annotator, dimension, choice`; skipped ones are left out."""
@@ -216,18 +212,6 @@ class Store:
         with database_errors(self._engine.url), self._engine.connect() as connection:
             return _rows(connection, kind, benchmark, **where)
 
-    def _assigned(self, rows: Sequence[Mapping[str, Any]], task: str) -> pd.DataFrame:
-        frame = _frame([row for row in rows if row.get("task", ANNOTATE) == task], _ASSIGNMENT_COLUMNS)
-        frame = frame.astype({"position": "int64"})
-        return frame.sort_values(["annotator", "position"], kind="stable", ignore_index=True)
-
-
-def _event(
-    kind: str, event_id: str, benchmark: str, content: object, case_id: str | None = None, person: str | None = None
-) -> dict[str, Any]:
-    return {"kind": kind, "event_id": event_id, "benchmark": benchmark, "case_id": case_id, "person": person,
-            "content": content, "created": None}  # fmt: skip
-
 
 def _rows(connection: sa.Connection, kind: str, benchmark: str, **where: str | None) -> list[dict[str, Any]]:
     """The events of a kind in the order in which they were stored, each with what it holds, its id and its person."""
@@ -235,43 +219,37 @@ def _rows(connection: sa.Connection, kind: str, benchmark: str, **where: str | N
     for name, value in where.items():
         if value is not None:
             wanted = wanted.where(events.c[name] == value)
-    return [
-        {
-            **row.content, f"{kind}_id": row.event_id, "benchmark": row.benchmark, "case_id": row.case_id,
-            "reviewer": row.person, "annotator": row.person, "created": row.created,
-        }
-        for row in connection.execute(wanted)
-    ]  # fmt: skip
+    rows = []
+    for row in connection.execute(wanted):
+        named = {f"{kind}_id": row.event_id, "benchmark": row.benchmark, "case_id": row.case_id, "created": row.created}
+        rows.append({**row.content, **named, "reviewer": row.person, "annotator": row.person})
+    return rows
+
+
+def _assigned(rows: Sequence[Mapping[str, Any]], task: str) -> pd.DataFrame:
+    frame = _frame([row for row in rows if row.get("task", ANNOTATE) == task], _ASSIGNMENT_COLUMNS)
+    return frame.sort_values(["annotator", "position"], kind="stable", ignore_index=True)
 
 
 def _frame(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> pd.DataFrame:
-    return pd.DataFrame(rows, columns=list(columns)).astype(dict.fromkeys(columns, "str"))
+    return pd.DataFrame(rows, columns=list(columns)).astype({name: _NUMBERS.get(name, "str") for name in columns})
 
 
-def _insert(connection: sa.Connection, rows: list[dict[str, Any]]) -> Counter[str]:
-    """Add the events that are not there yet, all or none; counts the new ones by kind.
-
-    An id is looked for after the insert was refused, not before it: two writers may bring the same one at once.
-    """
-    now = database.now(connection)
-    rows = [row | {"created": row["created"] or now} for row in rows]
-    if len(rows) > 1:
-        with suppress(sa.exc.IntegrityError), connection.begin_nested():
-            connection.execute(events.insert(), rows)
-            return Counter(row["kind"] for row in rows)
-    added: Counter[str] = Counter()
-    for row in rows:  # one of several is there already
-        try:
-            with connection.begin_nested():
-                connection.execute(events.insert(), row)
-            added[row["kind"]] += 1
-        except sa.exc.IntegrityError:
-            same = (events.c.kind == row["kind"], events.c.event_id == row["event_id"])
-            kept = connection.execute(sa.select(events).where(*same)).mappings().first()
-            if kept is None:
-                raise
-            if any(kept[name] != value for name, value in row.items() if name != "created"):
-                raise InputError(
-                    f"{row['kind']} {row['event_id']}: is already in the store with another content; give it a new id."
-                ) from None
+def _insert(connection: sa.Connection, rows: Sequence[dict[str, Any]]) -> Counter[str]:
+    """Add the events that are not there yet, all or none, and count them by kind; two writers may bring the same."""
+    if not rows:
+        return Counter()
+    now, insert = database.now(connection), _INSERT[connection.dialect.name](events).on_conflict_do_nothing()
+    timed = [{**row, "created": row.get("created") or now} for row in rows]
+    new = set(map(tuple, connection.execute(insert.returning(events.c.kind, events.c.event_id), timed)))
+    added = Counter(kind for kind, _ in new)
+    for row in rows:
+        key = row["kind"], row["event_id"]
+        if key in new:
+            new.remove(key)  # another of the same id is compared with it
+            continue
+        same = sa.select(events).where(events.c.kind == key[0], events.c.event_id == key[1])
+        kept = connection.execute(same).mappings().one()
+        if any(kept[name] != value for name, value in row.items() if name != "created"):
+            raise InputError(f"{' '.join(key)}: is already in the store with another content; give it a new id.")
     return added

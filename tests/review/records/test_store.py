@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 
 import pandas as pd
@@ -10,7 +10,7 @@ import pytest
 import sqlalchemy as sa
 
 from mrb_lib.review.records.database import database_url
-from mrb_lib.review.records.marks import Adjudication, AnnotatorAnswer, Region
+from mrb_lib.review.records.marks import Adjudication, AnnotatorAnswer, CaseTag, Comment, Entry, Region, SavedView
 from mrb_lib.review.records.store import Store, open_store
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.questions import REASONS, adjudication_columns
@@ -126,6 +126,37 @@ def test_all_of_a_restore_or_nothing(store: Store) -> None:
 def test_what_is_no_adjudication_is_refused(change: dict[str, object], words: str) -> None:
     with pytest.raises(InputError, match=words):
         _right(**change)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        _right(verdict="gold_wrong", choice="A", dimension="overall", judge="j", supersedes="x", case_fingerprint="f"),
+        AnnotatorAnswer("demo", "c1", "r1", "overall", None, "AB", skipped_reason="blurred"),
+        AnnotatorAnswer("demo", "c1", "r1", "overall", "A", "AB"),
+        Comment("demo", "c1", "r1", "blurred"),
+        CaseTag("demo", "c1", "old film", "Dr A"),
+        SavedView("demo", "eyes", "Dr A", "organ=eye"),
+    ],
+)
+def test_every_text_has_a_greatest_length(entry: Entry) -> None:
+    texts = [one.name for one in fields(entry) if getattr(entry, one.name)]
+    assert len(texts) > 4
+    for name in texts:
+        with pytest.raises(InputError, match=f"^{entry.KIND}.*: {name} has 100,001 characters"):
+            replace(entry, **{name: "x" * 100_001})
+
+
+def test_regions_and_reasons_have_a_greatest_size(store: Store) -> None:
+    for change in ({"x": 1e10}, {"y": 10**400}, {"width": float("nan")}, {"frame": 10**10}, {"image": "x" * 10_001}):
+        with pytest.raises(InputError, match=next(iter(change))):
+            Region(**{"image": "a.png", "x": 0, "y": 0} | change)
+    with pytest.raises(InputError, match="101 regions"):
+        _right(regions=(Region("a.png", 0, 0),) * 101)
+    for names in (["x" * 256], [f"reason {n}" for n in range(101)]):
+        with pytest.raises(InputError, match="reasons is too long"):
+            store.set_reasons(names)
+    assert store.reasons() == list(REASONS)
 
 
 def test_text_that_no_database_holds_is_mended(store: Store) -> None:
