@@ -7,15 +7,15 @@ from typing import Final
 import pandas as pd
 
 from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.review.records.store import Store
 from mrb_lib.verdicts.orders import choice_to_shown
 
 CHOICE, SKIP, COMMENT = "choice", "skip", "comment"
+_KEY: Final = ("case_id", "annotator", "dimension")
 LOG_COLUMNS: Final = (
     "kind",
-    "case_id",
-    "annotator",
-    "dimension",
+    *_KEY,
     "choice",
     "order",
     "shown_as",
@@ -39,24 +39,26 @@ def answer_log(benchmark: Benchmark, store: Store) -> tuple[pd.DataFrame, int]:
         later answer took its place) and `created` (UTC)
     left_out : rows that are not in it, since the benchmark has no such case, dimension or category (any more)
     """
-    meta = benchmark.meta
-    answers = store.answers(meta.name, history=True)
-    last = ~answers.duplicated(["case_id", "annotator", "dimension"], keep="last")
+    answers = store.answers(benchmark.meta.name, history=True)
+    skipped = answers["choice"].isna()
     answers = answers.assign(
-        kind=answers["choice"].isna().map({True: SKIP, False: CHOICE}),
+        kind=skipped.map({True: SKIP, False: CHOICE}),
         shown_as=choice_to_shown(answers["order"], answers["choice"]),
-        skipped_reason=answers["skipped_reason"].mask(answers["choice"].notna()),
-        counts=last,
+        skipped_reason=answers["skipped_reason"].where(skipped),
+        counts=~answers.duplicated(list(_KEY), keep="last"),
     )
-    offered = pd.Series(list(map(meta.offers, answers["dimension"], answers["choice"])), answers.index, dtype=bool)
-    known = answers["dimension"].isin(meta.dimensions) & (answers["choice"].isna() | offered)
-    comments = store.comments(meta.name).rename(columns={"text": "comment"}).assign(kind=COMMENT, counts=True)
-    rows = pd.concat([answers[known], comments], ignore_index=True).reindex(columns=list(LOG_COLUMNS))
-    rows = rows[rows["case_id"].isin(benchmark.cases["case_id"])]
+    known = offered(benchmark.meta, answers) | (skipped & answers["dimension"].isin(benchmark.meta.dimensions))
+    comments = store.comments(benchmark.meta.name).rename(columns={"text": "comment"})
+    rows = pd.concat([answers[known], comments.assign(kind=COMMENT, counts=True)], ignore_index=True)
+    rows = rows[rows["case_id"].isin(benchmark.cases["case_id"])].reindex(columns=list(LOG_COLUMNS))
+    rows = rows.astype(dict.fromkeys(LOG_COLUMNS, "str") | {"seconds": "float64", "counts": "bool"})
     left_out = len(answers) + len(comments) - len(rows)
-    rows = rows.sort_values("created", kind="stable", ignore_index=True)
-    texts = dict.fromkeys(set(LOG_COLUMNS) - {"seconds", "counts"}, "str")
-    return rows.astype({**texts, "seconds": "float64", "counts": "bool"}), left_out
+    return rows.sort_values("created", kind="stable", ignore_index=True), left_out
+
+
+def offered(meta: BenchmarkMeta, answers: pd.DataFrame) -> pd.Series:
+    """Whether each answer is a choice that the benchmark has on its dimension."""
+    return pd.Series(list(map(meta.offers, answers["dimension"], answers["choice"])), answers.index, dtype=bool)
 
 
 def counting_choices(log: pd.DataFrame) -> pd.DataFrame:

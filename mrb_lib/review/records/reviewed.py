@@ -53,21 +53,20 @@ def reviewed(benchmark: Benchmark, judges: Sequence[str], *, seed: int = 0) -> R
     -----
     Validated by tests/review/records/test_reviewed.py.
     """
-    name, where = benchmark.meta.name, store_of(benchmark)
-    adjudications = pd.DataFrame(columns=list(adjudication_columns()), dtype="str")
-    reason = f"nobody has reviewed {name}: it has no {REVIEWS}, which `mrb review` makes"
-    if where is not None:
-        adjudications, reason = _read(where, name), f"nobody has reviewed {name}: its store holds nothing"
+    name, said, path = benchmark.meta.name, _said(benchmark), benchmark.path
+    if said is None:
+        reason = f"nobody has reviewed {name}: it has no {REVIEWS}, which `mrb review` makes"
+        adjudications = pd.DataFrame(columns=list(adjudication_columns()), dtype="str")
+    else:
+        reason, adjudications = f"nobody has reviewed {name}: its store holds nothing", said[0]
     if len(adjudications):
         return Reviewed(adjudications)
     is_demo = benchmark.meta.kind == "simulated" and benchmark.meta.is_preference
-    if not (is_demo and benchmark.path is not None and (benchmark.path / TRUTH).is_file()):
+    if not is_demo or path is None or not (path / TRUTH).is_file():
         return Reviewed(adjudications, reason=reason)
-    from mrb_lib.review.records.simulated import (
-        simulated_adjudications,  # only where nobody reviewed the embedded benchmark
-    )
+    from mrb_lib.review.records.simulated import simulated_adjudications  # only where nobody reviewed the demo
 
-    truth = read_table(benchmark.path / TRUTH)
+    truth = read_table(path / TRUTH)
     made = simulated_adjudications(truth, gold(benchmark), benchmark=name, judges=list(judges), seed=seed)
     return Reviewed(made, note=SIMULATED_NOTE)
 
@@ -82,12 +81,8 @@ def store_of(benchmark: Benchmark) -> str | None:
 
 def tags_of(benchmark: Benchmark) -> pd.DataFrame | None:
     """The tags that reviewers gave the cases of a benchmark; None where there is no store."""
-    where = store_of(benchmark)
-    if where is None:
-        return None
-    from mrb_lib.review.records.exchange import tags_from  # SQLAlchemy is slow to import
-
-    return tags_from(where, benchmark.meta.name)
+    said = _said(benchmark)
+    return None if said is None else said[1]
 
 
 def stamp(benchmark: Benchmark) -> str:
@@ -95,19 +90,23 @@ def stamp(benchmark: Benchmark) -> str:
 
     Empty without a store. A store that cannot be read is said by the notebook that reads it.
     """
-    where = store_of(benchmark)
-    if where is None:
-        return ""
     try:
-        frame, tags = _read(where, benchmark.meta.name), tags_of(benchmark)
+        said = _said(benchmark)
     except InputError as error:
         return str(error)
-    ids = frame[["adjudication_id", "created"]].sort_values("adjudication_id").to_csv(index=False)
-    given = "" if tags is None else tags[["case_id", "tag"]].sort_values(["case_id", "tag"]).to_csv(index=False)
+    if said is None:
+        return ""
+    ids = said[0][["adjudication_id", "created"]].sort_values("adjudication_id").to_csv(index=False)
+    given = said[1][["case_id", "tag"]].sort_values(["case_id", "tag"]).to_csv(index=False)
     return hashlib.sha256(f"{ids}\n{given}".encode()).hexdigest()
 
 
-def _read(where: str, name: str) -> pd.DataFrame:
-    from mrb_lib.review.records.exchange import adjudications_from  # SQLAlchemy is slow to import
+def _said(benchmark: Benchmark) -> tuple[pd.DataFrame, pd.DataFrame] | None:
+    """The adjudications and the tags that count now; None where there is no store."""
+    where, name = store_of(benchmark), benchmark.meta.name
+    if where is None:
+        return None
+    from mrb_lib.review.records.exchange import reviews_at  # SQLAlchemy is slow to import
 
-    return adjudications_from(where, name)
+    with reviews_at(where, name) as store:
+        return store.adjudications(name), store.tags(name)
