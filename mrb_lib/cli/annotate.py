@@ -114,9 +114,8 @@ def annotate(
     from mrb_lib.review.annotate.app import annotate as app_of
     from mrb_lib.review.annotate.app import coordinate
     from mrb_lib.review.annotate.forms import form_of
-    from mrb_lib.review.records.database import without_password
     from mrb_lib.review.records.people import PEOPLE, add_people
-    from mrb_lib.review.records.store import open_store
+    from mrb_lib.review.records.store import open_store, without_password
     from mrb_lib.review.server import serve
     from mrb_lib.stats.methods.until import read_target
     from mrb_lib.tables.errors import InputError

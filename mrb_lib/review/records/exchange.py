@@ -15,7 +15,7 @@ import pandas as pd
 from mrb_lib.benchmarks.benchmark import Benchmark, read_table
 from mrb_lib.benchmarks.formats.sources import read_csv, read_jsonl
 from mrb_lib.review.records.answer_log import offered
-from mrb_lib.review.records.marks import TAG_COLUMNS, Adjudication, CaseTag, Region
+from mrb_lib.review.records.marks import Adjudication, CaseTag, Region
 from mrb_lib.review.records.store import Store, open_store
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import write_atomic
@@ -40,7 +40,7 @@ def write_reviews(adjudications: pd.DataFrame, tags: pd.DataFrame, path: Path) -
     InputError
         The name ends with none of `ADJUDICATION_SUFFIXES`.
     """
-    columns = list(dict.fromkeys([*adjudication_columns(), *TAG_COLUMNS]))
+    columns = list(dict.fromkeys([*adjudication_columns(), *CaseTag.columns()]))
     rows = pd.concat([adjudications, tags], ignore_index=True).reindex(columns=columns)
     write_rows(rows.astype({name: "str" for name in columns if name not in list_columns()}), path)
 

@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 from uuid import uuid4
 
 import pandas as pd
@@ -17,8 +17,6 @@ from mrb_lib.tables.questions import QUESTIONS
 from mrb_lib.tables.schema import ADJUDICATION_VERDICTS, ORDERS, WITHDRAWN
 
 ADDED, REMOVED = "added", "removed"
-TAG_COLUMNS: Final = ("tag_id", "benchmark", "case_id", "tag", "reviewer", "action", "created")
-VIEW_COLUMNS: Final = ("benchmark", "name", "fragment", "reviewer", "created")
 LONGEST_TAG, LONGEST_VIEW = 40, 80
 _LONGEST_NAME, _LONGEST_ID = 255, 10_000
 _LONGEST = {"tag": LONGEST_TAG, "name": LONGEST_VIEW, "case_id": _LONGEST_ID, "image": _LONGEST_ID, "fragment": 8_000,
@@ -88,6 +86,12 @@ class Entry(Checked):
 
     The field `KIND_id` is a random id, made by whoever saves: stored again after a broken connection, it counts once.
     """
+
+    @classmethod
+    def columns(cls) -> tuple[str, ...]:
+        """Return the columns of a table of such entries: the id, the other fields, and when it was `created`."""
+        *names, of_id = (one.name for one in fields(cls))
+        return of_id, *names, "created"
 
     def event(self, created: str | None = None) -> dict[str, Any]:
         """Return the row of the store's table; without a time of its own it is created when it is stored."""
@@ -345,7 +349,7 @@ def current_tags(history: pd.DataFrame) -> pd.DataFrame:
 
     Parameters
     ----------
-    history : `TAG_COLUMNS`, in the order in which they were stored
+    history : of `CaseTag`, in the order in which they were stored
     """
     in_time = history.sort_values("created", kind="stable")
     last = in_time.drop_duplicates(["case_id", "tag", "reviewer"], keep="last").sort_index()

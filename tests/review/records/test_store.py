@@ -9,9 +9,8 @@ import pandas as pd
 import pytest
 import sqlalchemy as sa
 
-from mrb_lib.review.records.database import database_url
 from mrb_lib.review.records.marks import Adjudication, AnnotatorAnswer, CaseTag, Comment, Entry, Region, SavedView
-from mrb_lib.review.records.store import Store, open_store
+from mrb_lib.review.records.store import Store, database_url, open_store
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.questions import REASONS, adjudication_columns
 
@@ -165,13 +164,13 @@ def test_text_that_no_database_holds_is_mended(store: Store) -> None:
     assert (row["note"], row["reasons"]) == ("a\ufffdb\ufffd", ["x\ufffd"])
 
 
-def test_the_list_of_reasons_is_edited_and_earlier_ones_are_kept(store: Store) -> None:
+def test_the_list_of_reasons_is_edited_and_earlier_ones_are_kept(store: Store, tmp_path: Path) -> None:
     assert store.reasons() == list(REASONS)
     store.set_reasons(["missed finding", " new ", "new"])
     assert store.reasons() == ["missed finding", "new"]
     store.set_reasons(["only"])
     assert store.reasons() == ["only"]
-    engine = sa.create_engine(store.url, poolclass=sa.NullPool)
+    engine = sa.create_engine(database_url(tmp_path / "reviews.sqlite"), poolclass=sa.NullPool)
     with engine.connect() as connection:
         assert connection.execute(sa.text("SELECT count(*) FROM mrb_events")).scalar() == 2
     with pytest.raises(InputError, match="none may be empty"):
