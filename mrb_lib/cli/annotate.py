@@ -273,8 +273,8 @@ def _export(benchmark: Benchmark, store: Store, out: Path) -> None:
 
 
 def _export_log(benchmark: Benchmark, store: Store, out: Path) -> None:
-    from mrb_lib.review.records.answer_log import CHOICE, COMMENT, SKIP, answer_log
     from mrb_lib.review.records.exchange import write_rows
+    from mrb_lib.review.records.progress import CHOICE, COMMENT, SKIP, answer_log
 
     frame, left_out = answer_log(benchmark, store)
     write_rows(frame, out)

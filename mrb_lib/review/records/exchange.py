@@ -14,8 +14,8 @@ import pandas as pd
 
 from mrb_lib.benchmarks.benchmark import Benchmark, read_table
 from mrb_lib.benchmarks.formats.sources import read_csv, read_jsonl
-from mrb_lib.review.records.answer_log import offered
 from mrb_lib.review.records.marks import Adjudication, CaseTag, Region
+from mrb_lib.review.records.progress import offered
 from mrb_lib.review.records.store import Store, open_store
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import write_atomic
