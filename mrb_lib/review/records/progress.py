@@ -15,19 +15,8 @@ from mrb_lib.verdicts.orders import choice_to_shown
 
 DONE, SKIPPED, OPEN = "done", "skipped", "open"
 CHOICE, SKIP, COMMENT = "choice", "skip", "comment"
-_KEY: Final = ("case_id", "annotator", "dimension")
-LOG_COLUMNS: Final = (
-    "kind",
-    *_KEY,
-    "choice",
-    "order",
-    "shown_as",
-    "seconds",
-    "skipped_reason",
-    "comment",
-    "counts",
-    "created",
-)
+_KEY, _AS_SHOWN = ("case_id", "annotator", "dimension"), ("order", "shown_as", "seconds")
+LOG_COLUMNS: Final = ("kind", *_KEY, "choice", *_AS_SHOWN, "skipped_reason", "comment", "counts", "created")
 
 
 def case_states(assignments: pd.DataFrame, answers: pd.DataFrame, dimensions: Sequence[str]) -> pd.DataFrame:
@@ -66,10 +55,10 @@ def by_annotator(states: pd.DataFrame) -> pd.DataFrame:
 def by_dimension(assignments: pd.DataFrame, answers: pd.DataFrame, dimensions: Sequence[str]) -> pd.DataFrame:
     """`dimension, assigned, answered, skipped` over the assigned cases, in the order of `dimensions`."""
     here = answers.merge(assignments[["case_id", "annotator"]], on=["case_id", "annotator"])
-    here = here.assign(assigned=len(assignments), answered=here["choice"].notna(), skipped=here["choice"].isna())
-    counts = here.groupby("dimension").agg({"assigned": "max", "answered": "sum", "skipped": "sum"})
-    filled = {"assigned": len(assignments), "answered": 0, "skipped": 0}
-    return counts.reindex(list(dimensions)).fillna(filled).astype("int64").rename_axis("dimension").reset_index()
+    here = here.assign(answered=here["choice"].notna(), skipped=here["choice"].isna())
+    counts = here.groupby("dimension")[["answered", "skipped"]].sum().reindex(list(dimensions), fill_value=0)
+    counts.insert(0, "assigned", len(assignments))
+    return counts.rename_axis("dimension").reset_index()
 
 
 def pace(history: pd.DataFrame) -> pd.DataFrame:
