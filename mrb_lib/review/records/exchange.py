@@ -198,7 +198,7 @@ def guarded_csv(frame: pd.DataFrame) -> str:
 
 def read_guarded(path: Path) -> pd.DataFrame:
     """The texts of a CSV file without the apostrophes of `guarded_csv`; see `read_csv` for what it raises."""
-    return read_csv(path).apply(lambda cells: cells.str.removeprefix("'"))
+    return pd.DataFrame(read_csv(path).apply(lambda cells: cells.str.removeprefix("'")))
 
 
 def _read(path: Path) -> pd.DataFrame:

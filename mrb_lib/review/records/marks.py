@@ -25,7 +25,7 @@ _MOST_LISTED, _LARGEST = 100, 1e9
 _TYPED = {"reviewer", "annotator", "note", "skipped_reason", "text", "tag", "name"}
 _ONE_LINE = {"tag", "name"}
 _NULL_IF_EMPTY = {"choice", "dimension", "judge", "supersedes"}
-_NUMBERS = {"float": "number of pixels", "float | None": "length of time"}
+_NUMBERS = {"float": "number of pixels", "float | None": "length of time", "int": "number from 1"}
 _VOCABULARIES = {"verdict": ADJUDICATION_VERDICTS, "order": ORDERS, "action": (ADDED, REMOVED)}
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
@@ -64,9 +64,10 @@ class Checked:
             if one.type == "str" and one.default != "" and (not isinstance(value, str) or not value.strip()):
                 raise self.fault(f"{name} is empty; give one")
             if (number := _NUMBERS.get(str(one.type))) and value is not None:
-                if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _LARGEST:
+                least, allowed = (1, int) if one.type == "int" else (0, int | float)
+                if isinstance(value, bool) or not isinstance(value, allowed) or not least <= value <= _LARGEST:
                     raise self.fault(f"{name} {str(value)[:40]} is not a {number}; correct it or leave it out")
-                value = float(value)
+                value = value if one.type == "int" else float(value)
             object.__setattr__(self, name, value)
 
     def fault(self, words: str) -> InputError:
@@ -124,11 +125,6 @@ class Region(Checked, kind="region"):
     width: float = 0.0
     height: float = 0.0
     frame: int = 1
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if isinstance(self.frame, bool) or not isinstance(self.frame, int) or not 1 <= self.frame <= _LARGEST:
-            raise self.fault(f"frame {str(self.frame)[:40]} is not a number from 1")
 
 
 @dataclass(frozen=True)
@@ -286,10 +282,9 @@ def case_fingerprint(case: Mapping[str, object]) -> str:
     ----------
     case : a row of the cases table
     """
-    images = case.get("images")
+    images, before = case.get("images"), case.get("before")
     names = [str(name) for name in images] if isinstance(images, Iterable) and not isinstance(images, str) else []
     shown = [*(str(case[name]) for name in ("question", "response_a", "response_b")), names]
-    before = case.get("before")
     shown += [before] if isinstance(before, str) and before else []
     return hashlib.sha256(json.dumps(shown, ensure_ascii=True).encode("ascii")).hexdigest()
 

@@ -50,7 +50,7 @@ def read_people(path: Path) -> pd.DataFrame:
         if wrong.any():
             row = int(wrong.argmax())
             raise InputError(f"{path}, row {row + 1}: {words.format(**frame.iloc[row])}.")
-    return frame.where(frame != "").assign(years=years)
+    return pd.DataFrame(frame.where(frame != "")).assign(years=years)
 
 
 def add_people(folder: Path, source: Path) -> pd.DataFrame:

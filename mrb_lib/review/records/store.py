@@ -45,7 +45,7 @@ ANNOTATE, REVIEW = "annotate", "review"
 _ASSIGNMENT_COLUMNS = ("benchmark", "case_id", "annotator", "position", "order", "created")
 _NUMBERS = {"seconds": "float64", "position": "int64"}
 _OF_ALL = ""  # the benchmark of what is for every benchmark in the store
-_INSERT = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
+_INSERT: dict[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
 _WRITES = "mrb_writes"
 SCHEMA_VERSION = 5
 _LOCK = 7_266_105_230  # any number will do: all stores agree on it while one of them makes its tables
@@ -189,8 +189,7 @@ class Store(AbstractContextManager["Store"]):
             {"regions": [], **row} | {one.name: one.cell(row["answers"].get(one.name)) for one in QUESTIONS}
             for row in self._read("adjudication", benchmark)
         ]
-        columns = adjudication_columns()
-        frame = pd.DataFrame(rows, columns=list(columns)).astype({n: "str" for n in columns if n not in list_columns()})
+        frame = _frame(rows, adjudication_columns())
         return frame if history else current(frame).reset_index(drop=True)
 
     def reasons(self) -> list[str]:
@@ -301,15 +300,13 @@ class Store(AbstractContextManager["Store"]):
 
 def _rows(connection: sa.Connection, kind: str, benchmark: str, **where: str | None) -> list[dict[str, Any]]:
     """The events of a kind in the order in which they were stored, each with what it holds, its id and its person."""
-    wanted = {"kind": kind, "benchmark": benchmark} | {
-        name: value for name, value in where.items() if value is not None
-    }
-    asked = sa.select(_events).where(*(_events.c[name] == value for name, value in wanted.items()))
-    rows = []
-    for row in connection.execute(asked.order_by(_events.c.id)):
-        named = {f"{kind}_id": row.event_id, "benchmark": row.benchmark, "case_id": row.case_id, "created": row.created}
-        rows.append({**row.content, **named, "reviewer": row.person, "annotator": row.person})
-    return rows
+    wanted = {"kind": kind, "benchmark": benchmark, **where}
+    asked = sa.select(_events).filter_by(**{name: value for name, value in wanted.items() if value is not None})
+    return [
+        {**row.content, f"{kind}_id": row.event_id, "reviewer": row.person, "annotator": row.person}
+        | {"benchmark": row.benchmark, "case_id": row.case_id, "created": row.created}
+        for row in connection.execute(asked.order_by(_events.c.id))
+    ]
 
 
 def _assigned(rows: Sequence[Mapping[str, Any]], task: str) -> pd.DataFrame:
@@ -318,7 +315,8 @@ def _assigned(rows: Sequence[Mapping[str, Any]], task: str) -> pd.DataFrame:
 
 
 def _frame(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> pd.DataFrame:
-    return pd.DataFrame(rows, columns=list(columns)).astype({name: _NUMBERS.get(name, "str") for name in columns})
+    types = {name: _NUMBERS.get(name, "str") for name in columns if name not in list_columns()}
+    return pd.DataFrame(rows, columns=list(columns)).astype(types)
 
 
 def _insert(connection: sa.Connection, rows: Sequence[dict[str, Any]]) -> Counter[str]:
