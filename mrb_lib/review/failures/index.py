@@ -17,6 +17,7 @@ from typing import Final
 
 import numpy as np
 import pandas as pd
+from pydantic import TypeAdapter
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.votes import gold
@@ -205,14 +206,9 @@ def open_index(folder: Path) -> CaseIndex:
             name: np.load(folder / _ARRAYS / f"{name}.npy", mmap_mode="r", allow_pickle=False)
             for name in (*facts.pop("grids"), "changed")
         }
-        ids, scale = facts["case_ids"], facts.pop("scale")
-        replies = open_replies(folder, ids) if facts.pop("replies") else Replies(ids, [])
-        if scale is not None:
-            of_labels = {name: tuple(own) for name, own in scale["labels"].items()}
-            scale = Scale(tuple(scale["categories"]), scale["is_ordered"], tuple(scale["acceptable"]), of_labels)
+        scale = TypeAdapter(Scale | None).validate_python(facts.pop("scale"))
+        replies = open_replies(folder, facts["case_ids"]) if facts.pop("replies") else Replies(facts["case_ids"], [])
         kinds = Kinds(**facts, scale=scale, changed=grids.pop("changed"), grids=grids)
         return CaseIndex(folder, labels, training, replies, kinds)
     except (OSError, ValueError, KeyError) as error:
-        raise InputError(
-            f"{folder}: is not a whole index ({error}); remove the folder and build the index again."
-        ) from error
+        raise InputError(f"{folder}: is not a whole index ({error}); remove it and build the index again.") from error

@@ -6,7 +6,7 @@ and the `n` cases that the table counts. They are validated by tests/report/test
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
 from typing import Final
 
@@ -128,7 +128,7 @@ def disputed_cases(annotations: pd.DataFrame, cases: pd.DataFrame) -> pd.DataFra
         most frequent choice has less than 3/4 of the votes.
     """
     rows = []
-    for dimension, votes in _by_dimension(annotations):
+    for dimension, votes in annotations[annotations["annotator"] != CONSENSUS].groupby("dimension", sort=False):
         counts = votes.groupby(["case_id", "choice"]).size().groupby("case_id").agg(["sum", "max"])
         several = counts[counts["sum"] > 1]
         listed = several.index[several["max"] < several["sum"]]
@@ -146,7 +146,7 @@ def disputed_pairs(annotations: pd.DataFrame, cases: pd.DataFrame) -> pd.DataFra
         `dimension`, `annotator_1`, `annotator_2`; `n` cases that both annotated; `listed`.
     """
     rows = []
-    for dimension, votes in _by_dimension(annotations):
+    for dimension, votes in annotations[annotations["annotator"] != CONSENSUS].groupby("dimension", sort=False):
         wide = votes.pivot(index="case_id", columns="annotator", values="choice")
         for one, two in combinations(sorted(wide.columns), 2):
             both = wide[[one, two]].dropna()
@@ -241,8 +241,7 @@ def illustrative_cases(
             firm["n_judges_moved"] = (was & ~stays).groupby(firm["case_id"]).transform("sum")
             shows = firm[was & stays.ne(row["expected"] == "same") & firm["judge"].eq(row["judge"])]
             if len(shows):
-                ordered = shows.sort_values(["n_judges_moved", "case_id"], ascending=[False, True])
-                made[row["probe"]] = ordered.head(1)
+                made[row["probe"]] = shows.sort_values(["n_judges_moved", "case_id"], ascending=[False, True]).head(1)
     if not made:
         raise NotApplicable("no case shows a judge that significantly breaks what a probe expects.")
     columns = ["judge", "probe", "case_id", "expected", "choice", "choice_probed", "gold", "n_judges_moved"]
@@ -254,25 +253,17 @@ def in_order(ids: Collection[str], cases: pd.DataFrame) -> tuple[str, ...]:
     return tuple(map(str, cases.loc[cases["case_id"].isin(list(ids)), "case_id"]))
 
 
-def _by_dimension(annotations: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """The annotators' own labels of each dimension, in the order of the table."""
-    own = annotations[annotations["annotator"] != CONSENSUS]
-    yield from ((str(name), rows) for name, rows in own.groupby("dimension", sort=False))
-
-
 def _rows(cells: pd.DataFrame, n: IntArray | FloatArray, listed: BoolArray, cases: pd.DataFrame) -> pd.DataFrame:
     """One row per cell of judge and dimension with an `n` above 0; `n` has shape (cells,), `listed` (cases, cells)."""
     ids = np.array(cases["case_id"].tolist(), dtype=object)
     rows = cells.assign(n=n.astype(np.int64), listed=[tuple(ids[own]) for own in listed.T])[n > 0]
-    columns = ["judge", "dimension", "n", "listed", "n_verdicts"]
-    return rows.filter(columns).reset_index(drop=True)
+    return rows.filter(["judge", "dimension", "n", "listed", "n_verdicts"]).reset_index(drop=True)
 
 
 def _firm(verdicts: pd.DataFrame, probe: str) -> pd.DataFrame:
     """The choice of each judge on each case, plain and probed, where it is one in every order and repeat of both."""
     shown = ["judge", "case_id", "order", "repeat"]
     plain, changed = (verdicts.loc[verdicts["probe"] == name, [*shown, "choice"]] for name in (NO_PROBE, probe))
-    both = plain.merge(changed, on=shown, suffixes=("", "_probed")).groupby(["judge", "case_id"])
-    choices = both[["choice", "choice_probed"]]
-    same = choices.nunique(dropna=False).eq(1).all(axis=1)
-    return choices.first()[same].dropna().reset_index()
+    both = plain.merge(changed, on=shown, suffixes=("", "_probed")).drop(columns=["order", "repeat"])
+    choices = both.groupby(["judge", "case_id"])
+    return choices.first()[choices.nunique(dropna=False).eq(1).all(axis=1)].dropna().reset_index()

@@ -28,6 +28,9 @@ REVIEWS: Final = ("", "queue", "unreviewed", "mine", "disagree")
 SEARCHED: Final = ("case_id", "question", "response_a", "response_b", "reference")
 NO_KIND: Final = "none of these"
 PAIRS: Final = ("both right", "only the first right", "only the second right", "neither right", "not both scored")
+_WORDS: Final = {"sort": SORTS, "review": REVIEWS, "kind": KINDS, "outcome": OUTCOMES}
+LONGEST: Final = 10_000
+"""Characters of a filter or a search; more would keep the server busy."""
 _SEVERAL: Final = ("kind", "outcome")
 _Row = tuple[str, Any, int, int, bool]
 _TERM = re.compile(r'"([^"]+)"|(\S+)')
@@ -85,7 +88,7 @@ def from_fragment(fragment: str) -> tuple[Query, str]:
     Raises
     ------
     InputError
-        A kind, an outcome, a sort or a state of review is unknown, or the filter cannot be read.
+        A kind, an outcome, a sort or a state of review is unknown, the filter cannot be read, or a text is too long.
     """
     found: dict[str, Any] = dict(parse_qsl(fragment.lstrip("#"), keep_blank_values=True, errors="replace"))
     names = {each.name for each in fields(Query)}
@@ -97,15 +100,16 @@ def from_fragment(fragment: str) -> tuple[Query, str]:
 
 
 def check_words(query: Query) -> None:
-    """Raise `InputError` if a word or the filter cannot be read, or the first of two judges is missing."""
+    """Raise `InputError` if a word or the filter cannot be read or is too long, or one of two judges is missing."""
+    for name, value in vars(query).items():
+        if len(str(value or "")) > LONGEST:
+            raise InputError(f"{name} is longer than {LONGEST:,} characters; shorten it.")
     if query.where:
         syntax_tree(query.where)
-    check_choice("sort", query.sort, SORTS)
-    check_choice("review", query.review, REVIEWS)
-    for kind in query.kind:
-        check_choice("kind", kind, KINDS)
-    for outcome in query.outcome:
-        check_choice("outcome", outcome, OUTCOMES)
+    for name, allowed in _WORDS.items():
+        value = getattr(query, name)
+        for word in [value] if isinstance(value, str) else value:
+            check_choice(name, word, allowed)
     if query.other is not None and query.judge is None:
         raise InputError(f"judge {query.other!r}: there is no judge to compare it with; choose two.")
 
@@ -249,7 +253,7 @@ def _cells(kinds: Kinds, query: Query) -> BoolArray:
     by_judge, by_case = (match, match[:0]) if query.judge is not None else (match[:-1], match[-1:])
     by_case[:] = not query.outcome and query.changed_by is None
     if query.kind:
-        match &= np.logical_or.reduce([kinds.grid(kind)[at] for kind in query.kind])
+        match &= np.logical_or.reduce([kinds.grid(kind)[at] for kind in set(query.kind)])
     elif query.dimension is not None:
         by_case &= kinds.grid("labelled")[at][-1:]
     if query.outcome:

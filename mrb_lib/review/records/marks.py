@@ -78,7 +78,7 @@ class Checked:
     def one_of(self, name: str, value: str, vocabulary: Iterable[str]) -> None:
         """Refuse a value that is none of the vocabulary."""
         if value not in vocabulary:
-            raise self.fault(f"{name} {value!r} is unknown; use one of {', '.join(vocabulary)}")
+            raise self.fault(f"{name} {value[:80]!r} is unknown; use one of {', '.join(vocabulary)}")
 
 
 @dataclass(frozen=True)
