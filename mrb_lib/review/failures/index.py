@@ -28,7 +28,7 @@ from mrb_lib.stats.panel import Panel, as_panel
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import CHOICES, NO_PROBE
 from mrb_lib.verdicts.manifest import FILE_NAME as MANIFEST
-from mrb_lib.verdicts.manifest import Manifest, read_manifest
+from mrb_lib.verdicts.manifest import read_manifest
 from mrb_lib.verdicts.parts import part_paths
 from mrb_lib.verdicts.replies import Replies, lay_out, open_replies
 from mrb_lib.verdicts.store import empty_verdicts, run_folders
@@ -50,7 +50,7 @@ class CaseIndex:
     folder : of its files
     gold : the gold labels
     training : the cases that judges were trained on, see `mrb_lib.verdicts.training.training_cases`
-    replies : of one case, see `verdicts`
+    replies : the verdicts as they were written, with the manifests of the runs; see also `verdicts`
     """
 
     folder: Path
@@ -64,11 +64,6 @@ class CaseIndex:
         if policy != self._kinds.policy:
             raise InputError(f"{self.folder}: the index is of the policy {self._kinds.policy}, not of {policy!r}.")
         return self._kinds
-
-    @property
-    def manifests(self) -> Mapping[str, Manifest]:
-        """The manifests of the runs, by the judge's name in the verdicts."""
-        return self.replies.manifests
 
     def verdicts(self, position: int) -> pd.DataFrame:
         """All verdicts on one case, with replies; those of judges that were trained on it are marked."""
@@ -183,8 +178,7 @@ def _key(runs: list[Path], benchmark: Benchmark, tables: Mapping[str, pd.DataFra
     meta = benchmark.meta
     digest = hashlib.sha256(repr((_FORMAT, version("mrb-workbench"), meta.dimensions, scale_of(meta), policy)).encode())
     for frame in (benchmark.cases[["case_id"]], *tables.values()):
-        digest.update(pd.util.hash_pandas_object(frame, index=False).to_numpy().tobytes())
-        digest.update(repr([*frame.columns, len(frame)]).encode())
+        digest.update(frame.to_parquet(index=False))
     for path in (path for run in runs for path in (run / MANIFEST, *part_paths(run))):
         state = path.stat()
         digest.update(f"{path.parent.name}/{path.name} {state.st_size} {state.st_mtime_ns}\n".encode())

@@ -149,7 +149,7 @@ def select(
     Validated by tests/review/failures/test_query.py against a plain loop.
     """
     cells = _cells(kinds, query)
-    left = _masks(kinds, cases, query, texts, within).all(axis=1) & _cases(cells)
+    left = _masks(kinds, cases, query, texts, within).all(axis=1) & cells.any(axis=(0, 1))
     kept = np.flatnonzero(left).astype(np.int64)
     if not query.sort:
         return kept
@@ -194,9 +194,9 @@ def facets(
 
     def left(**changed: Any) -> BoolArray:
         """The cases that match the query with some filters changed."""
-        return _cases(_cells(kinds, replace(query, **changed))) & rest
+        return np.asarray(_cells(kinds, replace(query, **changed)).any(axis=(0, 1)) & rest)
 
-    matching = _cases(_cells(kinds, query))
+    matching = _cells(kinds, query).any(axis=(0, 1))
     for name in filter(cases.columns.__contains__, PLACES):
         values = _places(cases, name)
         kept = values[masks.drop(columns=name).all(axis=1) & matching]
@@ -266,11 +266,6 @@ def _cells(kinds: Kinds, query: Query) -> BoolArray:
         judged, said = kinds.grid("judged"), kinds.grid("said")
         match &= (judged[one] & judged[two] & (said[one] != said[two]))[at[1]]
     return match
-
-
-def _cases(cells: BoolArray) -> BoolArray:
-    """The cases with a verdict that matches."""
-    return np.asarray(cells.any(axis=(0, 1)), dtype=bool)
 
 
 def _masks(

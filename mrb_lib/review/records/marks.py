@@ -172,25 +172,20 @@ class Adjudication(Entry, kind="adjudication"):
             raise self.fault(f"a choice belongs to gold_wrong only; leave it out with {self.verdict}")
         if len(self.regions) > _MOST_LISTED:
             raise self.fault(f"{len(self.regions)} regions are marked; mark at most {_MOST_LISTED}")
-        object.__setattr__(self, "answers", dict(self._answered()))
-
-    def _answered(self) -> Iterable[tuple[str, str | tuple[str, ...]]]:
-        """Yield the name of each question that is answered, and the answer, checked."""
-        questions = {question.name: question for question in QUESTIONS}
+        questions, answers = {question.name: question for question in QUESTIONS}, dict[str, str | tuple[str, ...]]()
         for name, given in self.answers.items():
             self.one_of("question", name, questions)
             question = questions[name]
-            if not given:
-                continue
-            if not isinstance(given, list | tuple if question.several else str):
+            if given and not isinstance(given, list | tuple if question.several else str):
                 raise self.fault(f"{name} is not a {'list' if question.several else 'text'}; load the page again")
-            chosen = short_texts(name, [given] if isinstance(given, str) else given)
+            chosen = short_texts(name, [given] if isinstance(given, str) else given or ())
             for one in chosen:
                 self.one_of(name, one, chosen if question.editable else question.options)
-            if question.of_judge and self.judge is None:
+            if chosen and question.of_judge and self.judge is None:
                 raise self.fault(f"{name} is about a judge; name the judge")
             if chosen:
-                yield name, tuple(chosen) if question.several else chosen[0]
+                answers[name] = tuple(chosen) if question.several else chosen[0]
+        object.__setattr__(self, "answers", answers)
 
 
 @dataclass(frozen=True)
@@ -322,19 +317,14 @@ def current(history: pd.DataFrame) -> pd.DataFrame:
         does one that a later withdrawal, for its judge or without any judge, takes back. The last is that with the
         latest `created`, and of those the one stored last.
     """
-    rows = history.sort_values("created", kind="stable")
+    rows, about = history.sort_values("created", kind="stable"), ["benchmark", "case_id", "dimension", "reviewer"]
     replaced = set(zip(rows["reviewer"], rows["supersedes"], strict=True))
-    kept: dict[tuple[object, ...], dict[object, object]] = {}
-    for index, row in zip(rows.index, rows.astype(object).where(rows.notna(), None).to_dict("records"), strict=True):
-        by_judge = kept.setdefault((row["benchmark"], row["case_id"], row["dimension"], row["reviewer"]), {})
-        if row["verdict"] == WITHDRAWN and row["judge"] is None:
-            by_judge.clear()
-        elif row["verdict"] == WITHDRAWN:
-            by_judge.pop(row["judge"], None)
-        elif (row["reviewer"], row["adjudication_id"]) not in replaced:
-            by_judge[row["judge"]] = index
-    counting = {index for by_judge in kept.values() for index in by_judge.values()}
-    return history[history.index.isin(counting)]
+    is_replaced = [mark in replaced for mark in zip(rows["reviewer"], rows["adjudication_id"], strict=True)]
+    rows = rows[(rows["verdict"] == WITHDRAWN) | ~pd.Series(is_replaced, rows.index, dtype=bool)]
+    withdrawn = rows["verdict"] == WITHDRAWN
+    taken_back = (withdrawn & rows["judge"].isna())[::-1].groupby([rows[name] for name in about], dropna=False).cumsum()
+    counts = ~rows.duplicated([*about, "judge"], keep="last") & ~withdrawn & (taken_back == 0)
+    return history[counts.reindex(history.index, fill_value=False)]
 
 
 def current_tags(history: pd.DataFrame) -> pd.DataFrame:

@@ -5,11 +5,21 @@ from __future__ import annotations
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 import sqlalchemy as sa
 
-from mrb_lib.review.records.marks import Adjudication, AnnotatorAnswer, CaseTag, Comment, Entry, Region, SavedView
+from mrb_lib.review.records.marks import (
+    Adjudication,
+    AnnotatorAnswer,
+    CaseTag,
+    Comment,
+    Entry,
+    Region,
+    SavedView,
+    current,
+)
 from mrb_lib.review.records.store import Store, database_url, open_store
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.questions import REASONS, adjudication_columns
@@ -93,6 +103,29 @@ def test_one_that_is_superseded_does_not_count_even_if_its_clock_was_ahead(store
     another = replace(late, reviewer="Dr B", adjudication_id="x", supersedes=late.adjudication_id)
     store.add(another)
     assert sorted(store.adjudications("demo")["reviewer"]) == ["Dr A", "Dr B"]
+
+
+def test_what_counts_now_is_what_a_plain_loop_finds() -> None:
+    for seed in range(60):
+        drawn = np.random.default_rng(seed)
+        rows = [
+            {"adjudication_id": f"a{i}", "benchmark": "demo", "case_id": "c1", "reviewer": drawn.choice(["A", "B"]),
+             "dimension": drawn.choice([None, "overall"]), "judge": drawn.choice([None, "j1", "j2"]),
+             "verdict": drawn.choice(["ambiguous", "withdrawn", "image_unusable"]), "created": f"{drawn.integers(9)}",
+             "supersedes": f"a{drawn.integers(i + 1)}" if drawn.random() < 0.2 else None}
+            for i in range(drawn.integers(40))
+        ]  # fmt: skip
+        superseded = {(row["reviewer"], row["supersedes"]) for row in rows}
+        counting: dict[tuple[str, str | None, str | None], str] = {}
+        for row in sorted(rows, key=lambda row: row["created"]):
+            key = row["reviewer"], row["dimension"], row["judge"]
+            if row["verdict"] == "withdrawn":
+                taken = [other for other in counting if other[:2] == key[:2] and key[2] in (None, other[2])]
+                counting = {other: mark for other, mark in counting.items() if other not in taken}
+            elif (row["reviewer"], row["adjudication_id"]) not in superseded:
+                counting[key] = row["adjudication_id"]
+        history = pd.DataFrame(rows, columns=list(adjudication_columns())).astype({"judge": "str", "dimension": "str"})
+        assert current(history)["adjudication_id"].tolist() == sorted(counting.values(), key=lambda one: int(one[1:]))
 
 
 def test_all_of_a_restore_or_nothing(store: Store) -> None:
