@@ -256,7 +256,8 @@ def in_order(ids: Collection[str], cases: pd.DataFrame) -> tuple[str, ...]:
 def _rows(cells: pd.DataFrame, n: IntArray | FloatArray, listed: BoolArray, cases: pd.DataFrame) -> pd.DataFrame:
     """One row per cell of judge and dimension with an `n` above 0; `n` has shape (cells,), `listed` (cases, cells)."""
     ids = np.array(cases["case_id"].tolist(), dtype=object)
-    rows = cells.assign(n=n.astype(np.int64), listed=[tuple(ids[own]) for own in listed.T])[n > 0]
+    lists = pd.Series([tuple(ids[own]) for own in listed.T], cells.index, dtype=object)
+    rows = cells.assign(n=n.astype(np.int64), listed=lists)[n > 0]
     return rows.filter(["judge", "dimension", "n", "listed", "n_verdicts"]).reset_index(drop=True)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 from urllib.parse import parse_qsl, quote, urlencode
 
@@ -75,8 +75,7 @@ class Query:
 
 def to_fragment(query: Query, case: str = "") -> str:
     """Return the part of an address after `#` that opens a query at a case."""
-    values: dict[str, Any] = {each.name: getattr(query, each.name) for each in fields(Query)}
-    values |= {name: ",".join(values[name]) for name in _SEVERAL}
+    values = vars(query) | {name: ",".join(getattr(query, name)) for name in _SEVERAL}
     values["desc"] = str(int(query.desc)) if query.sort else ""
     kept = [(name, value) for name, value in values.items() if value or (name in PLACES and value is not None)]
     return urlencode([("case", case), *kept] if case else kept, quote_via=quote, errors="replace")
@@ -91,7 +90,7 @@ def from_fragment(fragment: str) -> tuple[Query, str]:
         A kind, an outcome, a sort or a state of review is unknown, the filter cannot be read, or a text is too long.
     """
     found: dict[str, Any] = dict(parse_qsl(fragment.lstrip("#"), keep_blank_values=True, errors="replace"))
-    names = {each.name for each in fields(Query)}
+    names = Query.__dataclass_fields__
     given = {name: value for name, value in found.items() if name in names and (value or name in PLACES)}
     given |= {name: tuple(filter(None, found.get(name, "").split(","))) for name in _SEVERAL}
     query = Query(**given | {"desc": found.get("desc") != "0"})
@@ -149,7 +148,7 @@ def select(
     Validated by tests/review/failures/test_query.py against a plain loop.
     """
     cells = _cells(kinds, query)
-    left = _masks(kinds, cases, query, texts, within).all(axis=1) & cells.any(axis=(0, 1))
+    left = _masks(kinds, cases, query, texts, within).all(axis=1) & np.logical_or.reduce(cells, axis=(0, 1))
     kept = np.flatnonzero(left).astype(np.int64)
     if not query.sort:
         return kept
@@ -196,7 +195,7 @@ def facets(
         """The cases that match the query with some filters changed."""
         return np.asarray(_cells(kinds, replace(query, **changed)).any(axis=(0, 1)) & rest)
 
-    matching = _cells(kinds, query).any(axis=(0, 1))
+    matching = np.logical_or.reduce(_cells(kinds, query), axis=(0, 1))
     for name in filter(cases.columns.__contains__, PLACES):
         values = _places(cases, name)
         kept = values[masks.drop(columns=name).all(axis=1) & matching]
