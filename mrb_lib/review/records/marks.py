@@ -18,9 +18,9 @@ from mrb_lib.tables.schema import ADJUDICATION_VERDICTS, ORDERS, WITHDRAWN
 
 ADDED, REMOVED = "added", "removed"
 LONGEST_TAG, LONGEST_VIEW = 40, 80
-_LONGEST_NAME, _LONGEST_ID = 255, 10_000
-_LONGEST = {"tag": LONGEST_TAG, "name": LONGEST_VIEW, "case_id": _LONGEST_ID, "image": _LONGEST_ID, "fragment": 8_000,
-            "choice": 20_000, "skipped_reason": 2_000, "text": 10_000, "note": 100_000}  # fmt: skip
+_LONGEST_NAME = 255
+_LONGEST = {"tag": LONGEST_TAG, "name": LONGEST_VIEW, "skipped_reason": 2_000, "fragment": 8_000, "text": 10_000}
+_LONGEST |= {"case_id": 10_000, "image": 10_000, "choice": 20_000, "note": 100_000}
 _MOST_LISTED, _LARGEST = 100, 1e9
 _TYPED = {"reviewer", "annotator", "note", "skipped_reason", "text", "tag", "name"}
 _ONE_LINE = {"tag", "name"}
