@@ -120,27 +120,25 @@ def build_index(
     tests/review/failures/test_index.py; timings by tests/benchmarks/speed/review_speed.py.
     """
     folders = [] if runs is None else run_folders(runs)
-    tables = {
-        "gold": scored_labels(benchmark),
-        "training": training_cases([read_manifest(run) for run in folders], benchmark),
-    }
+    training = training_cases([read_manifest(run) for run in folders], benchmark)
+    tables = {"gold": scored_labels(benchmark), "training": training}
     target = folder / _key(folders, benchmark, tables, policy)
     if (target / _FACTS).is_file():
         return target
     folder.mkdir(parents=True, exist_ok=True)
-    stage, step = Path(tempfile.mkdtemp(prefix=".index-", dir=folder)), progress or (lambda *_: None)
-    try:
-        panels: Mapping[str, Panel] = {}
+    step = progress or (lambda *_: None)
+    with tempfile.TemporaryDirectory(prefix=".index-", dir=folder, ignore_cleanup_errors=True) as name:
+        stage, panels = Path(name), dict[str, Panel]()
         if runs is not None:
             laid_out = lay_out(runs, benchmark.cases, stage, lambda done, total: step("verdicts", done, total))
-            panels = read_panels(benchmark, laid_out, tables["training"])
+            panels = dict(read_panels(benchmark, laid_out, training))
         step("difficulty", 0, 1)
         kinds = benchmark_kinds(benchmark, panels, tables["gold"], policy)
         (stage / _ARRAYS).mkdir()
-        for name, array in {**kinds.grids, "changed": kinds.changed}.items():
-            np.save(stage / _ARRAYS / f"{name}.npy", array)
-        for name, table in tables.items():
-            table.to_parquet(stage / f"{name}.parquet", index=False)
+        for grid, array in {**kinds.grids, "changed": kinds.changed}.items():
+            np.save(stage / _ARRAYS / f"{grid}.npy", array)
+        for title, table in tables.items():
+            table.to_parquet(stage / f"{title}.parquet", index=False)
         facts = {each.name: getattr(kinds, each.name) for each in fields(Kinds) if each.repr}
         facts |= {"scale": kinds.scale and asdict(kinds.scale), "grids": list(kinds.grids), "replies": runs is not None}
         (stage / _FACTS).write_text(json.dumps(facts), encoding="utf-8")
@@ -150,8 +148,6 @@ def build_index(
         except OSError:
             if not (target / _FACTS).is_file():
                 raise
-    finally:
-        shutil.rmtree(stage, ignore_errors=True)
     for other in folder.glob(f"[!.]*/{_FACTS}"):
         if other.parent != target:
             shutil.rmtree(other.parent, ignore_errors=True)
