@@ -92,9 +92,7 @@ def ranked_items(benchmark: Benchmark) -> list[RankedItem]:
             raise InputError(f"item {name}, case {same.iloc[0]}: its responses are equal; take it out of the item.")
         codes, responses = pd.factorize(rows[["response_a", "response_b"]].to_numpy().ravel())
         if len(responses) > MOST_RANKED:
-            raise InputError(
-                f"item {name}: has {len(responses)} responses; at most {MOST_RANKED} can be ranked at once."
-            )
+            raise InputError(f"item {name}: has {len(responses)} responses; rank at most {MOST_RANKED} at once.")
         pairs = tuple((int(a), int(b)) for a, b in codes.reshape(-1, 2))
         items.append(RankedItem(tuple(map(str, rows["case_id"])), tuple(map(str, responses)), pairs))
     if max(len(item.responses) for item in items) < LEAST_RANKED:

@@ -155,7 +155,8 @@ def simulated_adjudications(
             judge = str(rng.choice(list(judges))) if judges else None
             rows += [head | {"judge": judge} | mark for mark in _looked_at(truths, flaw, rng)]
     for number, row in enumerate(rows):
-        row |= {"adjudication_id": str(UUID(int=number + 1)), "created": _MOMENT, "case_fingerprint": "", "regions": []}
+        row |= {"adjudication_id": str(UUID(int=number + 1)), "created": _MOMENT, "case_fingerprint": ""}
+        row |= {name: [] for name in list_columns() if name not in row}
     frame = pd.DataFrame(rows, columns=list(adjudication_columns()))
     return frame.astype({name: "str" for name in frame.columns if name not in list_columns()})
 
