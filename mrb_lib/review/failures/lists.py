@@ -220,32 +220,36 @@ def illustrative_cases(
     Validated by tests/review/failures/test_illustrative.py.
     """
     verdicts = verdicts[verdicts["dimension"] == dimension]
-    gold = labels[labels["dimension"] == dimension].set_index("case_id")["choice"]
     ids = {known(text)[:2]: text for text in set(verdicts["probe"]) if parse_id(text)}
     broken = rows[rows["kept_expectation"].eq(False).fillna(False).astype(bool)]
-    is_same, change = broken["expected"].eq("same"), broken["accuracy_change"]
     found = [ids.get(key) for key in zip(broken["probe"], broken["severity"], strict=True)]
-    broken = broken.assign(
-        id=pd.Series(found, broken.index, dtype="str"),
-        is_other=~broken["probe"].str.startswith("image/"), is_unmoved=~is_same,
+    is_same, change = broken["expected"].eq("same"), broken["accuracy_change"]
+    broken = broken[["judge", "expected"]].assign(
+        probe=pd.Series(found, broken.index, dtype="str"),
+        name=broken["probe"],
+        is_other=~broken["probe"].str.startswith("image/"),
+        is_unmoved=~is_same,
         size=-change.abs().where(is_same, change),
-    ).dropna(subset="id").sort_values(["is_other", "is_unmoved", "size", "id", "judge"])  # fmt: skip
-    made = dict[str, pd.DataFrame]()
-    for row in broken.to_dict("records"):
-        if row["probe"] not in made and len(made) < n:
-            firm = _firm(verdicts, row["id"])
-            label = firm["case_id"].map(gold)
-            right = firm["case_id"].map(target) if row["expected"] == "flips" else label
-            was, stays = firm["choice"].eq(right), firm["choice_probed"].eq(right)
-            firm = firm.assign(probe=row["id"], expected=row["expected"], gold=label)
-            firm["n_judges_moved"] = (was & ~stays).groupby(firm["case_id"]).transform("sum")
-            shows = firm[was & stays.ne(row["expected"] == "same") & firm["judge"].eq(row["judge"])]
-            if len(shows):
-                made[row["probe"]] = shows.sort_values(["n_judges_moved", "case_id"], ascending=[False, True]).head(1)
-    if not made:
+    )
+    shown, is_plain = ["judge", "case_id", "order", "repeat"], verdicts["probe"] == NO_PROBE
+    probed = verdicts.loc[verdicts["probe"].isin(broken["probe"]), ["probe", "choice", *shown]]
+    both = verdicts.loc[is_plain, ["choice", *shown]].merge(probed, on=shown, suffixes=("", "_probed"))
+    choices = both.groupby(["probe", "judge", "case_id"])[["choice", "choice_probed"]]
+    firm = choices.first()[choices.nunique(dropna=False).eq(1).all(axis=1)].dropna().reset_index()
+    firm["expected"] = firm["probe"].map(broken.drop_duplicates("probe").set_index("probe")["expected"])
+    firm["gold"] = firm["case_id"].map(labels[labels["dimension"] == dimension].set_index("case_id")["choice"])
+    right = firm["gold"].mask(firm["expected"] == "flips", firm["case_id"].map(target))
+    was, stays = firm["choice"].eq(right), firm["choice_probed"].eq(right)
+    firm["n_judges_moved"] = (was & ~stays).groupby([firm["probe"], firm["case_id"]]).transform("sum")
+    shows = broken.merge(firm[was & stays.ne(firm["expected"] == "same")], on=["probe", "judge", "expected"])
+    most = shows.sort_values(["n_judges_moved", "case_id"], ascending=[False, True])
+    first = most.sort_values(["is_other", "is_unmoved", "size", "probe", "judge"], kind="stable").drop_duplicates(
+        "name"
+    )
+    if first.empty:
         raise NotApplicable("no case shows a judge that significantly breaks what a probe expects.")
     columns = ["judge", "probe", "case_id", "expected", "choice", "choice_probed", "gold", "n_judges_moved"]
-    return pd.concat(made.values(), ignore_index=True)[columns]
+    return first.head(n)[columns].reset_index(drop=True)
 
 
 def in_order(ids: Collection[str], cases: pd.DataFrame) -> tuple[str, ...]:
@@ -259,12 +263,3 @@ def _rows(cells: pd.DataFrame, n: IntArray | FloatArray, listed: BoolArray, case
     lists = pd.Series([tuple(ids[own]) for own in listed.T], cells.index, dtype=object)
     rows = cells.assign(n=n.astype(np.int64), listed=lists)[n > 0]
     return rows.filter(["judge", "dimension", "n", "listed", "n_verdicts"]).reset_index(drop=True)
-
-
-def _firm(verdicts: pd.DataFrame, probe: str) -> pd.DataFrame:
-    """The choice of each judge on each case, plain and probed, where it is one in every order and repeat of both."""
-    shown = ["judge", "case_id", "order", "repeat"]
-    plain, changed = (verdicts.loc[verdicts["probe"] == name, [*shown, "choice"]] for name in (NO_PROBE, probe))
-    both = plain.merge(changed, on=shown, suffixes=("", "_probed")).drop(columns=["order", "repeat"])
-    choices = both.groupby(["judge", "case_id"])
-    return choices.first()[choices.nunique(dropna=False).eq(1).all(axis=1)].dropna().reset_index()
