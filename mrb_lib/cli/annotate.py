@@ -114,9 +114,8 @@ def annotate(
     from mrb_lib.review.annotate.app import annotate as app_of
     from mrb_lib.review.annotate.app import coordinate
     from mrb_lib.review.annotate.forms import form_of
-    from mrb_lib.review.records.database import without_password
     from mrb_lib.review.records.people import PEOPLE, add_people
-    from mrb_lib.review.records.store import open_store
+    from mrb_lib.review.records.store import open_store, without_password
     from mrb_lib.review.server import serve
     from mrb_lib.stats.methods.until import read_target
     from mrb_lib.tables.errors import InputError
@@ -274,8 +273,8 @@ def _export(benchmark: Benchmark, store: Store, out: Path) -> None:
 
 
 def _export_log(benchmark: Benchmark, store: Store, out: Path) -> None:
-    from mrb_lib.review.records.answer_log import CHOICE, COMMENT, SKIP, answer_log
     from mrb_lib.review.records.exchange import write_rows
+    from mrb_lib.review.records.progress import CHOICE, COMMENT, SKIP, answer_log
 
     frame, left_out = answer_log(benchmark, store)
     write_rows(frame, out)

@@ -176,6 +176,6 @@ def _tags(store: str, benchmark: str) -> dict[str, list[str]]:
 
 def _shown(store: str) -> str:
     """The store as it may be printed: without a password."""
-    from mrb_lib.review.records.database import without_password
+    from mrb_lib.review.records.store import without_password
 
     return without_password(store)

@@ -9,7 +9,7 @@ from mrb_lib.benchmarks.benchmark import Benchmark, load
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.demo.build import write_demo
 from mrb_lib.review.records.marks import Adjudication
-from mrb_lib.review.records.simulated import REVIEWERS, SEES_TIE_BELOW, simulated_adjudications
+from mrb_lib.review.records.reviewed import REVIEWERS, SEES_TIE_BELOW, simulated_adjudications
 from mrb_lib.stats.annotators import adjudicated_gold
 from mrb_lib.stats.tables.adjudication import reviewer_agreement
 from mrb_lib.tables.questions import QUESTIONS, adjudication_columns

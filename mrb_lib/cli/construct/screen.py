@@ -76,8 +76,7 @@ def command(
     from mrb_lib.cli.serving import app_address
     from mrb_lib.review.annotate.app import annotate, coordinate
     from mrb_lib.review.annotate.forms import SCREENING
-    from mrb_lib.review.records.database import without_password
-    from mrb_lib.review.records.store import open_store
+    from mrb_lib.review.records.store import open_store, without_password
     from mrb_lib.review.server import serve
     from mrb_lib.tables.errors import InputError
 

@@ -176,8 +176,8 @@ def _page(benchmark: Benchmark, index: CaseIndex, chosen: Chosen, name: str) -> 
     case = benchmark.cases.iloc[chosen.position]
     shown = case_html(
         case, images=benchmark.images, annotations=benchmark.annotations, gold=index.gold,
-        verdicts=index.verdicts(chosen.position), manifests=index.manifests, meta=benchmark.meta, level=2, style=False,
-        side=SIDE,
+        verdicts=index.verdicts(chosen.position), manifests=index.replies.manifests, meta=benchmark.meta, level=2,
+        style=False, side=SIDE,
     )  # fmt: skip
     return CasePage(str(case["case_id"]), name, chosen.reason, chosen.why, str(case["question"]), _place(case), shown)
 

@@ -13,10 +13,19 @@ from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.review.annotate.forms import PREFERENCE, Form
 from mrb_lib.review.file import File
 from mrb_lib.review.pages import template
-from mrb_lib.review.records.answer_log import COMMENT, answer_log, counting_choices
 from mrb_lib.review.records.exchange import annotations_of, guarded_csv
 from mrb_lib.review.records.people import PEOPLE, read_people
-from mrb_lib.review.records.progress import OPEN, by_annotator, by_dimension, case_states, pace, skipped_cases
+from mrb_lib.review.records.progress import (
+    COMMENT,
+    OPEN,
+    answer_log,
+    by_annotator,
+    by_dimension,
+    case_states,
+    counting_choices,
+    pace,
+    skipped_cases,
+)
 from mrb_lib.review.records.store import Store
 from mrb_lib.stats.methods.drift import drift
 from mrb_lib.stats.tables.agreement import PAIR, agreement_of

@@ -212,6 +212,8 @@ class ExplorerAnswers:
         dimension = adjudication.dimension
         if dimension is not None and dimension not in self.data.kinds.dimensions:
             raise InputError(f"dimension {dimension!r} is not one of this benchmark; choose another.")
+        if adjudication.judge is not None and adjudication.judge not in self.data.judges:
+            raise InputError(f"judge {adjudication.judge!r} has no verdict in these runs; choose another.")
         unseen = self.reviews.unseen_by(adjudication)
         if unseen is not None:
             answer = self.history(question)

@@ -197,7 +197,7 @@ def explorer_data(
     votes = ByCase(benchmark.annotations, ids)
     if isinstance(verdicts, CaseIndex):
         kinds, labelled = verdicts.kinds(policy), ByCase(verdicts.gold, ids)
-        return ExplorerData(benchmark, kinds, labelled, votes, verdicts.verdicts, verdicts.manifests, files)
+        return ExplorerData(benchmark, kinds, labelled, votes, verdicts.verdicts, verdicts.replies.manifests, files)
     table = verdicts if verdicts is not None else pd.DataFrame({name: pd.Series(dtype="str") for name in _COLUMNS})
     table = table.reindex(columns=[*table.columns, *(name for name in _COLUMNS if name not in table.columns)])
     # Texts that are missing are None, as in an index: equal to each other, which NaN is not.

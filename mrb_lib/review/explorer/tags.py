@@ -10,7 +10,7 @@ import pandas as pd
 
 from mrb_lib.review.explorer.adjudicate import Reviews
 from mrb_lib.review.explorer.data import message_text
-from mrb_lib.review.records.marks import ADDED, REMOVED, TAG_COLUMNS, CaseTag, current_tags
+from mrb_lib.review.records.marks import ADDED, REMOVED, CaseTag, current_tags
 from mrb_lib.review.text import visible
 from mrb_lib.tables.errors import InputError
 
@@ -34,7 +34,7 @@ class Tags:
 
     def __init__(self, reviews: Reviews, *, blind: bool) -> None:
         self.reviews, self.blind = reviews, blind
-        self._kept = (0, pd.DataFrame(columns=list(TAG_COLUMNS), dtype="str"))
+        self._kept = (0, pd.DataFrame(columns=list(CaseTag.columns()), dtype="str"))
         self._by_case: tuple[int, dict[str, list[tuple[str, str]]]] = (0, {})
 
     def history(self) -> pd.DataFrame:

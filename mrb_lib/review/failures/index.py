@@ -17,6 +17,7 @@ from typing import Final
 
 import numpy as np
 import pandas as pd
+from pydantic import TypeAdapter
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.votes import gold
@@ -27,7 +28,7 @@ from mrb_lib.stats.panel import Panel, as_panel
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import CHOICES, NO_PROBE
 from mrb_lib.verdicts.manifest import FILE_NAME as MANIFEST
-from mrb_lib.verdicts.manifest import Manifest, read_manifest
+from mrb_lib.verdicts.manifest import read_manifest
 from mrb_lib.verdicts.parts import part_paths
 from mrb_lib.verdicts.replies import Replies, lay_out, open_replies
 from mrb_lib.verdicts.store import empty_verdicts, run_folders
@@ -49,7 +50,7 @@ class CaseIndex:
     folder : of its files
     gold : the gold labels
     training : the cases that judges were trained on, see `mrb_lib.verdicts.training.training_cases`
-    replies : of one case, see `verdicts`
+    replies : the verdicts as they were written, with the manifests of the runs; see also `verdicts`
     """
 
     folder: Path
@@ -63,11 +64,6 @@ class CaseIndex:
         if policy != self._kinds.policy:
             raise InputError(f"{self.folder}: the index is of the policy {self._kinds.policy}, not of {policy!r}.")
         return self._kinds
-
-    @property
-    def manifests(self) -> Mapping[str, Manifest]:
-        """The manifests of the runs, by the judge's name in the verdicts."""
-        return self.replies.manifests
 
     def verdicts(self, position: int) -> pd.DataFrame:
         """All verdicts on one case, with replies; those of judges that were trained on it are marked."""
@@ -124,27 +120,25 @@ def build_index(
     tests/review/failures/test_index.py; timings by tests/benchmarks/speed/review_speed.py.
     """
     folders = [] if runs is None else run_folders(runs)
-    tables = {
-        "gold": scored_labels(benchmark),
-        "training": training_cases([read_manifest(run) for run in folders], benchmark),
-    }
+    training = training_cases([read_manifest(run) for run in folders], benchmark)
+    tables = {"gold": scored_labels(benchmark), "training": training}
     target = folder / _key(folders, benchmark, tables, policy)
     if (target / _FACTS).is_file():
         return target
     folder.mkdir(parents=True, exist_ok=True)
-    stage, step = Path(tempfile.mkdtemp(prefix=".index-", dir=folder)), progress or (lambda *_: None)
-    try:
-        panels: Mapping[str, Panel] = {}
+    step = progress or (lambda *_: None)
+    with tempfile.TemporaryDirectory(prefix=".index-", dir=folder, ignore_cleanup_errors=True) as name:
+        stage, panels = Path(name), dict[str, Panel]()
         if runs is not None:
             laid_out = lay_out(runs, benchmark.cases, stage, lambda done, total: step("verdicts", done, total))
-            panels = read_panels(benchmark, laid_out, tables["training"])
+            panels = dict(read_panels(benchmark, laid_out, training))
         step("difficulty", 0, 1)
         kinds = benchmark_kinds(benchmark, panels, tables["gold"], policy)
         (stage / _ARRAYS).mkdir()
-        for name, array in {**kinds.grids, "changed": kinds.changed}.items():
-            np.save(stage / _ARRAYS / f"{name}.npy", array)
-        for name, table in tables.items():
-            table.to_parquet(stage / f"{name}.parquet", index=False)
+        for grid, array in {**kinds.grids, "changed": kinds.changed}.items():
+            np.save(stage / _ARRAYS / f"{grid}.npy", array)
+        for title, table in tables.items():
+            table.to_parquet(stage / f"{title}.parquet", index=False)
         facts = {each.name: getattr(kinds, each.name) for each in fields(Kinds) if each.repr}
         facts |= {"scale": kinds.scale and asdict(kinds.scale), "grids": list(kinds.grids), "replies": runs is not None}
         (stage / _FACTS).write_text(json.dumps(facts), encoding="utf-8")
@@ -154,8 +148,6 @@ def build_index(
         except OSError:
             if not (target / _FACTS).is_file():
                 raise
-    finally:
-        shutil.rmtree(stage, ignore_errors=True)
     for other in folder.glob(f"[!.]*/{_FACTS}"):
         if other.parent != target:
             shutil.rmtree(other.parent, ignore_errors=True)
@@ -182,8 +174,7 @@ def _key(runs: list[Path], benchmark: Benchmark, tables: Mapping[str, pd.DataFra
     meta = benchmark.meta
     digest = hashlib.sha256(repr((_FORMAT, version("mrb-workbench"), meta.dimensions, scale_of(meta), policy)).encode())
     for frame in (benchmark.cases[["case_id"]], *tables.values()):
-        digest.update(pd.util.hash_pandas_object(frame, index=False).to_numpy().tobytes())
-        digest.update(repr([*frame.columns, len(frame)]).encode())
+        digest.update(frame.to_parquet(index=False))
     for path in (path for run in runs for path in (run / MANIFEST, *part_paths(run))):
         state = path.stat()
         digest.update(f"{path.parent.name}/{path.name} {state.st_size} {state.st_mtime_ns}\n".encode())
@@ -205,14 +196,9 @@ def open_index(folder: Path) -> CaseIndex:
             name: np.load(folder / _ARRAYS / f"{name}.npy", mmap_mode="r", allow_pickle=False)
             for name in (*facts.pop("grids"), "changed")
         }
-        ids, scale = facts["case_ids"], facts.pop("scale")
-        replies = open_replies(folder, ids) if facts.pop("replies") else Replies(ids, [])
-        if scale is not None:
-            of_labels = {name: tuple(own) for name, own in scale["labels"].items()}
-            scale = Scale(tuple(scale["categories"]), scale["is_ordered"], tuple(scale["acceptable"]), of_labels)
+        scale = TypeAdapter(Scale | None).validate_python(facts.pop("scale"))
+        replies = open_replies(folder, facts["case_ids"]) if facts.pop("replies") else Replies(facts["case_ids"], [])
         kinds = Kinds(**facts, scale=scale, changed=grids.pop("changed"), grids=grids)
         return CaseIndex(folder, labels, training, replies, kinds)
     except (OSError, ValueError, KeyError) as error:
-        raise InputError(
-            f"{folder}: is not a whole index ({error}); remove the folder and build the index again."
-        ) from error
+        raise InputError(f"{folder}: is not a whole index ({error}); remove it and build the index again.") from error

@@ -231,14 +231,11 @@ def changed_by_probe(plain: Panel, probed: Mapping[str, Panel]) -> tuple[list[st
     share = np.full((len(names), *plain.shape), np.nan, dtype=np.float16)
     for i, name in enumerate(names):
         under = probed[name].of_dimensions(plain.dimensions)
-        repeats = [repeat for repeat in plain.repeats if repeat in under.repeats]
-        for judge in set(plain.judges) & set(under.judges):
-            before, after = (
-                each.choice[each.judges.index(judge)][..., [each.repeats.index(repeat) for repeat in repeats]]
-                for each in (plain, under)
-            )
-            n = ((before >= 0) & (after >= 0)).sum(axis=(2, 3))
-            share[i, plain.judges.index(judge)] = divide(_differ(before, after).sum(axis=(2, 3)) * 1.0, n)
+        _, judge, same_judge = np.intersect1d(plain.judges, under.judges, return_indices=True)
+        _, repeat, same_repeat = np.intersect1d(plain.repeats, under.repeats, return_indices=True)
+        before, after = plain.choice[judge][..., repeat], under.choice[same_judge][..., same_repeat]
+        n = ((before >= 0) & (after >= 0)).sum(axis=(3, 4))
+        share[i, judge] = divide(_differ(before, after).sum(axis=(3, 4)) * 1.0, n)
     return names, share
 
 

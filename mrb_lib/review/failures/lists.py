@@ -6,22 +6,25 @@ and the `n` cases that the table counts. They are validated by tests/report/test
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
 from typing import Final
 
 import numpy as np
 import pandas as pd
 
+from mrb_lib.probes.expectation import known
+from mrb_lib.probes.probe import parse_id, target
 from mrb_lib.review.failures.kinds import CLEAR_MAJORITY
-from mrb_lib.stats.methods.forecasts import HIGH_CONFIDENCE, answers, labelled
-from mrb_lib.stats.options import BoolArray, IntArray
+from mrb_lib.stats.methods.forecasts import HIGH_CONFIDENCE, answers, forecasts, labelled
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray
 from mrb_lib.stats.panel import Panel, as_panel
 from mrb_lib.stats.scoring import correctness
 from mrb_lib.stats.subfields import By, groups
 from mrb_lib.stats.verdicts import Verdicts, labels_of
 from mrb_lib.stats.where import HALF, RIGHT, WRONG, outcomes
-from mrb_lib.tables.schema import CHOICES, CONSENSUS
+from mrb_lib.tables.errors import NotApplicable
+from mrb_lib.tables.schema import CHOICES, CONSENSUS, NO_PROBE
 
 NO_CHOICE: Final = "none"
 _ROUNDING = 1e-12
@@ -69,9 +72,10 @@ def turned_cases(verdicts: pd.DataFrame | Panel, cases: pd.DataFrame) -> pd.Data
         repeat `listed` has n (1 - `consistency`) cases.
     """
     panel = as_panel(verdicts, cases["case_id"])
-    ab, ba = panel.choice[:, :, :, 0], panel.choice[:, :, :, 1]
+    ab, ba = panel.choice[np.nonzero(panel.takes_part())].transpose(2, 1, 0, 3)  # (cases, cells, repeats) each
     answered = (ab >= 0) & (ba >= 0)
-    return _rows(panel, answered.any(axis=-1).sum(axis=2), (answered & (ab != ba)).any(axis=-1), cases)
+    n, turned = answered.any(axis=2).sum(axis=0), (answered & (ab != ba)).any(axis=2)
+    return _rows(Verdicts.of(panel).cells, n, turned, cases)
 
 
 def surely_wrong(verdicts: pd.DataFrame | Panel, gold: pd.DataFrame, cases: pd.DataFrame) -> pd.DataFrame:
@@ -84,12 +88,11 @@ def surely_wrong(verdicts: pd.DataFrame | Panel, gold: pd.DataFrame, cases: pd.D
         of the table `calibration`; `n_verdicts`, the wrong ones; `listed`, their cases.
     """
     panel = as_panel(verdicts, cases["case_id"])
-    label = labels_of(gold, cases["case_id"], panel.dimensions, panel.categories).T[None, :, :, None, None]
-    p = np.where(panel.present, np.nan if panel.p_a is None else panel.p_a, np.nan)
-    high = (np.maximum(p, 1 - p) >= HIGH_CONFIDENCE - _ROUNDING) & (label >= 0) & (label != panel.tie)
-    wrong = high & ((p > 0.5) != (label == CHOICES.index("A")))
-    n = high.sum(axis=(2, 3, 4))
-    return _rows(panel, n, wrong.any(axis=(3, 4)), cases).assign(n_verdicts=wrong.sum(axis=(2, 3, 4))[n > 0])
+    made, labels = Verdicts.of(panel), labels_of(gold, cases["case_id"], panel.dimensions, panel.categories)
+    _, _, sure = forecasts(made, labels)
+    high = sure.confidence >= HIGH_CONFIDENCE
+    n, wrong = sure.total(high).sum(axis=0), sure.total(high & (sure.correct < 0.5))
+    return _rows(made.cells.assign(n_verdicts=wrong.sum(axis=0).astype(np.int64)), n, wrong > 0, cases)
 
 
 def unsure_cases(
@@ -109,13 +112,10 @@ def unsure_cases(
     """
     panel = as_panel(verdicts, cases["case_id"], [dimension])
     made = Verdicts.of(panel)
-    confidence = np.full((len(panel.judges), 1, len(cases)), np.nan)
-    confidence[[panel.judges.index(judge) for judge in made.cells["judge"]], 0] = answers(made)[1].T
-    answered = np.isfinite(confidence) & labelled(gold, cases["case_id"], panel.dimensions).T
-    least = np.array([thresholds.get(judge, np.nan) for judge in panel.judges])
-    listed = answered & (confidence < least[:, None, None] - _ROUNDING)
-    n = np.where(np.isnan(least), 0, answered.sum(axis=(1, 2)))[:, None]
-    return _rows(panel, n, listed, cases)
+    confidence, least = answers(made)[1], made.cells["judge"].map(thresholds).to_numpy(dtype=np.float64)
+    answered = np.isfinite(confidence) & labelled(gold, cases["case_id"], panel.dimensions)
+    n = np.where(np.isnan(least), 0, answered.sum(axis=0))
+    return _rows(made.cells, n, answered & (confidence < least - _ROUNDING), cases)
 
 
 def disputed_cases(annotations: pd.DataFrame, cases: pd.DataFrame) -> pd.DataFrame:
@@ -128,7 +128,7 @@ def disputed_cases(annotations: pd.DataFrame, cases: pd.DataFrame) -> pd.DataFra
         most frequent choice has less than 3/4 of the votes.
     """
     rows = []
-    for dimension, votes in _by_dimension(annotations):
+    for dimension, votes in annotations[annotations["annotator"] != CONSENSUS].groupby("dimension", sort=False):
         counts = votes.groupby(["case_id", "choice"]).size().groupby("case_id").agg(["sum", "max"])
         several = counts[counts["sum"] > 1]
         listed = several.index[several["max"] < several["sum"]]
@@ -146,7 +146,7 @@ def disputed_pairs(annotations: pd.DataFrame, cases: pd.DataFrame) -> pd.DataFra
         `dimension`, `annotator_1`, `annotator_2`; `n` cases that both annotated; `listed`.
     """
     rows = []
-    for dimension, votes in _by_dimension(annotations):
+    for dimension, votes in annotations[annotations["annotator"] != CONSENSUS].groupby("dimension", sort=False):
         wide = votes.pivot(index="case_id", columns="annotator", values="choice")
         for one, two in combinations(sorted(wide.columns), 2):
             both = wide[[one, two]].dropna()
@@ -187,22 +187,79 @@ def hardest_cases(
     return ranked.merge(counts, on="case_id", how="left", validate="1:1").astype({"case_id": "str"})
 
 
+def illustrative_cases(
+    verdicts: pd.DataFrame, labels: pd.DataFrame, rows: pd.DataFrame, *, dimension: str, n: int = 3
+) -> pd.DataFrame:
+    """Return the case that shows best each of the probes whose expectation is broken most.
+
+    Rows of the table whose expectation is significantly broken are taken in turn, at most one per probe: those of
+    pictures first; among these where the same verdicts are expected, by the largest change of accuracy; then where they
+    should get worse or flip, by the smallest loss. Of a row, the case is one on which the judge, in every order and
+    repeat, turns from right to wrong, or stays where it should not; of several the one on which most judges leave the
+    right choice (for `flips` the response with the error), and of these the first by `case_id`.
+
+    Parameters
+    ----------
+    verdicts, labels : the verdicts table, and the gold labels
+    rows : the part "probe" of the table `probes` on the dimension
+    n : how many cases at most; fewer where fewer probes are broken, or no case shows it
+
+    Returns
+    -------
+    DataFrame
+        `judge`, `probe` (as in the verdicts), `case_id`, `expected`, `choice` (on the plain case), `choice_probed`,
+        `gold` (missing where there is none), `n_judges_moved`.
+
+    Raises
+    ------
+    NotApplicable
+        No case shows a broken expectation, also where the probe is none of this library, which cannot show it.
+
+    Notes
+    -----
+    Validated by tests/review/failures/test_illustrative.py.
+    """
+    verdicts = verdicts[verdicts["dimension"] == dimension]
+    ids = {known(text)[:2]: text for text in set(verdicts["probe"]) if parse_id(text)}
+    broken = rows[rows["kept_expectation"].eq(False).fillna(False).astype(bool)]
+    found = [ids.get(key) for key in zip(broken["probe"], broken["severity"], strict=True)]
+    is_same, change = broken["expected"].eq("same"), broken["accuracy_change"]
+    broken = broken[["judge", "expected"]].assign(
+        probe=pd.Series(found, broken.index, dtype="str"),
+        name=broken["probe"],
+        is_other=~broken["probe"].str.startswith("image/"),
+        is_unmoved=~is_same,
+        size=-change.abs().where(is_same, change),
+    )
+    shown, is_plain = ["judge", "case_id", "order", "repeat"], verdicts["probe"] == NO_PROBE
+    probed = verdicts.loc[verdicts["probe"].isin(broken["probe"]), ["probe", "choice", *shown]]
+    both = verdicts.loc[is_plain, ["choice", *shown]].merge(probed, on=shown, suffixes=("", "_probed"))
+    choices = both.groupby(["probe", "judge", "case_id"])[["choice", "choice_probed"]]
+    firm = choices.first()[choices.nunique(dropna=False).eq(1).all(axis=1)].dropna().reset_index()
+    firm["expected"] = firm["probe"].map(broken.drop_duplicates("probe").set_index("probe")["expected"])
+    firm["gold"] = firm["case_id"].map(labels[labels["dimension"] == dimension].set_index("case_id")["choice"])
+    right = firm["gold"].mask(firm["expected"] == "flips", firm["case_id"].map(target))
+    was, stays = firm["choice"].eq(right), firm["choice_probed"].eq(right)
+    firm["n_judges_moved"] = (was & ~stays).groupby([firm["probe"], firm["case_id"]]).transform("sum")
+    shows = broken.merge(firm[was & stays.ne(firm["expected"] == "same")], on=["probe", "judge", "expected"])
+    most = shows.sort_values(["n_judges_moved", "case_id"], ascending=[False, True])
+    first = most.sort_values(["is_other", "is_unmoved", "size", "probe", "judge"], kind="stable").drop_duplicates(
+        "name"
+    )
+    if first.empty:
+        raise NotApplicable("no case shows a judge that significantly breaks what a probe expects.")
+    columns = ["judge", "probe", "case_id", "expected", "choice", "choice_probed", "gold", "n_judges_moved"]
+    return first.head(n)[columns].reset_index(drop=True)
+
+
 def in_order(ids: Collection[str], cases: pd.DataFrame) -> tuple[str, ...]:
     """Return ids in the order of the cases table."""
     return tuple(map(str, cases.loc[cases["case_id"].isin(list(ids)), "case_id"]))
 
 
-def _by_dimension(annotations: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """The annotators' own labels of each dimension, in the order of the table."""
-    own = annotations[annotations["annotator"] != CONSENSUS]
-    yield from ((str(name), rows) for name, rows in own.groupby("dimension", sort=False))
-
-
-def _rows(panel: Panel, n: IntArray, listed: BoolArray, cases: pd.DataFrame) -> pd.DataFrame:
-    """One row per judge and dimension with an `n` above 0; `n` has shape (J, D), `listed` (J, D, N)."""
-    ids = cases["case_id"].to_numpy()
-    rows = [
-        (panel.judges[j], panel.dimensions[d], int(n[j, d]), tuple(map(str, ids[listed[j, d]])))
-        for j, d in np.argwhere(n > 0)
-    ]
-    return pd.DataFrame(rows, columns=["judge", "dimension", "n", "listed"])
+def _rows(cells: pd.DataFrame, n: IntArray | FloatArray, listed: BoolArray, cases: pd.DataFrame) -> pd.DataFrame:
+    """One row per cell of judge and dimension with an `n` above 0; `n` has shape (cells,), `listed` (cases, cells)."""
+    ids = np.array(cases["case_id"].tolist(), dtype=object)
+    lists = pd.Series([tuple(ids[own]) for own in listed.T], cells.index, dtype=object)
+    rows = cells.assign(n=n.astype(np.int64), listed=lists)[n > 0]
+    return rows.filter(["judge", "dimension", "n", "listed", "n_verdicts"]).reset_index(drop=True)

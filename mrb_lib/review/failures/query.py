@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 from urllib.parse import parse_qsl, quote, urlencode
 
@@ -28,6 +28,9 @@ REVIEWS: Final = ("", "queue", "unreviewed", "mine", "disagree")
 SEARCHED: Final = ("case_id", "question", "response_a", "response_b", "reference")
 NO_KIND: Final = "none of these"
 PAIRS: Final = ("both right", "only the first right", "only the second right", "neither right", "not both scored")
+_WORDS: Final = {"sort": SORTS, "review": REVIEWS, "kind": KINDS, "outcome": OUTCOMES}
+LONGEST: Final = 10_000
+"""Characters of a filter or a search; more would keep the server busy."""
 _SEVERAL: Final = ("kind", "outcome")
 _Row = tuple[str, Any, int, int, bool]
 _TERM = re.compile(r'"([^"]+)"|(\S+)')
@@ -72,8 +75,7 @@ class Query:
 
 def to_fragment(query: Query, case: str = "") -> str:
     """Return the part of an address after `#` that opens a query at a case."""
-    values: dict[str, Any] = {each.name: getattr(query, each.name) for each in fields(Query)}
-    values |= {name: ",".join(values[name]) for name in _SEVERAL}
+    values = vars(query) | {name: ",".join(getattr(query, name)) for name in _SEVERAL}
     values["desc"] = str(int(query.desc)) if query.sort else ""
     kept = [(name, value) for name, value in values.items() if value or (name in PLACES and value is not None)]
     return urlencode([("case", case), *kept] if case else kept, quote_via=quote, errors="replace")
@@ -85,10 +87,10 @@ def from_fragment(fragment: str) -> tuple[Query, str]:
     Raises
     ------
     InputError
-        A kind, an outcome, a sort or a state of review is unknown, or the filter cannot be read.
+        A kind, an outcome, a sort or a state of review is unknown, the filter cannot be read, or a text is too long.
     """
     found: dict[str, Any] = dict(parse_qsl(fragment.lstrip("#"), keep_blank_values=True, errors="replace"))
-    names = {each.name for each in fields(Query)}
+    names = Query.__dataclass_fields__
     given = {name: value for name, value in found.items() if name in names and (value or name in PLACES)}
     given |= {name: tuple(filter(None, found.get(name, "").split(","))) for name in _SEVERAL}
     query = Query(**given | {"desc": found.get("desc") != "0"})
@@ -97,15 +99,16 @@ def from_fragment(fragment: str) -> tuple[Query, str]:
 
 
 def check_words(query: Query) -> None:
-    """Raise `InputError` if a word or the filter cannot be read, or the first of two judges is missing."""
+    """Raise `InputError` if a word or the filter cannot be read or is too long, or one of two judges is missing."""
+    for name, value in vars(query).items():
+        if len(str(value or "")) > LONGEST:
+            raise InputError(f"{name} is longer than {LONGEST:,} characters; shorten it.")
     if query.where:
         syntax_tree(query.where)
-    check_choice("sort", query.sort, SORTS)
-    check_choice("review", query.review, REVIEWS)
-    for kind in query.kind:
-        check_choice("kind", kind, KINDS)
-    for outcome in query.outcome:
-        check_choice("outcome", outcome, OUTCOMES)
+    for name, allowed in _WORDS.items():
+        value = getattr(query, name)
+        for word in [value] if isinstance(value, str) else value:
+            check_choice(name, word, allowed)
     if query.other is not None and query.judge is None:
         raise InputError(f"judge {query.other!r}: there is no judge to compare it with; choose two.")
 
@@ -145,7 +148,7 @@ def select(
     Validated by tests/review/failures/test_query.py against a plain loop.
     """
     cells = _cells(kinds, query)
-    left = _masks(kinds, cases, query, texts, within).all(axis=1) & _cases(cells)
+    left = _masks(kinds, cases, query, texts, within).all(axis=1) & np.logical_or.reduce(cells, axis=(0, 1))
     kept = np.flatnonzero(left).astype(np.int64)
     if not query.sort:
         return kept
@@ -190,9 +193,9 @@ def facets(
 
     def left(**changed: Any) -> BoolArray:
         """The cases that match the query with some filters changed."""
-        return _cases(_cells(kinds, replace(query, **changed))) & rest
+        return np.asarray(_cells(kinds, replace(query, **changed)).any(axis=(0, 1)) & rest)
 
-    matching = _cases(_cells(kinds, query))
+    matching = np.logical_or.reduce(_cells(kinds, query), axis=(0, 1))
     for name in filter(cases.columns.__contains__, PLACES):
         values = _places(cases, name)
         kept = values[masks.drop(columns=name).all(axis=1) & matching]
@@ -249,7 +252,7 @@ def _cells(kinds: Kinds, query: Query) -> BoolArray:
     by_judge, by_case = (match, match[:0]) if query.judge is not None else (match[:-1], match[-1:])
     by_case[:] = not query.outcome and query.changed_by is None
     if query.kind:
-        match &= np.logical_or.reduce([kinds.grid(kind)[at] for kind in query.kind])
+        match &= np.logical_or.reduce([kinds.grid(kind)[at] for kind in set(query.kind)])
     elif query.dimension is not None:
         by_case &= kinds.grid("labelled")[at][-1:]
     if query.outcome:
@@ -262,11 +265,6 @@ def _cells(kinds: Kinds, query: Query) -> BoolArray:
         judged, said = kinds.grid("judged"), kinds.grid("said")
         match &= (judged[one] & judged[two] & (said[one] != said[two]))[at[1]]
     return match
-
-
-def _cases(cells: BoolArray) -> BoolArray:
-    """The cases with a verdict that matches."""
-    return np.asarray(cells.any(axis=(0, 1)), dtype=bool)
 
 
 def _masks(

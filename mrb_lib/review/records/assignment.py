@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from mrb_lib.stats.options import IntArray
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import ORDERS
 
-IntArray = NDArray[np.int64]
+Blocks = Mapping[str, int]
+"""The block of each case: one of a later block comes after those of all earlier ones, and one without a block last."""
 
 
 def assign(
@@ -21,7 +22,7 @@ def assign(
     overlap: int,
     seed: int,
     assigned: pd.DataFrame | None = None,
-    blocks: Mapping[str, int] | None = None,
+    blocks: Blocks | None = None,
 ) -> pd.DataFrame:
     """Deal cases out so that each is annotated by `overlap` people, everyone has as many, and all pairs of people meet.
 
@@ -32,8 +33,7 @@ def assign(
     seed : of the dealing, of each annotator's sequence of cases and of the orders
     assigned : `case_id, annotator, order` of what was dealt out before, all of which stays: it counts towards the
         overlap and towards what each person has. Only `annotators` get more; people who are not named keep theirs.
-    blocks : the block of each case: nobody gets one of a later block before those of an earlier one; cases without one
-        come last. None is one block
+    blocks : nobody gets a case of a later block before those of an earlier one; None is one block
 
     Returns
     -------
@@ -52,16 +52,36 @@ def assign(
     -----
     Validated in `tests/review/records/test_assignment.py`.
     """
-    _check(case_ids, annotators)
-    before = pd.DataFrame({"case_id": [], "annotator": [], "order": []}) if assigned is None else assigned
+    for what, names in (("case", case_ids), ("annotator", annotators)):
+        repeated = pd.Index(names)[pd.Index(names).duplicated()]
+        if len(repeated):
+            raise InputError(f"{what} {repeated[0]!r} occurs twice; name each once.")
+    before = pd.DataFrame(columns=["case_id", "annotator", "order"]) if assigned is None else assigned
     people = list(dict.fromkeys([*annotators, *before["annotator"]]))
-    if not 1 <= overlap <= len(people):
-        raise InputError(
-            f"an overlap of {overlap} is not possible with {len(people)} annotators; use 1 to {len(people)}."
-        )
-    rng = np.random.default_rng(seed)
-    block = _block_of(case_ids, blocks)
-    dealt = _deal(case_ids, people, len(annotators), before, overlap, block, rng)
+    n = len(people)
+    if not 1 <= overlap <= n:
+        raise InputError(f"an overlap of {overlap} is not possible with {n} annotators; use 1 to {n}.")
+    rng, block = np.random.default_rng(seed), _block_of(case_ids, blocks)
+    number = {name: place for place, name in enumerate(people)}
+    having = {case: own.map(number).tolist() for case, own in before.groupby("case_id", sort=False)["annotator"]}
+    met, load = np.zeros((n, n)), np.zeros(n)
+    for old in having.values():
+        met[np.ix_(old, old)] += 1
+        load[old] += 1
+    dealt: list[list[int]] = [[] for _ in annotators]
+    for case in _shuffled(block, rng):
+        old = having.get(case_ids[case], [])
+        chosen = list(old)
+        while len(chosen) < overlap and not set(range(len(dealt))) <= set(chosen):
+            # The least busy; of those, whoever has met the others of this case least; of those, anyone.
+            rank = np.lexsort((rng.random(n), met[chosen].sum(axis=0), load))
+            chosen.append(next(int(one) for one in rank if one < len(dealt) and one not in chosen))
+        new = chosen[len(old) :]
+        met[np.ix_(new, chosen)] += 1
+        met[np.ix_(old, new)] += 1
+        load[new] += 1
+        for one in new:
+            dealt[one].append(int(case))
     rows = []
     for name, cases in zip(annotators, dealt, strict=True):
         earlier = before.loc[before["annotator"] == name, "order"]
@@ -84,54 +104,34 @@ def whole_groups(dealt: pd.DataFrame, together: Mapping[str, Sequence[str]] | No
     """
     if together is None:
         return dealt
-    out = dealt.assign(case_id=dealt["case_id"].map(lambda case: list(together[case]))).explode(
-        "case_id", ignore_index=True
-    )
-    out["position"] = out.groupby("annotator").cumcount()
-    return out.astype({"case_id": "str", "position": "int64"})
+    cases = dealt["case_id"].map(lambda case: list(together[case]))
+    out = dealt.assign(case_id=cases).explode("case_id", ignore_index=True).astype({"case_id": "str"})
+    return out.assign(position=out.groupby("annotator").cumcount())
 
 
 def steps_in_order(cases: pd.DataFrame) -> dict[str, tuple[str, ...]] | None:
-    """The steps of each response in order, by the first; a case that is no step stands alone. None where none is one.
+    """The steps of each response, by the first; a case that is no step stands alone. None where none is one.
 
-    Raises
-    ------
-    InputError
-        A step has no item, is not a whole number from 1, or occurs twice in its item.
+    Parameters
+    ----------
+    cases : of a benchmark that was loaded, in which the steps of an item are 1, 2, ... in the order of the rows
     """
     if "step" not in cases or cases["step"].isna().all():
         return None
-    step = pd.to_numeric(cases["step"], errors="coerce")
     is_step = cases["step"].notna()
-    item = cases["item"] if "item" in cases else pd.Series(None, index=cases.index, dtype="str")
-    for wrong, words in (
-        (is_step & ((step < 1) | (step % 1 != 0)), "is not a whole number from 1"),
-        (is_step & item.isna(), "has no item, so that nothing says which response it is of"),
-        (is_step & pd.DataFrame({"item": item, "step": step}).duplicated(), "occurs twice in its item"),
-    ):
-        if wrong.any():
-            row = int(wrong.to_numpy().argmax())
-            raise InputError(f"case {cases['case_id'].iloc[row]}: step {cases['step'].iloc[row]} {words}; correct it.")
-    name = item.where(is_step, cases["case_id"]).astype(object)
-    frame = pd.DataFrame({"case": cases["case_id"], "group": list(zip(is_step, name, strict=True)), "step": step})
-    groups = frame.sort_values("step", kind="stable").groupby("group", sort=False)["case"].agg(tuple)
-    return {steps[0]: steps for steps in groups.loc[frame["group"].drop_duplicates()]}
+    group = cases["case_id"].mask(is_step, cases["item"])
+    return {steps[0]: steps for steps in cases["case_id"].groupby([is_step, group], sort=False).agg(tuple)}
 
 
 def choose_cases(
-    case_ids: Sequence[str],
-    n: int,
-    *,
-    seed: int,
-    first: Sequence[str] = (),
-    blocks: Mapping[str, int] | None = None,
+    case_ids: Sequence[str], n: int, *, seed: int, first: Sequence[str] = (), blocks: Blocks | None = None
 ) -> list[str]:
     """A random choice of `n` cases, of which a larger one by the same seed holds all.
 
     Parameters
     ----------
     first : cases that are chosen before any other, such as those that somebody has already
-    blocks : the block of each case, of which an earlier one is chosen whole before a later one. None is one block
+    blocks : an earlier one is chosen whole before a later one; None is one block
     """
     all_cases = set(case_ids)
     drawn = _shuffled(_block_of(case_ids, blocks), np.random.default_rng(seed))
@@ -139,7 +139,7 @@ def choose_cases(
     return list(chosen)[:n]
 
 
-def _block_of(case_ids: Sequence[str], blocks: Mapping[str, int] | None) -> IntArray:
+def _block_of(case_ids: Sequence[str], blocks: Blocks | None) -> IntArray:
     known = blocks or {}
     last = max(known.values(), default=0) + 1
     return np.array([known.get(case, last) for case in case_ids], dtype=np.int64)
@@ -149,46 +149,3 @@ def _shuffled(block: IntArray, rng: np.random.Generator) -> IntArray:
     """Positions in the order of their blocks, at random within each."""
     drawn = rng.permutation(len(block))
     return drawn[np.argsort(block[drawn], kind="stable")]
-
-
-def _check(case_ids: Sequence[str], annotators: Sequence[str]) -> None:
-    for what, names in (("case", case_ids), ("annotator", annotators)):
-        repeated = pd.Index(names)[pd.Index(names).duplicated()]
-        if len(repeated):
-            raise InputError(f"{what} {repeated[0]!r} occurs twice; name each once.")
-
-
-def _deal(
-    case_ids: Sequence[str],
-    people: Sequence[str],
-    n_dealt_to: int,
-    before: pd.DataFrame,
-    overlap: int,
-    block: IntArray,
-    rng: np.random.Generator,
-) -> list[list[int]]:
-    """The cases, by index, of each of the first `n_dealt_to` people."""
-    numbers = {name: number for number, name in enumerate(people)}
-    having: dict[str, list[int]] = {}
-    for case, name in zip(before["case_id"], before["annotator"], strict=True):
-        having.setdefault(case, []).append(numbers[name])
-    dealt: list[list[int]] = [[] for _ in range(n_dealt_to)]
-    met = np.zeros((len(people), len(people)))
-    load = np.zeros(len(people))
-    for numbers_of_case in having.values():
-        met[np.ix_(numbers_of_case, numbers_of_case)] += 1
-        load[numbers_of_case] += 1
-    for case in _shuffled(block, rng):
-        chosen = list(having.get(case_ids[case], []))
-        old = len(chosen)
-        while len(chosen) < overlap and not set(range(n_dealt_to)) <= set(chosen):
-            # The least busy; of those, whoever has met the others of this case least; of those, anyone.
-            rank = np.lexsort((rng.random(len(people)), met[chosen].sum(axis=0), load))
-            chosen.append(next(int(one) for one in rank if one < n_dealt_to and one not in chosen))
-        new = chosen[old:]
-        met[np.ix_(new, chosen)] += 1
-        met[np.ix_(chosen[:old], new)] += 1
-        load[new] += 1
-        for one in new:
-            dealt[one].append(int(case))
-    return dealt

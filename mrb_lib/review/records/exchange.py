@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
-import numpy as np
 import pandas as pd
 
 from mrb_lib.benchmarks.benchmark import Benchmark, read_table
 from mrb_lib.benchmarks.formats.sources import read_csv, read_jsonl
-from mrb_lib.review.records.marks import TAG_COLUMNS, Adjudication, CaseTag, Region
+from mrb_lib.review.records.marks import Adjudication, CaseTag, Region
+from mrb_lib.review.records.progress import offered
 from mrb_lib.review.records.store import Store, open_store
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import write_atomic
@@ -23,9 +23,7 @@ from mrb_lib.tables.questions import QUESTIONS, adjudication_columns, list_colum
 from mrb_lib.tables.validation import conform
 
 ADJUDICATION_SUFFIXES = (".csv", ".jsonl", ".parquet")
-ANNOTATION_SUFFIXES = (".parquet", ".csv")
 _NEEDED = ("case_id", "reviewer")
-_KINDS = ("verdict", "tag")
 # A spreadsheet runs a cell that starts with one of these; the apostrophe tells it not to, and is taken off again.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d{1,6})?Z?")
@@ -42,27 +40,27 @@ def write_reviews(adjudications: pd.DataFrame, tags: pd.DataFrame, path: Path) -
     InputError
         The name ends with none of `ADJUDICATION_SUFFIXES`.
     """
-    columns = list(dict.fromkeys([*adjudication_columns(), *TAG_COLUMNS]))
+    columns = list(dict.fromkeys([*adjudication_columns(), *CaseTag.columns()]))
     rows = pd.concat([adjudications, tags], ignore_index=True).reindex(columns=columns)
-    write_rows(rows.astype({name: "str" for name in columns if name not in list_columns()}), path, lists=list_columns())
+    write_rows(rows.astype({name: "str" for name in columns if name not in list_columns()}), path)
 
 
-def write_rows(frame: pd.DataFrame, path: Path, *, lists: Sequence[str] = ()) -> None:
+def write_rows(frame: pd.DataFrame, path: Path) -> None:
     """Write a table as CSV, guarded as by `guarded_csv`, as JSON lines or as parquet.
 
     Parameters
     ----------
-    path : its ending, of `ADJUDICATION_SUFFIXES`, says how to write
-    lists : columns of lists, which become JSON in CSV
+    path : its ending, of `ADJUDICATION_SUFFIXES`, says how to write; lists become JSON in CSV
 
     Raises
     ------
     InputError
         The name has another ending.
     """
-    kind = _kind(path)
+    kind = _ending(path)
     if kind == ".csv":
-        write_atomic(path, guarded_csv(frame.assign(**{name: frame[name].map(_json) for name in lists})))
+        lists = {name: frame[name].map(_json) for name in list_columns() if name in frame}
+        write_atomic(path, guarded_csv(frame.assign(**lists)))
     elif kind == ".jsonl":
         plain = frame.astype(object).where(frame.notna(), None).to_dict("records")
         write_atomic(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in plain))
@@ -89,11 +87,10 @@ def read_reviews(path: Path, benchmark: str) -> list[tuple[Adjudication | CaseTa
         named), would be both, or is about another benchmark.
     """
     frame = _read(path)
-    for name in _NEEDED:
-        if name not in frame.columns:
-            raise InputError(f"{path}, column {name}: is missing; {', '.join(_NEEDED)} are needed.")
-    if not set(_KINDS) & set(frame.columns):
-        raise InputError(f"{path}, column verdict: is missing; a verdict or a tag is needed.")
+    needed = (*_NEEDED, "tag" if "tag" in frame else "verdict")
+    missing = [name for name in needed if name not in frame]
+    if missing:
+        raise InputError(f"{path}, column {missing[0]}: is missing; case_id, reviewer and a verdict or tag are needed.")
     entries = []
     for number, row in enumerate(frame.astype(object).to_dict("records"), start=1):
         try:
@@ -143,15 +140,12 @@ def annotations_of(benchmark: Benchmark, store: Store) -> tuple[pd.DataFrame, in
     left_out : answers that are not in it, since the benchmark has no such case, dimension, category or label (any
         more); skipped dimensions are not answers
     """
-    meta = benchmark.meta
-    answers = store.annotations(meta.name)
-    case = pd.Index(benchmark.cases["case_id"]).get_indexer(pd.Index(answers["case_id"]))
-    dimension = pd.Index(meta.dimensions).get_indexer(pd.Index(answers["dimension"]))
-    offered = map(meta.offers, answers["dimension"], answers["choice"])
-    belongs = (case >= 0) & np.array(list(offered), dtype=bool)
-    rows = answers.assign(_case=case, _dimension=dimension)[belongs]
-    rows = rows.sort_values(["_case", "annotator", "_dimension"], ignore_index=True)
-    return rows.drop(columns=["_case", "_dimension"]), int((~belongs).sum())
+    cases, dimensions = benchmark.cases["case_id"], list(benchmark.meta.dimensions)
+    answers = store.annotations(benchmark.meta.name)
+    rows = answers[offered(benchmark.meta, answers) & answers["case_id"].isin(cases)]
+    order = {"case_id": pd.CategoricalDtype(cases), "dimension": pd.CategoricalDtype(dimensions)}
+    ordered = rows.astype(order).sort_values(["case_id", "annotator", "dimension"], ignore_index=True)
+    return ordered.astype("str"), len(answers) - len(rows)
 
 
 def write_annotations(frame: pd.DataFrame, path: Path) -> None:
@@ -163,9 +157,7 @@ def write_annotations(frame: pd.DataFrame, path: Path) -> None:
         The file's name ends with neither.
     """
     rows = conform(frame, "annotations", str(path))
-    if path.suffix not in ANNOTATION_SUFFIXES:
-        raise InputError(f"{path}: the name must end with {' or '.join(ANNOTATION_SUFFIXES)}; it says how to write.")
-    is_csv = path.suffix == ".csv"
+    is_csv = _ending(path, (".parquet", ".csv")) == ".csv"
     write_atomic(path, rows.to_csv(index=False, lineterminator="\n") if is_csv else rows.to_parquet(index=False))
 
 
@@ -187,9 +179,9 @@ def _json(items: object) -> str:
     return json.dumps(list(items) if isinstance(items, Iterable) else [], ensure_ascii=False)
 
 
-def _kind(path: Path) -> str:
-    if path.suffix not in ADJUDICATION_SUFFIXES:
-        raise InputError(f"{path}: the name must end with {', '.join(ADJUDICATION_SUFFIXES)}; it says how to write.")
+def _ending(path: Path, known: tuple[str, ...] = ADJUDICATION_SUFFIXES) -> str:
+    if path.suffix not in known:
+        raise InputError(f"{path}: the name must end with {' or '.join(known)}; it says how to write.")
     return path.suffix
 
 
@@ -204,40 +196,41 @@ def guarded_csv(frame: pd.DataFrame) -> str:
     return str(safe.to_csv(index=False, lineterminator="\n"))
 
 
+def read_guarded(path: Path) -> pd.DataFrame:
+    """The texts of a CSV file without the apostrophes of `guarded_csv`; see `read_csv` for what it raises."""
+    return pd.DataFrame(read_csv(path).apply(lambda cells: cells.str.removeprefix("'")))
+
+
 def _read(path: Path) -> pd.DataFrame:
-    kind = _kind(path)
+    kind = _ending(path)
     if kind == ".parquet":
         return read_table(path)
     if kind == ".csv":
-        return pd.DataFrame({name: cells.str.removeprefix("'") for name, cells in read_csv(path).items()})
+        return read_guarded(path)
     rows = [dict(row.values) for row in read_jsonl(path)]
-    return pd.DataFrame(rows) if rows else pd.DataFrame(columns=[*_NEEDED, *_KINDS])
+    return pd.DataFrame(rows, columns=None if rows else [*_NEEDED, "verdict"])
 
 
 def _entry(row: Mapping[Any, Any], benchmark: str) -> tuple[Adjudication | CaseTag, str | None]:
     """Make one row of a file an entry, with what is missing filled in; the time it was created, or None."""
     cells = {str(name): value for name, value in row.items() if not _is_missing(value)}
-    created, is_tag = cells.get("created"), "tag" in cells
-    if created is not None and not _TIME.fullmatch(str(created)):
+    created = str(cells["created"]) if "created" in cells else None
+    if created is not None and not _TIME.fullmatch(created):
         raise InputError(f"column created: {created!r} is not a time; write 2026-01-31T12:00:00.000Z in UTC.")
-    if is_tag and "verdict" in cells:
+    if "tag" in cells and "verdict" in cells:
         raise InputError("has a verdict and a tag; write a row for each.")
     if cells.setdefault("benchmark", benchmark) != benchmark:
         raise InputError(f"is about benchmark {cells['benchmark']!r}, not {benchmark!r}; name that benchmark.")
-    kind: type[Adjudication | CaseTag] = CaseTag if is_tag else Adjudication
+    kind: type[Adjudication | CaseTag] = CaseTag if "tag" in cells else Adjudication
     names = {one.name for one in fields(kind)} - {"answers", "regions"}
-    given: dict[str, Any] = dict.fromkeys((*_NEEDED, "tag" if is_tag else "verdict"), "")
+    given: dict[str, Any] = dict.fromkeys({*_NEEDED, "verdict"} & names, "")
     given |= {name: str(value) for name, value in cells.items() if name in names}
-    if not is_tag:
-        given["answers"] = {
-            one.name: _listed(one.name, cells[one.name]) if one.several else cells[one.name]
-            for one in QUESTIONS
-            if one.name in cells
-        }
-        given["regions"] = regions_from(_listed("regions", cells.get("regions", [])))
+    if kind is Adjudication:
+        cells |= {name: _listed(name, cells[name]) for name in list_columns() if name in cells}
+        given["answers"] = {one.name: cells[one.name] for one in QUESTIONS if one.name in cells}
+        given["regions"] = regions_from(cells.get("regions", ()))
     content = json.dumps([str(created), sorted(given.items())], default=vars)
-    made = {f"{kind.KIND}_id": str(uuid5(NAMESPACE_URL, content))}
-    return kind(**made | given), None if created is None else str(created)
+    return kind(**{f"{kind.KIND}_id": str(uuid5(NAMESPACE_URL, content))} | given), created
 
 
 def _is_missing(value: object) -> bool:

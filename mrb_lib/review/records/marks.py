@@ -7,8 +7,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
-from math import inf
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 from uuid import uuid4
 
 import pandas as pd
@@ -18,14 +17,16 @@ from mrb_lib.tables.questions import QUESTIONS
 from mrb_lib.tables.schema import ADJUDICATION_VERDICTS, ORDERS, WITHDRAWN
 
 ADDED, REMOVED = "added", "removed"
-TAG_COLUMNS: Final = ("tag_id", "benchmark", "case_id", "tag", "reviewer", "action", "created")
-VIEW_COLUMNS: Final = ("benchmark", "name", "fragment", "reviewer", "created")
 LONGEST_TAG, LONGEST_VIEW = 40, 80
 _LONGEST_NAME = 255
-_LONGEST = {"tag": LONGEST_TAG, "name": LONGEST_VIEW, "fragment": 8_000, "text": 10_000, "note": 100_000}
-_MOST_LISTED, _MOST_SECONDS = 100, 1e9
+_LONGEST = {"tag": LONGEST_TAG, "name": LONGEST_VIEW, "skipped_reason": 2_000, "fragment": 8_000, "text": 10_000}
+_LONGEST |= {"case_id": 10_000, "image": 10_000, "choice": 20_000, "note": 100_000}
+_MOST_LISTED, _LARGEST = 100, 1e9
 _TYPED = {"reviewer", "annotator", "note", "skipped_reason", "text", "tag", "name"}
+_ONE_LINE = {"tag", "name"}
 _NULL_IF_EMPTY = {"choice", "dimension", "judge", "supersedes"}
+_NUMBERS = {"float": "number of pixels", "float | None": "length of time", "int": "number from 1"}
+_VOCABULARIES = {"verdict": ADJUDICATION_VERDICTS, "order": ORDERS, "action": (ADDED, REMOVED)}
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 
@@ -34,31 +35,40 @@ def _new_id() -> Any:
 
 
 @dataclass(frozen=True)
-class Entry:
-    """One thing that a person said; it is never changed, only followed by another.
+class Checked:
+    """A dataclass whose texts can be stored, whose numbers are neither negative nor huge, and whose words are known.
 
-    The field `KIND_id` is a random id, made by whoever saves: stored again after a broken connection, it counts once.
     What a person typed is trimmed and made storable; an id that cannot be stored is refused, because a changed one
     could name another case or person. A field of type `str` without an empty default must not be empty.
     """
 
     KIND: ClassVar[str]
-    BY: ClassVar[str] = "reviewer"
+    BY: ClassVar[str]
+
+    def __init_subclass__(cls, kind: str = "", by: str = "reviewer") -> None:
+        cls.KIND, cls.BY = kind, by
 
     def __post_init__(self) -> None:
         for one in fields(self):
-            value = getattr(self, one.name)
+            name, value = one.name, getattr(self, one.name)
             if isinstance(value, str):
-                if one.name in _TYPED:
-                    value = cleaned(value).strip()
+                if name in _TYPED:
+                    value = cleaned(" ".join(value.split()) if name in _ONE_LINE else value).strip()
                 elif _UNSTORABLE.search(value):
-                    raise self.fault(f"{one.name} {value[:80]!r}: holds a NUL or half a character; rename it there")
-                longest = _LONGEST.get(one.name, _LONGEST_NAME)
-                if len(value) > longest and one.name not in ("case_id", "choice", "skipped_reason"):
-                    raise self.fault(f"{one.name} has {len(value):,} characters; use at most {longest:,}")
-                object.__setattr__(self, one.name, value or (None if one.name in _NULL_IF_EMPTY else value))
+                    raise self.fault(f"{name} {value[:80]!r}: holds a NUL or half a character; rename it there")
+                if len(value) > (longest := _LONGEST.get(name, _LONGEST_NAME)):
+                    raise self.fault(f"{name} has {len(value):,} characters; use at most {longest:,}")
+                if name in _VOCABULARIES:
+                    self.one_of(name, value, _VOCABULARIES[name])
+                value = value or (None if name in _NULL_IF_EMPTY else value)
             if one.type == "str" and one.default != "" and (not isinstance(value, str) or not value.strip()):
-                raise self.fault(f"{one.name} is empty; give one")
+                raise self.fault(f"{name} is empty; give one")
+            if (number := _NUMBERS.get(str(one.type))) and value is not None:
+                least, allowed = (1, int) if one.type == "int" else (0, int | float)
+                if isinstance(value, bool) or not isinstance(value, allowed) or not least <= value <= _LARGEST:
+                    raise self.fault(f"{name} {str(value)[:40]} is not a {number}; correct it or leave it out")
+                value = value if one.type == "int" else float(value)
+            object.__setattr__(self, name, value)
 
     def fault(self, words: str) -> InputError:
         """Return an error about this entry."""
@@ -68,24 +78,32 @@ class Entry:
     def one_of(self, name: str, value: str, vocabulary: Iterable[str]) -> None:
         """Refuse a value that is none of the vocabulary."""
         if value not in vocabulary:
-            raise self.fault(f"{name} {value!r} is unknown; use one of {', '.join(vocabulary)}")
+            raise self.fault(f"{name} {value[:80]!r} is unknown; use one of {', '.join(vocabulary)}")
+
+
+@dataclass(frozen=True)
+class Entry(Checked):
+    """One thing that a person said; it is never changed, only followed by another.
+
+    The field `KIND_id` is a random id, made by whoever saves: stored again after a broken connection, it counts once.
+    """
+
+    @classmethod
+    def columns(cls) -> tuple[str, ...]:
+        """Return the columns of a table of such entries: the id, the other fields, and when it was `created`."""
+        *names, of_id = (one.name for one in fields(cls))
+        return of_id, *names, "created"
 
     def event(self, created: str | None = None) -> dict[str, Any]:
         """Return the row of the store's table; without a time of its own it is created when it is stored."""
         content = json.loads(json.dumps(asdict(self)))
-        return {
-            "kind": self.KIND,
-            "event_id": content.pop(f"{self.KIND}_id"),
-            "benchmark": content.pop("benchmark"),
-            "case_id": content.pop("case_id", None),
-            "person": content.pop(self.BY),
-            "content": content,
-            "created": created,
-        }
+        row = {"kind": self.KIND, "event_id": content.pop(f"{self.KIND}_id"), "created": created}
+        row |= {"case_id": content.pop("case_id", None), "person": content.pop(self.BY)}
+        return row | {"benchmark": content.pop("benchmark"), "content": content}
 
 
 @dataclass(frozen=True)
-class Region:
+class Region(Checked, kind="region"):
     """A place of an image that a reviewer marks: a box, or a point, which has neither width nor height.
 
     Attributes
@@ -108,20 +126,9 @@ class Region:
     height: float = 0.0
     frame: int = 1
 
-    def __post_init__(self) -> None:
-        if _UNSTORABLE.search(self.image):
-            raise InputError(f"image {self.image[:80]!r}: holds a NUL or half a character; rename it in the data.")
-        for name in ("x", "y", "width", "height"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < inf:
-                raise InputError(f"region in image {self.image}: {name} {value!r} is not a number of pixels.")
-            object.__setattr__(self, name, float(value))
-        if isinstance(self.frame, bool) or not isinstance(self.frame, int) or self.frame < 1:
-            raise InputError(f"region in image {self.image}: frame {self.frame!r} is not a number from 1.")
-
 
 @dataclass(frozen=True)
-class Adjudication(Entry):
+class Adjudication(Entry, kind="adjudication"):
     """What a reviewer says about the gold label of a case.
 
     Attributes
@@ -143,8 +150,6 @@ class Adjudication(Entry):
         A value is outside its vocabulary, a name is empty, or a choice is missing or superfluous.
     """
 
-    KIND: ClassVar[str] = "adjudication"
-
     benchmark: str
     case_id: str
     reviewer: str
@@ -161,39 +166,30 @@ class Adjudication(Entry):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.one_of("verdict", self.verdict, ADJUDICATION_VERDICTS)
         if self.verdict == "gold_wrong" and not self.choice:
             raise self.fault("gold is wrong, and the right choice is missing; give one")
         if self.verdict != "gold_wrong" and self.choice is not None:
             raise self.fault(f"a choice belongs to gold_wrong only; leave it out with {self.verdict}")
         if len(self.regions) > _MOST_LISTED:
             raise self.fault(f"{len(self.regions)} regions are marked; mark at most {_MOST_LISTED}")
-        object.__setattr__(self, "answers", dict(self._answered()))
-
-    def _answered(self) -> Iterable[tuple[str, str | tuple[str, ...]]]:
-        """Yield each question's name and answer, checked, in the order of the form."""
-        for name in self.answers:
-            self.one_of("question", name, [question.name for question in QUESTIONS])
-        for question in QUESTIONS:
-            name, given = question.name, self.answers.get(question.name)
-            if not given:
-                continue
-            if not isinstance(given, list | tuple if question.several else str):
+        questions, answers = {question.name: question for question in QUESTIONS}, dict[str, str | tuple[str, ...]]()
+        for name, given in self.answers.items():
+            self.one_of("question", name, questions)
+            question = questions[name]
+            if given and not isinstance(given, list | tuple if question.several else str):
                 raise self.fault(f"{name} is not a {'list' if question.several else 'text'}; load the page again")
-            chosen = [cleaned(str(one)).strip() for one in ([given] if isinstance(given, str) else given)]
-            chosen = list(dict.fromkeys(filter(None, chosen)))
-            if len(chosen) > _MOST_LISTED or max(map(len, chosen), default=0) > _LONGEST_NAME:
-                raise self.fault(f"{name} is too long; give at most {_MOST_LISTED} of {_LONGEST_NAME} characters")
+            chosen = short_texts(name, [given] if isinstance(given, str) else given or ())
             for one in chosen:
                 self.one_of(name, one, chosen if question.editable else question.options)
-            if question.of_judge and self.judge is None:
+            if chosen and question.of_judge and self.judge is None:
                 raise self.fault(f"{name} is about a judge; name the judge")
             if chosen:
-                yield name, tuple(chosen) if question.several else chosen[0]
+                answers[name] = tuple(chosen) if question.several else chosen[0]
+        object.__setattr__(self, "answers", answers)
 
 
 @dataclass(frozen=True)
-class AnnotatorAnswer(Entry):
+class AnnotatorAnswer(Entry, kind="answer", by="annotator"):
     """What an annotator chose for a case on a dimension, or why they skipped it.
 
     Attributes
@@ -210,9 +206,6 @@ class AnnotatorAnswer(Entry):
         or both.
     """
 
-    KIND: ClassVar[str] = "answer"
-    BY: ClassVar[str] = "annotator"
-
     benchmark: str
     case_id: str
     annotator: str
@@ -225,22 +218,13 @@ class AnnotatorAnswer(Entry):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.one_of("order", self.order, ORDERS)
         if bool(self.choice) == bool(self.skipped_reason):
             raise self.fault("give a choice, or a reason to skip the case, and not both")
-        if self.seconds is not None:
-            known = isinstance(self.seconds, int | float) and not isinstance(self.seconds, bool)
-            if not known or not 0 <= self.seconds <= _MOST_SECONDS:
-                raise self.fault(f"seconds {str(self.seconds)[:40]!r} is not a length of time; leave it out")
-            object.__setattr__(self, "seconds", float(self.seconds))
 
 
 @dataclass(frozen=True)
-class Comment(Entry):
+class Comment(Entry, kind="comment", by="annotator"):
     """What an annotator remarks on a case, whether they answered it, skipped it or left it open."""
-
-    KIND: ClassVar[str] = "comment"
-    BY: ClassVar[str] = "annotator"
 
     benchmark: str
     case_id: str
@@ -250,7 +234,7 @@ class Comment(Entry):
 
 
 @dataclass(frozen=True)
-class CaseTag(Entry):
+class CaseTag(Entry, kind="tag"):
     """A reviewer adds a tag to a case, or takes their own away again.
 
     Attributes
@@ -259,8 +243,6 @@ class CaseTag(Entry):
     action : "added" or "removed"
     """
 
-    KIND: ClassVar[str] = "tag"
-
     benchmark: str
     case_id: str
     tag: str
@@ -268,14 +250,9 @@ class CaseTag(Entry):
     action: str = ADDED
     tag_id: str = _new_id()
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "tag", " ".join(self.tag.split()))
-        super().__post_init__()
-        self.one_of("action", self.action, (ADDED, REMOVED))
-
 
 @dataclass(frozen=True)
-class SavedView(Entry):
+class SavedView(Entry, kind="view"):
     """A name for a query that reviewers keep for everyone, or the end of that name.
 
     Attributes
@@ -286,17 +263,11 @@ class SavedView(Entry):
         the benchmark's order, None where the name is removed
     """
 
-    KIND: ClassVar[str] = "view"
-
     benchmark: str
     name: str
     reviewer: str
     fragment: str | None = None
     view_id: str = _new_id()
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "name", " ".join(self.name.split()))
-        super().__post_init__()
 
 
 def case_fingerprint(case: Mapping[str, object]) -> str:
@@ -306,10 +277,9 @@ def case_fingerprint(case: Mapping[str, object]) -> str:
     ----------
     case : a row of the cases table
     """
-    images = case.get("images")
+    images, before = case.get("images"), case.get("before")
     names = [str(name) for name in images] if isinstance(images, Iterable) and not isinstance(images, str) else []
     shown = [*(str(case[name]) for name in ("question", "response_a", "response_b")), names]
-    before = case.get("before")
     shown += [before] if isinstance(before, str) and before else []
     return hashlib.sha256(json.dumps(shown, ensure_ascii=True).encode("ascii")).hexdigest()
 
@@ -317,6 +287,20 @@ def case_fingerprint(case: Mapping[str, object]) -> str:
 def cleaned(text: str) -> str:
     """Text that every database can hold: NULs and lone surrogates become U+FFFD."""
     return _UNSTORABLE.sub("\ufffd", text)
+
+
+def short_texts(name: str, items: Iterable[object]) -> list[str]:
+    """Return the texts of a list as they are stored, without empty ones and repetitions.
+
+    Raises
+    ------
+    InputError
+        There are too many, or one is too long.
+    """
+    texts = list(dict.fromkeys(filter(None, (cleaned(str(item)).strip() for item in items))))
+    if len(texts) > _MOST_LISTED or max(map(len, texts), default=0) > _LONGEST_NAME:
+        raise InputError(f"{name} is too long; give at most {_MOST_LISTED} of {_LONGEST_NAME} characters.")
+    return texts
 
 
 def current(history: pd.DataFrame) -> pd.DataFrame:
@@ -333,19 +317,14 @@ def current(history: pd.DataFrame) -> pd.DataFrame:
         does one that a later withdrawal, for its judge or without any judge, takes back. The last is that with the
         latest `created`, and of those the one stored last.
     """
-    rows = history.sort_values("created", kind="stable")
+    rows, about = history.sort_values("created", kind="stable"), ["benchmark", "case_id", "dimension", "reviewer"]
     replaced = set(zip(rows["reviewer"], rows["supersedes"], strict=True))
-    kept: dict[tuple[object, ...], dict[object, object]] = {}
-    for index, row in zip(rows.index, rows.astype(object).where(rows.notna(), None).to_dict("records"), strict=True):
-        by_judge = kept.setdefault((row["benchmark"], row["case_id"], row["dimension"], row["reviewer"]), {})
-        if row["verdict"] == WITHDRAWN and row["judge"] is None:
-            by_judge.clear()
-        elif row["verdict"] == WITHDRAWN:
-            by_judge.pop(row["judge"], None)
-        elif (row["reviewer"], row["adjudication_id"]) not in replaced:
-            by_judge[row["judge"]] = index
-    counting = {index for by_judge in kept.values() for index in by_judge.values()}
-    return history[history.index.isin(counting)]
+    is_replaced = [mark in replaced for mark in zip(rows["reviewer"], rows["adjudication_id"], strict=True)]
+    rows = rows[(rows["verdict"] == WITHDRAWN) | ~pd.Series(is_replaced, rows.index, dtype=bool)]
+    withdrawn = rows["verdict"] == WITHDRAWN
+    taken_back = (withdrawn & rows["judge"].isna())[::-1].groupby([rows[name] for name in about], dropna=False).cumsum()
+    counts = ~rows.duplicated([*about, "judge"], keep="last") & ~withdrawn & (taken_back == 0)
+    return history[counts.reindex(history.index, fill_value=False)]
 
 
 def current_tags(history: pd.DataFrame) -> pd.DataFrame:
@@ -355,7 +334,7 @@ def current_tags(history: pd.DataFrame) -> pd.DataFrame:
 
     Parameters
     ----------
-    history : `TAG_COLUMNS`, in the order in which they were stored
+    history : of `CaseTag`, in the order in which they were stored
     """
     in_time = history.sort_values("created", kind="stable")
     last = in_time.drop_duplicates(["case_id", "tag", "reviewer"], keep="last").sort_index()

@@ -6,14 +6,12 @@ its owner may read it. What may be published of it is `summary`, which names nob
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
 import pandas as pd
 
-from mrb_lib.benchmarks.formats.sources import read_csv
-from mrb_lib.review.records.exchange import guarded_csv
+from mrb_lib.review.records.exchange import guarded_csv, read_guarded
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import write_atomic
 
@@ -37,16 +35,22 @@ def read_people(path: Path) -> pd.DataFrame:
         The file cannot be read, lacks a column, names somebody twice, or holds years that are none.
     """
     if not path.is_file():
-        return pd.DataFrame({name: pd.Series(dtype="float64" if name == "years" else "str") for name in COLUMNS})
-    frame = read_csv(path)
+        return pd.DataFrame(columns=list(COLUMNS), dtype="str").astype({"years": "float64"})
+    frame = read_guarded(path)
     if frame.empty or not set(COLUMNS) <= set(frame.columns):
         raise InputError(f"{path}: needs the columns {', '.join(COLUMNS)} and a row for every annotator.")
-    rows = frame[list(COLUMNS)].itertuples(index=False)
-    frame = pd.DataFrame([_row(path, number, row) for number, row in enumerate(rows, start=1)], columns=list(COLUMNS))
-    twice = frame.loc[frame["annotator"].duplicated(), "annotator"]
-    if len(twice):
-        raise InputError(f"{path}: {twice.iloc[0]!r} occurs twice; keep one row.")
-    return frame.astype({"annotator": "str", "qualification": "str", "years": "float64", "consent": "str"})
+    frame = frame[list(COLUMNS)].apply(lambda cells: cells.str.strip())
+    given, years = frame["years"] != "", pd.to_numeric(frame["years"], errors="coerce")
+    for wrong, words in (
+        (frame["annotator"] == "", "annotator is empty; write a name"),
+        (frame["annotator"].duplicated(), "{annotator!r} occurs twice; keep one row"),
+        (frame.map(len).gt(_LONGEST).any(axis=1), f"a text is longer than {_LONGEST} characters; shorten it"),
+        (given & ~years.between(0, _MOST_YEARS), "years {years!r} is not a number of years of practice; correct it"),
+    ):
+        if wrong.any():
+            row = int(wrong.argmax())
+            raise InputError(f"{path}, row {row + 1}: {words.format(**frame.iloc[row])}.")
+    return pd.DataFrame(frame.where(frame != "")).assign(years=years)
 
 
 def add_people(folder: Path, source: Path) -> pd.DataFrame:
@@ -68,20 +72,10 @@ def summary(people: pd.DataFrame, annotators: list[str]) -> pd.DataFrame:
     DataFrame
         A row a qualification ("not said" last): `qualification, n, median_years, n_consented`
     """
-    each = pd.DataFrame({"annotator": pd.Series(sorted(set(annotators)), dtype="str")}).merge(people, how="left")
+    each = pd.DataFrame({"annotator": sorted(set(annotators))}, dtype="str").merge(people, how="left")
     each["qualification"] = each["qualification"].fillna("not said")
     grouped = each.groupby("qualification", as_index=False).agg(
         n=("annotator", "size"), median_years=("years", "median"), n_consented=("consent", "count")
     )
-    last = (grouped["qualification"] == "not said").to_numpy()
-    return pd.concat([grouped[~last], grouped[last]], ignore_index=True)
-
-
-def _row(path: Path, number: int, row: Iterable[str]) -> tuple[str, str | None, float | None, str | None]:
-    name, qualification, years, consent = (cell.strip().removeprefix("'") for cell in row)
-    if not name or max(map(len, (name, qualification, consent))) > _LONGEST:
-        raise InputError(f"{path}, row {number}: annotator is empty, or a text is longer than {_LONGEST} characters.")
-    value = pd.to_numeric(years, errors="coerce") if years else 0.0
-    if not 0 <= value <= _MOST_YEARS:
-        raise InputError(f"{path}, row {number}: years {years!r} is not a number of years of practice; correct it.")
-    return name, qualification or None, float(value) if years else None, consent or None
+    is_last = grouped["qualification"] == "not said"
+    return grouped.loc[is_last.sort_values(kind="stable").index].reset_index(drop=True)

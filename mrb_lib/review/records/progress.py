@@ -1,12 +1,22 @@
-"""How far annotation has come: counted from what was assigned and what was answered."""
+"""What annotators did as tables: how far and how fast they are, what they skipped, and everything as one log."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
+import numpy as np
 import pandas as pd
 
+from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.benchmarks.meta import BenchmarkMeta
+from mrb_lib.review.records.store import Store
+from mrb_lib.verdicts.orders import choice_to_shown
+
 DONE, SKIPPED, OPEN = "done", "skipped", "open"
+CHOICE, SKIP, COMMENT = "choice", "skip", "comment"
+_KEY, _AS_SHOWN = ("case_id", "annotator", "dimension"), ("order", "shown_as", "seconds")
+LOG_COLUMNS: Final = ("kind", *_KEY, "choice", *_AS_SHOWN, "skipped_reason", "comment", "counts", "created")
 
 
 def case_states(assignments: pd.DataFrame, answers: pd.DataFrame, dimensions: Sequence[str]) -> pd.DataFrame:
@@ -25,42 +35,30 @@ def case_states(assignments: pd.DataFrame, answers: pd.DataFrame, dimensions: Se
         (done: every dimension has a choice; skipped: every dimension has a choice or was skipped; open) and `last`
         (when the annotator last answered to it; null: never).
     """
-    relevant = answers[answers["dimension"].isin(list(dimensions))]
-    counts = (
-        relevant.assign(answered=relevant["choice"].notna(), n_skipped=relevant["choice"].isna())
-        .groupby(["case_id", "annotator"], as_index=False)
-        .agg(answered=("answered", "sum"), n_skipped=("n_skipped", "sum"), last=("created", "max"))
-    )
+    asked = answers[answers["dimension"].isin(list(dimensions))]
+    counts = asked.assign(answered=asked["choice"].notna(), n_skipped=asked["choice"].isna(), last=asked["created"])
+    of_case = counts.groupby(["case_id", "annotator"], as_index=False)
+    counts = of_case.agg({"answered": "sum", "n_skipped": "sum", "last": "max"})
     out = assignments.merge(counts, how="left", on=["case_id", "annotator"], validate="many_to_one")
-    for name in ("answered", "n_skipped"):
-        out[name] = out[name].fillna(0).astype("int64")
-    complete = out["answered"] + out["n_skipped"] >= len(dimensions)
-    state = pd.Series(OPEN, index=out.index, dtype="str").mask(complete, SKIPPED)
-    out["state"] = state.mask(out["answered"] >= len(dimensions), DONE)
-    return out
+    out = out.fillna({"answered": 0, "n_skipped": 0}).astype({"answered": "int64", "n_skipped": "int64"})
+    is_done, is_complete = (count >= len(dimensions) for count in (out["answered"], out["answered"] + out["n_skipped"]))
+    return out.assign(state=np.select([is_done, is_complete], [DONE, SKIPPED], OPEN)).astype({"state": "str"})
 
 
 def by_annotator(states: pd.DataFrame) -> pd.DataFrame:
     """`annotator, assigned, done, skipped, open, last` of each annotator, from `case_states`; sorted by name."""
-    counts = states.groupby("annotator").agg(
-        assigned=("case_id", "size"),
-        done=("state", lambda states: int((states == DONE).sum())),
-        skipped=("state", lambda states: int((states == SKIPPED).sum())),
-        open=("state", lambda states: int((states == OPEN).sum())),
-        last=("last", "max"),
-    )
-    return counts.reset_index()
+    is_so = {name: states["state"] == name for name in (DONE, SKIPPED, OPEN)}
+    each = states.assign(assigned=1, **is_so).groupby("annotator", as_index=False)
+    return each.agg({"assigned": "sum", DONE: "sum", SKIPPED: "sum", OPEN: "sum", "last": "max"})
 
 
 def by_dimension(assignments: pd.DataFrame, answers: pd.DataFrame, dimensions: Sequence[str]) -> pd.DataFrame:
     """`dimension, assigned, answered, skipped` over the assigned cases, in the order of `dimensions`."""
-    assigned = answers.merge(assignments[["case_id", "annotator"]], on=["case_id", "annotator"])
-    chosen = assigned["choice"].notna()
-    rows = []
-    for name in dimensions:
-        of_dimension = assigned["dimension"] == name
-        rows.append((name, len(assignments), int((of_dimension & chosen).sum()), int((of_dimension & ~chosen).sum())))
-    return pd.DataFrame(rows, columns=["dimension", "assigned", "answered", "skipped"])
+    here = answers.merge(assignments[["case_id", "annotator"]], on=["case_id", "annotator"])
+    here = here.assign(answered=here["choice"].notna(), skipped=here["choice"].isna())
+    counts = here.groupby("dimension")[["answered", "skipped"]].sum().reindex(list(dimensions), fill_value=0)
+    counts.insert(0, "assigned", len(assignments))
+    return counts.rename_axis("dimension").reset_index()
 
 
 def pace(history: pd.DataFrame) -> pd.DataFrame:
@@ -79,18 +77,15 @@ def pace(history: pd.DataFrame) -> pd.DataFrame:
         the `median_seconds` of these. A case that lies open while nobody looks counts as in sight, so that long rests
         at an open page slow the pace; the median feels few of them little.
     """
-    timed = history["seconds"].notna()
-    rows = history.assign(chosen=history["choice"].notna() & timed, untimed=~timed)
-    cases = rows.groupby(["annotator", "case_id"], as_index=False).agg(
-        answers=("chosen", "sum"), untimed=("untimed", "sum"), seconds=("seconds", "sum")
-    )
-    each = cases.assign(whole=cases["seconds"].where(cases["untimed"] == 0)).groupby("annotator")
-    out = each.agg(
-        answers=("answers", "sum"), untimed=("untimed", "sum"), hours=("seconds", lambda seconds: seconds.sum() / 3600),
-        cases=("whole", "count"), median_seconds=("whole", "median"),
-    ).reset_index()  # fmt: skip
-    out.insert(4, "answers_per_hour", out["answers"] / out["hours"].where(out["hours"] > 0))
-    return out
+    untimed = history["seconds"].isna()
+    sums = ["answers", "untimed", "seconds"]
+    rows = history.assign(answers=history["choice"].notna() & ~untimed, untimed=untimed)
+    cases = rows.groupby(["annotator", "case_id"], as_index=False)[sums].sum()
+    out = cases.groupby("annotator", as_index=False)[sums].sum().rename(columns={"seconds": "hours"})
+    out["hours"] /= 3600
+    out["answers_per_hour"] = out["answers"] / out["hours"].where(out["hours"] > 0)
+    whole = cases["seconds"].where(cases["untimed"] == 0).groupby(cases["annotator"])
+    return out.assign(cases=out["annotator"].map(whole.count()), median_seconds=out["annotator"].map(whole.median()))
 
 
 def skipped_cases(answers: pd.DataFrame, dimensions: Sequence[str]) -> pd.DataFrame:
@@ -99,12 +94,48 @@ def skipped_cases(answers: pd.DataFrame, dimensions: Sequence[str]) -> pd.DataFr
     `dimensions` names those that were skipped, in the order of the benchmark, separated by commas.
     """
     position = {name: number for number, name in enumerate(dimensions)}
-    rows = answers[answers["choice"].isna() & answers["dimension"].isin(list(dimensions))]
+    rows = answers[answers["choice"].isna() & answers["dimension"].isin(position)]
     rows = rows.sort_values("dimension", key=lambda names: names.map(position), kind="stable")
-    if rows.empty:
-        return pd.DataFrame(columns=["case_id", "annotator", "dimensions", "reason", "last"], dtype="str")
-    skipped = rows.groupby(["case_id", "annotator", "skipped_reason"], as_index=False, sort=False).agg(
-        dimensions=("dimension", ", ".join), last=("created", "max")
+    each = rows.rename(columns={"skipped_reason": "reason"}).groupby(["case_id", "annotator", "reason"], sort=False)
+    skipped = each.agg(dimensions=("dimension", ", ".join), last=("created", "max")).reset_index()
+    skipped = skipped.sort_values("last", ascending=False, kind="stable", ignore_index=True)
+    return skipped[["case_id", "annotator", "dimensions", "reason", "last"]]
+
+
+def answer_log(benchmark: Benchmark, store: Store) -> tuple[pd.DataFrame, int]:
+    """What annotators chose, skipped and remarked on the cases of a benchmark, in the order of time.
+
+    Returns
+    -------
+    frame : a row a choice, skip or comment (`kind`): `case_id, annotator, dimension` (null: a comment, which is on the
+        case), `choice` (in the case's own frame), `order` ("AB" or "BA": which response was shown first), `shown_as`
+        ("first", "second" or "tie": what was picked on the page), `seconds` (how long the case had been in sight since
+        it was shown or since the answer before; null where unknown), `skipped_reason`, `comment`, `counts` (false: a
+        later answer took its place) and `created` (UTC)
+    left_out : rows that are not in it, since the benchmark has no such case, dimension or category (any more)
+    """
+    answers = store.answers(benchmark.meta.name, history=True)
+    skipped = answers["choice"].isna()
+    answers = answers.assign(
+        kind=skipped.map({True: SKIP, False: CHOICE}),
+        shown_as=choice_to_shown(answers["order"], answers["choice"]),
+        skipped_reason=answers["skipped_reason"].where(skipped),
+        counts=~answers.duplicated(list(_KEY), keep="last"),
     )
-    skipped = skipped.rename(columns={"skipped_reason": "reason"}).sort_values("last", ascending=False, kind="stable")
-    return skipped[["case_id", "annotator", "dimensions", "reason", "last"]].reset_index(drop=True)
+    known = offered(benchmark.meta, answers) | (skipped & answers["dimension"].isin(benchmark.meta.dimensions))
+    comments = store.comments(benchmark.meta.name).rename(columns={"text": "comment"})
+    rows = pd.concat([answers[known], comments.assign(kind=COMMENT, counts=True)], ignore_index=True)
+    rows = rows[rows["case_id"].isin(benchmark.cases["case_id"])].reindex(columns=list(LOG_COLUMNS))
+    rows = rows.astype(dict.fromkeys(LOG_COLUMNS, "str") | {"seconds": "float64", "counts": "bool"})
+    left_out = len(answers) + len(comments) - len(rows)
+    return rows.sort_values("created", kind="stable", ignore_index=True), left_out
+
+
+def offered(meta: BenchmarkMeta, answers: pd.DataFrame) -> pd.Series:
+    """Whether each answer is a choice that the benchmark has on its dimension."""
+    return pd.Series(list(map(meta.offers, answers["dimension"], answers["choice"])), answers.index, dtype=bool)
+
+
+def counting_choices(log: pd.DataFrame) -> pd.DataFrame:
+    """The rows of an answer log that are the annotations: choices that no later answer replaced."""
+    return log[log["counts"] & (log["kind"] == CHOICE)].reset_index(drop=True)

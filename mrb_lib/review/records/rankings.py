@@ -78,31 +78,23 @@ def ranked_items(benchmark: Benchmark) -> list[RankedItem]:
     """
     meta, cases = benchmark.meta, benchmark.cases
     if not meta.is_preference or not {"A", "B"} <= set(meta.categories):
-        raise InputError(
-            f"{meta.name}: its labels are not preferences, which a ranking is made of; leave out --ranking."
-        )
-    if "item" not in cases or cases["item"].isna().any():
-        first = cases["case_id"].iloc[0 if "item" not in cases else int(cases["item"].isna().argmax())]
-        raise InputError(
-            f"{meta.name}, case {first}: has no item, so that nothing says what it is ranked with; fill it."
-        )
-    items = [_item(str(name), rows) for name, rows in cases.groupby("item", sort=False)]
+        raise InputError(f"{meta.name}: its labels are not preferences, as rankings need; leave out --ranking.")
+    lacks = cases["item"].isna() if "item" in cases else pd.Series(True, cases.index)
+    if lacks.any():
+        first = cases.loc[lacks, "case_id"].iloc[0]
+        raise InputError(f"{meta.name}, case {first}: has no item, so nothing says what to rank it with; fill it.")
+    items = []
+    for name, rows in cases.groupby("item", sort=False):
+        if rows["question"].nunique() > 1 or len(set(map(tuple, rows["images"]))) > 1:
+            raise InputError(f"item {name}: its cases differ in question or images; give each question its own item.")
+        same = rows.loc[rows["response_a"] == rows["response_b"], "case_id"]
+        if len(same):
+            raise InputError(f"item {name}, case {same.iloc[0]}: its responses are equal; take it out of the item.")
+        codes, responses = pd.factorize(rows[["response_a", "response_b"]].to_numpy().ravel())
+        if len(responses) > MOST_RANKED:
+            raise InputError(f"item {name}: has {len(responses)} responses; rank at most {MOST_RANKED} at once.")
+        pairs = tuple((int(a), int(b)) for a, b in codes.reshape(-1, 2))
+        items.append(RankedItem(tuple(map(str, rows["case_id"])), tuple(map(str, responses)), pairs))
     if max(len(item.responses) for item in items) < LEAST_RANKED:
         raise InputError(f"{meta.name}: no item has {LEAST_RANKED} responses or more; annotate its pairs instead.")
     return items
-
-
-def _item(name: str, rows: pd.DataFrame) -> RankedItem:
-    if rows["question"].nunique() > 1 or len({tuple(names) for names in rows["images"]}) > 1:
-        raise InputError(f"item {name}: its cases differ in question or images; give each question an item of its own.")
-    places: dict[str, int] = {}
-    pairs = []
-    for case, a, b in rows[["case_id", "response_a", "response_b"]].itertuples(index=False):
-        if a == b:
-            raise InputError(
-                f"item {name}, case {case}: its responses are equal, so that neither can be ranked higher."
-            )
-        pairs.append((places.setdefault(a, len(places)), places.setdefault(b, len(places))))
-    if len(places) > MOST_RANKED:
-        raise InputError(f"item {name}: has {len(places)} responses; at most {MOST_RANKED} can be ranked at once.")
-    return RankedItem(tuple(map(str, rows["case_id"])), tuple(places), tuple(pairs))

@@ -17,6 +17,8 @@ from mrb_lib.review.records.store import REVIEW, open_store
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.questions import REASONS
 
+TURNING = "\u2067never closed"
+JUDGES = ["hasty", TURNING]
 GIVEN = {
     "reviewer": " Ann ",
     "verdict": "gold_wrong",
@@ -29,7 +31,9 @@ GIVEN = {
 
 @pytest.fixture(scope="module")
 def data(pictured: Benchmark) -> ExplorerData:
-    return explorer_data(pictured)
+    verdicts = pd.DataFrame({"judge": JUDGES, "case_id": pictured.cases["case_id"].iloc[3], "dimension": "overall",
+                             "order": "AB", "repeat": 0, "probe": "none", "choice": "A", "status": "ok"})  # fmt: skip
+    return explorer_data(pictured, verdicts)
 
 
 @pytest.fixture
@@ -57,12 +61,11 @@ def test_what_is_saved_is_in_the_store_and_in_the_history(answers: ExplorerAnswe
 
 
 def test_texts_are_kept_as_they_are_and_seen_with_their_direction_closed(answers: ExplorerAnswers) -> None:
-    turning = "\u2067never closed"
-    given = {"reviewer": turning, "judge": turning, "note": turning}
-    entry = _save(answers, 1, **given, answers={"reasons": [turning]})[0]
+    given = {"reviewer": TURNING, "judge": TURNING, "note": TURNING}
+    entry = _save(answers, 1, **given, answers={"reasons": [TURNING]})[0]
     assert {name: entry[name] for name in given} == given
-    assert entry["answers"]["reasons"] == [turning]
-    closed = turning + "\u2069"
+    assert entry["answers"]["reasons"] == [TURNING]
+    closed = TURNING + "\u2069"
     expected = {"reviewer": closed, "dimension": "overall", "judge": closed, "note": closed}
     assert entry["seen"] == expected | {"choice": "B"}
     assert entry["said"] == [["reasons", [closed]]]
@@ -161,6 +164,8 @@ def test_reviewers_see_each_other(answers: ExplorerAnswers, data: ExplorerData) 
         ({"answers": {"odd": "none"}}, "question 'odd' is unknown"),
         ({"answers": "none"}, "sent no answers"),
         ({"dimension": "colour"}, "colour"),
+        ({"judge": "nobody"}, "judge 'nobody' has no verdict in these runs"),
+        ({"judge": "nobody", "verdict": "withdrawn", "choice": ""}, "judge 'nobody' has no verdict in these runs"),
     ],
 )
 def test_what_the_form_does_not_offer_is_refused(answers: ExplorerAnswers, given: dict[str, Any], said: str) -> None:
@@ -205,7 +210,7 @@ def test_a_case_that_changed_since_is_said(answers: ExplorerAnswers, pictured: B
 
 def test_who_has_reviewed_counts_what_counts(answers: ExplorerAnswers) -> None:
     _save(answers, 1)
-    _save(answers, 2, judge="j")
+    _save(answers, 2, judge="hasty")
     said = answers.reviews.history()
     assert list(reviewed_by(said).values()) == [["Ann"]]
     assert reviewed_by(said.iloc[:0]) == {}
@@ -213,7 +218,7 @@ def test_who_has_reviewed_counts_what_counts(answers: ExplorerAnswers) -> None:
 
 def test_harm_and_what_the_reasons_are_worth_are_kept(answers: ExplorerAnswers) -> None:
     given = {"severity": "severe", "reasoning": "not_about_image"}
-    entry = _save(answers, 1, judge="any judge", answers=given)[0]
+    entry = _save(answers, 1, judge="hasty", answers=given)[0]
     assert entry["answers"] == given | {"reasons": []}
     assert entry["said"] == [["harm", ["severe"]], ["its reasons", ["not about image"]]]
 

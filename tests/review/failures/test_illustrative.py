@@ -14,7 +14,7 @@ import mrb_lib as mrb
 from mrb_lib.demo.build import write_demo
 from mrb_lib.probes import target
 from mrb_lib.report import study as study_module
-from mrb_lib.review.failures.illustrative import illustrative_cases
+from mrb_lib.review.failures.lists import illustrative_cases
 from mrb_lib.tables.schema import NO_PROBE
 
 CASES = [f"c{i}" for i in range(6)]

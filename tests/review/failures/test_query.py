@@ -261,3 +261,9 @@ def test_an_address_from_elsewhere() -> None:
         from_fragment("kind=rude")
     with pytest.raises(InputError, match="outcome 'rude'"):
         from_fragment("outcome=right,rude")
+
+
+@pytest.mark.parametrize("name", ["text", "where", "judge", "kind", "review"])
+def test_no_text_of_a_query_is_longer_than_a_server_can_search(name: str) -> None:
+    with pytest.raises(InputError, match=f"{name} is longer than 10,000 characters; shorten it"):
+        from_fragment(f"{name}={'x' * 10_001}")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from mrb_lib.review.records.database import database_url
+from mrb_lib.review.records.store import database_url
 
 HOSTILE = "'; DROP TABLE mrb_tags; -- <b>\u202e\N{STETHOSCOPE}"
 WHEN = "2026-01-01T12:00:00.000Z"

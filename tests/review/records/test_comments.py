@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
-from mrb_lib.review.records.database import database_url
 from mrb_lib.review.records.marks import AnnotatorAnswer, Comment
-from mrb_lib.review.records.store import Store, open_store
+from mrb_lib.review.records.store import Store, database_url, open_store
 from mrb_lib.tables.errors import InputError
 
 HOSTILE = "<script>alert(1)</script>\u202e '; DROP TABLE mrb_events; -- \N{STETHOSCOPE} \u05d0"
@@ -65,7 +65,7 @@ def test_what_is_no_time_is_refused(seconds: Any) -> None:
         AnnotatorAnswer("demo", "c1", "r1", "overall", "A", "AB", seconds=seconds)
 
 
-def test_postgresql_keeps_the_same_and_both_refuse_a_change(store: Store, postgresql: str) -> None:
+def test_postgresql_keeps_the_same_and_both_refuse_a_change(store: Store, postgresql: str, tmp_path: Path) -> None:
     engine = sa.create_engine(database_url(postgresql), isolation_level="AUTOCOMMIT", poolclass=sa.NullPool)
     with engine.connect() as connection:
         connection.execute(sa.text("CREATE DATABASE comments"))
@@ -74,7 +74,7 @@ def test_postgresql_keeps_the_same_and_both_refuse_a_change(store: Store, postgr
         test_seconds_are_kept_to_the_last_digit_and_may_be_unknown(served)
         test_comments_are_kept_in_their_order_and_once(served)
     store.add(Comment("demo", "c1", "r1", "blurred"))
-    for url in (elsewhere, store.url):
+    for url in (elsewhere, tmp_path / "reviews.sqlite"):
         changed = sa.create_engine(database_url(url), poolclass=sa.NullPool)
         for statement in ("UPDATE mrb_events SET person = ''", "DELETE FROM mrb_events"):
             with pytest.raises(sa.exc.DBAPIError, match="never changed"), changed.begin() as connection:

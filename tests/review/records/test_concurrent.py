@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from mrb_lib.review.records.database import database_url
-from mrb_lib.review.records.store import open_store
+from mrb_lib.review.records.store import database_url, open_store
 
 REVIEWERS = 8
 MARKS = 40

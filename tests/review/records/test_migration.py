@@ -13,9 +13,8 @@ import sqlalchemy as sa
 
 from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.demo.build import write_demo
-from mrb_lib.review.records.database import database_url
 from mrb_lib.review.records.marks import Adjudication
-from mrb_lib.review.records.store import REVIEW, Store, open_store
+from mrb_lib.review.records.store import REVIEW, Store, database_url, open_store
 from mrb_lib.tables.files import REVIEWS
 
 from .earlier import HOSTILE, WHEN, write_version_4

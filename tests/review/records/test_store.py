@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 import sqlalchemy as sa
 
-from mrb_lib.review.records.database import database_url
-from mrb_lib.review.records.marks import Adjudication, AnnotatorAnswer, Region
-from mrb_lib.review.records.store import Store, open_store
+from mrb_lib.review.records.marks import (
+    Adjudication,
+    AnnotatorAnswer,
+    CaseTag,
+    Comment,
+    Entry,
+    Region,
+    SavedView,
+    current,
+)
+from mrb_lib.review.records.store import Store, database_url, open_store
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.questions import REASONS, adjudication_columns
 
@@ -96,6 +105,29 @@ def test_one_that_is_superseded_does_not_count_even_if_its_clock_was_ahead(store
     assert sorted(store.adjudications("demo")["reviewer"]) == ["Dr A", "Dr B"]
 
 
+def test_what_counts_now_is_what_a_plain_loop_finds() -> None:
+    for seed in range(60):
+        drawn = np.random.default_rng(seed)
+        rows = [
+            {"adjudication_id": f"a{i}", "benchmark": "demo", "case_id": "c1", "reviewer": drawn.choice(["A", "B"]),
+             "dimension": drawn.choice([None, "overall"]), "judge": drawn.choice([None, "j1", "j2"]),
+             "verdict": drawn.choice(["ambiguous", "withdrawn", "image_unusable"]), "created": f"{drawn.integers(9)}",
+             "supersedes": f"a{drawn.integers(i + 1)}" if drawn.random() < 0.2 else None}
+            for i in range(drawn.integers(40))
+        ]  # fmt: skip
+        superseded = {(row["reviewer"], row["supersedes"]) for row in rows}
+        counting: dict[tuple[str, str | None, str | None], str] = {}
+        for row in sorted(rows, key=lambda row: row["created"]):
+            key = row["reviewer"], row["dimension"], row["judge"]
+            if row["verdict"] == "withdrawn":
+                taken = [other for other in counting if other[:2] == key[:2] and key[2] in (None, other[2])]
+                counting = {other: mark for other, mark in counting.items() if other not in taken}
+            elif (row["reviewer"], row["adjudication_id"]) not in superseded:
+                counting[key] = row["adjudication_id"]
+        history = pd.DataFrame(rows, columns=list(adjudication_columns())).astype({"judge": "str", "dimension": "str"})
+        assert current(history)["adjudication_id"].tolist() == sorted(counting.values(), key=lambda one: int(one[1:]))
+
+
 def test_all_of_a_restore_or_nothing(store: Store) -> None:
     known = _right()
     store.add(known)
@@ -128,19 +160,50 @@ def test_what_is_no_adjudication_is_refused(change: dict[str, object], words: st
         _right(**change)
 
 
+@pytest.mark.parametrize(
+    "entry",
+    [
+        _right(verdict="gold_wrong", choice="A", dimension="overall", judge="j", supersedes="x", case_fingerprint="f"),
+        AnnotatorAnswer("demo", "c1", "r1", "overall", None, "AB", skipped_reason="blurred"),
+        AnnotatorAnswer("demo", "c1", "r1", "overall", "A", "AB"),
+        Comment("demo", "c1", "r1", "blurred"),
+        CaseTag("demo", "c1", "old film", "Dr A"),
+        SavedView("demo", "eyes", "Dr A", "organ=eye"),
+    ],
+)
+def test_every_text_has_a_greatest_length(entry: Entry) -> None:
+    texts = [one.name for one in fields(entry) if getattr(entry, one.name)]
+    assert len(texts) > 4
+    for name in texts:
+        with pytest.raises(InputError, match=f"^{entry.KIND}.*: {name} has 100,001 characters"):
+            replace(entry, **{name: "x" * 100_001})
+
+
+def test_regions_and_reasons_have_a_greatest_size(store: Store) -> None:
+    for change in ({"x": 1e10}, {"y": 10**400}, {"width": float("nan")}, {"frame": 10**10}, {"image": "x" * 10_001}):
+        with pytest.raises(InputError, match=next(iter(change))):
+            Region(**{"image": "a.png", "x": 0, "y": 0} | change)
+    with pytest.raises(InputError, match="101 regions"):
+        _right(regions=(Region("a.png", 0, 0),) * 101)
+    for names in (["x" * 256], [f"reason {n}" for n in range(101)]):
+        with pytest.raises(InputError, match="reasons is too long"):
+            store.set_reasons(names)
+    assert store.reasons() == list(REASONS)
+
+
 def test_text_that_no_database_holds_is_mended(store: Store) -> None:
     store.add(_right(note="a\0b\ud800", answers={"reasons": ("x\0", "", "x\0")}))
     row = store.adjudications("demo").iloc[0]
     assert (row["note"], row["reasons"]) == ("a\ufffdb\ufffd", ["x\ufffd"])
 
 
-def test_the_list_of_reasons_is_edited_and_earlier_ones_are_kept(store: Store) -> None:
+def test_the_list_of_reasons_is_edited_and_earlier_ones_are_kept(store: Store, tmp_path: Path) -> None:
     assert store.reasons() == list(REASONS)
     store.set_reasons(["missed finding", " new ", "new"])
     assert store.reasons() == ["missed finding", "new"]
     store.set_reasons(["only"])
     assert store.reasons() == ["only"]
-    engine = sa.create_engine(store.url, poolclass=sa.NullPool)
+    engine = sa.create_engine(database_url(tmp_path / "reviews.sqlite"), poolclass=sa.NullPool)
     with engine.connect() as connection:
         assert connection.execute(sa.text("SELECT count(*) FROM mrb_events")).scalar() == 2
     with pytest.raises(InputError, match="none may be empty"):

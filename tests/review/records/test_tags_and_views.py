@@ -9,17 +9,14 @@ import pandas as pd
 import pytest
 import sqlalchemy as sa
 
-from mrb_lib.review.records.database import database_url
 from mrb_lib.review.records.marks import (
     LONGEST_TAG,
     LONGEST_VIEW,
     REMOVED,
-    TAG_COLUMNS,
-    VIEW_COLUMNS,
     CaseTag,
     SavedView,
 )
-from mrb_lib.review.records.store import Store, open_store
+from mrb_lib.review.records.store import Store, database_url, open_store
 from mrb_lib.tables.errors import InputError
 
 HOSTILE = "'; DROP TABLE mrb_tags; -- <b>\u202e"
@@ -41,7 +38,7 @@ def test_a_tag_is_there_until_who_added_it_removes_it(store: Store) -> None:
     store.add(CaseTag("demo", "c1", "old film", "Dr A"))
     assert ("c1", "old film", "Dr A") in _tagged(store)
     history = store.tags("demo", history=True)
-    assert tuple(history.columns) == TAG_COLUMNS
+    assert tuple(history.columns) == ("tag_id", "benchmark", "case_id", "tag", "reviewer", "action", "created")
     assert len(history) == store.latest_change("demo") == 6
 
 
@@ -60,7 +57,7 @@ def test_a_view_is_the_last_one_of_its_name(store: Store) -> None:
     store.add(SavedView("demo", "a all", "Dr B", ""))
     store.add(SavedView("demo", "b eyes", "Dr B", "organ=eye&sort=confidence"))
     views = store.views("demo")
-    assert tuple(views.columns) == VIEW_COLUMNS
+    assert tuple(views.columns) == ("view_id", "benchmark", "name", "reviewer", "fragment", "created")
     assert views["name"].tolist() == [HOSTILE, "a all", "b eyes"]
     assert views["fragment"].tolist() == ["where=" + HOSTILE, "", "organ=eye&sort=confidence"]
     store.add(SavedView("demo", "b eyes", "Dr A"))
