@@ -12,9 +12,10 @@ import pandas as pd
 
 from mrb_lib.benchmarks.votes import voting
 from mrb_lib.review.case.replies import VerdictRow, order_words, presented
-from mrb_lib.review.failures.kinds import Scale
+from mrb_lib.review.failures.kinds import Kinds, Scale
 from mrb_lib.review.pages import macro
 from mrb_lib.stats.verdicts import label_gold
+from mrb_lib.stats.where import OUTCOMES, OVERALL
 from mrb_lib.tables.schema import ORDERS, split_labels
 
 _KEYS = ["judge", "repeat", "probe"]
@@ -94,6 +95,24 @@ def verdicts_html(verdicts: pd.DataFrame, labels: pd.DataFrame, scale: Scale | N
     below = [order_words(order) for order in orders] if scale is None else []
     categories = () if scale is None else scale.categories
     return macro("case_tables", "all_verdicts")(rows, dimensions, below, probabilities, categories)
+
+
+def chose_html(
+    kinds: Kinds, position: int, judges: Sequence[str], dimension: str | None, gold: Mapping[str, object]
+) -> str:
+    """The gold label of the case at a position and what judges chose, in a line.
+
+    Parameters
+    ----------
+    judges : unknown ones are left out; where none is left, there is no line
+    dimension : None for overall, or the last one where there is no overall
+    gold : the gold choice by dimension
+    """
+    usual = OVERALL if OVERALL in kinds.dimensions else kinds.dimensions[-1]
+    at = kinds.dimensions.index(dimension or usual)
+    said, outcome = (kinds.grid(name)[:, at, position] for name in ("said", "outcome"))
+    rows = [(name, kinds.choice_name(said[j]), OUTCOMES[outcome[j]]) for j, name in enumerate(kinds.judges) if name in judges]
+    return macro("case_tables", "chose")(kinds.dimensions[at], gold.get(kinds.dimensions[at]), rows)
 
 
 def cell(row: VerdictRow | None, gold: object, scale: Scale | None = None) -> Cell | None:
