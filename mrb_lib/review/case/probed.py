@@ -15,8 +15,8 @@ from mrb_lib.probes.marking import spans
 from mrb_lib.review.bundle import style as style_of
 from mrb_lib.review.case.formulas import Part
 from mrb_lib.review.case.images import SIDE, image_html
-from mrb_lib.review.case.replies import VerdictRow, presented, replies_html
-from mrb_lib.review.case.verdicts import Cell, cell, gold_of, judged_dimensions
+from mrb_lib.review.case.replies import replies_html
+from mrb_lib.review.case.verdicts import Cell, VerdictRow, cell, gold_of, judged_dimensions, presented
 from mrb_lib.review.case.view import STYLES, rows_of
 from mrb_lib.review.failures.kinds import Scale, scale_of
 from mrb_lib.review.pages import macro, template
@@ -122,8 +122,7 @@ def beside_html(verdicts: pd.DataFrame, labels: pd.DataFrame, probe: str, scale:
     plain = {_key(row): row for row in verdicts[(under == NO_PROBE).to_numpy(dtype=bool)].to_dict("records")}
     gold = gold_of(labels)
     dimensions, rows = judged_dimensions(probed, gold), []
-    keys = ["judge", *(["order"] if scale is None else []), "repeat", "probe"]
-    for row, own in presented(probed.assign(probe=NO_PROBE), keys):
+    for row, own in presented(probed.assign(probe=NO_PROBE), by_order=scale is None):
         by_dimension = {str(one["dimension"]): one for one in own}
         cells: list[Cell | None] = []
         changed = []
