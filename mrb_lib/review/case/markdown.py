@@ -8,7 +8,7 @@ not show every letter is shown as it was written.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -16,7 +16,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from mrb_lib.review.case.facts import FactMark, Stretch
-from mrb_lib.review.case.formulas import Part, drawn, maths_rules
+from mrb_lib.review.case.formulas import FORMULA, Part, drawn
 from mrb_lib.review.pages import macro
 from mrb_lib.review.text import Piece
 
@@ -26,35 +26,27 @@ LONGEST: Final = 20_000
 _MAY_BE = re.compile(
     r"[*_`$|~]|\\[(\[]|^[ \t]*(?:#{1,6}|>|[-+]|\d{1,9}[.)])(?=\s|>|$)|^[ \t]*[-=]+[ \t]*$", re.MULTILINE
 )
-_PROSE: Final = frozenset({"paragraph_open", "paragraph_close", "inline"})
-_BREAKS: Final = frozenset({"softbreak", "hardbreak"})
+_FIRST: Final = 0xF0000
+_PLACE = re.compile("([\U000f0000-\U000ffffd])")
+"""A letter for private use stands for a formula while the text around it is read."""
+_TEXTS: Final = frozenset({"text", "text_special", "softbreak", "hardbreak", "paragraph_open", "paragraph_close"})
 _LEAVES: Final = frozenset({"text", "text_special", "code_inline", "fence", "formula"})
+_GRID: Final = {"class": "mrb-grid", "tabindex": "0", "role": "group", "aria-label": "table in the answer"}
 _WRITTEN: Final[dict[str, list[Part]]] = {
     "heading_open": [("p", {}), ("strong", {})],
     "heading_close": [("/strong", {}), ("/p", {})],
-    "table_open": [
-        ("div", {"class": "mrb-grid", "tabindex": "0", "role": "group", "aria-label": "table in the answer",
-                 "data-lm-suppress-shortcuts": "true"}),
-        ("table", {}),
-    ],
+    "table_open": [("div", _GRID | {"data-lm-suppress-shortcuts": "true"}), ("table", {})],
     "table_close": [("/table", {}), ("/div", {})],
     "softbreak": [("br", {})],
     "hardbreak": [("br", {})],
-}  # fmt: skip
+}
+_DIFFERS: Final = ("span", {"class": "mrb-differs"})
 _ALIGNED: Final = {"text-align:right": {"class": "mrb-end"}, "text-align:center": {"class": "mrb-middle"}}
-TAGS: Final = frozenset(
-    {
-        "p", "strong", "em", "s", "ul", "ol", "li", "blockquote", "hr", "br", "code", "pre", "div",
-        "table", "thead", "tbody", "tr", "th", "td",
-    }
-)  # fmt: skip
-
-
+TAGS: Final = frozenset("p strong em s ul ol li blockquote hr br code pre div table thead tbody tr th td".split())
 _MARKDOWN: Final = (
     MarkdownIt("commonmark", {"html": False, "linkify": False, "breaks": True})
     .enable(["table", "strikethrough"])
     .disable(["link", "image", "autolink", "reference", "html_block", "html_inline", "entity", "code"])
-    .use(maths_rules)
 )
 
 
@@ -99,23 +91,50 @@ def read_markdown(text: str) -> MarkdownText | None:
         or its rendering would lose a letter or a digit (a row with more cells than its table has columns).
         Validated by tests/review/case/test_markdown.py.
     """
-    if len(text) > LONGEST or not _MAY_BE.search(text):
+    if len(text) > LONGEST or not _MAY_BE.search(text) or _PLACE.search(text):
         return None
-    flat = [
-        one for token in _MARKDOWN.parse(text) for one in (token.children or [] if token.type == "inline" else [token])
-    ]
-    if all(token.type in _PROSE | _BREAKS | {"text", "text_special"} for token in flat):
+    formulas: dict[str, re.Match[str]] = {}
+
+    def set_apart(match: re.Match[str]) -> str:
+        if not match[str(match.lastgroup)].strip():
+            return match[0]
+        place = chr(_FIRST + len(formulas))
+        formulas[place] = match
+        return place
+
+    tokens = _MARKDOWN.parse(FORMULA.sub(set_apart, text))
+    each = [one for token in tokens for one in (token.children or [] if token.type == "inline" else [token])]
+    flat = [one for token in each for one in _cut(token, formulas)]
+    if all(token.type in _TEXTS for token in flat):
         return None
     if _letters(text) != _letters("".join(map(_kept, flat))):
         return None
-    tokens, plain = [], ""
+    placed, plain = [], ""
     for token in flat:
         start = len(plain)
         plain += _said(token)
-        tokens.append((token, (start, len(plain))))
+        placed.append((token, (start, len(plain))))
         ends_block = token.block and (token.nesting == -1 or token.type in _LEAVES)
-        plain += "\n" if ends_block or token.type in _BREAKS else ""
-    return MarkdownText(text, plain, tokens)
+        plain += "\n" if ends_block or token.type in ("softbreak", "hardbreak") else ""
+    return MarkdownText(text, plain, placed)
+
+
+def _cut(token: Token, formulas: Mapping[str, re.Match[str]]) -> Iterator[Token]:
+    """A token with its formulas: those of a text are tokens of their own, and code has none."""
+    if token.type != "text":
+        token.content, token.info = (
+            _PLACE.sub(lambda place: formulas[place[0]][0], part) for part in (token.content, token.info)
+        )
+        yield token
+        return
+    for piece in filter(None, _PLACE.split(token.content)):
+        match = formulas.get(piece)
+        if match is None:
+            yield Token("text", "", 0, content=piece)
+        else:
+            marks = str(match.lastgroup)
+            meta = {"display": marks in ("dollars", "bracket")}
+            yield Token("formula", "math", 0, content=match[marks], markup=match[0], meta=meta)
 
 
 def marked_html(text: str, facts: Sequence[FactMark], differing: Sequence[Stretch] = ()) -> str:
@@ -133,21 +152,25 @@ def _marked(text: str, start: int, end: int, facts: Iterable[FactMark], differin
     for mark in facts:
         first, last = max(mark.start, start), min(mark.end, end)
         if first < last:
-            yield from _words(text, start, first, differing)
+            yield from with_tag(text, differing, *_DIFFERS, start, first)
             yield "mark", {"class": f"mrb-{mark.kind}"}
-            yield from _words(text, first, last, differing)
+            yield from with_tag(text, differing, *_DIFFERS, first, last)
             yield "/mark", {}
             start = last
-    yield from _words(text, start, end, differing)
+    yield from with_tag(text, differing, *_DIFFERS, start, end)
 
 
-def _words(text: str, start: int, end: int, differing: Sequence[Stretch]) -> Iterator[Part]:
-    for first, last in ((max(first, start), min(last, end)) for first, last in differing):
+def with_tag(
+    text: str, stretches: Iterable[Stretch], tag: str, attributes: dict[str, str], start: int = 0, end: int | None = None
+) -> Iterator[Part]:
+    """A visible text, or the part of it from `start` up to `end`, with a tag around some stretches."""
+    end = len(text) if end is None else end
+    for first, last in ((max(first, start), min(last, end)) for first, last in stretches):
         if first < last:
             yield Piece(text[start:first])
-            yield "span", {"class": "mrb-differs"}
+            yield tag, attributes
             yield Piece(text[first:last])
-            yield "/span", {}
+            yield f"/{tag}", {}
             start = last
     yield Piece(text[start:end])
 
@@ -176,7 +199,6 @@ def _leaf(token: Token, marked: list[Part]) -> list[Part]:
     if formula is not None:
         opened = {one[0]: one for one in reversed(marked) if isinstance(one, tuple) and one[0] in ("mark", "span")}
         around = [opened[name] for name in ("mark", "span") if name in opened]
-        around = [("div", {"class": "mrb-formula"}), *around] if token.block else around
         return [*around, formula[0], *((f"/{name}", {}) for name, _ in reversed(around))]
     if token.type in ("text", "text_special"):
         return marked

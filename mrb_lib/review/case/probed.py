@@ -15,12 +15,13 @@ from mrb_lib.probes.marking import spans
 from mrb_lib.review.bundle import style as style_of
 from mrb_lib.review.case.formulas import Part
 from mrb_lib.review.case.images import SIDE, image_html
+from mrb_lib.review.case.markdown import with_tag
 from mrb_lib.review.case.replies import replies_html
 from mrb_lib.review.case.verdicts import Cell, VerdictRow, cell, gold_of, judged_dimensions, presented
 from mrb_lib.review.case.view import STYLES, rows_of
 from mrb_lib.review.failures.kinds import Scale, scale_of
 from mrb_lib.review.pages import macro, template
-from mrb_lib.review.text import Piece, kind_note, visible
+from mrb_lib.review.text import kind_note, visible
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import NO_PROBE
 from mrb_lib.verdicts.manifest import Manifest
@@ -216,17 +217,7 @@ def _texts(before: Case, after: Case, *, rated: bool) -> dict[str, Any]:
 def _marked(old: str, new: str) -> tuple[list[Part], list[Part]]:
     """Two visible texts: what was taken out marked in the one, and what was put in in the other."""
     blocks = spans(old, new)
-    was = _with_tag(old, [(i, j) for i, j, _, _ in blocks], "del")
-    now = _with_tag(new, [(k, m) for _, _, k, m in blocks], "ins")
+    was = with_tag(old, [(i, j) for i, j, _, _ in blocks], "del", {})
+    now = with_tag(new, [(k, m) for _, _, k, m in blocks], "ins", {})
     only_space: list[Part] = [("span", {"class": "mrb-none"}), " (only white space differs)", ("/span", {})]
-    return was, now if blocks else now + only_space
-
-
-def _with_tag(text: str, stretches: Sequence[tuple[int, int]], tag: str) -> list[Part]:
-    parts: list[Part] = []
-    end = 0
-    for first, last in stretches:
-        if last > first:
-            parts += [Piece(text[end:first]), (tag, {}), Piece(text[first:last]), (f"/{tag}", {})]
-            end = last
-    return [*parts, Piece(text[end:])]
+    return [*was], [*now, *([] if blocks else only_space)]
