@@ -161,7 +161,12 @@ def _marked(text: str, start: int, end: int, facts: Iterable[FactMark], differin
 
 
 def with_tag(
-    text: str, stretches: Iterable[Stretch], tag: str, attributes: dict[str, str], start: int = 0, end: int | None = None
+    text: str,
+    stretches: Iterable[Stretch],
+    tag: str,
+    attributes: dict[str, str],
+    start: int = 0,
+    end: int | None = None,
 ) -> Iterator[Part]:
     """A visible text, or the part of it from `start` up to `end`, with a tag around some stretches."""
     end = len(text) if end is None else end

@@ -182,7 +182,9 @@ def label_sets_html(votes: pd.DataFrame, verdicts: pd.DataFrame, scale: Scale | 
     tables = []
     for dimension, labels in ({} if scale is None else scale.labels).items():
         cast, own = (table[table["dimension"] == dimension] for table in (votes, verdicts))
-        chosen = {str(who): split_labels(str(said)) for who, said in zip(cast["annotator"], cast["choice"], strict=True)}
+        chosen = {
+            str(who): split_labels(str(said)) for who, said in zip(cast["annotator"], cast["choice"], strict=True)
+        }
         ids = cast["case_id"].drop_duplicates()
         shares = label_gold(voting(cast), ids, {dimension: labels})[0] if len(ids) else [0.5] * len(labels)
         judges = [(about, one) for about, rows in presented(own) for one in rows]
