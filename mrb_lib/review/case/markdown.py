@@ -8,7 +8,7 @@ not show every letter is shown as it was written.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -30,6 +30,7 @@ _FIRST: Final = 0xF0000
 _PLACE = re.compile("([\U000f0000-\U000ffffd])")
 """A letter for private use stands for a formula while the text around it is read."""
 _TEXTS: Final = frozenset({"text", "text_special", "softbreak", "hardbreak", "paragraph_open", "paragraph_close"})
+_NAMED: Final = ("list_item_open", "fence")
 _LEAVES: Final = frozenset({"text", "text_special", "code_inline", "fence", "formula"})
 _GRID: Final = {"class": "mrb-grid", "tabindex": "0", "role": "group", "aria-label": "table in the answer"}
 _WRITTEN: Final[dict[str, list[Part]]] = {
@@ -40,7 +41,6 @@ _WRITTEN: Final[dict[str, list[Part]]] = {
     "softbreak": [("br", {})],
     "hardbreak": [("br", {})],
 }
-_DIFFERS: Final = ("span", {"class": "mrb-differs"})
 _ALIGNED: Final = {"text-align:right": {"class": "mrb-end"}, "text-align:center": {"class": "mrb-middle"}}
 TAGS: Final = frozenset("p strong em s ul ol li blockquote hr br code pre div table thead tbody tr th td".split())
 _MARKDOWN: Final = (
@@ -50,26 +50,29 @@ _MARKDOWN: Final = (
 )
 
 
+Layer = Sequence[tuple[int, int, str, dict[str, str]]]
+"""Stretches of a text, in order and apart, with the tag around each and its attributes."""
+
+
 @dataclass(frozen=True)
 class MarkdownText:
     """A text with Markdown or mathematics in it.
 
     Attributes
     ----------
-    source : the text as it was written
     plain : what it says, without its marks, for rules that look for words; blocks and cells are lines of it
     """
 
-    source: str
     plain: str
     _tokens: Sequence[tuple[Token, Stretch]] = field(repr=False)
 
     def html(self, facts: Sequence[FactMark] = (), differing: Sequence[Stretch] = ()) -> str:
         """The text as HTML of `TAGS` and MathML, with marks at places of `plain`; see `marked_html`."""
         parts: list[Part] = []
+        layers = _layers(facts, differing)
         for token, (start, end) in self._tokens:
             if token.type in _LEAVES:
-                parts += _leaf(token, list(_marked(self.plain, start, end, facts, differing)))
+                parts += _leaf(token, list(tagged(self.plain, start, end, layers)))
             elif token.type in _WRITTEN:
                 parts += _WRITTEN[token.type]
             elif not token.hidden and token.tag in TAGS:
@@ -107,34 +110,35 @@ def read_markdown(text: str) -> MarkdownText | None:
     flat = [one for token in each for one in _cut(token, formulas)]
     if all(token.type in _TEXTS for token in flat):
         return None
-    if _letters(text) != _letters("".join(map(_kept, flat))):
+    # Nothing that was written can be lost without being noticed.
+    kept = (one.markup if one.type == "formula" else f"{one.info * (one.type in _NAMED)}{one.content}" for one in flat)
+    if _letters(text) != _letters("".join(kept)):
         return None
     placed, plain = [], ""
     for token in flat:
         start = len(plain)
-        plain += _said(token)
+        plain += token.content
         placed.append((token, (start, len(plain))))
         ends_block = token.block and (token.nesting == -1 or token.type in _LEAVES)
         plain += "\n" if ends_block or token.type in ("softbreak", "hardbreak") else ""
-    return MarkdownText(text, plain, placed)
+    return MarkdownText(plain, placed)
 
 
 def _cut(token: Token, formulas: Mapping[str, re.Match[str]]) -> Iterator[Token]:
     """A token with its formulas: those of a text are tokens of their own, and code has none."""
     if token.type != "text":
-        token.content, token.info = (
-            _PLACE.sub(lambda place: formulas[place[0]][0], part) for part in (token.content, token.info)
-        )
+        for name in ("content", "info"):
+            setattr(token, name, _PLACE.sub(lambda place: formulas[place[0]][0], getattr(token, name)))
         yield token
         return
     for piece in filter(None, _PLACE.split(token.content)):
         match = formulas.get(piece)
-        if match is None:
-            yield Token("text", "", 0, content=piece)
+        marks = str(match.lastgroup) if match else ""
+        shown = drawn(match[marks], display=marks in ("dollars", "bracket")) if match else None
+        if shown and match:
+            yield Token("formula", "math", 0, content=shown[1], markup=match[0], meta={"html": shown[0]})
         else:
-            marks = str(match.lastgroup)
-            meta = {"display": marks in ("dollars", "bracket")}
-            yield Token("formula", "math", 0, content=match[marks], markup=match[0], meta=meta)
+            yield Token("code_inline" if match else "text", "", 0, content=match[0] if match else piece)
 
 
 def marked_html(text: str, facts: Sequence[FactMark], differing: Sequence[Stretch] = ()) -> str:
@@ -144,73 +148,45 @@ def marked_html(text: str, facts: Sequence[FactMark], differing: Sequence[Stretc
     ----------
     text : as `mrb_lib.review.text.visible` makes it, whole: a piece of it has no balance of its own
     """
-    return macro("case_text", "parts")(_marked(text, 0, len(text), facts, differing))
+    return macro("case_text", "parts")(tagged(text, 0, len(text), _layers(facts, differing)))
 
 
-def _marked(text: str, start: int, end: int, facts: Iterable[FactMark], differing: Sequence[Stretch]) -> Iterator[Part]:
-    """The part of a text from `start` up to `end` with the marks that reach into it."""
-    for mark in facts:
-        first, last = max(mark.start, start), min(mark.end, end)
+def _layers(facts: Sequence[FactMark], differing: Sequence[Stretch]) -> list[Layer]:
+    of_facts = [(mark.start, mark.end, "mark", {"class": f"mrb-{mark.kind}"}) for mark in facts]
+    return [of_facts, [(start, end, "span", {"class": "mrb-differs"}) for start, end in differing]]
+
+
+def tagged(text: str, start: int, end: int, layers: Sequence[Layer]) -> Iterator[Part]:
+    """The part of a visible text from `start` up to `end`, with the tags of the first layer around those of the next."""
+    if not layers:
+        yield Piece(text[start:end])
+        return
+    outer, *inner = layers
+    for first, last, tag, attributes in outer:
+        first, last = max(first, start), min(last, end)
         if first < last:
-            yield from with_tag(text, differing, *_DIFFERS, start, first)
-            yield "mark", {"class": f"mrb-{mark.kind}"}
-            yield from with_tag(text, differing, *_DIFFERS, first, last)
-            yield "/mark", {}
-            start = last
-    yield from with_tag(text, differing, *_DIFFERS, start, end)
-
-
-def with_tag(
-    text: str,
-    stretches: Iterable[Stretch],
-    tag: str,
-    attributes: dict[str, str],
-    start: int = 0,
-    end: int | None = None,
-) -> Iterator[Part]:
-    """A visible text, or the part of it from `start` up to `end`, with a tag around some stretches."""
-    end = len(text) if end is None else end
-    for first, last in ((max(first, start), min(last, end)) for first, last in stretches):
-        if first < last:
-            yield Piece(text[start:first])
+            yield from tagged(text, start, first, inner)
             yield tag, attributes
-            yield Piece(text[first:last])
+            yield from tagged(text, first, last, inner)
             yield f"/{tag}", {}
             start = last
-    yield Piece(text[start:end])
+    yield from tagged(text, start, end, inner)
 
 
 def _letters(text: str) -> str:
     return "".join(filter(str.isalnum, text))
 
 
-def _kept(token: Token) -> str:
-    """What of a token's text is shown, so that nothing that was written can be lost without being noticed."""
-    if token.type in ("list_item_open", "fence"):
-        return token.info + token.content
-    return token.content if token.type in _LEAVES else ""
-
-
-def _said(token: Token) -> str:
-    if token.type == "formula":
-        shown = drawn(token.content, display=token.meta["display"])
-        return token.markup if shown is None else shown[1]
-    return token.content if token.type in _LEAVES else ""
-
-
 def _leaf(token: Token, marked: list[Part]) -> list[Part]:
-    """A piece of text in its tags; a formula that is drawn is marked as a whole where any of it is."""
-    formula = drawn(token.content, display=token.meta["display"]) if token.type == "formula" else None
-    if formula is not None:
+    """A piece of text in its tags; a formula is marked as a whole where any of it is."""
+    if token.type == "formula":
         opened = {one[0]: one for one in reversed(marked) if isinstance(one, tuple) and one[0] in ("mark", "span")}
         around = [opened[name] for name in ("mark", "span") if name in opened]
-        return [*around, formula[0], *((f"/{name}", {}) for name, _ in reversed(around))]
-    if token.type in ("text", "text_special"):
-        return marked
-    if not token.block:
+        return [*around, token.meta["html"], *((f"/{name}", {}) for name, _ in reversed(around))]
+    if token.type == "code_inline":
         return [("code", {}), *marked, ("/code", {})]
-    language = Piece(f"{token.info}\n") if token.type == "fence" and token.info.strip() else Piece()
-    return [("pre", {}), ("code", {}), language, *marked, ("/code", {}), ("/pre", {})]
+    language = Piece(f"{token.info}\n" if token.info.strip() else "")
+    return [("pre", {}), ("code", {}), language, *marked, ("/code", {}), ("/pre", {})] if token.block else marked
 
 
 def _attributes(token: Token) -> dict[str, str]:

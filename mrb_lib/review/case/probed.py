@@ -15,7 +15,7 @@ from mrb_lib.probes.marking import spans
 from mrb_lib.review.bundle import style as style_of
 from mrb_lib.review.case.formulas import Part
 from mrb_lib.review.case.images import SIDE, image_html
-from mrb_lib.review.case.markdown import with_tag
+from mrb_lib.review.case.markdown import tagged
 from mrb_lib.review.case.replies import replies_html
 from mrb_lib.review.case.verdicts import Cell, VerdictRow, cell, gold_of, judged_dimensions, presented
 from mrb_lib.review.case.view import STYLES, rows_of
@@ -25,6 +25,7 @@ from mrb_lib.review.text import kind_note, visible
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import NO_PROBE
 from mrb_lib.verdicts.manifest import Manifest
+
 
 def probed_html(
     benchmark: Benchmark,
@@ -171,7 +172,7 @@ def _texts(before: Case, after: Case) -> list[tuple[str, str, list[Part] | None,
 def _marked(old: str, new: str) -> tuple[list[Part], list[Part]]:
     """Two visible texts: what was taken out marked in the one, and what was put in in the other."""
     blocks = spans(old, new)
-    was = with_tag(old, [(i, j) for i, j, _, _ in blocks], "del", {})
-    now = with_tag(new, [(k, m) for _, _, k, m in blocks], "ins", {})
+    was = tagged(old, 0, len(old), [[(i, j, "del", {}) for i, j, _, _ in blocks]])
+    now = tagged(new, 0, len(new), [[(k, m, "ins", {}) for _, _, k, m in blocks]])
     only_space: list[Part] = [("span", {"class": "mrb-none"}), " (only white space differs)", ("/span", {})]
     return [*was], [*now, *([] if blocks else only_space)]

@@ -26,6 +26,8 @@ from mrb_lib.verdicts.manifest import Manifest
 
 STYLES: Final = ("case/case", "case/overlay")
 SCRIPTS: Final = ("case/overlay", "case/picture", "case/case")
+
+
 def case_html(
     case: pd.Series,
     *,
@@ -71,7 +73,9 @@ def case_html(
         votes, labels, own = (rows_of(table, here) for table in (annotations, gold, verdicts))
         several = [] if meta is None else list(meta.labels)
         judged = {
-            "votes": votes_html(votes[~votes["dimension"].isin(several)], labels, CHOICES if meta is None else meta.categories),
+            "votes": votes_html(
+                votes[~votes["dimension"].isin(several)], labels, CHOICES if meta is None else meta.categories
+            ),
             "verdicts": verdicts_html(own, labels, scale),
             "labels": label_sets_html(votes, own, scale, heading),
             "replies": replies_html(case, own, heading, manifests or {}, scale),
