@@ -38,7 +38,6 @@ def case_html(
     manifests: Mapping[str, Manifest] | None = None,
     meta: BenchmarkMeta | None = None,
     note: str = "",
-    blind: bool = False,
     level: int = 3,
     style: bool = True,
     side: int = SIDE,
@@ -56,7 +55,6 @@ def case_html(
     meta : of the benchmark, which says whether one response a case is rated, and by which categories; None for
         preferences between two
     note : a sentence to show above it, as for simulated data
-    blind : for someone who has yet to judge: no vote, no gold, no judge, no responder, no reference, nothing marked
     level : of the heading; the parts have the next one
     style : put the style sheet into it. A page with several cases needs it in one of them, or has
         `bundle.style(*STYLES)` of its own.
@@ -68,24 +66,18 @@ def case_html(
         A `<section>` that needs nothing else. Validated by tests/review/case/test_view.py.
     """
     here, scale = str(case["case_id"]), None if meta is None else scale_of(meta)
-    heading, reference, judged = f"h{level + 1}", reference_of(case), None
-    if not blind:
-        votes, labels, own = (rows_of(table, here) for table in (annotations, gold, verdicts))
-        several = [] if meta is None else list(meta.labels)
-        judged = {
-            "votes": votes_html(
-                votes[~votes["dimension"].isin(several)], labels, CHOICES if meta is None else meta.categories
-            ),
-            "verdicts": verdicts_html(own, labels, scale),
-            "labels": label_sets_html(votes, own, scale, heading),
-            "replies": replies_html(case, own, heading, manifests or {}, scale),
-        }
+    heading, reference = f"h{level + 1}", reference_of(case)
+    votes, labels, own = (rows_of(table, here) for table in (annotations, gold, verdicts))
+    of_one = votes if scale is None else votes[~votes["dimension"].isin(list(scale.labels))]
+    judged = verdicts_html(own, labels, scale) + label_sets_html(votes, own, scale, heading)
     return template("case").render(
         case=case, case_id=here, note=note, level=level, style=style_of(*STYLES) if style else "",
-        meta=None if scale is None else meta, judged=judged,
+        meta=None if scale is None else meta,
+        votes=votes_html(of_one, labels, CHOICES if scale is None else scale.categories),
+        judged=judged + replies_html(case, own, heading, manifests, scale),
         pictures=[image_html(name, images, side, i) for i, name in enumerate(case["images"])],
-        answers=answers_html(case, heading, blind=blind, rated=scale is not None),
-        reference=answer_html(reference, read_markdown(reference)) if reference and not blind else "",
+        answers=answers_html(case, heading, rated=scale is not None),
+        reference=answer_html(reference, read_markdown(reference)) if reference else "",
     )  # fmt: skip
 
 
@@ -115,20 +107,19 @@ def answer_html(
     return macro("case_text", "answer")(text, *marked)
 
 
-def answers_html(case: pd.Series, heading: str, *, blind: bool, rated: bool = False) -> str:
+def answers_html(case: pd.Series, heading: str, *, rated: bool = False) -> str:
     """The two answers side by side, with marks on what only one of them states; or the one response that is rated."""
     texts = [visible(case[f"response_{side}"]) for side in ("a" if rated else "ab")]
     read = [read_markdown(text) for text in texts]
     facts: Sequence[Sequence[FactMark]] = ((), ())
     differing: Sequence[Sequence[Stretch]] = ((), ())
-    if not blind and not rated:
+    if not rated:
         plain = [text if one is None else one.plain for text, one in zip(texts, read, strict=True)]
         facts, differing = marks(*plain), word_differences(*plain)
     bodies = list(map(answer_html, texts, read, facts, differing))
-    reference = "" if blind else reference_of(case)
     return macro("case_text", "answers")(
-        case, bodies, heading, blind, step_of(case), before_html(case, heading) if rated else "",
-        sum(map(len, facts)), any(differing), any(read) or read_markdown(reference) is not None,
+        case, bodies, heading, step_of(case), before_html(case, heading) if rated else "",
+        sum(map(len, facts)), any(differing), any(read) or read_markdown(reference_of(case)) is not None,
     )  # fmt: skip
 
 

@@ -285,18 +285,6 @@ def test_the_same_tables_give_the_same_page(shown: dict[str, object]) -> None:
     assert first.partition("<h4>Replies</h4>")[2] == other.partition("<h4>Replies</h4>")[2]
 
 
-def test_who_has_yet_to_judge_sees_no_vote_gold_judge_or_responder(shown: dict[str, object]) -> None:
-    verdicts = judged({"judge": "judge-name", "choice": "A", "reply": "its reasoning"})
-    case = pd.Series({**shown["case"], "reference": "the truth", "model_b": "responder-2"})
-    text = page(shown, case=case, verdicts=verdicts, blind=True)
-    open_text = page(shown, case=case, verdicts=verdicts)
-    hidden = ("judge-name", "its reasoning", "the truth", "responder-1", "responder-2", ">r1<", "Judges", "<mark")
-    assert [word for word in hidden if word not in open_text] == []
-    assert [word for word in hidden if word in text] == []
-    assert "Which side?" in text
-    assert "Left." in text
-
-
 def test_what_takes_the_focus_keeps_the_shortcuts_of_jupyterlab_off(shown: dict[str, object]) -> None:
     html = page(shown, verdicts=judged({"order": "AB", "choice": "A", "reply": "because"}))
     tags = re.findall(r"<(?:summary|input)\b[^>]*>|<[a-z]+ [^>]*tabindex=[^>]*>", html)
