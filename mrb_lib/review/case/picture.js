@@ -29,10 +29,11 @@ const MrbPicture = (() => {
   }
 
   const [IN, OUT, FIT] = [(one) => one.zoom(one.scale * 1.25), (one) => one.zoom(one.scale / 1.25), (one) => one.fit()];
-  const TOOLS = [["out", "−", "zoom out (Alt −)", OUT], ["in", "+", "zoom in (Alt +)", IN], ["fit", "Fit", "fit the whole image (Alt 0)", FIT], ["full", "Full", "full screen", (one) => one.full()]];
+  const FULL = ({ figure }) => (document.fullscreenElement === figure ? document.exitFullscreen() : figure.requestFullscreen());
+  const TOOLS = [["out", "−", "zoom out (Alt −)", OUT], ["in", "+", "zoom in (Alt +)", IN], ["fit", "Fit", "fit the whole image (Alt 0)", FIT], ["full", "Full", "full screen", FULL]];
   const MORE = [
     ["whole", "1:1", "1:1, one pixel of the image to one of the screen", (one) => one.zoom(1)], ["reset", "Reset", "reset the view", (one) => one.reset()],
-    ["invert", "Invert", "invert black and white", (one) => one.invert()], ["distance", "Distance", "measure a distance", (one) => one.overlay.begin("distance")],
+    ["invert", "Invert", "invert black and white", (one) => one.setWindow(one.centre, one.width, !one.inverted)], ["distance", "Distance", "measure a distance", (one) => one.overlay.begin("distance")],
     ["marks", "Hide marks", "hide the marked regions", (one, button) => button.setAttribute("aria-pressed", String(one.view.classList.toggle("mrb-unmarked")))],
   ];
   // With Alt: without it every key means what it means elsewhere on the page. Where Alt makes another letter, the key's place counts.
@@ -47,10 +48,9 @@ const MrbPicture = (() => {
     // `series` are the images of the case, which knows how to get every pixel of one and what to do with a marked region.
     constructor(series, figure) {
       const [view, img, { dataset: data }] = [figure.querySelector(".mrb-view"), figure.querySelector("img"), figure];
-      Object.assign(this, { series, figure, view, img, small: img.src, index: Number(data.index), packed: data.packed, unit: data.unit ?? "", wide: 0, tall: 0, scale: 1, x: 0, y: 0, fitted: true, fingers: new Map(), wanted: 1, shown: 1, spacing: spacing(data) });
-      this.frames = (series.pixels && Number(data.frames)) || 1;
-      this.grey = "low" in data;
-      if (this.grey) Object.assign(this, graded(data), { first: graded(data) });
+      Object.assign(this, { series, figure, before: figure.cloneNode(true), view, img, index: Number(data.index), packed: data.packed, unit: data.unit ?? "", ratio: img.getAttribute("width") / img.getAttribute("height") });
+      Object.assign(this, { wide: 0, tall: 0, scale: 1, x: 0, y: 0, fitted: true, fingers: new Map(), wanted: 1, shown: 1, frames: (series.pixels && Number(data.frames)) || 1 });
+      Object.assign(this, { grey: "low" in data, spacing: spacing(data), first: graded(data), ...graded(data) });
       this.overlay = new MrbOverlay(this);
       this.drawTools();
       for (const one of figure.querySelectorAll(".mrb-shrunk")) one.hidden = Boolean(series.pixels);
@@ -58,14 +58,11 @@ const MrbPicture = (() => {
       view.tabIndex = 0;
       view.style.setProperty("--ratio", String(this.ratio));
       this.ended = new AbortController();
-      const acts = { keydown: this.onKey, wheel: this.onWheel, pointerdown: this.onDown, pointermove: this.onMove, pointerup: this.onUp, pointercancel: this.onUp, pointerleave() { this.entered = false; }, contextmenu: (event) => event.preventDefault() };
+      const up = ({ pointerId }) => this.fingers.delete(pointerId) || this.overlay.release();
+      const acts = { keydown: this.onKey, wheel: this.onWheel, pointerdown: this.onDown, pointermove: this.onMove, pointerup: up, pointercancel: up, pointerleave() { this.entered = false; }, contextmenu: (event) => event.preventDefault() };
       for (const [name, act] of Object.entries(acts)) view.addEventListener(name, act.bind(this), { passive: false, signal: this.ended.signal });
       this.watch = new ResizeObserver(([{ contentRect }]) => this.fitted && this.fit(contentRect));
       img.decode().then(() => this.begin(data), () => {});
-    }
-
-    get ratio() {
-      return this.img.getAttribute("width") / this.img.getAttribute("height");
     }
 
     begin({ wide, tall }) {
@@ -77,20 +74,13 @@ const MrbPicture = (() => {
       this.overlay.paint();
     }
 
-    // As it was before, but for its place: it may be shown again.
+    // The figure as it was before stands in its place: it may be shown again.
     close() {
       this.closed = true;
       this.ended.abort();
       this.watch.disconnect();
-      for (const made of [...this.made, this.canvas, this.overlay.svg]) made?.remove();
-      if (this.source) {
-        this.img.src = this.small;
-        URL.revokeObjectURL(this.source);
-      }
-      for (const counted of this.figure.querySelectorAll(".mrb-frame")) counted.textContent = "1";
-      this.figure.hidden = this.img.hidden = false;
-      this.view.classList.remove("mrb-live", "mrb-near", "mrb-moved", "mrb-marking", "mrb-unmarked");
-      for (const name of ["tabindex", "title"]) this.view.removeAttribute(name);
+      if (this.source) URL.revokeObjectURL(this.source);
+      this.figure.replaceWith(this.before);
     }
 
     drawTools() {
@@ -109,13 +99,12 @@ const MrbPicture = (() => {
       this.said = element("p", { class: "mrb-said-of-image", role: "status" });
       this.pixel = element("span", { class: "mrb-pixel" });
       const bar = element("div", { class: "mrb-tools", role: "group", "aria-label": "view of the image" }, ...buttons(TOOLS), menu, this.output);
-      this.made = [bar, more, this.said, this.pixel];
-      this.figure.append(...this.made);
+      this.figure.append(bar, more, this.said, this.pixel);
       this.view.title = hint;
     }
 
     presets() {
-      const named = Object.entries(PRESETS).map(([name, [centre, width]]) => element("option", { value: name }, `${name} ${centre} / ${width}`));
+      const named = Object.entries(PRESETS).map(([name, window]) => element("option", { value: name }, `${name} ${window.join(" / ")}`));
       const choose = element("select", { "aria-label": "window preset" }, element("option", { value: "" }, "window …"), ...named);
       choose.addEventListener("change", () => PRESETS[choose.value] && this.setWindow(...PRESETS[choose.value]));
       return choose;
@@ -133,10 +122,6 @@ const MrbPicture = (() => {
 
     get box() {
       return this.view.getBoundingClientRect();
-    }
-
-    fitting(box) {
-      return Math.min(box.width / this.wide, box.height / this.tall);
     }
 
     // The pixel of the image at a place of the screen; the middle of the view where none is named.
@@ -166,7 +151,7 @@ const MrbPicture = (() => {
     // `box` is given where it has been measured already: to measure again would lay the page out anew.
     fit(box = this.box) {
       if (!this.wide) return;
-      const scale = this.fitting(box);
+      const scale = Math.min(box.width / this.wide, box.height / this.tall);
       Object.assign(this, { scale, fitted: true, x: (box.width - this.wide * scale) / 2, y: (box.height - this.tall * scale) / 2 });
       this.place(box);
     }
@@ -174,7 +159,7 @@ const MrbPicture = (() => {
     // About a place on the screen, or the middle. False where it is as small as it gets.
     zoom(scale, at) {
       const box = this.box;
-      const whole = this.fitting(box);
+      const whole = Math.min(box.width / this.wide, box.height / this.tall);
       const wanted = clamp(scale, Math.min(whole, 1), LARGEST);
       if (!this.wide || wanted === this.scale) return false;
       const [px, py] = at ? [at.clientX - box.left, at.clientY - box.top] : [box.width / 2, box.height / 2];
@@ -197,17 +182,10 @@ const MrbPicture = (() => {
       this.place();
     }
 
-    full() {
-      if (document.fullscreenElement === this.figure) document.exitFullscreen();
-      else this.figure.requestFullscreen();
-    }
-
     reset() {
       this.overlay.end();
-      if (this.grey) {
-        this.inverted = this.first.inverted;
-        this.setWindow(this.first.centre, this.first.width);
-      }
+      const { centre, width, inverted } = this.first;
+      if (this.grey) this.setWindow(centre, width, inverted);
       this.fit();
     }
 
@@ -253,11 +231,6 @@ const MrbPicture = (() => {
       else if (this.grey && (event.altKey || event.buttons === 2)) this.setWindow(this.centre + (dy * this.span) / 400, this.width * Math.exp(dx / 200));
       else if (!(touch && this.fitted)) this.pan(dx, dy);
       this.fingers.set(event.pointerId, event);
-    }
-
-    onUp(event) {
-      this.fingers.delete(event.pointerId);
-      this.overlay.release();
     }
 
     // Whether the screen shows more pixels of the image than are here.
@@ -310,8 +283,7 @@ const MrbPicture = (() => {
       this.spacing = spacing(shades);
       if (!this.grey) return;
       this.first = graded(shades);
-      const { low, high, offset, step } = this.first;
-      Object.assign(this, { offset, step, low: Math.min(this.low, low), high: Math.max(this.high, high) });
+      Object.assign(this, this.first, { low: Math.min(this.low, this.first.low), high: Math.max(this.high, this.first.high), centre: this.centre, width: this.width, inverted: this.inverted });
       Object.assign(this.sliders.level, { min: this.low - this.span / 2, max: this.high + this.span / 2 });
       this.slide();
     }
@@ -381,9 +353,8 @@ const MrbPicture = (() => {
       this.sliders.window.value = String(Math.sqrt(this.width / this.span));
     }
 
-    async setWindow(centre, width) {
-      this.centre = clamp(centre, this.low - this.span, this.high + this.span);
-      this.width = clamp(width, this.span / 4096, 4 * this.span);
+    async setWindow(centre, width, inverted = this.inverted) {
+      Object.assign(this, { inverted, centre: clamp(centre, this.low - this.span, this.high + this.span), width: clamp(width, this.span / 4096, 4 * this.span) });
       this.slide();
       this.tell();
       if (this.waiting) return;
@@ -396,9 +367,5 @@ const MrbPicture = (() => {
       await this.paint();
     }
 
-    invert() {
-      this.inverted = !this.inverted;
-      this.setWindow(this.centre, this.width);
-    }
   };
 })();

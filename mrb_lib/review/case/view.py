@@ -24,7 +24,7 @@ from mrb_lib.review.text import visible
 from mrb_lib.tables.schema import CHOICES
 from mrb_lib.verdicts.manifest import Manifest
 
-STYLES: Final = ("case/case", "case/overlay")
+STYLES: Final = ("case/case",)
 SCRIPTS: Final = ("case/overlay", "case/picture", "case/case")
 
 
