@@ -261,10 +261,13 @@ class _Asset(_Request):
 
 
 class _Nothing(_Request):
-    """Any other address."""
+    """Any other address; who has no token is not told which there are."""
 
     def get(self) -> None:
-        self.refuse(404, "there is no such page")
+        if self.is_let_in:
+            self.refuse(404, "there is no such page")
+        else:
+            self.refuse(403, "the address is not complete; open the one that mrb printed")
 
     post = head = get
 

@@ -73,12 +73,13 @@ def in_one_view(page: Page, within: str) -> None:
 
 
 def on_screen(page: Page, expected: np.ndarray) -> None:
-    """A part of what the view shows is, pixel for pixel, that of the image there, whose grey levels are expected."""
+    """The middle of what the view shows is, pixel for pixel, that of the image there, whose grey levels are expected."""
     view = page.locator(".mrb-view")
     x, y = view.evaluate("view => ['--x', '--y'].map(name => parseFloat(view.style.getPropertyValue(name)))")
     box = view.bounding_box()
     assert box is not None
-    clip = {"x": math.ceil(box["x"]) + 20, "y": math.ceil(box["y"]) + 20, "width": 120, "height": 80}
+    middle = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    clip = {"x": math.ceil(middle[0]) - 60, "y": math.ceil(middle[1]) - 40, "width": 120, "height": 80}
     pixels = np.asarray(Image.open(io.BytesIO(page.screenshot(clip=clip))).convert("RGB"))
     assert (pixels == pixels[..., :1]).all()
     down, right = clip["y"] - box["y"] - y, clip["x"] - box["x"] - x

@@ -70,7 +70,7 @@ def test_frames_are_reviewed_one_by_one(page: Page, bench: Benchmark) -> None:
         row, column = _pointed_at(page)
         view.focus()
         for number in (2, 3):
-            page.keyboard.press("PageDown")
+            page.keyboard.press("Alt+PageDown")
             _frame(page, number)
             value = int(FRAMES[number - 1, row, column]) - 1024
             expect(page.locator(VALUE)).to_have_text(f"x {column}, y {row}: {value} HU")
@@ -108,10 +108,10 @@ def _mark_and_save(page: Page) -> None:
     expect(page.locator(".mrb-regions li")).to_contain_text("in frame 3")
     expect(overlay).to_have_attribute("aria-label", "1 marked region")
     view.focus()
-    page.keyboard.press("PageUp")
+    page.keyboard.press("Alt+PageUp")
     _frame(page, 2)
     expect(overlay).to_have_attribute("aria-label", "0 marked regions")
-    page.keyboard.press("PageDown")
+    page.keyboard.press("Alt+PageDown")
     _frame(page, 3)
     expect(overlay).to_have_attribute("aria-label", "1 marked region")
     page.get_by_label("Gold is right").check()
@@ -137,5 +137,5 @@ def test_images_and_frames_are_one_series_and_annotators_browse_it_too(page: Pag
         page.get_by_label("one at a time").uncheck()
         expect(page.locator(".mrb-view:visible")).to_have_count(2)
         page.locator(".mrb-view").nth(1).focus()
-        page.keyboard.press("PageDown")
+        page.keyboard.press("Alt+PageDown")
         expect(page.locator(".mrb-frame")).to_have_text("3")

@@ -72,7 +72,7 @@ def test_a_page_of_hostile_cases_runs_nothing_keeps_its_shape_and_shows_all(
     names = set(page.evaluate("[...new Set([...document.querySelectorAll('main section *')].map(e => e.localName))]"))
     assert names <= _PLAIN | markdown.TAGS | formulas.TAGS
     styled = page.locator("main [style]").evaluate_all("all => [...new Set(all.map(e => e.classList.item(0)))]")
-    assert styled == ["mrb-view"]
+    assert styled == ["mrb", "mrb-view"]
 
 
 def all_of_an_answer_can_be_read(page: Page, benchmark: Benchmark) -> None:
@@ -129,19 +129,16 @@ def seen(element: Locator) -> np.ndarray:
         return np.asarray(picture.convert("RGB"))
 
 
-def test_an_answer_of_a_million_letters_stays_in_its_box(page: Page, cases: list[str]) -> None:
+def test_an_answer_of_a_million_letters_is_whole_and_as_wide_as_its_box(page: Page, cases: list[str]) -> None:
     show(page, document(cases[LONG_CASE]))
     box = page.locator(".mrb-answer-text").first
-    assert box.evaluate("e => e.scrollHeight > 100 * e.clientHeight")
+    assert box.evaluate("e => e.clientHeight > 10_000 && e.scrollHeight <= e.clientHeight + 1")
     # One letter under a heap of marks is wider than the box, and cannot be broken: it is cut off there.
     right, around, cut = box.evaluate(
         "e => [e, e.parentElement].map(one => one.getBoundingClientRect().right).concat(getComputedStyle(e).overflowX)"
     )
     assert right <= around
-    assert cut == "hidden"
-    box.focus()
-    page.keyboard.press("End")
-    page.wait_for_function("() => document.activeElement.scrollTop > 0")
+    assert cut == "clip"
 
 
 def test_text_that_no_file_can_hold(page: Page) -> None:

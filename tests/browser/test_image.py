@@ -134,56 +134,59 @@ def test_nothing_in_the_page_names_the_patient_of_a_dicom_file(page: Page) -> No
     assert name not in page.content()
 
 
-def test_keys_zoom_move_and_fit(page: Page) -> None:
+def test_with_alt_keys_zoom_move_and_fit(page: Page) -> None:
     show(page, document(plain_case({"ramp.png": stored(RAMPS["12 bits"])})))
     view = page.locator(".mrb-view")
     view.focus()
     whole = place(page)
-    view.press("+")
+    view.press("Alt++")
     assert place(page)[2] == pytest.approx(whole[2] * 1.25)
     x, y, zoom = place(page)
     for key, by in (("ArrowLeft", (40, 0)), ("ArrowUp", (0, 40)), ("ArrowRight", (-40, 0)), ("ArrowDown", (0, -40))):
-        view.press(key)
+        view.press(f"Alt+{key}")
         x, y = x + by[0], y + by[1]
         assert place(page) == (pytest.approx(x), pytest.approx(y), zoom)
-    view.press("0")
+    view.press("Alt+-")
+    assert place(page)[2] == pytest.approx(whole[2])
+    view.press("Alt+0")
     assert place(page) == whole
 
 
-def test_every_other_key_reaches_the_page_after_a_click_in_the_image(page: Page) -> None:
+def test_without_alt_every_key_reaches_the_page_after_a_click_in_the_image(page: Page) -> None:
     show(page, document(plain_case({"ramp.png": stored(RAMPS["8 bits"])})))
     page.evaluate("window.heard = []; addEventListener('keydown', event => heard.push(event.key)); undefined")
     view = page.locator(".mrb-view")
     view.click()
     expect(view).to_be_focused()
     before, said = place(page), page.locator("output").inner_text()
-    letters = [*"123456789abcdefghijklmnopqrstuvwxyzABT[],./?", "Enter"]
+    letters = [*"0123456789abcdefghijklmnopqrstuvwxyzABT[],./?+-=", "Enter", "ArrowLeft", "ArrowDown", "PageDown"]
     for key in letters:
         view.press(key)
     assert (place(page), page.locator("output").inner_text()) == (before, said)
     assert page.evaluate("heard") == letters
-    view.press("+")
-    view.press("0")
-    assert page.evaluate("heard") == letters
+    view.press("Alt++")
+    view.press("Alt+0")
+    assert page.evaluate("heard") == [*letters, "Alt", "Alt"]
 
 
-def test_a_key_that_the_page_offers_is_the_page_s(page: Page) -> None:
-    show(page, document(plain_case({"ramp.png": stored(RAMPS["8 bits"])}), "<button><kbd>0</kbd> No harm</button>"))
-    page.evaluate("window.heard = []; addEventListener('keydown', event => heard.push(event.key)); undefined")
-    view = page.locator(".mrb-view")
-    view.focus()
-    view.press("+")
-    before = place(page)
-    view.press("0")
-    assert place(page) == before
-    assert page.evaluate("heard") == ["0"]
+def test_the_help_of_the_image_tells_its_keys_and_drags(page: Page) -> None:
+    images = {"grey.png": stored(RAMPS["12 bits"]), "colour.png": stored(np.zeros((8, 8, 3), np.uint8))}
+    show(page, document(plain_case(images)))
+    for figure, windows in zip(page.locator("figure").all(), (True, False), strict=True):
+        figure.get_by_role("button", name="more for the image").click()
+        for said in (figure.locator(".mrb-legend").inner_text(), figure.locator(".mrb-view").get_attribute("title")):
+            assert said
+            assert "Keys, with Alt: + and \u2212 zoom, 0 fits, arrows move" in said
+            assert ("The right button, or Alt and drag, sets the window" in said) == windows
+        assert "Alt" in str(figure.locator(".mrb-view").get_attribute("aria-label"))
 
 
-@pytest.mark.parametrize(("button", "key"), [("right", ""), ("left", "Shift")])
-def test_the_right_button_or_shift_moves_the_image(page: Page, button: Literal["left", "right"], key: str) -> None:
-    show(page, document(plain_case({"ramp.png": stored(RAMPS["12 bits"])})))
+@pytest.mark.parametrize(("depth", "button"), [("12 bits", "left"), ("colour", "left"), ("colour", "right")])
+def test_a_drag_moves_the_image(page: Page, depth: str, button: Literal["left", "right"]) -> None:
+    values = RAMPS.get(depth, np.zeros((8, 8, 3), np.uint8))
+    show(page, document(plain_case({"ramp.png": stored(values)})))
     said, before = page.locator("output").inner_text(), place(page)
-    drag(page, 30, -20, button=button, key=key)
+    drag(page, 30, -20, button=button)
     assert place(page) == (pytest.approx(before[0] + 30), pytest.approx(before[1] - 20), before[2])
     expect(page.locator("output")).to_have_text(said)
 
@@ -191,7 +194,7 @@ def test_the_right_button_or_shift_moves_the_image(page: Page, button: Literal["
 @pytest.mark.parametrize("key", ["", "Control"])
 def test_the_wheel_zooms_about_the_mouse(page: Page, key: str) -> None:
     show(page, document(plain_case({"ramp.png": stored(RAMPS["12 bits"])})))
-    drag(page, 30, -20, button="right")
+    drag(page, 30, -20)
     x, y, zoom = place(page)
     if key:
         page.keyboard.down(key)
@@ -232,13 +235,14 @@ def test_at_the_whole_image_the_wheel_scrolls_on(page: Page) -> None:
     assert place(page) == before
 
 
-def test_a_drag_sets_level_and_window(page: Page) -> None:
+@pytest.mark.parametrize(("button", "key"), [("right", ""), ("left", "Alt")])
+def test_the_right_button_or_alt_sets_level_and_window(page: Page, button: Literal["left", "right"], key: str) -> None:
     show(page, document(plain_case({"ramp.png": stored(RAMPS["12 bits"])})))
     before = place(page)
-    drag(page, 0, 40)
-    expect(page.locator("output")).to_contain_text("level 2457 · window 4095")
-    drag(page, 20, 0)
-    expect(page.locator("output")).to_contain_text("level 2457 · window 4525.7")
+    drag(page, 0, 40, button=button, key=key)
+    expect(page.locator("output")).to_contain_text("level 2457 \u00b7 window 4095")
+    drag(page, 20, 0, button=button, key=key)
+    expect(page.locator("output")).to_contain_text("level 2457 \u00b7 window 4525.7")
     assert place(page) == before
 
 
@@ -273,9 +277,7 @@ def test_a_colour_image_has_no_window(page: Page) -> None:
     expect(page.locator(".mrb-tools input:is([data-sets=level], [data-sets=window])")).to_have_count(0)
     view = page.locator(".mrb-view")
     view.focus()
-    before = place(page)
-    drag(page, 25, 10)
-    assert place(page) == (pytest.approx(before[0] + 25), pytest.approx(before[1] + 10), before[2])
+    drag(page, 25, 10, key="Alt")
     expect(page.locator("output")).not_to_contain_text("window")
     expect(page.locator(".mrb-view canvas")).to_have_count(0)
 

@@ -165,20 +165,20 @@ def test_cases_are_zoomed_and_moved_by_keys_and_windowed_by_mouse(page: Page, si
     view.focus()
     zoom = "view => [Number(view.style.getPropertyValue('--zoom')), view.style.getPropertyValue('--x')]"
     before = view.evaluate(zoom)
-    page.keyboard.press("+")
-    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Alt++")
+    page.keyboard.press("Alt+ArrowLeft")
     after = view.evaluate(zoom)
     assert after[0] == pytest.approx(before[0] * 1.25)
     assert after[1] != before[1]
-    page.keyboard.press("0")
+    page.keyboard.press("Alt+0")
     assert view.evaluate(zoom) == before
     if page.locator("[data-low] .mrb-view").count():
         box = page.locator("[data-low] .mrb-view").first.bounding_box()
         assert box is not None
         page.mouse.move(box["x"] + 60, box["y"] + 60)
-        page.mouse.down()
+        page.mouse.down(button="right")
         page.mouse.move(box["x"] + 90, box["y"] + 60)
-        page.mouse.up()
+        page.mouse.up(button="right")
         expect(page.locator(".mrb-view canvas").first).to_be_visible()
 
 

@@ -102,7 +102,7 @@ def test_the_value_under_the_pointer_is_that_pixel_s(page: Page, zooms: int) -> 
     show(page, document(plain_case({"ct.dcm": dicom(numbered())})))
     page.locator(".mrb-view").focus()
     for _ in range(zooms):
-        page.keyboard.press("+")
+        page.keyboard.press("Alt++")
     inside = ((8, 6), (20, 6), (12, 12), (20, 12)) if zooms else ((0, 0), (29, 0), (3, 17), (29, 19), (12, 7))
     for column, row in inside:
         hover(page, column + 0.5, row + 0.5)
@@ -174,10 +174,10 @@ def test_a_series_is_one_image_at_a_time_and_the_wheel_goes_through_it(page: Pag
     expect(said).to_have_text("image 2 of 6")
     page.locator(".mrb-view:visible").focus()
     for _ in range(9):
-        page.keyboard.press("PageDown")
+        page.keyboard.press("Alt+PageDown")
     expect(said).to_have_text("image 6 of 6")
     expect(page.locator(".mrb-image:visible figcaption")).to_contain_text("5.png")
-    page.keyboard.press("PageUp")
+    page.keyboard.press("Alt+PageUp")
     expect(said).to_have_text("image 5 of 6")
     page.get_by_label("one at a time").uncheck()
     expect(page.locator(".mrb-view:visible")).to_have_count(6)
@@ -206,7 +206,7 @@ def test_full_screen_and_back(hand: Hand) -> None:
     page.wait_for_function("() => !document.fullscreenElement")
 
 
-TOOLS = {"zoom in": ["+"], "1:1": [], "zoom out": ["-"], "fit the whole image": ["0"], "invert": [], "reset": []}
+TOOLS = {"zoom in": ["Alt++"], "zoom out": ["Alt+-"], "1:1": [], "fit the whole image": ["Alt+0"], "invert": [], "reset": []}
 LOOK = "document.querySelector('.mrb-view').getAttribute('style') + document.querySelector('.mrb-tools output').value"
 
 

@@ -1,7 +1,7 @@
 r"""Mathematics in an answer, found between its marks and drawn as MathML, which browsers show without a script.
 
 A formula is text of a stranger like any other. So what the converter returns is not trusted: only elements and
-attributes of a short list are written anew, and a formula that needs any other is shown as it was written.
+attributes of a short list are kept, and a formula that needs any other is shown as it was written.
 """
 
 from __future__ import annotations
@@ -10,17 +10,9 @@ import html
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
-from xml.etree.ElementTree import Element
-
-from markdown_it import MarkdownIt
-from markdown_it.rules_block import StateBlock
-from markdown_it.rules_inline import StateInline
-
-from mrb_lib.review.pages import macro
-from mrb_lib.review.text import Piece
+from xml.etree import ElementTree as ET
 
 Part = str | tuple[str, dict[str, str]]
 """A text, or a tag by its name and attributes; the end of one begins with a slash."""
@@ -30,40 +22,31 @@ LONGEST: Final = 1_000
 _DEEPEST: Final = 40
 _MOST_ELEMENTS: Final = 400
 
-_WITHIN = rf"(?:[^$\\]|\\.){{1,{LONGEST}}}?"
+_WITHIN = rf"(?:(?!\n\s*\n)[^$\\]|\\.){{1,{LONGEST}}}?"
+_BETWEEN = rf"(?:(?!\n\s*\n).){{1,{LONGEST}}}?"
 _PRICE = r"\d[\d.,]*\s?\w*\s+(?:and|or|to|vs|versus|but|for|per|than|in)\b"
-_FORMULA = re.compile(
-    rf"\$\$(?P<display>{_WITHIN})\$\$"
+FORMULA: Final = re.compile(
+    rf"(?<!\\)(?:\$\$(?P<dollars>{_WITHIN})\$\$"
     rf"|(?<!\d)\$(?![\s$]|{_PRICE})(?P<inline>{_WITHIN})(?<!\s)\$(?!\d)"
-    rf"|\\\[(?P<bracket>.{{1,{LONGEST}}}?)\\\]|\\\((?P<parenthesis>.{{1,{LONGEST}}}?)\\\)",
+    rf"|\\\[(?P<bracket>{_BETWEEN})\\\]|\\\((?P<parenthesis>{_BETWEEN})\\\))",
     re.DOTALL,
 )
-_ENDS = {"$$": "$$", "\\[": "\\]"}
+r"""`$..$`, `$$..$$`, `\(..\)` or `\[..\]` within a paragraph, by the name of its marks; dollars as money stay money."""
 # What defines a macro can grow without bound; what a reference names would be read twice.
 _REFUSED = re.compile(r"\\(?:(?:re)?newcommand|providecommand|[egx]?def|let)(?![A-Za-z])|&(?:#|\w+;)")
 _ALIGNED = re.compile(r"\\(begin|end)\{(?:aligned|align|eqnarray|gathered|gather|split)\*?\}")
-
 _COMMANDS = re.compile(
     r"\\(?:begin\{array\}|(?:begin|end|[hv]space|color|textcolor)\*?)\s?\{[^{}]*\}|\\\\\s?\[[^\]]*\]|\\[A-Za-z]+"
 )
-_ACTIVE: Final = frozenset({"href", "style", "class", "id"})
-
-_TOKENS: Final = frozenset({"mi", "mn", "mo", "mtext"})
-_GROUPS: Final = frozenset(
-    {
-        "math", "mrow", "mspace", "mfrac", "msqrt", "mroot", "msub", "msup", "msubsup", "munder", "mover", "munderover",
-        "mtable", "mtr", "mtd", "mstyle", "menclose",
-    }
-)  # fmt: skip
-TAGS: Final = _TOKENS | _GROUPS | {"semantics", "annotation"}
+_ACTIVE: Final = frozenset({"href", "style", "class", "id", "linebreak"})
+TAGS: Final = frozenset(
+    "math semantics annotation mi mn mo mtext mrow mspace mfrac msqrt mroot msub msup msubsup munder mover munderover "
+    "mtable mtr mtd mstyle menclose".split()
+)
 ATTRIBUTES: Final = {
+    **dict.fromkeys(("displaystyle", "stretchy", "fence", "accent", "movablelimits"), re.compile("true|false")),
     "display": re.compile("block|inline"),
-    "displaystyle": re.compile("true|false"),
     "scriptlevel": re.compile("[0-2]"),
-    "stretchy": re.compile("true|false"),
-    "fence": re.compile("true|false"),
-    "accent": re.compile("true|false"),
-    "movablelimits": re.compile("true|false"),
     "form": re.compile("prefix|infix|postfix"),
     "mathvariant": re.compile("normal|bold|italic|bold-italic|double-struck|script|fraktur|sans-serif|monospace"),
     "linethickness": re.compile("0"),
@@ -72,58 +55,6 @@ ATTRIBUTES: Final = {
     "notation": re.compile("box"),
 }
 """What an attribute may say; any other is left out, so that no formula hides, moves or colours anything."""
-
-
-class _NotDrawnError(ValueError):
-    """A formula that is not drawn, since it needs more than is allowed."""
-
-
-def maths_rules(parser: MarkdownIt) -> None:
-    r"""Teach a Markdown parser `$..$`, `$$..$$`, `\(..\)` and `\[..\]`; dollars as money stay money."""
-    parser.inline.ruler.before("escape", "formula", _inline)
-    parser.block.ruler.before("fence", "formula", _block, {"alt": ["paragraph", "blockquote", "list"]})
-
-
-def _inline(state: StateInline, silent: bool) -> bool:
-    if state.src[state.pos] not in "$\\":
-        return False
-    match = _FORMULA.match(state.src, state.pos, state.posMax)
-    if match is None or match.lastgroup is None or not match[match.lastgroup].strip():
-        return False
-    if not silent:
-        token = state.push("formula", "math", 0)
-        token.content, token.markup = match[match.lastgroup], match[0]
-        token.meta = {"display": match.lastgroup in ("display", "bracket")}
-    state.pos = match.end()
-    return True
-
-
-def _block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    r"""A formula in lines of its own; without this rule a line in it that begins with a minus would be a list."""
-    first = state.bMarks[start] + state.tShift[start]
-    opening = state.src[first : first + 2]
-    if opening not in _ENDS or state.src.find(_ENDS[opening], first + 2, first + LONGEST) == -1:
-        return False
-    whole = ""
-    for line in range(start, end):
-        if line > start and (state.isEmpty(line) or state.sCount[line] < state.blkIndent):
-            return False
-        whole += state.getLines(line, line + 1, state.blkIndent, False).strip() + "\n"
-        inner = whole[2:].rstrip()
-        if opening in inner and opening not in _ENDS.values():
-            return False
-        if _ENDS[opening] not in inner:
-            continue
-        content = inner.removesuffix(_ENDS[opening])
-        if content == inner or not content.strip() or _ENDS[opening] in content:
-            return False
-        if not silent:
-            token = state.push("formula", "math", 0)
-            token.block, token.map = True, [start, line + 1]
-            token.content, token.markup, token.meta = content, whole.rstrip(), {"display": True}
-            state.line = line + 1
-        return True
-    return False
 
 
 @lru_cache(maxsize=2048)
@@ -145,53 +76,37 @@ def drawn(latex: str, *, display: bool) -> tuple[str, str] | None:
     if len(latex) > LONGEST or _REFUSED.search(latex):
         return None
     from latex2mathml.converter import convert_to_element  # its tables of symbols are read where a formula needs them
+    from markupsafe import Markup
 
     try:
-        root = convert_to_element(
-            _ALIGNED.sub(r"\\\1{align*}", latex.strip()), display="block" if display else "inline"
-        )
-        if sum(1 for _ in root.iter()) > _MOST_ELEMENTS:
-            return None
-        shown: list[str] = []
-        inner = [part for child in root for part in _written(child, shown, _DEEPEST)]
+        found = convert_to_element(_ALIGNED.sub(r"\\\1{align*}", latex.strip()))
     except Exception:  # noqa: BLE001  # the converter's errors share no base, and whatever fails is shown as written
         return None
-    text = _joined(shown)
+    elements = list(found.iter())
+    is_small = len(elements) <= _MOST_ELEMENTS and found.find("/".join("*" * _DEEPEST)) is None
+    if not is_small or not all(map(_kept, elements[1:])):
+        return None
+    # Half of something, 1 above 2, is not twelve.
+    text = re.sub(r"(?<=\d)\0(?=\d)", " ", "\0".join(found.itertext())).replace("\0", "")
     if _letters(_COMMANDS.sub("", latex)) - _letters(text):
         return None
-    start: list[Part] = [("math", {"display": "block"} if display else {}), ("semantics", {})]
-    source: list[Part] = [("annotation", {"encoding": "application/x-tex"}), Piece(latex), ("/annotation", {})]
-    return macro("case_text", "parts")([*start, *inner, *source, ("/semantics", {}), ("/math", {})]), text
+    math = ET.Element("math", {"display": "block"} if display else {})
+    semantics = ET.SubElement(math, "semantics")
+    semantics.extend(found)
+    ET.SubElement(semantics, "annotation", {"encoding": "application/x-tex"}).text = latex
+    return Markup(ET.tostring(math, encoding="unicode")), text  # noqa: S704  # what it writes is escaped
 
 
-def _written(element: Element, shown: list[str], levels: int) -> Iterator[Part]:
-    """An element of the converter written anew, if all of it may be; its texts are added to `shown`."""
-    tag = "mrow" if element.tag == "mpadded" else element.tag
-    text = html.unescape(element.text or "")
-    if not levels or tag not in TAGS or (tag in _TOKENS and len(element)) or element.tail:
-        raise _NotDrawnError(tag)
-    if "\\" in text or text == "&":
-        raise _NotDrawnError("a command that the converter does not know")
-    if tag == "menclose" and element.get("notation") != "box":
-        raise _NotDrawnError("a strike would be lost")
-    if "linebreak" in element.attrib or not _ACTIVE.isdisjoint(element.attrib):
-        raise _NotDrawnError("no browser breaks a formula, and no formula is to act")
+def _kept(element: ET.Element) -> bool:
+    """Whether an element of the converter may be shown; what it says of colours, sizes and places is left out."""
+    element.tag = "mrow" if element.tag == "mpadded" else element.tag
+    element.text, element.tail = html.unescape(element.text or ""), " " if element.tag == "mtd" else ""
+    is_struck = element.tag == "menclose" and element.get("notation") != "box"
+    is_unknown = element.tag not in TAGS or "\\" in element.text or element.text == "&"
+    is_active = not _ACTIVE.isdisjoint(element.attrib)
     allowed = {name: value for name, value in element.attrib.items() if name in ATTRIBUTES}
-    yield tag, {name: value for name, value in allowed.items() if ATTRIBUTES[name].fullmatch(value)}
-    yield Piece(text)
-    shown += [text] if text.strip() else []
-    for child in element:
-        yield from _written(child, shown, levels - 1)
-    shown += [" "] if tag == "mtd" else []
-    yield f"/{tag}", {}
-
-
-def _joined(pieces: list[str]) -> str:
-    """The texts of a formula in sequence; a half, 1 above 2, is not twelve."""
-    text = ""
-    for piece in pieces:
-        text += f" {piece}" if text[-1:].isdigit() and piece[:1].isdigit() else piece
-    return text
+    element.attrib = {name: value for name, value in allowed.items() if ATTRIBUTES[name].fullmatch(value)}
+    return not (is_struck or is_unknown or is_active)
 
 
 def _letters(text: str) -> Counter[str]:

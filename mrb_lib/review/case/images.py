@@ -13,7 +13,9 @@ from mrb_lib.tables.errors import InputError
 SIDE = 1024
 
 
-def image_html(name: object, images: Mapping[str, bytes], side: int = SIDE, index: int | None = 0) -> str:
+def image_html(
+    name: object, images: Mapping[str, bytes], side: int = SIDE, index: int | None = 0, called: str = ""
+) -> str:
     """One image as a figure, or what is wrong with it.
 
     Parameters
@@ -23,6 +25,7 @@ def image_html(name: object, images: Mapping[str, bytes], side: int = SIDE, inde
     side : the longest side, in pixels, that is put into the page
     index : its place among the images of the case, by which `case.js` asks for a larger one whole; see `whole`. None
         for a picture that is not one of them, which stays as it is drawn
+    called : what the page calls it; its name where that is empty
 
     Returns
     -------
@@ -30,24 +33,23 @@ def image_html(name: object, images: Mapping[str, bytes], side: int = SIDE, inde
         A `<figure>` with the picture in its first window. Of grey pictures deeper than 8 bits it carries the values
         too, as `data-packed`. Validated by tests/review/case/test_images.py.
     """
+    called = called or str(name)
     try:
-        pixels = read_pixels(images[str(name)], str(name))
+        pixels = read_pixels(images[str(name)], called)
     except KeyError:
-        return macro("case_image", "missing")(name)
+        return macro("case_image", "missing")(called)
     except InputError as error:
         return macro("case_image", "unreadable")(error)
     height, width = pixels.values.shape[:2]
-    shrunk = max(height, width) > side
-    data, packed = {}, ""
+    is_shrunk = max(height, width) > side
+    data: dict[str, object] = {}
     if index is not None:
-        data = {"data-index": index} | ({"data-wide": width, "data-tall": height} if shrunk else {})
-        data |= {"data-frames": pixels.frames} if pixels.frames > 1 else {}
-        data |= {f"data-{key}": value for key, value in _shades(pixels).items()}
-        packed = _text(packed_png(pixels, side)) if pixels.deep else ""
-    kind = "colour" if not pixels.grey else "grey, more than 8 bits" if pixels.deep else "grey"
-    return macro("case_image", "figure")(
-        name, _text(plain_png(pixels, side)), packed, data, width, height, kind, pixels.frames, side if shrunk else None
-    )
+        data = {"index": index, **_shades(pixels)}
+        data |= {"wide": width, "tall": height} if is_shrunk else {}
+        data |= {"frames": pixels.frames} if pixels.frames > 1 else {}
+        data |= {"packed": _address(packed_png(pixels, side))} if pixels.deep else {}
+    png, shrunk = _address(plain_png(pixels, side)), side if is_shrunk else None
+    return macro("case_image", "figure")(called, png, data, width, height, pixels, shrunk)
 
 
 def whole(name: object, images: Mapping[str, bytes], frame: int = 1) -> File:
@@ -80,5 +82,5 @@ def _shades(pixels: Pixels) -> dict[str, str]:
     return shades
 
 
-def _text(png: bytes) -> str:
-    return base64.b64encode(png).decode("ascii")
+def _address(png: bytes) -> str:
+    return f"data:image/png;base64,{base64.b64encode(png).decode('ascii')}"

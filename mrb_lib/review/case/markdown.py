@@ -8,7 +8,7 @@ not show every letter is shown as it was written.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -16,7 +16,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from mrb_lib.review.case.facts import FactMark, Stretch
-from mrb_lib.review.case.formulas import Part, drawn, maths_rules
+from mrb_lib.review.case.formulas import FORMULA, Part, drawn
 from mrb_lib.review.pages import macro
 from mrb_lib.review.text import Piece
 
@@ -26,36 +26,32 @@ LONGEST: Final = 20_000
 _MAY_BE = re.compile(
     r"[*_`$|~]|\\[(\[]|^[ \t]*(?:#{1,6}|>|[-+]|\d{1,9}[.)])(?=\s|>|$)|^[ \t]*[-=]+[ \t]*$", re.MULTILINE
 )
-_PROSE: Final = frozenset({"paragraph_open", "paragraph_close", "inline"})
-_BREAKS: Final = frozenset({"softbreak", "hardbreak"})
+_FIRST: Final = 0xF0000
+_PLACE = re.compile("([\U000f0000-\U000ffffd])")
+"""A letter for private use stands for a formula while the text around it is read."""
+_TEXTS: Final = frozenset({"text", "text_special", "softbreak", "hardbreak", "paragraph_open", "paragraph_close"})
+_NAMED: Final = ("list_item_open", "fence")
 _LEAVES: Final = frozenset({"text", "text_special", "code_inline", "fence", "formula"})
+_GRID: Final = {"class": "mrb-grid", "tabindex": "0", "role": "group", "aria-label": "table in the answer"}
 _WRITTEN: Final[dict[str, list[Part]]] = {
     "heading_open": [("p", {}), ("strong", {})],
     "heading_close": [("/strong", {}), ("/p", {})],
-    "table_open": [
-        ("div", {"class": "mrb-grid", "tabindex": "0", "role": "group", "aria-label": "table in the answer",
-                 "data-lm-suppress-shortcuts": "true"}),
-        ("table", {}),
-    ],
+    "table_open": [("div", _GRID | {"data-lm-suppress-shortcuts": "true"}), ("table", {})],
     "table_close": [("/table", {}), ("/div", {})],
     "softbreak": [("br", {})],
     "hardbreak": [("br", {})],
-}  # fmt: skip
+}
 _ALIGNED: Final = {"text-align:right": {"class": "mrb-end"}, "text-align:center": {"class": "mrb-middle"}}
-TAGS: Final = frozenset(
-    {
-        "p", "strong", "em", "s", "ul", "ol", "li", "blockquote", "hr", "br", "code", "pre", "div",
-        "table", "thead", "tbody", "tr", "th", "td",
-    }
-)  # fmt: skip
-
-
+TAGS: Final = frozenset("p strong em s ul ol li blockquote hr br code pre div table thead tbody tr th td".split())
 _MARKDOWN: Final = (
     MarkdownIt("commonmark", {"html": False, "linkify": False, "breaks": True})
     .enable(["table", "strikethrough"])
     .disable(["link", "image", "autolink", "reference", "html_block", "html_inline", "entity", "code"])
-    .use(maths_rules)
 )
+
+
+Layer = Sequence[tuple[int, int, str, dict[str, str]]]
+"""Stretches of a text, in order and apart, with the tag around each and its attributes."""
 
 
 @dataclass(frozen=True)
@@ -64,20 +60,19 @@ class MarkdownText:
 
     Attributes
     ----------
-    source : the text as it was written
     plain : what it says, without its marks, for rules that look for words; blocks and cells are lines of it
     """
 
-    source: str
     plain: str
     _tokens: Sequence[tuple[Token, Stretch]] = field(repr=False)
 
     def html(self, facts: Sequence[FactMark] = (), differing: Sequence[Stretch] = ()) -> str:
         """The text as HTML of `TAGS` and MathML, with marks at places of `plain`; see `marked_html`."""
         parts: list[Part] = []
+        layers = _layers(facts, differing)
         for token, (start, end) in self._tokens:
             if token.type in _LEAVES:
-                parts += _leaf(token, list(_marked(self.plain, start, end, facts, differing)))
+                parts += _leaf(token, list(tagged(self.plain, start, end, layers)))
             elif token.type in _WRITTEN:
                 parts += _WRITTEN[token.type]
             elif not token.hidden and token.tag in TAGS:
@@ -99,23 +94,51 @@ def read_markdown(text: str) -> MarkdownText | None:
         or its rendering would lose a letter or a digit (a row with more cells than its table has columns).
         Validated by tests/review/case/test_markdown.py.
     """
-    if len(text) > LONGEST or not _MAY_BE.search(text):
+    if len(text) > LONGEST or not _MAY_BE.search(text) or _PLACE.search(text):
         return None
-    flat = [
-        one for token in _MARKDOWN.parse(text) for one in (token.children or [] if token.type == "inline" else [token])
-    ]
-    if all(token.type in _PROSE | _BREAKS | {"text", "text_special"} for token in flat):
+    formulas: dict[str, re.Match[str]] = {}
+
+    def set_apart(match: re.Match[str]) -> str:
+        if not match[str(match.lastgroup)].strip():
+            return match[0]
+        place = chr(_FIRST + len(formulas))
+        formulas[place] = match
+        return place
+
+    tokens = _MARKDOWN.parse(FORMULA.sub(set_apart, text))
+    each = [one for token in tokens for one in (token.children or [] if token.type == "inline" else [token])]
+    flat = [one for token in each for one in _cut(token, formulas)]
+    if all(token.type in _TEXTS for token in flat):
         return None
-    if _letters(text) != _letters("".join(map(_kept, flat))):
+    # Nothing that was written can be lost without being noticed.
+    kept = (one.markup if one.type == "formula" else f"{one.info * (one.type in _NAMED)}{one.content}" for one in flat)
+    if _letters(text) != _letters("".join(kept)):
         return None
-    tokens, plain = [], ""
+    placed, plain = [], ""
     for token in flat:
         start = len(plain)
-        plain += _said(token)
-        tokens.append((token, (start, len(plain))))
+        plain += token.content
+        placed.append((token, (start, len(plain))))
         ends_block = token.block and (token.nesting == -1 or token.type in _LEAVES)
-        plain += "\n" if ends_block or token.type in _BREAKS else ""
-    return MarkdownText(text, plain, tokens)
+        plain += "\n" if ends_block or token.type in ("softbreak", "hardbreak") else ""
+    return MarkdownText(plain, placed)
+
+
+def _cut(token: Token, formulas: Mapping[str, re.Match[str]]) -> Iterator[Token]:
+    """A token with its formulas: those of a text are tokens of their own, and code has none."""
+    if token.type != "text":
+        for name in ("content", "info"):
+            setattr(token, name, _PLACE.sub(lambda place: formulas[place[0]][0], getattr(token, name)))
+        yield token
+        return
+    for piece in filter(None, _PLACE.split(token.content)):
+        match = formulas.get(piece)
+        marks = str(match.lastgroup) if match else ""
+        shown = drawn(match[marks], display=marks in ("dollars", "bracket")) if match else None
+        if shown and match:
+            yield Token("formula", "math", 0, content=shown[1], markup=match[0], meta={"html": shown[0]})
+        else:
+            yield Token("code_inline" if match else "text", "", 0, content=match[0] if match else piece)
 
 
 def marked_html(text: str, facts: Sequence[FactMark], differing: Sequence[Stretch] = ()) -> str:
@@ -125,65 +148,45 @@ def marked_html(text: str, facts: Sequence[FactMark], differing: Sequence[Stretc
     ----------
     text : as `mrb_lib.review.text.visible` makes it, whole: a piece of it has no balance of its own
     """
-    return macro("case_text", "parts")(_marked(text, 0, len(text), facts, differing))
+    return macro("case_text", "parts")(tagged(text, 0, len(text), _layers(facts, differing)))
 
 
-def _marked(text: str, start: int, end: int, facts: Iterable[FactMark], differing: Sequence[Stretch]) -> Iterator[Part]:
-    """The part of a text from `start` up to `end` with the marks that reach into it."""
-    for mark in facts:
-        first, last = max(mark.start, start), min(mark.end, end)
+def _layers(facts: Sequence[FactMark], differing: Sequence[Stretch]) -> list[Layer]:
+    of_facts = [(mark.start, mark.end, "mark", {"class": f"mrb-{mark.kind}"}) for mark in facts]
+    return [of_facts, [(start, end, "span", {"class": "mrb-differs"}) for start, end in differing]]
+
+
+def tagged(text: str, start: int, end: int, layers: Sequence[Layer]) -> Iterator[Part]:
+    """The part of a visible text from `start` up to `end`, with the tags of the first layer around those of the next."""
+    if not layers:
+        yield Piece(text[start:end])
+        return
+    outer, *inner = layers
+    for first, last, tag, attributes in outer:
+        first, last = max(first, start), min(last, end)
         if first < last:
-            yield from _words(text, start, first, differing)
-            yield "mark", {"class": f"mrb-{mark.kind}"}
-            yield from _words(text, first, last, differing)
-            yield "/mark", {}
+            yield from tagged(text, start, first, inner)
+            yield tag, attributes
+            yield from tagged(text, first, last, inner)
+            yield f"/{tag}", {}
             start = last
-    yield from _words(text, start, end, differing)
-
-
-def _words(text: str, start: int, end: int, differing: Sequence[Stretch]) -> Iterator[Part]:
-    for first, last in ((max(first, start), min(last, end)) for first, last in differing):
-        if first < last:
-            yield Piece(text[start:first])
-            yield "span", {"class": "mrb-differs"}
-            yield Piece(text[first:last])
-            yield "/span", {}
-            start = last
-    yield Piece(text[start:end])
+    yield from tagged(text, start, end, inner)
 
 
 def _letters(text: str) -> str:
     return "".join(filter(str.isalnum, text))
 
 
-def _kept(token: Token) -> str:
-    """What of a token's text is shown, so that nothing that was written can be lost without being noticed."""
-    if token.type in ("list_item_open", "fence"):
-        return token.info + token.content
-    return token.content if token.type in _LEAVES else ""
-
-
-def _said(token: Token) -> str:
-    if token.type == "formula":
-        shown = drawn(token.content, display=token.meta["display"])
-        return token.markup if shown is None else shown[1]
-    return token.content if token.type in _LEAVES else ""
-
-
 def _leaf(token: Token, marked: list[Part]) -> list[Part]:
-    """A piece of text in its tags; a formula that is drawn is marked as a whole where any of it is."""
-    formula = drawn(token.content, display=token.meta["display"]) if token.type == "formula" else None
-    if formula is not None:
+    """A piece of text in its tags; a formula is marked as a whole where any of it is."""
+    if token.type == "formula":
         opened = {one[0]: one for one in reversed(marked) if isinstance(one, tuple) and one[0] in ("mark", "span")}
         around = [opened[name] for name in ("mark", "span") if name in opened]
-        around = [("div", {"class": "mrb-formula"}), *around] if token.block else around
-        return [*around, formula[0], *((f"/{name}", {}) for name, _ in reversed(around))]
-    if token.type in ("text", "text_special"):
-        return marked
-    if not token.block:
+        return [*around, token.meta["html"], *((f"/{name}", {}) for name, _ in reversed(around))]
+    if token.type == "code_inline":
         return [("code", {}), *marked, ("/code", {})]
-    language = Piece(f"{token.info}\n") if token.type == "fence" and token.info.strip() else Piece()
-    return [("pre", {}), ("code", {}), language, *marked, ("/code", {}), ("/pre", {})]
+    language = Piece(f"{token.info}\n" if token.info.strip() else "")
+    return [("pre", {}), ("code", {}), language, *marked, ("/code", {}), ("/pre", {})] if token.block else marked
 
 
 def _attributes(token: Token) -> dict[str, str]:

@@ -1,129 +1,133 @@
-// What is drawn over an image: the regions that a reviewer marks, and the distance or area that is being measured.
-const mrbOverlay = (() => {
+// What is drawn over an image: the regions that a reviewer marks, and the distance that is being measured.
+const MrbOverlay = (() => {
   const SVG = "http://www.w3.org/2000/svg";
   const SMALLEST = 3; // pixels of the screen: what is dragged less far is a point
   const STEP = 8; // pixels of the screen that an arrow key moves; one with Shift
-
-  const shape = (tag, attributes) => {
-    const made = document.createElementNS(SVG, tag);
-    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, String(value));
-    return made;
-  };
-
-  const between = ({ from, to }) => ({ x: Math.min(from.x, to.x), y: Math.min(from.y, to.y), width: Math.abs(from.x - to.x), height: Math.abs(from.y - to.y) });
-  const inside = ({ wide, tall }, { x, y }) => ({ x: Math.min(Math.max(x, 0), wide), y: Math.min(Math.max(y, 0), tall) });
-  const rounded = (value) => Math.round(value * 10) / 10;
-
-  // A box, a point as a cross, or a line, in pixels of the image; outlines are as thick at every zoom.
-  function drawn(state, { x, y, width, height, line }, kind) {
-    const look = { class: `mrb-${kind}`, "vector-effect": "non-scaling-stroke", fill: "none" };
-    if (line) return shape("line", { ...look, x1: line.from.x, y1: line.from.y, x2: line.to.x, y2: line.to.y });
-    if (width || height) return shape("rect", { ...look, x, y, width, height });
-    const arm = 9 / state.scale;
-    return shape("path", { ...look, d: `M${x - arm} ${y}H${x + arm}M${x} ${y - arm}V${y + arm}` });
-  }
-
-  function paint(state) {
-    const { draft } = state;
-    const regions = (state.regions ?? []).filter(({ frame }) => frame === state.shown);
-    if (!state.svg && !regions.length && !draft) return;
-    if (!state.svg) {
-      state.svg = shape("svg", { class: "mrb-overlay", viewBox: `0 0 ${state.wide} ${state.tall}`, preserveAspectRatio: "none", role: "img" });
-      state.view.append(state.svg);
-    }
-    state.svg.setAttribute("aria-label", regions.length === 1 ? "1 marked region" : `${regions.length} marked regions`);
-    const open = draft ? [drawn(state, draft.what === "distance" && !same(draft) ? { line: draft } : between(draft), "draft")] : [];
-    state.svg.replaceChildren(...regions.map((one) => drawn(state, one, "region")), ...open);
-  }
-
-  const same = ({ from, to }) => from.x === to.x && from.y === to.y;
-
-  // Millimetres, where the file says how far its pixels are apart; nothing is guessed.
-  const measured = ({ spacing: [down, across] }, { from, to }) => `distance ${Math.hypot((from.x - to.x) * across, (from.y - to.y) * down).toFixed(1)} mm`;
-
+  const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
   const HINTS = {
     region: "Drag a box or click a point; or arrows, Enter for a corner, arrows, Enter for the opposite one. Esc ends.",
     distance: "Drag from one end to the other; or arrows, Enter, arrows, Enter. Esc ends.",
   };
 
-  // `what` is region or distance; `centre` is the middle of what is in view, where the keyboard starts.
-  function begin(state, what, centre) {
-    if (what !== "region" && !state.spacing) return say(state, `No ${what}: this file does not say how far its pixels are apart.`);
-    const at = inside(state, centre);
-    Object.assign(state, { mode: what, draft: { what, from: at, to: at, set: false } });
-    state.view.classList.add("mrb-marking");
-    state.view.focus({ preventScroll: true });
-    paint(state);
-    return say(state, HINTS[what]);
+  function shape(tag, attributes) {
+    const made = document.createElementNS(SVG, tag);
+    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, String(value));
+    return made;
   }
 
-  function end(state, words = "") {
-    Object.assign(state, { mode: "", draft: null, held: null });
-    state.view.classList.remove("mrb-marking");
-    paint(state);
-    say(state, words);
-  }
+  const between = ({ from, to }) => ({ x: Math.min(from.x, to.x), y: Math.min(from.y, to.y), width: Math.abs(from.x - to.x), height: Math.abs(from.y - to.y) });
 
-  function say(state, words) {
-    state.said.textContent = words;
-  }
-
-  function finish(state) {
-    const { mode, draft } = state;
-    if (mode !== "region") {
-      say(state, `${measured(state, draft)} · Esc ends`);
-      draft.set = false;
-      return;
+  return class MrbOverlay {
+    // `mode` is region, distance, or empty; `draft` is what is being drawn, from and to, in pixels of the image.
+    constructor(picture) {
+      Object.assign(this, { picture, regions: [], mode: "", draft: null, held: false });
     }
-    const box = between(draft);
-    const tiny = Math.max(box.width, box.height) * state.scale < SMALLEST;
-    const whole = Object.fromEntries(Object.entries(tiny ? { ...draft.from, width: 0, height: 0 } : box).map(([name, value]) => [name, rounded(value)]));
-    end(state, "Marked.");
-    state.mark(whole);
-  }
 
-  // The pointer at a place of the image: pressed, moved, let go. True where it was taken.
-  function press(state, at) {
-    if (!state.mode) return false;
-    const start = inside(state, at);
-    state.draft = { what: state.mode, from: start, to: start, set: true };
-    state.held = true;
-    paint(state);
-    return true;
-  }
+    // A box, a point as a cross, or a line; outlines are as thick at every zoom.
+    drawn({ x, y, width, height }, kind, line) {
+      const look = { class: `mrb-${kind}`, "vector-effect": "non-scaling-stroke", fill: "none" };
+      const arm = 9 / this.picture.scale;
+      if (!width && !height) return shape("path", { ...look, d: `M${x - arm} ${y}H${x + arm}M${x} ${y - arm}V${y + arm}` });
+      return line ? shape("line", { ...look, x1: line.from.x, y1: line.from.y, x2: line.to.x, y2: line.to.y }) : shape("rect", { ...look, x, y, width, height });
+    }
 
-  function move(state, at) {
-    if (!state.mode || !state.held) return Boolean(state.mode);
-    state.draft.to = inside(state, at);
-    paint(state);
-    if (state.mode !== "region") say(state, measured(state, state.draft));
-    return true;
-  }
+    show(regions) {
+      this.regions = regions;
+      this.paint();
+    }
 
-  function release(state) {
-    if (!state.mode || !state.held) return;
-    state.held = false;
-    finish(state);
-  }
+    paint() {
+      const { picture, draft } = this;
+      const regions = this.regions.filter(({ frame }) => frame === picture.shown);
+      if (!picture.wide || (!this.svg && !regions.length && !draft)) return;
+      if (!this.svg) {
+        this.svg = shape("svg", { class: "mrb-overlay", viewBox: `0 0 ${picture.wide} ${picture.tall}`, preserveAspectRatio: "none", role: "img" });
+        picture.view.append(this.svg);
+      }
+      this.svg.setAttribute("aria-label", regions.length === 1 ? "1 marked region" : `${regions.length} marked regions`);
+      const open = draft ? [this.drawn(between(draft), "draft", this.mode === "distance" && draft)] : [];
+      this.svg.replaceChildren(...regions.map((one) => this.drawn(one, "region")), ...open);
+    }
 
-  // Arrows move the corner, Enter sets it.
-  function key(state, event) {
-    if (!state.mode) return false;
-    const step = (event.shiftKey ? 1 : STEP) / state.scale;
-    const steps = { ArrowLeft: [-step, 0], ArrowRight: [step, 0], ArrowUp: [0, -step], ArrowDown: [0, step] };
-    const { draft } = state;
-    if (event.key === "Escape") end(state);
-    else if (event.key === "Enter" && !draft.set) Object.assign(draft, { from: draft.to, set: true });
-    else if (event.key === "Enter") finish(state);
-    else if (steps[event.key]) {
-      const [dx, dy] = steps[event.key];
-      draft.to = inside(state, { x: draft.to.x + dx, y: draft.to.y + dy });
+    inside({ x, y }) {
+      return { x: Math.min(Math.max(x, 0), this.picture.wide), y: Math.min(Math.max(y, 0), this.picture.tall) };
+    }
+
+    // The keyboard starts in the middle of what is in view.
+    begin(mode) {
+      const { picture } = this;
+      if (mode === "distance" && !picture.spacing) return this.say("No distance: this file does not say how far its pixels are apart.");
+      const at = this.inside(picture.placeOf());
+      Object.assign(this, { mode, draft: { from: at, to: at, set: false } });
+      picture.view.classList.add("mrb-marking");
+      picture.view.focus({ preventScroll: true });
+      this.paint();
+      return this.say(HINTS[mode]);
+    }
+
+    end(words = "") {
+      Object.assign(this, { mode: "", draft: null, held: false });
+      this.picture.view.classList.remove("mrb-marking");
+      this.paint();
+      this.say(words);
+    }
+
+    say(words) {
+      this.picture.said.textContent = words;
+    }
+
+    // The other end of the draft; a distance is told in millimetres, which only a file with a spacing has.
+    stretch(to, after = "") {
+      const { draft, mode, picture } = this;
+      draft.to = this.inside(to);
       if (!draft.set) draft.from = draft.to;
-      if (draft.set && state.mode !== "region") say(state, measured(state, draft));
-    } else return false;
-    paint(state);
-    return true;
-  }
+      else if (mode === "distance") {
+        const [down, across] = picture.spacing;
+        this.say(`distance ${Math.hypot((draft.from.x - draft.to.x) * across, (draft.from.y - draft.to.y) * down).toFixed(1)} mm${after}`);
+      }
+      this.paint();
+    }
 
-  return { paint, begin, end, press, move, release, key };
+    finish() {
+      const { draft, picture, mode } = this;
+      if (mode === "distance") {
+        this.stretch(draft.to, " · Esc ends");
+        draft.set = false;
+        return;
+      }
+      const box = between(draft);
+      const tiny = Math.max(box.width, box.height) * picture.scale < SMALLEST;
+      const whole = Object.entries(tiny ? { ...draft.from, width: 0, height: 0 } : box).map(([name, value]) => [name, Math.round(value * 10) / 10]);
+      this.end("Marked.");
+      picture.series.mark({ image: picture.index, frame: picture.shown, ...Object.fromEntries(whole) });
+    }
+
+    // The pointer at a place of the image, pressed or let go. True where the press was taken.
+    press(at) {
+      if (!this.mode) return false;
+      const from = this.inside(at);
+      Object.assign(this, { draft: { from, to: from, set: true }, held: true });
+      this.paint();
+      return true;
+    }
+
+    release() {
+      if (this.held) this.finish();
+      this.held = false;
+    }
+
+    // Arrows move the corner, Enter sets it. True where the key was taken.
+    key({ key, shiftKey }) {
+      const { mode, draft } = this;
+      if (!mode || !(key in ARROWS || key === "Escape" || key === "Enter")) return false;
+      if (key === "Escape") this.end();
+      else if (key === "Enter" && draft.set) this.finish();
+      else if (key === "Enter") Object.assign(draft, { from: draft.to, set: true });
+      else {
+        const [dx, dy] = ARROWS[key].map((steps) => (steps * (shiftKey ? 1 : STEP)) / this.picture.scale);
+        this.stretch({ x: draft.to.x + dx, y: draft.to.y + dy });
+      }
+      return true;
+    }
+  };
 })();

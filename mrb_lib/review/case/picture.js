@@ -1,232 +1,371 @@
-// One image in its view: where it lies, at which zoom, and through which window its values are shown.
-const mrbPicture = (() => {
+// One image of a case under buttons, keys, wheel, mouse and fingers. Nothing of the data becomes markup: elements are made one by one.
+const MrbPicture = (() => {
   const LARGEST = 40;
+  // Centre and width in Hounsfield units, as radiologists commonly set them.
+  const PRESETS = { "soft tissue": [40, 400], lung: [-600, 1500], bone: [400, 1800], brain: [40, 80], subdural: [75, 215], mediastinum: [50, 350], liver: [60, 160] };
+  const MOVES = "Drag moves the image, the wheel zooms; two fingers do both. ";
+  const WINDOWS = "The right button, or Alt and drag, sets the window: up and down its level, left and right its width. ";
+  const KEYS_HELP = "Keys, with Alt: + and − zoom, 0 fits, arrows move, Page up and Page down turn to another image or frame.";
 
   const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
-  const boxOf = (state) => state.view.getBoundingClientRect();
-  const fitting = (state, box) => Math.min(box.width / state.wide, box.height / state.tall);
-  // A whole number of the screen's pixels: between them one pixel of the image would be blurred over two.
-  const snapped = (at) => Math.round(at * devicePixelRatio) / devicePixelRatio;
-  const placeOf = (state, { clientX, clientY }, box = boxOf(state)) => ({ x: (clientX - box.left - state.x) / state.scale, y: (clientY - box.top - state.y) / state.scale });
-  const middle = (state, box = boxOf(state)) => placeOf(state, { clientX: box.left + box.width / 2, clientY: box.top + box.height / 2 }, box);
-
-  function place(state, box = boxOf(state)) {
-    const { view } = state;
-    const [width, height] = [state.wide * state.scale, state.tall * state.scale];
-    state.x = clamp(state.x, Math.min(40, box.width) - width, box.width - Math.min(40, box.width));
-    state.y = clamp(state.y, Math.min(40, box.height) - height, box.height - Math.min(40, box.height));
-    if (state.scale >= 1) Object.assign(state, { x: snapped(state.x), y: snapped(state.y) });
-    view.style.setProperty("--x", `${state.x}px`);
-    view.style.setProperty("--y", `${state.y}px`);
-    view.style.setProperty("--zoom", String(state.scale));
-    view.classList.toggle("mrb-near", state.scale > 4);
-    view.classList.toggle("mrb-moved", !state.fitted);
-    mrbOverlay.paint(state);
-    tell(state);
-    if (coarse(state) && !state.trouble) load(state);
-  }
-
-  // Whether the screen shows more pixels of the image than are here.
-  const coarse = (state) => !state.source && "wide" in state.figure.dataset && state.scale * state.wide > state.img.naturalWidth;
-
-  // `known` is the size of the view where it has been measured already: to measure again would lay the page out anew.
-  function fit(state, known = boxOf(state)) {
-    if (!state.wide) return;
-    const scale = fitting(state, known);
-    Object.assign(state, { scale, fitted: true, x: (known.width - state.wide * scale) / 2, y: (known.height - state.tall * scale) / 2 });
-    place(state, known);
-  }
-
-  // About a place on the screen, or the middle. False where it is as small as it gets.
-  function zoom(state, scale, at) {
-    const box = boxOf(state);
-    const whole = fitting(state, box);
-    const wanted = clamp(scale, Math.min(whole, 1), LARGEST);
-    if (!state.wide || wanted === state.scale) return false;
-    if (wanted === whole) fit(state, box);
-    else {
-      const [px, py] = at ? [at.clientX - box.left, at.clientY - box.top] : [box.width / 2, box.height / 2];
-      const grown = wanted / state.scale;
-      Object.assign(state, { scale: wanted, fitted: false, x: px - (px - state.x) * grown, y: py - (py - state.y) * grown });
-      place(state, box);
-    }
-    return true;
-  }
-
-  function pan(state, dx, dy) {
-    Object.assign(state, { x: state.x + dx, y: state.y + dy, fitted: false });
-    place(state);
-  }
-
-  // Another frame of its file, from 1. The zoom and the window stay; of several asked for in a row, the last counts.
-  function turnTo(state, frame) {
-    if (frame === state.wanted) return;
-    state.wanted = frame;
-    if (state.draft) mrbOverlay.end(state);
-    load(state);
-  }
-
-  // The frame that is wanted, with every pixel it has.
-  async function load(state) {
-    if (!state.pixels || state.loading) return;
-    Object.assign(state, { loading: true, trouble: "" });
-    tell(state);
-    try {
-      do {
-        const frame = state.wanted;
-        const { blob, shades } = await state.pixels(Number(state.figure.dataset.index), frame);
-        if (state.closed) return;
-        await install(state, frame, URL.createObjectURL(blob), shades);
-      } while (state.wanted !== state.shown);
-    } catch (error) {
-      Object.assign(state, { trouble: error.message, wanted: state.shown });
-    } finally {
-      state.loading = false;
-    }
-    tell(state);
-  }
-
-  async function install(state, frame, source, shades) {
-    if (state.source) URL.revokeObjectURL(state.source);
-    const packed = Boolean(state.figure.dataset.packed);
-    const other = frame !== state.shown;
-    Object.assign(state, { source, shown: frame, frame: null });
-    if (other) adopt(state, shades);
-    if (!packed) {
-      state.img.src = source;
-      await state.img.decode();
-    }
-    if (packed || state.img.hidden) {
-      await decoded(state);
-      paint(state);
-    }
-    if (state.pointer) value(state, state.pointer);
-    mrbOverlay.paint(state);
-  }
-
-  // What the stored values of another frame stand for. The window stays as it is, the sliders reach all frames seen.
-  function adopt(state, shades) {
-    state.spacing = spacing(shades);
-    if (!state.grey) return;
-    const own = graded(shades);
-    Object.assign(state, { low: Math.min(state.low, own.low), high: Math.max(state.high, own.high), offset: own.offset, step: own.step });
-    state.first = { centre: own.centre, width: own.width, inverted: own.inverted };
-    const { level } = state.sliders;
-    [level.min, level.max] = [state.low - span(state) / 2, state.high + span(state) / 2];
-    slide(state);
-  }
-
-  // The numbers of a figure or of a frame of it: how far its pixels are apart, and what its stored values stand for.
-  const spacing = (shades) => (shades.spacing ? shades.spacing.split(" ").map(Number) : null);
-  const span = ({ low, high }) => high - low || 1;
-
-  function graded(shades) {
-    const numbers = ["low", "high", "centre", "width", "offset", "step"].map((name) => [name, Number(shades[name])]);
-    return { ...Object.fromEntries(numbers), inverted: shades.inverted === "1" };
-  }
-
   const number = (value) => Number(value.toPrecision(5)).toString();
+  const spacing = (shades) => (shades.spacing ? shades.spacing.split(" ").map(Number) : null);
 
-  function tell(state) {
-    const shades = state.grey ? ` · level ${number(state.centre)} · window ${number(state.width)}${state.inverted === state.first.inverted ? "" : " · inverted"}` : "";
-    const full = state.loading ? " · loading the full size …" : ` · enlarged from ${state.img.naturalWidth} × ${state.img.naturalHeight}`;
-    const turning = state.wanted === state.shown ? "" : ` · loading frame ${state.wanted} …`;
-    const trouble = state.trouble ? ` · not loaded: ${state.trouble}` : "";
-    const rough = coarse(state) && !trouble ? full : "";
-    write(state.output, `${Math.round(state.scale * 100)} %${shades}${turning || rough}${trouble}`);
-    const counted = state.figure.querySelector(".mrb-frame");
-    if (counted) write(counted, String(state.shown));
-  }
-
-  // The value under the pointer: in the units of the file where it is grey, red, green and blue where it is not.
-  async function value(state, { x, y }) {
-    const [column, row] = [Math.floor(x), Math.floor(y)];
-    const asked = (state.under = {});
-    state.pointer = { x, y };
-    if (!(column >= 0 && row >= 0 && column < state.wide && row < state.tall)) return write(state.pixel, "");
-    await decoded(state);
-    if (state.under !== asked) return undefined;
-    const { frame } = state;
-    const at = row * state.wide + column;
-    const units = state.figure.dataset.unit ? ` ${state.figure.dataset.unit}` : "";
-    const shown = frame.width !== state.wide ? "value at 1:1 only" : state.grey ? `${number(state.offset + state.step * state.values[at])}${units}` : state.rgb.slice(4 * at, 4 * at + 3).join(" ");
-    return write(state.pixel, `x ${column}, y ${row}: ${shown}`);
+  function element(tag, attributes = {}, ...children) {
+    const made = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+    made.append(...children);
+    return made;
   }
 
   const write = (where, words) => {
     if (where.textContent !== words) where.textContent = words;
   };
 
-  async function decoded(state) {
-    if (state.frame) return undefined;
-    const source = new Image();
-    source.src = state.source || state.figure.dataset.packed || state.img.src;
-    const from = state.source;
-    await source.decode();
-    if (from !== state.source) return decoded(state); // another frame came in the meantime
-    const canvas = document.createElement("canvas");
-    [canvas.width, canvas.height] = [source.naturalWidth, source.naturalHeight];
-    const context = canvas.getContext("2d", { willReadFrequently: true });
-    context.drawImage(source, 0, 0);
-    const read = context.getImageData(0, 0, canvas.width, canvas.height);
-    if (!state.grey) return Object.assign(state, { frame: read, rgb: read.data });
-    const packed = Boolean(state.figure.dataset.packed);
-    const values = new Uint16Array(canvas.width * canvas.height);
-    for (let i = 0; i < values.length; i += 1) values[i] = packed ? read.data[4 * i] * 256 + read.data[4 * i + 1] : read.data[4 * i];
-    canvas.setAttribute("role", "img");
-    canvas.setAttribute("aria-label", state.img.alt);
-    if (state.canvas?.isConnected) state.canvas.remove();
-    return Object.assign(state, { canvas, context, values, frame: read });
+  // What the stored values of a grey image, or of a frame of it, stand for, and the window to begin with.
+  function graded(shades) {
+    const numbers = ["low", "high", "centre", "width", "offset", "step"].map((name) => [name, Number(shades[name])]);
+    return { ...Object.fromEntries(numbers), inverted: shades.inverted === "1" };
   }
 
-  function paint(state) {
-    const table = new Uint32Array(state.figure.dataset.packed ? 65536 : 256); // of a value the pixel: alpha, blue, green, red
-    const width = Math.max(state.width, 1e-9);
-    for (let v = 0; v < table.length; v += 1) {
-      const real = state.offset + state.step * v;
-      const level = Math.floor(clamp((real - state.centre) / width + 0.5, 0, 1) * 255 + 0.5);
-      table[v] = 0xff000000 + 0x010101 * (state.inverted ? 255 - level : level);
+  const [IN, OUT, FIT] = [(one) => one.zoom(one.scale * 1.25), (one) => one.zoom(one.scale / 1.25), (one) => one.fit()];
+  const FULL = ({ figure }) => (document.fullscreenElement === figure ? document.exitFullscreen() : figure.requestFullscreen());
+  const TOOLS = [["out", "−", "zoom out (Alt −)", OUT], ["in", "+", "zoom in (Alt +)", IN], ["fit", "Fit", "fit the whole image (Alt 0)", FIT], ["full", "Full", "full screen", FULL]];
+  const MORE = [
+    ["whole", "1:1", "1:1, one pixel of the image to one of the screen", (one) => one.zoom(1)], ["reset", "Reset", "reset the view", (one) => one.reset()],
+    ["invert", "Invert", "invert black and white", (one) => one.setWindow(one.centre, one.width, !one.inverted)], ["distance", "Distance", "measure a distance", (one) => one.overlay.begin("distance")],
+    ["marks", "Hide marks", "hide the marked regions", (one, button) => button.setAttribute("aria-pressed", String(one.view.classList.toggle("mrb-unmarked")))],
+  ];
+  // With Alt: without it every key means what it means elsewhere on the page. Where Alt makes another letter, the key's place counts.
+  const KEYS = {
+    "+": IN, "=": IN, Equal: IN, "-": OUT, Minus: OUT, 0: FIT, Digit0: FIT, PageDown: (one) => one.series.step(one, 1), PageUp: (one) => one.series.step(one, -1),
+    ArrowLeft: (one) => one.pan(40, 0), ArrowRight: (one) => one.pan(-40, 0), ArrowUp: (one) => one.pan(0, 40), ArrowDown: (one) => one.pan(0, -40),
+  };
+
+  return class MrbPicture {
+    static element = element;
+
+    // `series` are the images of the case, which knows how to get every pixel of one and what to do with a marked region.
+    constructor(series, figure) {
+      const [view, img, { dataset: data }] = [figure.querySelector(".mrb-view"), figure.querySelector("img"), figure];
+      Object.assign(this, { series, figure, before: figure.cloneNode(true), view, img, index: Number(data.index), packed: data.packed, unit: data.unit ?? "", ratio: img.getAttribute("width") / img.getAttribute("height") });
+      Object.assign(this, { wide: 0, tall: 0, scale: 1, x: 0, y: 0, fitted: true, fingers: new Map(), wanted: 1, shown: 1, frames: (series.pixels && Number(data.frames)) || 1 });
+      Object.assign(this, { grey: "low" in data, spacing: spacing(data), first: graded(data), ...graded(data) });
+      this.overlay = new MrbOverlay(this);
+      this.drawTools();
+      for (const one of figure.querySelectorAll(".mrb-shrunk")) one.hidden = Boolean(series.pixels);
+      view.classList.add("mrb-live");
+      view.tabIndex = 0;
+      view.style.setProperty("--ratio", String(this.ratio));
+      this.ended = new AbortController();
+      const up = ({ pointerId }) => this.fingers.delete(pointerId) || this.overlay.release();
+      const acts = { keydown: this.onKey, wheel: this.onWheel, pointerdown: this.onDown, pointermove: this.onMove, pointerup: up, pointercancel: up, pointerleave() { this.entered = false; }, contextmenu: (event) => event.preventDefault() };
+      for (const [name, act] of Object.entries(acts)) view.addEventListener(name, act.bind(this), { passive: false, signal: this.ended.signal });
+      this.watch = new ResizeObserver(([{ contentRect }]) => this.fitted && this.fit(contentRect));
+      img.decode().then(() => this.begin(data), () => {});
     }
-    const shown = new Uint32Array(state.frame.data.buffer);
-    for (let i = 0; i < state.values.length; i += 1) shown[i] = table[state.values[i]];
-    state.context.putImageData(state.frame, 0, 0);
-    if (!state.canvas.isConnected) state.img.after(state.canvas);
-    state.img.hidden = true;
-  }
 
-  function slide(state) {
-    state.sliders.level.value = String(state.centre);
-    state.sliders.window.value = String(Math.sqrt(state.width / span(state)));
-  }
-
-  async function setWindow(state, centre, width) {
-    state.centre = clamp(centre, state.low - span(state), state.high + span(state));
-    state.width = clamp(width, span(state) / 4096, 4 * span(state));
-    slide(state);
-    tell(state);
-    if (state.waiting) return;
-    state.waiting = true;
-    try {
-      await decoded(state);
-    } finally {
-      state.waiting = false;
+    begin({ wide, tall }) {
+      if (this.closed) return;
+      Object.assign(this, { shrunk: Boolean(wide), wide: Number(wide) || this.img.naturalWidth, tall: Number(tall) || this.img.naturalHeight });
+      this.view.style.setProperty("--wide", `${this.wide}px`);
+      this.view.style.setProperty("--tall", `${this.tall}px`);
+      this.watch.observe(this.view);
+      this.overlay.paint();
     }
-    paint(state);
-  }
 
-  function invert(state) {
-    state.inverted = !state.inverted;
-    setWindow(state, state.centre, state.width);
-  }
-
-  function reset(state) {
-    mrbOverlay.end(state);
-    if (state.grey) {
-      state.inverted = state.first.inverted;
-      setWindow(state, state.first.centre, state.first.width);
+    // The figure as it was before stands in its place: it may be shown again.
+    close() {
+      this.closed = true;
+      this.ended.abort();
+      this.watch.disconnect();
+      if (this.source) URL.revokeObjectURL(this.source);
+      this.figure.replaceWith(this.before);
     }
-    fit(state);
-  }
 
-  return { clamp, fit, graded, invert, middle, pan, place, placeOf, reset, setWindow, spacing, span, turnTo, value, zoom };
+    drawTools() {
+      const button = ([does, text, words, act]) => {
+        const made = element("button", { type: "button", "data-does": does, "aria-label": words, title: words }, text);
+        made.addEventListener("click", () => act(this, made));
+        return made;
+      };
+      const has = { full: document.fullscreenEnabled, invert: this.grey, marks: this.series.mark };
+      const buttons = (all) => all.filter(([does]) => has[does] ?? true).map(button);
+      const hint = MOVES + (this.grey ? WINDOWS : "") + KEYS_HELP;
+      const more = element("div", { class: "mrb-tools mrb-more", role: "group", "aria-label": "more for the image", hidden: "" }, ...buttons(MORE), ...(this.unit === "HU" ? [this.presets()] : []), ...(this.grey ? this.ranges() : []), element("p", { class: "mrb-legend" }, hint));
+      const menu = element("button", { type: "button", "aria-expanded": "false", "aria-label": "more for the image", title: "window, invert, measure and more" }, "⋯");
+      menu.addEventListener("click", () => menu.setAttribute("aria-expanded", String(!(more.hidden = !more.hidden))));
+      this.output = element("output", { "aria-live": "polite" });
+      this.said = element("p", { class: "mrb-said-of-image", role: "status" });
+      this.pixel = element("span", { class: "mrb-pixel" });
+      const bar = element("div", { class: "mrb-tools", role: "group", "aria-label": "view of the image" }, ...buttons(TOOLS), menu, this.output);
+      this.figure.append(bar, more, this.said, this.pixel);
+      this.view.title = hint;
+    }
+
+    presets() {
+      const named = Object.entries(PRESETS).map(([name, window]) => element("option", { value: name }, `${name} ${window.join(" / ")}`));
+      const choose = element("select", { "aria-label": "window preset" }, element("option", { value: "" }, "window …"), ...named);
+      choose.addEventListener("change", () => PRESETS[choose.value] && this.setWindow(...PRESETS[choose.value]));
+      return choose;
+    }
+
+    // The slider of the window moves by its root, so that narrow ones are as easy to set as wide ones.
+    ranges() {
+      const range = (what, min, max) => element("input", { type: "range", min, max, step: "any", "data-sets": what });
+      this.sliders = { level: range("level", this.low - this.span / 2, this.high + this.span / 2), window: range("window", 0.02, 2) };
+      return Object.entries(this.sliders).map(([what, input]) => {
+        input.addEventListener("input", () => this.setWindow(Number(this.sliders.level.value), Number(this.sliders.window.value) ** 2 * this.span));
+        return element("label", {}, what, input);
+      });
+    }
+
+    get box() {
+      return this.view.getBoundingClientRect();
+    }
+
+    // The pixel of the image at a place of the screen; the middle of the view where none is named.
+    placeOf(at) {
+      const { left, top, width, height } = this.box;
+      const { clientX, clientY } = at ?? { clientX: left + width / 2, clientY: top + height / 2 };
+      return { x: (clientX - left - this.x) / this.scale, y: (clientY - top - this.y) / this.scale };
+    }
+
+    place(box = this.box) {
+      const { view, scale } = this;
+      // A whole number of the screen's pixels: between them one pixel of the image would be blurred over two.
+      const snapped = (at) => (scale < 1 ? at : Math.round(at * devicePixelRatio) / devicePixelRatio);
+      const kept = (at, size, room) => snapped(clamp(at, Math.min(40, room) - size, room - Math.min(40, room)));
+      this.x = kept(this.x, this.wide * scale, box.width);
+      this.y = kept(this.y, this.tall * scale, box.height);
+      view.style.setProperty("--x", `${this.x}px`);
+      view.style.setProperty("--y", `${this.y}px`);
+      view.style.setProperty("--zoom", String(scale));
+      view.classList.toggle("mrb-near", scale > 4);
+      view.classList.toggle("mrb-moved", !this.fitted);
+      this.overlay.paint();
+      this.tell();
+      if (this.coarse && !this.trouble) this.load();
+    }
+
+    // `box` is given where it has been measured already: to measure again would lay the page out anew.
+    fit(box = this.box) {
+      if (!this.wide) return;
+      const scale = Math.min(box.width / this.wide, box.height / this.tall);
+      Object.assign(this, { scale, fitted: true, x: (box.width - this.wide * scale) / 2, y: (box.height - this.tall * scale) / 2 });
+      this.place(box);
+    }
+
+    // About a place on the screen, or the middle. False where it is as small as it gets.
+    zoom(scale, at) {
+      const box = this.box;
+      const whole = Math.min(box.width / this.wide, box.height / this.tall);
+      const wanted = clamp(scale, Math.min(whole, 1), LARGEST);
+      if (!this.wide || wanted === this.scale) return false;
+      const [px, py] = at ? [at.clientX - box.left, at.clientY - box.top] : [box.width / 2, box.height / 2];
+      const grown = wanted / this.scale;
+      Object.assign(this, { scale: wanted, fitted: false, x: px - (px - this.x) * grown, y: py - (py - this.y) * grown });
+      if (wanted === whole) this.fit(box);
+      else this.place(box);
+      return true;
+    }
+
+    // As the image before it in the series lies.
+    take({ scale, x, y, fitted, entered }, focused) {
+      Object.assign(this, { scale, x, y, fitted, entered });
+      if (this.wide) this.place();
+      if (focused) this.view.focus({ preventScroll: true });
+    }
+
+    pan(dx, dy) {
+      Object.assign(this, { x: this.x + dx, y: this.y + dy, fitted: false });
+      this.place();
+    }
+
+    reset() {
+      this.overlay.end();
+      const { centre, width, inverted } = this.first;
+      if (this.grey) this.setWindow(centre, width, inverted);
+      this.fit();
+    }
+
+    onKey(event) {
+      if (event.ctrlKey || event.metaKey || event.isComposing) return;
+      const act = event.altKey ? (KEYS[event.key] ?? KEYS[event.code]) : null;
+      if (act) act(this);
+      else if (event.altKey || !this.overlay.key(event)) return;
+      event.preventDefault();
+      event.stopPropagation();
+    }
+
+    // Over an image that the mouse was moved onto, or that has the focus: where the page scrolled and brought it there, the page goes on.
+    onWheel(event) {
+      const zooms = event.ctrlKey || event.metaKey;
+      if (!(zooms || this.entered || document.activeElement === this.view)) return;
+      if (zooms || !this.series.wheel(this, event)) {
+        const lines = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? 33 : 1;
+        if (!this.zoom(this.scale * Math.exp(-clamp(event.deltaY * lines, -100, 100) / 300), event) && !zooms) return;
+      }
+      event.preventDefault();
+    }
+
+    onDown(event) {
+      if (event.button === 1) return;
+      this.view.removeAttribute("title"); // who drags knows
+      this.view.setPointerCapture(event.pointerId);
+      if (event.button !== 0 || !this.overlay.press(this.placeOf(event))) this.fingers.set(event.pointerId, event);
+    }
+
+    // A finger moves what is zoomed, and scrolls the page else.
+    onMove(event) {
+      if (!this.wide) return;
+      const [at, touch, before] = [this.placeOf(event), event.pointerType === "touch", this.fingers.get(event.pointerId)];
+      this.entered ||= Boolean(event.movementX || event.movementY);
+      if (!this.fingers.size && !touch) this.value(at);
+      if (this.overlay.held) this.overlay.stretch(at);
+      if (!before) return;
+      const [dx, dy] = [event.clientX - before.clientX, event.clientY - before.clientY];
+      const other = [...this.fingers].find(([id]) => id !== event.pointerId)?.[1];
+      const apart = (one) => Math.hypot(one.clientX - other.clientX, one.clientY - other.clientY) || 1;
+      if (other) this.zoom((this.scale * apart(event)) / apart(before), other);
+      else if (this.grey && (event.altKey || event.buttons === 2)) this.setWindow(this.centre + (dy * this.span) / 400, this.width * Math.exp(dx / 200));
+      else if (!(touch && this.fitted)) this.pan(dx, dy);
+      this.fingers.set(event.pointerId, event);
+    }
+
+    // Whether the screen shows more pixels of the image than are here.
+    get coarse() {
+      return !this.source && this.shrunk && this.scale * this.wide > this.img.naturalWidth;
+    }
+
+    // Another frame of its file, from 1. The zoom and the window stay; of several asked for in a row, the last counts.
+    turnTo(frame) {
+      if (frame === this.wanted) return;
+      this.wanted = frame;
+      if (this.overlay.draft) this.overlay.end();
+      this.load();
+    }
+
+    async load() {
+      if (!this.series.pixels || this.loading) return;
+      Object.assign(this, { loading: true, trouble: "" });
+      this.tell();
+      try {
+        do {
+          const frame = this.wanted;
+          const { blob, shades } = await this.series.pixels(this.index, frame);
+          if (this.closed) return;
+          await this.install(frame, URL.createObjectURL(blob), shades);
+        } while (this.wanted !== this.shown);
+      } catch (error) {
+        Object.assign(this, { trouble: error.message, wanted: this.shown });
+      } finally {
+        this.loading = false;
+      }
+      this.tell();
+    }
+
+    async install(frame, source, shades) {
+      if (this.source) URL.revokeObjectURL(this.source);
+      if (frame !== this.shown) this.adopt(shades);
+      Object.assign(this, { source, shown: frame, read: null });
+      if (!this.packed) {
+        this.img.src = source;
+        await this.img.decode();
+      }
+      if (this.packed || this.img.hidden) await this.paint();
+      if (this.pointer) this.value(this.pointer);
+      this.overlay.paint();
+    }
+
+    // What the stored values of another frame stand for. The window stays as it is, the sliders reach all frames seen.
+    adopt(shades) {
+      this.spacing = spacing(shades);
+      if (!this.grey) return;
+      this.first = graded(shades);
+      Object.assign(this, this.first, { low: Math.min(this.low, this.first.low), high: Math.max(this.high, this.first.high), centre: this.centre, width: this.width, inverted: this.inverted });
+      Object.assign(this.sliders.level, { min: this.low - this.span / 2, max: this.high + this.span / 2 });
+      this.slide();
+    }
+
+    tell() {
+      const shades = this.grey ? ` · level ${number(this.centre)} · window ${number(this.width)}${this.inverted === this.first.inverted ? "" : " · inverted"}` : "";
+      const full = this.loading ? " · loading the full size …" : ` · enlarged from ${this.img.naturalWidth} × ${this.img.naturalHeight}`;
+      const turning = this.wanted === this.shown ? "" : ` · loading frame ${this.wanted} …`;
+      const trouble = this.trouble ? ` · not loaded: ${this.trouble}` : "";
+      write(this.output, `${Math.round(this.scale * 100)} %${shades}${turning || (this.coarse && !trouble ? full : "")}${trouble}`);
+      for (const counted of this.figure.querySelectorAll(".mrb-frame")) write(counted, String(this.shown));
+    }
+
+    // The value under the pointer: in the units of the file where it is grey, red, green and blue where it is not.
+    async value({ x, y }) {
+      const [column, row] = [Math.floor(x), Math.floor(y)];
+      const asked = (this.pointer = { x, y });
+      if (!(column >= 0 && row >= 0 && column < this.wide && row < this.tall)) return write(this.pixel, "");
+      await this.decoded();
+      if (this.pointer !== asked) return undefined;
+      const at = row * this.wide + column;
+      const grey = () => `${number(this.offset + this.step * this.values[at])}${this.unit && ` ${this.unit}`}`;
+      const shown = this.read.width !== this.wide ? "value at 1:1 only" : this.grey ? grey() : this.read.data.slice(4 * at, 4 * at + 3).join(" ");
+      return write(this.pixel, `x ${column}, y ${row}: ${shown}`);
+    }
+
+    // `read`, the pixels of the source as it is now, and of a grey image its stored `values`.
+    async decoded() {
+      if (this.read) return undefined;
+      const { source: from, packed } = this;
+      const source = new Image();
+      source.src = from || packed || this.img.src;
+      await source.decode();
+      if (from !== this.source) return this.decoded(); // another frame came in the meantime
+      const canvas = element("canvas", { role: "img", "aria-label": this.img.alt, width: source.naturalWidth, height: source.naturalHeight });
+      const context = canvas.getContext("2d", { willReadFrequently: true });
+      context.drawImage(source, 0, 0);
+      this.read = context.getImageData(0, 0, canvas.width, canvas.height);
+      if (!this.grey) return undefined;
+      const { data } = this.read;
+      this.values = Uint16Array.from({ length: data.length / 4 }, (_, i) => (packed ? data[4 * i] * 256 + data[4 * i + 1] : data[4 * i]));
+      this.canvas?.remove();
+      return Object.assign(this, { canvas, context });
+    }
+
+    // The values through the window, in the place of the picture.
+    async paint() {
+      await this.decoded();
+      const table = new Uint32Array(this.packed ? 65536 : 256); // of a value the pixel: alpha, blue, green, red
+      for (let v = 0; v < table.length; v += 1) {
+        const level = Math.floor(clamp((this.offset + this.step * v - this.centre) / Math.max(this.width, 1e-9) + 0.5, 0, 1) * 255 + 0.5);
+        table[v] = 0xff000000 + 0x010101 * (this.inverted ? 255 - level : level);
+      }
+      const shown = new Uint32Array(this.read.data.buffer);
+      for (let i = 0; i < this.values.length; i += 1) shown[i] = table[this.values[i]];
+      this.context.putImageData(this.read, 0, 0);
+      if (!this.canvas.isConnected) this.img.after(this.canvas);
+      this.img.hidden = true;
+    }
+
+    get span() {
+      return this.high - this.low || 1;
+    }
+
+    slide() {
+      this.sliders.level.value = String(this.centre);
+      this.sliders.window.value = String(Math.sqrt(this.width / this.span));
+    }
+
+    async setWindow(centre, width, inverted = this.inverted) {
+      Object.assign(this, { inverted, centre: clamp(centre, this.low - this.span, this.high + this.span), width: clamp(width, this.span / 4096, 4 * this.span) });
+      this.slide();
+      this.tell();
+      if (this.waiting) return;
+      this.waiting = true;
+      try {
+        await this.decoded();
+      } finally {
+        this.waiting = false;
+      }
+      await this.paint();
+    }
+
+  };
 })();

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Mapping
+from itertools import zip_longest
 
 import pandas as pd
 
@@ -15,22 +15,16 @@ from mrb_lib.probes.marking import spans
 from mrb_lib.review.bundle import style as style_of
 from mrb_lib.review.case.formulas import Part
 from mrb_lib.review.case.images import SIDE, image_html
-from mrb_lib.review.case.replies import VerdictRow, presented, replies_html
-from mrb_lib.review.case.verdicts import Cell, cell, gold_of, judged_dimensions
+from mrb_lib.review.case.markdown import tagged
+from mrb_lib.review.case.replies import replies_html
+from mrb_lib.review.case.verdicts import Cell, VerdictRow, cell, gold_of, judged_dimensions, presented
 from mrb_lib.review.case.view import STYLES, rows_of
 from mrb_lib.review.failures.kinds import Scale, scale_of
 from mrb_lib.review.pages import macro, template
-from mrb_lib.review.text import Piece, kind_note, visible
+from mrb_lib.review.text import kind_note, visible
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import NO_PROBE
 from mrb_lib.verdicts.manifest import Manifest
-
-_EXPECTED: Final = {
-    "same": "A sound judge gives the same verdicts.",
-    "worse": "A sound judge judges worse: what tells the responses apart is harder to see, or gone.",
-    "flips": "A sound judge goes against the response that got worse.",
-}
-_NO_SEED: Final = "No run says with which seed it was drawn: what follows is drawn with 0."
 
 
 def probed_html(
@@ -73,27 +67,23 @@ def probed_html(
     files = files or {}
     probing, about = Probing(benchmark.cases, seed or 0, files), _named(probe, files)
     before, scale = probing.case(case_id), scale_of(benchmark.meta)
-    does, reasons, change = "", [], None
-    if isinstance(about, str):
-        reasons = [f"What it changes cannot be shown: {about}"]
-    else:
-        does = _does(about, files, before, seed, rated=scale is not None)
-        reasons = _judged_otherwise(files[about.probe], manifests or {}) if about.probe in files else []
-        after = probing.probed(case_id, about)
-        if isinstance(after, str):
-            reasons.append(f"{probe} does not apply to this case: {after}.")
-        else:
-            change = _texts(before, after, rated=scale is not None) | _pictures(benchmark, before, after, probe, side)
-    beside = replies = ""
+    after = about if isinstance(about, str) else probing.probed(case_id, about)
+    own, beside, replies = {}, "", ""
+    if not isinstance(about, str):
+        file = files.get(about.probe)
+        own = {"probe": PROBES[about.probe] if file is None else file.probe, "known": known(str(about)), "file": file}
+        own |= {"target": target(before.drawn_by), "runs": manifests or {}}
+    if not isinstance(after, str):
+        own |= {"texts": _texts(before, after), "pictures": _pictures(benchmark, before, after, probe, side)}
     if verdicts is not None:
         labels = pd.DataFrame(columns=["dimension", "choice"]) if gold is None else rows_of(gold, case_id)
-        own, cases = rows_of(verdicts, case_id), rows_of(benchmark.cases, case_id)
-        beside = beside_html(own, labels, probe, scale)
-        replies = replies_html(cases.iloc[0], own[own["probe"].eq(probe)], f"h{level + 1}", manifests, scale)
+        given, case = rows_of(verdicts, case_id), rows_of(benchmark.cases, case_id).iloc[0]
+        beside = beside_html(given, labels, probe, scale)
+        replies = replies_html(case, given[given["probe"].eq(probe)], f"h{level + 1}", manifests, scale)
     return template("case_probed").render(
-        case_id=case_id, probe=probe, level=level, style=style_of(*STYLES) if style else "",
-        note=kind_note(benchmark.meta.kind), does=does, reasons=reasons, change=change, verdicts=beside,
-        replies=replies,
+        case_id=case_id, name=probe, about=about, before=before, after=after, seed=seed, rated=scale is not None,
+        level=level, style=style_of(*STYLES) if style else "", note=kind_note(benchmark.meta.kind), verdicts=beside,
+        replies=replies, **own,
     )  # fmt: skip
 
 
@@ -118,24 +108,23 @@ def beside_html(verdicts: pd.DataFrame, labels: pd.DataFrame, probe: str, scale:
     scale : of ratings; None of preferences
     """
     under = verdicts["probe"].fillna(NO_PROBE).astype("str")
-    probed = verdicts[(under == probe).to_numpy(dtype=bool) & (probe != NO_PROBE)]
-    plain = {_key(row): row for row in verdicts[(under == NO_PROBE).to_numpy(dtype=bool)].to_dict("records")}
+    probed = verdicts[under.eq(probe).to_numpy(dtype=bool)]
+    plain = {_key(row): row for row in verdicts[under.eq(NO_PROBE).to_numpy(dtype=bool)].to_dict("records")}
     gold = gold_of(labels)
     dimensions, rows = judged_dimensions(probed, gold), []
-    keys = ["judge", *(["order"] if scale is None else []), "repeat", "probe"]
-    for row, own in presented(probed.assign(probe=NO_PROBE), keys):
+    for about, own in presented(probed.assign(probe=NO_PROBE), by_order=scale is None):
+        known = {} if about["seen"] else gold
         by_dimension = {str(one["dimension"]): one for one in own}
         cells: list[Cell | None] = []
         changed = []
         for name in dimensions:
-            label = None if row["seen"] else gold.get(name)
-            was = cell(plain.get(_key({**own[0], "dimension": name})), label, scale)
-            now = cell(by_dimension.get(name), label, scale)
-            if was and now and was.choice is not None and now.choice is not None:
+            was = cell(plain.get(_key({**own[0], "dimension": name})), known.get(name), scale)
+            now = cell(by_dimension.get(name), known.get(name), scale)
+            if was and now and None not in (was.choice, now.choice):
                 changed.append(was.choice != now.choice)
                 now = now._replace(changed=changed[-1])
             cells += [was, now]
-        rows.append(row | {"cells": cells, "sum": f"{sum(changed)} of {len(changed)}" if changed else ""})
+        rows.append(about | {"cells": cells, "sum": f"{sum(changed)} of {len(changed)}" if changed else ""})
     return macro("case_tables", "beside")(rows, dimensions, scale is not None)
 
 
@@ -156,78 +145,34 @@ def _named(text: str, files: Mapping[str, FileProbe]) -> ProbeId | str:
     return ids[0] if len(ids) == 1 else f"{text} names {len(ids)} probes; name one, with its severity."
 
 
-def _judged_otherwise(file: FileProbe, manifests: Mapping[str, Manifest]) -> list[str]:
-    """Which judges were shown the texts of another file than this one, a sentence each."""
-    return [
-        f"{judge} was shown another file of this name (SHA-256 {digest[:12]}...): what it read is not what stands here."
-        for judge, manifest in manifests.items()
-        for digest in sorted(manifest.probe_files(file.probe.name) - {file.sha256})
-    ]
-
-
-def _does(about: ProbeId, files: Mapping[str, FileProbe], case: Case, seed: int | None, *, rated: bool) -> str:
-    """What the probe does, what should follow, and how it was drawn."""
-    is_file = about.probe in files
-    probe, stated = files[about.probe].probe if is_file else PROBES[about.probe], known(str(about))
-    words = [f"{probe.does}."]
-    words += [f"Severity {about.severity} of {probe.severities}."] if probe.severities > 1 else []
-    if probe.response is not None and not rated:
-        side = target(case.drawn_by)
-        words.append("It changes both responses." if about.both else f"Of the responses it changes {side}.")
-    words.append(_EXPECTED.get(stated.expected or "", f"{stated.reason}."))
-    if not is_file:
-        words += [_NO_SEED] if seed is None else [f"Drawn with seed {seed}."]
-    words += [f"Source: {probe.source}."] if probe.source else []
-    return " ".join(words)
-
-
-def _pictures(benchmark: Benchmark, before: Case, after: Case, probe: str, side: int) -> dict[str, Any]:
-    """The pictures before and after, in pairs where they differ; one that the probe made is made anew."""
-    if before.images == after.images:
-        return {"pictures": [], "has_images": bool(before.images)}
+def _pictures(
+    benchmark: Benchmark, before: Case, after: Case, probe: str, side: int
+) -> list[tuple[str | None, str | None]]:
+    """The pictures before and after, in pairs; none where they are the same. One that the probe made is made anew."""
     images = ProbedImages(benchmark.images, benchmark.cases)
 
-    def picture(names: Sequence[str], place: int) -> str | None:
-        if place >= len(names):
-            return None
-        name = names[place]
-        called = name if names is before.images or name in benchmark.images else f"{before.images[place]} under {probe}"
-        try:
-            return image_html(called, {called: images[name]}, side, None)
-        except KeyError:
-            return image_html(called, {}, side, None)
+    def picture(name: str | None, plain: str | None) -> str | None:
+        called = "" if name == plain or name in benchmark.images else f"{plain} under {probe}"
+        return None if name is None else image_html(name, images, side, None, called)
 
-    places = range(max(len(before.images), len(after.images)))
-    return {"pictures": [(picture(before.images, i), picture(after.images, i)) for i in places], "has_images": True}
+    pairs = [] if before.images == after.images else zip_longest(before.images, after.images)
+    return [(picture(was, was), picture(now, was)) for was, now in pairs]
 
 
-def _texts(before: Case, after: Case, *, rated: bool) -> dict[str, Any]:
-    """What the prompt says otherwise; question and responses that changed as they were and as they are; the others."""
-    changed, same = [], []
-    only = "Response" if rated else "Response A"
-    for name, words in (("question", "Question"), ("response_a", only), ("response_b", "Response B")):
-        old, new = str(getattr(before, name)), str(getattr(after, name))
-        if old != new:
-            changed.append((words, *_marked(visible(old), visible(new))))
-        elif old:
-            same.append((words, old))
-    return {"texts": changed, "same": same, "prompt": after.of_the_prompt}
+def _texts(before: Case, after: Case) -> list[tuple[str, str, list[Part] | None, list[Part]]]:
+    """Question and responses by their names: as they were, and where they changed marked as they were and are now."""
+    texts = []
+    for name in ("question", "response_a", "response_b"):
+        old, new = visible(getattr(before, name)), visible(getattr(after, name))
+        was, now = (None, []) if old == new else _marked(old, new)
+        texts += [(name, old, was, now)] if old or new else []
+    return texts
 
 
 def _marked(old: str, new: str) -> tuple[list[Part], list[Part]]:
     """Two visible texts: what was taken out marked in the one, and what was put in in the other."""
     blocks = spans(old, new)
-    was = _with_tag(old, [(i, j) for i, j, _, _ in blocks], "del")
-    now = _with_tag(new, [(k, m) for _, _, k, m in blocks], "ins")
+    was = tagged(old, 0, len(old), [[(i, j, "del", {}) for i, j, _, _ in blocks]])
+    now = tagged(new, 0, len(new), [[(k, m, "ins", {}) for _, _, k, m in blocks]])
     only_space: list[Part] = [("span", {"class": "mrb-none"}), " (only white space differs)", ("/span", {})]
-    return was, now if blocks else now + only_space
-
-
-def _with_tag(text: str, stretches: Sequence[tuple[int, int]], tag: str) -> list[Part]:
-    parts: list[Part] = []
-    end = 0
-    for first, last in stretches:
-        if last > first:
-            parts += [Piece(text[end:first]), (tag, {}), Piece(text[first:last]), (f"/{tag}", {})]
-            end = last
-    return [*parts, Piece(text[end:])]
+    return [*was], [*now, *([] if blocks else only_space)]

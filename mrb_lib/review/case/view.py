@@ -24,15 +24,8 @@ from mrb_lib.review.text import visible
 from mrb_lib.tables.schema import CHOICES
 from mrb_lib.verdicts.manifest import Manifest
 
-STYLES: Final = ("case/case", "case/overlay")
+STYLES: Final = ("case/case",)
 SCRIPTS: Final = ("case/overlay", "case/picture", "case/case")
-_ORIGIN = {
-    "organ": "Organ",
-    "department": "Department",
-    "modality": "Modality",
-    "question_type": "Question type",
-    "dataset": "Source",
-}
 
 
 def case_html(
@@ -45,7 +38,6 @@ def case_html(
     manifests: Mapping[str, Manifest] | None = None,
     meta: BenchmarkMeta | None = None,
     note: str = "",
-    blind: bool = False,
     level: int = 3,
     style: bool = True,
     side: int = SIDE,
@@ -63,7 +55,6 @@ def case_html(
     meta : of the benchmark, which says whether one response a case is rated, and by which categories; None for
         preferences between two
     note : a sentence to show above it, as for simulated data
-    blind : for someone who has yet to judge: no vote, no gold, no judge, no responder, no reference, nothing marked
     level : of the heading; the parts have the next one
     style : put the style sheet into it. A page with several cases needs it in one of them, or has
         `bundle.style(*STYLES)` of its own.
@@ -75,25 +66,18 @@ def case_html(
         A `<section>` that needs nothing else. Validated by tests/review/case/test_view.py.
     """
     here, scale = str(case["case_id"]), None if meta is None else scale_of(meta)
-    heading, rated = f"h{level + 1}", scale is not None
-    judged = None
-    if not blind:
-        votes, labels, own_verdicts = (rows_of(table, here) for table in (annotations, gold, verdicts))
-        categories, several = (CHOICES, []) if meta is None else (meta.categories, list(meta.labels))
-        of_one = votes[~votes["dimension"].isin(several)]
-        judged = {
-            "votes": votes_html(of_one, labels, categories),
-            "meanings": meanings_html(meta) if meta is not None and rated else "",
-            "verdicts": verdicts_html(own_verdicts, labels, scale),
-            "labels": label_sets_html(votes, own_verdicts, scale, heading),
-            "replies": replies_html(case, own_verdicts, heading, manifests or {}, scale),
-        }
-    reference = None if blind or not is_text(case.get("reference")) else visible(case["reference"])
+    heading, reference = f"h{level + 1}", reference_of(case)
+    votes, labels, own = (rows_of(table, here) for table in (annotations, gold, verdicts))
+    of_one = votes if scale is None else votes[~votes["dimension"].isin(list(scale.labels))]
+    judged = verdicts_html(own, labels, scale) + label_sets_html(votes, own, scale, heading)
     return template("case").render(
-        case_id=here, note=note, level=level, style=style_of(*STYLES) if style else "", origin=origin_html(case),
+        case=case, case_id=here, note=note, level=level, style=style_of(*STYLES) if style else "",
+        meta=None if scale is None else meta,
+        votes=votes_html(of_one, labels, CHOICES if scale is None else scale.categories),
+        judged=judged + replies_html(case, own, heading, manifests, scale),
         pictures=[image_html(name, images, side, i) for i, name in enumerate(case["images"])],
-        question=str(case["question"]), answers=answers_html(case, heading, blind=blind, rated=rated),
-        reference=reference and answer_html(reference, read_markdown(reference)), judged=judged,
+        answers=answers_html(case, heading, rated=scale is not None),
+        reference=answer_html(reference, read_markdown(reference)) if reference else "",
     )  # fmt: skip
 
 
@@ -105,47 +89,7 @@ def rows_of(table: pd.DataFrame, case_id: str) -> pd.DataFrame:
 
 def origin_html(case: pd.Series) -> str:
     """Organ, department, modality, kind of question and source, as far as the case names them."""
-    named = [
-        (label, case[name] if name == "dataset" else str(case[name]).replace("_", " "))
-        for name, label in _ORIGIN.items()
-        if is_text(case.get(name))
-    ]
-    return macro("case_text", "origin")(named)
-
-
-def answers_html(case: pd.Series, heading: str, *, blind: bool, rated: bool = False) -> str:
-    """The two answers side by side, with marks on what only one of them states; or the one response that is rated."""
-    sides, step = "A" if rated else "AB", step_of(case)
-    title = "" if not rated else "Response" if step is None else f"Step {step}"
-    texts = [visible(case[f"response_{side.lower()}"]) for side in sides]
-    read = [read_markdown(text) for text in texts]
-    facts: tuple[Sequence[FactMark], ...] = ((), ())
-    differing: tuple[Sequence[Stretch], ...] = ((), ())
-    if not blind and not rated:
-        plain = [text if one is None else one.plain for text, one in zip(texts, read, strict=True)]
-        facts, differing = marks(*plain), word_differences(*plain)
-    shown = []
-    for side, text, one, own_facts, own_words in zip(sides, texts, read, facts, differing, strict=False):
-        by = None if blind else case.get(f"model_{side.lower()}")
-        body = answer_html(text, one, own_facts, own_words)
-        shown.append(("" if rated else side, title or f"Response {side}", by if is_text(by) else "", body))
-    reference = None if blind else case.get("reference")
-    written = any(read) or (is_text(reference) and read_markdown(visible(reference)) is not None)
-    before = before_html(case, heading) if rated else ""
-    return macro("case_text", "answers")(shown, heading, before, sum(map(len, facts)), any(differing), written)
-
-
-def step_of(case: pd.Series) -> int | None:
-    """Which step of a response the case is, from 1; None where it is a whole response."""
-    step = case.get("step")
-    return None if step is None or pd.isna(step) else int(step)
-
-
-def before_html(case: pd.Series, heading: str) -> str:
-    """The steps before the one in sight; empty where there are none."""
-    before = case.get("before")
-    has_any = step_of(case) is not None and is_text(before) and bool(str(before).strip())
-    return macro("case_text", "before")(before if has_any else "", heading)
+    return macro("case_text", "origin")(case)
 
 
 def answer_html(
@@ -159,8 +103,41 @@ def answer_html(
     markdown : what `read_markdown` makes of it
     facts, differing : the marks of the text, or of the `plain` of its Markdown
     """
-    drawn = None if markdown is None else markdown.html(facts, differing)
-    return macro("case_text", "answer")(text, marked_html(text, facts, differing) if drawn is None else "", drawn)
+    marked = (marked_html(text, facts, differing), None) if markdown is None else ("", markdown.html(facts, differing))
+    return macro("case_text", "answer")(text, *marked)
+
+
+def answers_html(case: pd.Series, heading: str, *, rated: bool = False) -> str:
+    """The two answers side by side, with marks on what only one of them states; or the one response that is rated."""
+    texts = [visible(case[f"response_{side}"]) for side in ("a" if rated else "ab")]
+    read = [read_markdown(text) for text in texts]
+    facts: Sequence[Sequence[FactMark]] = ((), ())
+    differing: Sequence[Sequence[Stretch]] = ((), ())
+    if not rated:
+        plain = [text if one is None else one.plain for text, one in zip(texts, read, strict=True)]
+        facts, differing = marks(*plain), word_differences(*plain)
+    bodies = list(map(answer_html, texts, read, facts, differing))
+    return macro("case_text", "answers")(
+        case, bodies, heading, step_of(case), before_html(case, heading) if rated else "",
+        sum(map(len, facts)), any(differing), any(read) or read_markdown(reference_of(case)) is not None,
+    )  # fmt: skip
+
+
+def reference_of(case: pd.Series) -> str:
+    """The reference answer, made visible; empty where there is none."""
+    return visible(case["reference"]) if is_text(case.get("reference")) else ""
+
+
+def step_of(case: pd.Series) -> int | None:
+    """Which step of a response the case is, from 1; None where it is a whole response."""
+    step = case.get("step")
+    return None if step is None or pd.isna(step) else int(step)
+
+
+def before_html(case: pd.Series, heading: str) -> str:
+    """The steps before the one in sight; empty where there are none."""
+    before = case.get("before")
+    return macro("case_text", "before")(before if step_of(case) is not None and is_text(before) else "", heading)
 
 
 def raw_switch(*, marked: bool) -> str:
@@ -171,21 +148,9 @@ def raw_switch(*, marked: bool) -> str:
 def votes_html(votes: pd.DataFrame, labels: pd.DataFrame, categories: Sequence[str] = CHOICES) -> str:
     """A row a dimension: the gold choice, how many annotators chose what (in the order of the categories), and who."""
     annotators = sorted(votes["annotator"].unique())
-    chosen = {
-        (str(d), str(who)): c for d, who, c in votes[["dimension", "annotator", "choice"]].itertuples(index=False)
-    }
+    rows = zip(votes["dimension"].astype("str"), votes["annotator"], votes["choice"], strict=True)
+    chosen = {(dimension, who): choice for dimension, who, choice in rows}
     gold = gold_of(labels)
-    rows = []
-    for dimension in dict.fromkeys([*gold, *votes["dimension"].astype("str")]):
-        cast = [chosen.get((dimension, str(annotator))) for annotator in annotators]
-        counts = [(cast.count(name), name) for name in categories if name in cast]
-        rows.append((dimension, gold.get(dimension), counts, cast))
-    return macro("case_tables", "votes")(annotators, rows)
-
-
-def meanings_html(meta: BenchmarkMeta) -> str:
-    """What dimensions, categories and labels mean, to open; empty where the benchmark does not say."""
-    labels = [name for own in meta.labels.values() for name in own]
-    named = (*meta.dimensions, *meta.categories, *dict.fromkeys(labels))
-    each = [(name, meta.definitions[name]) for name in named if meta.definitions.get(name)]
-    return macro("case_tables", "meanings")(each, "categories and labels" if meta.labels else "categories")
+    dimensions = dict.fromkeys([*gold, *votes["dimension"].astype("str")])
+    cast = {name: [chosen.get((name, who)) for who in annotators] for name in dimensions}
+    return macro("case_tables", "votes")(annotators, cast, gold, categories)

@@ -16,7 +16,7 @@ import pandas as pd
 
 from mrb_lib.review.app import Handler
 from mrb_lib.review.case.images import whole
-from mrb_lib.review.case.verdicts import verdicts_html
+from mrb_lib.review.case.verdicts import chose_html, gold_of, verdicts_html
 from mrb_lib.review.explorer.adjudicate import LABELS, Reviews, adjudication_from, history_of, version_of
 from mrb_lib.review.explorer.data import REVIEW_WORDS, ExplorerData, message_text
 from mrb_lib.review.explorer.export import csv_pieces, page_pieces
@@ -157,7 +157,7 @@ class ExplorerAnswers:
         query = query_from({name: question.get(name) for name in ("judge", "other", "dimension")})
         judges = [name for name in (query.judge, query.other) if name]
         labels = self.data.labels.of(position)
-        gold = zip(labels["dimension"], labels["choice"], strict=True)
+        gold = gold_of(labels)
         verdicts = self.data.verdicts(position) if judges else None
         return {
             "position": position,
@@ -167,8 +167,9 @@ class ExplorerAnswers:
             "view": ""
             if verdicts is None
             else in_view_html(verdicts, labels, judges, query.dimension, self.data.kinds.scale),
+            "chose": chose_html(self.data.kinds, position, judges, query.dimension, gold) if judges else "",
             "images": len(self.data.benchmark.cases["images"].iloc[position]),
-            "gold": {message_text(d): message_value(c) for d, c in gold},
+            "gold": {message_text(d): message_value(c) for d, c in gold.items()},
             "probes": [[message_text(name), *counts] for name, *counts in self.data.probes_of(position, query)],
         }
 

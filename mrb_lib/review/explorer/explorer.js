@@ -277,6 +277,7 @@ const mrbExplorer = (() => {
       const answer = await link.ask("case", { position, judge, other, dimension });
       const node = element("div", { class: "mrb-shown" });
       node.append(fragment(answer.html));
+      node.querySelector("header").append(fragment(answer.chose));
       if (answer.view) {
         const words = [other ? "The two judges" : "The judge", ...(dimension ? [" on ", element("bdi", { dir: "auto" }, dimension.replaceAll("_", " "))] : [])];
         const said = element("details", { class: "mrb-case mrb-in-view", open: true }, element("summary", {}, ...words), fragment(answer.view));

@@ -129,7 +129,7 @@ def test_money_and_plain_words_are_shown_as_they_are(text: str) -> None:
 
 def test_plain_words_are_the_same_html_as_ever() -> None:
     case = pd.Series({"response_a": "Left <lung>.\nTwo lines.", "response_b": "Right."})
-    html = answers_html(case, "h4", blind=True)
+    html = answers_html(case, "h4", rated=True)
     assert ">Left &lt;lung&gt;.\nTwo lines.</div>" in html
     assert "mrb-markdown" not in html
     assert "mrb-raw" not in html
@@ -197,14 +197,14 @@ def test_a_hundred_thousand_characters_are_shown_as_written_and_a_page_of_them_r
 
 def test_the_switch_to_the_text_as_written_is_there_where_it_is_needed() -> None:
     plain = pd.Series({"response_a": "Left.", "response_b": "**Right** & <i>x</i>."})
-    html = answers_html(plain, "h4", blind=False)
+    html = answers_html(plain, "h4")
     assert html.count('class="mrb-raw"') == 1
     assert 'aria-keyshortcuts="W"' in html
     assert '<div class="mrb-written" dir="auto">**Right** &amp; &lt;i&gt;x&lt;/i&gt;.</div>' in html
     assert html.count("mrb-written") == 1
     reference = pd.Series({"response_a": "Left.", "response_b": "Right.", "reference": "the **truth**"})
-    assert "mrb-raw" in answers_html(reference, "h4", blind=False)
-    assert "mrb-raw" not in answers_html(reference, "h4", blind=True)
+    assert "mrb-raw" in answers_html(reference, "h4")
+    assert "mrb-raw" not in answers_html(reference.drop("reference"), "h4")
 
 
 def test_an_annotator_sees_the_same_rendering_without_marks() -> None:

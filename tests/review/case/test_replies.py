@@ -12,8 +12,6 @@ import pytest
 
 from mrb_lib.judges.prompt_files import load_prompt
 from mrb_lib.judges.sent import sent, shown_case
-from mrb_lib.review.annotate.blinded import blinded_html
-from mrb_lib.review.case import case_html
 from mrb_lib.review.case.replies import LONGEST_PROMPT, replies_html
 from mrb_lib.verdicts.manifest import Manifest
 
@@ -114,15 +112,6 @@ def test_a_prompt_of_a_million_characters_is_cut_and_says_so() -> None:
     html = replies_html(case, verdicts({"reply": "x"}), "h4", {"j": manifest_of()})
     assert len(html) < 2 * LONGEST_PROMPT
     assert f"its first {LONGEST_PROMPT:,} of 1,0" in html
-
-
-def test_who_has_yet_to_judge_sees_nothing_of_it() -> None:
-    tables = {"annotations": pd.DataFrame(), "gold": pd.DataFrame(), "verdicts": verdicts({"reply": "its words"})}
-    html = case_html(CASE, images={}, **tables, manifests={"j": manifest_of()}, blind=True, style=False)
-    html += blinded_html(CASE, "AB", images={}, number=1, total=1)
-    assert [
-        name for name in ("its words", "What was asked", "mrb-prompt", "temperature", "parser") if name in html
-    ] == []
 
 
 def test_the_view_of_a_case_imports_no_model_and_no_template_before_a_run_is_shown() -> None:

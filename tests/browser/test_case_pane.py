@@ -1,0 +1,127 @@
+"""The case in the failure explorer on a small laptop: a large image, whole answers, and keys that keep their meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from mrb_lib.benchmarks.benchmark import load, save
+from mrb_lib.demo.build import write_demo
+
+from .hand import Hand
+from .pages import SCROLLBARS, stored
+from .server import Served, mrb
+
+LAPTOP = {"width": 1366, "height": 768}
+SMALL = (
+    "all => all.filter(one => one.checkVisibility()).map(one => one.closest('label') ?? one)"
+    ".filter(one => Math.min(one.getBoundingClientRect().width, one.getBoundingClientRect().height) < 24)"
+    ".map(one => one.outerHTML)"
+)
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """Four simulated cases, the first about a picture that is wider than tall, and two judges that never agree."""
+    folder = tmp_path_factory.mktemp("pane")
+    write_demo(folder / "demo", cases=4, seed=4)
+    demo = load(folder / "demo")
+    images = [["wide.png"], *demo.cases["images"].iloc[1:]]
+    save(replace(demo, cases=demo.cases.assign(images=images)), folder / "bench")
+    ramp = np.tile(np.linspace(0, 255, 1200).astype(np.uint8), (800, 1))
+    (folder / "bench" / "images" / "wide.png").write_bytes(stored(ramp))
+    mrb(folder / "bench", "judge", folder / "bench", folder / "bench" / "runs", "--judge", "longer", "--judge", "shorter")
+    with Served("review", folder / "bench") as running:
+        yield running
+
+
+@pytest.fixture
+def laptop(new_page: Callable[..., Page], served: Served) -> Page:
+    return opened(new_page(viewport=LAPTOP), served)
+
+
+def opened(page: Page, served: Served) -> Page:
+    """The first case, with the two judges in view."""
+    page.goto(f"{served.address}#judge=longer&other=shorter&dimension=overall")
+    expect(page.locator(".mrb-view.mrb-live")).to_be_visible()
+    page.get_by_label("Your name").fill("Dr A")
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.locator(".mrb-form")).to_be_visible()
+    return page
+
+
+def width_in_sight(view: Locator) -> float:
+    """The width of the image, which has to be in sight as a whole together with its tools."""
+    expect(view).to_be_in_viewport(ratio=1)
+    expect(view.page.locator(".mrb-tools").first).to_be_in_viewport(ratio=1)
+    box = view.bounding_box()
+    assert box is not None
+    return box["width"]
+
+
+def test_after_a_click_in_the_image_1_still_means_that_gold_is_right(hand: Hand, served: Served) -> None:
+    page = opened(hand.page, served)
+    view = page.locator(".mrb-view")
+    view.focus()
+    if hand.way != "keys":
+        hand.use(view)
+    zoom = "view => view.getAttribute('style')"
+    before = view.evaluate(zoom)
+    for key, label in (("1", "Gold is right"), ("3", "Ambiguous")):
+        view.press(key)
+        expect(page.get_by_label(label)).to_be_checked()
+    assert view.evaluate(zoom) == before
+
+
+def test_the_image_is_as_large_as_the_window_allows(laptop: Page) -> None:
+    view = laptop.locator(".mrb-view")
+    assert width_in_sight(view) >= 560
+    laptop.keyboard.press("j")
+    expect(laptop.locator(".mrb-title")).to_contain_text("sim-000001")
+    pane = laptop.locator(".mrb-case-pane").bounding_box()
+    assert pane is not None
+    assert width_in_sight(view) >= min(560, pane["height"] - 84), "a square one is as tall as the pane, less its tools"
+
+
+def test_the_verdict_stands_beside_the_gold_label_without_scrolling(laptop: Page) -> None:
+    line, table = laptop.locator(".mrb-chose"), laptop.locator(".mrb-in-view tbody tr")
+    expect(line).to_be_in_viewport(ratio=1)
+    for judge in ("longer", "shorter"):
+        expect(line).to_contain_text(judge)
+    expect(line).to_contain_text("Gold on overall:")
+    gold, *chosen = line.locator(".mrb-choice").all_inner_texts()
+    cells = [row.locator("td .mrb-choice").first.inner_text() for row in table.all()]
+    assert chosen == cells
+    outcomes = line.locator("span > b:last-child").all_inner_texts()
+    assert outcomes == ["right" if one == gold else "wrong" for one in chosen]
+
+
+def test_answers_are_whole_and_only_the_case_scrolls(laptop: Page) -> None:
+    long = "both => both.forEach(one => one.append(' and so on'.repeat(400)))"
+    laptop.locator(".mrb-shown :is(.mrb-answer-text, .mrb-question)").evaluate_all(long)
+    assert laptop.locator(".mrb-shown .mrb-stage *").evaluate_all(SCROLLBARS) == []
+    hidden = "all => all.filter(one => one.scrollHeight > one.clientHeight + 1).length"
+    assert laptop.locator(".mrb-shown .mrb-answer-text").evaluate_all(hidden) == 0
+    last = laptop.locator(".mrb-answer-text").last
+    last.evaluate("one => one.scrollIntoView({ block: 'end' })")
+    expect(laptop.locator(".mrb-view")).to_be_in_viewport(ratio=1)
+
+
+def test_the_image_has_four_tools_and_a_menu_and_shows_none_twice(laptop: Page) -> None:
+    bar = laptop.locator(".mrb-image > .mrb-tools").first
+    assert bar.get_by_role("button").all_inner_texts() == ["\u2212", "+", "Fit", "Full", "\u22ef"]
+    laptop.get_by_role("button", name="more for the image").click()
+    names = laptop.locator(".mrb-image .mrb-tools :is(button, select, label)").all_inner_texts()
+    assert len(names) == len(set(names))
+
+
+def test_all_that_is_pressed_is_large_enough_for_a_finger(laptop: Page) -> None:
+    laptop.get_by_role("button", name="more for the image").click()
+    laptop.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+    pressed = "button, input, select, summary, textarea, a[href], [role=option], .mrb-view"
+    assert laptop.locator(pressed).evaluate_all(SMALL) == []
