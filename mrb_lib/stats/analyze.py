@@ -263,9 +263,7 @@ def _probes(
         raise NotApplicable(f"table {table}: no verdict is of probe {probe!r}; use one of {', '.join(sorted(found))}.")
     judged = [found[probe].dimensions[i] for i in np.flatnonzero(found[probe].takes_part().any(axis=0))]
     if len(dimensions) == 1 and dimensions[0] not in (*judged, *meta.labels):
-        raise NotApplicable(
-            f"table {table}: no verdict is on dimension {dimensions[0]!r}; use one of {', '.join(judged)}."
-        )
+        raise NotApplicable(f"table {table}: no verdict is on {dimensions[0]!r}; use one of {', '.join(judged)}.")
     names = [name for name in dimensions if name not in meta.labels]
     return {name: panel.of_dimensions(names) for name, panel in found.items()}
 

@@ -18,9 +18,8 @@ def whole_units(score: FloatArray) -> int:
     """The number of which all scores are whole multiples of its inverse; 240, to which others are rounded."""
     known = score[np.isfinite(score)]
     units = (1, 2, 4, 6, 8, 12, 16, 20, 24, 28, 32, 40, 48, 60, 80, 120)
-    return next(
-        (unit for unit in units if np.abs(known * unit - np.rint(known * unit)).max(initial=0) < _ROUNDING), 240
-    )
+    fitting = (unit for unit in units if np.abs(known * unit - np.rint(known * unit)).max(initial=0) < _ROUNDING)
+    return next(fitting, 240)
 
 
 def flip_p(gains: IntArray) -> FloatArray:

@@ -32,9 +32,8 @@ _NOTHING = {
     "choice": ABSENT, "p_a": np.nan, "is_bound": np.nan, "score_a": np.nan, "score_b": np.nan, "seen": ABSENT,
 }  # fmt: skip
 """The arrays of a panel, of which some may be None, and what stands in them where there is no verdict."""
-NO_COSTS = pd.DataFrame(
-    columns=["judge", "dimension", "order", "repeat", "n_verdicts", *COUNTS.values(), *COST_COLUMNS]
-)
+_OF_COSTS = ["judge", "dimension", "order", "repeat", "n_verdicts", *COUNTS.values(), *COST_COLUMNS]
+NO_COSTS = pd.DataFrame(columns=_OF_COSTS)
 
 
 @dataclass(frozen=True)

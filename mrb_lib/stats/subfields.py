@@ -67,9 +67,7 @@ def subfield_values(cases: pd.DataFrame, by: str) -> pd.Series:
 
 def _model_pair(cases: pd.DataFrame) -> pd.Series:
     if not {"model_a", "model_b"} <= set(cases.columns):
-        raise NotApplicable(
-            f"by {MODEL_PAIR!r}: the cases need the columns model_a and model_b; choose another column."
-        )
+        raise NotApplicable(f"by {MODEL_PAIR!r}: the cases lack the column model_a or model_b; choose another column.")
     pair = cases[["model_a", "model_b"]].reset_index(drop=True)
     is_complete = pair.notna().all(axis=1)
     if not is_complete.any():

@@ -212,9 +212,8 @@ def label_rows(frame: pd.DataFrame, labels: Mapping[str, Sequence[str]]) -> pd.D
         chosen = [set(split_labels(choice)) if isinstance(choice, str) else None for choice in own["choice"]]
         for name in names:
             answers = [None if each is None else ANSWERS[name in each] for each in chosen]
-            parts.append(
-                own.assign(dimension=f"{dimension}\n{name}", choice=pd.Series(answers, own.index, dtype="str"))
-            )
+            choice = pd.Series(answers, own.index, dtype="str")
+            parts.append(own.assign(dimension=f"{dimension}\n{name}", choice=choice))
     return pd.concat(parts, ignore_index=True)
 
 

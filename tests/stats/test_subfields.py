@@ -55,7 +55,7 @@ def test_numbers_can_name_subfields() -> None:
         ("organ", {}, "no such column"),
         ("images", {"images": [[], []]}, "no such column"),
         ("organ", {"organ": [None, None]}, "empty in every case"),
-        ("model_pair", {}, "need the columns model_a and model_b"),
+        ("model_pair", {}, "lack the column model_a or model_b"),
         ("model_pair", {"model_a": ["x", None], "model_b": [None, "y"]}, "empty in every case"),
     ],
 )

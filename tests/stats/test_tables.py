@@ -193,7 +193,7 @@ def test_other_tables_need_none(table: str) -> None:
         ({"by": "planet"}, "by 'planet': the cases have no such column"),
         ({"by": "modality"}, "by 'modality': the column is empty"),
         ({"dimension": "taste"}, "dimension 'taste' is unknown; use one of overall, accuracy"),
-        ({"dimension": "accuracy"}, "no verdict is on dimension 'accuracy'; use one of overall"),
+        ({"dimension": "accuracy"}, "no verdict is on 'accuracy'; use one of overall"),
         ({"correction": "sidak"}, "correction 'sidak' is unknown"),
         ({"gold": "loudest"}, "gold rule 'loudest' is unknown"),
         ({"level": "ratio"}, "level 'ratio' is unknown"),

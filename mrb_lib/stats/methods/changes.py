@@ -63,9 +63,8 @@ def accuracy_changes(
         own = verdicts[kept]
         sides.append(own.assign(judge=f"{side} " + own["judge"]))
     labels = gold[gold["dimension"].isin(list(dimensions))]
-    analysis = Analysis.from_frames(
-        cases, pd.concat(sides, ignore_index=True), labels, dimensions=dimensions, **options
-    )
+    verdicts = pd.concat(sides, ignore_index=True)
+    analysis = Analysis.from_frames(cases, verdicts, labels, dimensions=dimensions, **options)
     cells = analysis.verdicts.cells.reset_index(names="cell")[["judge", "dimension", "cell"]]
     known = shared[_PAIR].assign(now="now " + shared["judge_now"], then="then " + shared["judge_then"])
     for side in ("now", "then"):

@@ -121,8 +121,6 @@ def _reasons(analysis: Analysis, marks: pd.DataFrame) -> pd.DataFrame:
     general = marks[marks["judge"].isna()].drop(columns="judge").merge(failures, on="case_id", suffixes=("", "_failed"))
     general = general[general["dimension"].isna() | (general["dimension"] == general["dimension_failed"])]
     about = pd.concat([marks[marks["judge"].isin(verdicts.cells["judge"])], general], ignore_index=True)
-    if about.empty:
-        return pd.DataFrame()
     instead = about["verdict"].map(SAID_INSTEAD)
     about["reason_given"] = [given or [other] for given, other in zip(about["reasons"], instead, strict=True)]
     return _shares(analysis, about.explode("reason_given"), ["judge"], "reason_given").assign(part=REASONS)
@@ -132,19 +130,18 @@ def _answers(analysis: Analysis, marks: pd.DataFrame) -> pd.DataFrame:
     """Make one row per judge, question of the form and option, beside the reasons; without a judge, `judge` is null."""
     asked = [one.name for one in QUESTIONS if not one.editable and one.name in marks]
     about = marks.melt(["case_id", "judge"], asked, "question", "answer").explode("answer").dropna(subset="answer")
-    if about.empty:
-        return pd.DataFrame()
-    rows = _shares(analysis, about.fillna({"judge": ""}), ["judge", "question"], "answer").assign(part=ANSWERS)
-    return rows.assign(judge=rows["judge"].replace("", None))
+    rows = _shares(analysis, about.fillna({"judge": ""}), ["judge", "question"], "answer")
+    return rows.assign(judge=rows["judge"].replace("", None), part=ANSWERS)
 
 
 def _shares(analysis: Analysis, given: pd.DataFrame, within: list[str], name: str) -> pd.DataFrame:
     """Count the cases with each value of a column, the commonest first, and their share of the cases with any."""
+    if given.empty:
+        return pd.DataFrame(columns=[*within, name])
     has = pd.crosstab(given["case_id"], [given[one] for one in (*within, name)])
     has = has.reindex(analysis.cases["case_id"], fill_value=0) > 0
-    cells = has.sum().rename("n").reset_index()
-    order = [*(True for _ in within), False, True]
-    cells = cells.sort_values([*within, "n", name], ascending=order, ignore_index=True)
+    cells = has.sum().rename("n").reset_index().sort_values("n", ascending=False, kind="stable")
+    cells = cells.sort_values(within, kind="stable", ignore_index=True)
     has = has[pd.MultiIndex.from_frame(cells[[*within, name]])]
     reviewed = has.T.groupby(level=within).transform("any").T
     shares = np.where(reviewed, has.astype("float64"), np.nan)

@@ -95,10 +95,8 @@ def _of_sizes(rows: pd.DataFrame) -> list[str]:
     if own.empty or own["value_tuned"].isna().any():
         return []
     recipe = own["recipe"].iloc[0]
-    series = own[own["recipe"] == recipe]
-    few, most = (
-        f"{percent(row, 'value_tuned')} after {int(row['n_training']):,}" for _, row in series.iloc[[0, -1]].iterrows()
-    )
+    ends = own[own["recipe"] == recipe].iloc[[0, -1]]
+    few, most = (f"{percent(row, 'value_tuned')} after {int(row['n_training']):,}" for _, row in ends.iterrows())
     return [
         f"Accuracy is {few} training cases and {most} ({recipe}).",
         "The intervals are over test cases; cannot tell how much another training would change.",

@@ -439,9 +439,8 @@ def juries_of(members: Members, labels: IntArray, policy: str, fold: IntArray) -
     if m > 2:
         juries[DAWID_SKENE] = dawid_skene(members)
     single = np.where(chosen[of_item] >= 0, members.said[chosen[of_item], item], ABSENT)
-    cells = pd.DataFrame(
-        {"judge": [*members.names, *juries, BEST_SINGLE], "kind": [*["single"] * m, *juries, REFERENCE]}
-    )
+    names, kinds = [*members.names, *juries, BEST_SINGLE], [*["single"] * m, *juries, REFERENCE]
+    cells = pd.DataFrame({"judge": names, "kind": kinds})
     return members.judges(np.vstack([members.said, *juries.values(), single]), cells), chosen
 
 
