@@ -88,14 +88,14 @@ def summary(
 ) -> None:
     """Show how far reviewers agree, why judges fail, and other answers; gold_rules is the corrected leaderboard."""
     from mrb_lib.cli import render
-    from mrb_lib.review.records.exchange import adjudications_from
+    from mrb_lib.review.records.exchange import reviews_from
     from mrb_lib.stats.clusters import resampling_unit
     from mrb_lib.tables.errors import InputError
 
     if as_json and as_csv:
         raise InputError("--json and --csv: choose one.")
     benchmark = _load(bench)
-    adjudications = adjudications_from(str(where(bench, store)), benchmark.meta.name)
+    adjudications, _ = reviews_from(str(where(bench, store)), benchmark.meta.name)
     if runs is None and (bench / "runs").is_dir():
         runs = bench / "runs"
     unit = resampling_unit(benchmark.cases_by_image)

@@ -223,14 +223,14 @@ def analyze(
         if table == "adjudication" or "review" in only:
             typer.echo(f"warning: there are no reviews: {store} does not exist; `mrb review` creates it", err=True)
     elif wanted or gold == ADJUDICATED:
-        from mrb_lib.review.records.exchange import adjudications_from
+        from mrb_lib.review.records.exchange import reviews_from
 
-        reviewed = adjudications_from(store, benchmark.meta.name)
+        reviewed, _ = reviews_from(store, benchmark.meta.name)
     tags = None
-    if asks_for_tags(only):
-        from mrb_lib.review.records.exchange import tags_from
+    if asks_for_tags(only) and ("://" in store or Path(store).is_file()):
+        from mrb_lib.review.records.exchange import reviews_from
 
-        tags = tags_from(store, benchmark.meta.name)
+        _, tags = reviews_from(store, benchmark.meta.name)
     marks = None if work is None else _marks(work)
     own: dict[str, float] = ctx.meta[OWN_OPTIONS]
     with status_of("mrb_lib.stats"):

@@ -100,34 +100,26 @@ def read_reviews(path: Path, benchmark: str) -> list[tuple[Adjudication | CaseTa
     return entries
 
 
-def reviews_at(where: str, benchmark: str) -> Store:
-    """Open the store that `where` names, or a file of reviews as a store in memory.
+def reviews_from(where: str, benchmark: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The adjudications of a benchmark and the tags on its cases, those that count now, of a store or a file.
+
+    Parameters
+    ----------
+    where : a store, as in `mrb_lib.review.records.store.open_store`, or a file that ends with `ADJUDICATION_SUFFIXES`
 
     Raises
     ------
     InputError
-        As in `read_reviews` and `mrb_lib.review.records.store.open_store`.
+        As in `read_reviews` and `open_store`.
     """
     if "://" in where or Path(where).suffix not in ADJUDICATION_SUFFIXES:
-        return open_store(where, create=False)
-    entries = read_reviews(Path(where), benchmark)
-    store = open_store("sqlite://")
-    store.restore(entries)
-    return store
-
-
-def adjudications_from(where: str, benchmark: str) -> pd.DataFrame:
-    """The adjudications of a benchmark that count now; see `reviews_at`."""
-    with reviews_at(where, benchmark) as store:
-        return store.adjudications(benchmark)
-
-
-def tags_from(where: str, benchmark: str) -> pd.DataFrame | None:
-    """The tags that cases have now; None without a store or file. See `reviews_at`."""
-    if "://" not in where and not Path(where).is_file():
-        return None
-    with reviews_at(where, benchmark) as store:
-        return store.tags(benchmark)
+        store = open_store(where, create=False)
+    else:
+        entries = read_reviews(Path(where), benchmark)
+        store = open_store("sqlite://")
+        store.restore(entries)
+    with store:
+        return store.adjudications(benchmark), store.tags(benchmark)
 
 
 def annotations_of(benchmark: Benchmark, store: Store) -> tuple[pd.DataFrame, int]:

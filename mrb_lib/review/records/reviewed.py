@@ -108,13 +108,12 @@ def stamp(benchmark: Benchmark) -> str:
 
 def _said(benchmark: Benchmark) -> tuple[pd.DataFrame, pd.DataFrame] | None:
     """The adjudications and the tags that count now; None where there is no store."""
-    where, name = store_of(benchmark), benchmark.meta.name
+    where = store_of(benchmark)
     if where is None:
         return None
-    from mrb_lib.review.records.exchange import reviews_at  # SQLAlchemy is slow to import
+    from mrb_lib.review.records.exchange import reviews_from  # SQLAlchemy is slow to import
 
-    with reviews_at(where, name) as store:
-        return store.adjudications(name), store.tags(name)
+    return reviews_from(where, benchmark.meta.name)
 
 
 def simulated_adjudications(

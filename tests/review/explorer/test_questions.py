@@ -58,7 +58,9 @@ def test_one_entry_makes_form_store_history_files_summary_and_table(
     benchmark = load(bench)
     name, store = benchmark.meta.name, bench / REVIEWS
     write_version_4(store, name)
-    answers = ExplorerAnswers(explorer_data(benchmark), Reviews(name, store))
+    verdict = {"judge": "first", "dimension": "overall", "order": "AB", "repeat": 0, "probe": "none", "choice": "A"}
+    verdicts = pd.DataFrame([verdict | {"case_id": benchmark.cases["case_id"].iloc[0]}])
+    answers = ExplorerAnswers(explorer_data(benchmark, verdicts), Reviews(name, store))
     asked = {one["name"]: one for one in answers.initial_state({})["questions"]}
     assert (asked["harm"]["text"], asked["harm"]["keys"]) == ("Could this harm a patient?", "PU")
     assert asked["harm"]["options"] == ["none", "possible", "very_serious"]
@@ -89,8 +91,7 @@ def test_one_entry_makes_form_store_history_files_summary_and_table(
         assert kept["harm"].isna().tolist() == [True, True, True, False, False, True], "the older ones have no answer"
         assert kept["seen"].tolist()[2:5] == [[], ["image", "answers"], []]
     assert len(list(bench.glob("*.v4-backup"))) == 1
-    file = answers.export({"query": {}, "format": "csv", "reviewer": "Ann"})["export"]
-    written = "".join(iter(lambda: answers.more({"export": file})["piece"], ""))
+    written = answers.export({"query": {}, "format": "csv", "reviewer": "Ann"}).content.decode()
     assert "Ann: gold_right; harm: very serious; seen: image, answers" in written
 
     for suffix in (".csv", ".jsonl", ".parquet"):

@@ -10,9 +10,8 @@ import pytest
 
 from mrb_lib.review.records.exchange import (
     ADJUDICATION_SUFFIXES,
-    adjudications_from,
     read_reviews,
-    tags_from,
+    reviews_from,
     write_reviews,
 )
 from mrb_lib.review.records.marks import REMOVED, Adjudication, CaseTag, Region
@@ -57,10 +56,11 @@ def test_a_store_comes_out_and_goes_into_another_unchanged(filled: Store, tmp_pa
         assert _import(path, other) == (0, 0)
         pd.testing.assert_frame_equal(other.adjudications("demo", history=True), history)
         pd.testing.assert_frame_equal(other.tags("demo", history=True), tags)
-    pd.testing.assert_frame_equal(adjudications_from(str(path), "demo"), filled.adjudications("demo"))
-    assert len(adjudications_from(str(path), "demo")) == 1
-    pd.testing.assert_frame_equal(tags_from(str(path), "demo"), filled.tags("demo"))
-    assert tags_from(str(path), "demo")["tag"].tolist() == ["'s \N{STETHOSCOPE}", "None"]
+    adjudications, of_file = reviews_from(str(path), "demo")
+    pd.testing.assert_frame_equal(adjudications, filled.adjudications("demo"))
+    assert len(adjudications) == 1
+    pd.testing.assert_frame_equal(of_file, filled.tags("demo"))
+    assert of_file["tag"].tolist() == ["'s \N{STETHOSCOPE}", "None"]
 
 
 def test_no_cell_is_a_formula(filled: Store, tmp_path: Path) -> None:
