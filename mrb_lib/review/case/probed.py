@@ -13,9 +13,8 @@ from mrb_lib.probes.expectation import known
 from mrb_lib.probes.from_file import FileProbe, is_file_probe
 from mrb_lib.probes.marking import spans
 from mrb_lib.review.bundle import style as style_of
-from mrb_lib.review.case.formulas import Part
 from mrb_lib.review.case.images import SIDE, image_html
-from mrb_lib.review.case.markdown import tagged
+from mrb_lib.review.case.markdown import Part, tagged
 from mrb_lib.review.case.replies import replies_html
 from mrb_lib.review.case.verdicts import Cell, VerdictRow, cell, gold_of, judged_dimensions, presented
 from mrb_lib.review.case.view import STYLES, rows_of
