@@ -73,7 +73,7 @@ def in_one_view(page: Page, within: str) -> None:
 
 
 def on_screen(page: Page, expected: np.ndarray) -> None:
-    """The middle of what the view shows is, pixel for pixel, that of the image there, whose grey levels are expected."""
+    """The middle of the view is, pixel for pixel, that of the image there, whose grey levels are expected."""
     view = page.locator(".mrb-view")
     x, y = view.evaluate("view => ['--x', '--y'].map(name => parseFloat(view.style.getPropertyValue(name)))")
     box = view.bounding_box()

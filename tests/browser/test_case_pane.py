@@ -1,10 +1,9 @@
-"""The case in the failure explorer on a small laptop: a large image, whole answers, and keys that keep their meaning."""
+"""The case in the failure explorer on a small laptop: a large image, whole answers, keys that keep their meaning."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -35,8 +34,9 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     save(replace(demo, cases=demo.cases.assign(images=images)), folder / "bench")
     ramp = np.tile(np.linspace(0, 255, 1200).astype(np.uint8), (800, 1))
     (folder / "bench" / "images" / "wide.png").write_bytes(stored(ramp))
-    mrb(folder / "bench", "judge", folder / "bench", folder / "bench" / "runs", "--judge", "longer", "--judge", "shorter")
-    with Served("review", folder / "bench") as running:
+    bench = folder / "bench"
+    mrb(bench, "judge", bench, bench / "runs", "--judge", "longer", "--judge", "shorter")
+    with Served("review", bench) as running:
         yield running
 
 

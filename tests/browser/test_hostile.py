@@ -13,7 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load
 from mrb_lib.benchmarks.votes import gold
-from mrb_lib.review.case import STYLES, case_html, formulas, markdown
+from mrb_lib.review.case import STYLES, case_html, markdown
 from mrb_lib.review.page import closing, opening
 from mrb_lib.review.text import visible
 from mrb_lib.verdicts.store import load_verdicts
@@ -70,7 +70,7 @@ def test_a_page_of_hostile_cases_runs_nothing_keeps_its_shape_and_shows_all(
         page.set_viewport_size({"width": width, "height": 900})
         assert harm(page) == [], width
     names = set(page.evaluate("[...new Set([...document.querySelectorAll('main section *')].map(e => e.localName))]"))
-    assert names <= _PLAIN | markdown.TAGS | formulas.TAGS
+    assert names <= _PLAIN | markdown.TAGS | markdown.MATHS_TAGS
     styled = page.locator("main [style]").evaluate_all("all => [...new Set(all.map(e => e.classList.item(0)))]")
     assert styled == ["mrb", "mrb-view"]
 

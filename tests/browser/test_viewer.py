@@ -206,7 +206,14 @@ def test_full_screen_and_back(hand: Hand) -> None:
     page.wait_for_function("() => !document.fullscreenElement")
 
 
-TOOLS = {"zoom in": ["Alt++"], "zoom out": ["Alt+-"], "1:1": [], "fit the whole image": ["Alt+0"], "invert": [], "reset": []}
+TOOLS = {
+    "zoom in": ["Alt++"],
+    "zoom out": ["Alt+-"],
+    "1:1": [],
+    "fit the whole image": ["Alt+0"],
+    "invert": [],
+    "reset": [],
+}
 LOOK = "document.querySelector('.mrb-view').getAttribute('style') + document.querySelector('.mrb-tools output').value"
 
 

@@ -51,7 +51,8 @@ const mrbCase = (() => {
         const { picture: after } = this.entries[at];
         const focused = document.activeElement === before.view;
         this.show({ at });
-        if (after !== before) after.take(before, focused);
+        if (after !== before) after.take(before);
+        if (focused) after.view.focus({ preventScroll: true });
       }
     }
 
@@ -64,7 +65,7 @@ const mrbCase = (() => {
 
     // The regions of the case over its images.
     draw(regions) {
-      for (const one of this.pictures) one.overlay.show(regions.filter(({ image }) => image === one.index));
+      for (const one of this.pictures) one.overlay.paint(regions.filter(({ image }) => image === one.index));
     }
 
     // Marking a region starts in the image in sight: false where there is none.

@@ -10,16 +10,16 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any, Literal
+
+from mrb_lib.probes.marking import spans
 
 FactKind = Literal["number", "side", "denial", "anatomy", "opposite"]
 FactKey = tuple[str, ...]
 Stretch = tuple[int, int]
 
 LONGEST = 100_000
-MOST_WORDS = 3_000
 _VOCABULARY: dict[str, Any] = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
 
 
@@ -124,20 +124,12 @@ def marks(a: str, b: str) -> tuple[list[FactMark], list[FactMark]]:
 
 
 def word_differences(a: str, b: str) -> tuple[list[Stretch], list[Stretch]]:
-    """The stretches of words of a and of b that are not in the other, by the longest common runs of words.
+    """The stretches of words of a and of b that are not in the other, in large letters or small.
 
-    Of texts of more than `MOST_WORDS` words together nothing is compared, since the time grows with their product.
+    Texts of 2,000 words or more are compared sentence by sentence, see `mrb_lib.probes.marking.spans`.
     """
-    words = [list(re.finditer(r"\S+", text)) for text in (a, b)]
-    out: tuple[list[Stretch], list[Stretch]] = ([], [])
-    if sum(map(len, words)) > MOST_WORDS:
-        return out
-    plain = [[word[0].casefold().strip(".,;:()") for word in found] for found in words]
-    for tag, *ends in SequenceMatcher(None, plain[0], plain[1], autojunk=False).get_opcodes():
-        for stretches, each, start, end in zip(out, words, ends[::2], ends[1::2], strict=True):
-            if tag != "equal" and start < end:
-                stretches.append((each[start].start(), each[end - 1].end()))
-    return out
+    blocks = spans(a.lower(), b.lower())
+    return [(i, j) for i, j, _, _ in blocks if i < j], [(k, m) for _, _, k, m in blocks if k < m]
 
 
 def _is_shown(key: FactKey, other: set[FactKey]) -> bool:

@@ -15,6 +15,7 @@ const MrbOverlay = (() => {
     return made;
   }
 
+  const inside = ({ wide, tall }, { x, y }) => ({ x: Math.min(Math.max(x, 0), wide), y: Math.min(Math.max(y, 0), tall) });
   const between = ({ from, to }) => ({ x: Math.min(from.x, to.x), y: Math.min(from.y, to.y), width: Math.abs(from.x - to.x), height: Math.abs(from.y - to.y) });
 
   return class MrbOverlay {
@@ -31,14 +32,11 @@ const MrbOverlay = (() => {
       return line ? shape("line", { ...look, x1: line.from.x, y1: line.from.y, x2: line.to.x, y2: line.to.y }) : shape("rect", { ...look, x, y, width, height });
     }
 
-    show(regions) {
-      this.regions = regions;
-      this.paint();
-    }
-
-    paint() {
+    // `all` are the regions of the image, in any of its frames.
+    paint(all = this.regions) {
       const { picture, draft } = this;
-      const regions = this.regions.filter(({ frame }) => frame === picture.shown);
+      this.regions = all;
+      const regions = all.filter(({ frame }) => frame === picture.shown);
       if (!picture.wide || (!this.svg && !regions.length && !draft)) return;
       if (!this.svg) {
         this.svg = shape("svg", { class: "mrb-overlay", viewBox: `0 0 ${picture.wide} ${picture.tall}`, preserveAspectRatio: "none", role: "img" });
@@ -49,15 +47,11 @@ const MrbOverlay = (() => {
       this.svg.replaceChildren(...regions.map((one) => this.drawn(one, "region")), ...open);
     }
 
-    inside({ x, y }) {
-      return { x: Math.min(Math.max(x, 0), this.picture.wide), y: Math.min(Math.max(y, 0), this.picture.tall) };
-    }
-
     // The keyboard starts in the middle of what is in view.
     begin(mode) {
       const { picture } = this;
       if (mode === "distance" && !picture.spacing) return this.say("No distance: this file does not say how far its pixels are apart.");
-      const at = this.inside(picture.placeOf());
+      const at = inside(picture, picture.placeOf());
       Object.assign(this, { mode, draft: { from: at, to: at, set: false } });
       picture.view.classList.add("mrb-marking");
       picture.view.focus({ preventScroll: true });
@@ -79,7 +73,7 @@ const MrbOverlay = (() => {
     // The other end of the draft; a distance is told in millimetres, which only a file with a spacing has.
     stretch(to, after = "") {
       const { draft, mode, picture } = this;
-      draft.to = this.inside(to);
+      draft.to = inside(picture, to);
       if (!draft.set) draft.from = draft.to;
       else if (mode === "distance") {
         const [down, across] = picture.spacing;
@@ -105,7 +99,7 @@ const MrbOverlay = (() => {
     // The pointer at a place of the image, pressed or let go. True where the press was taken.
     press(at) {
       if (!this.mode) return false;
-      const from = this.inside(at);
+      const from = inside(this.picture, at);
       Object.assign(this, { draft: { from, to: from, set: true }, held: true });
       this.paint();
       return true;

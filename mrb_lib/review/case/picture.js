@@ -18,10 +18,6 @@ const MrbPicture = (() => {
     return made;
   }
 
-  const write = (where, words) => {
-    if (where.textContent !== words) where.textContent = words;
-  };
-
   // What the stored values of a grey image, or of a frame of it, stand for, and the window to begin with.
   function graded(shades) {
     const numbers = ["low", "high", "centre", "width", "offset", "step"].map((name) => [name, Number(shades[name])]);
@@ -170,16 +166,14 @@ const MrbPicture = (() => {
       return true;
     }
 
-    // As the image before it in the series lies.
-    take({ scale, x, y, fitted, entered }, focused) {
+    // Lie elsewhere, as where the image before it in the series lies.
+    take({ scale, x, y, fitted, entered = this.entered }) {
       Object.assign(this, { scale, x, y, fitted, entered });
       if (this.wide) this.place();
-      if (focused) this.view.focus({ preventScroll: true });
     }
 
     pan(dx, dy) {
-      Object.assign(this, { x: this.x + dx, y: this.y + dy, fitted: false });
-      this.place();
+      this.take({ scale: this.scale, x: this.x + dx, y: this.y + dy, fitted: false });
     }
 
     reset() {
@@ -293,21 +287,22 @@ const MrbPicture = (() => {
       const full = this.loading ? " · loading the full size …" : ` · enlarged from ${this.img.naturalWidth} × ${this.img.naturalHeight}`;
       const turning = this.wanted === this.shown ? "" : ` · loading frame ${this.wanted} …`;
       const trouble = this.trouble ? ` · not loaded: ${this.trouble}` : "";
-      write(this.output, `${Math.round(this.scale * 100)} %${shades}${turning || (this.coarse && !trouble ? full : "")}${trouble}`);
-      for (const counted of this.figure.querySelectorAll(".mrb-frame")) write(counted, String(this.shown));
+      this.output.textContent = `${Math.round(this.scale * 100)} %${shades}${turning || (this.coarse && !trouble ? full : "")}${trouble}`;
+      for (const counted of this.figure.querySelectorAll(".mrb-frame")) counted.textContent = String(this.shown);
     }
 
     // The value under the pointer: in the units of the file where it is grey, red, green and blue where it is not.
     async value({ x, y }) {
       const [column, row] = [Math.floor(x), Math.floor(y)];
       const asked = (this.pointer = { x, y });
-      if (!(column >= 0 && row >= 0 && column < this.wide && row < this.tall)) return write(this.pixel, "");
+      this.pixel.hidden = !(column >= 0 && row >= 0 && column < this.wide && row < this.tall);
+      if (this.pixel.hidden) return;
       await this.decoded();
-      if (this.pointer !== asked) return undefined;
+      if (this.pointer !== asked) return;
       const at = row * this.wide + column;
       const grey = () => `${number(this.offset + this.step * this.values[at])}${this.unit && ` ${this.unit}`}`;
       const shown = this.read.width !== this.wide ? "value at 1:1 only" : this.grey ? grey() : this.read.data.slice(4 * at, 4 * at + 3).join(" ");
-      return write(this.pixel, `x ${column}, y ${row}: ${shown}`);
+      this.pixel.textContent = `x ${column}, y ${row}: ${shown}`;
     }
 
     // `read`, the pixels of the source as it is now, and of a grey image its stored `values`.
@@ -324,7 +319,8 @@ const MrbPicture = (() => {
       this.read = context.getImageData(0, 0, canvas.width, canvas.height);
       if (!this.grey) return undefined;
       const { data } = this.read;
-      this.values = Uint16Array.from({ length: data.length / 4 }, (_, i) => (packed ? data[4 * i] * 256 + data[4 * i + 1] : data[4 * i]));
+      this.values = new Uint16Array(data.length / 4);
+      for (let i = 0; i < this.values.length; i += 1) this.values[i] = packed ? data[4 * i] * 256 + data[4 * i + 1] : data[4 * i];
       this.canvas?.remove();
       return Object.assign(this, { canvas, context });
     }
@@ -359,13 +355,8 @@ const MrbPicture = (() => {
       this.tell();
       if (this.waiting) return;
       this.waiting = true;
-      try {
-        await this.decoded();
-      } finally {
-        this.waiting = false;
-      }
+      await this.decoded().finally(() => { this.waiting = false; });
       await this.paint();
     }
-
   };
 })();

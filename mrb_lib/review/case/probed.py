@@ -13,9 +13,8 @@ from mrb_lib.probes.expectation import known
 from mrb_lib.probes.from_file import FileProbe, is_file_probe
 from mrb_lib.probes.marking import spans
 from mrb_lib.review.bundle import style as style_of
-from mrb_lib.review.case.formulas import Part
 from mrb_lib.review.case.images import SIDE, image_html
-from mrb_lib.review.case.markdown import tagged
+from mrb_lib.review.case.markdown import Part, tagged
 from mrb_lib.review.case.replies import replies_html
 from mrb_lib.review.case.verdicts import Cell, VerdictRow, cell, gold_of, judged_dimensions, presented
 from mrb_lib.review.case.view import STYLES, rows_of
@@ -159,20 +158,13 @@ def _pictures(
     return [(picture(was, was), picture(now, was)) for was, now in pairs]
 
 
-def _texts(before: Case, after: Case) -> list[tuple[str, str, list[Part] | None, list[Part]]]:
+def _texts(before: Case, after: Case) -> list[tuple[str, str, list[Part], list[Part]]]:
     """Question and responses by their names: as they were, and where they changed marked as they were and are now."""
-    texts = []
+    texts: list[tuple[str, str, list[Part], list[Part]]] = []
     for name in ("question", "response_a", "response_b"):
         old, new = visible(getattr(before, name)), visible(getattr(after, name))
-        was, now = (None, []) if old == new else _marked(old, new)
-        texts += [(name, old, was, now)] if old or new else []
+        blocks = spans(old, new)
+        was = tagged(old, 0, len(old), [[(i, j, "del", {}) for i, j, _, _ in blocks]])
+        now = tagged(new, 0, len(new), [[(k, m, "ins", {}) for _, _, k, m in blocks]])
+        texts += [(name, old, [*was], [*now] if old != new else [])] if old or new else []
     return texts
-
-
-def _marked(old: str, new: str) -> tuple[list[Part], list[Part]]:
-    """Two visible texts: what was taken out marked in the one, and what was put in in the other."""
-    blocks = spans(old, new)
-    was = tagged(old, 0, len(old), [[(i, j, "del", {}) for i, j, _, _ in blocks]])
-    now = tagged(new, 0, len(new), [[(k, m, "ins", {}) for _, _, k, m in blocks]])
-    only_space: list[Part] = [("span", {"class": "mrb-none"}), " (only white space differs)", ("/span", {})]
-    return [*was], [*now, *([] if blocks else only_space)]

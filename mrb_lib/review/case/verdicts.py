@@ -96,8 +96,7 @@ def verdicts_html(verdicts: pd.DataFrame, labels: pd.DataFrame, scale: Scale | N
     ----------
     scale : of ratings; None of preferences. Dimensions of several labels are left to `label_sets_html`
     """
-    if scale is not None and scale.labels:
-        verdicts = verdicts[~verdicts["dimension"].isin(list(scale.labels))]
+    verdicts = verdicts if scale is None else verdicts[~verdicts["dimension"].isin(list(scale.labels))]
     gold = gold_of(labels)
     dimensions = judged_dimensions(verdicts, gold)
     orders = sorted(set(verdicts["order"].astype("str")))[: None if scale is None else 1]
@@ -189,18 +188,17 @@ def label_sets_html(votes: pd.DataFrame, verdicts: pd.DataFrame, scale: Scale | 
         shares = label_gold(voting(cast), ids, {dimension: labels})[0] if len(ids) else [0.5] * len(labels)
         judges = [(about, one) for about, rows in presented(own) for one in rows]
         rows = []
-        for place, (label, share) in enumerate(zip(labels, shares, strict=True)):
-            gold = {0.0: False, 1.0: True}.get(float(share))
-            cells = [_label_cell(one, labels, place, gold) for _, one in judges]
+        for label, gold in zip(labels, ({0.0: False, 1.0: True}.get(float(share)) for share in shares), strict=True):
+            cells = [_label_cell(one, labels, label, gold) for _, one in judges]
             rows.append((label, gold, sorted(who for who in chosen if label in chosen[who]), cells))
         tables.append((dimension, [about for about, _ in judges], len(chosen), rows if len(cast) or len(own) else []))
     return macro("case_tables", "label_sets")(tables, heading)
 
 
-def _label_cell(row: VerdictRow, labels: Sequence[str], place: int, gold: bool | None) -> Cell:
+def _label_cell(row: VerdictRow, labels: Sequence[str], label: str, gold: bool | None) -> Cell:
     """Whether a judge gave a label, how probable it held it, and the agreement; the status unless all went well."""
     if not isinstance(row["choice"], str):
         return Cell(None, status=_status(row))
-    given, shares = labels[place] in split_labels(row["choice"]), shares_of(row, Scale(tuple(labels)))
-    right = None if gold is None or row.get("seen") is True else given == gold
-    return Cell(given, None if shares is None else shares[place], right, status=_status(row))
+    given = label in split_labels(row["choice"])
+    sure = dict(zip(labels, shares_of(row, Scale(tuple(labels))) or [], strict=False)).get(label)
+    return Cell(given, sure, None if gold is None or row.get("seen") is True else given == gold, status=_status(row))

@@ -12,10 +12,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from mrb_lib.review.annotate.blinded import blinded_html
-from mrb_lib.review.case import formulas, markdown
+from mrb_lib.review.case import markdown
 from mrb_lib.review.case.facts import marks, word_differences
-from mrb_lib.review.case.formulas import drawn
-from mrb_lib.review.case.markdown import read_markdown
+from mrb_lib.review.case.markdown import drawn, read_markdown
 from mrb_lib.review.case.view import answers_html
 from mrb_lib.review.text import visible
 
@@ -29,7 +28,7 @@ ATTRIBUTES = {
     "aria-label": re.compile("table in the answer"),
     "data-lm-suppress-shortcuts": re.compile("true"),
     "encoding": re.compile("application/x-tex"),
-    **formulas.ATTRIBUTES,
+    **markdown.ATTRIBUTES,
 }
 PIECES = st.sampled_from(
     [
@@ -63,7 +62,7 @@ def tree(html: str) -> ET.Element:
 def check_inert(html: str) -> ET.Element:
     root = tree(html)
     for element in list(root.iter())[1:]:
-        assert element.tag in markdown.TAGS | formulas.TAGS | {"mark", "span"}
+        assert element.tag in markdown.TAGS | markdown.MATHS_TAGS | {"mark", "span"}
         for name, value in element.attrib.items():
             assert name in ATTRIBUTES, (element.tag, name)
             assert ATTRIBUTES[name].fullmatch(value), (name, value)
