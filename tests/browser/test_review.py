@@ -627,7 +627,7 @@ def test_a_question_added_in_one_place_is_on_the_form(
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])]))
     name, store = load(bench).meta.name, tmp_path / "reviews.sqlite"
     write_version_4(store, name)
-    with Served("review", bench, "--store", str(store), is_alone=True) as served:
+    with Served("review", bench, "--store", str(store)) as served:
         page = _open(new_page(), served, "case=sim-000004&judge=longer&dimension=overall")
         _sign_in(page, "Dr. New")
         danger, seen = (page.locator(f"[data-field={field}]") for field in ("danger", "seen"))

@@ -56,8 +56,7 @@ def _where(answers: ExplorerAnswers, where: str, **who: Any) -> list[int]:
 
 
 def _csv(answers: ExplorerAnswers, **who: Any) -> dict[str, str]:
-    name = answers.export({"query": {}, "format": "csv", **who})["export"]
-    text = "".join(iter(lambda: answers.more({"export": name})["piece"], ""))
+    text = answers.export({"query": {}, "format": "csv", **who}).content.decode()
     return {row["case_id"]: row["tags"] for row in csv.DictReader(io.StringIO(text.removeprefix("\ufeff")))}
 
 

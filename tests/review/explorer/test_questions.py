@@ -89,8 +89,7 @@ def test_one_entry_makes_form_store_history_files_summary_and_table(
         assert kept["harm"].isna().tolist() == [True, True, True, False, False, True], "the older ones have no answer"
         assert kept["seen"].tolist()[2:5] == [[], ["image", "answers"], []]
     assert len(list(bench.glob("*.v4-backup"))) == 1
-    file = answers.export({"query": {}, "format": "csv", "reviewer": "Ann"})["export"]
-    written = "".join(iter(lambda: answers.more({"export": file})["piece"], ""))
+    written = answers.export({"query": {}, "format": "csv", "reviewer": "Ann"}).content.decode()
     assert "Ann: gold_right; harm: very serious; seen: image, answers" in written
 
     for suffix in (".csv", ".jsonl", ".parquet"):
