@@ -13,6 +13,7 @@ from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.review.records.store import open_store
 
 from .haste import ACTIONS, CASES, ME, PATIENT, RECORD, act, click, hasty_benchmark, paused, press, stalled
+from .pages import sign_in
 from .server import Served
 
 VERDICTS = {"1": "gold_right", "3": "ambiguous", "4": "image_unusable"}
@@ -40,8 +41,7 @@ def test_reviews_are_of_the_case_in_sight(page: Page, served: Served, bench: Ben
     chance = random.Random(1)
     page.goto(served.address, wait_until="domcontentloaded")
     expect(page.locator(".mrb-shown")).to_be_visible(timeout=PATIENT)
-    page.get_by_label("Your name").fill(ME)
-    page.get_by_role("button", name="Sign in").click()
+    sign_in(page, ME)
     texts = {"case": ".mrb-shown .mrb-title bdi", "row": '[aria-selected="true"] b', "form": ".mrb-of-case bdi"}
     page.evaluate(RECORD, texts)
     steps: list[Callable[[], object]] = [
@@ -88,8 +88,7 @@ def _meant(row: dict[str, Any], actions: list[dict[str, Any]]) -> bool:
 def test_a_row_clicked_and_reviewed_at_once_is_the_one_reviewed(page: Page, served: Served, bench: Benchmark) -> None:
     assert bench.path is not None
     page.goto(served.address, wait_until="domcontentloaded")
-    page.get_by_label("Your name").fill("Dr Quick")
-    page.get_by_role("button", name="Sign in").click()
+    sign_in(page, "Dr Quick")
     page.locator("[data-index]").first.click()
     page.keyboard.press("End")
     last = str(bench.cases["case_id"].iloc[-1])

@@ -206,6 +206,16 @@ const mrbShell = (() => {
     };
   }
 
+  // Scrolls a node to its top where it was scrolled: to do so forces a layout.
+  function top(node) {
+    let scrolled = false;
+    node.addEventListener("scroll", () => { scrolled = true; }, { passive: true });
+    return () => {
+      if (scrolled) node.scrollTop = 0;
+      scrolled = false;
+    };
+  }
+
   // What the browser keeps, by the name of its storage; one that keeps nothing answers with an empty text.
   function recall(storage, key) {
     try {
@@ -253,5 +263,5 @@ const mrbShell = (() => {
     } };
   }
 
-  return { fragment, connect, http, persistent, element, typing, entered, gate, download, recall, keep };
+  return { fragment, connect, http, persistent, element, typing, entered, gate, top, download, recall, keep };
 })();

@@ -12,7 +12,7 @@ import pandas as pd
 
 from mrb_lib.review.records.exchange import regions_from
 from mrb_lib.review.records.marks import Adjudication, Region, case_fingerprint, current
-from mrb_lib.review.records.store import Store, open_store
+from mrb_lib.review.records.store import REVIEW, Store, open_store
 from mrb_lib.review.text import visible
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.questions import QUESTIONS, REASONS
@@ -81,6 +81,14 @@ class Reviews:
             self._kept = (state, store.adjudications(self.benchmark, history=True))
         return self._kept[1]
 
+    def people(self) -> list[str]:
+        """The names of reviewers: who has cases assigned or has reviewed some; none where no store can be read."""
+        try:
+            assigned = self.store().assignments(self.benchmark, task=REVIEW)["annotator"]
+            return sorted({*assigned, *self.history()["reviewer"]})
+        except InputError:
+            return []
+
     def reasons(self) -> list[str]:
         """The reasons to choose from; the first ones where no store can be read."""
         try:
@@ -138,7 +146,11 @@ def adjudication_from(
         raise InputError("the page sent no answers; load it again.")
     regions, version = _regions(entries.get("regions") or (), case), version_of(case)
     about = {"benchmark": benchmark, "case_id": str(case["case_id"]), "case_fingerprint": version}
-    return Adjudication(answers=answers, regions=regions, **about, **given)
+    made = Adjudication(answers=answers, regions=regions, **about, **given)
+    for one in QUESTIONS if made.judge is None else ():
+        if one.of_judge and one.name in made.answers:  # earlier versions stored such answers
+            raise InputError(f"{one.name} is about a judge; name the judge.")
+    return made
 
 
 def _regions(items: object, case: pd.Series) -> tuple[Region, ...]:

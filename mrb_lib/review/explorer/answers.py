@@ -267,11 +267,15 @@ class ExplorerAnswers:
         return {"reasons": [message_text(name) for name in self.reviews.set_reasons([str(name) for name in names])]}
 
     def store(self, _question: Mapping[str, Any]) -> dict[str, Any]:
-        """What keeps a review from being stored, asked anew: `store`, and `again`, whether to ask later may help."""
+        """What keeps a review from being stored, asked anew: `store`, and `again`, whether to ask later may help.
+
+        With it come the `reasons` to choose from and the `people` who review here.
+        """
         trouble = self.reviews.trouble()
         of_orders = {ORDER_EFFECT} if self.data.kinds.scale is not None else set()
         reasons = [message_text(name) for name in self.reviews.reasons() if name not in of_orders]
-        return {"store": trouble, "again": self.reviews.where is not None, "reasons": reasons}
+        people = [message_text(name) for name in self.reviews.people()]
+        return {"store": trouble, "again": self.reviews.where is not None, "reasons": reasons, "people": people}
 
     def export(self, question: Mapping[str, Any]) -> File:
         """The selection as a file, `csv` or `html`."""

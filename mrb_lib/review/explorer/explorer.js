@@ -68,9 +68,9 @@ const mrbExplorer = (() => {
   // `link` as of mrbShell.connect; `addressed` for a page of its own, whose address says what is shown.
   function start({ link, el, addressed }) {
     const { element, fragment, typing } = mrbShell;
-    const state = { query: null, asOf: null, done: 0, fragment: "", n: 0, index: -1, position: null, turn: 0, asked: 0, scrolled: false };
+    const state = { query: null, asOf: null, done: 0, fragment: "", n: 0, index: -1, position: null, turn: 0, asked: 0, opened: false };
     // Who asks, and as of which adjudication what reviewers did is taken: the list stays as it is while one works on it.
-    const scope = () => ({ query: state.query, reviewer: parts?.form.reviewer() ?? "", as_of: state.asOf });
+    const scope = () => ({ query: state.query, reviewer: parts?.who.name() ?? "", as_of: state.asOf });
     const kept = new Map();
     let parts = null;
 
@@ -93,18 +93,18 @@ const mrbExplorer = (() => {
       const help = button("?", "keys", { class: "mrb-help", "aria-haspopup": "dialog" });
       const simulated = about.note ? element("span", { class: "mrb-simulated", title: about.note }, "SIMULATED data") : null;
       const filters = mrbFilters.make({ kinds: about.kinds, sorts: about.sorts, reviews: about.review_words, change: choose });
-      const list = mrbList.make({ fetch: (from) => link.ask("rows", { ...scope(), start: from }), pick: (index) => go(index).then(intoView), pictures: (positions) => link.ask("thumbnails", { positions }) });
-      const form = mrbForm.make({ ask: link.ask, about, signed, saved, next: onwards, draw: (all) => mrbCase.regions(stage, all), region: () => mrbCase.region(stage) });
-      const tags = mrbTags.make({ ask: link.ask, reviewer: () => form.reviewer(), trouble: () => about.store, changed: list.tag, tell, stale: (event) => parts.gate.stale(event) });
+      const list = mrbList.make({ fetch: (from) => link.ask("rows", { ...scope(), start: from }), pick: step, pictures: (positions) => link.ask("thumbnails", { positions }) });
+      const who = mrbWho.make(about, signed);
+      const form = mrbForm.make({ ask: link.ask, about, who, saved, unsaved: drawUnsaved, next: onwards, draw: (all) => mrbCase.regions(stage, all), region: () => mrbCase.region(stage) });
+      const tags = mrbTags.make({ ask: link.ask, reviewer: who.name, trouble: () => about.store, changed: list.tag, tell, stale: (event) => parts.gate.stale(event) });
       const views = mrbViews.make({ ask: link.ask, scope, open: (fragment) => open(`#${fragment}`) });
       const pictures = button("Pictures in the list", "Pictures in the list", { "aria-pressed": "true" });
       const menu = mrbMenu.make([copy, views.button, csv, html, pictures]);
       const view = element("div", { class: "mrb-view-of" });
       const stage = element("div", { class: "mrb-case-pane", role: "region", "aria-label": "Case", tabindex: "0" });
       const dialog = mrbKeysHelp.dialog(about);
-      stage.addEventListener("scroll", () => { state.scrolled = true; }, { passive: true });
-      previous.addEventListener("click", () => go(state.index < 0 ? 0 : state.index - 1));
-      next.addEventListener("click", () => go(state.index + 1));
+      previous.addEventListener("click", () => step(state.index < 0 ? 0 : state.index - 1));
+      next.addEventListener("click", () => step(state.index + 1));
       copy.addEventListener("click", copyLink);
       csv.addEventListener("click", () => mrbFiles.write(link, scope(), "csv", csv, tell));
       html.addEventListener("click", () => mrbFiles.write(link, scope(), "html", html, tell));
@@ -115,19 +115,28 @@ const mrbExplorer = (() => {
         mrbShell.keep("localStorage", "mrb-pictures", on ? "" : "off");
       };
       pictures.addEventListener("click", () => picture(pictures.getAttribute("aria-pressed") !== "true"));
-      const head = element("div", { class: "mrb-head" }, element("h1", { dir: "auto", title: about.name }, about.name), simulated, filters.search, element("span", { class: "mrb-gap" }), menu, help);
+      const head = element("div", { class: "mrb-head" }, element("h1", { dir: "auto", title: about.name }, about.name), simulated, who.root, filters.search, element("span", { class: "mrb-gap" }), menu, help);
       const left = element("nav", { class: "mrb-left", "aria-label": "Cases" }, list.frame);
       const middle = element("section", { class: "mrb-middle", "aria-label": "The case" }, element("div", { class: "mrb-steps" }, previous, next, position, tags.root), stage);
       root.replaceChildren(head, filters.bar, filters.chips, filters.summary, notice, element("div", { class: "mrb-panes" }, left, middle, form.root), dialog, views.dialog);
       picture(mrbShell.recall("localStorage", "mrb-pictures") !== "off");
-      list.signed(form.reviewer());
+      list.signed(who.name());
       const gate = mrbShell.gate(root, [stage, form.root, tags.list]);
-      parts = { notice, position, previous, next, filters, list, form, tags, view, stage, dialog, gate };
+      parts = { about, notice, position, previous, next, filters, list, who, form, tags, view, stage, toTop: mrbShell.top(stage), dialog, gate };
+      drawUnsaved();
+    }
+
+    // What is not stored yet is marked in the list and in the title of the page.
+    function drawUnsaved() {
+      if (!parts) return;
+      const unsaved = parts.form.unsaved();
+      parts.list.unsaved(new Set(unsaved.filter(([who]) => who === parts.who.name()).map(([, id]) => id)));
+      if (addressed) document.title = unsaved.length ? `● Not saved: ${title}` : title;
     }
 
     // After a review; at the end of the list it is said how far one has come.
     async function onwards() {
-      if (state.index + 1 < state.n) return go(state.index + 1);
+      if (state.index + 1 < state.n) return step(state.index + 1);
       const { done } = await link.ask("progress", scope()).catch(() => state);
       return tell(`That was the last of ${state.n.toLocaleString()} cases; ${done.toLocaleString()} of them are reviewed by you.`);
     }
@@ -136,6 +145,8 @@ const mrbExplorer = (() => {
     async function signed(name) {
       if (!parts) return;
       parts.list.signed(name);
+      parts.form.signed();
+      drawUnsaved();
       parts.tags.refresh();
       if (state.query.review) return choose(state.query);
       const asked = (state.asked += 1);
@@ -164,8 +175,9 @@ const mrbExplorer = (() => {
     async function open(address) {
       root.setAttribute("aria-busy", "true");
       try {
-        const about = await link.ask("initial_state", { fragment: address, reviewer: mrbShell.recall("localStorage", "mrb-reviewer") });
+        const about = await link.ask("initial_state", { fragment: address, reviewer: mrbShell.recall("sessionStorage", "mrb-reviewer") });
         if (!parts) build(about);
+        state.opened = true; // the browser has a place for it in its history already
         settle(about);
         tell(about.trouble || about.missing, Boolean(about.trouble || about.missing));
         if (addressed) root.focus({ preventScroll: true });
@@ -182,7 +194,7 @@ const mrbExplorer = (() => {
     async function choose(query) {
       const asked = (state.asked += 1);
       try {
-        const answer = await link.ask("select", { query, reviewer: parts.form.reviewer() });
+        const answer = await link.ask("select", { query, reviewer: parts.who.name() });
         if (asked !== state.asked) return;
         tell(answer.missing, Boolean(answer.missing));
         settle(answer);
@@ -205,12 +217,12 @@ const mrbExplorer = (() => {
 
     function nothing() {
       state.position = null;
-      const strange = state.query.review && !parts.form.reviewer();
+      const strange = state.query.review && !parts.who.name();
       parts.form.root.hidden = !strange;
       parts.form.empty();
       parts.tags.empty();
-      const { judge, text } = state.query;
-      const words = strange ? "Sign in to see which cases are yours." : judge === null && !text ? "No case matches." : "No case matches all of this.";
+      const { judge, text, review } = state.query;
+      const words = strange ? "Sign in to see which cases are yours." : review === "queue" ? `No case is assigned to ${parts.who.name()}.` : judge === null && !text ? "No case matches." : "No case matches all of this.";
       clearStage();
       parts.gate.open();
       parts.stage.append(element("div", { class: "mrb-nothing" }, element("h2", {}, words), strange ? null : element("p", {}, "Remove a filter, or clear them all.")));
@@ -220,7 +232,7 @@ const mrbExplorer = (() => {
     // How many cases there are is shown as soon as they are selected, not when the first of them is here.
     function drawPosition() {
       const { index, n } = state;
-      const by = n && parts.form.reviewer() ? ` · ${state.done.toLocaleString()} reviewed by you` : "";
+      const by = n && parts.who.name() ? ` · ${state.done.toLocaleString()} reviewed by you` : "";
       const where = !n ? "0 cases" : index < 0 ? `outside the selection of ${n.toLocaleString()} cases` : `${(index + 1).toLocaleString()} of ${n.toLocaleString()} cases`;
       parts.position.textContent = where + by;
       parts.previous.disabled = index <= 0;
@@ -229,13 +241,26 @@ const mrbExplorer = (() => {
 
     function writeAddress() {
       drawPosition();
-      if (addressed) history.replaceState(null, "", `${location.pathname}${address()}`);
+      if (!addressed) return;
+      const there = new URL(`${location.pathname}${address()}`, location.href).href;
+      history[state.opened || there === location.href ? "replaceState" : "pushState"]({ list: listName(), index: state.index }, "", there);
+      state.opened = false;
     }
+
+    // Of two lists with one name the cases are the same.
+    const listName = () => JSON.stringify([state.fragment, state.asOf]);
 
     function address() {
       const own = state.position === null ? "" : `case=${encodeURIComponent(parts.caseId ?? "")}`;
       const whole = [own, state.fragment].filter(Boolean).join("&");
       return whole ? `#${whole}` : "";
+    }
+
+    // As somebody asks for it: where list and case are below each other, as on a phone, the case comes into view.
+    async function step(index) {
+      await go(index);
+      const panes = root.querySelector(".mrb-panes");
+      if (getComputedStyle(panes).gridTemplateColumns.split(" ").length === 1) panes.querySelector(".mrb-middle").scrollIntoView({ block: "start" });
     }
 
     async function go(index) {
@@ -255,12 +280,6 @@ const mrbExplorer = (() => {
         parts.gate.open();
         tell(`The list cannot be read: ${error.message}`, true);
       }
-    }
-
-    // Where list and case are below each other, as on a phone, the case that was tapped comes into view.
-    function intoView() {
-      const panes = root.querySelector(".mrb-panes");
-      if (getComputedStyle(panes).gridTemplateColumns.split(" ").length === 1) panes.querySelector(".mrb-middle").scrollIntoView({ block: "start" });
     }
 
     // A case ready to be shown, fetched once and kept for a while.
@@ -303,8 +322,7 @@ const mrbExplorer = (() => {
         if (state.position !== position) return;
         clearStage();
         parts.stage.append(shown.node);
-        if (state.scrolled) parts.stage.scrollTop = 0; // this forces a layout, so only where it is needed
-        state.scrolled = false;
+        parts.toTop();
         mrbCase.attach(parts.stage, (image, frame) => link.ask("image", { position, image, frame }), (region) => parts.form.marked(region));
         parts.caseId = shown.case_id;
         writeAddress();
@@ -372,33 +390,40 @@ const mrbExplorer = (() => {
       const { key } = event;
       const arrows = !target.matches("input, [role=listbox] *");
       const inList = target.matches("[role=listbox]");
-      const next = () => go(state.index + 1);
-      const previous = () => go(state.index < 0 ? 0 : state.index - 1);
-      const own = parts.form.action(event);
-      const onButton = target.closest("button, summary, a, [role=listbox]");
-      if (stale && (own || /^[1-4nsm]$/i.test(key) || (key === "Enter" && !onButton))) return () => parts.form.refuse();
-      if (own) return own;
-      if (key === "Enter" && !onButton) return parts.form.saveAndNext;
-      if (/^[1-4]$/.test(key)) return () => parts.form.choose(Number(key));
+      const next = () => step(state.index + 1);
+      const previous = () => step(state.index < 0 ? 0 : state.index - 1);
+      const own = parts.form.action(event, target.closest("button, summary, a, [role=listbox]"));
+      if (own) return stale ? parts.form.refuse : parts.form.open() ? own : signInFirst;
       if (arrows && key === "ArrowRight") return next;
       if (arrows && key === "ArrowLeft") return previous;
       if (inList) {
-        const does = { ArrowDown: next, ArrowUp: previous, Home: () => go(0), End: () => go(state.n - 1) }[key];
+        const does = { ArrowDown: next, ArrowUp: previous, Home: () => step(0), End: () => step(state.n - 1) }[key];
         if (does) return does;
       }
-      return { j: next, k: previous, d: () => parts.stage.querySelector(".mrb-words")?.click(), w: () => parts.stage.querySelector(".mrb-raw")?.click(), "/": () => parts.filters.search.focus(), "#": parts.tags.focus, g: parts.tags.focus, n: () => parts.form.note(), m: () => parts.form.mark(), s: () => parts.form.save(), "?": () => parts.dialog.showModal() }[key.toLowerCase()];
+      return { j: next, k: previous, d: () => parts.stage.querySelector(".mrb-words")?.click(), w: () => parts.stage.querySelector(".mrb-raw")?.click(), "/": () => parts.filters.search.focus(), "#": parts.tags.focus, g: parts.tags.focus, "?": () => parts.dialog.showModal() }[key.toLowerCase()];
     }
 
-    const onHash = () => open(location.hash);
+    function signInFirst() {
+      if (!parts.about.store && parts.who.name()) return; // no case is in sight
+      tell(parts.about.store || "Sign in first: your name is stored with your review.", true);
+      parts.who.focus();
+    }
+
+    const title = document.title;
+    const onLeave = (event) => { if (parts?.form.unsaved().length) event.preventDefault(); };
+    // Back and Forward lead to a case of the same list, or to another list.
+    const onHash = () => (history.state?.list === listName() && history.state.index >= 0 ? go(history.state.index) : open(location.hash));
     const onFocus = () => parts?.form.history();
     root.addEventListener("keydown", onKey);
     window.addEventListener("focus", onFocus);
+    window.addEventListener("beforeunload", onLeave);
     if (addressed) window.addEventListener("hashchange", onHash);
     open(addressed ? location.hash : "");
 
     return () => {
       root.removeEventListener("keydown", onKey);
       window.removeEventListener("focus", onFocus);
+      window.removeEventListener("beforeunload", onLeave);
       window.removeEventListener("hashchange", onHash);
       if (parts) {
         mrbCase.detach(parts.stage);

@@ -1,10 +1,14 @@
 // What was typed and is not stored yet: it outlives the page, not the tab.
-function mrbDrafts(benchmark) {
+function mrbDrafts(benchmark, changed) {
   const name = `mrb-unsaved:reviews:${benchmark}`;
   const kept = new Map(Object.entries(JSON.parse(mrbShell.recall("sessionStorage", name) || "{}")));
-  const write = () => mrbShell.keep("sessionStorage", name, JSON.stringify(Object.fromEntries(kept)));
+  const write = () => {
+    mrbShell.keep("sessionStorage", name, JSON.stringify(Object.fromEntries(kept)));
+    changed();
+  };
   return {
     of: (key) => kept.get(key),
+    all: () => [...kept.keys()].map((key) => JSON.parse(key)), // of whom, about which case, dimension and judge
     keep(key, typed) {
       kept.set(key, typed);
       write();
@@ -42,7 +46,68 @@ const mrbHistory = (() => {
   return { items };
 })();
 
-// The review of a case: sign-in, the form, and the history. What was typed outlives a failure.
+// Who reviews, in this tab: one of the names known here, or a new one, which is asked about.
+const mrbWho = (() => {
+  const KEPT = "mrb-reviewer";
+  let count = 0;
+
+  // `about` is the initial state; `signed(name)` is told, with an empty name of who signed out.
+  function make(about, signed) {
+    const { element } = mrbShell;
+    const id = `mrb-known-${(count += 1)}`;
+    const known = element("datalist", { id });
+    const input = element("input", { type: "text", autocomplete: "off", maxlength: "255", list: id, value: about.reviewer });
+    const enter = element("button", { type: "submit", class: "mrb-first" });
+    const doubt = element("p", { class: "mrb-hint", role: "alert" });
+    const sheet = element("form", { class: "mrb-sign" }, element("label", {}, "Your name", input), known, enter, doubt);
+    const own = element("b", { dir: "auto" });
+    const leave = element("button", { type: "button", class: "mrb-quiet" }, "Sign out");
+    const signedIn = element("p", {}, "Signed in as ", own, " ", leave);
+    const root = element("div", { class: "mrb-who" }, sheet, signedIn);
+    let name = mrbShell.recall("sessionStorage", KEPT);
+    let asked = ""; // the new name that is to be confirmed
+
+    function ask(words) {
+      asked = words;
+      doubt.replaceChildren(...(words ? ["“", element("bdi", { dir: "auto" }, words), "” is a new name here. Check its spelling, then add it."] : []));
+      enter.textContent = words ? "Add the name" : "Sign in";
+    }
+
+    function draw() {
+      root.hidden = Boolean(about.store);
+      sheet.hidden = Boolean(name);
+      signedIn.hidden = !name;
+      own.textContent = name;
+      known.replaceChildren(...about.people.map((value) => element("option", { value })));
+      ask("");
+    }
+
+    function sign(chosen) {
+      name = chosen;
+      if (name && !about.people.includes(name)) about.people.push(name);
+      mrbShell.keep("sessionStorage", KEPT, name);
+      draw();
+      signed(name);
+    }
+
+    input.addEventListener("input", () => ask(""));
+    leave.addEventListener("click", () => sign(""));
+    sheet.addEventListener("submit", (event) => {
+      event.preventDefault();
+      const typed = input.value.trim();
+      const one = about.people.find((each) => each.toLowerCase() === typed.toLowerCase());
+      if (one || (typed && (typed === asked || !about.people.length))) sign(one ?? typed);
+      else if (typed) ask(typed);
+      else input.focus();
+    });
+    draw();
+    return { root, draw, name: () => name, focus: () => input.focus() };
+  }
+
+  return { make };
+})();
+
+// The review of a case: the form and the history. What was typed outlives a failure.
 const mrbForm = (() => {
   const KEYS = ["gold_right", "gold_wrong", "ambiguous", "image_unusable"];
   const PATIENCE = 20000;
@@ -57,20 +122,21 @@ const mrbForm = (() => {
 
   const spoken = (value) => value.replaceAll("_", " ");
 
-  // `ask` as of mrbShell.connect; `about` is the initial state; `signed(name)` and `saved(position, names)` are told;
-  // `next()` goes on to the next case; `draw(regions)` shows regions on the images, `region()` starts to mark one.
-  function make({ ask, about, signed, saved, next, draw, region }) {
+  // `ask` as of mrbShell.connect; `about` is the initial state, `who` as of mrbWho; `saved(position, names)` is told, and
+  // `unsaved()` when what is not stored yet has changed; `next()` goes on to the next case; `draw(regions)` shows regions
+  // on the images, `region()` starts to mark one.
+  function make({ ask, about, who, saved, unsaved, next, draw, region }) {
     const { element } = mrbShell;
-    const drafts = mrbDrafts(about.name);
+    const drafts = mrbDrafts(about.name, unsaved);
     const sides = Object.fromEntries(about.choices.filter(({ key }) => key).map(({ key, value }) => [key, value]));
     const shownAs = (value) => about.choices.find((one) => one.value === value)?.shown ?? value;
-    const state = { position: null, caseId: "", version: "", entries: [], gold: {}, reviewer: "", id: fresh(), withdrawals: new Map(), dirty: false, scope: { dimension: "", judge: "" }, regions: [] };
+    const state = { position: null, caseId: "", version: "", entries: [], gold: {}, id: fresh(), withdrawals: new Map(), dirty: false, scope: { dimension: "", judge: "" }, regions: [] };
     const usual = about.dimensions.includes("overall") ? "overall" : (about.dimensions.at(-1) ?? "");
     let reasons = about.reasons;
 
     const status = element("p", { class: "mrb-saved", role: "status", "aria-live": "polite" });
     const trouble = element("div", { class: "mrb-trouble", role: "alert" });
-    const who = element("div", { class: "mrb-who" });
+    const stranger = element("p", { class: "mrb-hint" }, "Sign in at the top of the page to review. A name is stored with your review; it is not a password, and nobody checks it. What protects this page is its address.");
     const gold = element("p", { class: "mrb-gold-line" });
     const field = (label, control) => element("label", { class: "mrb-filter" }, element("span", {}, label), control);
     const options = (values, any) => [element("option", { value: "" }, any), ...values.map((value) => element("option", { value }, spoken(value)))];
@@ -91,17 +157,20 @@ const mrbForm = (() => {
     const save = element("button", { type: "button", class: "mrb-first mrb-save", "aria-keyshortcuts": "S" }, "Save");
     const onwards = element("button", { type: "button", "aria-keyshortcuts": "Enter" }, "Save and next ", element("kbd", { "aria-hidden": "true" }, "↵"));
     const withdraw = element("button", { type: "button" }, "Withdraw");
-    const form = element("div", { class: "mrb-form" }, element("div", { class: "mrb-scope" }, field("About", dimension), field("Judge", judge)), gold, verdicts, choices, ...questions.map((one) => one.set), places, field("Note", note), element("div", { class: "mrb-actions" }, save, onwards, withdraw, status));
+    const form = element("div", { class: "mrb-form" }, element("div", { class: "mrb-scope" }, field("About", dimension), field("Judge", judge)), gold, verdicts, choices, ...questions.map((one) => one.set), places, field("Note", note), withdraw);
     const past = element("ol", { class: "mrb-history" });
     const heading = (words) => element("h2", {}, words);
     const caseName = element("bdi", { dir: "auto" });
     const ofCase = element("p", { class: "mrb-of-case" }, "Case ", caseName);
-    const root = element("section", { class: "mrb-review", "aria-label": "Your review" }, heading("Your review"), ofCase, trouble, who, form, heading("History"), past);
+    const body = element("div", { class: "mrb-review-body" }, heading("Your review"), ofCase, trouble, stranger, form, heading("History"), past);
+    const foot = element("div", { class: "mrb-actions" }, save, onwards, status); // in sight however long the form is
+    const root = element("section", { class: "mrb-review", "aria-label": "Your review" }, body, foot);
+    const toTop = mrbShell.top(body);
 
-    const key = () => JSON.stringify([state.reviewer, state.caseId, dimension.value, judge.value]);
+    const key = () => JSON.stringify([who.name(), state.caseId, dimension.value, judge.value]);
     const checked = (group) => root.querySelector(`[data-field="${group}"]:checked`)?.value ?? "";
     const typed = () => ({ verdict: checked("verdict"), choice: checked("verdict") === "gold_wrong" ? checked("choice") : "", answers: Object.fromEntries(questions.filter((one) => judge.value || !one.of_judge).map((one) => [one.name, answered(one)])), regions: state.regions, note: note.value });
-    const mine = () => state.entries.find((one) => one.reviewer === state.reviewer && one.counts && (one.dimension ?? "") === dimension.value && (one.judge ?? "") === judge.value);
+    const mine = () => state.entries.find((one) => one.reviewer === who.name() && one.counts && (one.dimension ?? "") === dimension.value && (one.judge ?? "") === judge.value);
 
     function say(words, kind = "") {
       status.className = `mrb-saved ${kind}`;
@@ -196,7 +265,7 @@ const mrbForm = (() => {
       const { position } = state;
       if (about.store || position === null) return;
       try {
-        const answer = await ask("history", { position, reviewer: state.reviewer });
+        const answer = await ask("history", { position, reviewer: who.name() });
         if (position === state.position) take(answer);
       } catch (error) {
         say(`The history cannot be read: ${error.message}`, "mrb-failed");
@@ -232,7 +301,7 @@ const mrbForm = (() => {
       save.disabled = true;
       say("Saving …");
       try {
-        const answer = await within(ask("save", { ...content, position, case_id: caseId, version, adjudication_id: id, reviewer: state.reviewer, dimension: dimension.value, judge: judge.value, supersedes: superseded }));
+        const answer = await within(ask("save", { ...content, position, case_id: caseId, version, adjudication_id: id, reviewer: who.name(), dimension: dimension.value, judge: judge.value, supersedes: superseded }));
         saved(position, reviewers(answer.entries));
         if (answer.replaces) {
           if (!drafts.of(name) && content.verdict !== "withdrawn") drafts.keep(name, { ...content, id });
@@ -263,35 +332,21 @@ const mrbForm = (() => {
     }
 
     function drawWho() {
-      const open = Boolean(state.reviewer) && !about.store;
+      const open = Boolean(who.name()) && !about.store;
       form.hidden = !open;
-      who.hidden = Boolean(about.store);
-      if (state.reviewer) {
-        const change = element("button", { type: "button", class: "mrb-quiet" }, "Sign out");
-        change.addEventListener("click", () => sign(""));
-        who.replaceChildren(element("p", {}, "Signed in as ", element("b", { dir: "auto" }, state.reviewer), " ", change));
-        return;
-      }
-      const name = element("input", { type: "text", autocomplete: "name", maxlength: "255", value: about.reviewer });
-      const enter = element("button", { type: "submit", class: "mrb-first" }, "Sign in");
-      const sheet = element("form", { class: "mrb-sign" }, field("Your name", name), enter);
-      sheet.addEventListener("submit", (event) => {
-        event.preventDefault();
-        if (name.value.trim()) sign(name.value.trim());
-        else name.focus();
-      });
-      who.replaceChildren(sheet, element("p", { class: "mrb-hint" }, "A name, not a password: it is stored with your review, and nobody checks it. What protects this page is its address."));
+      foot.hidden = !open;
+      stranger.hidden = open || Boolean(about.store);
     }
 
-    function sign(name) {
-      state.reviewer = name;
-      mrbShell.keep("localStorage", "mrb-reviewer", name);
+    // Somebody signed in or out.
+    function signed() {
       drawWho();
       if (state.position !== null) load();
       history();
-      signed(name);
-      (name ? root.querySelector('[data-field="verdict"]') : who.querySelector("input"))?.focus();
+      begin();
     }
+
+    const begin = () => (who.name() ? root.querySelector('[data-field="verdict"]').focus() : who.focus());
 
     function drawTrouble() {
       trouble.hidden = !about.store;
@@ -310,12 +365,13 @@ const mrbForm = (() => {
       }
       reasons = about.reasons;
       drawTrouble();
+      who.draw();
       drawWho();
       if (about.store) trouble.querySelector("button")?.focus();
       else if (state.position !== null) {
         load();
         history();
-        (state.reviewer ? root.querySelector('[data-field="verdict"]') : who.querySelector("input"))?.focus();
+        begin();
       }
     }
 
@@ -363,20 +419,14 @@ const mrbForm = (() => {
         judge.value = scope.judge;
         state.scope = scope;
       }
+      judge.options[0].disabled = Boolean(query.judge); // a review says whose verdict was in view
       Object.assign(state, { position: shown.position, caseId: shown.case_id, version: shown.version, gold: shown.gold, images: shown.images, entries: [], hidden: 0 });
       caseName.textContent = shown.case_id;
       ofCase.hidden = false;
       drawHistory();
       load();
+      toTop();
       return history();
-    }
-
-    function choose(number) {
-      if (!open()) return;
-      const box = root.querySelector(`[data-field="verdict"][value="${KEYS[number - 1]}"]`);
-      box.checked = true;
-      changed();
-      (number === 2 ? choices.querySelector("input:not(:disabled)") : box).focus();
     }
 
     // A region of the case in sight was marked in one of its images.
@@ -402,30 +452,41 @@ const mrbForm = (() => {
       past.replaceChildren();
     }
 
+    const unasked = (fields) => {
+      if (fields.hidden) say("Choose the judge first: this is asked about one judge.", "mrb-unsaved");
+      return fields.hidden;
+    };
+
     function set(name, value) {
       const box = [...root.querySelectorAll(`[data-field="${name}"]`)].find((one) => one.value === value);
-      if (!open() || !box || box.disabled || box.closest("[hidden]:not(.mrb-right-choice)") || (name !== "choice" && box.type === "radio" && box.checked)) return;
+      const isQuestion = !["verdict", "choice"].includes(name);
+      if (!box || box.disabled || (isQuestion && (unasked(box.closest("fieldset")) || (box.type === "radio" && box.checked)))) return;
       if (name === "choice" && !box.checked) root.querySelector('[data-field="verdict"][value="gold_wrong"]').checked = true;
       box.checked = box.type === "radio" || !box.checked;
       changed();
-      box.focus();
+      (value === "gold_wrong" ? choices.querySelector("input:not(:disabled)") : box).focus();
     }
 
-    // What a key does here, or nothing: sides and options by letter, those of the edited list by number with Shift.
-    function action(event) {
-      const letter = event.key.toUpperCase();
-      const digit = event.shiftKey && /^Digit\d$/.test(event.code) ? (Number(event.code.at(-1)) + 9) % 10 : -1;
-      if (digit >= 0) return () => open() && edited?.list.querySelectorAll("input")[digit]?.click();
+    function pick(number) {
+      if (edited && !unasked(edited.set)) edited.list.querySelectorAll("input")[number]?.click();
+    }
+
+    // What a key does while the form is open, or nothing: sides and options by letter, those of the edited list by number
+    // with Shift.
+    function action({ key: pressed, shiftKey, code }, onButton) {
+      const letter = pressed.toUpperCase();
+      if (shiftKey && /^Digit\d$/.test(code)) return () => pick((Number(code.at(-1)) + 9) % 10);
+      if (/^[1-4]$/.test(pressed)) return () => set("verdict", KEYS[pressed - 1]);
       if (Object.hasOwn(sides, letter)) return () => set("choice", sides[letter]);
       if (lettered.has(letter)) return () => set(...lettered.get(letter));
-      return undefined;
+      if (pressed === "Enter") return onButton ? undefined : saveAndNext;
+      return { N: () => note.focus(), M: () => state.images && region(), S: () => store(typed()) }[letter];
     }
 
-    state.reviewer = mrbShell.recall("localStorage", "mrb-reviewer");
     drawTrouble();
     drawWho();
     const refuse = () => say("That key was not taken: the case was about to change. Look, and press it again.", "mrb-unsaved");
-    return { root, show, empty, choose, refuse, history, reviewer: () => state.reviewer, save: () => open() && store(typed()), saveAndNext, action, note: () => !form.hidden && note.focus(), mark: () => open() && state.images && region(), marked };
+    return { root, show, empty, refuse, history, signed, open, save: () => open() && store(typed()), action, marked, unsaved: drafts.all };
   }
 
   return { make };

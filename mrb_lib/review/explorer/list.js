@@ -14,10 +14,11 @@ const mrbList = (() => {
     const name = `mrb-list-${(count += 1)}`;
     const box = element("div", { class: "mrb-rows", role: "listbox", tabindex: "0", "aria-label": "Cases of the selection" });
     const frame = element("div", { class: "mrb-list" }, box);
-    const state = { n: 0, rows: new Map(), asked: new Set(), waiting: [], index: -1, reviewer: "", turn: 0, pictured: true, timer: 0, asking: false, first: 0, last: 0 };
+    const state = { n: 0, rows: new Map(), asked: new Set(), waiting: [], index: -1, reviewer: "", unsaved: new Set(), turn: 0, pictured: true, timer: 0, asking: false, first: 0, last: 0 };
     const drawn = new Map(); // the picture of a position, an element that goes from one drawing of the list to the next
 
     function reviewed(row) {
+      if (state.unsaved.has(row.id)) return element("span", { class: "mrb-done", title: "your review is not saved yet" }, "○ not saved");
       if (!row.by.length) return null;
       const mine = row.by.includes(state.reviewer);
       const words = `${mine ? "you" : ""}${mine && row.by.length > 1 ? " + " : ""}${row.by.length - mine || ""}`;
@@ -182,6 +183,11 @@ const mrbList = (() => {
       draw();
     }
 
+    function unsaved(ids) {
+      state.unsaved = ids;
+      draw();
+    }
+
     frame.addEventListener("scroll", draw, { passive: true });
     const watch = new ResizeObserver(draw);
     watch.observe(frame);
@@ -189,7 +195,7 @@ const mrbList = (() => {
       const item = event.target.closest("[data-index]");
       if (item) pick(Number(item.dataset.index));
     });
-    return { frame, box, reset, move, row, mark, tag, signed, showPictures, close() {
+    return { frame, box, reset, move, row, mark, tag, signed, unsaved, showPictures, close() {
       clearTimeout(state.timer);
       watch.disconnect();
     } };

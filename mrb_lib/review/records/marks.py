@@ -186,8 +186,6 @@ class Adjudication(Entry):
                 raise self.fault(f"{name} is too long; give at most {_MOST_LISTED} of {_LONGEST_NAME} characters")
             for one in chosen:
                 self.one_of(name, one, chosen if question.editable else question.options)
-            if question.of_judge and self.judge is None:
-                raise self.fault(f"{name} is about a judge; name the judge")
             if chosen:
                 yield name, tuple(chosen) if question.several else chosen[0]
 

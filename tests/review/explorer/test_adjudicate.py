@@ -44,7 +44,8 @@ def _save(answers: ExplorerAnswers, number: int, /, **given: Any) -> list[dict[s
 
 
 def test_what_is_saved_is_in_the_store_and_in_the_history(answers: ExplorerAnswers, pictured: Benchmark) -> None:
-    entries = _save(answers, 1, answers={"reasons": ["missed finding"]}, note="seen <b>twice</b>")
+    told = {"judge": "hasty", "answers": {"reasons": ["missed finding"]}, "note": "seen <b>twice</b>"}
+    entries = _save(answers, 1, **told)
     assert [(one["reviewer"], one["label"], one["choice"], one["counts"]) for one in entries] == [
         ("Ann", "Gold is wrong", "B", True)
     ]
@@ -159,6 +160,9 @@ def test_reviewers_see_each_other(answers: ExplorerAnswers, data: ExplorerData) 
         ({"answers": {"reasons": "missed finding"}}, "not a list"),
         ({"answers": {"severity": "odd"}}, "severity 'odd' is unknown; use one of none, mild"),
         ({"answers": {"odd": "none"}}, "question 'odd' is unknown"),
+        ({"answers": {"reasoning": "wrong"}}, "reasoning is about a judge; name the judge"),
+        ({"answers": {"severity": "mild"}}, "severity is about a judge; name the judge"),
+        ({"answers": {"reasons": ["other"]}}, "reasons is about a judge; name the judge"),
         ({"answers": "none"}, "sent no answers"),
         ({"dimension": "colour"}, "colour"),
     ],
