@@ -392,6 +392,7 @@ def test_the_list_filters_and_views_work_by_mouse_touch_and_keys(hand: Hand, rev
     expect(position).to_have_text("0 cases")
     _button(hand, "Clear all")
     hand.choose(page.locator("[data-filter=judge]"), "=longer")
+    expect(page.locator("[data-kind=wrong]")).to_be_visible()  # what has no case is hidden
     hand.use(page.locator("[data-kind=wrong]"))
     expect(page.locator("[data-kind=wrong]")).to_have_attribute("aria-pressed", "true")
 

@@ -118,7 +118,7 @@ const mrbExplorer = (() => {
       const head = element("div", { class: "mrb-head" }, element("h1", { dir: "auto", title: about.name }, about.name), simulated, who.root, filters.search, element("span", { class: "mrb-gap" }), menu, help);
       const left = element("nav", { class: "mrb-left", "aria-label": "Cases" }, list.frame);
       const middle = element("section", { class: "mrb-middle", "aria-label": "The case" }, element("div", { class: "mrb-steps" }, previous, next, position, tags.root), stage);
-      root.replaceChildren(head, filters.bar, filters.chips, filters.summary, notice, element("div", { class: "mrb-panes" }, left, middle, form.root), dialog, views.dialog);
+      root.replaceChildren(head, filters.bar, filters.chips, notice, element("div", { class: "mrb-panes" }, left, middle, form.root), dialog, views.dialog);
       picture(mrbShell.recall("localStorage", "mrb-pictures") !== "off");
       list.signed(who.name());
       const gate = mrbShell.gate(root, [stage, form.root, tags.list]);
@@ -148,12 +148,18 @@ const mrbExplorer = (() => {
       parts.form.signed();
       drawUnsaved();
       parts.tags.refresh();
-      if (state.query.review) return choose(state.query);
+      return state.query.review ? choose(state.query) : relist();
+    }
+
+    async function relist() {
+      const { turn } = state;
       const asked = (state.asked += 1);
-      const answer = await link.ask("select", { query: state.query, reviewer: name, case: parts.caseId ?? "" }).catch(() => null);
+      const answer = await link.ask("select", { query: state.query, reviewer: parts.who.name(), case: parts.caseId ?? "" }).catch(() => null);
       if (!answer || asked !== state.asked) return undefined;
-      Object.assign(state, { asOf: answer.as_of, done: answer.done });
+      if (turn !== state.turn) return relist(); // another case is in sight now
+      Object.assign(state, { asOf: answer.as_of, done: answer.done, n: answer.n, index: answer.index });
       parts.filters.update(answer);
+      parts.list.reset(answer); // with the tags that they may see
       return drawPosition();
     }
 
@@ -225,7 +231,8 @@ const mrbExplorer = (() => {
       const words = strange ? "Sign in to see which cases are yours." : review === "queue" ? `No case is assigned to ${parts.who.name()}.` : judge === null && !text ? "No case matches." : "No case matches all of this.";
       clearStage();
       parts.gate.open();
-      parts.stage.append(element("div", { class: "mrb-nothing" }, element("h2", {}, words), strange ? null : element("p", {}, "Remove a filter, or clear them all.")));
+      const hint = review === "queue" ? `Reviewers here: ${parts.about.people.join(", ") || "nobody yet"}.` : "Remove a filter, or clear them all.";
+      parts.stage.append(element("div", { class: "mrb-nothing" }, element("h2", { dir: "auto" }, words), element("p", { dir: "auto" }, hint)));
       writeAddress();
     }
 

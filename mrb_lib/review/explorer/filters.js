@@ -75,8 +75,8 @@ const mrbFilters = (() => {
     const outcome = element("button", { type: "button", "aria-pressed": "true", hidden: true });
     outcome.addEventListener("click", () => ask({ outcome: [] }));
     const rest = element("span", { class: "mrb-rest" });
-    chips.append(outcome, rest, probed);
     const summary = element("p", { class: "mrb-outcomes" });
+    chips.append(outcome, rest, probed, summary);
 
     function fill(name, label, any, facet) {
       const select = selects.get(name);
@@ -143,7 +143,7 @@ const mrbFilters = (() => {
       summarise(facets);
     }
 
-    return { bar, chips, summary, search, update, query: () => query };
+    return { bar, chips, search, update, query: () => query };
   }
 
   return { make };

@@ -159,10 +159,9 @@ const mrbForm = (() => {
     const withdraw = element("button", { type: "button" }, "Withdraw");
     const form = element("div", { class: "mrb-form" }, element("div", { class: "mrb-scope" }, field("About", dimension), field("Judge", judge)), gold, verdicts, choices, ...questions.map((one) => one.set), places, field("Note", note), withdraw);
     const past = element("ol", { class: "mrb-history" });
-    const heading = (words) => element("h2", {}, words);
     const caseName = element("bdi", { dir: "auto" });
-    const ofCase = element("p", { class: "mrb-of-case" }, "Case ", caseName);
-    const body = element("div", { class: "mrb-review-body" }, heading("Your review"), ofCase, trouble, stranger, form, heading("History"), past);
+    const ofCase = element("span", { class: "mrb-of-case" }, " of case ", caseName);
+    const body = element("div", { class: "mrb-review-body" }, element("h2", {}, "Your review", ofCase), trouble, stranger, form, element("h2", {}, "History"), past);
     const foot = element("div", { class: "mrb-actions" }, save, onwards, status); // in sight however long the form is
     const root = element("section", { class: "mrb-review", "aria-label": "Your review" }, body, foot);
     const toTop = mrbShell.top(body);
@@ -346,7 +345,12 @@ const mrbForm = (() => {
       begin();
     }
 
-    const begin = () => (who.name() ? root.querySelector('[data-field="verdict"]').focus() : who.focus());
+    function begin() {
+      const first = root.querySelector('[data-field="verdict"]');
+      if (who.name()) first.focus();
+      else who.focus();
+      if (who.name() && document.activeElement !== first) root.closest(".mrb-explorer").focus({ preventScroll: true }); // no case is in sight yet
+    }
 
     function drawTrouble() {
       trouble.hidden = !about.store;
