@@ -217,7 +217,7 @@ def test_reasons_and_harm_are_asked_once_a_judge_is_chosen(hand: Hand, served: S
 def test_nothing_covers_the_form_of_a_saved_review(page: Page, served: Served, size: dict[str, int]) -> None:
     page.set_viewport_size(size)
     _open(page, served, f"case=sim-000007&{QUERY}")
-    sign_in(page, "Dr Blind")
+    sign_in(page, f"Dr Wide {size['width']}")
     page.keyboard.press("Escape")
     _case(page, 7)
     for key in "3s":
