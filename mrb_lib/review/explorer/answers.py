@@ -6,26 +6,29 @@ its position in the benchmark, which no text of the data can break.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from functools import cached_property, lru_cache
+from io import BytesIO
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from pydantic import TypeAdapter, ValidationError
 
+from mrb_lib.benchmarks.images import thumbnail
 from mrb_lib.review.app import Handler
 from mrb_lib.review.case.images import whole
 from mrb_lib.review.case.verdicts import verdicts_html
 from mrb_lib.review.explorer.adjudicate import LABELS, Reviews, adjudication_from, history_of, version_of
-from mrb_lib.review.explorer.data import REVIEW_WORDS, ExplorerData, message_text
-from mrb_lib.review.explorer.export import csv_pieces, page_pieces
-from mrb_lib.review.explorer.selections import Selections
-from mrb_lib.review.explorer.thumbnails import MOST_ASKED, Thumbnails
-from mrb_lib.review.explorer.views import keep_view, kept_views
+from mrb_lib.review.explorer.data import REVIEW_WORDS, ExplorerData
+from mrb_lib.review.explorer.export import page_of, table_of
+from mrb_lib.review.explorer.selections import Selections, names_of
 from mrb_lib.review.failures.kinds import Kinds, Scale
-from mrb_lib.review.failures.query import PLACES, SORTS, Query, check_words, from_fragment, sort_value, to_fragment
+from mrb_lib.review.failures.query import PLACES, Query, check_words, from_fragment, sort_value, to_fragment
 from mrb_lib.review.file import File
+from mrb_lib.review.records.marks import ADDED, REMOVED, CaseTag, SavedView
 from mrb_lib.review.text import visible
 from mrb_lib.stats.options import IntArray
 from mrb_lib.tables.errors import InputError
@@ -33,7 +36,10 @@ from mrb_lib.tables.questions import ORDER_EFFECT, QUESTIONS
 from mrb_lib.tables.schema import NO_PROBE
 
 ROWS = 60
-_KEPT_CASES = 24
+SIDE = 80  # of a thumbnail: twice what a row shows, for dense screens
+_KEPT_CASES, _KEPT_THUMBNAILS = 24, 4000
+_SUGGESTED_TAGS = 100
+_QUERY = TypeAdapter(Query)
 _TITLE = 160
 _KEYS = {"A": "A", "B": "B", "tie": "T"}
 _FREE_KEYS = "ABDEFHILOPQRTUY"  # the letters that do nothing else where one response is rated
@@ -60,7 +66,7 @@ class ExplorerAnswers:
     ) -> None:
         self.data, self.reviews, self.start, self.reviewer, self.blind = data, reviews, start, reviewer, blind
         self.selections = Selections(data, reviews, blind=blind)
-        self._thumbnails = Thumbnails(data.benchmark)
+        self._thumbnail = lru_cache(maxsize=_KEPT_THUMBNAILS)(lambda name: _small(name, data.benchmark.images))
         self._case_html = lru_cache(maxsize=_KEPT_CASES)(lambda position: data.case_html(position, level=2))
         self._picture = lru_cache(maxsize=2)(lambda name, frame: whole(name, data.benchmark.images, frame))
 
@@ -72,7 +78,7 @@ class ExplorerAnswers:
         """By the `what` of a question, the function that answers it."""
         functions = (
             self.initial_state, self.select, self.rows, self.case, self.probed, self.image, self.history, self.save,
-            self.progress, self.reasons, self.store, self.export, self.thumbnails, self.tags, self.tag, self.views,
+            self.progress, self.reasons, self.store, self.export, self.thumbnail, self.tags, self.tag, self.views,
             self.keep_view, self.remove_view,
         )  # fmt: skip
         return {function.__name__: function for function in functions}
@@ -92,11 +98,11 @@ class ExplorerAnswers:
         return (
             first
             | {
-                "name": message_text(meta.name),
+                "name": meta.name,
                 "note": self.data.note,
                 "n_cases": self.data.kinds.n_cases,
-                "judges": [message_text(name) for name in self.data.judges],
-                "dimensions": [message_text(name) for name in self.data.kinds.dimensions],
+                "judges": self.data.judges,
+                "dimensions": list(self.data.kinds.dimensions),
                 "choices": self._choices(),
                 "rated": self.data.kinds.scale is not None,
                 "sorts": list(self.data.kinds.sorts),
@@ -104,7 +110,7 @@ class ExplorerAnswers:
                 "labels": LABELS,
                 "questions": [asdict(one) | {"options": list(one.options)} for one in QUESTIONS],
                 "review_words": REVIEW_WORDS,
-                "reviewer": message_text(self.reviewer),
+                "reviewer": self.reviewer,
                 "trouble": trouble,
             }
             | self.store({})
@@ -121,12 +127,12 @@ class ExplorerAnswers:
         selected = self.selections.of(query, scope)
         case = case or str(question.get("case") or "")
         wanted = self._positions.get(case)
-        trouble = f"There is no case {message_text(case)} in this benchmark." if case and wanted is None else ""
+        trouble = f"There is no case {case} in this benchmark." if case and wanted is None else ""
         indices = [] if wanted is None else np.flatnonzero(selected == wanted).tolist()
         index = int(indices[0]) if indices else -1
         start = max(0, index - ROWS // 2)
         return {
-            "query": {name: message_value(value) for name, value in asdict(query).items()},
+            "query": asdict(query),
             "fragment": to_fragment(query),
             "n": len(selected),
             "facets": facet_counts(self.selections.facets(query, scope)) | self.selections.review_counts(query, scope),
@@ -161,15 +167,15 @@ class ExplorerAnswers:
         verdicts = self.data.verdicts(position) if judges else None
         return {
             "position": position,
-            "case_id": message_text(self.data.benchmark.cases["case_id"].iloc[position]),
+            "case_id": self.data.benchmark.cases["case_id"].iloc[position],
             "version": version_of(self.data.benchmark.cases.iloc[position]),
             "html": self._case_html(position),
             "view": ""
             if verdicts is None
             else in_view_html(verdicts, labels, judges, query.dimension, self.data.kinds.scale),
             "images": len(self.data.benchmark.cases["images"].iloc[position]),
-            "gold": {message_text(d): message_value(c) for d, c in gold},
-            "probes": [[message_text(name), *counts] for name, *counts in self.data.probes_of(position, query)],
+            "gold": {name: None if label != label else label for name, label in gold},
+            "probes": self.data.probes_of(position, query),
         }
 
     def probed(self, question: Mapping[str, Any]) -> dict[str, Any]:
@@ -190,10 +196,10 @@ class ExplorerAnswers:
     def history(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """The adjudications of a case, the newest first; where `hidden` counts others', only the reviewer's own."""
         case = self.data.benchmark.cases.iloc[self._position(question)]
-        entries, me = history_of(self.reviews.history(), case, message_text), str(question.get("reviewer") or "")
-        own = [one for one in entries if one["reviewer"] == message_text(me)]
+        entries, me = history_of(self.reviews.history(), case), str(question.get("reviewer") or "")
+        own = [one for one in entries if one["reviewer"] == me]
         blinded = self.blind and not any(one["counts"] for one in own)
-        hidden = len({one["reviewer"] for one in entries} - {message_text(me)}) if blinded else 0
+        hidden = len({one["reviewer"] for one in entries} - {me}) if blinded else 0
         return {"position": question["position"], "entries": own if blinded else entries, "hidden": hidden}
 
     def save(self, question: Mapping[str, Any]) -> dict[str, Any]:
@@ -219,19 +225,43 @@ class ExplorerAnswers:
         self.reviews.store().add(adjudication)
         return self.history(question) | {"saved": adjudication.adjudication_id}
 
-    def thumbnails(self, question: Mapping[str, Any]) -> dict[str, Any]:
-        """Small pictures of the cases at some positions, see `Thumbnails.of`; the list shows its rows without them."""
-        positions = question.get("positions")
-        if not isinstance(positions, list) or len(positions) > MOST_ASKED:
-            raise InputError("the list asks for no such pictures; load the page again.")
-        return self._thumbnails.of([self._position({"position": position}) for position in positions])
+    def thumbnail(self, question: Mapping[str, Any]) -> File:
+        """The first image of a case, small, as a JPEG; the list shows a row without it.
+
+        Raises
+        ------
+        InputError
+            The case has no image, or it cannot be shown.
+        """
+        names = self.data.benchmark.cases["images"].iloc[self._position(question)]
+        if not len(names):
+            raise InputError("the case has no image.")
+        return self._thumbnail(str(names[0]))
 
     def tags(self, question: Mapping[str, Any]) -> dict[str, Any]:
-        """The tags of a case that a reviewer may see, see `Tags.of_case`."""
-        position, reviewer = self._position(question), str(question.get("reviewer") or "")
+        """The tags of a case that a reviewer may see.
+
+        Returns
+        -------
+        dict
+            `tags`, each with its `tag`, `seen` as a page may show it, whether it is `mine`, and `by` whom it is; how
+            many are `hidden` until one's own review is stored; and `known`, tags to choose from, the usual ones first.
+        """
+        position, me = self._position(question), str(question.get("reviewer") or "")
         case_id = str(self.data.benchmark.cases["case_id"].iloc[position])
-        who = self.selections.beholder_now(reviewer)
-        return {"position": position} | self.selections.tags.of_case(case_id, who)
+        seen, every = self.selections.tagged(me), self.selections.tagged(None)
+        here, usual = seen.get(case_id, []), Counter(tag for tags in seen.values() for tag, _ in tags)
+        names = names_of(seen).get(case_id, [])
+        return {
+            "position": position,
+            "tags": [
+                {"tag": name, "seen": visible(name), "mine": (name, me) in here,
+                 "by": [visible(by) for tag, by in here if tag == name]}
+                for name in names
+            ],
+            "hidden": len(names_of(every).get(case_id, [])) - len(names),
+            "known": [tag for tag, _ in usual.most_common(_SUGGESTED_TAGS)],
+        }  # fmt: skip
 
     def tag(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """Add a tag to the case in sight, or take one's own away; answers as `tags`.
@@ -239,32 +269,66 @@ class ExplorerAnswers:
         Raises
         ------
         InputError
-            The case in sight is not the one at that position, or has another version; or as `Tags.store`.
+            The case in sight is not the one at that position, or has another version; nobody is signed in; or the text
+            is no tag.
         """
-        case_id, reviewer = str(self._in_sight(question)["case_id"]), str(question.get("reviewer") or "")
-        removed = question.get("removed") is True
-        self.selections.tags.store(case_id, str(question.get("tag") or ""), reviewer, removed=removed)
+        case_id, action = (
+            str(self._in_sight(question)["case_id"]),
+            REMOVED if question.get("removed") is True else ADDED,
+        )
+        tag = CaseTag(self.reviews.benchmark, case_id, str(question.get("tag") or ""), _signed_in(question), action)
+        self.reviews.store().add(tag)
         return self.tags(question)
 
     def views(self, _question: Mapping[str, Any]) -> dict[str, Any]:
-        """The views kept under a name, see `kept_views`."""
-        return kept_views(self.reviews)
+        """The `views` there are: `name`, `fragment` to open, and the name, who saved it and when as a page may show them.
+
+        Raises
+        ------
+        InputError
+            There is no store, or it cannot be used.
+        """
+        rows = self.reviews.store().views(self.reviews.benchmark)[["name", "fragment", "reviewer", "created"]]
+        return {
+            "views": [
+                {"name": name, "fragment": fragment, "seen": visible(name), "by": visible(by), "created": created}
+                for name, fragment, by, created in rows.itertuples(index=False)
+            ]
+        }
 
     def keep_view(self, question: Mapping[str, Any]) -> dict[str, Any]:
-        """Keep the page's query under a name, see `mrb_lib.review.explorer.views.keep_view`."""
-        name, reviewer, replaced = (str(question.get(one) or "") for one in ("name", "reviewer", "replaced"))
-        return keep_view(self.reviews, name, query_from(question.get("query") or {}), reviewer, replaced=replaced)
+        """Keep the page's query under a name, and answer with the views there are.
+
+        A name that has another query is kept only where the page knows when that was stored, as `replaced`; else
+        nothing is stored, and the answer holds the other view as `taken`.
+
+        Raises
+        ------
+        InputError
+            Nobody is signed in, or the name is none.
+        """
+        fragment = to_fragment(query_from(question.get("query") or {}))
+        view = SavedView(self.reviews.benchmark, str(question.get("name") or ""), _signed_in(question), fragment)
+        before = self.views(question)
+        for one in before["views"]:
+            if one["name"] == view.name and question.get("replaced") != one["created"] and one["fragment"] != fragment:
+                return before | {"taken": one}
+        self.reviews.store().add(view)
+        return self.views(question)
 
     def remove_view(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """Remove the view of a name; its rows stay in the store."""
-        return keep_view(self.reviews, str(question.get("name") or ""), None, str(question.get("reviewer") or ""))
+        name, reviewer = str(question.get("name") or ""), _signed_in(question)
+        self.reviews.store().add(SavedView(self.reviews.benchmark, name, reviewer, None))
+        return self.views(question)
 
     def reasons(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """Change the list of reasons; those of before stay in the store."""
         names = question.get("names")
         if not isinstance(names, list):
             raise InputError("the reasons are not a list; load the page again.")
-        return {"reasons": [message_text(name) for name in self.reviews.set_reasons([str(name) for name in names])]}
+        self.reviews.store().set_reasons([str(name) for name in names])
+        return {"reasons": self.reviews.reasons()}
 
     def store(self, _question: Mapping[str, Any]) -> dict[str, Any]:
         """What keeps a review from being stored, asked anew: `store`, and `again`, whether to ask later may help.
@@ -273,28 +337,26 @@ class ExplorerAnswers:
         """
         trouble = self.reviews.trouble()
         of_orders = {ORDER_EFFECT} if self.data.kinds.scale is not None else set()
-        reasons = [message_text(name) for name in self.reviews.reasons() if name not in of_orders]
-        people = [message_text(name) for name in self.reviews.people()]
-        return {"store": trouble, "again": self.reviews.where is not None, "reasons": reasons, "people": people}
+        reasons = [name for name in self.reviews.reasons() if name not in of_orders]
+        again, people = self.reviews.where is not None, self.reviews.people()
+        return {"store": trouble, "again": again, "reasons": reasons, "people": people}
 
     def export(self, question: Mapping[str, Any]) -> File:
         """The selection as a file, `csv` or `html`."""
         query, kind = query_from(question.get("query") or {}), question.get("format")
         scope = self.selections.scope(question)
         selected = self.selections.of(query, scope)
-        history = None if self.reviews.trouble() else self.selections.history()
-        if history is not None and self.blind:
-            mine = {case for case, names in self.selections.marks().items() if scope[0] in names}
-            history = history[history["case_id"].isin(mine) | (history["reviewer"] == scope[0])]
+        history = self.reviews.readable()
+        if self.blind:
+            seen = history["case_id"].isin(self.selections.reviewed(scope[0])) | (history["reviewer"] == scope[0])
+            history = history[seen]
         if kind == "csv":
-            tags = self.selections.tags.seen_by(self.selections.beholder_now(scope[0]))
-            pieces = csv_pieces(self.data, query, selected, history, tags)
+            text = table_of(self.data, query, selected, history, names_of(self.selections.tagged(scope[0])))
         elif kind == "html":
-            pieces = page_pieces(self.data, query, selected)
+            text = page_of(self.data, query, selected)
         else:
             raise InputError(f"format {kind!r} is unknown; use csv or html.")
-        content = "".join(pieces).encode("utf-8", "surrogatepass")
-        return File(content, f"text/{kind}; charset=utf-8", {"name": f"cases.{kind}"})
+        return File(text.encode("utf-8", "replace"), f"text/{kind}; charset=utf-8", {"name": f"cases.{kind}"})
 
     def _choices(self) -> list[dict[str, str]]:
         """What the right label may be: `value`, `shown`, what it means (empty where nobody says), and its `key`."""
@@ -303,7 +365,7 @@ class ExplorerAnswers:
             return [{"value": value, "shown": value, "meaning": "", "key": _KEYS[value]} for value in meta.choices]
         free = [key for key in _FREE_KEYS if not any(key in question.keys for question in QUESTIONS)]
         return [
-            {"value": message_text(name), "shown": visible(name), "meaning": visible(meta.definitions.get(name, "")),
+            {"value": name, "shown": visible(name), "meaning": visible(meta.definitions.get(name, "")),
              "key": key}
             for name, key in zip(meta.choices, [*free, *[""] * len(meta.choices)], strict=False)
         ]  # fmt: skip
@@ -311,7 +373,7 @@ class ExplorerAnswers:
     def _in_sight(self, question: Mapping[str, Any]) -> pd.Series:
         """The case that a page shows, which has to be the one at its position here."""
         case = self.data.benchmark.cases.iloc[self._position(question)]
-        if (question.get("case_id"), question.get("version")) != (message_text(case["case_id"]), version_of(case)):
+        if (question.get("case_id"), question.get("version")) != (case["case_id"], version_of(case)):
             raise InputError("the case in your window is not the one that is stored here now; load the page again.")
         return case
 
@@ -323,26 +385,42 @@ class ExplorerAnswers:
 
     def _rows(self, query: Query, positions: IntArray, reviewer: str) -> list[dict[str, Any]]:
         cases, marks = self.data.benchmark.cases.iloc[positions], self.selections.marks()
-        tags = self.selections.tags.seen_by(self.selections.beholder_now(reviewer))
+        tags = names_of(self.selections.tagged(reviewer))
         columns = [name for name in PLACES if name in cases.columns]
         values = value_of(self.data.kinds, query, positions)
         return [
             {
                 "position": int(position),
-                "id": message_text(row["case_id"]),
+                "pictured": len(row["images"]) > 0,
+                "id": row["case_id"],
                 "title": _title(str(row["question"])),
-                "place": " · ".join(message_text(row[name]) for name in columns if isinstance(row[name], str)),
+                "place": " · ".join(row[name] for name in columns if isinstance(row[name], str)),
                 "value": value,
-                "by": [message_text(name) for name in marks.get(str(row["case_id"]), [])],
+                "by": marks.get(str(row["case_id"]), []),
                 "tags": [visible(tag) for tag in tags.get(str(row["case_id"]), [])],
             }
             for position, row, value in zip(positions, cases.to_dict("records"), values, strict=True)
         ]
 
 
+def _small(name: str, images: Mapping[str, bytes]) -> File:
+    if name not in images:
+        raise InputError(f"{name}: there is no such image.")
+    content = BytesIO()
+    thumbnail(images[name], SIDE, name).save(content, format="JPEG", quality=70)
+    return File(content.getvalue(), "image/jpeg")
+
+
 def _title(text: str) -> str:
-    line = message_text(" ".join(text[: 4 * _TITLE].split()))
+    line = " ".join(text[: 4 * _TITLE].split())
     return line if len(line) <= _TITLE else line[: _TITLE - 1] + "…"
+
+
+def _signed_in(question: Mapping[str, Any]) -> str:
+    reviewer = str(question.get("reviewer") or "")
+    if not reviewer.strip():
+        raise InputError("nobody is signed in; write your name first.")
+    return reviewer
 
 
 def _number(question: Mapping[str, Any], name: str) -> int:
@@ -386,38 +464,22 @@ def query_from(parameters: Mapping[str, Any]) -> Query:
     InputError
         A field has no value that it can have.
     """
-    values: dict[str, Any] = {}
-    for name in (field.name for field in fields(Query)):
-        value = parameters.get(name)
-        if name in ("kind", "outcome"):
-            values[name] = tuple(str(one) for one in value or ())
-        elif name == "desc":
-            values[name] = value is not False
-        elif name in ("where", "review", "text", "sort"):
-            values[name] = str(value or "")
-        elif value is not None:
-            values[name] = str(value)
-    if values["sort"] not in SORTS:
-        raise InputError(f"sort {values['sort']!r} is unknown; use one of {', '.join(filter(None, SORTS))}.")
-    query = Query(**values)
+    try:
+        query = _QUERY.validate_python(dict(parameters))
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise InputError(
+            f"the filter {first['loc'][0]} cannot be read ({first['msg']}); load the page again."
+        ) from None
     check_words(query)
     return query
-
-
-def message_value(value: object) -> object:
-    """A value as a message can hold it: nulls, lists, and text without half characters."""
-    if isinstance(value, tuple):
-        return [message_text(one) for one in value]
-    if value is None or (isinstance(value, float) and value != value):
-        return None
-    return message_text(value) if isinstance(value, str) else value
 
 
 def facet_counts(table: pd.DataFrame) -> dict[str, Any]:
     """By facet: `total`, `adds_up`, and the `values` with their counts; an empty value stands for cases without one."""
     out: dict[str, Any] = {}
     for row in table.to_dict("records"):
-        value = message_text(row["value"]) if isinstance(row["value"], str) else ""
+        value = row["value"] if isinstance(row["value"], str) else ""
         empty = {"total": int(row["n_total"]), "adds_up": bool(row["adds_up"]), "values": []}
         out.setdefault(str(row["facet"]), empty)["values"].append([value, int(row["n"])])
     return out

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -19,13 +18,13 @@ from mrb_lib.review.failures.index import POLICY, CaseIndex, benchmark_kinds, sc
 from mrb_lib.review.failures.kinds import CALLED_SAFE, CALLED_UNSAFE, Kinds, scale_of
 from mrb_lib.review.failures.query import Query
 from mrb_lib.review.text import kind_note
+from mrb_lib.stats.options import IntArray
 from mrb_lib.stats.panel import panels
 from mrb_lib.tables.schema import CHOICES, NO_PROBE
 from mrb_lib.verdicts.manifest import Manifest
 
 _COLUMNS = ("judge", "case_id", "dimension", "order", "repeat", "probe", "choice", "p_a", "status")
 _TEXTS = ("reply", "error")
-_UNSENDABLE = re.compile("[\ud800-\udfff]")
 KIND_WORDS = {
     "wrong": ["Wrong", "the judge's choice is not the gold label"],
     "inconsistent": ["Inconsistent", "the choice changed when the answers changed places"],
@@ -57,14 +56,12 @@ class ByCase:
     """
 
     def __init__(self, frame: pd.DataFrame, case_ids: Sequence[str]) -> None:
-        codes = pd.Index(case_ids).astype(object).get_indexer(pd.Index(frame["case_id"]).astype(object))
-        self.frame = frame
-        self._order = np.argsort(codes, kind="stable")
-        self._first = np.searchsorted(codes[self._order], np.arange(len(case_ids) + 1))
+        self.frame, self._case_ids = frame, case_ids
+        self._rows: Mapping[object, IntArray] = frame.groupby("case_id").indices
 
     def of(self, position: int) -> pd.DataFrame:
         """The rows of one case, in the order of the table."""
-        return self.frame.iloc[self._order[self._first[position] : self._first[position + 1]]]
+        return self.frame.iloc[self._rows.get(self._case_ids[position], [])]
 
 
 @dataclass(frozen=True)
@@ -210,8 +207,3 @@ def explorer_data(
     by_probe = panels([of_one], case_ids, list(benchmark.meta.one_choice), offered)
     kinds = benchmark_kinds(benchmark, by_probe, scored_labels(benchmark), policy)
     return ExplorerData(benchmark, kinds, ByCase(gold(benchmark), ids), votes, ByCase(table, ids).of, files=files)
-
-
-def message_text(value: object) -> str:
-    """Text that a message can carry: half a character, which no message can hold, becomes U+FFFD."""
-    return _UNSENDABLE.sub("\ufffd", str(value))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,13 +12,11 @@ import pandas as pd
 
 from mrb_lib.review.explorer.adjudicate import Reviews, disagreed_on, reviewed_by
 from mrb_lib.review.explorer.data import ExplorerData
-from mrb_lib.review.explorer.tags import Beholder, Tags
 from mrb_lib.review.failures.query import REVIEWS, Query, facets, searchable, select
+from mrb_lib.review.records.marks import current_tags
 from mrb_lib.review.records.store import REVIEW
 from mrb_lib.stats.options import BoolArray, IntArray
 from mrb_lib.stats.where import cases_where
-from mrb_lib.tables.errors import InputError
-from mrb_lib.tables.questions import adjudication_columns
 
 _KEPT = 16
 Scope = tuple[str, int, int]
@@ -37,27 +34,20 @@ class Selections:
 
     def __init__(self, data: ExplorerData, reviews: Reviews, *, blind: bool) -> None:
         self.data, self.reviews, self.blind = data, reviews, blind
-        self.tags = Tags(reviews, blind=blind)
-        self._kept: OrderedDict[tuple[Query, Scope], IntArray] = OrderedDict()
-        self._marks: tuple[pd.DataFrame, dict[str, list[str]]] | None = None
+        self._selected = lru_cache(maxsize=_KEPT)(self._select)
+        self._marks: tuple[pd.DataFrame | None, dict[str, list[str]]] = (None, {})
 
     @cached_property
     def _texts(self) -> list[str]:
         return searchable(self.data.benchmark.cases)
 
     def of(self, query: Query, scope: Scope = _NOBODY) -> IntArray:
-        """The positions of the cases that a query leaves, in its order, kept for the questions that follow.
+        """The positions of the cases that a query leaves, in its order, kept for the questions that follow."""
+        return self._selected(query, scope if query.review or query.where else _NOBODY)
 
-        The scope matters to a query about reviews only.
-        """
-        key = (query, scope if query.review or query.where else _NOBODY)
-        if key not in self._kept:
-            kinds, cases, texts = self.data.kinds, self.data.benchmark.cases, self._texts_for(query)
-            selected = select(kinds, cases, query, texts=texts, within=self.within(query, scope))
-            self._kept[key] = selected
-            while len(self._kept) > _KEPT:
-                self._kept.popitem(last=False)
-        return self._kept[key]
+    def _select(self, query: Query, scope: Scope) -> IntArray:
+        texts, within = self._texts_for(query), self.within(query, scope)
+        return select(self.data.kinds, self.data.benchmark.cases, query, texts=texts, within=within)
 
     def facets(self, query: Query, scope: Scope) -> pd.DataFrame:
         """Count the cases that each further filter would leave, see `mrb_lib.review.failures.query.facets`."""
@@ -69,14 +59,7 @@ class Selections:
         reviewer, as_of = str(question.get("reviewer") or ""), question.get("as_of")
         if isinstance(as_of, list | tuple) and len(as_of) == 2 and all(isinstance(n, int) and n >= 0 for n in as_of):
             return reviewer, as_of[0], as_of[1]
-        return reviewer, len(self.history()), len(self.tags.history())
-
-    def history(self) -> pd.DataFrame:
-        """All adjudications; none where no store can be read."""
-        try:
-            return self.reviews.history()
-        except InputError:
-            return pd.DataFrame(columns=list(adjudication_columns()), dtype="str")
+        return reviewer, len(self.reviews.readable()), len(self.reviews.readable("tags"))
 
     def within(self, query: Query, scope: Scope) -> BoolArray | None:
         """The cases that a query's `where` and `review` leave; None for all."""
@@ -88,9 +71,9 @@ class Selections:
                 cases,
                 gold=self.data.labels.frame,
                 outcomes=lambda: self.data.kinds.outcomes,
-                reviewers=lambda: reviewed_by(self.history().iloc[: scope[1]]),
+                reviewers=lambda: self.marks(scope),
                 dimensions=self.data.kinds.dimensions,
-                tags=lambda: self.tags.seen_by(self.beholder(scope), scope[2]),
+                tags=lambda: names_of(self.tagged(scope[0], scope)),
             )
         if query.review:
             within &= self._reviewed(query.review, scope)
@@ -98,26 +81,29 @@ class Selections:
 
     def _reviewed(self, review: str, scope: Scope) -> BoolArray:
         """The cases that a state of review leaves for a reviewer."""
-        reviewer = scope[0]
-        history = self.history().iloc[: scope[1]]
-        mine = {case for case, names in reviewed_by(history).items() if reviewer in names}
+        reviewer, mine = scope[0], self.reviewed(scope[0], scope)
         cases = self.data.benchmark.cases["case_id"]
         if review == "queue":
             assigned = self.reviews.store().assignments(self.reviews.benchmark, reviewer, task=REVIEW)
             return np.asarray(cases.isin(assigned["case_id"]), dtype=bool)
         if review == "disagree":
-            known = disagreed_on(history) & mine if self.blind else disagreed_on(history)
-            return np.asarray(cases.isin(known), dtype=bool)
+            differ = disagreed_on(self.reviews.readable().iloc[: scope[1]])
+            return np.asarray(cases.isin(differ & mine if self.blind else differ), dtype=bool)
         return np.asarray(cases.isin(mine) == (review == "mine"), dtype=bool)
 
-    def beholder(self, scope: Scope) -> Beholder:
-        """Who looks, and which cases they had reviewed as of then."""
-        history = self.history().iloc[: scope[1]]
-        return Beholder(scope[0], {case for case, names in reviewed_by(history).items() if scope[0] in names})
+    def reviewed(self, reviewer: str, scope: Scope | None = None) -> set[str]:
+        """The cases that somebody has reviewed, as of a scope or by now."""
+        return {case for case, names in self.marks(scope).items() if reviewer in names}
 
-    def beholder_now(self, reviewer: str) -> Beholder:
-        """Who looks, and which cases they have reviewed by now."""
-        return Beholder(reviewer, {case for case, names in self.marks().items() if reviewer in names})
+    def tagged(self, reviewer: str | None, scope: Scope | None = None) -> dict[str, list[tuple[str, str]]]:
+        """By case, the tags that a reviewer may see, each with who gave it; for nobody in particular (None), all."""
+        seen: dict[str, list[tuple[str, str]]] = {}
+        rows = current_tags(self.reviews.readable("tags").iloc[: scope and scope[2]])
+        reviewed = self.reviewed(reviewer, scope) if self.blind and reviewer is not None else set()
+        for case, tag, by in zip(rows["case_id"], rows["tag"], rows["reviewer"], strict=True):
+            if not self.blind or reviewer in (None, by) or case in reviewed:
+                seen.setdefault(str(case), []).append((str(tag), str(by)))
+        return seen
 
     def review_counts(self, query: Query, scope: Scope) -> dict[str, Any]:
         """The facet of the states of review; empty where nothing can be stored, or nobody is signed in."""
@@ -129,18 +115,21 @@ class Selections:
 
     def n_reviewed(self, selected: IntArray, reviewer: str) -> int:
         """How many of these cases somebody has reviewed by now."""
-        here = set(self.data.benchmark.cases["case_id"].iloc[selected])
-        return sum(case in here and reviewer in names for case, names in self.marks().items())
+        return len(self.reviewed(reviewer) & set(self.data.benchmark.cases["case_id"].iloc[selected]))
 
-    def marks(self) -> dict[str, list[str]]:
-        """By case, the reviewers with a current adjudication; empty where no store can be read."""
-        try:
-            history = self.reviews.history()
-        except InputError:
-            return {}
-        if self._marks is None or self._marks[0] is not history:
+    def marks(self, scope: Scope | None = None) -> dict[str, list[str]]:
+        """By case, the reviewers with a current adjudication, as of a scope or now; none where no store can be read."""
+        history = self.reviews.readable()
+        if scope and scope[1] < len(history):
+            return reviewed_by(history.iloc[: scope[1]])
+        if self._marks[0] is not history:
             self._marks = history, reviewed_by(history)
         return self._marks[1]
 
     def _texts_for(self, query: Query) -> Sequence[str] | None:
         return self._texts if query.text else None
+
+
+def names_of(tagged: Mapping[str, Sequence[tuple[str, str]]]) -> dict[str, list[str]]:
+    """By case, the names of its tags, see `Selections.tagged`."""
+    return {case: sorted({tag for tag, _ in tags}) for case, tags in tagged.items()}

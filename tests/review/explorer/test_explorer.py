@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
-from mrb_lib.review.explorer import explore, export
+from mrb_lib.review.explorer import explore
 from mrb_lib.review.explorer.adjudicate import Reviews
 from mrb_lib.review.explorer.answers import ROWS, ExplorerAnswers, query_from
 from mrb_lib.review.explorer.data import ByCase, ExplorerData, explorer_data
@@ -221,10 +221,6 @@ def test_the_table_has_a_row_a_case_of_the_selection(answers: ExplorerAnswers) -
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "'=1"])
 def test_a_cell_that_a_spreadsheet_would_run_is_guarded(text: str) -> None:
     assert guarded(text) == f"'{text}"
-
-
-def test_other_cells_stay_as_they_are() -> None:
-    assert export._line(["A=1", "", None, float("nan"), 3]) == "A=1,,,,3\n"
 
 
 def test_the_printed_page_stands_alone(answers: ExplorerAnswers) -> None:
