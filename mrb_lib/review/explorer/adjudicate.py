@@ -16,7 +16,7 @@ from mrb_lib.review.records.store import REVIEW, Store, open_store
 from mrb_lib.review.text import visible
 from mrb_lib.stats.where import values_by_case
 from mrb_lib.tables.errors import InputError
-from mrb_lib.tables.questions import QUESTIONS, REASONS, adjudication_columns
+from mrb_lib.tables.questions import QUESTIONS, adjudication_columns
 from mrb_lib.tables.schema import CHOICES
 
 LABELS = {
@@ -91,19 +91,9 @@ class Reviews:
             return pd.DataFrame(columns=list(_COLUMNS[table]), dtype="str")
 
     def people(self) -> list[str]:
-        """The names of reviewers: who has cases assigned or has reviewed some; none where no store can be read."""
-        try:
-            assigned = self.store().assignments(self.benchmark, task=REVIEW)["annotator"]
-            return sorted({*assigned, *self.history()["reviewer"]})
-        except InputError:
-            return []
-
-    def reasons(self) -> list[str]:
-        """The reasons to choose from; the first ones where no store can be read."""
-        try:
-            return self.store().reasons()
-        except InputError:
-            return list(REASONS)
+        """The names of reviewers: who has cases assigned or has reviewed some."""
+        assigned = self.store().assignments(self.benchmark, task=REVIEW)["annotator"]
+        return sorted({*assigned, *self.history()["reviewer"]})
 
     def unseen_by(self, adjudication: Adjudication) -> str | None:
         """The id of what counts now and would be replaced, though the adjudication does not name it as superseded."""

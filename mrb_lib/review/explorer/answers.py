@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import cached_property, lru_cache
 from io import BytesIO
 from typing import Any
@@ -21,28 +21,162 @@ from mrb_lib.benchmarks.images import thumbnail
 from mrb_lib.review.app import Handler
 from mrb_lib.review.case.images import whole
 from mrb_lib.review.case.verdicts import verdicts_html
-from mrb_lib.review.explorer.adjudicate import LABELS, Reviews, adjudication_from, history_of, version_of
-from mrb_lib.review.explorer.data import REVIEW_WORDS, ExplorerData
+from mrb_lib.review.explorer.adjudicate import (
+    LABELS,
+    Reviews,
+    adjudication_from,
+    disagreed_on,
+    history_of,
+    reviewed_by,
+    version_of,
+)
+from mrb_lib.review.explorer.data import REVIEW_WORDS, ExplorerData, judges_of
 from mrb_lib.review.explorer.export import page_of, table_of
-from mrb_lib.review.explorer.selections import Selections, names_of
-from mrb_lib.review.failures.kinds import Kinds, Scale
-from mrb_lib.review.failures.query import PLACES, Query, check_words, from_fragment, sort_value, to_fragment
+from mrb_lib.review.failures.kinds import Kinds
+from mrb_lib.review.failures.query import (
+    PLACES,
+    REVIEWS,
+    Query,
+    check_words,
+    facets,
+    from_fragment,
+    searchable,
+    select,
+    sort_value,
+    to_fragment,
+)  # fmt: skip
 from mrb_lib.review.file import File
-from mrb_lib.review.records.marks import ADDED, REMOVED, CaseTag, SavedView
+from mrb_lib.review.records.marks import ADDED, REMOVED, CaseTag, SavedView, current_tags
+from mrb_lib.review.records.store import REVIEW
 from mrb_lib.review.text import visible
-from mrb_lib.stats.options import IntArray
+from mrb_lib.stats.options import BoolArray, IntArray
+from mrb_lib.stats.where import cases_where
 from mrb_lib.tables.errors import InputError
-from mrb_lib.tables.questions import ORDER_EFFECT, QUESTIONS
+from mrb_lib.tables.questions import ORDER_EFFECT, QUESTIONS, REASONS
 from mrb_lib.tables.schema import NO_PROBE
 
 ROWS = 60
 SIDE = 80  # of a thumbnail: twice what a row shows, for dense screens
-_KEPT_CASES, _KEPT_THUMBNAILS = 24, 4000
+_KEPT_SELECTIONS, _KEPT_CASES, _KEPT_THUMBNAILS = 16, 24, 4000
+Scope = tuple[str, int, int]
+"""For whom a selection is made, and how many adjudications and rows of tags count in it."""
+_NOBODY: Scope = ("", 0, 0)
 _SUGGESTED_TAGS = 100
 _QUERY = TypeAdapter(Query)
 _TITLE = 160
 _KEYS = {"A": "A", "B": "B", "tie": "T"}
 _FREE_KEYS = "ABDEFHILOPQRTUY"  # the letters that do nothing else where one response is rated
+
+
+class Selections:
+    """The cases that queries leave, and who has reviewed them.
+
+    Parameters
+    ----------
+    blind : what others say of a case is kept from a reviewer until their own is stored, and so is that they disagree
+    """
+
+    def __init__(self, data: ExplorerData, reviews: Reviews, *, blind: bool) -> None:
+        self.data, self.reviews, self.blind = data, reviews, blind
+        self._selected = lru_cache(maxsize=_KEPT_SELECTIONS)(self._select)
+        self._marks: tuple[pd.DataFrame | None, dict[str, list[str]]] = (None, {})
+
+    @cached_property
+    def _texts(self) -> list[str]:
+        return searchable(self.data.benchmark.cases)
+
+    def of(self, query: Query, scope: Scope = _NOBODY) -> IntArray:
+        """The positions of the cases that a query leaves, in its order, kept for the questions that follow."""
+        return self._selected(query, scope if query.review or query.where else _NOBODY)
+
+    def _select(self, query: Query, scope: Scope) -> IntArray:
+        texts, within = self._texts_for(query), self.within(query, scope)
+        return select(self.data.kinds, self.data.benchmark.cases, query, texts=texts, within=within)
+
+    def facets(self, query: Query, scope: Scope) -> pd.DataFrame:
+        """Count the cases that each further filter would leave, see `mrb_lib.review.failures.query.facets`."""
+        cases, texts = self.data.benchmark.cases, self._texts_for(query)
+        return facets(self.data.kinds, cases, query, texts=texts, within=self.within(query, scope))
+
+    def scope(self, question: Mapping[str, Any]) -> Scope:
+        """For whom a selection is made, and as of when: now, unless the question says `as_of`."""
+        reviewer, as_of = str(question.get("reviewer") or ""), question.get("as_of")
+        if isinstance(as_of, list | tuple) and len(as_of) == 2 and all(isinstance(n, int) and n >= 0 for n in as_of):
+            return reviewer, as_of[0], as_of[1]
+        return reviewer, len(self.reviews.readable()), len(self.reviews.readable("tags"))
+
+    def within(self, query: Query, scope: Scope) -> BoolArray | None:
+        """The cases that a query's `where` and `review` leave; None for all."""
+        cases = self.data.benchmark.cases
+        within = np.ones(len(cases), dtype=bool)
+        if query.where:
+            within &= cases_where(
+                query.where,
+                cases,
+                gold=self.data.labels.frame,
+                outcomes=lambda: self.data.kinds.outcomes,
+                reviewers=lambda: self.marks(scope),
+                dimensions=self.data.kinds.dimensions,
+                tags=lambda: names_of(self.tagged(scope[0], scope)),
+            )
+        if query.review:
+            within &= self._reviewed(query.review, scope)
+        return within if query.where or query.review else None
+
+    def _reviewed(self, review: str, scope: Scope) -> BoolArray:
+        """The cases that a state of review leaves for a reviewer."""
+        reviewer, mine = scope[0], self.reviewed(scope[0], scope)
+        cases = self.data.benchmark.cases["case_id"]
+        if review == "queue":
+            assigned = self.reviews.store().assignments(self.reviews.benchmark, reviewer, task=REVIEW)
+            return np.asarray(cases.isin(assigned["case_id"]), dtype=bool)
+        if review == "disagree":
+            differ = disagreed_on(self.reviews.readable().iloc[: scope[1]])
+            return np.asarray(cases.isin(differ & mine if self.blind else differ), dtype=bool)
+        return np.asarray(cases.isin(mine) == (review == "mine"), dtype=bool)
+
+    def reviewed(self, reviewer: str, scope: Scope | None = None) -> set[str]:
+        """The cases that somebody has reviewed, as of a scope or by now."""
+        return {case for case, names in self.marks(scope).items() if reviewer in names}
+
+    def tagged(self, reviewer: str | None, scope: Scope | None = None) -> dict[str, list[tuple[str, str]]]:
+        """By case, the tags that a reviewer may see, each with who gave it; for nobody in particular (None), all."""
+        seen: dict[str, list[tuple[str, str]]] = {}
+        rows = current_tags(self.reviews.readable("tags").iloc[: scope and scope[2]])
+        reviewed = self.reviewed(reviewer, scope) if self.blind and reviewer is not None else set()
+        for case, tag, by in zip(rows["case_id"], rows["tag"], rows["reviewer"], strict=True):
+            if not self.blind or reviewer in (None, by) or case in reviewed:
+                seen.setdefault(str(case), []).append((str(tag), str(by)))
+        return seen
+
+    def review_counts(self, query: Query, scope: Scope) -> dict[str, Any]:
+        """The facet of the states of review; empty where nothing can be stored, or nobody is signed in."""
+        if not scope[0] or self.reviews.trouble():
+            return {}
+        every = self.of(replace(query, review=""), scope)
+        values = [[name, int(self._reviewed(name, scope)[every].sum())] for name in REVIEWS if name]
+        return {"review": {"total": len(every), "adds_up": False, "values": values}}
+
+    def n_reviewed(self, selected: IntArray, reviewer: str) -> int:
+        """How many of these cases somebody has reviewed by now."""
+        return len(self.reviewed(reviewer) & set(self.data.benchmark.cases["case_id"].iloc[selected]))
+
+    def marks(self, scope: Scope | None = None) -> dict[str, list[str]]:
+        """By case, the reviewers with a current adjudication, as of a scope or now; none where no store can be read."""
+        history = self.reviews.readable()
+        if scope and scope[1] < len(history):
+            return reviewed_by(history.iloc[: scope[1]])
+        if self._marks[0] is not history:
+            self._marks = history, reviewed_by(history)
+        return self._marks[1]
+
+    def _texts_for(self, query: Query) -> Sequence[str] | None:
+        return self._texts if query.text else None
+
+
+def names_of(tagged: Mapping[str, Sequence[tuple[str, str]]]) -> dict[str, list[str]]:
+    """By case, the names of its tags, see `Selections.tagged`."""
+    return {case: sorted({tag for tag, _ in tags}) for case, tags in tagged.items()}
 
 
 class ExplorerAnswers:
@@ -78,7 +212,7 @@ class ExplorerAnswers:
         """By the `what` of a question, the function that answers it."""
         functions = (
             self.initial_state, self.select, self.rows, self.case, self.probed, self.image, self.history, self.save,
-            self.progress, self.reasons, self.store, self.export, self.thumbnail, self.tags, self.tag, self.views,
+            self.reasons, self.store, self.export, self.thumbnail, self.tags, self.tag, self.views,
             self.keep_view, self.remove_view,
         )  # fmt: skip
         return {function.__name__: function for function in functions}
@@ -100,7 +234,6 @@ class ExplorerAnswers:
             | {
                 "name": meta.name,
                 "note": self.data.note,
-                "n_cases": self.data.kinds.n_cases,
                 "judges": self.data.judges,
                 "dimensions": list(self.data.kinds.dimensions),
                 "choices": self._choices(),
@@ -122,9 +255,7 @@ class ExplorerAnswers:
         What reviewers did is taken as it was when so many adjudications were stored as the answer's `as_of` says; the
         questions that follow bring it along, so that nothing leaves a list while somebody works on it.
         """
-        query = query_from(question.get("query") or {})
-        scope = self.selections.scope({**question, "as_of": None})
-        selected = self.selections.of(query, scope)
+        query, selected, scope = self._asked({**question, "as_of": None})
         case = case or str(question.get("case") or "")
         wanted = self._positions.get(case)
         trouble = f"There is no case {case} in this benchmark." if case and wanted is None else ""
@@ -145,45 +276,37 @@ class ExplorerAnswers:
             "missing": trouble,
         }
 
-    def progress(self, question: Mapping[str, Any]) -> dict[str, Any]:
-        """How many cases of the selection the reviewer has reviewed."""
-        query, scope = query_from(question.get("query") or {}), self.selections.scope(question)
-        return {"done": self.selections.n_reviewed(self.selections.of(query, scope), scope[0])}
-
     def rows(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """Some rows of the list: `start` and at most `ROWS` of them."""
-        query, start = query_from(question.get("query") or {}), max(0, _number(question, "start"))
-        scope = self.selections.scope(question)
-        selected = self.selections.of(query, scope)
+        (query, selected, scope), start = self._asked(question), max(0, _number(question, "start"))
         return {"start": start, "rows": self._rows(query, selected[start : start + ROWS], scope[0])}
 
     def case(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """One case as HTML, with its gold labels and what the judges in view say."""
-        position = self._position(question)
-        query = query_from({name: question.get(name) for name in ("judge", "other", "dimension")})
-        judges = [name for name in (query.judge, query.other) if name]
-        labels = self.data.labels.of(position)
-        gold = zip(labels["dimension"], labels["choice"], strict=True)
-        verdicts = self.data.verdicts(position) if judges else None
+        position, query = self._in_view(question)
+        judges, labels, case = judges_of(query), self.data.labels.of(position), self.data.benchmark.cases.iloc[position]
+        view, on = "", [query.dimension] if query.dimension else self.data.kinds.dimensions
+        if judges:
+            said = self.data.verdicts(position)
+            said = said[(said["probe"] == NO_PROBE) & said["judge"].isin(judges) & said["dimension"].isin(on)]
+            view = "<p>No verdict of the chosen judges on this case.</p>"
+        if judges and len(said):
+            view = verdicts_html(said, labels[labels["dimension"].isin(on)], self.data.kinds.scale)
         return {
             "position": position,
-            "case_id": self.data.benchmark.cases["case_id"].iloc[position],
-            "version": version_of(self.data.benchmark.cases.iloc[position]),
+            "case_id": case["case_id"],
+            "version": version_of(case),
             "html": self._case_html(position),
-            "view": ""
-            if verdicts is None
-            else in_view_html(verdicts, labels, judges, query.dimension, self.data.kinds.scale),
-            "images": len(self.data.benchmark.cases["images"].iloc[position]),
-            "gold": {name: None if label != label else label for name, label in gold},
+            "view": view,
+            "images": len(case["images"]),
+            "gold": labels.set_index("dimension")["choice"].astype(object).replace(np.nan, None).to_dict(),
             "probes": self.data.probes_of(position, query),
         }
 
     def probed(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """The case as a `probe` changes it, with the verdicts in view."""
-        position, probe = self._position(question), str(question.get("probe") or "")
-        query = query_from({name: question.get(name) for name in ("judge", "other", "dimension")})
-        judges = [name for name in (query.judge, query.other) if name]
-        return {"html": self.data.probed_html(position, probe, judges=judges, dimension=query.dimension)}
+        (position, query), probe = self._in_view(question), str(question.get("probe") or "")
+        return {"html": self.data.probed_html(position, probe, judges=judges_of(query), dimension=query.dimension)}
 
     def image(self, question: Mapping[str, Any]) -> File:
         """A frame of an image of a case with every pixel it has; see `mrb_lib.review.case.images.whole`."""
@@ -272,16 +395,15 @@ class ExplorerAnswers:
             The case in sight is not the one at that position, or has another version; nobody is signed in; or the text
             is no tag.
         """
-        case_id, action = (
-            str(self._in_sight(question)["case_id"]),
-            REMOVED if question.get("removed") is True else ADDED,
-        )
-        tag = CaseTag(self.reviews.benchmark, case_id, str(question.get("tag") or ""), _signed_in(question), action)
-        self.reviews.store().add(tag)
+        case_id, text = str(self._in_sight(question)["case_id"]), str(question.get("tag") or "")
+        action = REMOVED if question.get("removed") is True else ADDED
+        self.reviews.store().add(CaseTag(self.reviews.benchmark, case_id, text, _signed_in(question), action))
         return self.tags(question)
 
     def views(self, _question: Mapping[str, Any]) -> dict[str, Any]:
-        """The `views` there are: `name`, `fragment` to open, and the name, who saved it and when as a page may show them.
+        """The `views` there are: `name`, `fragment` to open, who saved it, and `created`.
+
+        The name and who saved it are also there as a page may show them: `seen` and `by`.
 
         Raises
         ------
@@ -328,24 +450,21 @@ class ExplorerAnswers:
         if not isinstance(names, list):
             raise InputError("the reasons are not a list; load the page again.")
         self.reviews.store().set_reasons([str(name) for name in names])
-        return {"reasons": self.reviews.reasons()}
+        return {"reasons": self.reviews.store().reasons()}
 
     def store(self, _question: Mapping[str, Any]) -> dict[str, Any]:
         """What keeps a review from being stored, asked anew: `store`, and `again`, whether to ask later may help.
 
         With it come the `reasons` to choose from and the `people` who review here.
         """
-        trouble = self.reviews.trouble()
-        of_orders = {ORDER_EFFECT} if self.data.kinds.scale is not None else set()
-        reasons = [name for name in self.reviews.reasons() if name not in of_orders]
-        again, people = self.reviews.where is not None, self.reviews.people()
-        return {"store": trouble, "again": again, "reasons": reasons, "people": people}
+        trouble, of_orders = self.reviews.trouble(), {ORDER_EFFECT} if self.data.kinds.scale is not None else set()
+        reasons, people = (list(REASONS), []) if trouble else (self.reviews.store().reasons(), self.reviews.people())
+        reasons = [name for name in reasons if name not in of_orders]
+        return {"store": trouble, "again": self.reviews.where is not None, "reasons": reasons, "people": people}
 
     def export(self, question: Mapping[str, Any]) -> File:
         """The selection as a file, `csv` or `html`."""
-        query, kind = query_from(question.get("query") or {}), question.get("format")
-        scope = self.selections.scope(question)
-        selected = self.selections.of(query, scope)
+        (query, selected, scope), kind = self._asked(question), question.get("format")
         history = self.reviews.readable()
         if self.blind:
             seen = history["case_id"].isin(self.selections.reviewed(scope[0])) | (history["reviewer"] == scope[0])
@@ -360,15 +479,15 @@ class ExplorerAnswers:
 
     def _choices(self) -> list[dict[str, str]]:
         """What the right label may be: `value`, `shown`, what it means (empty where nobody says), and its `key`."""
-        meta = self.data.benchmark.meta
-        if self.data.kinds.scale is None:
-            return [{"value": value, "shown": value, "meaning": "", "key": _KEYS[value]} for value in meta.choices]
-        free = [key for key in _FREE_KEYS if not any(key in question.keys for question in QUESTIONS)]
+        meta, keys = self.data.benchmark.meta, _KEYS
+        if self.data.kinds.scale is not None:
+            free = [key for key in _FREE_KEYS if not any(key in question.keys for question in QUESTIONS)]
+            keys = dict(zip(meta.choices, free, strict=False))
+        meanings = {name: visible(meta.definitions.get(name, "")) for name in meta.choices}
         return [
-            {"value": name, "shown": visible(name), "meaning": visible(meta.definitions.get(name, "")),
-             "key": key}
-            for name, key in zip(meta.choices, [*free, *[""] * len(meta.choices)], strict=False)
-        ]  # fmt: skip
+            {"value": name, "shown": visible(name), "meaning": meanings[name], "key": keys.get(name, "")}
+            for name in meta.choices
+        ]
 
     def _in_sight(self, question: Mapping[str, Any]) -> pd.Series:
         """The case that a page shows, which has to be the one at its position here."""
@@ -376,6 +495,16 @@ class ExplorerAnswers:
         if (question.get("case_id"), question.get("version")) != (case["case_id"], version_of(case)):
             raise InputError("the case in your window is not the one that is stored here now; load the page again.")
         return case
+
+    def _asked(self, question: Mapping[str, Any]) -> tuple[Query, IntArray, Scope]:
+        """The query, the cases that it leaves, and for whom."""
+        query, scope = query_from(question.get("query") or {}), self.selections.scope(question)
+        return query, self.selections.of(query, scope), scope
+
+    def _in_view(self, question: Mapping[str, Any]) -> tuple[int, Query]:
+        """The position of a case, and the judges and the dimension that are looked at."""
+        seen = {name: question.get(name) for name in ("judge", "other", "dimension")}
+        return self._position(question), query_from(seen)
 
     def _position(self, question: Mapping[str, Any]) -> int:
         position = _number(question, "position")
@@ -440,22 +569,6 @@ def value_of(kinds: Kinds, query: Query, positions: IntArray) -> list[str]:
     return [f"{query.sort} {value:.2f}" if np.isfinite(value) else "" for value in best]
 
 
-def in_view_html(
-    verdicts: pd.DataFrame,
-    labels: pd.DataFrame,
-    judges: Sequence[str],
-    dimension: object = None,
-    scale: Scale | None = None,
-) -> str:
-    """What the judges in view say of a case, one below the other, on one dimension or all: where two differ is seen."""
-    plain = verdicts[(verdicts["probe"].fillna(NO_PROBE) == NO_PROBE) & verdicts["judge"].isin(list(judges))]
-    if dimension:
-        plain, labels = (table[table["dimension"] == dimension] for table in (plain, labels))
-    if plain.empty:
-        return "<p>No verdict of the chosen judges on this case.</p>"
-    return verdicts_html(plain, labels, scale)
-
-
 def query_from(parameters: Mapping[str, Any]) -> Query:
     """The query that a page sends as a dictionary of its fields.
 
@@ -468,9 +581,7 @@ def query_from(parameters: Mapping[str, Any]) -> Query:
         query = _QUERY.validate_python(dict(parameters))
     except ValidationError as error:
         first = error.errors()[0]
-        raise InputError(
-            f"the filter {first['loc'][0]} cannot be read ({first['msg']}); load the page again."
-        ) from None
+        raise InputError(f"filter {first['loc'][0]} cannot be read ({first['msg']}); load the page again.") from None
     check_words(query)
     return query
 

@@ -46,6 +46,11 @@ REVIEW_WORDS = {
 }
 
 
+def judges_of(query: Query) -> list[str]:
+    """The judges in view: none, one, or two that are compared."""
+    return [name for name in (query.judge, query.other) if name]
+
+
 class ByCase:
     """A table's rows by case, found without looking at the others.
 
@@ -162,7 +167,7 @@ class ExplorerData:
 
     def probes_of(self, position: int, query: Query) -> list[tuple[str, int, int]]:
         """Every probe of the verdicts: of how many in view, a judge's on a dimension of the case, how many changed."""
-        judges = [self.judges.index(name) for name in (query.judge, query.other) if name] or slice(None)
+        judges = [self.judges.index(name) for name in judges_of(query)] or slice(None)
         dimensions = slice(None) if query.dimension is None else [self.kinds.dimensions.index(query.dimension)]
         share = self.kinds.changed[..., position][:, judges][:, :, dimensions]
         paired, changed = np.isfinite(share).sum(axis=(1, 2)), (share > 0).sum(axis=(1, 2))
@@ -195,12 +200,11 @@ def explorer_data(
     if isinstance(verdicts, CaseIndex):
         kinds, labelled = verdicts.kinds(policy), ByCase(verdicts.gold, ids)
         return ExplorerData(benchmark, kinds, labelled, votes, verdicts.verdicts, verdicts.manifests, files)
-    table = verdicts if verdicts is not None else pd.DataFrame({name: pd.Series(dtype="str") for name in _COLUMNS})
-    table = table.reindex(columns=[*table.columns, *(name for name in _COLUMNS if name not in table.columns)])
+    table = pd.DataFrame(columns=list(_COLUMNS), dtype="str") if verdicts is None else verdicts
+    table = table.reindex(columns=list(dict.fromkeys([*table.columns, *_COLUMNS, *_TEXTS])))
     # Texts that are missing are None, as in an index: equal to each other, which NaN is not.
-    texts = {name: table[name].astype(object).where(table[name].notna(), None) for name in _TEXTS if name in table}
-    table = table.assign(**(dict.fromkeys(_TEXTS) | texts))
-    table = table.assign(probe=table["probe"].fillna(NO_PROBE))
+    texts = {name: table[name].astype(object).where(table[name].notna(), None) for name in _TEXTS}
+    table = table.assign(probe=table["probe"].fillna(NO_PROBE), **texts)
     scale, case_ids = scale_of(benchmark.meta), benchmark.cases["case_id"]
     of_one = table[~table["dimension"].isin(list(benchmark.meta.labels))]
     offered = CHOICES if scale is None else scale.categories

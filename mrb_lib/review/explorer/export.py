@@ -7,19 +7,25 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
+from mrb_lib.review.bundle import style
 from mrb_lib.review.case.view import STYLES
 from mrb_lib.review.explorer.adjudicate import answers_in_words
-from mrb_lib.review.explorer.data import KIND_WORDS, REVIEW_WORDS, ExplorerData
+from mrb_lib.review.explorer.data import KIND_WORDS, REVIEW_WORDS, ExplorerData, judges_of
 from mrb_lib.review.failures.kinds import ANY_PROBE
-from mrb_lib.review.failures.query import Query, axes
-from mrb_lib.review.page import closing, opening
+from mrb_lib.review.failures.query import PLACES, Query, axes
+from mrb_lib.review.pages import template
 from mrb_lib.review.records.exchange import guarded
 from mrb_lib.review.records.marks import current
-from mrb_lib.review.text import escaped, isolated
+from mrb_lib.review.text import isolated
 from mrb_lib.stats.options import IntArray
 
 MOST_PRINTED = 100
-_SIDE = 640
+_SIDE, _STATIC_SIDE = 640, 480
+_STATIC_CASES, _STATIC_ROWS = 3, 200
+_WORDS = {
+    "judge": "judge {}", "other": "differing from {}", "dimension": "dimension {}", "organ": "organ {}",
+    "department": "department {}", "modality": "modality {}", "where": "where {}", "text": "with the words {}",
+}  # fmt: skip
 _TEXTS = ("case_id", "organ", "department", "modality", "question", "before", "response_a", "response_b", "reference")
 
 
@@ -53,7 +59,7 @@ def table_of(
     for name in dimensions:
         own = labels[labels["dimension"] == name]
         frame[f"gold {name}"] = ids.map(dict(zip(own["case_id"], own["choice"], strict=True)))
-    for judge in filter(None, (query.judge, query.other)):
+    for judge in judges_of(query):
         for name in dimensions:
             said = kinds.grid("said")[kinds.judges.index(judge), kinds.dimensions.index(name), positions]
             frame[f"{judge}: {name}"] = [kinds.choice_name(int(code)) for code in said]
@@ -75,38 +81,38 @@ def table_of(
 
 def page_of(data: ExplorerData, query: Query, positions: IntArray) -> str:
     """The selection as a page of its own for the printer, at most `MOST_PRINTED` cases."""
-    meta = data.benchmark.meta
-    judges = [name for name in (query.judge, query.other) if name]
-    parts = [
-        opening(f"{meta.name}: {len(positions)} cases", *STYLES),
-        f"<h1>{isolated(meta.name)}: {len(positions):,} cases</h1>",
-        f'<p class="mrb-simulated">{escaped(data.note)}</p>' if data.note else "",
-        f'<p class="mrb-lead">{in_words(query)}</p>',
-    ]
-    if len(positions) > MOST_PRINTED:
-        parts.append(f'<p class="mrb-lead">These are the first {MOST_PRINTED} of {len(positions):,} cases.</p>')
+    judges, cases = judges_of(query), list[str]()
     for position in positions[:MOST_PRINTED].tolist():
-        parts.append(data.case_html(position, judges=judges, level=2, side=_SIDE))
+        cases.append(data.case_html(position, judges=judges, level=2, side=_SIDE))
         if query.changed_by is not None and query.changed_by != ANY_PROBE:
-            parts.append(data.probed_html(position, query.changed_by, judges=judges, dimension=query.dimension))
-    return "".join([*parts, closing()])
+            cases.append(data.probed_html(position, query.changed_by, judges=judges, dimension=query.dimension))
+    n, most = len(positions), MOST_PRINTED
+    return template("explorer_print").render(
+        style=style(*STYLES), name=data.benchmark.meta.name, note=data.note, n=f"{n:,}", words=in_words(query),
+        is_part=n > most, most=most, cases=cases,
+    )  # fmt: skip
+
+
+def static_view(data: ExplorerData, query: Query, positions: Sequence[int], case: str, styles: Sequence[str]) -> str:
+    """The plain view of a notebook: the query in words, the list, and the first cases, or `case`, whole."""
+    listed = data.benchmark.cases.iloc[positions][["case_id", "question"]]
+    first = [position for position in positions if case and data.benchmark.cases["case_id"].iloc[position] == case]
+    return template("explorer_static").render(
+        style=style(*styles), note=data.note, n=f"{len(positions):,}", words=in_words(query),
+        rows=listed.head(_STATIC_ROWS).astype(str).values.tolist(), more=len(positions) - _STATIC_ROWS,
+        cases=[data.case_html(position, side=_STATIC_SIDE) for position in first or positions[:_STATIC_CASES]],
+    )  # fmt: skip
 
 
 def in_words(query: Query) -> str:
     """What a query asks for, as a sentence of HTML; no value reaches out of its place in it."""
-    parts = [
-        f"{name} {isolated(value) if value else 'none'}"
-        for name in ("judge", "dimension", "organ", "department", "modality")
-        if (value := getattr(query, name)) is not None
-    ]
-    parts += [f"where {isolated(query.judge)} and {isolated(query.other)} differ"] if query.other else []
+    asked = {name: value for name in _WORDS if (value := getattr(query, name)) or (name in PLACES and value == "")}
+    parts = [_WORDS[name].format(isolated(value) if value else "none") for name, value in asked.items()]
     parts += [" or ".join(KIND_WORDS[kind][0].lower() for kind in query.kind)] if query.kind else []
     parts += [" or ".join(query.outcome)] if query.outcome else []
     under = "any probe" if query.changed_by == ANY_PROBE else f"the probe {isolated(query.changed_by)}"
     parts += [f"changed by {under}"] if query.changed_by is not None else []
-    parts += [f"where {isolated(query.where)}"] if query.where else []
     parts += [REVIEW_WORDS[query.review].lower()] if query.review else []
-    parts += [f"with the words {isolated(query.text)}"] if query.text else []
     order = f"{'highest' if query.desc else 'lowest'} {query.sort} first" if query.sort else "in the benchmark's order"
     return f"Selected: {', '.join(parts) or 'all cases'}; {order}."
 

@@ -68,7 +68,7 @@ def test_the_first_answer_holds_all_that_a_page_shows_first(answers: ExplorerAns
     first = answers.initial_state({"fragment": ""})
     json.dumps(first)
     assert first["judges"] == list(JUDGES)
-    assert (first["n"], first["n_cases"], first["index"], first["position"]) == (18, 18, -1, None)
+    assert (first["n"], first["index"], first["position"]) == (18, -1, None)
     assert len(first["rows"]) == 18
     assert "SIMULATED" in first["note"]
     assert first["store"] == first["trouble"] == first["missing"] == ""
