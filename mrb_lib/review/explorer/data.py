@@ -39,7 +39,7 @@ KIND_WORDS = {
     "apart": ["Clinicians far apart", "two of their labels are two categories or more apart"],
 }
 REVIEW_WORDS = {
-    "queue": "Dealt to me",
+    "queue": "Assigned to me",
     "unreviewed": "Not reviewed by me",
     "mine": "Reviewed by me",
     "disagree": "Reviewers disagree",
