@@ -374,7 +374,7 @@ class ExplorerAnswers:
         case_id = str(self.data.benchmark.cases["case_id"].iloc[position])
         seen, every = self.selections.tagged(me), self.selections.tagged(None)
         here, usual = seen.get(case_id, []), Counter(tag for tags in seen.values() for tag, _ in tags)
-        names = names_of(seen).get(case_id, [])
+        names = sorted({tag for tag, _ in here})
         return {
             "position": position,
             "tags": [
@@ -382,7 +382,7 @@ class ExplorerAnswers:
                  "by": [visible(by) for tag, by in here if tag == name]}
                 for name in names
             ],
-            "hidden": len(names_of(every).get(case_id, [])) - len(names),
+            "hidden": len({tag for tag, _ in every.get(case_id, [])}) - len(names),
             "known": [tag for tag, _ in usual.most_common(_SUGGESTED_TAGS)],
         }  # fmt: skip
 
