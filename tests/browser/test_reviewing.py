@@ -139,7 +139,7 @@ def test_an_unsaved_review_is_marked_and_closing_the_tab_asks(hand: Hand, served
     assert page.title() == title
     hand.use(page.locator(".mrb-verdict label").nth(2), "Escape", "3")
     expect(page).to_have_title(f"● Not saved: {title}")
-    expect(row).to_contain_text("○ not saved")
+    expect(row).to_contain_text("○ unsaved")
     assert asked == []
     page.reload()
     assert asked == ["beforeunload"]

@@ -18,7 +18,6 @@ from mrb_lib.review.failures.index import POLICY, CaseIndex, benchmark_kinds, sc
 from mrb_lib.review.failures.kinds import CALLED_SAFE, CALLED_UNSAFE, Kinds, scale_of
 from mrb_lib.review.failures.query import Query
 from mrb_lib.review.text import kind_note
-from mrb_lib.stats.options import IntArray
 from mrb_lib.stats.panel import panels
 from mrb_lib.tables.schema import CHOICES, NO_PROBE
 from mrb_lib.verdicts.manifest import Manifest
@@ -62,11 +61,11 @@ class ByCase:
 
     def __init__(self, frame: pd.DataFrame, case_ids: Sequence[str]) -> None:
         self.frame, self._case_ids = frame, case_ids
-        self._rows: Mapping[object, IntArray] = frame.groupby("case_id").indices
+        self._rows = frame.groupby("case_id").indices
 
     def of(self, position: int) -> pd.DataFrame:
         """The rows of one case, in the order of the table."""
-        return self.frame.iloc[self._rows.get(self._case_ids[position], [])]
+        return self.frame.iloc[list(self._rows.get(self._case_ids[position], []))]
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,7 @@ def table_of(
         for name in dimensions:
             said = kinds.grid("said")[kinds.judges.index(judge), kinds.dimensions.index(name), positions]
             frame[f"{judge}: {name}"] = [kinds.choice_name(int(code)) for code in said]
-    there = {kind: kinds.grid(kind)[at][..., positions].any(axis=(0, 1)) for kind in kinds.names}
+    there = {kind: np.asarray(kinds.grid(kind)[at][..., positions].any(axis=(0, 1))) for kind in kinds.names}
     frame["kinds"] = ["; ".join(kind for kind in there if there[kind][row]) for row in range(len(frame))]
     for name in ("confidence", "disagreement", "difficulty"):
         values = kinds.grids.get(name, np.full((1, 1, kinds.n_cases), np.nan))
@@ -93,7 +93,7 @@ def page_of(data: ExplorerData, query: Query, positions: IntArray) -> str:
     )  # fmt: skip
 
 
-def static_view(data: ExplorerData, query: Query, positions: Sequence[int], case: str, styles: Sequence[str]) -> str:
+def static_view(data: ExplorerData, query: Query, positions: list[int], case: str, styles: Sequence[str]) -> str:
     """The plain view of a notebook: the query in words, the list, and the first cases, or `case`, whole."""
     listed = data.benchmark.cases.iloc[positions][["case_id", "question"]]
     first = [position for position in positions if case and data.benchmark.cases["case_id"].iloc[position] == case]

@@ -139,7 +139,7 @@ function mrbForm({ ask, about, who, saved, unsaved, next, draw, region }) {
   const form = element("div", { class: "mrb-form" }, element("div", { class: "mrb-scope" }, field("About", dimension), field("Judge", judge)), gold, verdicts, choices, ...questions.map((one) => one.set), places, field("Note", note), withdraw);
   const past = element("ol", { class: "mrb-history" });
   const caseName = element("bdi", { dir: "auto" });
-  const ofCase = element("span", { class: "mrb-of-case" }, " of case ", caseName);
+  const ofCase = element("span", { class: "mrb-of-case" }, " of ", caseName);
   const body = element("div", { class: "mrb-review-body" }, element("h2", {}, "Your review", ofCase), trouble, stranger, form, element("h2", {}, "History"), past);
   const foot = element("div", { class: "mrb-actions" }, save, onwards, status); // in sight however long the form is
   const root = element("section", { class: "mrb-review", "aria-label": "Your review" }, body, foot);
