@@ -38,8 +38,9 @@ function mrbMenu(buttons) {
 // `link` as of mrbShell.connect; `addressed` for a page of its own, whose address says what is shown.
 function render({ link, el, addressed }) {
   const KEPT = 9;
+  const SOON = 100; // milliseconds
   const { element, fragment, typing } = mrbShell;
-  const state = { query: null, asOf: null, done: 0, fragment: "", n: 0, index: -1, position: null, turn: 0, asked: 0, opened: false };
+  const state = { query: null, asOf: null, done: 0, fragment: "", n: 0, index: -1, position: null, turn: 0, asked: 0, marks: 0, opened: false };
   // Who asks, and as of which adjudication what reviewers did is taken: the list stays as it is while one works on it.
   const scope = () => ({ query: state.query, reviewer: parts?.who.name() ?? "", as_of: state.asOf });
   const kept = new Map();
@@ -130,20 +131,27 @@ function render({ link, el, addressed }) {
     return state.query.review ? choose(state.query) : relist();
   }
 
+  // The same list for somebody else, once no other case is on its way and nothing was saved meanwhile.
   async function relist() {
-    const { turn } = state;
+    const { turn, marks } = state;
     const asked = (state.asked += 1);
-    const answer = await link.ask("select", { query: state.query, reviewer: parts.who.name(), case: parts.caseId ?? "" }).catch(() => null);
-    if (!answer || asked !== state.asked) return undefined;
-    if (turn !== state.turn) return relist(); // another case is in sight now
+    const settled = () => turn === state.turn && marks === state.marks && !root.classList.contains("mrb-changing");
+    const answer = settled() ? await link.ask("select", { query: state.query, reviewer: parts.who.name(), case: parts.caseId ?? "" }).catch(() => null) : null;
+    if (asked !== state.asked) return;
+    if (!settled()) {
+      setTimeout(() => asked === state.asked && relist(), SOON);
+      return;
+    }
+    if (!answer) return;
     Object.assign(state, { asOf: answer.as_of, done: answer.done, n: answer.n, index: answer.index });
     parts.filters.update(answer);
     parts.list.reset(answer); // with the tags that they may see
-    return drawPosition();
+    drawPosition();
   }
 
   function saved(position, reviewers) {
     state.done += parts.list.mark(position, reviewers);
+    state.marks += 1;
     if (parts.tags.hidden() && position === state.position) parts.tags.refresh();
     drawPosition();
   }
