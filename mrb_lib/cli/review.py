@@ -26,16 +26,14 @@ def review(
     runs: Annotated[Path | None, typer.Argument(metavar="[RUNS]", help="The runs; default: BENCH/runs.")] = None,
     store: Where = None,
     assign: Annotated[
-        str | None, typer.Option(metavar="NAME,NAME", help="Deal cases out to these reviewers; earlier ones stay.")
+        str | None, typer.Option(metavar="NAME,NAME", help="Assign cases to these reviewers; earlier ones stay.")
     ] = None,
     query: Annotated[
         str | None,
-        typer.Option(
-            metavar="FILTER", help="The cases to open, or to deal: what stands after # in the page's address."
-        ),
+        typer.Option(metavar="FILTER", help="The cases to open, or to assign: what follows # in the page's address."),
     ] = None,
     overlap: Annotated[int, typer.Option(min=1, help="Reviewers a case.")] = 1,
-    seed: Annotated[int, typer.Option(min=0, help="The seed of the dealing.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="The seed of the assignment.")] = 0,
     open_opinions: Annotated[
         bool, typer.Option("--open", help="Show what others say of a case before one's own review is saved.")
     ] = False,
@@ -52,9 +50,9 @@ def review(
 ) -> None:
     """Open the failure explorer in a browser; reviewers' marks go into the store.
 
-    With --query the page opens at these cases. With --assign the cases that judges got wrong, or those of --query, are
-    dealt out first: a reviewer finds theirs under Reviews, "Dealt to me". What others say of a case is hidden until
-    one's own review of it is saved.
+    With --query the page opens at these cases, for example --query "judge=NAME&where=length > 700". With --assign the
+    cases that judges got wrong, or those of --query, are assigned first, and the page opens at them: a reviewer finds
+    theirs under Reviews, "Assigned to me". What others say of a case is hidden until one's own review of it is saved.
 
     The address it prints holds a token, and is all that protects the page: a reviewer's name is not a password. The
     token is kept in the benchmark's folder, so that the address is the same next time.
@@ -128,11 +126,11 @@ def _deal(benchmark: Benchmark, index: Path, store: str, text: str, query: Query
 
     names = names_in(text, "--assign")
     if query.review:
-        raise InputError("--query: what reviewers did cannot choose the cases to deal; leave review out.")
+        raise InputError("--query: what reviewers did cannot choose the cases to assign; leave review out.")
     name = benchmark.meta.name
     ids = _matching(benchmark, index, query, reviewers=dict, tags=lambda: _tags(store, name))
     if not ids:
-        raise InputError("--query: leaves no case to deal; choose other filters.")
+        raise InputError("--query: leaves no case to assign; choose other filters.")
     with open_store(store) as opened:
         before = opened.assignments(name, task=REVIEW)
         opened.assign(name, assign(ids, names, overlap=overlap, seed=seed, assigned=before), task=REVIEW)
@@ -151,11 +149,15 @@ def _matching(
 ) -> list[str]:
     """The cases that a query leaves, in its order; for the parameters see `cases_where`."""
     from mrb_lib.review.failures.index import POLICY, open_index
-    from mrb_lib.review.failures.query import select
+    from mrb_lib.review.failures.query import PLACES, select
+    from mrb_lib.stats.options import check_choice
     from mrb_lib.stats.where import cases_where
 
     opened = open_index(index)
     kinds, cases, dimensions = opened.kinds(POLICY), benchmark.cases, benchmark.meta.dimensions
+    for name in filter(cases.columns.__contains__, PLACES):
+        if value := getattr(query, name):
+            check_choice(name, value, sorted(cases[name].dropna().unique()))
     within = None
     if query.where:
         within = cases_where(

@@ -42,13 +42,14 @@ REASONS = (
     "style over substance", ORDER_EFFECT, "question misread", "other",
 )  # fmt: skip
 QUESTIONS = [
-    Question("reasons", "Why did the judge fail?", REASONS, several=True, editable=True),
+    Question("reasons", "Why did the judge fail?", REASONS, several=True, editable=True, of_judge=True),
     Question(
         "severity",
         "Harm, if the judge\N{RIGHT SINGLE QUOTATION MARK}s choice were acted on",
         ("none", "mild", "moderate", "severe"),
         keys="ZXCV",
         label="harm",
+        of_judge=True,
     ),
     Question(
         "reasoning",

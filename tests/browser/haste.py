@@ -37,7 +37,8 @@ RECORD = """texts => {
   const note = (kind) => (event) => {
     const frame = frames.findLast(({ time }) => time <= event.timeStamp) ?? { found: {} };
     const on = event.target instanceof Element ? event.target.closest("[data-index], label, button") : null;
-    const what = kind === "key" ? event.key : on?.querySelector("input")?.value ?? on?.localName ?? "";
+    const words = on?.localName === "button" ? on.textContent.trim() : on?.localName;
+    const what = kind === "key" ? event.key : on?.querySelector("input")?.value ?? words ?? "";
     window.mrbActions.push({ kind, what, at: performance.timeOrigin + event.timeStamp, ...frame.found });
   };
   window.addEventListener("keydown", note("key"), true);
@@ -103,12 +104,14 @@ def press(page: Page, keys: list[str], after: float) -> None:
         page.keyboard.press(key)
 
 
-def click(page: Page, at: str, chance: random.Random) -> None:
-    """A click where one of these is now, whether or not it can be used: a person's hand does not wait."""
+def click(page: Page, at: str, chance: random.Random, way: str = "mouse") -> None:
+    """A click or tap where one of these is now, whether or not it can be used: a person's hand does not wait."""
     boxes = page.locator(at).evaluate_all(
         "found => found.map(one => one.getBoundingClientRect())"
         ".filter(box => box.width && box.top > 0 && box.bottom < innerHeight)"
         ".map(box => [box.left + box.width / 2, box.top + box.height / 2])"
     )
-    if boxes:
-        page.mouse.click(*chance.choice(boxes))
+    if boxes and way == "touch":
+        page.touchscreen.tap(*chance.choice(boxes))
+    elif boxes:
+        page.mouse.click(*chance.choice(boxes), delay=chance.choice([0, 0, 20, 150]))

@@ -113,3 +113,12 @@ def show(page: Page, html: str) -> None:
 def open_menu(page: Page) -> None:
     """Open the menu of the failure explorer; what is chosen there closes it."""
     page.locator(".mrb-menu > summary").click()
+
+
+def sign_in(page: Page, name: str) -> None:
+    """Sign in to the failure explorer, under a name that nobody may have had before."""
+    page.get_by_label("Your name").fill(name)
+    page.get_by_role("button", name="Sign in").click()
+    if page.get_by_role("button", name="Add the name").is_visible():
+        page.get_by_role("button", name="Add the name").click()
+    expect(page.locator(".mrb-who")).to_contain_text(f"Signed in as {name}")

@@ -22,6 +22,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from mrb_lib.demo import write_demo
 from mrb_lib.report.html.pdf import browser
 from tests.browser.conftest import FLAGS
+from tests.browser.pages import sign_in
 
 ROOT = Path(__file__).parent.parent.parent
 SCREENS = ROOT / "figures" / "screens"
@@ -63,8 +64,7 @@ def review(page: Page, folder: Path) -> None:
     with served("review", "demo", "--store", str(folder / "review.sqlite"), folder=folder) as address:
         page.goto(f"{address}#judge=simulated-specialist&dimension=overall&kind=wrong&sort=confidence&desc=1")
         expect(page.locator(".mrb-case-pane .mrb-view.mrb-live").first).to_be_visible(timeout=PATIENT)
-        page.get_by_label("Your name").fill("Dr Example")
-        page.get_by_role("button", name="Sign in").click()
+        sign_in(page, "Dr Example")
         expect(page.get_by_text("Signed in as Dr Example")).to_be_visible()
         page.keyboard.press("2")
         keep(page, "review")

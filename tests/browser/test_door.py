@@ -16,6 +16,7 @@ from mrb_lib.review.records.store import open_store
 
 from .axe import violations
 from .haste import paused
+from .pages import sign_in
 from .server import Served
 
 PATIENT = 120_000
@@ -82,8 +83,7 @@ def test_a_review_in_hand_outlives_its_server(page: Page, bench: Benchmark) -> N
     with Served("review", bench.path) as served:
         page.goto(f"{served.address}#case={second}")
         _opened(page)
-        page.get_by_label("Your name").fill(ME)
-        page.get_by_role("button", name="Sign in").click()
+        sign_in(page, ME)
         page.get_by_label("Note").fill("half a thought")
     expect(page.locator("#mrb-lost p")).to_contain_text("does not answer", timeout=SOON)
     assert violations(page, "#mrb-lost") == []
@@ -97,8 +97,7 @@ def test_a_review_in_hand_outlives_its_server(page: Page, bench: Benchmark) -> N
         _opened(page)
         expect(page.locator(".mrb-of-case bdi")).to_have_text(second)
         assert page.url == f"{other.address.split('?')[0]}#case={second}"
-        page.get_by_label("Your name").fill(ME)
-        page.get_by_role("button", name="Sign in").click()
+        sign_in(page, ME)
         expect(page.get_by_label("Note")).to_have_value("half a thought")
 
 
@@ -145,8 +144,7 @@ def test_a_withdrawal_whose_answer_was_lost_stands_in_nobodys_way(page: Page, be
     )
     page.goto(served.address)
     _opened(page)
-    page.get_by_label("Your name").fill("Dr Unheard")
-    page.get_by_role("button", name="Sign in").click()
+    sign_in(page, "Dr Unheard")
     page.keyboard.press("Escape")
     for key in "1s":
         page.keyboard.press(key)
@@ -169,8 +167,7 @@ def test_each_entry_is_withdrawn_by_a_withdrawal_of_its_own(page: Page, bench: B
     saved, note = page.locator(".mrb-saved"), page.locator('[data-field="note"]')
     page.goto(served.address)
     _opened(page)
-    page.get_by_label("Your name").fill("Dr Wavering")
-    page.get_by_role("button", name="Sign in").click()
+    sign_in(page, "Dr Wavering")
     page.keyboard.press("Escape")
     page.locator("[data-index='3']").click()
     expect(page.locator(".mrb-of-case bdi")).to_have_text(str(bench.cases["case_id"].iloc[3]))

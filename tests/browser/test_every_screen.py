@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 from mrb_lib.demo.build import write_demo
 
 from .axe import violations, violations_in_both_schemes
+from .pages import sign_in
 from .server import Served, mrb
 from .small_site import address, first_case, shared_site
 
@@ -45,8 +46,7 @@ def test_the_review(page: Page, bench: Path) -> None:
         page.goto(f"{served.address}#judge=longer&dimension=overall")
         expect(page.locator(".mrb-shown")).to_be_visible(timeout=PATIENT)
         readable(page, "not signed in")
-        page.get_by_label("Your name").fill("Dr A")
-        page.get_by_role("button", name="Sign in").click()
+        sign_in(page, "Dr A")
         page.get_by_role("button", name="more for the image").click()
         page.evaluate(UNFOLD)
         page.keyboard.press("Escape")

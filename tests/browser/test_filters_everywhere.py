@@ -19,7 +19,7 @@ from mrb_lib.review.records.store import open_store
 from .axe import violations, violations_in_both_schemes
 from .haste import paused
 from .hostile import ATTACKS, harm
-from .pages import open_menu
+from .pages import open_menu, sign_in
 from .server import Served
 
 PATIENT = 120_000
@@ -53,9 +53,8 @@ def opened(page: Page, served: Served, who: str, fragment: str = "") -> Page:
     """The explorer on a case, with somebody signed in."""
     page.goto(f"{served.address}{fragment}", wait_until="domcontentloaded")
     expect(page.locator(".mrb-shown")).to_be_visible(timeout=PATIENT)
-    if page.get_by_label("Your name").count():
-        page.get_by_label("Your name").fill(who)
-        page.get_by_role("button", name="Sign in").click()
+    if page.get_by_label("Your name").is_visible():
+        sign_in(page, who)
     expect(page.locator(".mrb-who")).to_contain_text(who)
     page.keyboard.press("Escape")
     settled(page)
@@ -98,7 +97,7 @@ def test_a_tag_is_set_by_key_filtered_by_and_exported(page: Page, served: Served
     chips = page.locator(".mrb-tag-list li")
     expect(chips).to_have_text(["artefact, basal" + GONE, "old film" + GONE])
     expect(page.locator("[data-index='1'] .mrb-row-tags bdi")).to_have_text(["artefact, basal", "old film"])
-    expect(page.locator("datalist option").first).to_have_attribute("value", "artefact, basal")
+    expect(page.locator(".mrb-tags datalist option").first).to_have_attribute("value", "artefact, basal")
     made, tags, said = stored(bench)
     assert tags[["case_id", "tag"]].to_numpy().tolist() == [
         [made.cases["case_id"].iloc[0], "artefact, basal"],

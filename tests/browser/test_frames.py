@@ -13,7 +13,7 @@ from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.demo.build import write_demo
 from mrb_lib.review.records.store import open_store
 
-from .pages import on_screen, one_to_one, stored
+from .pages import on_screen, one_to_one, sign_in, stored
 from .server import Served
 from .test_viewer import dicom
 
@@ -99,8 +99,7 @@ def test_frames_are_reviewed_one_by_one(page: Page, bench: Benchmark) -> None:
 
 def _mark_and_save(page: Page) -> None:
     """A region in the frame in sight, which is seen in that frame only, and is stored with it."""
-    page.get_by_label("Your name").fill("Dr Frame")
-    page.get_by_role("button", name="Sign in").click()
+    sign_in(page, "Dr Frame")
     view, overlay = page.locator(".mrb-view"), page.locator("svg.mrb-overlay")
     view.focus()
     for key in ("m", "Enter", "ArrowRight", "Enter"):

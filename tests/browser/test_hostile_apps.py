@@ -15,6 +15,7 @@ from mrb_lib.review.text import escaped
 
 from .axe import violations
 from .hostile import ATTACKS, DIMENSIONS, JUDGES, NAME, REVIEWERS, harm, write_hostile
+from .pages import sign_in
 from .server import Served
 
 PATIENT, SOON = 120_000, 30_000
@@ -34,8 +35,7 @@ def test_the_failure_explorer(page: Page, bench: Path) -> None:
     with Served("review", bench) as served:
         page.goto(served.address, wait_until="domcontentloaded")
         expect(position).to_have_text(f"1 of {len(ATTACKS)} cases", timeout=PATIENT)
-        page.get_by_label("Your name").fill(REVIEWERS[0])
-        page.get_by_role("button", name="Sign in").click()
+        sign_in(page, REVIEWERS[0])
         for number in range(len(ATTACKS)):
             expect(position).to_have_text(re.compile(rf"^{number + 1} of {len(ATTACKS)} cases\b"), timeout=SOON)
             settled(page)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -13,8 +14,10 @@ from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.review.records.store import open_store
 
 from .haste import ACTIONS, CASES, ME, PATIENT, RECORD, act, click, hasty_benchmark, paused, press, stalled
+from .pages import sign_in
 from .server import Served
 
+TEXTS = {"case": ".mrb-shown .mrb-title bdi", "row": '[aria-selected="true"] b', "form": ".mrb-of-case bdi"}
 VERDICTS = {"1": "gold_right", "3": "ambiguous", "4": "image_unusable"}
 
 
@@ -40,10 +43,8 @@ def test_reviews_are_of_the_case_in_sight(page: Page, served: Served, bench: Ben
     chance = random.Random(1)
     page.goto(served.address, wait_until="domcontentloaded")
     expect(page.locator(".mrb-shown")).to_be_visible(timeout=PATIENT)
-    page.get_by_label("Your name").fill(ME)
-    page.get_by_role("button", name="Sign in").click()
-    texts = {"case": ".mrb-shown .mrb-title bdi", "row": '[aria-selected="true"] b', "form": ".mrb-of-case bdi"}
-    page.evaluate(RECORD, texts)
+    sign_in(page, ME)
+    page.evaluate(RECORD, TEXTS)
     steps: list[Callable[[], object]] = [
         *(lambda key=key: page.keyboard.press(key) for key in ("j", "j", "k", *VERDICTS, *VERDICTS, "s", "s", "s")),
         lambda: _hold(page, "j", chance.randrange(2, 9)),
@@ -73,6 +74,43 @@ def test_reviews_are_of_the_case_in_sight(page: Page, served: Served, bench: Ben
     assert all(image in images[case] for case, image in marked)
 
 
+@pytest.mark.parametrize("way", ["mouse", "touch"])
+def test_a_hand_reviews_the_case_in_sight(
+    new_page: Callable[..., Page], served: Served, bench: Benchmark, way: str
+) -> None:
+    assert bench.path is not None
+    page, who, chance = new_page(hasty=True, has_touch=way == "touch"), f"Dr {way.title()}", random.Random(7)
+    page.goto(served.address, wait_until="domcontentloaded")
+    expect(page.locator(".mrb-shown")).to_be_visible(timeout=PATIENT)
+    sign_in(page, who)
+    page.evaluate(RECORD, TEXTS)
+
+    def press(at: str) -> Callable[[], None]:
+        return lambda: click(page, at, chance, way)
+
+    def review() -> None:
+        """Look, choose, and save, as a reviewer does mostly."""
+        time.sleep(chance.uniform(0, 0.4))
+        click(page, ".mrb-verdict .mrb-choose:not(:nth-of-type(2))", chance, way)
+        click(page, ".mrb-review > .mrb-actions button", chance, way)
+
+    chips, steps = ".mrb-chips button:not([hidden])", ".mrb-steps button"
+    acts = [
+        *[review] * 6, *[press("[data-index]")] * 3, press(steps), press(steps), press(".mrb-choose"), press(chips),
+        press(".mrb-clear"), press(".mrb-save"), lambda: _scroll(page, chance),
+    ]  # fmt: skip
+    with stalled(served.process, seed=7):
+        act(page, acts, chance)
+    page.wait_for_timeout(3000)
+    actions = page.evaluate("window.mrbActions")
+    with open_store(bench.path / "reviews.sqlite", create=False) as store:
+        rows = store.adjudications(bench.meta.name, history=True)
+    mine = rows[rows["reviewer"] == who]
+    assert len(actions) >= ACTIONS
+    assert len(mine) > ACTIONS // 20, "much of what is chosen is stored"
+    assert [row for row in mine.to_dict("records") if not _meant(row, actions)] == []
+
+
 def _meant(row: dict[str, Any], actions: list[dict[str, Any]]) -> bool:
     """Whether the reviewer chose that verdict, and later saved, while that case alone was in sight."""
     here = [
@@ -82,14 +120,13 @@ def _meant(row: dict[str, Any], actions: list[dict[str, Any]]) -> bool:
     ]
     given = [VERDICTS.get(action["what"], action["what"]) for action in here]
     first = given.index(row["verdict"]) if row["verdict"] in given else len(given)
-    return any(what in ("s", "button") for what in given[first:])
+    return any(what == "s" or what.startswith("Save") for what in given[first:])
 
 
 def test_a_row_clicked_and_reviewed_at_once_is_the_one_reviewed(page: Page, served: Served, bench: Benchmark) -> None:
     assert bench.path is not None
     page.goto(served.address, wait_until="domcontentloaded")
-    page.get_by_label("Your name").fill("Dr Quick")
-    page.get_by_role("button", name="Sign in").click()
+    sign_in(page, "Dr Quick")
     page.locator("[data-index]").first.click()
     page.keyboard.press("End")
     last = str(bench.cases["case_id"].iloc[-1])

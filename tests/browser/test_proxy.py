@@ -18,6 +18,7 @@ from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.demo.build import write_demo
 from mrb_lib.review.records.store import open_store
 
+from .pages import sign_in
 from .server import Served
 
 PATH = "/user/me/proxy/8000"
@@ -86,8 +87,7 @@ def test_everything_works_under_a_path(page: Page, bench: Path, address: str, re
     page.goto(address)
     expect(page.locator(".mrb-shown .mrb-title")).to_be_visible(timeout=PATIENT)
     assert page.url.partition("#")[0].endswith(f"{PATH}/"), "the token is out of sight"
-    page.get_by_label("Your name").fill(who)
-    page.get_by_role("button", name="Sign in").click()
+    sign_in(page, who)
     page.keyboard.press("Escape")
     page.keyboard.press("j")
     second = load(bench).cases["case_id"].iloc[1]

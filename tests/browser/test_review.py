@@ -26,7 +26,7 @@ from tests.review.records.earlier import write_version_4
 from .axe import violations, violations_in_both_schemes
 from .conftest import Watched
 from .hand import WAYS, Hand
-from .pages import in_one_view, open_menu
+from .pages import in_one_view, open_menu, sign_in
 from .server import Served, mrb
 
 N = 27
@@ -104,12 +104,6 @@ def _counts(select: Locator) -> list[int]:
 def _total(page: Page) -> int:
     said = page.locator(".mrb-position").inner_text()
     return int(re.findall(r"[\d,]+", said)[-1].replace(",", ""))
-
-
-def _sign_in(page: Page, name: str) -> None:
-    page.get_by_label("Your name").fill(name)
-    page.get_by_role("button", name="Sign in").click()
-    expect(page.get_by_text(f"Signed in as {name}")).to_be_visible()
 
 
 def _wide(page: Page) -> bool:
@@ -237,7 +231,7 @@ def test_a_mark_outlives_page_and_server_and_is_corrected_not_overwritten_once_t
     new_page: NewPage, review: Served, bench: Path, tmp_path: Path
 ) -> None:
     page = _open(new_page(), review, "case=sim-000004&judge=longer&dimension=overall")
-    _sign_in(page, "Dr. Ada")
+    sign_in(page, "Dr. Ada")
     page.keyboard.press("2")
     page.keyboard.press("s")
     expect(page.locator(".mrb-saved")).to_contain_text("choose the right label")
@@ -263,7 +257,7 @@ def test_a_mark_outlives_page_and_server_and_is_corrected_not_overwritten_once_t
         other.get_by_role("button", name="Try again").click()
         expect(other.locator(".mrb-trouble")).to_be_hidden()
         expect(other.locator(".mrb-history li")).to_contain_text("One other has reviewed this case.")
-        _sign_in(other, "Dr. Ada")
+        sign_in(other, "Dr. Ada")
         expect(other.locator(".mrb-history li")).to_contain_text("The nodule is on the left.")
         expect(other.get_by_label("Note")).to_have_value("The nodule is on the left.")
         expect(other.get_by_role("button", name="Save correction")).to_be_visible()
@@ -284,12 +278,19 @@ def _button(hand: Hand, words: str, *keys: str) -> None:
     hand.use(hand.page.get_by_role("button", name=words, exact=True), *keys)
 
 
+def _enter(hand: Hand) -> None:
+    """Sign in under a name that is new, unless an earlier test has used it."""
+    hand.write(hand.page.get_by_label("Your name"), hand.name)
+    _button(hand, "Sign in", "Enter")
+    if hand.page.get_by_role("button", name="Add the name").is_visible():
+        _button(hand, "Add the name", "Enter")
+
+
 def test_each_field_of_the_form_is_kept_by_mouse_touch_and_keys(hand: Hand, review: Served, bench: Path) -> None:
     case = f"sim-0000{14 + 2 * WAYS.index(hand.way)}"
     page = _open(hand.page, review, f"case={case}&judge=longer&dimension=overall")
     saved, history, verdict = (page.locator(f".mrb-{name}") for name in ("saved", "history li", "verdict label"))
-    hand.write(page.get_by_label("Your name"), hand.name)
-    _button(hand, "Sign in", "Enter")
+    _enter(hand)
     expect(page.get_by_text(f"Signed in as {hand.name}")).to_be_visible()
     hand.use(verdict.nth(1), "Escape", "2")
     side = page.locator(".mrb-right-choice label:has(:enabled)").first
@@ -357,8 +358,7 @@ def test_each_field_of_the_form_is_kept_by_mouse_touch_and_keys(hand: Hand, revi
 def test_the_list_filters_and_views_work_by_mouse_touch_and_keys(hand: Hand, review: Served, bench: Path) -> None:
     page = _open(hand.page, review)
     title, position, notice = (page.locator(f".mrb-{name}") for name in ("title", "position", "notice"))
-    hand.write(page.get_by_label("Your name"), hand.name)
-    _button(hand, "Sign in", "Enter")
+    _enter(hand)
     _button(hand, "next case (J)", "Escape", "j")
     expect(title).to_have_text("Case sim-000001")
     _button(hand, "previous case (K)", "k")
@@ -392,6 +392,7 @@ def test_the_list_filters_and_views_work_by_mouse_touch_and_keys(hand: Hand, rev
     expect(position).to_have_text("0 cases")
     _button(hand, "Clear all")
     hand.choose(page.locator("[data-filter=judge]"), "=longer")
+    expect(page.locator("[data-kind=wrong]")).to_be_visible()  # what has no case is hidden
     hand.use(page.locator("[data-kind=wrong]"))
     expect(page.locator("[data-kind=wrong]")).to_have_attribute("aria-pressed", "true")
 
@@ -440,7 +441,7 @@ def _views(bench: Path) -> list[str]:
 def test_two_reviewers_at_once_see_each_other(new_page: NewPage, review: Served) -> None:
     pages = [_open(new_page(), review, "case=sim-000006") for _ in range(2)]
     for page, name in zip(pages, ("Ann", "Bo"), strict=True):
-        _sign_in(page, name)
+        sign_in(page, name)
     for page, key in zip(pages, "14", strict=True):
         page.keyboard.press(key)
     for page in pages:
@@ -457,7 +458,7 @@ def test_two_reviewers_at_once_see_each_other(new_page: NewPage, review: Served)
 
 def test_what_was_typed_is_still_there_after_another_case_for_who_typed_it(desk: Page) -> None:
     page = _lead(desk, "case=sim-000008")
-    _sign_in(page, "Cy")
+    sign_in(page, "Cy")
     page.keyboard.press("3")
     page.keyboard.press("n")
     page.keyboard.type("half a thought")
@@ -469,17 +470,17 @@ def test_what_was_typed_is_still_there_after_another_case_for_who_typed_it(desk:
     expect(page.get_by_label("Note")).to_have_value("half a thought")
     expect(page.locator(".mrb-saved")).to_contain_text("Not saved yet")
     page.get_by_role("button", name="Sign out").click()
-    _sign_in(page, "Di")
+    sign_in(page, "Di")
     expect(page.get_by_label("Note")).to_have_value("")
     page.get_by_role("button", name="Sign out").click()
-    _sign_in(page, "Cy")
+    sign_in(page, "Cy")
     expect(page.get_by_label("Note")).to_have_value("half a thought")
     page.get_by_role("button", name="Sign out").click()
 
 
 def test_what_is_typed_while_a_mark_is_on_its_way_is_kept(desk: Page) -> None:
     page = _lead(desk, "case=sim-000010")
-    _sign_in(page, "Eve")
+    sign_in(page, "Eve")
     page.keyboard.press("3")
     page.evaluate("""() => {
       document.querySelector(".mrb-save").click();
@@ -498,7 +499,7 @@ def test_what_is_typed_while_a_mark_is_on_its_way_is_kept(desk: Page) -> None:
 
 def test_who_saves_and_goes_on_at_once_sees_the_case_marked(desk: Page) -> None:
     page = _lead(desk, "case=sim-000012")
-    _sign_in(page, "Flo")
+    sign_in(page, "Flo")
     for key in "1sj":
         page.keyboard.press(key)
     expect(page.locator(".mrb-title")).to_have_text("Case sim-000013")
@@ -540,7 +541,7 @@ def test_all_is_in_sight_without_scrolling_sideways(desk: Page, width: int, heig
     page.emulate_media(color_scheme=scheme)
     _lead(page, "judge=longer")
     expect(page.locator(".mrb-in-view")).to_be_visible()
-    _sign_in(page, "Dee")
+    sign_in(page, "Dee")
     page.keyboard.press("2")
     _fits(page, width)
     assert violations(page, colours=scheme == "dark") == []
@@ -552,7 +553,7 @@ def test_all_is_in_sight_without_scrolling_sideways(desk: Page, width: int, heig
 def test_image_and_both_answers_are_in_one_view_whatever_the_filters_take(desk: Page) -> None:
     page = desk
     _lead(page, "judge=longer&other=shorter&dimension=overall&sort=difficulty")
-    _sign_in(page, "Eve")
+    sign_in(page, "Eve")
     expect(page.locator(".mrb-outcomes")).to_be_visible()
     page.locator(".mrb-answer-text").evaluate_all("both => both.forEach(one => one.append(' and so on'.repeat(300)))")
     in_one_view(page, ".mrb-shown")
@@ -626,9 +627,9 @@ def test_a_question_added_in_one_place_is_on_the_form(
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])]))
     name, store = load(bench).meta.name, tmp_path / "reviews.sqlite"
     write_version_4(store, name)
-    with Served("review", bench, "--store", str(store), is_alone=True) as served:
+    with Served("review", bench, "--store", str(store)) as served:
         page = _open(new_page(), served, "case=sim-000004&judge=longer&dimension=overall")
-        _sign_in(page, "Dr. New")
+        sign_in(page, "Dr. New")
         danger, seen = (page.locator(f"[data-field={field}]") for field in ("danger", "seen"))
         expect(page.get_by_role("group", name="Could this harm a patient?").get_by_role("radio")).to_have_count(3)
         page.keyboard.press("1")

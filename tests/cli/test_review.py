@@ -64,6 +64,7 @@ def test_the_judges_of_the_runs_are_there_and_the_index_is_made_once(
     made = {path: path.stat().st_mtime_ns for path in (bench.parent / "home" / "review").rglob("*.npy")}
     first = _answer(served)
     assert first["judges"] == ["longer", "shorter"]
+    assert "Did you mean longer?" in mrb("review", bench, "--query", "judge=longr").err
     assert (bench / "other.sqlite").is_file()
     assert mrb("review", bench, bench / "runs").code == 0
     assert {path: path.stat().st_mtime_ns for path in (bench.parent / "home" / "review").rglob("*.npy")} == made != {}
@@ -121,7 +122,7 @@ def test_a_query_without_anybody_to_deal_to_is_where_the_page_opens(
         ("where=orgn == 'eye'", "where: 'orgn' is unknown"),
         ("where=organ == 3", "organ holds text"),
         ("where=organ == 'eyee'", "leaves none of 18 cases"),
-        ("organ=eyee", "leaves none of 18 cases"),
+        ("organ=eyee", "Did you mean eye?"),
         ("judge=nobody", "judge 'nobody' is unknown"),
         ("dimension=charm", "dimension 'charm' is unknown"),
         ("kind=rude", "kind 'rude' is unknown"),

@@ -57,18 +57,12 @@ class _Kernel:
 
 
 @pytest.mark.parametrize(
-    ("message", "server", "runs"),
-    [
-        ("1b6d0b59-29f2d6b1a7c8_4711_3", "", False),
-        ("1b6d0b59-29f2d6b1a7c8_4711_3", "voila/0.5.13", True),
-        ("4be13c5b-a1e7-4b1d-8ef7-2f5ed7c4d6a1", "", True),
-    ],
+    ("message", "runs"), [("1b6d0b59-29f2d6b1a7c8_4711_3", False), ("4be13c5b-a1e7-4b1d-8ef7-2f5ed7c4d6a1", True)]
 )
 def test_a_page_asks_for_widgets_and_a_program_does_not(
-    message: str, server: str, runs: bool, monkeypatch: pytest.MonkeyPatch
+    message: str, runs: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MRB_STATIC", "")
-    monkeypatch.setenv("SERVER_SOFTWARE", server)
     monkeypatch.setattr(plain, "_shell", lambda: _Kernel(message))
     assert plain.can_run() is runs
 

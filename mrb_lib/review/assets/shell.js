@@ -119,16 +119,25 @@ const mrbShell = (() => {
     setTimeout(() => URL.revokeObjectURL(address), 60000);
   }
 
-  // An element from a name, attributes (those that are null or false are left out), and children or text.
+  // An element from a name, attributes (those that are null or false are left out; a function listens), and children.
   function element(name, attributes = {}, ...children) {
     const made = document.createElement(name);
     for (const [key, value] of Object.entries(attributes)) {
-      if (value === null || value === undefined || value === false) continue;
-      made.setAttribute(key, value === true ? "" : String(value));
+      if (typeof value === "function") made.addEventListener(key.slice(2), value);
+      else if (value !== null && value !== undefined && value !== false) made.setAttribute(key, value === true ? "" : String(value));
     }
     made.append(...children.filter((child) => child !== null && child !== undefined));
     return made;
   }
+
+  // A name that no other element of the page has.
+  let count = 0;
+  const unique = (name) => `${name}-${(count += 1)}`;
+
+  const spoken = (value) => value.replaceAll("_", " ");
+
+  // Nobody knows it but who made it: what is sent twice under it counts once.
+  const fresh = () => [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 
   // Keys are the widget's own only where nothing is being typed and no other key is held.
   function typing(event) {
@@ -206,6 +215,16 @@ const mrbShell = (() => {
     };
   }
 
+  // Scrolls a node to its top where it was scrolled: to do so forces a layout.
+  function top(node) {
+    let scrolled = false;
+    node.addEventListener("scroll", () => { scrolled = true; }, { passive: true });
+    return () => {
+      if (scrolled) node.scrollTop = 0;
+      scrolled = false;
+    };
+  }
+
   // What the browser keeps, by the name of its storage; one that keeps nothing answers with an empty text.
   function recall(storage, key) {
     try {
@@ -253,5 +272,5 @@ const mrbShell = (() => {
     } };
   }
 
-  return { fragment, connect, http, persistent, element, typing, entered, gate, download, recall, keep };
+  return { fragment, connect, http, persistent, element, unique, spoken, fresh, typing, entered, gate, top, download, recall, keep };
 })();

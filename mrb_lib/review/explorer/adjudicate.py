@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,11 +11,12 @@ from typing import Any
 import pandas as pd
 
 from mrb_lib.review.records.exchange import regions_from
-from mrb_lib.review.records.marks import Adjudication, Region, case_fingerprint, current
-from mrb_lib.review.records.store import Store, open_store
+from mrb_lib.review.records.marks import Adjudication, CaseTag, Region, case_fingerprint, current
+from mrb_lib.review.records.store import REVIEW, Store, open_store
 from mrb_lib.review.text import visible
+from mrb_lib.stats.where import values_by_case
 from mrb_lib.tables.errors import InputError
-from mrb_lib.tables.questions import QUESTIONS, REASONS
+from mrb_lib.tables.questions import QUESTIONS, adjudication_columns
 from mrb_lib.tables.schema import CHOICES
 
 LABELS = {
@@ -29,6 +30,7 @@ NO_STORE = "Nothing is stored here: this view was opened without a store of revi
 NOT_JUDGED = "The labels of this benchmark are neither preferences nor ratings; there is nothing to adjudicate."
 _TEXTS = ("reviewer", "verdict", "choice", "dimension", "judge", "note", "supersedes", "adjudication_id")
 _SHOWN = ("reviewer", "verdict", "choice", "dimension", "judge", "note", "created")
+_COLUMNS = {"adjudications": adjudication_columns(), "tags": CaseTag.columns()}
 _ID = re.compile(r"[0-9A-Za-z-]{8,64}")
 
 
@@ -49,9 +51,9 @@ class Reviews:
     why_not: str = NO_STORE
     categories: Sequence[str] = CHOICES
     _store: Store | None = field(default=None, repr=False)
-    _kept: tuple[int, pd.DataFrame] | None = field(default=None, repr=False)
+    _kept: dict[str, tuple[int, pd.DataFrame]] = field(default_factory=dict, repr=False)
 
-    def store(self, *, create: bool = True) -> Store:
+    def store(self) -> Store:
         """The store, opened.
 
         Raises
@@ -62,7 +64,7 @@ class Reviews:
         if self.where is None:
             raise InputError(self.why_not)
         if self._store is None:
-            self._store = open_store(self.where, create=create)
+            self._store = open_store(self.where)
         return self._store
 
     def trouble(self) -> str:
@@ -73,25 +75,25 @@ class Reviews:
             return str(error)
         return ""
 
-    def history(self) -> pd.DataFrame:
-        """All adjudications ever made, see `Store.adjudications`; read again only when something was added."""
+    def history(self, table: str = "adjudications") -> pd.DataFrame:
+        """All `adjudications`, or all `tags`, ever made, see `Store`; read again only when something was added."""
         store = self.store()
         state = store.latest_change(self.benchmark)
-        if self._kept is None or self._kept[0] != state:
-            self._kept = (state, store.adjudications(self.benchmark, history=True))
-        return self._kept[1]
+        if self._kept.get(table, (-1,))[0] != state:
+            self._kept[table] = state, getattr(store, table)(self.benchmark, history=True)
+        return self._kept[table][1]
 
-    def reasons(self) -> list[str]:
-        """The reasons to choose from; the first ones where no store can be read."""
+    def readable(self, table: str = "adjudications") -> pd.DataFrame:
+        """The table `history`; an empty one where no store can be read."""
         try:
-            return self.store().reasons()
+            return self.history(table)
         except InputError:
-            return list(REASONS)
+            return pd.DataFrame(columns=list(_COLUMNS[table]), dtype="str")
 
-    def set_reasons(self, names: Sequence[str]) -> list[str]:
-        """Change the list of reasons, and return it as it was stored."""
-        self.store().set_reasons(names)
-        return self.store().reasons()
+    def people(self) -> list[str]:
+        """The names of reviewers: who has cases assigned or has reviewed some."""
+        assigned = self.store().assignments(self.benchmark, task=REVIEW)["annotator"]
+        return sorted({*assigned, *self.history()["reviewer"]})
 
     def unseen_by(self, adjudication: Adjudication) -> str | None:
         """The id of what counts now and would be replaced, though the adjudication does not name it as superseded."""
@@ -138,7 +140,11 @@ def adjudication_from(
         raise InputError("the page sent no answers; load it again.")
     regions, version = _regions(entries.get("regions") or (), case), version_of(case)
     about = {"benchmark": benchmark, "case_id": str(case["case_id"]), "case_fingerprint": version}
-    return Adjudication(answers=answers, regions=regions, **about, **given)
+    made = Adjudication(answers=answers, regions=regions, **about, **given)
+    for one in QUESTIONS if made.judge is None else ():
+        if one.of_judge and one.name in made.answers:  # earlier versions stored such answers
+            raise InputError(f"{one.name} is about a judge; name the judge.")
+    return made
 
 
 def _regions(items: object, case: pd.Series) -> tuple[Region, ...]:
@@ -157,15 +163,12 @@ def version_of(case: pd.Series) -> str:
     return case_fingerprint({str(name): value for name, value in case.items()})
 
 
-def history_of(
-    history: pd.DataFrame, case: pd.Series, cleaned: Callable[[object], str] = str
-) -> list[dict[str, object]]:
+def history_of(history: pd.DataFrame, case: pd.Series) -> list[dict[str, object]]:
     """The adjudications of one case, the newest first, for a page.
 
     Parameters
     ----------
     history : all adjudications, see `Reviews.history`
-    cleaned : makes text that a message can carry
 
     Returns
     -------
@@ -181,18 +184,13 @@ def history_of(
     images = {str(name): index for index, name in reversed(list(enumerate(case["images"])))}
     entries = []
     for row in rows.astype(object).where(rows.notna(), None).to_dict("records"):
-        plain = {str(name): value if value is None else cleaned(value) for name, value in row.items()}
         regions = [one | {"image": images[one["image"]]} for one in row["regions"] if one["image"] in images]
         entries.append(
-            {name: plain[name] for name in _SHOWN}
+            {name: row[name] for name in (*_SHOWN, "supersedes")}
             | {
-                "id": plain["adjudication_id"],
-                "supersedes": plain["supersedes"],
+                "id": row["adjudication_id"],
                 "label": LABELS.get(str(row["verdict"]), str(row["verdict"])),
-                "answers": {
-                    one.name: [cleaned(name) for name in row[one.name]] if one.several else plain[one.name]
-                    for one in QUESTIONS
-                },
+                "answers": {one.name: row[one.name] for one in QUESTIONS},
                 "regions": regions,
                 "said": [
                     [label, [visible(one) for one in words]]
@@ -231,7 +229,7 @@ def answers_in_words(row: Mapping[Any, Any], lost: int = 0) -> list[tuple[str, l
 
 def disagreed_on(history: pd.DataFrame) -> set[str]:
     """The cases on which reviewers, on the same dimension, now say different things."""
-    now = current(history) if len(history) else history
+    now = current(history)
     said = now.assign(said=now["verdict"].str.cat(now["choice"].fillna("")), dimension=now["dimension"].fillna(""))
     different = said.drop_duplicates(["case_id", "dimension", "reviewer", "said"]).groupby(["case_id", "dimension"])
     several = different.agg(reviewers=("reviewer", "nunique"), sayings=("said", "nunique"))
@@ -241,5 +239,4 @@ def disagreed_on(history: pd.DataFrame) -> set[str]:
 
 def reviewed_by(history: pd.DataFrame) -> dict[str, list[str]]:
     """By case, the reviewers with a current adjudication."""
-    now = current(history) if len(history) else history
-    return {str(case): sorted(set(rows["reviewer"])) for case, rows in now.groupby("case_id")}
+    return values_by_case(current(history), "reviewer")

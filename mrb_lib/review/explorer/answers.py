@@ -6,37 +6,177 @@ its position in the benchmark, which no text of the data can break.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, replace
 from functools import cached_property, lru_cache
+from io import BytesIO
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from pydantic import TypeAdapter, ValidationError
 
+from mrb_lib.benchmarks.images import thumbnail
 from mrb_lib.review.app import Handler
 from mrb_lib.review.case.images import whole
 from mrb_lib.review.case.verdicts import chose_html, gold_of, verdicts_html
-from mrb_lib.review.explorer.adjudicate import LABELS, Reviews, adjudication_from, history_of, version_of
-from mrb_lib.review.explorer.data import REVIEW_WORDS, ExplorerData, message_text
-from mrb_lib.review.explorer.export import csv_pieces, page_pieces
-from mrb_lib.review.explorer.selections import Selections
-from mrb_lib.review.explorer.thumbnails import MOST_ASKED, Thumbnails
-from mrb_lib.review.explorer.views import keep_view, kept_views
-from mrb_lib.review.failures.kinds import Kinds, Scale
-from mrb_lib.review.failures.query import PLACES, SORTS, Query, check_words, from_fragment, sort_value, to_fragment
+from mrb_lib.review.explorer.adjudicate import (
+    LABELS,
+    Reviews,
+    adjudication_from,
+    disagreed_on,
+    history_of,
+    reviewed_by,
+    version_of,
+)
+from mrb_lib.review.explorer.data import REVIEW_WORDS, ExplorerData, judges_of
+from mrb_lib.review.explorer.export import page_of, table_of
+from mrb_lib.review.failures.kinds import Kinds
+from mrb_lib.review.failures.query import (
+    PLACES,
+    REVIEWS,
+    Query,
+    check_words,
+    facets,
+    from_fragment,
+    searchable,
+    select,
+    sort_value,
+    to_fragment,
+)  # fmt: skip
 from mrb_lib.review.file import File
+from mrb_lib.review.records.marks import ADDED, REMOVED, CaseTag, SavedView, current_tags
+from mrb_lib.review.records.store import REVIEW
 from mrb_lib.review.text import visible
-from mrb_lib.stats.options import IntArray
+from mrb_lib.stats.options import BoolArray, IntArray
+from mrb_lib.stats.where import cases_where
 from mrb_lib.tables.errors import InputError
-from mrb_lib.tables.questions import ORDER_EFFECT, QUESTIONS
+from mrb_lib.tables.questions import ORDER_EFFECT, QUESTIONS, REASONS
 from mrb_lib.tables.schema import NO_PROBE
 
 ROWS = 60
-_KEPT_CASES = 24
+SIDE = 80  # of a thumbnail: twice what a row shows, for dense screens
+_KEPT_SELECTIONS, _KEPT_CASES, _KEPT_THUMBNAILS = 16, 24, 4000
+Scope = tuple[str, int, int]
+"""For whom a selection is made, and how many adjudications and rows of tags count in it."""
+_NOBODY: Scope = ("", 0, 0)
+_SUGGESTED_TAGS = 100
+_QUERY = TypeAdapter(Query)
 _TITLE = 160
 _KEYS = {"A": "A", "B": "B", "tie": "T"}
 _FREE_KEYS = "ABDEFHILOPQRTUY"  # the letters that do nothing else where one response is rated
+
+
+class Selections:
+    """The cases that queries leave, and who has reviewed them.
+
+    Parameters
+    ----------
+    blind : what others say of a case is kept from a reviewer until their own is stored, and so is that they disagree
+    """
+
+    def __init__(self, data: ExplorerData, reviews: Reviews, *, blind: bool) -> None:
+        self.data, self.reviews, self.blind = data, reviews, blind
+        self._selected = lru_cache(maxsize=_KEPT_SELECTIONS)(self._select)
+        self._marks: tuple[pd.DataFrame | None, dict[str, list[str]]] = (None, {})
+
+    @cached_property
+    def _texts(self) -> list[str]:
+        return searchable(self.data.benchmark.cases)
+
+    def of(self, query: Query, scope: Scope = _NOBODY) -> IntArray:
+        """The positions of the cases that a query leaves, in its order, kept for the questions that follow."""
+        return self._selected(query, scope if query.review or query.where else _NOBODY)
+
+    def _select(self, query: Query, scope: Scope) -> IntArray:
+        texts, within = self._texts_for(query), self.within(query, scope)
+        return select(self.data.kinds, self.data.benchmark.cases, query, texts=texts, within=within)
+
+    def facets(self, query: Query, scope: Scope) -> pd.DataFrame:
+        """Count the cases that each further filter would leave, see `mrb_lib.review.failures.query.facets`."""
+        cases, texts = self.data.benchmark.cases, self._texts_for(query)
+        return facets(self.data.kinds, cases, query, texts=texts, within=self.within(query, scope))
+
+    def scope(self, question: Mapping[str, Any]) -> Scope:
+        """For whom a selection is made, and as of when: now, unless the question says `as_of`."""
+        reviewer, as_of = str(question.get("reviewer") or ""), question.get("as_of")
+        if isinstance(as_of, list | tuple) and len(as_of) == 2 and all(isinstance(n, int) and n >= 0 for n in as_of):
+            return reviewer, as_of[0], as_of[1]
+        return reviewer, len(self.reviews.readable()), len(self.reviews.readable("tags"))
+
+    def within(self, query: Query, scope: Scope) -> BoolArray | None:
+        """The cases that a query's `where` and `review` leave; None for all."""
+        cases = self.data.benchmark.cases
+        within = np.ones(len(cases), dtype=bool)
+        if query.where:
+            within &= cases_where(
+                query.where,
+                cases,
+                gold=self.data.labels.frame,
+                outcomes=lambda: self.data.kinds.outcomes,
+                reviewers=lambda: self.marks(scope),
+                dimensions=self.data.kinds.dimensions,
+                tags=lambda: names_of(self.tagged(scope[0], scope)),
+            )
+        if query.review:
+            within &= self._reviewed(query.review, scope)
+        return within if query.where or query.review else None
+
+    def _reviewed(self, review: str, scope: Scope) -> BoolArray:
+        """The cases that a state of review leaves for a reviewer."""
+        reviewer, mine = scope[0], self.reviewed(scope[0], scope)
+        cases = self.data.benchmark.cases["case_id"]
+        if review == "queue":
+            assigned = self.reviews.store().assignments(self.reviews.benchmark, reviewer, task=REVIEW)
+            return np.asarray(cases.isin(assigned["case_id"]), dtype=bool)
+        if review == "disagree":
+            differ = disagreed_on(self.reviews.readable().iloc[: scope[1]])
+            return np.asarray(cases.isin(differ & mine if self.blind else differ), dtype=bool)
+        return np.asarray(cases.isin(mine) == (review == "mine"), dtype=bool)
+
+    def reviewed(self, reviewer: str, scope: Scope | None = None) -> set[str]:
+        """The cases that somebody has reviewed, as of a scope or by now."""
+        return {case for case, names in self.marks(scope).items() if reviewer in names}
+
+    def tagged(self, reviewer: str | None, scope: Scope | None = None) -> dict[str, list[tuple[str, str]]]:
+        """By case, the tags that a reviewer may see, each with who gave it; for nobody in particular (None), all."""
+        seen: dict[str, list[tuple[str, str]]] = {}
+        rows = current_tags(self.reviews.readable("tags").iloc[: scope and scope[2]])
+        reviewed = self.reviewed(reviewer, scope) if self.blind and reviewer is not None else set()
+        for case, tag, by in zip(rows["case_id"], rows["tag"], rows["reviewer"], strict=True):
+            if not self.blind or reviewer in (None, by) or case in reviewed:
+                seen.setdefault(str(case), []).append((str(tag), str(by)))
+        return seen
+
+    def review_counts(self, query: Query, scope: Scope) -> dict[str, Any]:
+        """The facet of the states of review; empty where nothing can be stored, or nobody is signed in."""
+        if not scope[0] or self.reviews.trouble():
+            return {}
+        every = self.of(replace(query, review=""), scope)
+        values = [[name, int(self._reviewed(name, scope)[every].sum())] for name in REVIEWS if name]
+        return {"review": {"total": len(every), "adds_up": False, "values": values}}
+
+    def n_reviewed(self, selected: IntArray, reviewer: str) -> int:
+        """How many of these cases somebody has reviewed by now."""
+        return len(self.reviewed(reviewer) & set(self.data.benchmark.cases["case_id"].iloc[selected]))
+
+    def marks(self, scope: Scope | None = None) -> dict[str, list[str]]:
+        """By case, the reviewers with a current adjudication, as of a scope or now; none where no store can be read."""
+        history = self.reviews.readable()
+        if scope and scope[1] < len(history):
+            return reviewed_by(history.iloc[: scope[1]])
+        if self._marks[0] is not history:
+            self._marks = history, reviewed_by(history)
+        return self._marks[1]
+
+    def _texts_for(self, query: Query) -> Sequence[str] | None:
+        return self._texts if query.text else None
+
+
+def names_of(tagged: Mapping[str, Sequence[tuple[str, str]]]) -> dict[str, list[str]]:
+    """By case, the names of its tags, see `Selections.tagged`."""
+    return {case: sorted({tag for tag, _ in tags}) for case, tags in tagged.items()}
 
 
 class ExplorerAnswers:
@@ -60,7 +200,7 @@ class ExplorerAnswers:
     ) -> None:
         self.data, self.reviews, self.start, self.reviewer, self.blind = data, reviews, start, reviewer, blind
         self.selections = Selections(data, reviews, blind=blind)
-        self._thumbnails = Thumbnails(data.benchmark)
+        self._thumbnail = lru_cache(maxsize=_KEPT_THUMBNAILS)(lambda name: _small(name, data.benchmark.images))
         self._case_html = lru_cache(maxsize=_KEPT_CASES)(lambda position: data.case_html(position, level=2))
         self._picture = lru_cache(maxsize=2)(lambda name, frame: whole(name, data.benchmark.images, frame))
 
@@ -72,7 +212,7 @@ class ExplorerAnswers:
         """By the `what` of a question, the function that answers it."""
         functions = (
             self.initial_state, self.select, self.rows, self.case, self.probed, self.image, self.history, self.save,
-            self.progress, self.reasons, self.store, self.export, self.thumbnails, self.tags, self.tag, self.views,
+            self.reasons, self.store, self.export, self.thumbnail, self.tags, self.tag, self.views,
             self.keep_view, self.remove_view,
         )  # fmt: skip
         return {function.__name__: function for function in functions}
@@ -92,11 +232,10 @@ class ExplorerAnswers:
         return (
             first
             | {
-                "name": message_text(meta.name),
+                "name": meta.name,
                 "note": self.data.note,
-                "n_cases": self.data.kinds.n_cases,
-                "judges": [message_text(name) for name in self.data.judges],
-                "dimensions": [message_text(name) for name in self.data.kinds.dimensions],
+                "judges": self.data.judges,
+                "dimensions": list(self.data.kinds.dimensions),
                 "choices": self._choices(),
                 "rated": self.data.kinds.scale is not None,
                 "sorts": list(self.data.kinds.sorts),
@@ -104,7 +243,7 @@ class ExplorerAnswers:
                 "labels": LABELS,
                 "questions": [asdict(one) | {"options": list(one.options)} for one in QUESTIONS],
                 "review_words": REVIEW_WORDS,
-                "reviewer": message_text(self.reviewer),
+                "reviewer": self.reviewer,
                 "trouble": trouble,
             }
             | self.store({})
@@ -116,17 +255,15 @@ class ExplorerAnswers:
         What reviewers did is taken as it was when so many adjudications were stored as the answer's `as_of` says; the
         questions that follow bring it along, so that nothing leaves a list while somebody works on it.
         """
-        query = query_from(question.get("query") or {})
-        scope = self.selections.scope({**question, "as_of": None})
-        selected = self.selections.of(query, scope)
+        query, selected, scope = self._asked({**question, "as_of": None})
         case = case or str(question.get("case") or "")
         wanted = self._positions.get(case)
-        trouble = f"There is no case {message_text(case)} in this benchmark." if case and wanted is None else ""
+        trouble = f"There is no case {case} in this benchmark." if case and wanted is None else ""
         indices = [] if wanted is None else np.flatnonzero(selected == wanted).tolist()
         index = int(indices[0]) if indices else -1
         start = max(0, index - ROWS // 2)
         return {
-            "query": {name: message_value(value) for name, value in asdict(query).items()},
+            "query": asdict(query),
             "fragment": to_fragment(query),
             "n": len(selected),
             "facets": facet_counts(self.selections.facets(query, scope)) | self.selections.review_counts(query, scope),
@@ -139,46 +276,38 @@ class ExplorerAnswers:
             "missing": trouble,
         }
 
-    def progress(self, question: Mapping[str, Any]) -> dict[str, Any]:
-        """How many cases of the selection the reviewer has reviewed."""
-        query, scope = query_from(question.get("query") or {}), self.selections.scope(question)
-        return {"done": self.selections.n_reviewed(self.selections.of(query, scope), scope[0])}
-
     def rows(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """Some rows of the list: `start` and at most `ROWS` of them."""
-        query, start = query_from(question.get("query") or {}), max(0, _number(question, "start"))
-        scope = self.selections.scope(question)
-        selected = self.selections.of(query, scope)
+        (query, selected, scope), start = self._asked(question), max(0, _number(question, "start"))
         return {"start": start, "rows": self._rows(query, selected[start : start + ROWS], scope[0])}
 
     def case(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """One case as HTML, with its gold labels and what the judges in view say."""
-        position = self._position(question)
-        query = query_from({name: question.get(name) for name in ("judge", "other", "dimension")})
-        judges = [name for name in (query.judge, query.other) if name]
-        labels = self.data.labels.of(position)
-        gold = gold_of(labels)
-        verdicts = self.data.verdicts(position) if judges else None
+        position, query = self._in_view(question)
+        judges, labels, case = judges_of(query), self.data.labels.of(position), self.data.benchmark.cases.iloc[position]
+        view, on = "", [query.dimension] if query.dimension else self.data.kinds.dimensions
+        if judges:
+            said = self.data.verdicts(position)
+            said = said[(said["probe"] == NO_PROBE) & said["judge"].isin(judges) & said["dimension"].isin(on)]
+            view = "<p>No verdict of the chosen judges on this case.</p>"
+        if judges and len(said):
+            view = verdicts_html(said, labels[labels["dimension"].isin(on)], self.data.kinds.scale)
         return {
             "position": position,
-            "case_id": message_text(self.data.benchmark.cases["case_id"].iloc[position]),
-            "version": version_of(self.data.benchmark.cases.iloc[position]),
+            "case_id": case["case_id"],
+            "version": version_of(case),
             "html": self._case_html(position),
-            "view": ""
-            if verdicts is None
-            else in_view_html(verdicts, labels, judges, query.dimension, self.data.kinds.scale),
-            "chose": chose_html(self.data.kinds, position, judges, query.dimension, gold) if judges else "",
-            "images": len(self.data.benchmark.cases["images"].iloc[position]),
-            "gold": {message_text(d): message_value(c) for d, c in gold.items()},
-            "probes": [[message_text(name), *counts] for name, *counts in self.data.probes_of(position, query)],
+            "view": view,
+            "chose": chose_html(self.data.kinds, position, judges, query.dimension, gold_of(labels)) if judges else "",
+            "images": len(case["images"]),
+            "gold": labels.set_index("dimension")["choice"].astype(object).replace(np.nan, None).to_dict(),
+            "probes": self.data.probes_of(position, query),
         }
 
     def probed(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """The case as a `probe` changes it, with the verdicts in view."""
-        position, probe = self._position(question), str(question.get("probe") or "")
-        query = query_from({name: question.get(name) for name in ("judge", "other", "dimension")})
-        judges = [name for name in (query.judge, query.other) if name]
-        return {"html": self.data.probed_html(position, probe, judges=judges, dimension=query.dimension)}
+        (position, query), probe = self._in_view(question), str(question.get("probe") or "")
+        return {"html": self.data.probed_html(position, probe, judges=judges_of(query), dimension=query.dimension)}
 
     def image(self, question: Mapping[str, Any]) -> File:
         """A frame of an image of a case with every pixel it has; see `mrb_lib.review.case.images.whole`."""
@@ -191,10 +320,10 @@ class ExplorerAnswers:
     def history(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """The adjudications of a case, the newest first; where `hidden` counts others', only the reviewer's own."""
         case = self.data.benchmark.cases.iloc[self._position(question)]
-        entries, me = history_of(self.reviews.history(), case, message_text), str(question.get("reviewer") or "")
-        own = [one for one in entries if one["reviewer"] == message_text(me)]
+        entries, me = history_of(self.reviews.history(), case), str(question.get("reviewer") or "")
+        own = [one for one in entries if one["reviewer"] == me]
         blinded = self.blind and not any(one["counts"] for one in own)
-        hidden = len({one["reviewer"] for one in entries} - {message_text(me)}) if blinded else 0
+        hidden = len({one["reviewer"] for one in entries} - {me}) if blinded else 0
         return {"position": question["position"], "entries": own if blinded else entries, "hidden": hidden}
 
     def save(self, question: Mapping[str, Any]) -> dict[str, Any]:
@@ -222,19 +351,43 @@ class ExplorerAnswers:
         self.reviews.store().add(adjudication)
         return self.history(question) | {"saved": adjudication.adjudication_id}
 
-    def thumbnails(self, question: Mapping[str, Any]) -> dict[str, Any]:
-        """Small pictures of the cases at some positions, see `Thumbnails.of`; the list shows its rows without them."""
-        positions = question.get("positions")
-        if not isinstance(positions, list) or len(positions) > MOST_ASKED:
-            raise InputError("the list asks for no such pictures; load the page again.")
-        return self._thumbnails.of([self._position({"position": position}) for position in positions])
+    def thumbnail(self, question: Mapping[str, Any]) -> File:
+        """The first image of a case, small, as a JPEG; the list shows a row without it.
+
+        Raises
+        ------
+        InputError
+            The case has no image, or it cannot be shown.
+        """
+        names = self.data.benchmark.cases["images"].iloc[self._position(question)]
+        if not len(names):
+            raise InputError("the case has no image.")
+        return self._thumbnail(str(names[0]))
 
     def tags(self, question: Mapping[str, Any]) -> dict[str, Any]:
-        """The tags of a case that a reviewer may see, see `Tags.of_case`."""
-        position, reviewer = self._position(question), str(question.get("reviewer") or "")
+        """The tags of a case that a reviewer may see.
+
+        Returns
+        -------
+        dict
+            `tags`, each with its `tag`, `seen` as a page may show it, whether it is `mine`, and `by` whom it is; how
+            many are `hidden` until one's own review is stored; and `known`, tags to choose from, the usual ones first.
+        """
+        position, me = self._position(question), str(question.get("reviewer") or "")
         case_id = str(self.data.benchmark.cases["case_id"].iloc[position])
-        who = self.selections.beholder_now(reviewer)
-        return {"position": position} | self.selections.tags.of_case(case_id, who)
+        seen, every = self.selections.tagged(me), self.selections.tagged(None)
+        here, usual = seen.get(case_id, []), Counter(tag for tags in seen.values() for tag, _ in tags)
+        names = sorted({tag for tag, _ in here})
+        return {
+            "position": position,
+            "tags": [
+                {"tag": name, "seen": visible(name), "mine": (name, me) in here,
+                 "by": [visible(by) for tag, by in here if tag == name]}
+                for name in names
+            ],
+            "hidden": len({tag for tag, _ in every.get(case_id, [])}) - len(names),
+            "known": [tag for tag, _ in usual.most_common(_SUGGESTED_TAGS)],
+        }  # fmt: skip
 
     def tag(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """Add a tag to the case in sight, or take one's own away; answers as `tags`.
@@ -242,77 +395,119 @@ class ExplorerAnswers:
         Raises
         ------
         InputError
-            The case in sight is not the one at that position, or has another version; or as `Tags.store`.
+            The case in sight is not the one at that position, or has another version; nobody is signed in; or the text
+            is no tag.
         """
-        case_id, reviewer = str(self._in_sight(question)["case_id"]), str(question.get("reviewer") or "")
-        removed = question.get("removed") is True
-        self.selections.tags.store(case_id, str(question.get("tag") or ""), reviewer, removed=removed)
+        case_id, text = str(self._in_sight(question)["case_id"]), str(question.get("tag") or "")
+        action = REMOVED if question.get("removed") is True else ADDED
+        self.reviews.store().add(CaseTag(self.reviews.benchmark, case_id, text, _signed_in(question), action))
         return self.tags(question)
 
     def views(self, _question: Mapping[str, Any]) -> dict[str, Any]:
-        """The views kept under a name, see `kept_views`."""
-        return kept_views(self.reviews)
+        """The `views` there are: `name`, `fragment` to open, who saved it, and `created`.
+
+        The name and who saved it are also there as a page may show them: `seen` and `by`.
+
+        Raises
+        ------
+        InputError
+            There is no store, or it cannot be used.
+        """
+        rows = self.reviews.store().views(self.reviews.benchmark)[["name", "fragment", "reviewer", "created"]]
+        return {
+            "views": [
+                {"name": name, "fragment": fragment, "seen": visible(name), "by": visible(by), "created": created}
+                for name, fragment, by, created in rows.itertuples(index=False)
+            ]
+        }
 
     def keep_view(self, question: Mapping[str, Any]) -> dict[str, Any]:
-        """Keep the page's query under a name, see `mrb_lib.review.explorer.views.keep_view`."""
-        name, reviewer, replaced = (str(question.get(one) or "") for one in ("name", "reviewer", "replaced"))
-        return keep_view(self.reviews, name, query_from(question.get("query") or {}), reviewer, replaced=replaced)
+        """Keep the page's query under a name, and answer with the views there are.
+
+        A name that has another query is kept only where the page knows when that was stored, as `replaced`; else
+        nothing is stored, and the answer holds the other view as `taken`.
+
+        Raises
+        ------
+        InputError
+            Nobody is signed in, or the name is none.
+        """
+        fragment = to_fragment(query_from(question.get("query") or {}))
+        view = SavedView(self.reviews.benchmark, str(question.get("name") or ""), _signed_in(question), fragment)
+        before = self.views(question)
+        for one in before["views"]:
+            if one["name"] == view.name and question.get("replaced") != one["created"] and one["fragment"] != fragment:
+                return before | {"taken": one}
+        self.reviews.store().add(view)
+        return self.views(question)
 
     def remove_view(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """Remove the view of a name; its rows stay in the store."""
-        return keep_view(self.reviews, str(question.get("name") or ""), None, str(question.get("reviewer") or ""))
+        name, reviewer = str(question.get("name") or ""), _signed_in(question)
+        self.reviews.store().add(SavedView(self.reviews.benchmark, name, reviewer, None))
+        return self.views(question)
 
     def reasons(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """Change the list of reasons; those of before stay in the store."""
         names = question.get("names")
         if not isinstance(names, list):
             raise InputError("the reasons are not a list; load the page again.")
-        return {"reasons": [message_text(name) for name in self.reviews.set_reasons([str(name) for name in names])]}
+        self.reviews.store().set_reasons([str(name) for name in names])
+        return {"reasons": self.reviews.store().reasons()}
 
     def store(self, _question: Mapping[str, Any]) -> dict[str, Any]:
-        """What keeps a review from being stored, asked anew: `store`, and `again`, whether to ask later may help."""
-        trouble = self.reviews.trouble()
-        of_orders = {ORDER_EFFECT} if self.data.kinds.scale is not None else set()
-        reasons = [message_text(name) for name in self.reviews.reasons() if name not in of_orders]
-        return {"store": trouble, "again": self.reviews.where is not None, "reasons": reasons}
+        """What keeps a review from being stored, asked anew: `store`, and `again`, whether to ask later may help.
+
+        With it come the `reasons` to choose from and the `people` who review here.
+        """
+        trouble, of_orders = self.reviews.trouble(), {ORDER_EFFECT} if self.data.kinds.scale is not None else set()
+        reasons, people = (list(REASONS), []) if trouble else (self.reviews.store().reasons(), self.reviews.people())
+        reasons = [name for name in reasons if name not in of_orders]
+        return {"store": trouble, "again": self.reviews.where is not None, "reasons": reasons, "people": people}
 
     def export(self, question: Mapping[str, Any]) -> File:
         """The selection as a file, `csv` or `html`."""
-        query, kind = query_from(question.get("query") or {}), question.get("format")
-        scope = self.selections.scope(question)
-        selected = self.selections.of(query, scope)
-        history = None if self.reviews.trouble() else self.selections.history()
-        if history is not None and self.blind:
-            mine = {case for case, names in self.selections.marks().items() if scope[0] in names}
-            history = history[history["case_id"].isin(mine) | (history["reviewer"] == scope[0])]
+        (query, selected, scope), kind = self._asked(question), question.get("format")
+        history = self.reviews.readable()
+        if self.blind:
+            seen = history["case_id"].isin(self.selections.reviewed(scope[0])) | (history["reviewer"] == scope[0])
+            history = history[seen]
         if kind == "csv":
-            tags = self.selections.tags.seen_by(self.selections.beholder_now(scope[0]))
-            pieces = csv_pieces(self.data, query, selected, history, tags)
+            text = table_of(self.data, query, selected, history, names_of(self.selections.tagged(scope[0])))
         elif kind == "html":
-            pieces = page_pieces(self.data, query, selected)
+            text = page_of(self.data, query, selected)
         else:
             raise InputError(f"format {kind!r} is unknown; use csv or html.")
-        content = "".join(pieces).encode("utf-8", "surrogatepass")
-        return File(content, f"text/{kind}; charset=utf-8", {"name": f"cases.{kind}"})
+        return File(text.encode("utf-8", "replace"), f"text/{kind}; charset=utf-8", {"name": f"cases.{kind}"})
 
     def _choices(self) -> list[dict[str, str]]:
         """What the right label may be: `value`, `shown`, what it means (empty where nobody says), and its `key`."""
-        meta = self.data.benchmark.meta
-        if self.data.kinds.scale is None:
-            return [{"value": value, "shown": value, "meaning": "", "key": _KEYS[value]} for value in meta.choices]
-        free = [key for key in _FREE_KEYS if not any(key in question.keys for question in QUESTIONS)]
+        meta, keys = self.data.benchmark.meta, _KEYS
+        if self.data.kinds.scale is not None:
+            free = [key for key in _FREE_KEYS if not any(key in question.keys for question in QUESTIONS)]
+            keys = dict(zip(meta.choices, free, strict=False))
+        meanings = {name: visible(meta.definitions.get(name, "")) for name in meta.choices}
         return [
-            {"value": message_text(name), "shown": visible(name), "meaning": visible(meta.definitions.get(name, "")),
-             "key": key}
-            for name, key in zip(meta.choices, [*free, *[""] * len(meta.choices)], strict=False)
-        ]  # fmt: skip
+            {"value": name, "shown": visible(name), "meaning": meanings[name], "key": keys.get(name, "")}
+            for name in meta.choices
+        ]
 
     def _in_sight(self, question: Mapping[str, Any]) -> pd.Series:
         """The case that a page shows, which has to be the one at its position here."""
         case = self.data.benchmark.cases.iloc[self._position(question)]
-        if (question.get("case_id"), question.get("version")) != (message_text(case["case_id"]), version_of(case)):
+        if (question.get("case_id"), question.get("version")) != (case["case_id"], version_of(case)):
             raise InputError("the case in your window is not the one that is stored here now; load the page again.")
         return case
+
+    def _asked(self, question: Mapping[str, Any]) -> tuple[Query, IntArray, Scope]:
+        """The query, the cases that it leaves, and for whom."""
+        query, scope = query_from(question.get("query") or {}), self.selections.scope(question)
+        return query, self.selections.of(query, scope), scope
+
+    def _in_view(self, question: Mapping[str, Any]) -> tuple[int, Query]:
+        """The position of a case, and the judges and the dimension that are looked at."""
+        seen = {name: question.get(name) for name in ("judge", "other", "dimension")}
+        return self._position(question), query_from(seen)
 
     def _position(self, question: Mapping[str, Any]) -> int:
         position = _number(question, "position")
@@ -322,26 +517,42 @@ class ExplorerAnswers:
 
     def _rows(self, query: Query, positions: IntArray, reviewer: str) -> list[dict[str, Any]]:
         cases, marks = self.data.benchmark.cases.iloc[positions], self.selections.marks()
-        tags = self.selections.tags.seen_by(self.selections.beholder_now(reviewer))
+        tags = names_of(self.selections.tagged(reviewer))
         columns = [name for name in PLACES if name in cases.columns]
         values = value_of(self.data.kinds, query, positions)
         return [
             {
                 "position": int(position),
-                "id": message_text(row["case_id"]),
+                "pictured": len(row["images"]) > 0,
+                "id": row["case_id"],
                 "title": _title(str(row["question"])),
-                "place": " · ".join(message_text(row[name]) for name in columns if isinstance(row[name], str)),
+                "place": " · ".join(row[name] for name in columns if isinstance(row[name], str)),
                 "value": value,
-                "by": [message_text(name) for name in marks.get(str(row["case_id"]), [])],
+                "by": marks.get(str(row["case_id"]), []),
                 "tags": [visible(tag) for tag in tags.get(str(row["case_id"]), [])],
             }
             for position, row, value in zip(positions, cases.to_dict("records"), values, strict=True)
         ]
 
 
+def _small(name: str, images: Mapping[str, bytes]) -> File:
+    if name not in images:
+        raise InputError(f"{name}: there is no such image.")
+    content = BytesIO()
+    thumbnail(images[name], SIDE, name).save(content, format="JPEG", quality=70)
+    return File(content.getvalue(), "image/jpeg")
+
+
 def _title(text: str) -> str:
-    line = message_text(" ".join(text[: 4 * _TITLE].split()))
+    line = " ".join(text[: 4 * _TITLE].split())
     return line if len(line) <= _TITLE else line[: _TITLE - 1] + "…"
+
+
+def _signed_in(question: Mapping[str, Any]) -> str:
+    reviewer = str(question.get("reviewer") or "")
+    if not reviewer.strip():
+        raise InputError("nobody is signed in; write your name first.")
+    return reviewer
 
 
 def _number(question: Mapping[str, Any], name: str) -> int:
@@ -361,22 +572,6 @@ def value_of(kinds: Kinds, query: Query, positions: IntArray) -> list[str]:
     return [f"{query.sort} {value:.2f}" if np.isfinite(value) else "" for value in best]
 
 
-def in_view_html(
-    verdicts: pd.DataFrame,
-    labels: pd.DataFrame,
-    judges: Sequence[str],
-    dimension: object = None,
-    scale: Scale | None = None,
-) -> str:
-    """What the judges in view say of a case, one below the other, on one dimension or all: where two differ is seen."""
-    plain = verdicts[(verdicts["probe"].fillna(NO_PROBE) == NO_PROBE) & verdicts["judge"].isin(list(judges))]
-    if dimension:
-        plain, labels = (table[table["dimension"] == dimension] for table in (plain, labels))
-    if plain.empty:
-        return "<p>No verdict of the chosen judges on this case.</p>"
-    return verdicts_html(plain, labels, scale)
-
-
 def query_from(parameters: Mapping[str, Any]) -> Query:
     """The query that a page sends as a dictionary of its fields.
 
@@ -385,38 +580,20 @@ def query_from(parameters: Mapping[str, Any]) -> Query:
     InputError
         A field has no value that it can have.
     """
-    values: dict[str, Any] = {}
-    for name in (field.name for field in fields(Query)):
-        value = parameters.get(name)
-        if name in ("kind", "outcome"):
-            values[name] = tuple(str(one) for one in value or ())
-        elif name == "desc":
-            values[name] = value is not False
-        elif name in ("where", "review", "text", "sort"):
-            values[name] = str(value or "")
-        elif value is not None:
-            values[name] = str(value)
-    if values["sort"] not in SORTS:
-        raise InputError(f"sort {values['sort']!r} is unknown; use one of {', '.join(filter(None, SORTS))}.")
-    query = Query(**values)
+    try:
+        query = _QUERY.validate_python(dict(parameters))
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise InputError(f"filter {first['loc'][0]} cannot be read ({first['msg']}); load the page again.") from None
     check_words(query)
     return query
-
-
-def message_value(value: object) -> object:
-    """A value as a message can hold it: nulls, lists, and text without half characters."""
-    if isinstance(value, tuple):
-        return [message_text(one) for one in value]
-    if value is None or (isinstance(value, float) and value != value):
-        return None
-    return message_text(value) if isinstance(value, str) else value
 
 
 def facet_counts(table: pd.DataFrame) -> dict[str, Any]:
     """By facet: `total`, `adds_up`, and the `values` with their counts; an empty value stands for cases without one."""
     out: dict[str, Any] = {}
     for row in table.to_dict("records"):
-        value = message_text(row["value"]) if isinstance(row["value"], str) else ""
+        value = row["value"] if isinstance(row["value"], str) else ""
         empty = {"total": int(row["n_total"]), "adds_up": bool(row["adds_up"]), "values": []}
         out.setdefault(str(row["facet"]), empty)["values"].append([value, int(row["n"])])
     return out

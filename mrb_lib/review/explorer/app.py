@@ -11,23 +11,18 @@ import pandas as pd
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.probes.from_file import file_probes
 from mrb_lib.review.app import App
-from mrb_lib.review.bundle import style
 from mrb_lib.review.case.view import SCRIPTS as CASE_SCRIPTS
 from mrb_lib.review.case.view import STYLES as CASE_STYLES
 from mrb_lib.review.explorer.adjudicate import NO_STORE, NOT_JUDGED, Reviews
 from mrb_lib.review.explorer.answers import ExplorerAnswers
-from mrb_lib.review.explorer.data import ExplorerData, explorer_data
-from mrb_lib.review.explorer.export import in_words
+from mrb_lib.review.explorer.data import explorer_data
+from mrb_lib.review.explorer.export import static_view
 from mrb_lib.review.failures.index import POLICY, CaseIndex
 from mrb_lib.review.failures.query import Query
-from mrb_lib.review.text import escaped
 
 _OWN = ("list", "filters", "form", "tags", "views", "probed", "explorer")
 SCRIPTS: Final = (*CASE_SCRIPTS, *(f"explorer/{name}" for name in _OWN))
 STYLES: Final = (*CASE_STYLES, "explorer/explorer")
-_STATIC_CASES = 3
-_STATIC_ROWS = 200
-_STATIC_SIDE = 480
 
 
 def explore(
@@ -73,35 +68,13 @@ def explore(
     """
     data = explorer_data(benchmark, verdicts, policy=policy, files=file_probes([Path(file) for file in probe_files]))
     start = (query or Query(), case)
-    answers = ExplorerAnswers(data, _reviews(benchmark, store), start=start, reviewer=reviewer, blind=blind)
+    kept = (store, NO_STORE) if benchmark.meta.is_judged else (None, NOT_JUDGED)
+    reviews = Reviews(benchmark.meta.name, *kept, categories=benchmark.meta.choices)
+    answers = ExplorerAnswers(data, reviews, start=start, reviewer=reviewer, blind=blind)
     answers.selections.of(start[0])
+
+    def static() -> str:
+        return static_view(data, start[0], answers.selections.of(start[0]).tolist(), case, STYLES)
+
     title = f"Failures: {benchmark.meta.name}"
-    return App(title, answers.of(), SCRIPTS, STYLES, static=lambda: static_explorer(data, answers))
-
-
-def static_explorer(data: ExplorerData, answers: ExplorerAnswers) -> str:
-    """The plain view: the query in words, the list of the cases, and the first of them whole."""
-    query, case = answers.start
-    selected = answers.selections.of(query).tolist()
-    ids = data.benchmark.cases["case_id"]
-    first = [position for position in selected if case and ids.iloc[position] == case] or selected[:_STATIC_CASES]
-    rows = "".join(
-        f'<li><bdi dir="auto">{escaped(ids.iloc[position])}</bdi> · '
-        f'<bdi dir="auto">{escaped(str(data.benchmark.cases["question"].iloc[position])[:160])}</bdi></li>'
-        for position in selected[:_STATIC_ROWS]
-    )
-    more = f"<p>and {len(selected) - _STATIC_ROWS:,} more</p>" if len(selected) > _STATIC_ROWS else ""
-    parts = [
-        f"<style>{style(*STYLES)}</style>",
-        f'<p class="mrb-simulated">{escaped(data.note)}</p>' if data.note else "",
-        f"<p>{len(selected):,} cases. {in_words(query)}</p>",
-        f'<details class="mrb-plain"><summary>The list</summary><ol>{rows}</ol>{more}</details>' if selected else "",
-    ]
-    parts += [data.case_html(position, side=_STATIC_SIDE) for position in first]
-    return f'<div class="mrb mrb-static">{"".join(parts)}</div>'
-
-
-def _reviews(benchmark: Benchmark, store: str | Path | None) -> Reviews:
-    if not benchmark.meta.is_judged:
-        return Reviews(benchmark.meta.name, None, NOT_JUDGED)
-    return Reviews(benchmark.meta.name, store, NO_STORE, categories=benchmark.meta.choices)
+    return App(title, answers.of(), SCRIPTS, STYLES, static)

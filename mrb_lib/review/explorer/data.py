@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -25,7 +24,6 @@ from mrb_lib.verdicts.manifest import Manifest
 
 _COLUMNS = ("judge", "case_id", "dimension", "order", "repeat", "probe", "choice", "p_a", "status")
 _TEXTS = ("reply", "error")
-_UNSENDABLE = re.compile("[\ud800-\udfff]")
 KIND_WORDS = {
     "wrong": ["Wrong", "the judge's choice is not the gold label"],
     "inconsistent": ["Inconsistent", "the choice changed when the answers changed places"],
@@ -40,11 +38,16 @@ KIND_WORDS = {
     "apart": ["Clinicians far apart", "two of their labels are two categories or more apart"],
 }
 REVIEW_WORDS = {
-    "queue": "Dealt to me",
+    "queue": "Assigned to me",
     "unreviewed": "Not reviewed by me",
     "mine": "Reviewed by me",
     "disagree": "Reviewers disagree",
 }
+
+
+def judges_of(query: Query) -> list[str]:
+    """The judges in view: none, one, or two that are compared."""
+    return [name for name in (query.judge, query.other) if name]
 
 
 class ByCase:
@@ -57,14 +60,12 @@ class ByCase:
     """
 
     def __init__(self, frame: pd.DataFrame, case_ids: Sequence[str]) -> None:
-        codes = pd.Index(case_ids).astype(object).get_indexer(pd.Index(frame["case_id"]).astype(object))
-        self.frame = frame
-        self._order = np.argsort(codes, kind="stable")
-        self._first = np.searchsorted(codes[self._order], np.arange(len(case_ids) + 1))
+        self.frame, self._case_ids = frame, case_ids
+        self._rows = frame.groupby("case_id").indices
 
     def of(self, position: int) -> pd.DataFrame:
         """The rows of one case, in the order of the table."""
-        return self.frame.iloc[self._order[self._first[position] : self._first[position + 1]]]
+        return self.frame.iloc[list(self._rows.get(self._case_ids[position], []))]
 
 
 @dataclass(frozen=True)
@@ -165,7 +166,7 @@ class ExplorerData:
 
     def probes_of(self, position: int, query: Query) -> list[tuple[str, int, int]]:
         """Every probe of the verdicts: of how many in view, a judge's on a dimension of the case, how many changed."""
-        judges = [self.judges.index(name) for name in (query.judge, query.other) if name] or slice(None)
+        judges = [self.judges.index(name) for name in judges_of(query)] or slice(None)
         dimensions = slice(None) if query.dimension is None else [self.kinds.dimensions.index(query.dimension)]
         share = self.kinds.changed[..., position][:, judges][:, :, dimensions]
         paired, changed = np.isfinite(share).sum(axis=(1, 2)), (share > 0).sum(axis=(1, 2))
@@ -198,20 +199,14 @@ def explorer_data(
     if isinstance(verdicts, CaseIndex):
         kinds, labelled = verdicts.kinds(policy), ByCase(verdicts.gold, ids)
         return ExplorerData(benchmark, kinds, labelled, votes, verdicts.verdicts, verdicts.replies.manifests, files)
-    table = verdicts if verdicts is not None else pd.DataFrame({name: pd.Series(dtype="str") for name in _COLUMNS})
-    table = table.reindex(columns=[*table.columns, *(name for name in _COLUMNS if name not in table.columns)])
+    table = pd.DataFrame(columns=list(_COLUMNS), dtype="str") if verdicts is None else verdicts
+    table = table.reindex(columns=list(dict.fromkeys([*table.columns, *_COLUMNS, *_TEXTS])))
     # Texts that are missing are None, as in an index: equal to each other, which NaN is not.
-    texts = {name: table[name].astype(object).where(table[name].notna(), None) for name in _TEXTS if name in table}
-    table = table.assign(**(dict.fromkeys(_TEXTS) | texts))
-    table = table.assign(probe=table["probe"].fillna(NO_PROBE))
+    texts = {name: table[name].astype(object).where(table[name].notna(), None) for name in _TEXTS}
+    table = table.assign(probe=table["probe"].fillna(NO_PROBE), **texts)
     scale, case_ids = scale_of(benchmark.meta), benchmark.cases["case_id"]
     of_one = table[~table["dimension"].isin(list(benchmark.meta.labels))]
     offered = CHOICES if scale is None else scale.categories
     by_probe = panels([of_one], case_ids, list(benchmark.meta.one_choice), offered)
     kinds = benchmark_kinds(benchmark, by_probe, scored_labels(benchmark), policy)
     return ExplorerData(benchmark, kinds, ByCase(gold(benchmark), ids), votes, ByCase(table, ids).of, files=files)
-
-
-def message_text(value: object) -> str:
-    """Text that a message can carry: half a character, which no message can hold, becomes U+FFFD."""
-    return _UNSENDABLE.sub("\ufffd", str(value))

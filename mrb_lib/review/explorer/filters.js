@@ -1,5 +1,7 @@
 // What is looked for: a judge, a second one, where the case is from, kinds of failure, words, an order; each with counts.
-const mrbFilters = (() => {
+// `change(query)` is told of every new query; `kinds` gives each kind its name and its meaning.
+function mrbFilters({ kinds, sorts, reviews, change }) {
+  const { element, spoken } = mrbShell;
   const CHOSEN = [
     ["judge", "Judge", "any"],
     ["other", "Differs from", "no other"],
@@ -12,139 +14,123 @@ const mrbFilters = (() => {
   const SORTS = [["", "benchmark order"], ["confidence", "confidence"], ["distance", "distance from gold"], ["disagreement", "judges’ disagreement"], ["difficulty", "estimated difficulty"]];
   const EMPTY = { judge: null, other: null, dimension: null, organ: null, department: null, modality: null, kind: [], outcome: [], changed_by: null, where: "", review: "", text: "", sort: "", desc: true };
 
-  const spoken = (value) => value.replaceAll("_", " ");
   const named = (name, value) => (name !== "changed_by" ? spoken(value) : value === "*" ? "any probe" : value);
+  let query = { ...EMPTY };
+  // What was chosen a moment ago counts before its answer is here.
+  const ask = (part) => {
+    query = { ...query, ...part };
+    change(query);
+  };
 
-  // `change(query)` is told of every new query; `kinds` gives each kind its name and its meaning.
-  function make({ kinds, sorts, reviews, change }) {
-    const { element } = mrbShell;
-    let query = { ...EMPTY };
-    // What was chosen a moment ago counts before its answer is here.
-    const ask = (part) => {
-      query = { ...query, ...part };
-      change(query);
-    };
-
-    const search = element("input", { type: "search", placeholder: 'words or "a phrase"', "aria-label": "Search the cases' texts", class: "mrb-search", "aria-keyshortcuts": "/" });
-    let waiting = 0;
-    search.addEventListener("input", () => {
-      clearTimeout(waiting);
-      waiting = setTimeout(() => ask({ text: search.value }), 180);
-    });
-
-    const selects = new Map();
-    const bar = element("div", { class: "mrb-filters", role: "group", "aria-label": "Filters" });
-    for (const [name, label] of CHOSEN) {
-      const select = element("select", { "data-filter": name });
-      select.addEventListener("change", () => {
-        const value = select.value ? select.value.slice(1) : null;
-        ask(name === "judge" && value === null ? { judge: null, other: null } : { [name]: value });
-      });
-      selects.set(name, select);
-      bar.append(element("label", { class: "mrb-filter" }, element("span", {}, label), select));
-    }
-    const probed = selects.get("changed_by").closest("label"); // beside the kinds of failure, with which it is combined
-    probed.title = "only verdicts that are another choice under the probe than on the plain case, shown and repeated alike";
-    probed.classList.add("mrb-changed-by");
-    const review = element("select", { "data-filter": "review" });
-    review.addEventListener("change", () => ask({ review: review.value }));
-    bar.append(element("label", { class: "mrb-filter", hidden: true }, element("span", {}, "Reviews"), review));
-    const where = element("input", { type: "text", "data-filter": "where", placeholder: "length > 700", spellcheck: "false", autocomplete: "off" });
-    mrbShell.entered(where, () => ask({ where: where.value.trim() }));
-    bar.append(element("label", { class: "mrb-filter mrb-where" }, element("span", {}, "Where"), where));
-    const sort = element("select", { "data-filter": "sort" }, ...SORTS.filter(([value]) => !value || sorts.includes(value)).map(([value, words]) => element("option", { value }, words)));
-    const turn = element("button", { type: "button", class: "mrb-turn" });
-    sort.addEventListener("change", () => ask({ sort: sort.value }));
-    turn.addEventListener("click", () => ask({ desc: !query.desc }));
-    const clear = element("button", { type: "button", class: "mrb-clear" }, "Clear all");
-    clear.addEventListener("click", () => ask({ ...EMPTY }));
-    bar.append(element("label", { class: "mrb-filter" }, element("span", {}, "Sort by"), sort), turn, clear);
-
-    const chips = element("div", { class: "mrb-chips", role: "group", "aria-label": "Kinds of failure: any of those pressed" });
-    const buttons = new Map();
-    for (const [kind, [words, meaning]] of Object.entries(kinds)) {
-      const button = element("button", { type: "button", "data-kind": kind, title: meaning, "aria-pressed": "false" }, element("span", {}, words), element("span", { class: "mrb-count" }));
-      button.addEventListener("click", () => {
-        const on = query.kind.includes(kind);
-        ask({ kind: on ? query.kind.filter((one) => one !== kind) : [...query.kind, kind] });
-      });
-      buttons.set(kind, button);
-      chips.append(button);
-    }
-    // A board may have asked for some outcomes; here they can only be let go again.
-    const outcome = element("button", { type: "button", "aria-pressed": "true", hidden: true });
-    outcome.addEventListener("click", () => ask({ outcome: [] }));
-    const rest = element("span", { class: "mrb-rest" });
-    chips.append(outcome, rest, probed);
-    const summary = element("p", { class: "mrb-outcomes" });
-
-    function fill(name, label, any, facet) {
-      const select = selects.get(name);
-      const values = facet?.values ?? [];
-      const wanted = query[name];
-      const options = [element("option", { value: "" }, any)];
-      // Of what is chosen the list says how many there are.
-      for (const [value, n] of values) {
-        const words = value ? named(name, value) : "none stated";
-        options.push(element("option", { value: `=${value}`, "data-n": n }, value === wanted ? words : `${words} (${n.toLocaleString()})`));
-      }
-      if (wanted !== null && !values.some(([value]) => value === wanted)) options.push(element("option", { value: `=${wanted}` }, named(name, wanted)));
-      select.replaceChildren(...options);
-      select.value = wanted === null ? "" : `=${wanted}`;
-      select.disabled = !values.length;
-      select.closest("label").hidden = !values.length && ["organ", "department", "modality", "changed_by"].includes(name);
-      if (name === "other") select.closest("label").hidden = query.judge === null || !values.length;
-      select.closest("label").classList.toggle("mrb-on", wanted !== null);
-    }
-
-    function summarise(facets) {
-      const facet = facets.pair ?? facets.outcome;
-      summary.hidden = query.judge === null || facet?.total === 0;
-      if (!facet) {
-        summary.replaceChildren("Choose a dimension too, to see what became of this judge's verdicts.");
-        return;
-      }
-      const present = facet.values.filter(([, n]) => n);
-      if (present.length === 1) summary.hidden = true; // the list says how many there are
-      const shares = present.map(([value, n]) => element("span", { class: "mrb-part", "data-n": n }, element("b", {}, n.toLocaleString()), ` ${value}`));
-      const own = (words) => element("bdi", { dir: "auto" }, words);
-      const who = facets.pair ? ["first ", own(query.judge), ", second ", own(query.other)] : [own(query.judge)];
-      summary.replaceChildren(...who, " on ", own(spoken(query.dimension)), ": ", ...shares.flatMap((part, i) => (i ? [" + ", part] : [part])), ` = ${facet.total.toLocaleString()}`);
-    }
-
-    function update(answer) {
-      query = answer.query;
-      const { facets } = answer;
-      if (document.activeElement !== search || !search.value) search.value = query.text;
-      for (const [name, label, any] of CHOSEN) fill(name, label, any, facets[name]);
-      if (document.activeElement !== where) where.value = query.where;
-      where.closest("label").classList.toggle("mrb-on", Boolean(query.where));
-      const states = facets.review?.values ?? [];
-      review.replaceChildren(element("option", { value: "" }, "any"), ...states.map(([value, n]) => element("option", { value, "data-n": n }, `${reviews[value]} (${n.toLocaleString()})`)));
-      review.value = query.review;
-      review.closest("label").hidden = !states.length;
-      review.closest("label").classList.toggle("mrb-on", Boolean(query.review));
-      sort.value = query.sort;
-      turn.hidden = !query.sort;
-      turn.replaceChildren(query.desc ? "↓" : "↑", element("span", {}, query.desc ? " highest" : " lowest"));
-      turn.setAttribute("aria-label", query.desc ? "highest first; turn to lowest first" : "lowest first; turn to highest first");
-      outcome.hidden = !query.outcome.length;
-      outcome.textContent = `only ${query.outcome.join(", ")} ✕`;
-      const counts = new Map(facets.kind?.values ?? []);
-      for (const [kind, button] of buttons) {
-        const [pressed, n] = [query.kind.includes(kind), counts.get(kind) ?? 0];
-        button.setAttribute("aria-pressed", String(pressed));
-        button.querySelector(".mrb-count").textContent = n.toLocaleString();
-        button.hidden = !n && !pressed;
-      }
-      rest.textContent = `${(counts.get("none of these") ?? 0).toLocaleString()} others`;
-      rest.title = "cases with none of these kinds of failure";
-      clear.disabled = JSON.stringify({ ...query, desc: true }) === JSON.stringify(EMPTY);
-      summarise(facets);
-    }
-
-    return { bar, chips, summary, search, update, query: () => query };
+  const search = element("input", { type: "search", placeholder: 'words or "a phrase"', "aria-label": "Search the cases' texts", class: "mrb-search", "aria-keyshortcuts": "/", oninput: type });
+  let waiting = 0;
+  function type() {
+    clearTimeout(waiting);
+    waiting = setTimeout(() => ask({ text: search.value }), 180);
   }
 
-  return { make };
-})();
+  const selects = new Map();
+  const bar = element("div", { class: "mrb-filters", role: "group", "aria-label": "Filters" });
+  for (const [name, label] of CHOSEN) {
+    const choose = () => {
+      const value = select.value ? select.value.slice(1) : null;
+      ask(name === "judge" && value === null ? { judge: null, other: null } : { [name]: value });
+    };
+    const select = element("select", { "data-filter": name, onchange: choose });
+    selects.set(name, select);
+    bar.append(element("label", { class: "mrb-filter" }, element("span", {}, label), select));
+  }
+  const probed = selects.get("changed_by").closest("label"); // beside the kinds of failure, with which it is combined
+  probed.title = "only verdicts that are another choice under the probe than on the plain case, shown and repeated alike";
+  probed.classList.add("mrb-changed-by");
+  const review = element("select", { "data-filter": "review", onchange: () => ask({ review: review.value }) });
+  bar.append(element("label", { class: "mrb-filter", hidden: true }, element("span", {}, "Reviews"), review));
+  const where = element("input", { type: "text", "data-filter": "where", placeholder: "length > 700", spellcheck: "false", autocomplete: "off" });
+  mrbShell.entered(where, () => ask({ where: where.value.trim() }));
+  bar.append(element("label", { class: "mrb-filter mrb-where" }, element("span", {}, "Where"), where));
+  const sort = element("select", { "data-filter": "sort", onchange: () => ask({ sort: sort.value }) }, ...SORTS.filter(([value]) => !value || sorts.includes(value)).map(([value, words]) => element("option", { value }, words)));
+  const turn = element("button", { type: "button", class: "mrb-turn", onclick: () => ask({ desc: !query.desc }) });
+  const clear = element("button", { type: "button", class: "mrb-clear", onclick: () => ask({ ...EMPTY }) }, "Clear all");
+  bar.append(element("label", { class: "mrb-filter" }, element("span", {}, "Sort by"), sort), turn, clear);
+
+  const chips = element("div", { class: "mrb-chips", role: "group", "aria-label": "Kinds of failure: any of those pressed" });
+  const buttons = new Map();
+  for (const [kind, [words, meaning]] of Object.entries(kinds)) {
+    const press = () => ask({ kind: query.kind.includes(kind) ? query.kind.filter((one) => one !== kind) : [...query.kind, kind] });
+    const button = element("button", { type: "button", "data-kind": kind, title: meaning, "aria-pressed": "false", onclick: press }, element("span", {}, words), element("span", { class: "mrb-count" }));
+    buttons.set(kind, button);
+    chips.append(button);
+  }
+  // A board may have asked for some outcomes; here they can only be let go again.
+  const outcome = element("button", { type: "button", "aria-pressed": "true", hidden: true, onclick: () => ask({ outcome: [] }) });
+  const rest = element("span", { class: "mrb-rest" });
+  const summary = element("p", { class: "mrb-outcomes" });
+  chips.append(outcome, rest, probed, summary);
+
+  function fill(name, label, any, facet) {
+    const select = selects.get(name);
+    const values = facet?.values ?? [];
+    const wanted = query[name];
+    const options = [element("option", { value: "" }, any)];
+    // Of what is chosen the list says how many there are.
+    for (const [value, n] of values) {
+      const words = value ? named(name, value) : "none stated";
+      options.push(element("option", { value: `=${value}`, "data-n": n }, value === wanted ? words : `${words} (${n.toLocaleString()})`));
+    }
+    if (wanted !== null && !values.some(([value]) => value === wanted)) options.push(element("option", { value: `=${wanted}` }, named(name, wanted)));
+    select.replaceChildren(...options);
+    select.value = wanted === null ? "" : `=${wanted}`;
+    select.disabled = !values.length;
+    select.closest("label").hidden = !values.length && ["organ", "department", "modality", "changed_by"].includes(name);
+    if (name === "other") select.closest("label").hidden = query.judge === null || !values.length;
+    select.closest("label").classList.toggle("mrb-on", wanted !== null);
+  }
+
+  function summarise(facets) {
+    const facet = facets.pair ?? facets.outcome;
+    summary.hidden = query.judge === null || facet?.total === 0;
+    if (!facet) {
+      summary.replaceChildren("Choose a dimension too, to see what became of this judge's verdicts.");
+      return;
+    }
+    const present = facet.values.filter(([, n]) => n);
+    if (present.length === 1) summary.hidden = true; // the list says how many there are
+    const shares = present.map(([value, n]) => element("span", { class: "mrb-part", "data-n": n }, element("b", {}, n.toLocaleString()), ` ${value}`));
+    const own = (words) => element("bdi", { dir: "auto" }, words);
+    const who = facets.pair ? ["first ", own(query.judge), ", second ", own(query.other)] : [own(query.judge)];
+    summary.replaceChildren(...who, " on ", own(spoken(query.dimension)), ": ", ...shares.flatMap((part, i) => (i ? [" + ", part] : [part])), ` = ${facet.total.toLocaleString()}`);
+  }
+
+  function update(answer) {
+    query = answer.query;
+    const { facets } = answer;
+    if (document.activeElement !== search || !search.value) search.value = query.text;
+    for (const [name, label, any] of CHOSEN) fill(name, label, any, facets[name]);
+    if (document.activeElement !== where) where.value = query.where;
+    where.closest("label").classList.toggle("mrb-on", Boolean(query.where));
+    const states = facets.review?.values ?? [];
+    review.replaceChildren(element("option", { value: "" }, "any"), ...states.map(([value, n]) => element("option", { value, "data-n": n }, `${reviews[value]} (${n.toLocaleString()})`)));
+    review.value = query.review;
+    review.closest("label").hidden = !states.length;
+    review.closest("label").classList.toggle("mrb-on", Boolean(query.review));
+    sort.value = query.sort;
+    turn.hidden = !query.sort;
+    turn.replaceChildren(query.desc ? "↓" : "↑", element("span", {}, query.desc ? " highest" : " lowest"));
+    turn.setAttribute("aria-label", query.desc ? "highest first; turn to lowest first" : "lowest first; turn to highest first");
+    outcome.hidden = !query.outcome.length;
+    outcome.textContent = `only ${query.outcome.join(", ")} ✕`;
+    const counts = new Map(facets.kind?.values ?? []);
+    for (const [kind, button] of buttons) {
+      const [pressed, n] = [query.kind.includes(kind), counts.get(kind) ?? 0];
+      button.setAttribute("aria-pressed", String(pressed));
+      button.querySelector(".mrb-count").textContent = n.toLocaleString();
+      button.hidden = !n && !pressed;
+    }
+    rest.textContent = `${(counts.get("none of these") ?? 0).toLocaleString()} others`;
+    rest.title = "cases with none of these kinds of failure";
+    clear.disabled = JSON.stringify({ ...query, desc: true }) === JSON.stringify(EMPTY);
+    summarise(facets);
+  }
+
+  return { bar, chips, search, update, query: () => query };
+}

@@ -1,10 +1,14 @@
 // What was typed and is not stored yet: it outlives the page, not the tab.
-function mrbDrafts(benchmark) {
+function mrbDrafts(benchmark, changed) {
   const name = `mrb-unsaved:reviews:${benchmark}`;
   const kept = new Map(Object.entries(JSON.parse(mrbShell.recall("sessionStorage", name) || "{}")));
-  const write = () => mrbShell.keep("sessionStorage", name, JSON.stringify(Object.fromEntries(kept)));
+  const write = () => {
+    mrbShell.keep("sessionStorage", name, JSON.stringify(Object.fromEntries(kept)));
+    changed();
+  };
   return {
     of: (key) => kept.get(key),
+    all: () => [...kept.keys()].map((key) => JSON.parse(key)), // of whom, about which case, dimension and judge
     keep(key, typed) {
       kept.set(key, typed);
       write();
@@ -16,10 +20,10 @@ function mrbDrafts(benchmark) {
 }
 
 // The adjudications of a case, the newest first. Each text of the data keeps its direction to itself.
-const mrbHistory = (() => {
-  const { element } = mrbShell;
+// `hidden` counts those whose opinion is not told yet.
+function mrbHistory(entries, hidden) {
+  const { element, spoken } = mrbShell;
   const own = (words) => element("bdi", { dir: "auto" }, words);
-  const spoken = (value) => value.replaceAll("_", " ");
 
   function entry(one) {
     const { seen } = one;
@@ -33,400 +37,430 @@ const mrbHistory = (() => {
     return element("li", { class: one.counts ? "" : "mrb-past" }, head, said, note, foot);
   }
 
-  // `hidden` counts those whose opinion is not told yet.
-  function items(entries, hidden) {
-    const others = hidden ? [element("li", { class: "mrb-past" }, `${hidden === 1 ? "One other has" : `${hidden} others have`} reviewed this case. What they say is shown once your own review is saved.`)] : [];
-    return entries.length || hidden ? [...others, ...entries.map(entry)] : [element("li", { class: "mrb-past" }, "Nobody has reviewed this case yet.")];
+  const others = hidden ? [element("li", { class: "mrb-past" }, `${hidden === 1 ? "One other has" : `${hidden} others have`} reviewed this case. What they say is shown once your own review is saved.`)] : [];
+  return entries.length || hidden ? [...others, ...entries.map(entry)] : [element("li", { class: "mrb-past" }, "Nobody has reviewed this case yet.")];
+}
+
+// Who reviews, in this tab: one of the names known here, or a new one, which is asked about.
+// `about` is the initial state; `signed(name)` is told, with an empty name of who signed out.
+function mrbWho(about, signed) {
+  const KEPT = "mrb-reviewer";
+  const { element } = mrbShell;
+  const id = mrbShell.unique("mrb-known");
+  const known = element("datalist", { id });
+  const input = element("input", { type: "text", autocomplete: "off", maxlength: "255", list: id, value: about.reviewer, oninput: () => ask("") });
+  const enter = element("button", { type: "submit", class: "mrb-first" });
+  const doubt = element("p", { class: "mrb-hint", role: "alert" });
+  const sheet = element("form", { class: "mrb-sign", onsubmit: submit }, element("label", {}, "Your name", input), known, enter, doubt);
+  const own = element("b", { dir: "auto" });
+  const signedIn = element("p", {}, "Signed in as ", own, " ", element("button", { type: "button", class: "mrb-quiet", onclick: () => sign("") }, "Sign out"));
+  const root = element("div", { class: "mrb-who" }, sheet, signedIn);
+  let name = mrbShell.recall("sessionStorage", KEPT);
+  let asked = ""; // the new name that is to be confirmed
+
+  function ask(words) {
+    asked = words;
+    doubt.replaceChildren(...(words ? ["“", element("bdi", { dir: "auto" }, words), "” is a new name here. Check its spelling, then add it."] : []));
+    enter.textContent = words ? "Add the name" : "Sign in";
   }
 
-  return { items };
-})();
+  function draw() {
+    root.hidden = Boolean(about.store);
+    sheet.hidden = Boolean(name);
+    signedIn.hidden = !name;
+    own.textContent = name;
+    known.replaceChildren(...about.people.map((value) => element("option", { value })));
+    ask("");
+  }
 
-// The review of a case: sign-in, the form, and the history. What was typed outlives a failure.
-const mrbForm = (() => {
+  function sign(chosen) {
+    name = chosen;
+    if (name && !about.people.includes(name)) about.people.push(name);
+    mrbShell.keep("sessionStorage", KEPT, name);
+    draw();
+    signed(name);
+  }
+
+  function submit(event) {
+    event.preventDefault();
+    const typed = input.value.trim();
+    const one = about.people.find((each) => each.toLowerCase() === typed.toLowerCase());
+    if (one || (typed && (typed === asked || !about.people.length))) sign(one ?? typed);
+    else if (typed) ask(typed);
+    else input.focus();
+  }
+
+  draw();
+  return { root, draw, name: () => name, focus: () => input.focus() };
+}
+
+// The review of a case: the form and the history. What was typed outlives a failure.
+// `ask` as of mrbShell.connect; `about` is the initial state, `who` as of mrbWho; `saved(position, names)` is told, and
+// `unsaved()` when what is not stored yet has changed; `next()` goes on to the next case; `draw(regions)` shows regions
+// on the images, `region()` starts to mark one.
+function mrbForm({ ask, about, who, saved, unsaved, next, draw, region }) {
   const KEYS = ["gold_right", "gold_wrong", "ambiguous", "image_unusable"];
   const PATIENCE = 20000;
-
-  function fresh() {
-    const bytes = crypto.getRandomValues(new Uint8Array(16));
-    return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-  }
 
   const within = (promise) =>
     Promise.race([promise, new Promise((_, reject) => setTimeout(() => reject(new Error("the server does not answer; check that it runs")), PATIENCE))]);
 
-  const spoken = (value) => value.replaceAll("_", " ");
+  const { element, spoken, fresh } = mrbShell;
+  const drafts = mrbDrafts(about.name, unsaved);
+  const sides = Object.fromEntries(about.choices.filter(({ key }) => key).map(({ key, value }) => [key, value]));
+  const shownAs = (value) => about.choices.find((one) => one.value === value)?.shown ?? value;
+  const state = { position: null, caseId: "", version: "", entries: [], gold: {}, id: fresh(), withdrawals: new Map(), dirty: false, scope: { dimension: "", judge: "" }, regions: [] };
+  const usual = about.dimensions.includes("overall") ? "overall" : (about.dimensions.at(-1) ?? "");
+  let reasons = about.reasons;
 
-  // `ask` as of mrbShell.connect; `about` is the initial state; `signed(name)` and `saved(position, names)` are told;
-  // `next()` goes on to the next case; `draw(regions)` shows regions on the images, `region()` starts to mark one.
-  function make({ ask, about, signed, saved, next, draw, region }) {
-    const { element } = mrbShell;
-    const drafts = mrbDrafts(about.name);
-    const sides = Object.fromEntries(about.choices.filter(({ key }) => key).map(({ key, value }) => [key, value]));
-    const shownAs = (value) => about.choices.find((one) => one.value === value)?.shown ?? value;
-    const state = { position: null, caseId: "", version: "", entries: [], gold: {}, reviewer: "", id: fresh(), withdrawals: new Map(), dirty: false, scope: { dimension: "", judge: "" }, regions: [] };
-    const usual = about.dimensions.includes("overall") ? "overall" : (about.dimensions.at(-1) ?? "");
-    let reasons = about.reasons;
+  const status = element("p", { class: "mrb-saved", role: "status", "aria-live": "polite" });
+  const trouble = element("div", { class: "mrb-trouble", role: "alert" });
+  const stranger = element("p", { class: "mrb-hint" }, "Sign in at the top of the page to review. A name is stored with your review; it is not a password, and nobody checks it. What protects this page is its address.");
+  const gold = element("p", { class: "mrb-gold-line" });
+  const field = (label, control) => element("label", { class: "mrb-filter" }, element("span", {}, label), control);
+  const options = (values, any) => [element("option", { value: "" }, any), ...values.map((value) => element("option", { value }, spoken(value)))];
+  const dimension = element("select", { "data-field": "dimension" }, ...options(about.dimensions, "every dimension"));
+  const judge = element("select", { "data-field": "judge" }, ...options(about.judges, "no judge in particular"));
+  const radio = (group, value, words, key, meaning) =>
+    element("label", { class: "mrb-choose", title: meaning || null }, element("input", { type: "radio", name: `${group}-${state.id}`, value, "data-field": group }), element("span", { dir: "auto" }, words), key ? element("kbd", { "aria-hidden": "true" }, key) : null);
+  const verdicts = element("fieldset", { class: "mrb-verdict" }, element("legend", {}, "Is the gold label right?"), ...KEYS.map((value, i) => radio("verdict", value, about.labels[value], String(i + 1))));
+  const choices = element("fieldset", { class: about.rated ? "mrb-right-choice mrb-right-category" : "mrb-right-choice", hidden: true }, element("legend", {}, about.rated ? "The right category is" : "The right choice is response"), ...about.choices.map(({ key, value, shown, meaning }) => radio("choice", value, shown, key, meaning)));
+  const edit = element("button", { type: "button", class: "mrb-quiet", onclick: () => editReasons() }, "Edit the list");
+  const questions = about.questions.map(drawQuestion);
+  const edited = questions.find((one) => one.editable);
+  const lettered = new Map(questions.flatMap(({ name, options, keys }) => [...keys].map((letter, i) => [letter, [name, options[i]]])));
+  const marks = element("ul", { class: "mrb-regions" });
+  const marking = element("button", { type: "button", "aria-keyshortcuts": "M", onclick: () => region() }, "Mark a region ", element("kbd", { "aria-hidden": "true" }, "M"));
+  const places = element("fieldset", { class: "mrb-places" }, element("legend", {}, "Where in the image"), marks, marking);
+  const note = element("textarea", { rows: "3", "data-field": "note", "aria-keyshortcuts": "N" });
+  const save = element("button", { type: "button", class: "mrb-first mrb-save", "aria-keyshortcuts": "S", onclick: () => store(typed()) }, "Save");
+  const onwards = element("button", { type: "button", "aria-keyshortcuts": "Enter", onclick: () => saveAndNext() }, "Save and next ", element("kbd", { "aria-hidden": "true" }, "↵"));
+  const withdraw = element("button", { type: "button", onclick: () => store({ verdict: "withdrawn", choice: "", answers: {}, regions: [], note: "" }) }, "Withdraw");
+  const form = element("div", { class: "mrb-form" }, element("div", { class: "mrb-scope" }, field("About", dimension), field("Judge", judge)), gold, verdicts, choices, ...questions.map((one) => one.set), places, field("Note", note), withdraw);
+  const past = element("ol", { class: "mrb-history" });
+  const caseName = element("bdi", { dir: "auto" });
+  const ofCase = element("span", { class: "mrb-of-case" }, " of ", caseName);
+  const body = element("div", { class: "mrb-review-body" }, element("h2", {}, "Your review", ofCase), trouble, stranger, form, element("h2", {}, "History"), past);
+  const foot = element("div", { class: "mrb-actions" }, save, onwards, status); // in sight however long the form is
+  const root = element("section", { class: "mrb-review", "aria-label": "Your review" }, body, foot);
+  const toTop = mrbShell.top(body);
 
-    const status = element("p", { class: "mrb-saved", role: "status", "aria-live": "polite" });
-    const trouble = element("div", { class: "mrb-trouble", role: "alert" });
-    const who = element("div", { class: "mrb-who" });
-    const gold = element("p", { class: "mrb-gold-line" });
-    const field = (label, control) => element("label", { class: "mrb-filter" }, element("span", {}, label), control);
-    const options = (values, any) => [element("option", { value: "" }, any), ...values.map((value) => element("option", { value }, spoken(value)))];
-    const dimension = element("select", { "data-field": "dimension" }, ...options(about.dimensions, "every dimension"));
-    const judge = element("select", { "data-field": "judge" }, ...options(about.judges, "no judge in particular"));
-    const radio = (group, value, words, key, meaning) =>
-      element("label", { class: "mrb-choose", title: meaning || null }, element("input", { type: "radio", name: `${group}-${state.id}`, value, "data-field": group }), element("span", { dir: "auto" }, words), key ? element("kbd", { "aria-hidden": "true" }, key) : null);
-    const verdicts = element("fieldset", { class: "mrb-verdict" }, element("legend", {}, "Is the gold label right?"), ...KEYS.map((value, i) => radio("verdict", value, about.labels[value], String(i + 1))));
-    const choices = element("fieldset", { class: about.rated ? "mrb-right-choice mrb-right-category" : "mrb-right-choice", hidden: true }, element("legend", {}, about.rated ? "The right category is" : "The right choice is response"), ...about.choices.map(({ key, value, shown, meaning }) => radio("choice", value, shown, key, meaning)));
-    const edit = element("button", { type: "button", class: "mrb-quiet" }, "Edit the list");
-    const questions = about.questions.map(drawQuestion);
-    const edited = questions.find((one) => one.editable);
-    const lettered = new Map(questions.flatMap(({ name, options, keys }) => [...keys].map((letter, i) => [letter, [name, options[i]]])));
-    const marks = element("ul", { class: "mrb-regions" });
-    const marking = element("button", { type: "button", "aria-keyshortcuts": "M" }, "Mark a region ", element("kbd", { "aria-hidden": "true" }, "M"));
-    const places = element("fieldset", { class: "mrb-places" }, element("legend", {}, "Where in the image"), marks, marking);
-    const note = element("textarea", { rows: "3", "data-field": "note", "aria-keyshortcuts": "N" });
-    const save = element("button", { type: "button", class: "mrb-first mrb-save", "aria-keyshortcuts": "S" }, "Save");
-    const onwards = element("button", { type: "button", "aria-keyshortcuts": "Enter" }, "Save and next ", element("kbd", { "aria-hidden": "true" }, "↵"));
-    const withdraw = element("button", { type: "button" }, "Withdraw");
-    const form = element("div", { class: "mrb-form" }, element("div", { class: "mrb-scope" }, field("About", dimension), field("Judge", judge)), gold, verdicts, choices, ...questions.map((one) => one.set), places, field("Note", note), element("div", { class: "mrb-actions" }, save, onwards, withdraw, status));
-    const past = element("ol", { class: "mrb-history" });
-    const heading = (words) => element("h2", {}, words);
-    const caseName = element("bdi", { dir: "auto" });
-    const ofCase = element("p", { class: "mrb-of-case" }, "Case ", caseName);
-    const root = element("section", { class: "mrb-review", "aria-label": "Your review" }, heading("Your review"), ofCase, trouble, who, form, heading("History"), past);
+  const key = () => JSON.stringify([who.name(), state.caseId, dimension.value, judge.value]);
+  const checked = (group) => root.querySelector(`[data-field="${group}"]:checked`)?.value ?? "";
+  const typed = () => ({ verdict: checked("verdict"), choice: checked("verdict") === "gold_wrong" ? checked("choice") : "", answers: Object.fromEntries(questions.filter((one) => judge.value || !one.of_judge).map((one) => [one.name, answered(one)])), regions: state.regions, note: note.value });
+  const mine = () => state.entries.find((one) => one.reviewer === who.name() && one.counts && (one.dimension ?? "") === dimension.value && (one.judge ?? "") === judge.value);
 
-    const key = () => JSON.stringify([state.reviewer, state.caseId, dimension.value, judge.value]);
-    const checked = (group) => root.querySelector(`[data-field="${group}"]:checked`)?.value ?? "";
-    const typed = () => ({ verdict: checked("verdict"), choice: checked("verdict") === "gold_wrong" ? checked("choice") : "", answers: Object.fromEntries(questions.filter((one) => judge.value || !one.of_judge).map((one) => [one.name, answered(one)])), regions: state.regions, note: note.value });
-    const mine = () => state.entries.find((one) => one.reviewer === state.reviewer && one.counts && (one.dimension ?? "") === dimension.value && (one.judge ?? "") === judge.value);
-
-    function say(words, kind = "") {
-      status.className = `mrb-saved ${kind}`;
-      status.textContent = words;
-    }
-
-    // A question of the list as a part of the form: one option, several, or several of a list that reviewers edit.
-    function drawQuestion(one) {
-      const list = element("div", { class: "mrb-reasons" });
-      const legend = element("legend", {}, one.text);
-      if (one.several) return { ...one, list, set: element("fieldset", {}, legend, list, ...(one.editable ? [edit] : [])) };
-      const radios = one.options.map((value, i) => radio(one.name, value, spoken(value), one.keys[i]));
-      return { ...one, set: element("fieldset", { class: "mrb-in-a-row" }, legend, ...radios) };
-    }
-
-    const answered = ({ name, several, list }) => (several ? [...list.querySelectorAll("input:checked")].map((box) => box.value) : checked(name));
-
-    function drawSeveral({ name, options, keys, editable, list }, chosen) {
-      const all = [...new Set([...(editable ? reasons : options), ...chosen])];
-      list.replaceChildren(...all.map((value, i) => {
-        const key = editable && i < 10 ? `⇧${(i + 1) % 10}` : keys[i];
-        const box = element("input", { type: "checkbox", value, "data-field": name });
-        box.checked = chosen.includes(value);
-        return element("label", { dir: "auto" }, box, element("span", {}, editable ? value : spoken(value)), key ? element("kbd", { "aria-hidden": "true" }, key) : null);
-      }));
-    }
-
-    const spot = ({ image, frame, x, y, width, height }) => `${width || height ? `Box ${Math.round(width)} × ${Math.round(height)}` : "Point"} at x ${Math.round(x)}, y ${Math.round(y)}${state.images > 1 ? ` in image ${image + 1}` : ""}${frame > 1 ? ` in frame ${frame}` : ""}`;
-
-    function drawRegions(all) {
-      state.regions = all;
-      draw(all);
-      marks.replaceChildren(...all.map((one) => {
-        const remove = element("button", { type: "button", class: "mrb-quiet", "aria-label": `remove: ${spot(one)}`, title: "remove" }, "×");
-        remove.addEventListener("click", () => {
-          drawRegions(state.regions.filter((other) => other !== one));
-          changed();
-          marking.focus();
-        });
-        return element("li", {}, spot(one), " ", remove);
-      }));
-    }
-
-    function fillIn(content) {
-      for (const box of root.querySelectorAll('[data-field="verdict"]')) box.checked = box.value === content.verdict;
-      for (const box of choices.querySelectorAll("input")) box.checked = box.value === content.choice;
-      for (const one of questions) {
-        const answer = content.answers?.[one.name];
-        if (one.several) drawSeveral(one, answer ?? []);
-        else for (const box of one.set.querySelectorAll("input")) box.checked = box.value === answer;
-      }
-      drawRegions(content.regions ?? []);
-      note.value = content.note ?? "";
-      refresh();
-    }
-
-    function refresh() {
-      const label = state.gold[dimension.value];
-      gold.textContent = dimension.value ? `Gold on ${spoken(dimension.value)}: ${label === undefined || label === null ? "no label" : shownAs(label)}` : "About the gold labels of all dimensions at once";
-      choices.hidden = checked("verdict") !== "gold_wrong";
-      for (const one of questions) one.set.hidden = one.of_judge && !judge.value;
-      for (const box of choices.querySelectorAll("input")) box.disabled = Boolean(dimension.value) && box.value === label;
-      withdraw.hidden = !mine();
-      places.hidden = !state.images;
-      save.textContent = mine() ? "Save correction" : "Save";
-    }
-
-    // The form for the scope chosen: what was typed and not stored, or else what was stored.
-    function load() {
-      const draft = drafts.of(key());
-      const stored = mine();
-      state.dirty = Boolean(draft);
-      state.id = draft?.id ?? fresh();
-      fillIn(draft ?? stored ?? {});
-      if (draft) say("Not saved yet: this is what you typed before.", "mrb-unsaved");
-      else say(stored ? `Stored ${stored.created.replace("T", " ").slice(0, 16)} UTC. Change it and save to correct it.` : "");
-    }
-
-    function changed() {
-      state.id = fresh();
-      state.dirty = true;
-      drafts.keep(key(), { ...typed(), id: state.id });
-      say("Not saved yet.", "mrb-unsaved");
-      refresh();
-    }
-
-    function drawHistory() {
-      past.replaceChildren(...mrbHistory.items(state.entries, state.hidden));
-    }
-
-    async function history() {
-      const { position } = state;
-      if (about.store || position === null) return;
-      try {
-        const answer = await ask("history", { position, reviewer: state.reviewer });
-        if (position === state.position) take(answer);
-      } catch (error) {
-        say(`The history cannot be read: ${error.message}`, "mrb-failed");
-      }
-    }
-
-    function take({ entries, hidden }) {
-      if (JSON.stringify([entries, hidden]) === JSON.stringify([state.entries, state.hidden])) return;
-      Object.assign(state, { entries, hidden });
-      drawHistory();
-      if (!state.dirty) load();
-      if (!hidden) saved(state.position, reviewers(entries));
-    }
-
-    const replaced = (one) => `“${one.choice ? `${one.label}: ${one.seen.choice}` : one.label}” on ${one.created.replace("T", " ").slice(0, 16)} UTC`;
-    const reviewers = (entries) => [...new Set(entries.filter((one) => one.counts).map((one) => one.reviewer))];
-
-    // The id of the withdrawal of an entry: sent again, it is the same one; that of another entry is another.
-    function withdrawal(of) {
-      if (!state.withdrawals.has(of)) state.withdrawals.set(of, fresh());
-      return state.withdrawals.get(of);
-    }
-
-    // Whether it is stored, and nothing was typed since.
-    async function store(content) {
-      if (state.busy) return false;
-      const { position, caseId, version } = state;
-      const superseded = mine()?.id ?? "";
-      const id = content.verdict === "withdrawn" ? withdrawal(superseded) : state.id;
-      const name = key();
-      const here = () => name === key();
-      state.busy = true;
-      save.disabled = true;
-      say("Saving …");
-      try {
-        const answer = await within(ask("save", { ...content, position, case_id: caseId, version, adjudication_id: id, reviewer: state.reviewer, dimension: dimension.value, judge: judge.value, supersedes: superseded }));
-        saved(position, reviewers(answer.entries));
-        if (answer.replaces) {
-          if (!drafts.of(name) && content.verdict !== "withdrawn") drafts.keep(name, { ...content, id });
-          if (position === state.position) take(answer);
-          if (here()) say(`Not saved yet: in another window you stored ${replaced(answer.replaces)}. ${content.verdict === "withdrawn" ? "Withdraw" : "Save"} again to replace it.`, "mrb-unsaved");
-          return false;
-        }
-        if (drafts.of(name)?.id === id) drafts.forget(name);
-        if (position !== state.position) return true;
-        // What was typed while this was on its way is a draft of its own, and stays.
-        state.dirty = Boolean(drafts.of(key()));
-        take(answer);
-        if (!here()) return true;
-        if (state.dirty) refresh();
-        else load();
-        if (state.dirty) say("Saved. What you typed since is not saved yet.", "mrb-unsaved");
-        else say(content.verdict === "withdrawn" ? "Withdrawn; your earlier entries stay in the history." : `Saved ${new Date().toLocaleTimeString()}.`, "mrb-kept");
-        return !state.dirty;
-      } catch (error) {
-        if (!drafts.of(name) && content.verdict !== "withdrawn") drafts.keep(name, { ...content, id });
-        if (here()) say(`Not saved: ${error.message} What you wrote is still here; save again once it is fixed.`, "mrb-failed");
-        else say(`Case ${caseId} was not saved: ${error.message} What you wrote is kept there; go back and save again.`, "mrb-failed");
-        return false;
-      } finally {
-        state.busy = false;
-        save.disabled = false;
-      }
-    }
-
-    function drawWho() {
-      const open = Boolean(state.reviewer) && !about.store;
-      form.hidden = !open;
-      who.hidden = Boolean(about.store);
-      if (state.reviewer) {
-        const change = element("button", { type: "button", class: "mrb-quiet" }, "Sign out");
-        change.addEventListener("click", () => sign(""));
-        who.replaceChildren(element("p", {}, "Signed in as ", element("b", { dir: "auto" }, state.reviewer), " ", change));
-        return;
-      }
-      const name = element("input", { type: "text", autocomplete: "name", maxlength: "255", value: about.reviewer });
-      const enter = element("button", { type: "submit", class: "mrb-first" }, "Sign in");
-      const sheet = element("form", { class: "mrb-sign" }, field("Your name", name), enter);
-      sheet.addEventListener("submit", (event) => {
-        event.preventDefault();
-        if (name.value.trim()) sign(name.value.trim());
-        else name.focus();
-      });
-      who.replaceChildren(sheet, element("p", { class: "mrb-hint" }, "A name, not a password: it is stored with your review, and nobody checks it. What protects this page is its address."));
-    }
-
-    function sign(name) {
-      state.reviewer = name;
-      mrbShell.keep("localStorage", "mrb-reviewer", name);
-      drawWho();
-      if (state.position !== null) load();
-      history();
-      signed(name);
-      (name ? root.querySelector('[data-field="verdict"]') : who.querySelector("input"))?.focus();
-    }
-
-    function drawTrouble() {
-      trouble.hidden = !about.store;
-      if (!about.store) return;
-      const again = about.again ? element("button", { type: "button" }, "Try again") : null;
-      again?.addEventListener("click", () => reopen(again));
-      trouble.replaceChildren(element("p", {}, element("b", {}, "Nothing can be stored. "), about.store), ...(again ? [again] : []));
-    }
-
-    async function reopen(again) {
-      again.disabled = true;
-      try {
-        Object.assign(about, await within(ask("store")));
-      } catch (error) {
-        about.store = error.message;
-      }
-      reasons = about.reasons;
-      drawTrouble();
-      drawWho();
-      if (about.store) trouble.querySelector("button")?.focus();
-      else if (state.position !== null) {
-        load();
-        history();
-        (state.reviewer ? root.querySelector('[data-field="verdict"]') : who.querySelector("input"))?.focus();
-      }
-    }
-
-    edit.addEventListener("click", () => {
-      const area = element("textarea", { rows: String(reasons.length + 2), "aria-label": "Reasons, one a line" });
-      area.value = reasons.join("\n");
-      const keep = element("button", { type: "button" }, "Save the list");
-      const leave = element("button", { type: "button", class: "mrb-quiet" }, "Cancel");
-      const sheet = element("div", { class: "mrb-edit" }, field("One reason a line; everybody sees the new list", area), element("div", { class: "mrb-actions" }, keep, leave));
-      const end = () => {
-        sheet.remove();
-        edit.hidden = false;
-        edit.focus();
-      };
-      leave.addEventListener("click", end);
-      keep.addEventListener("click", async () => {
-        try {
-          const chosen = answered(edited);
-          reasons = (await within(ask("reasons", { names: area.value.split("\n").map((line) => line.trim()).filter(Boolean) }))).reasons;
-          drawSeveral(edited, chosen);
-          say("The list of reasons is stored.", "mrb-kept");
-          end();
-        } catch (error) {
-          say(`The list is not stored: ${error.message}`, "mrb-failed");
-        }
-      });
-      edit.hidden = true;
-      edit.after(sheet);
-      area.focus();
-    });
-    form.addEventListener("input", (event) => {
-      if (event.target === dimension || event.target === judge) load();
-      else if (event.target.matches("[data-field]")) changed();
-    });
-    save.addEventListener("click", () => store(typed()));
-    onwards.addEventListener("click", saveAndNext);
-    withdraw.addEventListener("click", () => store({ verdict: "withdrawn", choice: "", answers: {}, regions: [], note: "" }));
-    marking.addEventListener("click", () => region());
-
-    // A case is shown: its gold labels, and the judge and dimension that are looked for.
-    function show(shown, query) {
-      const scope = { dimension: query.dimension ?? usual, judge: query.judge ?? "" };
-      if (JSON.stringify(scope) !== JSON.stringify(state.scope)) {
-        dimension.value = scope.dimension;
-        judge.value = scope.judge;
-        state.scope = scope;
-      }
-      Object.assign(state, { position: shown.position, caseId: shown.case_id, version: shown.version, gold: shown.gold, images: shown.images, entries: [], hidden: 0 });
-      caseName.textContent = shown.case_id;
-      ofCase.hidden = false;
-      drawHistory();
-      load();
-      return history();
-    }
-
-    function choose(number) {
-      if (!open()) return;
-      const box = root.querySelector(`[data-field="verdict"][value="${KEYS[number - 1]}"]`);
-      box.checked = true;
-      changed();
-      (number === 2 ? choices.querySelector("input:not(:disabled)") : box).focus();
-    }
-
-    // A region of the case in sight was marked in one of its images.
-    function marked(one) {
-      if (!open()) return;
-      drawRegions([...state.regions, one]);
-      changed();
-      root.closest(".mrb-explorer").focus({ preventScroll: true }); // Enter saves again, and goes on
-    }
-
-    // Stays where it is until it is stored: what went wrong is said where it can be mended.
-    async function saveAndNext() {
-      const { position } = state;
-      if (open() && (await store(typed())) && position === state.position) next();
-    }
-
-    const open = () => !form.hidden && !root.hidden && state.position !== null;
-
-    // No case is in sight.
-    function empty() {
-      Object.assign(state, { position: null, caseId: "", version: "", entries: [], hidden: 0 });
-      ofCase.hidden = true;
-      past.replaceChildren();
-    }
-
-    function set(name, value) {
-      const box = [...root.querySelectorAll(`[data-field="${name}"]`)].find((one) => one.value === value);
-      if (!open() || !box || box.disabled || box.closest("[hidden]:not(.mrb-right-choice)") || (name !== "choice" && box.type === "radio" && box.checked)) return;
-      if (name === "choice" && !box.checked) root.querySelector('[data-field="verdict"][value="gold_wrong"]').checked = true;
-      box.checked = box.type === "radio" || !box.checked;
-      changed();
-      box.focus();
-    }
-
-    // What a key does here, or nothing: sides and options by letter, those of the edited list by number with Shift.
-    function action(event) {
-      const letter = event.key.toUpperCase();
-      const digit = event.shiftKey && /^Digit\d$/.test(event.code) ? (Number(event.code.at(-1)) + 9) % 10 : -1;
-      if (digit >= 0) return () => open() && edited?.list.querySelectorAll("input")[digit]?.click();
-      if (Object.hasOwn(sides, letter)) return () => set("choice", sides[letter]);
-      if (lettered.has(letter)) return () => set(...lettered.get(letter));
-      return undefined;
-    }
-
-    state.reviewer = mrbShell.recall("localStorage", "mrb-reviewer");
-    drawTrouble();
-    drawWho();
-    const refuse = () => say("That key was not taken: the case was about to change. Look, and press it again.", "mrb-unsaved");
-    return { root, show, empty, choose, refuse, history, reviewer: () => state.reviewer, save: () => open() && store(typed()), saveAndNext, action, note: () => !form.hidden && note.focus(), mark: () => open() && state.images && region(), marked };
+  function say(words, kind = "") {
+    status.className = `mrb-saved ${kind}`;
+    status.textContent = words;
   }
 
-  return { make };
-})();
+  // A question of the list as a part of the form: one option, several, or several of a list that reviewers edit.
+  function drawQuestion(one) {
+    const list = element("div", { class: "mrb-reasons" });
+    const legend = element("legend", {}, one.text);
+    if (one.several) return { ...one, list, set: element("fieldset", {}, legend, list, ...(one.editable ? [edit] : [])) };
+    const radios = one.options.map((value, i) => radio(one.name, value, spoken(value), one.keys[i]));
+    return { ...one, set: element("fieldset", { class: "mrb-in-a-row" }, legend, ...radios) };
+  }
+
+  const answered = ({ name, several, list }) => (several ? [...list.querySelectorAll("input:checked")].map((box) => box.value) : checked(name));
+
+  function drawSeveral({ name, options, keys, editable, list }, chosen) {
+    const all = [...new Set([...(editable ? reasons : options), ...chosen])];
+    list.replaceChildren(...all.map((value, i) => {
+      const key = editable && i < 10 ? `⇧${(i + 1) % 10}` : keys[i];
+      const box = element("input", { type: "checkbox", value, "data-field": name });
+      box.checked = chosen.includes(value);
+      return element("label", { dir: "auto" }, box, element("span", {}, editable ? value : spoken(value)), key ? element("kbd", { "aria-hidden": "true" }, key) : null);
+    }));
+  }
+
+  const spot = ({ image, frame, x, y, width, height }) => `${width || height ? `Box ${Math.round(width)} × ${Math.round(height)}` : "Point"} at x ${Math.round(x)}, y ${Math.round(y)}${state.images > 1 ? ` in image ${image + 1}` : ""}${frame > 1 ? ` in frame ${frame}` : ""}`;
+
+  function drawRegions(all) {
+    state.regions = all;
+    draw(all);
+    marks.replaceChildren(...all.map((one) => {
+      const drop = () => {
+        drawRegions(state.regions.filter((other) => other !== one));
+        changed();
+        marking.focus();
+      };
+      return element("li", {}, spot(one), " ", element("button", { type: "button", class: "mrb-quiet", "aria-label": `remove: ${spot(one)}`, title: "remove", onclick: drop }, "×"));
+    }));
+  }
+
+  function fillIn(content) {
+    for (const box of root.querySelectorAll('[data-field="verdict"]')) box.checked = box.value === content.verdict;
+    for (const box of choices.querySelectorAll("input")) box.checked = box.value === content.choice;
+    for (const one of questions) {
+      const answer = content.answers?.[one.name];
+      if (one.several) drawSeveral(one, answer ?? []);
+      else for (const box of one.set.querySelectorAll("input")) box.checked = box.value === answer;
+    }
+    drawRegions(content.regions ?? []);
+    note.value = content.note ?? "";
+    refresh();
+  }
+
+  function refresh() {
+    const label = state.gold[dimension.value];
+    gold.textContent = dimension.value ? `Gold on ${spoken(dimension.value)}: ${label === undefined || label === null ? "no label" : shownAs(label)}` : "About the gold labels of all dimensions at once";
+    choices.hidden = checked("verdict") !== "gold_wrong";
+    for (const one of questions) one.set.hidden = one.of_judge && !judge.value;
+    for (const box of choices.querySelectorAll("input")) box.disabled = Boolean(dimension.value) && box.value === label;
+    withdraw.hidden = !mine();
+    places.hidden = !state.images;
+    save.textContent = mine() ? "Save correction" : "Save";
+  }
+
+  // The form for the scope chosen: what was typed and not stored, or else what was stored.
+  function load() {
+    const draft = drafts.of(key());
+    const stored = mine();
+    state.dirty = Boolean(draft);
+    state.id = draft?.id ?? fresh();
+    fillIn(draft ?? stored ?? {});
+    if (draft) say("Not saved yet: this is what you typed before.", "mrb-unsaved");
+    else say(stored ? `Stored ${stored.created.replace("T", " ").slice(0, 16)} UTC. Change it and save to correct it.` : "");
+  }
+
+  function changed() {
+    state.id = fresh();
+    state.dirty = true;
+    drafts.keep(key(), { ...typed(), id: state.id });
+    say("Not saved yet.", "mrb-unsaved");
+    refresh();
+  }
+
+  function drawHistory() {
+    past.replaceChildren(...mrbHistory(state.entries, state.hidden));
+  }
+
+  async function history() {
+    const { position } = state;
+    if (about.store || position === null) return;
+    try {
+      const answer = await ask("history", { position, reviewer: who.name() });
+      if (position === state.position) take(answer);
+    } catch (error) {
+      say(`The history cannot be read: ${error.message}`, "mrb-failed");
+    }
+  }
+
+  function take({ entries, hidden }) {
+    if (JSON.stringify([entries, hidden]) === JSON.stringify([state.entries, state.hidden])) return;
+    Object.assign(state, { entries, hidden });
+    drawHistory();
+    if (!state.dirty) load();
+    if (!hidden) saved(state.position, reviewers(entries));
+  }
+
+  const replaced = (one) => `“${one.choice ? `${one.label}: ${one.seen.choice}` : one.label}” on ${one.created.replace("T", " ").slice(0, 16)} UTC`;
+  const reviewers = (entries) => [...new Set(entries.filter((one) => one.counts).map((one) => one.reviewer))];
+
+  // The id of the withdrawal of an entry: sent again, it is the same one; that of another entry is another.
+  function withdrawal(of) {
+    if (!state.withdrawals.has(of)) state.withdrawals.set(of, fresh());
+    return state.withdrawals.get(of);
+  }
+
+  // Whether it is stored, and nothing was typed since.
+  async function store(content) {
+    if (state.busy) return false;
+    const { position, caseId, version } = state;
+    const superseded = mine()?.id ?? "";
+    const id = content.verdict === "withdrawn" ? withdrawal(superseded) : state.id;
+    const name = key();
+    const here = () => name === key();
+    state.busy = true;
+    save.disabled = true;
+    say("Saving …");
+    try {
+      const answer = await within(ask("save", { ...content, position, case_id: caseId, version, adjudication_id: id, reviewer: who.name(), dimension: dimension.value, judge: judge.value, supersedes: superseded }));
+      saved(position, reviewers(answer.entries));
+      if (answer.replaces) {
+        if (!drafts.of(name) && content.verdict !== "withdrawn") drafts.keep(name, { ...content, id });
+        if (position === state.position) take(answer);
+        if (here()) say(`Not saved yet: in another window you stored ${replaced(answer.replaces)}. ${content.verdict === "withdrawn" ? "Withdraw" : "Save"} again to replace it.`, "mrb-unsaved");
+        return false;
+      }
+      if (drafts.of(name)?.id === id) drafts.forget(name);
+      if (position !== state.position) return true;
+      // What was typed while this was on its way is a draft of its own, and stays.
+      state.dirty = Boolean(drafts.of(key()));
+      take(answer);
+      if (!here()) return true;
+      if (state.dirty) refresh();
+      else load();
+      if (state.dirty) say("Saved. What you typed since is not saved yet.", "mrb-unsaved");
+      else say(content.verdict === "withdrawn" ? "Withdrawn; your earlier entries stay in the history." : `Saved ${new Date().toLocaleTimeString()}.`, "mrb-kept");
+      return !state.dirty;
+    } catch (error) {
+      if (!drafts.of(name) && content.verdict !== "withdrawn") drafts.keep(name, { ...content, id });
+      if (here()) say(`Not saved: ${error.message} What you wrote is still here; save again once it is fixed.`, "mrb-failed");
+      else say(`Case ${caseId} was not saved: ${error.message} What you wrote is kept there; go back and save again.`, "mrb-failed");
+      return false;
+    } finally {
+      state.busy = false;
+      save.disabled = false;
+    }
+  }
+
+  function drawWho() {
+    const open = Boolean(who.name()) && !about.store;
+    form.hidden = !open;
+    foot.hidden = !open;
+    stranger.hidden = open || Boolean(about.store);
+  }
+
+  // Somebody signed in or out.
+  function signed() {
+    drawWho();
+    if (state.position !== null) load();
+    history();
+    begin();
+  }
+
+  function begin() {
+    const first = root.querySelector('[data-field="verdict"]');
+    if (who.name()) first.focus();
+    else who.focus();
+    if (who.name() && document.activeElement !== first) root.closest(".mrb-explorer").focus({ preventScroll: true }); // no case is in sight yet
+  }
+
+  function drawTrouble() {
+    trouble.hidden = !about.store;
+    if (!about.store) return;
+    trouble.replaceChildren(element("p", {}, element("b", {}, "Nothing can be stored. "), about.store), element("button", { type: "button", hidden: !about.again, onclick: reopen }, "Try again"));
+  }
+
+  async function reopen({ target }) {
+    target.disabled = true;
+    try {
+      Object.assign(about, await within(ask("store")));
+    } catch (error) {
+      about.store = error.message;
+    }
+    reasons = about.reasons;
+    drawTrouble();
+    who.draw();
+    drawWho();
+    if (about.store) trouble.querySelector("button")?.focus();
+    else if (state.position !== null) {
+      load();
+      history();
+      begin();
+    }
+  }
+
+  function editReasons() {
+    const area = element("textarea", { rows: String(reasons.length + 2), "aria-label": "Reasons, one a line" });
+    area.value = reasons.join("\n");
+    const keep = element("button", { type: "button", onclick: write }, "Save the list");
+    const leave = element("button", { type: "button", class: "mrb-quiet", onclick: end }, "Cancel");
+    const sheet = element("div", { class: "mrb-edit" }, field("One reason a line; everybody sees the new list", area), element("div", { class: "mrb-actions" }, keep, leave));
+    function end() {
+      sheet.remove();
+      edit.hidden = false;
+      edit.focus();
+    }
+    async function write() {
+      try {
+        const chosen = answered(edited);
+        reasons = (await within(ask("reasons", { names: area.value.split("\n").map((line) => line.trim()).filter(Boolean) }))).reasons;
+        drawSeveral(edited, chosen);
+        say("The list of reasons is stored.", "mrb-kept");
+        end();
+      } catch (error) {
+        say(`The list is not stored: ${error.message}`, "mrb-failed");
+      }
+    }
+    edit.hidden = true;
+    edit.after(sheet);
+    area.focus();
+  }
+
+  form.addEventListener("input", (event) => {
+    if (event.target === dimension || event.target === judge) load();
+    else if (event.target.matches("[data-field]")) changed();
+  });
+
+  // A case is shown: its gold labels, and the judge and dimension that are looked for.
+  function show(shown, query) {
+    const scope = { dimension: query.dimension ?? usual, judge: query.judge ?? "" };
+    if (JSON.stringify(scope) !== JSON.stringify(state.scope)) {
+      dimension.value = scope.dimension;
+      judge.value = scope.judge;
+      state.scope = scope;
+    }
+    judge.options[0].disabled = Boolean(query.judge); // a review says whose verdict was in view
+    Object.assign(state, { position: shown.position, caseId: shown.case_id, version: shown.version, gold: shown.gold, images: shown.images, entries: [], hidden: 0 });
+    caseName.textContent = shown.case_id;
+    ofCase.hidden = false;
+    drawHistory();
+    load();
+    toTop();
+    return history();
+  }
+
+  // A region of the case in sight was marked in one of its images.
+  function marked(one) {
+    if (!open()) return;
+    drawRegions([...state.regions, one]);
+    changed();
+    root.closest(".mrb-explorer").focus({ preventScroll: true }); // Enter saves again, and goes on
+  }
+
+  // Stays where it is until it is stored: what went wrong is said where it can be mended.
+  async function saveAndNext() {
+    const { position } = state;
+    if (open() && (await store(typed())) && position === state.position) next();
+  }
+
+  const open = () => !form.hidden && !root.hidden && state.position !== null;
+
+  // No case is in sight.
+  function empty() {
+    Object.assign(state, { position: null, caseId: "", version: "", entries: [], hidden: 0 });
+    ofCase.hidden = true;
+    past.replaceChildren();
+  }
+
+  const unasked = (fields) => {
+    if (fields.hidden) say("Choose the judge first: this is asked about one judge.", "mrb-unsaved");
+    return fields.hidden;
+  };
+
+  function set(name, value) {
+    const box = [...root.querySelectorAll(`[data-field="${name}"]`)].find((one) => one.value === value);
+    const isQuestion = !["verdict", "choice"].includes(name);
+    if (!box || box.disabled || (isQuestion && (unasked(box.closest("fieldset")) || (box.type === "radio" && box.checked)))) return;
+    if (name === "choice" && !box.checked) root.querySelector('[data-field="verdict"][value="gold_wrong"]').checked = true;
+    box.checked = box.type === "radio" || !box.checked;
+    changed();
+    (value === "gold_wrong" ? choices.querySelector("input:not(:disabled)") : box).focus();
+  }
+
+  function pick(number) {
+    if (edited && !unasked(edited.set)) edited.list.querySelectorAll("input")[number]?.click();
+  }
+
+  // What a key does while the form is open, or nothing: sides and options by letter, those of the edited list by number
+  // with Shift.
+  function action({ key: pressed, shiftKey, code }, onButton) {
+    const letter = pressed.toUpperCase();
+    if (shiftKey && /^Digit\d$/.test(code)) return () => pick((Number(code.at(-1)) + 9) % 10);
+    if (/^[1-4]$/.test(pressed)) return () => set("verdict", KEYS[pressed - 1]);
+    if (Object.hasOwn(sides, letter)) return () => set("choice", sides[letter]);
+    if (lettered.has(letter)) return () => set(...lettered.get(letter));
+    if (pressed === "Enter") return onButton ? undefined : saveAndNext;
+    return { N: () => note.focus(), M: () => state.images && region(), S: () => store(typed()) }[letter];
+  }
+
+  drawTrouble();
+  drawWho();
+  const refuse = () => say("That key was not taken: the case was about to change. Look, and press it again.", "mrb-unsaved");
+  return { root, show, empty, refuse, history, signed, open, save: () => open() && store(typed()), action, marked, unsaved: drafts.all };
+}

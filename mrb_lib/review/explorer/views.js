@@ -1,102 +1,94 @@
 // Views: the filters and the order under a name that everybody sees; saved, opened and removed in a dialog.
-const mrbViews = (() => {
-  // `ask` as of mrbShell.connect; `scope()` is the query and who asks; `open(fragment)` shows a view.
-  function make({ ask, scope, open }) {
-    const { element } = mrbShell;
-    const name = element("input", { type: "text", maxlength: "80", autocomplete: "off" });
-    const save = element("button", { type: "submit", class: "mrb-first" }, "Save");
-    const sheet = element("form", { class: "mrb-sign" }, element("label", { class: "mrb-filter" }, element("span", {}, "Save the filters and the order as"), name), save);
-    const said = element("p", { class: "mrb-hint", role: "status" });
-    const list = element("ul", { class: "mrb-view-list", "aria-label": "Views" });
-    const close = element("button", { type: "button" }, "Close");
-    const dialog = element("dialog", { class: "mrb-keys mrb-views", "aria-label": "Saved views" }, element("h2", {}, "Saved views"), sheet, said, list, close);
-    const button = element("button", { type: "button", class: "mrb-views-button", "aria-haspopup": "dialog", title: "Saved views: open, save, remove" }, "Views");
-    let taken = null;
+// `ask` as of mrbShell.connect; `scope()` is the query and who asks; `open(fragment)` shows a view.
+function mrbViews({ ask, scope, open }) {
+  const { element } = mrbShell;
+  const name = element("input", { type: "text", maxlength: "80", autocomplete: "off", oninput: forget });
+  const save = element("button", { type: "submit", class: "mrb-first" }, "Save");
+  const sheet = element("form", { class: "mrb-sign", onsubmit: submit }, element("label", { class: "mrb-filter" }, element("span", {}, "Save the filters and the order as"), name), save);
+  const said = element("p", { class: "mrb-hint", role: "status" });
+  const list = element("ul", { class: "mrb-view-list", "aria-label": "Views" });
+  const close = element("button", { type: "button", onclick: () => dialog.close() }, "Close");
+  const dialog = element("dialog", { class: "mrb-keys mrb-views", "aria-label": "Saved views" }, element("h2", {}, "Saved views"), sheet, said, list, close);
+  const button = element("button", { type: "button", class: "mrb-views-button", "aria-haspopup": "dialog", title: "Saved views: open, save, remove", onclick: show }, "Views");
+  let taken = null;
 
-    const say = (words, bad = false) => {
-      said.replaceChildren(...[words].flat());
-      said.classList.toggle("mrb-trouble", bad);
-    };
-
-    function item(view) {
-      const own = element("bdi", { dir: "auto" }, view.seen);
-      const opens = element("button", { type: "button", class: "mrb-open-view" }, own);
-      const remove = element("button", { type: "button", class: "mrb-quiet", "aria-label": `Remove the view ${view.seen}` }, "Remove");
-      opens.addEventListener("click", () => {
-        dialog.close();
-        open(view.fragment || "where="); // an empty address would be the explorer's own start
-      });
-      remove.addEventListener("click", () => {
-        if (remove.dataset.sure) change("remove_view", { name: view.name }, `The view “${view.seen}” is removed.`);
-        remove.dataset.sure = "1";
-        remove.textContent = "Remove for all?";
-        remove.setAttribute("aria-label", `Remove the view ${view.seen} for everyone: press again`);
-      });
-      remove.addEventListener("blur", () => {
-        delete remove.dataset.sure;
-        remove.textContent = "Remove";
-        remove.setAttribute("aria-label", `Remove the view ${view.seen}`);
-      });
-      const who = element("span", { class: "mrb-when" }, "by ", element("bdi", { dir: "auto" }, view.by), ` · ${view.created.slice(0, 10)}`);
-      return element("li", {}, opens, who, remove);
-    }
-
-    function draw({ views }) {
-      list.replaceChildren(...views.map(item));
-      if (!views.length) list.append(element("li", { class: "mrb-hint" }, "No view is saved yet."));
-    }
-
-    // Without a store nothing here works, and why is said.
-    async function load() {
-      const here = scope().reviewer ? "" : "Sign in to save or remove views; opening them needs no name.";
-      say(here);
-      save.disabled = Boolean(here);
-      sheet.hidden = false;
-      list.replaceChildren(); // an earlier list would be replaced while somebody uses it
-      try {
-        draw(await ask("views"));
-      } catch (error) {
-        sheet.hidden = true;
-        say(error.message, true);
-      }
-    }
-
-    async function change(what, fields, done) {
-      const { query, reviewer } = scope();
-      try {
-        const answer = await ask(what, { ...fields, query, reviewer });
-        taken = answer.taken ?? null;
-        draw(answer);
-        const own = (text) => element("bdi", { dir: "auto" }, text); // a text of the data keeps its direction to itself
-        if (taken) say(["“", own(taken.seen), "” is there already, saved by ", own(taken.by), ". Save again to replace it."]);
-        else say(done);
-        if (!taken && what === "keep_view") name.value = "";
-        if (!dialog.contains(document.activeElement)) name.focus();
-      } catch (error) {
-        say(`Not ${what === "keep_view" ? "saved" : "removed"}: ${error.message}`, true);
-      }
-    }
-
-    sheet.addEventListener("submit", (event) => {
-      event.preventDefault();
-      const given = name.value.trim();
-      if (!given) {
-        name.focus();
-        return;
-      }
-      change("keep_view", { name: given, replaced: taken?.name === given ? taken.created : "" }, `The view “${given}” is saved for everyone.`);
-    });
-    name.addEventListener("input", () => {
-      taken = null;
-    });
-    close.addEventListener("click", () => dialog.close());
-    button.addEventListener("click", () => {
-      taken = null;
-      dialog.showModal();
-      load();
-    });
-    return { button, dialog };
+  function forget() {
+    taken = null;
   }
 
-  return { make };
-})();
+  function show() {
+    forget();
+    dialog.showModal();
+    load();
+  }
+
+  const say = (words, bad = false) => {
+    said.replaceChildren(...[words].flat());
+    said.classList.toggle("mrb-trouble", bad);
+  };
+
+  function item(view) {
+    const show = () => {
+      dialog.close();
+      open(view.fragment || "where="); // an empty address would be the explorer's own start
+    };
+    const named = (sure) => {
+      remove.textContent = sure ? "Remove for all?" : "Remove";
+      remove.setAttribute("aria-label", `Remove the view ${view.seen}${sure ? " for everyone: press again" : ""}`);
+    };
+    const press = () => {
+      if (remove.textContent !== "Remove") change("remove_view", { name: view.name }, `The view “${view.seen}” is removed.`);
+      named(true);
+    };
+    const opens = element("button", { type: "button", class: "mrb-open-view", onclick: show }, element("bdi", { dir: "auto" }, view.seen));
+    const remove = element("button", { type: "button", class: "mrb-quiet", onclick: press, onblur: () => named(false) });
+    named(false);
+    const who = element("span", { class: "mrb-when" }, "by ", element("bdi", { dir: "auto" }, view.by), ` · ${view.created.slice(0, 10)}`);
+    return element("li", {}, opens, who, remove);
+  }
+
+  function draw({ views }) {
+    list.replaceChildren(...views.map(item));
+    if (!views.length) list.append(element("li", { class: "mrb-hint" }, "No view is saved yet."));
+  }
+
+  // Without a store nothing here works, and why is said.
+  async function load() {
+    const here = scope().reviewer ? "" : "Sign in to save or remove views; opening them needs no name.";
+    say(here);
+    save.disabled = Boolean(here);
+    sheet.hidden = false;
+    list.replaceChildren(); // an earlier list would be replaced while somebody uses it
+    try {
+      draw(await ask("views"));
+    } catch (error) {
+      sheet.hidden = true;
+      say(error.message, true);
+    }
+  }
+
+  async function change(what, fields, done) {
+    const { query, reviewer } = scope();
+    try {
+      const answer = await ask(what, { ...fields, query, reviewer });
+      taken = answer.taken ?? null;
+      draw(answer);
+      const own = (text) => element("bdi", { dir: "auto" }, text); // a text of the data keeps its direction to itself
+      if (taken) say(["“", own(taken.seen), "” is there already, saved by ", own(taken.by), ". Save again to replace it."]);
+      else say(done);
+      if (!taken && what === "keep_view") name.value = "";
+      if (!dialog.contains(document.activeElement)) name.focus();
+    } catch (error) {
+      say(`Not ${what === "keep_view" ? "saved" : "removed"}: ${error.message}`, true);
+    }
+  }
+
+  function submit(event) {
+    event.preventDefault();
+    const given = name.value.trim();
+    if (given) change("keep_view", { name: given, replaced: taken?.name === given ? taken.created : "" }, `The view “${given}” is saved for everyone.`);
+    else name.focus();
+  }
+
+  return { button, dialog };
+}

@@ -181,8 +181,6 @@ class Adjudication(Entry, kind="adjudication"):
             chosen = short_texts(name, [given] if isinstance(given, str) else given or ())
             for one in chosen:
                 self.one_of(name, one, chosen if question.editable else question.options)
-            if chosen and question.of_judge and self.judge is None:
-                raise self.fault(f"{name} is about a judge; name the judge")
             if chosen:
                 answers[name] = tuple(chosen) if question.several else chosen[0]
         object.__setattr__(self, "answers", answers)

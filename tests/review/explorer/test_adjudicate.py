@@ -48,7 +48,8 @@ def _save(answers: ExplorerAnswers, number: int, /, **given: Any) -> list[dict[s
 
 
 def test_what_is_saved_is_in_the_store_and_in_the_history(answers: ExplorerAnswers, pictured: Benchmark) -> None:
-    entries = _save(answers, 1, answers={"reasons": ["missed finding"]}, note="seen <b>twice</b>")
+    told = {"judge": "hasty", "answers": {"reasons": ["missed finding"]}, "note": "seen <b>twice</b>"}
+    entries = _save(answers, 1, **told)
     assert [(one["reviewer"], one["label"], one["choice"], one["counts"]) for one in entries] == [
         ("Ann", "Gold is wrong", "B", True)
     ]
@@ -162,6 +163,9 @@ def test_reviewers_see_each_other(answers: ExplorerAnswers, data: ExplorerData) 
         ({"answers": {"reasons": "missed finding"}}, "not a list"),
         ({"answers": {"severity": "odd"}}, "severity 'odd' is unknown; use one of none, mild"),
         ({"answers": {"odd": "none"}}, "question 'odd' is unknown"),
+        ({"answers": {"reasoning": "wrong"}}, "reasoning is about a judge; name the judge"),
+        ({"answers": {"severity": "mild"}}, "severity is about a judge; name the judge"),
+        ({"answers": {"reasons": ["other"]}}, "reasons is about a judge; name the judge"),
         ({"answers": "none"}, "sent no answers"),
         ({"dimension": "colour"}, "colour"),
         ({"judge": "nobody"}, "judge 'nobody' has no verdict in these runs"),
@@ -175,9 +179,9 @@ def test_what_the_form_does_not_offer_is_refused(answers: ExplorerAnswers, given
 
 
 def test_the_list_of_reasons_is_everybodys_and_its_past_is_kept(answers: ExplorerAnswers, data: ExplorerData) -> None:
-    assert answers.reviews.reasons() == list(REASONS)
+    assert answers.store({})["reasons"] == list(REASONS)
     assert answers.reasons({"names": ["artefact", "other"]}) == {"reasons": ["artefact", "other"]}
-    assert Reviews(data.benchmark.meta.name, answers.reviews.where).reasons() == ["artefact", "other"]
+    assert Reviews(data.benchmark.meta.name, answers.reviews.where).store().reasons() == ["artefact", "other"]
     with pytest.raises(InputError, match="reasons"):
         answers.reasons({"names": []})
     with pytest.raises(InputError, match="not a list"):
@@ -254,7 +258,7 @@ def test_a_queue_ends_and_nothing_leaves_the_list_meanwhile(answers: ExplorerAns
     _save(answers, 1, **me)
     scope = {"query": {"review": "unreviewed"}, **me, "as_of": left["as_of"]}
     assert ids[3] in [row["id"] for row in answers.rows({**scope, "start": 0})["rows"]]
-    assert answers.progress(scope) == {"done": 1}
+    assert answers.select({"query": {}, **me})["done"] == 1
     again = answers.select({"query": {"review": "unreviewed"}, **me})
     assert again["n"] == left["n"] - 1
     assert answers.select({"query": {"review": "mine"}, **me})["rows"][0]["id"] == ids[3]
@@ -268,8 +272,7 @@ def test_a_file_tells_no_opinion_that_the_page_hides(data: ExplorerData, tmp_pat
     blind = ExplorerAnswers(data, Reviews(data.benchmark.meta.name, tmp_path / "r.sqlite"), blind=True)
 
     def written(reviewer: str) -> str:
-        name = blind.export({"query": {}, "format": "csv", "reviewer": reviewer})["export"]
-        return "".join(iter(lambda: blind.more({"export": name})["piece"], ""))
+        return blind.export({"query": {}, "format": "csv", "reviewer": reviewer}).content.decode()
 
     _save(blind, 1, reviewer="Dr A")
     assert "Dr A" in written("Dr A")

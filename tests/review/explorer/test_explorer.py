@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,15 +15,16 @@ import pandas as pd
 import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
-from mrb_lib.review.explorer import explore, export
+from mrb_lib.review.explorer import explore
 from mrb_lib.review.explorer.adjudicate import Reviews
-from mrb_lib.review.explorer.answers import PIECE, ROWS, ExplorerAnswers, query_from
-from mrb_lib.review.explorer.app import first_view
+from mrb_lib.review.explorer.answers import ROWS, ExplorerAnswers, query_from
 from mrb_lib.review.explorer.data import ByCase, ExplorerData, explorer_data
 from mrb_lib.review.explorer.export import MOST_PRINTED
 from mrb_lib.review.failures.index import build_index, open_index
 from mrb_lib.review.failures.query import Query, to_fragment
+from mrb_lib.review.pages import template
 from mrb_lib.review.records.exchange import guarded
+from mrb_lib.review.widget import AppWidget
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.store import save_imported
 
@@ -67,7 +68,7 @@ def test_the_first_answer_holds_all_that_a_page_shows_first(answers: ExplorerAns
     first = answers.initial_state({"fragment": ""})
     json.dumps(first)
     assert first["judges"] == list(JUDGES)
-    assert (first["n"], first["n_cases"], first["index"], first["position"]) == (18, 18, -1, None)
+    assert (first["n"], first["index"], first["position"]) == (18, -1, None)
     assert len(first["rows"]) == 18
     assert "SIMULATED" in first["note"]
     assert first["store"] == first["trouble"] == first["missing"] == ""
@@ -160,48 +161,24 @@ def test_a_case_is_whole_and_safe(answers: ExplorerAnswers) -> None:
     assert shown["case_id"] in shown["html"]
     assert "because &lt;b&gt;" in shown["html"]
     assert not any(mark in shown["html"] for mark in EXTERNAL)
-    assert shown["next"] is None
     assert set(shown["gold"]) == set(answers.data.benchmark.meta.dimensions)
 
 
-def test_a_case_too_long_for_one_message_comes_in_pieces(pictured: Benchmark) -> None:
+def test_a_long_case_is_whole(pictured: Benchmark) -> None:
     long = "x🩻" * 1_250_000
     cases = pictured.cases.assign(question=pictured.cases["question"].mask(pictured.cases.index == 0, long))
     answers = ExplorerAnswers(explorer_data(replace(pictured, cases=cases)), Reviews("b", None))
-    piece = answers.case({"position": 0})
-    html = piece["html"]
-    while piece["next"] is not None:
-        assert len(piece["html"]) == PIECE
-        piece = answers.rest({"position": 0, "from": piece["next"]})
-        html += piece["html"]
+    html = answers.case({"position": 0})["html"]
     assert html.count(long) == 1
     assert html.endswith("</section>")
 
 
-@pytest.mark.parametrize(("length", "shown"), [(10, True), (2_500_000, False)])
-def test_the_first_view_shows_the_first_case_whole_or_not_at_all(pictured: Benchmark, length: int, shown: bool) -> None:
-    cases = pictured.cases.assign(question=pictured.cases["question"].mask(pictured.cases.index == 0, "x" * length))
-    answers = ExplorerAnswers(explorer_data(replace(pictured, cases=cases)), Reviews("b", None))
-    recorded = recorded_in(first_view(answers))
-    assert recorded["initial_state"] == answers.initial_state({"fragment": ""})
-    assert recorded.get("case") == (answers.case({"position": 0}) if shown else None)
-
-
-def test_no_text_of_the_data_ends_the_element_that_holds_the_first_view(pictured: Benchmark) -> None:
-    hostile = "</script><script>steal()</script><!--"
-    cases = pictured.cases.assign(question=hostile)
-    named = replace(pictured, cases=cases, meta=replace(pictured.meta, name=hostile))
-    html = first_view(ExplorerAnswers(explorer_data(named), Reviews("b", None)))
-    assert "steal" not in re.sub(r'<script type="application/json">[^<]*</script>', "", html)
-    assert recorded_in(html)["initial_state"]["name"] == hostile
-
-
-def recorded_in(html: str) -> dict[str, Any]:
-    """The answers that a first view is drawn from."""
-    found = re.findall(r'<script type="application/json">([^<]*)</script>', html)
-    assert len(found) == 1
-    answers: dict[str, Any] = json.loads(found[0])
-    return answers
+def test_no_text_of_the_data_is_markup_of_the_page(pictured: Benchmark) -> None:
+    hostile = "</title></script><script>steal()</script><!--"
+    shown = explore(replace(pictured, meta=replace(pictured.meta, name=hostile)))
+    html = template("app").render(title=shown.title, version="1")
+    assert html.count("<script") == 1
+    assert "steal()&lt;/script&gt;" in html
 
 
 @pytest.mark.parametrize("at", [-1, 18, "0", None])
@@ -223,12 +200,7 @@ def test_rows_come_page_by_page(pictured: Benchmark) -> None:
 
 
 def _file(answers: ExplorerAnswers, kind: str, query: dict[str, Any]) -> str:
-    name = answers.export({"format": kind, "query": query})["export"]
-    out = ""
-    while not (found := answers.more({"export": name}))["done"]:
-        assert 0 < len(found["piece"]) <= PIECE
-        out += found["piece"]
-    return out
+    return answers.export({"format": kind, "query": query}).content.decode()
 
 
 def test_the_table_has_a_row_a_case_of_the_selection(answers: ExplorerAnswers) -> None:
@@ -249,10 +221,6 @@ def test_the_table_has_a_row_a_case_of_the_selection(answers: ExplorerAnswers) -
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "'=1"])
 def test_a_cell_that_a_spreadsheet_would_run_is_guarded(text: str) -> None:
     assert guarded(text) == f"'{text}"
-
-
-def test_other_cells_stay_as_they_are() -> None:
-    assert export._line(["A=1", "", None, float("nan"), 3]) == "A=1,,,,3\n"
 
 
 def test_the_printed_page_stands_alone(answers: ExplorerAnswers) -> None:
@@ -278,8 +246,9 @@ def test_names_and_words_keep_their_direction_to_themselves_in_print(pictured: B
 
 
 def test_two_files_are_written_at_once(answers: ExplorerAnswers) -> None:
-    names = [answers.export({"format": "csv", "query": {"judge": judge}})["export"] for judge in ("hasty", "mute")]
-    heads = [answers.more({"export": name})["piece"].partition("\n")[0] for name in names]
+    with ThreadPoolExecutor(2) as pool:
+        files = list(pool.map(lambda judge: _file(answers, "csv", {"judge": judge}), ("hasty", "mute")))
+    heads = [file.partition("\n")[0] for file in files]
     assert "hasty: overall" in heads[0]
     assert "mute: overall" in heads[1]
 
@@ -293,9 +262,7 @@ def test_a_long_selection_is_printed_in_part_and_says_so(pictured: Benchmark) ->
     assert f"first {MOST_PRINTED} of 108" in page
 
 
-def test_a_file_nobody_began_is_refused(answers: ExplorerAnswers) -> None:
-    with pytest.raises(InputError, match="export again"):
-        answers.more({"export": "1"})
+def test_a_file_of_another_kind_is_refused(answers: ExplorerAnswers) -> None:
     with pytest.raises(InputError, match="use csv or html"):
         answers.export({"format": "exe", "query": {}})
 
@@ -326,7 +293,7 @@ def test_labels_that_are_no_preference_are_shown_and_not_adjudicated(pictured: B
     votes = pictured.annotations.assign(choice=words)
     meta = replace(pictured.meta, categories=("yes", "no", "maybe"))
     shown = explore(replace(pictured, meta=meta, annotations=votes))
-    assert "neither preferences nor ratings" in shown.answer({"what": "initial_state"})["store"]
+    assert "neither preferences nor ratings" in shown.answer("initial_state", {})["store"]
 
 
 def test_rows_of_a_case_are_found_by_its_position() -> None:
@@ -344,13 +311,14 @@ def test_the_plain_view_has_the_list_and_the_first_cases(
     html = bundle["text/html"]
     assert "application/vnd.jupyter.widget-view+json" not in bundle
     assert html.count("<section") == 3
-    assert html.count("<li>") == shown.answers.select({"query": {"judge": "hasty", "kind": ["wrong"]}})["n"]
+    assert html.count("<li>") == shown.answers["select"]({"query": {"judge": "hasty", "kind": ["wrong"]}})["n"]
     assert "SIMULATED" in html
     assert not any(mark in html for mark in EXTERNAL)
 
 
 def test_nothing_of_the_data_is_in_the_state_that_a_notebook_saves(pictured: Benchmark) -> None:
-    state = explore(pictured).get_state()
+    shown = explore(pictured)
+    state = AppWidget(shown.answer, shown.scripts, shown.styles).get_state()
     saved = " ".join(str(value) for value in state.values())
     assert pictured.cases["case_id"].iloc[0] not in saved
     assert pictured.cases["question"].iloc[0] not in saved

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import csv
 import io
 import json
@@ -18,9 +17,8 @@ from PIL import Image
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.review.explorer.adjudicate import NO_STORE, Reviews
-from mrb_lib.review.explorer.answers import ExplorerAnswers
+from mrb_lib.review.explorer.answers import SIDE, ExplorerAnswers
 from mrb_lib.review.explorer.data import ExplorerData, explorer_data
-from mrb_lib.review.explorer.thumbnails import BROKEN, MOST_ASKED, NONE, SIDE, Thumbnails
 from mrb_lib.review.failures.query import Query, from_fragment
 from mrb_lib.review.records.exchange import guarded
 from mrb_lib.review.records.store import open_store
@@ -56,8 +54,7 @@ def _where(answers: ExplorerAnswers, where: str, **who: Any) -> list[int]:
 
 
 def _csv(answers: ExplorerAnswers, **who: Any) -> dict[str, str]:
-    name = answers.export({"query": {}, "format": "csv", **who})["export"]
-    text = "".join(iter(lambda: answers.more({"export": name})["piece"], ""))
+    text = answers.export({"query": {}, "format": "csv", **who}).content.decode()
     return {row["case_id"]: row["tags"] for row in csv.DictReader(io.StringIO(text.removeprefix("\ufeff")))}
 
 
@@ -92,7 +89,7 @@ def test_a_tag_is_about_the_case_in_sight_and_needs_a_name(made: Callable[..., E
     for wrong, said in (({"reviewer": " "}, "nobody is signed in"), ({"tag": " "}, "empty"), ({"tag": "x" * 41}, "40")):
         with pytest.raises(InputError, match=said):
             answers.tag({**sight, "tag": "x", **ME, **wrong})
-    assert answers.selections.tags.history().empty
+    assert answers.reviews.history("tags").empty
 
 
 def test_a_list_stays_as_it_is_while_tags_are_removed(made: Callable[..., ExplorerAnswers]) -> None:
@@ -177,7 +174,8 @@ def _png(height: int, width: int, values: type = np.uint8) -> bytes:
 
 def _bench(pictured: Benchmark, images: dict[str, bytes], names: list[list[str]]) -> Benchmark:
     cases = pictured.cases.head(len(names)).assign(images=names)
-    return replace(pictured, cases=cases, images=images)
+    own = pictured.annotations["case_id"].isin(cases["case_id"])
+    return replace(pictured, cases=cases, annotations=pictured.annotations[own], images=images)
 
 
 def test_pictures_are_small_and_the_unreadable_have_a_plain_mark(pictured: Benchmark) -> None:
@@ -192,44 +190,33 @@ def test_pictures_are_small_and_the_unreadable_have_a_plain_mark(pictured: Bench
     }
     images["script.png"] = b"<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>"
     names = [["a.png", "torn.png"], ["deep.png"], [], ["torn.png"], ["gone.png"], ["b"], ["script.png"]]
-    thumbnails = Thumbnails(_bench(pictured, images, names))
-    found: dict[int, str] = {}
-    left = list(range(len(names)))
-    for _ in range(len(names)):
-        answer = thumbnails.of(left)
-        found |= dict(answer["pictures"])
-        left = answer["left"]
-    assert left == []
-    assert [found[i] for i in range(2, 7)] == [NONE, BROKEN, BROKEN, BROKEN, BROKEN]
+    answers = ExplorerAnswers(explorer_data(_bench(pictured, images, names)), Reviews("b", None))
+    assert [row["pictured"] for row in answers.rows({"query": {}})["rows"]] == [True, True, False, *[True] * 4]
+    for i in range(2, 7):
+        with pytest.raises(InputError, match=r"image|too large"):
+            answers.thumbnail({"position": i})
     for i, size in ((0, (round(SIDE / 3), SIDE)), (1, (60, 60))):
-        head, _, content = found[i].partition(",")
-        assert head == "data:image/jpeg;base64"
-        assert Image.open(BytesIO(base64.b64decode(content))).size == size
+        file = answers.thumbnail({"position": i})
+        assert file.kind == "image/jpeg"
+        assert Image.open(BytesIO(file.content)).size == size
 
 
-def test_a_picture_is_made_once_and_few_in_one_answer(pictured: Benchmark, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_picture_is_made_once(pictured: Benchmark, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[str] = []
 
-    def slow(content: bytes, side: int, name: str) -> Image.Image:
+    def small(content: bytes, side: int, name: str) -> Image.Image:
         made.append(name)
-        clock[0] += 0.02
         return Image.new("L", (4, 4))
 
-    clock = [0.0]
-    monkeypatch.setattr("mrb_lib.review.explorer.thumbnails.thumbnail", slow)
-    monkeypatch.setattr("mrb_lib.review.explorer.thumbnails.time.monotonic", lambda: clock[0])
-    images = {f"{i}.png": b"x" for i in range(9)}
-    thumbnails = Thumbnails(_bench(pictured, images, [[name] for name in images]))
-    first = thumbnails.of(range(9))
-    assert (len(first["pictures"]), first["left"]) == (2, list(range(2, 9)))
-    assert len(thumbnails.of(first["left"])["pictures"]) == 2
-    assert len(thumbnails.of([0, 1, 2, 3])["pictures"]) == 4
-    assert made == ["0.png", "1.png", "2.png", "3.png"]
+    monkeypatch.setattr("mrb_lib.review.explorer.answers.thumbnail", small)
+    bench = _bench(pictured, {"a.png": b"x", "b.png": b"x"}, [["a.png"], ["b.png"]])
+    answers = ExplorerAnswers(explorer_data(bench), Reviews("b", None))
+    assert answers.thumbnail({"position": 0}) == answers.thumbnail({"position": 0})
+    answers.thumbnail({"position": 1})
+    assert made == ["a.png", "b.png"]
 
 
-def test_only_so_many_pictures_may_be_asked_for(made: Callable[..., ExplorerAnswers]) -> None:
-    answers = made()
-    assert len(answers.thumbnails({"positions": [0]})["pictures"]) == 1
-    for wrong in (None, [0] * (MOST_ASKED + 1), [18], [-1], ["0"], [[0]]):
-        with pytest.raises(InputError):
-            answers.thumbnails({"positions": wrong})
+@pytest.mark.parametrize("wrong", [None, 18, -1, "0", [0]])
+def test_a_picture_of_no_case_is_refused(made: Callable[..., ExplorerAnswers], wrong: object) -> None:
+    with pytest.raises(InputError):
+        made().thumbnail({"position": wrong})
