@@ -44,7 +44,8 @@ class MrbAnnotatePage {
   door() {
     this.turn += 1;
     Object.assign(this, { me: "", moving: false });
-    this.replace(mrbAnnotate.signIn(this));
+    this.replace(mrbShell.fragment(this.about.door));
+    this.root.querySelectorAll(".mrb-person").forEach((one, at) => one.addEventListener("click", () => this.enter(this.about.annotators[at].name)));
   }
 
   leave() {

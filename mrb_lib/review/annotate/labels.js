@@ -86,7 +86,7 @@ const mrbLabels = (() => {
     return { save, hint };
   }
 
-  const said = ({ labels }, pick) => labels.filter((one) => one.pick === pick || pick.split("; ").includes(one.pick)).map((one) => one.said).join(", ");
+  const said = ({ labels }, pick) => labels.filter((one) => one.pick === pick || pick.split("; ").includes(one.pick)).map((one) => one.said ?? one.name).join(", ");
 
   return { draft, unsaved, waiting, rowOf, shown, toggle, confirm, takeBack, forget, key, foot, said };
 })();

@@ -68,20 +68,6 @@ const mrbAnnotate = (() => {
     };
   }
 
-  // Who one is: chosen from those who have cases.
-  function signIn(page) {
-    const { about } = page;
-    const people = about.annotators.map(({ name, shown }) => button(element("bdi", { dir: "auto" }, shown), () => page.enter(name), { class: "mrb-person" }));
-    return element("main", { class: "mrb-door" },
-      element("h1", {}, about.title),
-      element("p", { class: "mrb-lead" }, element("bdi", { dir: "auto" }, about.benchmark), page.mark()),
-      element("p", {}, people.length ? about.lead : about.nobody),
-      people.length ? element("h2", { id: "mrb-who" }, "Who are you?") : null,
-      people.length ? element("div", { class: "mrb-people", role: "group", "aria-labelledby": "mrb-who" }, ...people) : null,
-      people.length ? element("p", { class: "mrb-quiet" }, "Choose your own name only: it is not checked. Is yours missing? Then nothing is assigned to you yet; ask whoever coordinates.") : null,
-    );
-  }
-
   // A category, with what it means below it where that does not stand elsewhere.
   function described({ name, hint }, whole) {
     const words = [element("bdi", { class: "mrb-category", dir: "auto" }, name)];
@@ -161,7 +147,7 @@ const mrbAnnotate = (() => {
     const dimension = page.about.dimensions[index];
     if (dimension.labels) return mrbLabels.said(dimension, pick);
     const one = page.about.picks.find((each) => each.pick === pick);
-    return one.said ?? one.name.toLowerCase();
+    return one.said ?? one.name;
   }
 
   function panel(page) {
@@ -263,5 +249,5 @@ const mrbAnnotate = (() => {
     } };
   }
 
-  return { kept, keep, fresh, drafts, trouble, button, stopwatch, signIn, panel, paintRow, said, bar, counts, paintBar, finished, skipping, human };
+  return { kept, keep, fresh, drafts, trouble, button, stopwatch, panel, paintRow, said, bar, counts, paintBar, finished, skipping, human };
 })();

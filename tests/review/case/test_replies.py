@@ -12,7 +12,7 @@ import pytest
 
 from mrb_lib.judges.prompt_files import load_prompt
 from mrb_lib.judges.sent import sent, shown_case
-from mrb_lib.review.annotate.blinded import blinded_html
+from mrb_lib.review.annotate.forms import PREFERENCE, sheet_html
 from mrb_lib.review.case import case_html
 from mrb_lib.review.case.replies import LONGEST_PROMPT, replies_html
 from mrb_lib.verdicts.manifest import Manifest
@@ -119,7 +119,7 @@ def test_a_prompt_of_a_million_characters_is_cut_and_says_so() -> None:
 def test_who_has_yet_to_judge_sees_nothing_of_it() -> None:
     tables = {"annotations": pd.DataFrame(), "gold": pd.DataFrame(), "verdicts": verdicts({"reply": "its words"})}
     html = case_html(CASE, images={}, **tables, manifests={"j": manifest_of()}, blind=True, style=False)
-    html += blinded_html(CASE, "AB", images={}, number=1, total=1)
+    html += sheet_html(CASE, PREFERENCE.boxes(CASE, "AB"), images={}, number=1, total=1)
     assert [
         name for name in ("its words", "What was asked", "mrb-prompt", "temperature", "parser") if name in html
     ] == []
