@@ -177,9 +177,7 @@ def form_of(meta: BenchmarkMeta) -> Form:
     return RATING if meta.is_rating else PREFERENCE
 
 
-def sheet_html(
-    case: pd.Series, boxes: Sequence[Box], *, images: Mapping[str, bytes], number: int, total: int
-) -> str:
+def sheet_html(case: pd.Series, boxes: Sequence[Box], *, images: Mapping[str, bytes], number: int, total: int) -> str:
     """The case without anything that could sway: no responder, judge, vote, gold, source, or reference in no box.
 
     Parameters
