@@ -8,14 +8,28 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from mrb_lib.review.file import File
 from mrb_lib.review.plain import can_run
 from mrb_lib.tables.errors import InputError
 
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class File:
+    """A file that answers a question.
+
+    Attributes
+    ----------
+    content, kind : its bytes and their media type
+    facts : what the page is told with it, such as the `name` to save it under
+    """
+
+    content: bytes
+    kind: str
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
 
 Handler = Callable[[Mapping[str, Any]], Mapping[str, Any] | File]

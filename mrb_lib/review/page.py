@@ -6,23 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mrb_lib.review.bundle import style
-from mrb_lib.review.text import escaped
-
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
-_START, _END = '<main class="mrb">', "</main>"
-_PRINT = """
-body { margin: 0; background: #fcfcfa; color: #1c2226; }
-body > main { max-width: 78rem; margin: 0 auto; padding: 1.5rem; }
-.mrb > h1 { font-size: 1.75rem; }
-.mrb > .mrb-lead { max-width: 46em; color: var(--soft); }
-@media (prefers-color-scheme: dark) { body { background: #15191b; color: #e3e6e4; } }
-@media print {
-  body > main { max-width: none; padding: 0; }
-  .mrb-case { border: 0; padding: 0; break-before: page; }
-  .mrb-case figure, .mrb-case tr, .mrb-case summary { break-inside: avoid; }
-  @page { margin: 16mm 14mm; @bottom-center { content: counter(page) " of " counter(pages); font: 9pt sans-serif; } }
-}
-"""
+from mrb_lib.review.pages import macro
 
 
 def opening(title: str, *styles: str) -> str:
@@ -33,18 +17,12 @@ def opening(title: str, *styles: str) -> str:
     title : of the page, any text
     styles : the names of style sheets, see `mrb_lib.review.bundle`
     """
-    return (
-        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escaped(title)}</title><style>{style(*styles)}{_PRINT}</style></head>"
-        f"<body>{_START}"
-    )
+    return macro("document", "opening")(title, style(*styles, "print"))
 
 
 def closing() -> str:
     """The end of a page that `opening` began."""
-    return f"{_END}</body></html>\n"
+    return macro("document", "closing")()
 
 
 @dataclass(frozen=True, repr=False)
@@ -64,13 +42,8 @@ class CasesBeside:
     note: str = ""
     styles: Sequence[str] = ()
 
-    @property
-    def _body(self) -> str:
-        note = f'<div class="mrb"><p class="mrb-simulated mrb-note">{escaped(self.note)}</p></div>' if self.note else ""
-        return "".join([note, *self.sections])
-
     def _repr_html_(self) -> str:
-        return f"<style>{style(*self.styles)}</style>{self._body}" if self.sections else ""
+        return macro("document", "beside")(self, style(*self.styles)) if self.sections else ""
 
     def __repr__(self) -> str:
         return f"<{self.title}: {len(self.sections)} cases>"

@@ -4,12 +4,6 @@ from __future__ import annotations
 
 import html
 import re
-from typing import Final
-
-OWN_KEYS: Final = 'data-lm-suppress-shortcuts="true"'
-"""On what takes the focus: there JupyterLab keeps its one-letter shortcuts to itself, which edit cells."""
-SCROLLS: Final = f'tabindex="0" role="group" aria-label="table" {OWN_KEYS}'
-"""On what holds a table that may be wider than its place, so that the keyboard can move it."""
 
 
 class Piece(str):

@@ -11,7 +11,7 @@ import anywidget
 import traitlets
 
 from mrb_lib.review import bundle
-from mrb_lib.review.file import File
+from mrb_lib.review.app import File
 
 PIECE: Final = 1_000_000
 """Letters that one message of a kernel carries: JupyterLab's server drops what is much larger."""

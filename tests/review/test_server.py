@@ -20,10 +20,9 @@ from tornado.httpserver import HTTPServer
 from tornado.ioloop import IOLoop
 from tornado.testing import bind_unused_port
 
-from mrb_lib.review.access import FILE, address_of
-from mrb_lib.review.app import App
-from mrb_lib.review.file import File
-from mrb_lib.review.server import Address, application, check_address
+from mrb_lib.review.access import FILE, Address, address_of, check_address
+from mrb_lib.review.app import App, File
+from mrb_lib.review.server import application
 from mrb_lib.tables.errors import InputError
 
 TOKEN = "t" * 43

@@ -15,8 +15,8 @@ import pandas as pd
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.prompts import DEFINITIONS
 from mrb_lib.review.annotate.forms import PREFERENCE, Box, Form, sheet_html
+from mrb_lib.review.app import File
 from mrb_lib.review.case.images import whole
-from mrb_lib.review.file import File
 from mrb_lib.review.pages import template
 from mrb_lib.review.records.marks import AnnotatorAnswer, Comment, case_fingerprint
 from mrb_lib.review.records.progress import OPEN, case_states

@@ -10,7 +10,7 @@ import pandas as pd
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.review.annotate.forms import PREFERENCE, Form
-from mrb_lib.review.file import File
+from mrb_lib.review.app import File
 from mrb_lib.review.pages import template
 from mrb_lib.review.records.answer_log import COMMENT, answer_log, counting_choices
 from mrb_lib.review.records.exchange import annotations_of, guarded_csv

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from mrb_lib.review.app import Handler
+from mrb_lib.review.app import File, Handler
 from mrb_lib.review.case.images import whole
 from mrb_lib.review.case.verdicts import verdicts_html
 from mrb_lib.review.explorer.adjudicate import LABELS, Reviews, adjudication_from, history_of, version_of
@@ -25,7 +25,6 @@ from mrb_lib.review.explorer.thumbnails import MOST_ASKED, Thumbnails
 from mrb_lib.review.explorer.views import keep_view, kept_views
 from mrb_lib.review.failures.kinds import Kinds, Scale
 from mrb_lib.review.failures.query import PLACES, SORTS, Query, check_words, from_fragment, sort_value, to_fragment
-from mrb_lib.review.file import File
 from mrb_lib.review.text import visible
 from mrb_lib.stats.options import IntArray
 from mrb_lib.tables.errors import InputError
