@@ -25,13 +25,8 @@ def _is_batch() -> bool:
 
     That client numbers its messages `SESSION_PROCESS_COUNT`.
     """
-    kernel = getattr(_shell(), "kernel", None)
+    ipython = sys.modules.get("IPython")
+    kernel = getattr(ipython and ipython.get_ipython(), "kernel", None)
     if kernel is None:
         return False
     return _BY_PROGRAM.search(str(kernel.get_parent().get("header", {}).get("msg_id", ""))) is not None
-
-
-def _shell() -> object:
-    """IPython's shell; None where there is none."""
-    ipython = sys.modules.get("IPython")
-    return None if ipython is None else ipython.get_ipython()

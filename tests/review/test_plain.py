@@ -62,7 +62,7 @@ def test_a_page_asks_for_widgets_and_a_program_does_not(
     message: str, runs: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MRB_STATIC", "")
-    monkeypatch.setattr(plain, "_shell", lambda: _Kernel(message))
+    monkeypatch.setattr("IPython.get_ipython", lambda: _Kernel(message))
     assert plain.can_run() is runs
 
 

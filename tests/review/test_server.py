@@ -243,7 +243,7 @@ def test_a_kernel_answers_in_pieces_under_the_same_number(monkeypatch: pytest.Mo
     from mrb_lib.review import widget
 
     monkeypatch.setattr(widget, "PIECE", 10)
-    shown, sent = widget.AppWidget(APP.answer, APP.scripts, APP.styles), list[dict[str, Any]]()
+    shown, sent = widget.AppWidget(APP.text_answer, APP.scripts, APP.styles), list[dict[str, Any]]()
     monkeypatch.setattr(shown, "send", sent.append)
     shown._on_message(shown, {"what": "double", "n": 4, "id": "a-7"}, [])
     while sent[-1]["more"]:
