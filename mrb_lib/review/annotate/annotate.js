@@ -104,7 +104,7 @@ class MrbAnnotatePage {
     } finally {
       if (!late()) {
         this.arrived(() => {
-          if (drawn) this.watch.start();
+          if (drawn) this.watch.run(true);
           if (drawn) this.sheet?.querySelector("h2").focus({ preventScroll: true });
         });
       }
@@ -134,7 +134,7 @@ class MrbAnnotatePage {
     const about = { annotator: this.me, number: this.number, shown: this.shown };
     mrbCase.attach(this.sheet, (image, frame) => this.line.ask("image", { ...about, image, frame }));
     this.at = this.open() ?? 0;
-    this.watch.stop();
+    this.watch.run(false);
     this.remarks.draw(found.comments);
     this.fine("");
     for (const { name } of this.about.dimensions) {
@@ -361,10 +361,6 @@ class MrbAnnotatePage {
     this.status.textContent = words;
   }
 
-  warn() {
-    if (this.desk) this.fail(new Error("The server does not answer, so nothing more is saved for now. Keep this page open: it tries again."));
-  }
-
   fail(error) {
     if (!this.desk) return this.replace(mrbAnnotate.trouble(error));
     this.status.textContent = "";
@@ -384,13 +380,13 @@ class MrbAnnotatePage {
       this.fine("That key was not taken: the case was about to change. Look, and press it again.");
       return;
     }
-    const several = Boolean(this.about.dimensions[this.at].labels);
-    const pick = several ? undefined : this.about.picks.find((one) => one.key === pressed);
+    const { labels } = this.about.dimensions[this.at];
+    const pick = (labels ?? this.about.picks).find((one) => one.key === pressed)?.pick;
     const digit = Number(pressed) - 1;
     const row = this.called(pressed);
     const inButton = event.target instanceof Element && event.target.closest("button, summary, a");
-    if (pick) this.choose(this.at, pick.pick, true);
-    else if (several && mrbLabels.key(this, this.at, pressed));
+    if (pick && labels) mrbLabels.toggle(this, this.at, pick);
+    else if (pick) this.choose(this.at, pick, true);
     else if (row >= 0) this.focus(row);
     else if (mrbLabels.rowOf(this, pressed) >= 0) this.point(mrbLabels.rowOf(this, pressed), pressed);
     else if (this.numbered && Number.isInteger(digit) && this.rows[digit]) this.focus(digit);

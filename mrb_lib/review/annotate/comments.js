@@ -52,28 +52,24 @@ const mrbComments = (() => {
       save.disabled = false;
     }
 
+    // The id belongs to the text: the same text counts once, however often it is sent.
     function typed() {
-      drafts.set(place(), words.value.trim() ? { ...draft(), text: words.value, me: page.me, number: page.number } : undefined);
+      const given = { text: words.value, me: page.me, number: page.number, id: mrbAnnotate.fresh() };
+      drafts.set(place(), words.value.trim() ? given : undefined);
       said.textContent = words.value.trim() ? "Not saved yet." : "";
     }
 
     async function send() {
       const mine = draft();
-      if (!mine) {
-        wrong.textContent = "Nothing is written yet.";
-        wrong.hidden = false;
-        return;
-      }
-      // Changed after a failure it is another comment: the first may have arrived all the same.
-      if (mine.tried !== mine.text) Object.assign(mine, { id: mrbAnnotate.fresh(), tried: mine.text });
       const here = place();
-      drafts.set(here, mine);
-      wrong.hidden = true;
+      wrong.hidden = Boolean(mine);
+      wrong.textContent = "Nothing is written yet; write your comment first.";
+      if (!mine || save.disabled) return;
       save.disabled = true;
       said.textContent = "Saving …";
       try {
         const { comments } = await page.remark(mine.text, mine.id);
-        const stored = drafts.get(here)?.text === mine.tried;
+        const stored = drafts.get(here)?.id === mine.id;
         if (stored) drafts.set(here);
         if (place() !== here) return;
         fill(comments);

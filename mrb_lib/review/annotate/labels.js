@@ -35,8 +35,7 @@ const mrbLabels = (() => {
     keep(page, index, pick === (page.answers[index].pick ?? "") ? undefined : pick);
     page.at = index;
     page.paint();
-    const { key } = dimension.labels.at(-1);
-    return page.fine(draft(page, index) === undefined ? asSaved(page, index) : pick ? `Not saved yet: ${on.size} chosen. Enter saves.` : `Nothing is chosen: press ${key} where none of these applies.`);
+    return page.fine(draft(page, index) === undefined ? asSaved(page, index) : `${waiting(page, index)}.`);
   }
 
   function store(page, index, pick) {
@@ -48,7 +47,7 @@ const mrbLabels = (() => {
   function confirm(page, index) {
     const pick = draft(page, index);
     if (pick) store(page, index, pick);
-    else if (pick === "") page.fine(`Nothing is chosen: press ${page.about.dimensions[index].labels.at(-1).key} where none of these applies.`);
+    else if (pick === "") page.fine(`${waiting(page, index)}.`);
     return pick !== undefined;
   }
 
@@ -72,13 +71,6 @@ const mrbLabels = (() => {
     return rows.sort((a, b) => Math.abs(a - page.at) - Math.abs(b - page.at))[0] ?? -1;
   }
 
-  // What a key does in such a row, and whether it does something.
-  function key(page, index, pressed) {
-    const label = page.about.dimensions[index].labels.find((one) => one.key === pressed);
-    if (label) toggle(page, index, label.pick);
-    return Boolean(label);
-  }
-
   function foot(page, index) {
     const { labels } = page.about.dimensions[index];
     const save = mrbAnnotate.button(["Save labels ", element("kbd", { "aria-hidden": "true" }, "Enter")], () => confirm(page, index), { class: "mrb-save-labels" });
@@ -88,5 +80,5 @@ const mrbLabels = (() => {
 
   const said = ({ labels }, pick) => labels.filter((one) => one.pick === pick || pick.split("; ").includes(one.pick)).map((one) => one.said ?? one.name).join(", ");
 
-  return { draft, unsaved, waiting, rowOf, shown, toggle, confirm, takeBack, forget, key, foot, said };
+  return { draft, unsaved, waiting, rowOf, shown, toggle, confirm, takeBack, forget, foot, said };
 })();

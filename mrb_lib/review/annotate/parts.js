@@ -39,33 +39,24 @@ const mrbAnnotate = (() => {
   function stopwatch() {
     let sum = 0;
     let since = null; // it stands still
-    let started = false;
+    let runs = false;
     const tally = () => {
       const now = performance.now();
       if (since !== null) sum += now - since;
-      since = started && document.visibilityState === "visible" ? now : null;
+      since = runs && document.visibilityState === "visible" ? now : null;
+      return sum / 1000;
+    };
+    const lap = () => {
+      const seconds = runs ? tally() : null;
+      sum = 0;
+      return seconds;
     };
     document.addEventListener("visibilitychange", tally);
-    return {
-      start() {
-        started = true;
-        tally();
-        sum = 0;
-      },
-      lap() {
-        if (!started) return null;
-        tally();
-        const seconds = sum / 1000;
-        sum = 0;
-        return seconds;
-      },
-      stop() {
-        started = false;
-        since = null;
-        sum = 0;
-      },
-      close: () => document.removeEventListener("visibilitychange", tally),
-    };
+    return { lap, close: () => document.removeEventListener("visibilitychange", tally), run(on) {
+      runs = on;
+      tally();
+      sum = 0;
+    } };
   }
 
   // A category, with what it means below it where that does not stand elsewhere.

@@ -223,35 +223,5 @@ const mrbShell = (() => {
     }
   }
 
-  // A line whose questions are asked again until they are answered.
-  function persistent(line, { again = 10000, late = () => {} } = {}) {
-    let closed = false;
-
-    // The first answer counts, whichever time the question was put: a slow one must not be waited out for ever.
-    function ask(what, fields = {}) {
-      return new Promise((resolve, reject) => {
-        let timer = 0;
-        const settle = (does) => (answer) => {
-          window.clearTimeout(timer);
-          does(answer);
-        };
-        const put = () => {
-          line.ask(what, fields).then(settle(resolve), settle(reject));
-          timer = window.setTimeout(() => {
-            if (closed) return;
-            late();
-            put();
-          }, again);
-        };
-        put();
-      });
-    }
-
-    return { ask, close() {
-      closed = true;
-      line.close();
-    } };
-  }
-
-  return { fragment, connect, http, persistent, element, typing, entered, gate, download, recall, keep };
+  return { fragment, connect, http, element, typing, entered, gate, download, recall, keep };
 })();
