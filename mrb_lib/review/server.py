@@ -60,6 +60,7 @@ async def _served(app: App, address: Address, browse: bool, fragment: str) -> No
         if browse:
             webbrowser.open(whole)
         await stop.wait()
+        print("Stopped. Everything that was saved is kept.", file=sys.stderr)
         server.stop()
         await server.close_all_connections()
 

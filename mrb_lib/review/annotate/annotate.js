@@ -31,10 +31,6 @@ class MrbAnnotatePage {
     else this.door();
   }
 
-  mark() {
-    return this.about.simulated ? mrbShell.element("span", { class: "mrb-simulated" }, "SIMULATED data") : null;
-  }
-
   replace(...children) {
     if (this.sheet) mrbCase.detach(this.sheet);
     Object.assign(this, { sheet: null, desk: null });
@@ -71,21 +67,22 @@ class MrbAnnotatePage {
     else this.show(state.number ? { number: state.number } : { after: 0 });
   }
 
-  // Keys and clicks are for the case in sight, and it is about to change.
+  // Keys and clicks are for the case in sight, and it is about to change. Who leaves last says when it has arrived.
   leaving() {
     this.moving = true;
     this.gate?.close();
+    return (this.turn += 1);
   }
 
-  arrived(then) {
+  arrived(turn, then) {
+    if (turn !== this.turn) return;
     this.moving = false;
     this.gate?.open(then);
   }
 
   async show(where) {
-    const turn = (this.turn += 1);
+    const turn = this.leaving();
     const late = () => turn !== this.turn;
-    this.leaving();
     this.refused = false;
     let drawn = false;
     try {
@@ -102,18 +99,16 @@ class MrbAnnotatePage {
     } catch (error) {
       return late() ? undefined : this.fail(error);
     } finally {
-      if (!late()) {
-        this.arrived(() => {
-          if (drawn) this.watch.run(true);
-          if (drawn) this.sheet?.querySelector("h2").focus({ preventScroll: true });
-        });
-      }
+      this.arrived(turn, () => {
+        if (drawn) this.watch.run(true);
+        if (drawn) this.sheet?.querySelector("h2").focus({ preventScroll: true });
+      });
     }
   }
 
   nothing(words) {
     mrbAnnotate.keep(this.memory, "");
-    this.replace(mrbShell.element("main", { class: "mrb-door" }, mrbShell.element("h1", {}, "Nothing to do"), this.mark(), mrbShell.element("p", { role: "status" }, words), mrbAnnotate.button("Choose another name", () => this.door())));
+    this.replace(mrbAnnotate.notice(this, "Nothing to do", mrbShell.element("p", { role: "status" }, words), mrbAnnotate.button("Choose another name", () => this.door())));
   }
 
   end() {
@@ -289,28 +284,26 @@ class MrbAnnotatePage {
   }
 
   async settled() {
-    let last = null;
-    while (last !== this.queue) {
-      last = this.queue;
-      await last;
-    }
+    const last = this.queue;
+    await last;
+    if (last !== this.queue) await this.settled();
   }
 
   async skip(reason, done) {
     if (this.moving) return; // a second click
     const { me, number, shown } = this;
     const seconds = this.watch.lap();
-    this.leaving();
+    const turn = this.leaving();
     try {
       await this.settled();
       await this.line.ask("skip", { annotator: me, number, shown, reason, seconds, answer_id: mrbAnnotate.fresh() });
     } catch (error) {
-      this.arrived();
+      this.arrived(turn);
       throw error;
     }
     mrbLabels.forget(this);
     done();
-    await this.show({ after: number });
+    if (turn === this.turn) await this.show({ after: number });
   }
 
   // In its turn, so that no other case comes into sight before it is stored.
@@ -327,20 +320,21 @@ class MrbAnnotatePage {
   }
 
   async forwards() {
-    this.leaving();
+    const turn = this.leaving();
     await this.settled();
+    if (turn !== this.turn) return undefined;
     const left = this.left();
     const draft = mrbLabels.unsaved(this);
     if (draft >= 0) {
-      this.arrived(() => this.focus(draft));
+      this.arrived(turn, () => this.focus(draft));
       return this.fine(`Not saved yet: ${mrbAnnotate.human(this.about.dimensions[draft].shown)}. ${mrbLabels.waiting(this, draft)}; U takes it back.`);
     }
     if (left.length === 0 && this.remarks.unsaved()) {
-      this.arrived(() => this.remarks.open());
+      this.arrived(turn, () => this.remarks.open());
       return this.fine("Your comment is not saved yet: Ctrl + Enter saves it; empty it to go on without.");
     }
     if (left.length === 0) return this.show({ after: this.number });
-    this.arrived(() => this.focus(left[0]));
+    this.arrived(turn, () => this.focus(left[0]));
     const names = left.map((index) => mrbAnnotate.human(this.about.dimensions[index].shown));
     return this.fine(`Still open: ${names.join(", ")}. Answer, or skip with X.`);
   }
