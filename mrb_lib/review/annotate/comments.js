@@ -39,7 +39,7 @@ const mrbComments = (() => {
     function fill(comments) {
       list.hidden = comments.length === 0;
       list.replaceChildren(...comments.map(({ text, created }) => element("li", {},
-        element("p", { dir: "auto" }, text), element("time", { datetime: created }, `${created.replace("T", " ").slice(0, 16)} UTC`))));
+        element("p", { dir: "auto" }, text), element("time", { class: "mrb-quiet", datetime: created }, `${created.replace("T", " ").slice(0, 16)} UTC`))));
     }
 
     // Another case is in sight.

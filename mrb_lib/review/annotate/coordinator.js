@@ -17,7 +17,6 @@ function render({ link, el }) {
   el.append(root);
   let change = -1;
   let behind = false;
-  let timer = 0;
   let closed = false;
 
   async function write(kind, from) {
@@ -36,6 +35,7 @@ function render({ link, el }) {
   }
 
   async function look() {
+    if (closed) return;
     try {
       const found = await link.ask("overview", { change });
       if (found.html !== undefined) sheet.replaceChildren(mrbShell.fragment(found.html));
@@ -47,13 +47,12 @@ function render({ link, el }) {
       said.textContent = `Not up to date: ${error.message}`;
     }
     root.removeAttribute("aria-busy");
-    if (!closed) timer = window.setTimeout(look, EVERY);
+    window.setTimeout(look, EVERY);
   }
 
   look();
   return () => {
     closed = true;
-    window.clearTimeout(timer);
     link.close();
     root.remove();
   };
