@@ -174,7 +174,7 @@ def test_a_press_that_began_on_the_case_before_is_stored_nowhere(page: Page, ser
     _enter(page, served.address, "Dr Moves")
     held: list[Route] = []
     for what in ("choose", "open"):
-        page.route(f"**/api/{what}", held.append, times=1)
+        page.route(f"**/api/{what}", lambda route: held.append(route), times=1)
     page.locator(".mrb-pick").first.click()
     page.get_by_role("button", name="Next case").click()  # both moves wait for the answer to be stored
     page.get_by_role("button", name="Forward").click()

@@ -41,7 +41,7 @@ class _Passing(RequestHandler):
         for name, value in answer.headers.get_all():
             if name not in ("Content-Length", "Transfer-Encoding", "Connection"):
                 self.add_header(name, value)
-        self.finish(answer.body or b"")
+        self.finish(answer.body or None)
 
     post = get
 
