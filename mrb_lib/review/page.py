@@ -17,12 +17,13 @@ def opening(title: str, *styles: str) -> str:
     title : of the page, any text
     styles : the names of style sheets, see `mrb_lib.review.bundle`
     """
-    return macro("document", "opening")(title, style(*styles, "print"))
+    # A plain string: HTML that is added to markup would be escaped.
+    return str(macro("document", "opening")(title, style(*styles, "print")))
 
 
 def closing() -> str:
     """The end of a page that `opening` began."""
-    return macro("document", "closing")()
+    return str(macro("document", "closing")())
 
 
 @dataclass(frozen=True, repr=False)

@@ -60,9 +60,7 @@ const mrbLabels = (() => {
     return true;
   }
 
-  function forget(page) {
-    page.about.dimensions.forEach((_, index) => draft(page, index) !== undefined && keep(page, index, undefined));
-  }
+  const forget = (page) => page.about.dimensions.forEach((_, index) => keep(page, index, undefined));
 
   // The nearest row that has a choice under a key; -1 where none has.
   function rowOf(page, pressed) {
