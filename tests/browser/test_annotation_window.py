@@ -266,6 +266,7 @@ def test_the_tab_asks_before_what_is_not_saved_is_lost(page: Page, served: Serve
     assert asked == []
     page.get_by_role("button", name="Comment").click()
     page.keyboard.type("half a thought")
+    expect(page.get_by_text("Not saved yet.")).to_be_in_viewport(ratio=1)
     page.reload()
     _at(page, 1)
     assert asked == ["beforeunload"]

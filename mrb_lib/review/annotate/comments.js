@@ -27,7 +27,7 @@ const mrbComments = (() => {
     function open() {
       unfold(true);
       words.focus();
-      body.scrollIntoView({ block: "nearest" });
+      said.scrollIntoView({ block: "nearest" });
     }
 
     // What is typed stays in sight as long as it is not saved.
