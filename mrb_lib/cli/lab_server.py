@@ -29,7 +29,7 @@ def check_lab(host: str, port: int | None, allow_remote: bool) -> int:
     """The port that `serve_lab` would use; raises what it would raise before it starts anything."""
     if not find_spec("jupyterlab"):
         raise InputError("jupyterlab: not installed; pip install 'mrb-workbench[lab]' brings it.")
-    from mrb_lib.review.server import check_address
+    from mrb_lib.review.access import check_address
 
     return check_address(host, port, allow_remote)
 
@@ -77,7 +77,7 @@ def serve_lab(
         "--ZMQChannelsWebsocketConnection.iopub_data_rate_limit=1e8",
         *(["--allow-root"] if os.geteuid() == 0 else []),
     ]  # fmt: skip
-    from mrb_lib.review.server import Address
+    from mrb_lib.review.access import Address
 
     path = "lab" if where.is_dir() else f"lab/tree/{urllib.request.pathname2url(where.name)}"
     address = Address(host, chosen, secrets.token_urlsafe(32))

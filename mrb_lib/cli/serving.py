@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from mrb_lib.review.server import Address
+    from mrb_lib.review.access import Address
 
 Port = Annotated[int | None, typer.Option(min=1, max=65535, help="The port; default: that of last time if it is free.")]
 Host = Annotated[str, typer.Option(help="The address to listen on.")]

@@ -1,19 +1,88 @@
-"""The token and the port of each app of a benchmark, kept in its folder so that a restart changes no link."""
+"""Where an app listens and who may use it: token and port are kept in the benchmark's folder, so that links stay."""
 
 from __future__ import annotations
 
+import hashlib
+import ipaddress
 import json
 import os
 import re
 import secrets
+import socket
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
-from mrb_lib.review.server import Address, check_address
 from mrb_lib.tables.errors import InputError
 
 FILE: Final = ".mrb-access.json"
 _TOKEN = re.compile(r"[\w-]{43}")
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where an app listens, and how others reach it.
+
+    Attributes
+    ----------
+    host, port : as `check_address` found them usable
+    token : who has it may use the app
+    base_url : the address by which a proxy leads here, such as https://hub.example/user/me/proxy/8000/, or its path
+        alone; empty without a proxy
+    """
+
+    host: str
+    port: int
+    token: str
+    base_url: str = ""
+
+    @property
+    def url(self) -> str:
+        """The address to open, without the token; a host that stands for every address is this machine's name."""
+        public = urlsplit(self.base_url)
+        host = socket.gethostname() if self.host in ("", "0.0.0.0", "::") else self.host  # noqa: S104  not bound to
+        own = f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
+        return f"{f'{public.scheme}://{public.netloc}' if public.netloc else own}{self.path}/"
+
+    @property
+    def path(self) -> str:
+        """The path of the base URL, without a slash at its end."""
+        return urlsplit(self.base_url).path.rstrip("/")
+
+    @property
+    def cookie(self) -> str:
+        """The name of the cookie: apps on other ports of this machine have others."""
+        return f"mrb-{hashlib.sha256(self.token.encode()).hexdigest()[:12]}"
+
+    def knows(self, host: str) -> bool:
+        """Whether requests may name this host; any other may be a page of somebody else that found the way here."""
+        named = host.lower().rstrip(".")
+        own = {self.host, "localhost", socket.gethostname(), socket.getfqdn(), urlsplit(self.base_url).hostname}
+        return named in {each.lower() for each in own if each} or _is_number(named)
+
+
+def check_address(host: str, port: int | None, allow_remote: bool) -> int:
+    """Return a port to listen on.
+
+    Raises
+    ------
+    InputError
+        The host is not this machine and `allow_remote` is false, or nothing can listen there.
+    """
+    if not (host == "localhost" or (_is_number(host) and ipaddress.ip_address(host).is_loopback) or allow_remote):
+        raise InputError(
+            f"--host {host}: other machines could reach it, and the traffic with its token is not encrypted; "
+            "add --allow-remote if the network is trusted, or leave --host out and use an SSH tunnel."
+        )
+    try:
+        family, kind, protocol, _, socket_address = socket.getaddrinfo(host, port or 0, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind, protocol) as trial:
+            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            trial.bind(socket_address)
+            return int(trial.getsockname()[1])
+    except (OSError, OverflowError) as error:
+        raise InputError(f"{host}, port {port or 'any'}: cannot be used ({error}); choose another.") from error
 
 
 def address_of(
@@ -31,7 +100,7 @@ def address_of(
     Raises
     ------
     InputError
-        As `mrb_lib.review.server.check_address`.
+        As `check_address`.
     """
     kept = _read(folder / FILE)
     before = kept.get(app, {})
@@ -69,3 +138,12 @@ def _write(path: Path, content: dict[str, dict[str, object]]) -> None:
         beside.replace(path)
     except OSError:
         beside.unlink(missing_ok=True)
+
+
+def _is_number(host: str) -> bool:
+    """Whether a host is an IP address, which no other site can take as its name."""
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True

@@ -6,16 +6,32 @@ A question is a name and a dictionary of fields. Its answer is a file, or a dict
 
 from __future__ import annotations
 
+import base64
+import json
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from mrb_lib.review.file import File
 from mrb_lib.review.plain import can_run
 from mrb_lib.tables.errors import InputError
 
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class File:
+    """A file that answers a question.
+
+    Attributes
+    ----------
+    content, kind : its bytes and their media type
+    facts : what the page is told with it, such as the `name` to save it under
+    """
+
+    content: bytes
+    kind: str
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
 
 Handler = Callable[[Mapping[str, Any]], Mapping[str, Any] | File]
@@ -53,12 +69,20 @@ class App:
             return {"ok": False, "error": f"it failed ({type(error).__name__}); the terminal of the server says more"}
         return made if isinstance(made, File) else {"ok": True, **made}
 
+    def text_answer(self, what: str, question: Mapping[str, Any]) -> str:
+        """The answer as JSON, for a kernel, whose messages are text: a file is in its field `file`."""
+        made = self.answer(what, question)
+        if isinstance(made, File):
+            content = base64.b64encode(made.content).decode("ascii")
+            made = {"ok": True, **made.facts, "file": {"kind": made.kind, "base64": content}}
+        return json.dumps(made)
+
     def _repr_mimebundle_(self, **options: Any) -> Any:
         plain = {"text/plain": self.title, "text/html": self.static()}
         if not can_run():
             return plain
         from mrb_lib.review.widget import AppWidget  # anywidget is needed, and slow to import, in notebooks only
 
-        shown = AppWidget(self.answer, self.scripts, self.styles)._repr_mimebundle_(**options)
+        shown = AppWidget(self.text_answer, self.scripts, self.styles)._repr_mimebundle_(**options)
         data, metadata = shown if isinstance(shown, tuple) else (shown, {})
         return {**plain, **(data or {})}, metadata

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mrb_lib.review.bundle import style
-from mrb_lib.review.text import escaped
+from mrb_lib.review.pages import template
 
 
 @dataclass(frozen=True, repr=False)
@@ -26,13 +26,8 @@ class CasesBeside:
     note: str = ""
     styles: Sequence[str] = ()
 
-    @property
-    def _body(self) -> str:
-        note = f'<div class="mrb"><p class="mrb-simulated mrb-note">{escaped(self.note)}</p></div>' if self.note else ""
-        return "".join([note, *self.sections])
-
     def _repr_html_(self) -> str:
-        return f"<style>{style(*self.styles)}</style>{self._body}" if self.sections else ""
+        return template("cases_beside").render(cases=self, style=style(*self.styles)) if self.sections else ""
 
     def __repr__(self) -> str:
         return f"<{self.title}: {len(self.sections)} cases>"

@@ -1,33 +1,14 @@
-"""What a notebook shows where no widget can run: HTML that needs nothing else."""
+"""Whether a notebook may show widgets, or plain views: HTML that needs nothing else."""
 
 from __future__ import annotations
 
 import os
 import re
 import sys
-from dataclasses import dataclass
 from importlib.util import find_spec
 
 STATIC = "MRB_STATIC"
 _BY_PROGRAM = re.compile(r"_\d+_\d+$")
-
-
-@dataclass(frozen=True)
-class PlainView:
-    """A view without a kernel behind it: for papermill, for a report, for where the extra `lab` is not installed.
-
-    Attributes
-    ----------
-    html : whole in itself
-    """
-
-    html: str
-
-    def _repr_html_(self) -> str:
-        return self.html
-
-    def _repr_mimebundle_(self, **_options: object) -> dict[str, str]:
-        return {"text/html": self.html, "text/plain": "<a plain view>"}
 
 
 def can_run() -> bool:
@@ -44,13 +25,8 @@ def _is_batch() -> bool:
 
     That client numbers its messages `SESSION_PROCESS_COUNT`.
     """
-    kernel = getattr(_shell(), "kernel", None)
+    ipython = sys.modules.get("IPython")
+    kernel = getattr(ipython and ipython.get_ipython(), "kernel", None)
     if kernel is None:
         return False
     return _BY_PROGRAM.search(str(kernel.get_parent().get("header", {}).get("msg_id", ""))) is not None
-
-
-def _shell() -> object:
-    """IPython's shell; None where there is none."""
-    ipython = sys.modules.get("IPython")
-    return None if ipython is None else ipython.get_ipython()

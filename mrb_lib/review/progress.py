@@ -28,31 +28,6 @@ def live_progress(clock: Clock = time.monotonic) -> ReportProgress:
     -----
     Validated by tests/review/test_progress.py.
     """
-    show = _bars(clock)
-
-    def report(status: RunProgress) -> None:
-        show(status.judge, status.held, status.planned, note=pace_text(status), finished=status.finished)
-
-    return report
-
-
-def live_steps(clock: Clock = time.monotonic) -> Callable[[str, int, int], None]:
-    """Show how far steps have come; the function returned takes a step's name, how much is done, and of how much.
-
-    Parameters
-    ----------
-    clock : seconds since any moment; the bars are drawn at most twice a second
-    """
-    show = _bars(clock)
-
-    def report(step: str, done: int, total: int) -> None:
-        show(step, done, total, finished=done >= total)
-
-    return report
-
-
-def _bars(clock: Clock) -> Callable[..., None]:
-    """A function that shows one bar a name, all in one place."""
     name, note = (TextColumn(f"{{task.{field}}}", markup=False) for field in ("description", "fields[note]"))
     bars = Bars(
         name, BarColumn(bar_width=20), MofNCompleteColumn(), note,
@@ -61,21 +36,22 @@ def _bars(clock: Clock) -> Callable[..., None]:
     tasks: dict[str, TaskID] = {}
     drawn = clock()
 
-    def show(name: str, done: int, total: int, *, note: str = "", finished: bool) -> None:
+    def report(status: RunProgress) -> None:
         nonlocal drawn
+        name, pace = status.judge, pace_text(status)
         if not can_run():
-            if finished:
-                print(f"{name}: {done:,} of {total:,}" + (f"; {note}" if note else ""))
+            if status.finished:
+                print(f"{name}: {status.held:,} of {status.planned:,}" + (f"; {pace}" if pace else ""))
             return
         is_new = name not in tasks
         if is_new:
-            tasks[name] = bars.add_task(name, total=total, note=note)
+            tasks[name] = bars.add_task(name, total=status.planned, note=pace)
             bars.start()
-        bars.update(tasks[name], completed=done, total=total, note=note)
-        if is_new or finished or clock() - drawn >= SECONDS_BETWEEN_UPDATES:
+        bars.update(tasks[name], completed=status.held, total=status.planned, note=pace)
+        if is_new or status.finished or clock() - drawn >= SECONDS_BETWEEN_UPDATES:
             drawn = clock()
             bars.refresh()
-        if finished and not bars.console.is_jupyter:  # where it would leave an empty line each time
+        if status.finished and not bars.console.is_jupyter:  # where it would leave an empty line each time
             bars.stop()
 
-    return show
+    return report

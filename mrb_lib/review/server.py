@@ -9,16 +9,12 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import hmac
-import ipaddress
 import json
 import signal
-import socket
 import sys
 import webbrowser
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
 
@@ -26,10 +22,9 @@ from tornado.httpserver import HTTPServer
 from tornado.web import Application, RequestHandler
 
 from mrb_lib.review import bundle
-from mrb_lib.review.app import App
-from mrb_lib.review.file import File
+from mrb_lib.review.access import Address
+from mrb_lib.review.app import App, File
 from mrb_lib.review.pages import template
-from mrb_lib.tables.errors import InputError
 
 _LARGEST_QUESTION: Final = 1_000_000  # bytes; the longest note takes 100,000 letters
 _MOST_AT_ONCE: Final = 4
@@ -37,70 +32,6 @@ _POLICY: Final = (
     "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; object-src 'none'; "
     "base-uri 'none'; frame-ancestors 'none'; form-action 'self'"
 )
-
-
-@dataclass(frozen=True)
-class Address:
-    """Where an app listens, and how others reach it.
-
-    Attributes
-    ----------
-    host, port : as `check_address` found them usable
-    token : who has it may use the app
-    base_url : the address by which a proxy leads here, such as https://hub.example/user/me/proxy/8000/, or its path
-        alone; empty without a proxy
-    """
-
-    host: str
-    port: int
-    token: str
-    base_url: str = ""
-
-    @property
-    def url(self) -> str:
-        """The address to open, without the token."""
-        public = urlsplit(self.base_url)
-        origin = f"{public.scheme}://{public.netloc}" if public.netloc else f"http://{_shown(self.host)}:{self.port}"
-        return f"{origin}{self.path}/"
-
-    @property
-    def path(self) -> str:
-        """The path of the base URL, without a slash at its end."""
-        return urlsplit(self.base_url).path.rstrip("/")
-
-    @property
-    def cookie(self) -> str:
-        """The name of the cookie: apps on other ports of this machine have others."""
-        return f"mrb-{hashlib.sha256(self.token.encode()).hexdigest()[:12]}"
-
-    def knows(self, host: str) -> bool:
-        """Whether requests may name this host; any other may be a page of somebody else that found the way here."""
-        named = host.lower().rstrip(".")
-        own = {self.host, "localhost", socket.gethostname(), socket.getfqdn(), urlsplit(self.base_url).hostname}
-        return named in {each.lower() for each in own if each} or _is_number(named)
-
-
-def check_address(host: str, port: int | None, allow_remote: bool) -> int:
-    """Return a port to listen on.
-
-    Raises
-    ------
-    InputError
-        The host is not this machine and `allow_remote` is false, or nothing can listen there.
-    """
-    if not (host == "localhost" or (_is_number(host) and ipaddress.ip_address(host).is_loopback) or allow_remote):
-        raise InputError(
-            f"--host {host}: other machines could reach it, and the traffic with its token is not encrypted; "
-            "add --allow-remote if the network is trusted, or leave --host out and use an SSH tunnel."
-        )
-    try:
-        family, kind, protocol, _, socket_address = socket.getaddrinfo(host, port or 0, type=socket.SOCK_STREAM)[0]
-        with socket.socket(family, kind, protocol) as trial:
-            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            trial.bind(socket_address)
-            return int(trial.getsockname()[1])
-    except (OSError, OverflowError) as error:
-        raise InputError(f"{host}, port {port or 'any'}: cannot be used ({error}); choose another.") from error
 
 
 def serve(app: App, address: Address, *, browse: bool, fragment: str = "") -> None:
@@ -129,13 +60,14 @@ async def _served(app: App, address: Address, browse: bool, fragment: str) -> No
         if browse:
             webbrowser.open(whole)
         await stop.wait()
+        print("Stopped. Everything that was saved is kept.", file=sys.stderr)
         server.stop()
         await server.close_all_connections()
 
 
 def application(app: App, address: Address, pool: ThreadPoolExecutor) -> Application:
     """What answers the requests; questions are answered by the threads of `pool`."""
-    own: dict[str, Any] = {"served": Served(app, address, pool)}
+    own: dict[str, Any] = {"served": _Served(app, address, pool)}
     routes: Iterable[tuple[str, type[RequestHandler]]] = (
         (r"/", _Page), (r"/alive", _Alive), (r"/api/(\w+)", _Question), (r"/(app\.js|app\.css)", _Asset),
         (r"/.*", _Nothing),
@@ -145,30 +77,20 @@ def application(app: App, address: Address, pool: ThreadPoolExecutor) -> Applica
     return Application([(f"{prefix}{path}", handler, own) for path, handler in routes], log_function=lambda _: None)
 
 
-@dataclass(frozen=True)
-class Served:
-    """What all requests share."""
+class _Served:
+    """What all requests share: `assets`, the type and text of each file that a page loads, and the `version` of all."""
 
-    app: App
-    address: Address
-    pool: ThreadPoolExecutor
-
-    @cached_property
-    def assets(self) -> dict[str, tuple[str, str]]:
-        """The media type and the text of each file that a page loads."""
-        script = bundle.script("shell", *self.app.scripts, "served")
-        return {"app.js": ("text/javascript", script), "app.css": ("text/css", bundle.style(*self.app.styles))}
-
-    @cached_property
-    def version(self) -> str:
-        """Changes with what a page loads, so that no browser keeps an old one."""
-        return hashlib.sha256("".join(text for _, text in self.assets.values()).encode()).hexdigest()[:16]
+    def __init__(self, app: App, address: Address, pool: ThreadPoolExecutor) -> None:
+        self.app, self.address, self.pool = app, address, pool
+        script, style = bundle.script("shell", *app.scripts, "served"), bundle.style(*app.styles)
+        self.assets = {"app.js": ("text/javascript", script), "app.css": ("text/css", style)}
+        self.version = hashlib.sha256(f"{script}{style}".encode()).hexdigest()[:16]  # no browser keeps an old one
 
 
 class _Request(RequestHandler):
     """Any request: the host it names, the token, the headers of every answer."""
 
-    def initialize(self, served: Served) -> None:
+    def initialize(self, served: _Served) -> None:
         self.served = served
 
     def set_default_headers(self) -> None:
@@ -263,26 +185,8 @@ class _Asset(_Request):
 class _Nothing(_Request):
     """Any other address; who has no token is not told which there are."""
 
-    def get(self) -> None:
+    def prepare(self) -> None:
         if self.is_let_in:
             self.refuse(404, "there is no such page")
         else:
             self.refuse(403, "the address is not complete; open the one that mrb printed")
-
-    post = head = get
-
-
-def _is_number(host: str) -> bool:
-    """Whether a host is an IP address, which no other site can take as its name."""
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return True
-
-
-def _shown(host: str) -> str:
-    """The host as it stands in a URL; one that stands for every address becomes this machine's name."""
-    if host in ("", "0.0.0.0", "::"):  # noqa: S104  recognised, not bound to
-        return socket.gethostname()
-    return f"[{host}]" if ":" in host else host

@@ -4,12 +4,6 @@ from __future__ import annotations
 
 import html
 import re
-from typing import Final
-
-OWN_KEYS: Final = 'data-lm-suppress-shortcuts="true"'
-"""On what takes the focus: there JupyterLab keeps its one-letter shortcuts to itself, which edit cells."""
-SCROLLS: Final = f'tabindex="0" role="group" aria-label="table" {OWN_KEYS}'
-"""On what holds a table that may be wider than its place, so that the keyboard can move it."""
 
 
 class Piece(str):
@@ -53,19 +47,15 @@ def isolated(value: object, tag: str = "bdi") -> str:
 
 
 def _balanced(text: str) -> str:
-    parts, end, depth = [], 0, 0
-    for match in _STEPS.finditer(text):
-        parts.append(text[end : match.start()])
-        end = match.end()
-        mark = match[0]
-        if mark in _OPENS:
-            depth += 1
-        elif mark in _ENDS:
-            parts.append(_CLOSES * depth)
-            depth = 0
-        elif not depth:
-            continue
-        else:
-            depth -= 1
-        parts.append(mark)
-    return "".join([*parts, text[end:], _CLOSES * depth])
+    depth = 0
+
+    def kept(match: re.Match[str]) -> str:
+        nonlocal depth
+        mark, before = match[0], depth
+        if mark == _CLOSES and not before:
+            return ""
+        depth = 0 if mark in _ENDS else before + (1 if mark in _OPENS else -1)
+        return _CLOSES * before + mark if mark in _ENDS else mark
+
+    balanced = _STEPS.sub(kept, text)
+    return balanced + _CLOSES * depth

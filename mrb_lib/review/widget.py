@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import json
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -11,13 +9,9 @@ import anywidget
 import traitlets
 
 from mrb_lib.review import bundle
-from mrb_lib.review.file import File
 
 PIECE: Final = 1_000_000
 """Letters that one message of a kernel carries: JupyterLab's server drops what is much larger."""
-
-
-Answers = Callable[[str, Mapping[str, Any]], "dict[str, Any] | File"]
 
 
 class AppWidget(anywidget.AnyWidget):
@@ -30,7 +24,9 @@ class AppWidget(anywidget.AnyWidget):
     _esm = traitlets.Unicode().tag(sync=True)
     _css = traitlets.Unicode().tag(sync=True)
 
-    def __init__(self, answer: Answers, scripts: tuple[str, ...], styles: tuple[str, ...]) -> None:
+    def __init__(
+        self, answer: Callable[[str, Mapping[str, Any]], str], scripts: tuple[str, ...], styles: tuple[str, ...]
+    ) -> None:
         super().__init__(_esm=bundle.module("shell", *scripts), _css=bundle.style(*styles))
         self._answer = answer
         self._unsent: dict[str, str] = {}
@@ -39,11 +35,7 @@ class AppWidget(anywidget.AnyWidget):
     def _on_message(self, _widget: object, message: Mapping[str, Any], _buffers: object) -> None:
         name = str(message.get("id", ""))
         if name not in self._unsent:
-            answer = self._answer(str(message.get("what", "")), message)
-            if isinstance(answer, File):
-                content = base64.b64encode(answer.content).decode("ascii")
-                answer = {"ok": True, **answer.facts, "file": {"kind": answer.kind, "base64": content}}
-            self._unsent[name] = json.dumps(answer)
+            self._unsent[name] = self._answer(str(message.get("what", "")), message)
         text = self._unsent.pop(name)
         if text[PIECE:]:  # which the page asks for by the same id
             self._unsent[name] = text[PIECE:]

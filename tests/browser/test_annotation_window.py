@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.build.construct.work import begin, create_work
@@ -64,7 +64,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
     cases = demo.cases.assign(**{name: demo.cases[name] + " " + LONG for name in ("response_a", "response_b")})
     save(demo.__class__(demo.meta, cases, demo.annotations.head(0), demo.images, None), root / "bench")
     made = load(root / "bench")
-    people = ("Dr Mouse", "Dr Touch", "Dr Keys", "Dr Two", "Dr Back", "Dr Lost", "Dr Later")
+    people = ("Dr Mouse", "Dr Touch", "Dr Keys", "Dr Two", "Dr Back", "Dr Lost", "Dr Later", "Dr Moves")
     rows = [(case, who, i, "AB") for who in people for i, case in enumerate(made.cases["case_id"])]
     with open_store(root / "bench" / "reviews.sqlite") as store:
         store.assign(made.meta.name, pd.DataFrame(rows, columns=["case_id", "annotator", "position", "order"]))
@@ -170,6 +170,31 @@ def test_an_answer_that_is_refused_is_read_before_the_next_case(page: Page, serv
     expect(page.locator(".mrb-pick input:checked")).to_have_count(0)
 
 
+def test_a_press_that_began_on_the_case_before_is_stored_nowhere(page: Page, served: Served, bench: Benchmark) -> None:
+    _enter(page, served.address, "Dr Moves")
+    held: list[Route] = []
+    for what in ("choose", "open"):
+        page.route(f"**/api/{what}", lambda route: held.append(route), times=1)
+    page.locator(".mrb-pick").first.click()
+    page.get_by_role("button", name="Next case").click()  # both moves wait for the answer to be stored
+    page.get_by_role("button", name="Forward").click()
+    for at, route in enumerate(("choose", "open")):
+        while len(held) <= at:
+            page.wait_for_timeout(20)
+        if route == "open":
+            page.locator(".mrb-pick").last.hover(force=True)
+            page.mouse.down()
+        held[at].continue_()
+    _at(page, 2)
+    page.mouse.up()
+    page.keyboard.press("k")
+    _at(page, 1)
+    assert bench.path is not None
+    with open_store(bench.path / "reviews.sqlite", create=False) as store:
+        rows = store.answers(bench.meta.name, annotator="Dr Moves")
+    assert rows["choice"].tolist() == ["A"]
+
+
 def test_the_banner_of_a_lost_server_covers_no_error(new_page: Callable[..., Page], bench: Benchmark) -> None:
     assert bench.path is not None
     pages = [new_page(viewport={"width": width, "height": 700}) for width in (1366, 700)]
@@ -241,6 +266,7 @@ def test_the_tab_asks_before_what_is_not_saved_is_lost(page: Page, served: Serve
     assert asked == []
     page.get_by_role("button", name="Comment").click()
     page.keyboard.type("half a thought")
+    expect(page.get_by_text("Not saved yet.")).to_be_in_viewport(ratio=1)
     page.reload()
     _at(page, 1)
     assert asked == ["beforeunload"]

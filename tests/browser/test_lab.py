@@ -16,8 +16,10 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 import mrb_lib as mrb
 from mrb_lib import Table
+from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.demo import write_demo
 from mrb_lib.report.places import write_simulated_runs
+from mrb_lib.review.records.store import open_store
 
 from .conftest import Watched, unhurried
 from .hostile import ATTACKS, harm, write_hostile
@@ -58,6 +60,17 @@ from IPython.display import HTML
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.review.case import case_html
 HTML(case_html(b.cases.iloc[0], images=b.images, annotations=b.annotations, gold=gold(b), verdicts=v))"""
+_ANNOTATION = """\
+import pandas as pd
+from pathlib import Path
+from mrb_lib.benchmarks.benchmark import load
+from mrb_lib.review.annotate import annotate
+from mrb_lib.review.records.store import open_store
+b = load(Path(BENCH))
+store = open_store(Path(BENCH) / "lab.sqlite")
+deal = {"case_id": b.cases["case_id"].head(2), "annotator": "Dr Lab", "position": range(2), "order": "AB"}
+store.assign(b.meta.name, pd.DataFrame(deal))
+annotate(b, store)"""
 KEYS = (
     *"abcdefghijklmnopqrstuvwxyz0123456789", "D", "J", "K", "M", "Shift+M", "Enter", "ArrowDown", "ArrowUp", "Delete",
     "Backspace", "Escape", "/", "?",
@@ -184,7 +197,7 @@ def test_the_controls_draw_each_choice_and_no_key_edits_the_notebook(opened: Pag
     study, shown = mrb.open(bench, resamples=200), controls_of(opened)
     assert cells_of(shown) == expected(study.table("accuracy", dimension="overall"))
     shown.get_by_label("dimension").select_option("creativity")
-    expect(shown.locator("tbody").first).to_contain_text("creativity")
+    expect(shown.locator("caption")).to_contain_text("dimension = creativity")
     assert cells_of(shown) == expected(study.table("accuracy", dimension="creativity"))
     shown.get_by_label("policy").select_option("strict")
     expect(shown.locator("caption")).to_contain_text("policy: strict")
@@ -255,6 +268,31 @@ def test_no_key_pressed_in_the_explorer_or_in_a_plain_case_edits_the_notebook(
         keys_leave_the_notebook(page, explorer.locator(f"{place}:visible:not(:disabled)").first, before)
     for place in ("input", "summary", ".mrb-answer-text", ".mrb-wide"):
         keys_leave_the_notebook(page, case.locator(place).first, before)
+
+
+def test_a_case_is_annotated_in_a_cell_and_no_key_edits_the_notebook(
+    new_page: Callable[..., Page], address: str, bench: Path
+) -> None:
+    write_notebook(bench.parent / "mine" / "annotation.ipynb", ("1", _ANNOTATION, "2"), bench)
+    page = new_page()
+    page.goto(f"{address.replace('views.ipynb', 'annotation.ipynb')}&reset", wait_until="domcontentloaded")
+    page.wait_for_function(READY, timeout=90_000)
+    page.evaluate("() => { window.jupyterapp.commands.execute('notebook:run-all-cells'); }")
+    page.locator(".mrb-person", has_text="Dr Lab").click(timeout=60_000)
+    desk, saved = page.locator(".mrb-desk"), page.locator(".mrb-saved")
+    expect(desk.locator(".mrb-view.mrb-live").first).to_be_visible(timeout=60_000)
+    page.wait_for_function(READY, timeout=60_000)
+    before = page.evaluate(STATE)
+    desk.locator(".mrb-pick").first.click()
+    expect(saved).to_contain_text("Saved: Accuracy, first")
+    for key in "btjk":
+        page.keyboard.press(key)
+    expect(page.get_by_role("heading", name="Case 1 of 2")).to_be_visible()
+    expect(desk.locator(".mrb-state", has_text="✓ saved")).to_have_count(3)
+    assert page.evaluate(STATE) == before
+    with open_store(bench / "lab.sqlite", create=False) as store:
+        rows = store.answers(load(bench).meta.name)
+    assert rows["choice"].tolist() == ["A", "B", "tie"]
 
 
 def test_hostile_text_in_every_field_does_nothing(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -41,7 +42,7 @@ class _Passing(RequestHandler):
         for name, value in answer.headers.get_all():
             if name not in ("Content-Length", "Transfer-Encoding", "Connection"):
                 self.add_header(name, value)
-        self.finish(answer.body or b"")
+        self.finish(answer.body or None)
 
     post = get
 
@@ -53,20 +54,20 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(params=[False, True], ids=["path taken away", "path kept"])
-def address(request: pytest.FixtureRequest, bench: Path) -> Iterator[str]:
-    """The address of the app behind a proxy that listens on another port, as `mrb review --base-url` prints it."""
+@contextmanager
+def _behind_a_proxy(app: str, bench: Path, *options: str, keeps_path: bool) -> Iterator[str]:
+    """The address of an app behind a proxy that listens on another port, as `--base-url` prints it."""
     socket, port = bind_unused_port()
     loops, started = list[IOLoop](), threading.Event()
     free, own = bind_unused_port()
     free.close()
-    options = ("--base-url", f"http://127.0.0.1:{port}{PATH}/", "--port", str(own))
-    with Served("review", bench, *options) as served:
+    options = ("--base-url", f"http://127.0.0.1:{port}{PATH}/", "--port", str(own), *options)
+    with Served(app, bench, *options) as served:
 
         def run() -> None:
             loop = IOLoop(make_current=True)
             loops.append(loop)
-            server = HTTPServer(Application([(f"{PATH}(/.*)", _Passing)], port=own, keeps_path=request.param))
+            server = HTTPServer(Application([(f"{PATH}(/.*)", _Passing)], port=own, keeps_path=keeps_path))
             server.add_sockets([socket])
             loop.add_callback(started.set)
             loop.start()
@@ -79,6 +80,31 @@ def address(request: pytest.FixtureRequest, bench: Path) -> Iterator[str]:
         yield served.address
         loops[0].add_callback(loops[0].stop)
         thread.join(20)
+
+
+@pytest.fixture(params=[False, True], ids=["path taken away", "path kept"])
+def keeps_path(request: pytest.FixtureRequest) -> bool:
+    return bool(request.param)
+
+
+def test_answers_are_kept_under_a_path(page: Page, bench: Path, keeps_path: bool) -> None:
+    who = f"Dr {keeps_path}"
+    with _behind_a_proxy("annotate", bench, "--annotators", who, keeps_path=keeps_path) as address:
+        assert PATH in address
+        page.goto(address)
+        page.locator(".mrb-person", has_text=who).click(timeout=PATIENT)
+        page.locator(".mrb-pick").first.click(timeout=PATIENT)
+        expect(page.locator(".mrb-saved")).to_contain_text("Saved")
+        expect(page.locator(".mrb-view.mrb-live").first).to_be_visible()
+        assert page.url.endswith(f"{PATH}/")
+    with open_store(bench / "reviews.sqlite", create=False) as store:
+        assert len(store.answers(load(bench).meta.name, annotator=who)) == 1
+
+
+@pytest.fixture
+def address(bench: Path, keeps_path: bool) -> Iterator[str]:
+    with _behind_a_proxy("review", bench, keeps_path=keeps_path) as made:
+        yield made
 
 
 def test_everything_works_under_a_path(page: Page, bench: Path, address: str, request: pytest.FixtureRequest) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mrb_lib.benchmarks.benchmark import load
-from mrb_lib.review.annotate.blinded import blinded_html, item_html
+from mrb_lib.review.annotate.forms import PREFERENCE, SCREENING, sheet_html
 from mrb_lib.review.records.exchange import annotations_of
 from mrb_lib.review.records.marks import AnnotatorAnswer
 from mrb_lib.review.records.store import open_store
@@ -76,8 +76,8 @@ def test_reasons_are_exported_marked_by_people_and_a_second_judge_and_analysed(
 def test_the_page_for_annotators_does_not_name_the_judge(reasons: Path) -> None:
     benchmark = load(reasons)
     for _, case in benchmark.cases.iterrows():
-        for html in (blinded_html, item_html):
-            page = html(case, "AB", images=benchmark.images, number=1, total=2)
+        for form in (PREFERENCE, SCREENING):
+            page = sheet_html(case, form.boxes(case, "AB"), images=benchmark.images, number=1, total=2)
             assert "Verdict of a judge" in page
             assert HIDDEN not in page
             assert "gold" not in page

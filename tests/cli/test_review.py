@@ -12,8 +12,7 @@ from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.demo.build import write_demo
 from mrb_lib.review import server
-from mrb_lib.review.app import App
-from mrb_lib.review.file import File
+from mrb_lib.review.app import App, File
 from mrb_lib.review.records.store import REVIEW, open_store
 from mrb_lib.stats.scoring import correctness
 from mrb_lib.verdicts.store import load_verdicts

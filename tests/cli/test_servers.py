@@ -61,8 +61,11 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_an_app_is_one_process_that_stops_when_it_is_told_to(folder: Path, bench: Path, number: signal.Signals) -> None:
-    words = ["mrb", "review", str(bench), "--no-browser"]
+@pytest.mark.parametrize("app", ["review", "annotate"])
+def test_an_app_is_one_process_that_stops_when_it_is_told_to(
+    folder: Path, bench: Path, app: str, number: signal.Signals
+) -> None:
+    words = ["mrb", app, str(bench), "--no-browser", *(["--annotators", "Dr One"] if app == "annotate" else [])]
     code = f"from mrb_lib.cli.main import main; import sys; sys.argv = {words!r}; main()"
     server, address = _started(code, folder)
     children = Path(f"/proc/{server.pid}/task/{server.pid}/children")
@@ -75,7 +78,8 @@ def test_an_app_is_one_process_that_stops_when_it_is_told_to(folder: Path, bench
     server.send_signal(number)
     _, said = server.communicate(timeout=60)
     assert server.returncode == (0 if number != signal.SIGKILL else -signal.SIGKILL), said
-    assert "will not work" not in said
+    *_, ready, url, last = said.splitlines() if number != signal.SIGKILL else [*said.splitlines(), "Stopped."]
+    assert (ready.startswith("Ready;"), url, last.startswith("Stopped.")) == (True, address.split("?")[0], True), said
     with pytest.raises(OSError, match=r"refused|reset"):
         urllib.request.urlopen(address, timeout=10)  # noqa: S310
 

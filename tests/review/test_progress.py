@@ -62,26 +62,14 @@ def test_bars_are_drawn_at_most_twice_a_second_and_at_the_end(screen: _Screen) -
     assert "0/5" in screen.drawn[-1]
 
 
-def test_steps_are_shown_in_one_place_with_their_numbers(screen: _Screen) -> None:
-    report = progress.live_steps(screen.clock)
-    for done in range(1, 1201):
-        report("verdicts", done, 1200)
-        screen.now += 0.01
-    assert 20 <= len(screen.drawn) <= 26
-    report("difficulty", 0, 1)
-    assert "1200/1200" in screen.drawn[-1]
-    assert "0/1" in screen.drawn[-1]
-
-
 def test_without_a_page_a_line_says_what_is_done(
     screen: _Screen, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(progress, "can_run", lambda: False)
-    report, step = progress.live_progress(screen.clock), progress.live_steps(screen.clock)
+    report = progress.live_progress(screen.clock)
     for held in (0, 700, 1400):
         report(RunProgress("a", held, 1400, counts={"ok": held}, finished=held == 1400))
-        step("verdicts", held, 1400)
-    assert capsys.readouterr().out == "a: 1,400 of 1,400; ok 1400\nverdicts: 1,400 of 1,400\n"
+    assert capsys.readouterr().out == "a: 1,400 of 1,400; ok 1400\n"
     assert not screen.drawn
 
 

@@ -20,10 +20,9 @@ from tornado.httpserver import HTTPServer
 from tornado.ioloop import IOLoop
 from tornado.testing import bind_unused_port
 
-from mrb_lib.review.access import FILE, address_of
-from mrb_lib.review.app import App
-from mrb_lib.review.file import File
-from mrb_lib.review.server import Address, application, check_address
+from mrb_lib.review.access import FILE, Address, address_of, check_address
+from mrb_lib.review.app import App, File
+from mrb_lib.review.server import application
 from mrb_lib.tables.errors import InputError
 
 TOKEN = "t" * 43
@@ -244,7 +243,7 @@ def test_a_kernel_answers_in_pieces_under_the_same_number(monkeypatch: pytest.Mo
     from mrb_lib.review import widget
 
     monkeypatch.setattr(widget, "PIECE", 10)
-    shown, sent = widget.AppWidget(APP.answer, APP.scripts, APP.styles), list[dict[str, Any]]()
+    shown, sent = widget.AppWidget(APP.text_answer, APP.scripts, APP.styles), list[dict[str, Any]]()
     monkeypatch.setattr(shown, "send", sent.append)
     shown._on_message(shown, {"what": "double", "n": 4, "id": "a-7"}, [])
     while sent[-1]["more"]:

@@ -31,10 +31,6 @@ class MrbAnnotatePage {
     else this.door();
   }
 
-  mark() {
-    return this.about.simulated ? mrbShell.element("span", { class: "mrb-simulated" }, "SIMULATED data") : null;
-  }
-
   replace(...children) {
     if (this.sheet) mrbCase.detach(this.sheet);
     Object.assign(this, { sheet: null, desk: null });
@@ -44,7 +40,8 @@ class MrbAnnotatePage {
   door() {
     this.turn += 1;
     Object.assign(this, { me: "", moving: false });
-    this.replace(mrbAnnotate.signIn(this));
+    this.replace(mrbShell.fragment(this.about.door));
+    this.root.querySelectorAll(".mrb-person").forEach((one, at) => one.addEventListener("click", () => this.enter(this.about.annotators[at].name)));
   }
 
   leave() {
@@ -70,21 +67,22 @@ class MrbAnnotatePage {
     else this.show(state.number ? { number: state.number } : { after: 0 });
   }
 
-  // Keys and clicks are for the case in sight, and it is about to change.
+  // Keys and clicks are for the case in sight, and it is about to change. Who leaves last says when it has arrived.
   leaving() {
     this.moving = true;
     this.gate?.close();
+    return (this.turn += 1);
   }
 
-  arrived(then) {
+  arrived(turn, then) {
+    if (turn !== this.turn) return;
     this.moving = false;
     this.gate?.open(then);
   }
 
   async show(where) {
-    const turn = (this.turn += 1);
+    const turn = this.leaving();
     const late = () => turn !== this.turn;
-    this.leaving();
     this.refused = false;
     let drawn = false;
     try {
@@ -101,18 +99,16 @@ class MrbAnnotatePage {
     } catch (error) {
       return late() ? undefined : this.fail(error);
     } finally {
-      if (!late()) {
-        this.arrived(() => {
-          if (drawn) this.watch.start();
-          if (drawn) this.sheet?.querySelector("h2").focus({ preventScroll: true });
-        });
-      }
+      this.arrived(turn, () => {
+        if (drawn) this.watch.run(true);
+        if (drawn) this.sheet?.querySelector("h2").focus({ preventScroll: true });
+      });
     }
   }
 
   nothing(words) {
     mrbAnnotate.keep(this.memory, "");
-    this.replace(mrbShell.element("main", { class: "mrb-door" }, mrbShell.element("h1", {}, "Nothing to do"), this.mark(), mrbShell.element("p", { role: "status" }, words), mrbAnnotate.button("Choose another name", () => this.door())));
+    this.replace(mrbAnnotate.notice(this, "Nothing to do", mrbShell.element("p", { role: "status" }, words), mrbAnnotate.button("Choose another name", () => this.door())));
   }
 
   end() {
@@ -133,7 +129,7 @@ class MrbAnnotatePage {
     const about = { annotator: this.me, number: this.number, shown: this.shown };
     mrbCase.attach(this.sheet, (image, frame) => this.line.ask("image", { ...about, image, frame }));
     this.at = this.open() ?? 0;
-    this.watch.stop();
+    this.watch.run(false);
     this.remarks.draw(found.comments);
     this.fine("");
     for (const { name } of this.about.dimensions) {
@@ -288,28 +284,26 @@ class MrbAnnotatePage {
   }
 
   async settled() {
-    let last = null;
-    while (last !== this.queue) {
-      last = this.queue;
-      await last;
-    }
+    const last = this.queue;
+    await last;
+    if (last !== this.queue) await this.settled();
   }
 
   async skip(reason, done) {
     if (this.moving) return; // a second click
     const { me, number, shown } = this;
     const seconds = this.watch.lap();
-    this.leaving();
+    const turn = this.leaving();
     try {
       await this.settled();
       await this.line.ask("skip", { annotator: me, number, shown, reason, seconds, answer_id: mrbAnnotate.fresh() });
     } catch (error) {
-      this.arrived();
+      this.arrived(turn);
       throw error;
     }
     mrbLabels.forget(this);
     done();
-    await this.show({ after: number });
+    if (turn === this.turn) await this.show({ after: number });
   }
 
   // In its turn, so that no other case comes into sight before it is stored.
@@ -326,20 +320,21 @@ class MrbAnnotatePage {
   }
 
   async forwards() {
-    this.leaving();
+    const turn = this.leaving();
     await this.settled();
+    if (turn !== this.turn) return undefined;
     const left = this.left();
     const draft = mrbLabels.unsaved(this);
     if (draft >= 0) {
-      this.arrived(() => this.focus(draft));
+      this.arrived(turn, () => this.focus(draft));
       return this.fine(`Not saved yet: ${mrbAnnotate.human(this.about.dimensions[draft].shown)}. ${mrbLabels.waiting(this, draft)}; U takes it back.`);
     }
     if (left.length === 0 && this.remarks.unsaved()) {
-      this.arrived(() => this.remarks.open());
+      this.arrived(turn, () => this.remarks.open());
       return this.fine("Your comment is not saved yet: Ctrl + Enter saves it; empty it to go on without.");
     }
     if (left.length === 0) return this.show({ after: this.number });
-    this.arrived(() => this.focus(left[0]));
+    this.arrived(turn, () => this.focus(left[0]));
     const names = left.map((index) => mrbAnnotate.human(this.about.dimensions[index].shown));
     return this.fine(`Still open: ${names.join(", ")}. Answer, or skip with X.`);
   }
@@ -358,10 +353,6 @@ class MrbAnnotatePage {
   fine(words) {
     this.alert.hidden = true;
     this.status.textContent = words;
-  }
-
-  warn() {
-    if (this.desk) this.fail(new Error("The server does not answer, so nothing more is saved for now. Keep this page open: it tries again."));
   }
 
   fail(error) {
@@ -383,13 +374,13 @@ class MrbAnnotatePage {
       this.fine("That key was not taken: the case was about to change. Look, and press it again.");
       return;
     }
-    const several = Boolean(this.about.dimensions[this.at].labels);
-    const pick = several ? undefined : this.about.picks.find((one) => one.key === pressed);
+    const { labels } = this.about.dimensions[this.at];
+    const pick = (labels ?? this.about.picks).find((one) => one.key === pressed)?.pick;
     const digit = Number(pressed) - 1;
     const row = this.called(pressed);
     const inButton = event.target instanceof Element && event.target.closest("button, summary, a");
-    if (pick) this.choose(this.at, pick.pick, true);
-    else if (several && mrbLabels.key(this, this.at, pressed));
+    if (pick && labels) mrbLabels.toggle(this, this.at, pick);
+    else if (pick) this.choose(this.at, pick, true);
     else if (row >= 0) this.focus(row);
     else if (mrbLabels.rowOf(this, pressed) >= 0) this.point(mrbLabels.rowOf(this, pressed), pressed);
     else if (this.numbered && Number.isInteger(digit) && this.rows[digit]) this.focus(digit);

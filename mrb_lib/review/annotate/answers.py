@@ -7,16 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from uuid import uuid4
 
 import pandas as pd
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.prompts import DEFINITIONS
-from mrb_lib.review.annotate.forms import PREFERENCE, Form
-from mrb_lib.review.case.images import SIDE, whole
-from mrb_lib.review.file import File
+from mrb_lib.review.annotate.forms import PREFERENCE, Box, Form, sheet_html
+from mrb_lib.review.app import File
+from mrb_lib.review.case.images import whole
+from mrb_lib.review.pages import template
 from mrb_lib.review.records.marks import AnnotatorAnswer, Comment, case_fingerprint
 from mrb_lib.review.records.progress import OPEN, case_states
 from mrb_lib.review.records.store import Store
@@ -26,6 +27,7 @@ from mrb_lib.tables.errors import InputError
 _LONGEST: Final = {"reason": 2000, "text": 10_000, "pick": 20_000}
 """Characters of what is free; a pick of many labels is long."""
 _LONGEST_NAME: Final = 255
+_Sent = TypeVar("_Sent", str, int)
 Given = tuple[str | None, str]
 """A choice, or None and why there is none."""
 
@@ -47,7 +49,6 @@ class Annotation:
     benchmark : whose labels the form can ask for
     store : holds the assignments, and gets the answers
     form : how a case is shown and what is asked about it
-    side : the longest side of an image, in pixels
 
     Raises
     ------
@@ -55,34 +56,35 @@ class Annotation:
         The benchmark's labels are not those of the form.
     """
 
-    def __init__(self, benchmark: Benchmark, store: Store, form: Form = PREFERENCE, *, side: int = SIDE) -> None:
+    def __init__(self, benchmark: Benchmark, store: Store, form: Form = PREFERENCE) -> None:
         form.check(benchmark.meta)
         self._benchmark = benchmark
         self._form = form
         self._store = store
         self._rows = {case: row for row, case in enumerate(benchmark.cases["case_id"])}
         self._hints = hints(benchmark)
-        self._side = side
         self._seen: dict[str, pd.DataFrame] = {}  # by annotator; assignments are added to and never change
         self._html = lru_cache(maxsize=16)(self._drawn)
         self._picture = lru_cache(maxsize=2)(lambda name, frame: whole(name, benchmark.images, frame))
 
     def initial_state(self, _: Mapping[str, Any]) -> dict[str, Any]:
         """What the page is about, and who may sign in."""
-        meta = self._benchmark.meta
-        labels = self._form.labels(meta)
-        people = sorted(set(self._assigned(None)["annotator"]))
+        meta, form = self._benchmark.meta, self._form
+        labels = form.labels(meta)
+        people = [{"name": name, "shown": visible(name)} for name in sorted(set(self._assigned(None)["annotator"]))]
         return {
             "benchmark": visible(meta.name),
             "simulated": meta.kind == "simulated",
-            "annotators": [{"name": name, "shown": visible(name)} for name in people],
+            "annotators": people,
             "dimensions": [
                 {"name": name, "shown": visible(name), "hint": visible(self._hints.get(name, ""))}
                 | ({"labels": labels[name]} if name in labels else {})
                 for name in meta.dimensions
             ],
-            "picks": self._form.picks(meta),
-            **self._form.words(meta),
+            "picks": form.picks(meta),
+            "heading": form.heading(meta),
+            **{name: getattr(form, name) for name in ("title", "signed", "reasons", "listed")},
+            "door": template("annotate_door").render(form=form, meta=meta, people=people),
         }
 
     def open(self, question: Mapping[str, Any]) -> dict[str, Any]:
@@ -94,6 +96,7 @@ class Annotation:
         mine = self._assigned(annotator)
         if mine.empty:
             return {"nothing": self._why_nothing(annotator)}
+        self._seen[annotator] = mine
         states = self._states(mine)
         if "number" in question:
             number = min(max(_number(question, "number"), 1), len(mine))
@@ -102,7 +105,7 @@ class Annotation:
             if not left:
                 return {"finished": True, "cases": states}
             number = next((one for one in left if one > _number(question, "after")), left[0])
-        assigned = self._assigned_case(annotator, number, mine)
+        assigned = self._assigned_case(annotator, number)
         return {
             "number": number,
             "shown": self._seal(assigned),
@@ -190,17 +193,15 @@ class Annotation:
 
     def _assigned(self, annotator: str | None) -> pd.DataFrame:
         frame = self._store.assignments(self._benchmark.meta.name, annotator)
-        here = pd.Series([case in self._rows for case in frame["case_id"]], dtype=bool)
-        return frame[here].reset_index(drop=True)
+        return frame[frame["case_id"].isin(list(self._rows))].reset_index(drop=True)
 
     def _states(self, mine: pd.DataFrame) -> list[str]:
         """How far each of somebody's cases is, in their sequence."""
         answers = self._store.answers(self._benchmark.meta.name, annotator=str(mine["annotator"].iloc[0]))
         return [str(state) for state in case_states(mine, answers, self._benchmark.meta.dimensions)["state"]]
 
-    def _assigned_case(self, annotator: str, number: int, mine: pd.DataFrame | None = None) -> AssignedCase:
-        if mine is None:
-            mine = self._seen.get(annotator)
+    def _assigned_case(self, annotator: str, number: int) -> AssignedCase:
+        mine = self._seen.get(annotator)
         if mine is None or number > len(mine):
             mine = self._assigned(annotator)
             if mine.empty:
@@ -212,10 +213,12 @@ class Annotation:
         return AssignedCase(annotator, str(row["case_id"]), str(row["order"]))
 
     def _seal(self, assigned: AssignedCase) -> str:
-        """Stands for a case as it was shown, by its id, version and order, and tells nothing of them."""
-        case = self._benchmark.cases.iloc[self._rows[assigned.case_id]]
-        version = case_fingerprint({str(name): value for name, value in case.items()})
-        return sha256(json.dumps([assigned.case_id, version, assigned.order]).encode("ascii")).hexdigest()
+        """Stands for what was shown, by its cases, their versions and orders, and tells nothing of them."""
+        cases = self._cases(assigned)
+        rows = self._benchmark.cases.iloc[[self._rows[case] for case in cases]].to_dict("records")
+        versions = [case_fingerprint({str(name): value for name, value in row.items()}) for row in rows]
+        text = json.dumps([*cases, versions, self._orders(assigned)])
+        return sha256(text.encode("ascii")).hexdigest()
 
     def _in_sight(self, question: Mapping[str, Any]) -> AssignedCase:
         """The case that a page answers; refused where that in its window is another, or another version of it."""
@@ -225,8 +228,13 @@ class Annotation:
         return assigned
 
     def _drawn(self, assigned: AssignedCase, number: int, total: int) -> str:
-        case, images = self._benchmark.cases.iloc[self._rows[assigned.case_id]], self._benchmark.images
-        return self._form.html(case, assigned.order, images=images, number=number, total=total, side=self._side)
+        case = self._benchmark.cases.iloc[self._rows[assigned.case_id]]
+        return sheet_html(
+            case, self._boxes(assigned, case), images=self._benchmark.images, number=number, total=total
+        )  # fmt: skip
+
+    def _boxes(self, assigned: AssignedCase, case: pd.Series) -> list[Box]:
+        return self._form.boxes(case, assigned.order)
 
     def _answers(self, assigned: AssignedCase) -> list[dict[str, str]]:
         """Of each dimension in its sequence, what the annotator picked as it was shown, or why they skipped it."""
@@ -271,16 +279,18 @@ def hints(benchmark: Benchmark) -> dict[str, str]:
 
 
 def _text(question: Mapping[str, Any], name: str) -> str:
-    value, longest = question.get(name), _LONGEST.get(name, _LONGEST_NAME)
-    if not isinstance(value, str):
-        raise InputError(f"the page sent no {name}; load it again.")
+    value, longest = _sent(question, name, str), _LONGEST.get(name, _LONGEST_NAME)
     if len(value) > longest:
         raise InputError(f"{name}: has {len(value)} characters; use at most {longest}.")
     return value
 
 
 def _number(question: Mapping[str, Any], name: str) -> int:
-    value = question.get(name, 0)
-    if type(value) is not int:
+    return _sent({name: 0, **question}, name, int)
+
+
+def _sent(question: Mapping[str, Any], name: str, kind: type[_Sent]) -> _Sent:
+    value = question.get(name)
+    if type(value) is not kind:
         raise InputError(f"the page sent no {name}; load it again.")
     return value

@@ -6,9 +6,8 @@ from typing import Final
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.review.annotate.answers import Annotation
-from mrb_lib.review.annotate.blinded import STYLES
 from mrb_lib.review.annotate.coordination import Coordination
-from mrb_lib.review.annotate.forms import Form, form_of
+from mrb_lib.review.annotate.forms import STYLES, Form, form_of
 from mrb_lib.review.annotate.ranking import RankedAnnotation
 from mrb_lib.review.app import App
 from mrb_lib.review.bundle import style

@@ -27,7 +27,7 @@ const mrbComments = (() => {
     function open() {
       unfold(true);
       words.focus();
-      body.scrollIntoView({ block: "nearest" });
+      said.scrollIntoView({ block: "nearest" });
     }
 
     // What is typed stays in sight as long as it is not saved.
@@ -39,7 +39,7 @@ const mrbComments = (() => {
     function fill(comments) {
       list.hidden = comments.length === 0;
       list.replaceChildren(...comments.map(({ text, created }) => element("li", {},
-        element("p", { dir: "auto" }, text), element("time", { datetime: created }, `${created.replace("T", " ").slice(0, 16)} UTC`))));
+        element("p", { dir: "auto" }, text), element("time", { class: "mrb-quiet", datetime: created }, `${created.replace("T", " ").slice(0, 16)} UTC`))));
     }
 
     // Another case is in sight.
@@ -52,28 +52,24 @@ const mrbComments = (() => {
       save.disabled = false;
     }
 
+    // The id belongs to the text: the same text counts once, however often it is sent.
     function typed() {
-      drafts.set(place(), words.value.trim() ? { ...draft(), text: words.value, me: page.me, number: page.number } : undefined);
+      const given = { text: words.value, me: page.me, number: page.number, id: mrbAnnotate.fresh() };
+      drafts.set(place(), words.value.trim() ? given : undefined);
       said.textContent = words.value.trim() ? "Not saved yet." : "";
     }
 
     async function send() {
       const mine = draft();
-      if (!mine) {
-        wrong.textContent = "Nothing is written yet.";
-        wrong.hidden = false;
-        return;
-      }
-      // Changed after a failure it is another comment: the first may have arrived all the same.
-      if (mine.tried !== mine.text) Object.assign(mine, { id: mrbAnnotate.fresh(), tried: mine.text });
       const here = place();
-      drafts.set(here, mine);
-      wrong.hidden = true;
+      wrong.hidden = Boolean(mine);
+      wrong.textContent = "Nothing is written yet; write your comment first.";
+      if (!mine || save.disabled) return;
       save.disabled = true;
       said.textContent = "Saving …";
       try {
         const { comments } = await page.remark(mine.text, mine.id);
-        const stored = drafts.get(here)?.text === mine.tried;
+        const stored = drafts.get(here)?.id === mine.id;
         if (stored) drafts.set(here);
         if (place() !== here) return;
         fill(comments);

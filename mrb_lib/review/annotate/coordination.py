@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import pandas as pd
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.review.annotate.forms import PREFERENCE, Form
-from mrb_lib.review.file import File
+from mrb_lib.review.app import File
 from mrb_lib.review.pages import template
 from mrb_lib.review.records.exchange import annotations_of, guarded_csv
 from mrb_lib.review.records.people import PEOPLE, read_people
@@ -41,33 +40,24 @@ MEASURES = {
 }
 NOT_YET: Final = "not yet"
 UNDEFINED: Final = "undefined"
-NOT_SAID: Final = "not said"
-_MOST_ROWS: Final = 200
 _MOST_NAMED: Final = 3
 _FILES = {"annotations": "annotations", "log": "annotation-log"}
 
 
-@dataclass(frozen=True)
-class Table:
-    """A table of the page.
+class Section(NamedTuple):
+    """A part of the page; its words stand in the template `coordinator`.
 
     Attributes
     ----------
-    label : what it shows, for who cannot see its heading
-    head : the titles of the columns
-    rows : cells, the first of which names its row: a text, a number, the done and the assigned of a bar, or the lines
-        of a cell of several
-    notes : sentences below it
+    heading : names the part
+    tables : by what each is about ("" for the only one), a table whose first column names its rows; null: undefined or
+        not known
+    notes : sentences below them
     """
 
-    label: str
-    head: Sequence[str]
-    rows: Sequence[Sequence[object]]
+    heading: str
+    tables: Mapping[str, pd.DataFrame]
     notes: Sequence[str] = ()
-
-
-Section = tuple[str, Sequence[Table]]
-"""A heading and its tables; what explains them stands in the template."""
 
 
 def agreement_so_far(benchmark: Benchmark, annotations: pd.DataFrame, *, resamples: int = 2000) -> pd.DataFrame:
@@ -148,50 +138,34 @@ class Coordination:
         states = case_states(here, answers, meta.dimensions)
         annotations, left_out = annotations_of(self._benchmark, self._store)
         log, _ = answer_log(self._benchmark, self._store)
+        agreement = agreement_so_far(self._benchmark, annotations)
+        comments = log.loc[log["kind"] == COMMENT, ["case_id", "annotator", "comment", "created"]]
         sections = [
-            _people(states, read_people(Path() if folder is None else folder / PEOPLE)),
-            _dimensions(here, answers, meta.dimensions),
-            _agreement(agreement_so_far(self._benchmark, annotations)),
+            Section("Annotators", {"": _people(states, read_people(Path() if folder is None else folder / PEOPLE))}),
+            Section("Dimensions", {"": by_dimension(here, answers, meta.dimensions)}),
+            Section(
+                "Agreement so far", {"": agreement.drop(columns="reason")},
+                _noted(agreement["dimension"], agreement["reason"]),
+            ),
             _pairs(self._benchmark, annotations),
-            _pace(log),
+            Section("Pace", {"": pace(log[log["kind"] != COMMENT])}),
             *([_drift(self._benchmark, log)] if meta.is_preference else []),
-            _skipped(answers, meta.dimensions),
-            _comments(log),
-        ]
+            Section("Skipped", {"": skipped_cases(answers, meta.dimensions)}),
+            Section("Comments", {"": comments.iloc[::-1]}),
+        ]  # fmt: skip
         return template("coordinator").render(
             name=meta.name, simulated=meta.kind == "simulated", closed=int((states["state"] != OPEN).sum()),
             readings=len(states), answered=annotations["case_id"].nunique(), assigned=states["case_id"].nunique(),
-            annotations=len(annotations), sections=sections, left_out=left_out, quiet=(NOT_YET, UNDEFINED, NOT_SAID),
+            annotations=len(annotations), sections=sections, left_out=left_out, quiet=(NOT_YET, UNDEFINED),
         )  # fmt: skip
 
 
-def _people(states: pd.DataFrame, known: pd.DataFrame) -> Section:
+def _people(states: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
     """How far each annotator is, and what qualifies them where that is written down."""
-    head = ["annotator", "finished", "assigned", "done", "skipped", "open", "last answer (UTC)"]
     found = by_annotator(states)
-    bars = _rows(found["done"] + found["skipped"], found["assigned"])
-    counts = [found[name] for name in ("assigned", "done", "skipped", "open")]
-    columns: list[Iterable[object]] = [found["annotator"], bars, *counts, map(_when, found["last"])]
-    if len(known):
-        about = known.set_index("annotator").reindex(found["annotator"])
-        head += ["qualification", "years", "consent"]
-        for name in head[-3:]:
-            values = about[name].map(lambda value: f"{value:g}") if name == "years" else about[name]
-            columns.append(values.where(about[name].notna(), NOT_SAID))
-    return "Annotators", [Table("how far each annotator is", head, _rows(*columns))]
-
-
-def _dimensions(assignments: pd.DataFrame, answers: pd.DataFrame, dimensions: Sequence[str]) -> Section:
-    found = by_dimension(assignments, answers, dimensions)
-    rows = _rows(*(found[name] for name in found))
-    return "Dimensions", [Table("how far each dimension is", list(found.columns), rows)]
-
-
-def _agreement(found: pd.DataFrame) -> Section:
-    head = ["dimension", "cases with two or more", "with one", *MEASURES.values()]
-    rows = _rows(*(found[name] for name in ("dimension", "cases", "alone", *MEASURES.values())))
-    notes = _noted(found["dimension"], found["reason"])
-    return "Agreement so far", [Table("agreement on each dimension", head, rows, notes)]
+    closed = found["done"] + found["skipped"]
+    found.insert(1, "finished", [{"done": n, "of": of} for n, of in zip(closed, found["assigned"], strict=True)])
+    return found.merge(known, how="left", on="annotator") if len(known) else found
 
 
 def _pairs(benchmark: Benchmark, annotations: pd.DataFrame, *, resamples: int = 2000) -> Section:
@@ -201,74 +175,31 @@ def _pairs(benchmark: Benchmark, annotations: pd.DataFrame, *, resamples: int = 
         annotations[~annotations["dimension"].isin(several)], benchmark.cases, categories=meta.categories,
         level=meta.level, dimensions=meta.one_choice, resamples=resamples, pairwise=True,
     )  # fmt: skip
-    found = found[found["part"] == PAIR].assign(reason=lambda rows: _defined_reasons(rows["reason"]))
-    left_out = [f"Without dimensions of several labels: {', '.join(several)}."] if several else []
-    tables = []
+    found = found[found["part"] == PAIR]
+    tables = {}
     for dimension, own in found.groupby("dimension", sort=False):
         people = sorted({*own["annotator_1"], *own["annotator_2"]})
         same, kappa = (_estimates(own, name, UNDEFINED) for name in ("percent_agreement", "cohen_kappa"))
-        cells: dict[tuple[str, str], object] = {}
+        cells: dict[tuple[str, str], tuple[str, ...]] = {}
         for one, other, n, share, beyond in zip(
             own["annotator_1"], own["annotator_2"], own["n_cases"], same, kappa, strict=True
         ):
             first, second = sorted((str(one), str(other)))
             cells[first, second], cells[second, first] = (share, f"{int(n)} case{'' if n == 1 else 's'}"), (beyond,)
         rows = [(row, *(cells.get((row, column), ()) for column in people)) for row in people]
-        tables.append(Table(f"agreement of each pair of annotators: {dimension}", [str(dimension), *people], rows))
-    columns = ("annotator_1", "annotator_2", "dimension")
-    which = [f"{one} and {other} on {name}" for one, other, name in _rows(*(found[column] for column in columns))]
-    notes = _noted(which, found["reason"]) + left_out
-    return "Agreement of pairs", [*tables, *([Table("", [], [], notes)] if notes else [])]
-
-
-def _pace(log: pd.DataFrame) -> Section:
-    found = pace(log[log["kind"] != COMMENT])
-    head = ("annotator", "answers with a time", "without", "hours", "answers an hour", "cases with every time",
-            "median seconds a case")  # fmt: skip
-    rows = _rows(
-        found["annotator"], found["answers"], found["untimed"], _numbers(found["hours"], 2),
-        _numbers(found["answers_per_hour"], 0), found["cases"], _numbers(found["median_seconds"], 0),
-    )  # fmt: skip
-    return "Pace", [Table("pace of each annotator", head, rows)]
+        tables[str(dimension)] = pd.DataFrame(rows, columns=[str(dimension), *people])
+    which = found["annotator_1"] + " and " + found["annotator_2"] + " on " + found["dimension"]
+    left_out = [f"Without dimensions of several labels: {', '.join(several)}."] if several else []
+    return Section("Agreement of pairs", tables, _noted(which, _defined_reasons(found["reason"])) + left_out)
 
 
 def _drift(benchmark: Benchmark, log: pd.DataFrame) -> Section:
     """The halves of each annotator; see `mrb_lib.stats.methods.drift.drift`."""
     found = drift(counting_choices(log), benchmark.cases, categories=benchmark.meta.categories)
-    head = ("annotator", "half of their cases", "cases", "answers", "chose A (of A or B)",
-            "chose the first shown (of A or B)", "ties (of all)", "agrees with others", "answers compared")  # fmt: skip
-    shares = (_numbers(found[name], 2) for name in ("share_a", "share_first", "share_tie", "agreement"))
-    rows = _rows(
-        found["annotator"], found["half"], found["n_cases"], found["n_answers"], *shares, found["n_compared"]
-    )  # fmt: skip
-    halves = [f"{who}, {half} half" for who, half in zip(found["annotator"], found["half"], strict=True)]
-    notes = _noted(halves, found["reason"].fillna(""))
-    return "Drift", [Table("first and second half of each annotator", head, rows, notes)]
-
-
-def _skipped(answers: pd.DataFrame, dimensions: Sequence[str]) -> Section:
-    found = skipped_cases(answers, dimensions)
-    head = ("case", "annotator", "dimensions", "reason", "when (UTC)")
-    shown = found.head(_MOST_ROWS)
-    rows = _rows(*(shown[name] for name in ("case_id", "annotator", "dimensions", "reason")), map(_when, shown["last"]))
-    return "Skipped", [Table("skipped cases", head, rows, _more(found))]
-
-
-def _comments(log: pd.DataFrame) -> Section:
-    """What annotators remarked, the latest first."""
-    found = log[log["kind"] == COMMENT].iloc[::-1]
-    shown = found.head(_MOST_ROWS)
-    rows = _rows(*(shown[name] for name in ("case_id", "annotator", "comment")), map(_when, shown["created"]))
-    head = ("case", "annotator", "comment", "when (UTC)")
-    return "Comments", [Table("comments", head, rows, _more(found))]
-
-
-def _rows(*columns: Iterable[object]) -> list[tuple[object, ...]]:
-    return list(zip(*columns, strict=True))
-
-
-def _more(found: pd.DataFrame) -> list[str]:
-    return [f"and {len(found) - _MOST_ROWS} more, which the files have"] if len(found) > _MOST_ROWS else []
+    shown = ["annotator", "half", "n_cases", "n_answers", "share_a", "share_first", "share_tie", "agreement",
+             "n_compared"]  # fmt: skip
+    halves = found["annotator"] + ", " + found["half"] + " half"
+    return Section("Drift", {"": found[shown]}, _noted(halves, found["reason"].fillna("")))
 
 
 def _noted(names: Iterable[str], reasons: Iterable[str]) -> list[str]:
@@ -299,12 +230,3 @@ def _estimates(frame: pd.DataFrame, name: str, missing: str = NOT_YET) -> list[s
         interval = f" ({low:.2f} to {high:.2f})" if low == low else ""
         texts.append(f"{value:.2f}{interval}" if value == value else missing)
     return texts
-
-
-def _numbers(values: pd.Series, digits: int) -> list[str]:
-    return [UNDEFINED if value != value else f"{value:,.{digits}f}" for value in values]
-
-
-def _when(value: object) -> str:
-    """A time of the store to the minute; a dash for never."""
-    return value[:16].replace("T", " ") if isinstance(value, str) else "–"  # noqa: RUF001  an en dash

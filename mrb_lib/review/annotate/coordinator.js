@@ -15,21 +15,15 @@ function render({ link, el }) {
   }), written);
   root.append(files, element("main", {}, sheet), said);
   el.append(root);
-  const late = () => {
-    behind = true;
-    said.textContent = "The server does not answer; this page keeps asking.";
-  };
-  const line = mrbShell.persistent(link, { late });
   let change = -1;
   let behind = false;
-  let timer = 0;
   let closed = false;
 
   async function write(kind, from) {
     from.disabled = true;
     written.textContent = "Writing the file …";
     try {
-      const file = await line.ask("export", { kind });
+      const file = await link.ask("export", { kind });
       mrbShell.download(file.blob, file.name, from);
       const lost = file.left_out ? `; ${file.left_out} about cases, dimensions or choices that the benchmark does not have are left out` : "";
       written.textContent = `${file.name}: ${file.rows} rows${lost}.`;
@@ -41,8 +35,9 @@ function render({ link, el }) {
   }
 
   async function look() {
+    if (closed) return;
     try {
-      const found = await line.ask("overview", { change });
+      const found = await link.ask("overview", { change });
       if (found.html !== undefined) sheet.replaceChildren(mrbShell.fragment(found.html));
       if (found.html !== undefined || behind) said.textContent = `Up to date as of ${new Date().toLocaleTimeString()}; it updates itself.`;
       behind = false;
@@ -52,14 +47,13 @@ function render({ link, el }) {
       said.textContent = `Not up to date: ${error.message}`;
     }
     root.removeAttribute("aria-busy");
-    if (!closed) timer = window.setTimeout(look, EVERY);
+    window.setTimeout(look, EVERY);
   }
 
   look();
   return () => {
     closed = true;
-    window.clearTimeout(timer);
-    line.close();
+    link.close();
     root.remove();
   };
 }

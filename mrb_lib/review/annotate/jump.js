@@ -6,10 +6,9 @@ const mrbJump = (() => {
   function make(page) {
     const { button } = mrbAnnotate;
     const name = `${page.prefix}-jump`;
-    const field = element("input", { type: "text", inputmode: "numeric", autocomplete: "off", id: `${name}-number`, size: 6, "aria-describedby": `${name}-range` });
-    const range = element("p", { class: "mrb-quiet", id: `${name}-range` });
+    const field = element("input", { type: "text", inputmode: "numeric", autocomplete: "off", id: `${name}-number`, size: 6, "aria-describedby": `${name}-legend` });
+    const legend = element("p", { class: "mrb-quiet", id: `${name}-legend` });
     const wrong = element("p", { class: "mrb-alert", role: "alert", hidden: true });
-    const legend = element("p", { class: "mrb-quiet" });
     const marks = element("div", { class: "mrb-marks", role: "group", "aria-label": "your cases; the arrow keys move among them" });
     const dialog = element("dialog", { class: "mrb-skip mrb-jump", "aria-labelledby": `${name}-title` });
     const form = element("form", { class: "mrb-go" }, element("label", { for: field.id }, "Case number"), field, element("button", { type: "submit", class: "mrb-first" }, "Go"));
@@ -50,15 +49,14 @@ const mrbJump = (() => {
     });
     marks.addEventListener("keydown", move);
     dialog.append(
-      element("h2", { id: `${name}-title` }, "Go to a case"), form, range, wrong, legend, marks,
+      element("h2", { id: `${name}-title` }, "Go to a case"), form, wrong, legend, marks,
       element("div", { class: "mrb-steps" }, button("Stay here", () => dialog.close())),
     );
     return { dialog, open() {
       const { done, skipped, open } = mrbAnnotate.counts(page);
       wrong.hidden = true;
       field.value = "";
-      range.textContent = `You have ${page.cases.length}; case ${page.number} is in sight.`;
-      legend.textContent = `✓ done: ${done} · – skipped: ${skipped} · unmarked, open: ${open}`;
+      legend.textContent = `Case ${page.number} of ${page.cases.length} is in sight · ✓ done: ${done} · – skipped: ${skipped} · unmarked, open: ${open}`;
       marks.replaceChildren(...page.cases.map(mark));
       dialog.showModal();
       marks.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });

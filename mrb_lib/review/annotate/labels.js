@@ -35,8 +35,7 @@ const mrbLabels = (() => {
     keep(page, index, pick === (page.answers[index].pick ?? "") ? undefined : pick);
     page.at = index;
     page.paint();
-    const { key } = dimension.labels.at(-1);
-    return page.fine(draft(page, index) === undefined ? asSaved(page, index) : pick ? `Not saved yet: ${on.size} chosen. Enter saves.` : `Nothing is chosen: press ${key} where none of these applies.`);
+    return page.fine(draft(page, index) === undefined ? asSaved(page, index) : `${waiting(page, index)}.`);
   }
 
   function store(page, index, pick) {
@@ -48,7 +47,7 @@ const mrbLabels = (() => {
   function confirm(page, index) {
     const pick = draft(page, index);
     if (pick) store(page, index, pick);
-    else if (pick === "") page.fine(`Nothing is chosen: press ${page.about.dimensions[index].labels.at(-1).key} where none of these applies.`);
+    else if (pick === "") page.fine(`${waiting(page, index)}.`);
     return pick !== undefined;
   }
 
@@ -61,22 +60,13 @@ const mrbLabels = (() => {
     return true;
   }
 
-  function forget(page) {
-    page.about.dimensions.forEach((_, index) => draft(page, index) !== undefined && keep(page, index, undefined));
-  }
+  const forget = (page) => page.about.dimensions.forEach((_, index) => keep(page, index, undefined));
 
   // The nearest row that has a choice under a key; -1 where none has.
   function rowOf(page, pressed) {
     const has = ({ labels }) => (labels ?? page.about.picks).some((one) => one.key === pressed);
     const rows = page.about.dimensions.flatMap((one, index) => (has(one) ? [index] : []));
     return rows.sort((a, b) => Math.abs(a - page.at) - Math.abs(b - page.at))[0] ?? -1;
-  }
-
-  // What a key does in such a row, and whether it does something.
-  function key(page, index, pressed) {
-    const label = page.about.dimensions[index].labels.find((one) => one.key === pressed);
-    if (label) toggle(page, index, label.pick);
-    return Boolean(label);
   }
 
   function foot(page, index) {
@@ -86,7 +76,7 @@ const mrbLabels = (() => {
     return { save, hint };
   }
 
-  const said = ({ labels }, pick) => labels.filter((one) => one.pick === pick || pick.split("; ").includes(one.pick)).map((one) => one.said).join(", ");
+  const said = ({ labels }, pick) => labels.filter((one) => one.pick === pick || pick.split("; ").includes(one.pick)).map((one) => one.said ?? one.name).join(", ");
 
-  return { draft, unsaved, waiting, rowOf, shown, toggle, confirm, takeBack, forget, key, foot, said };
+  return { draft, unsaved, waiting, rowOf, shown, toggle, confirm, takeBack, forget, foot, said };
 })();

@@ -13,7 +13,6 @@ const mrbAnnotate = (() => {
     return made;
   };
   const key = (name) => element("kbd", { "aria-hidden": "true" }, name);
-  const plural = (n, one) => `${n} ${one}${n === 1 ? "" : "s"}`;
   const human = (name) => name.charAt(0).toUpperCase() + name.slice(1).replaceAll("_", " ");
 
   // Nobody knows it but who made it: what is sent twice under it counts once.
@@ -39,47 +38,24 @@ const mrbAnnotate = (() => {
   function stopwatch() {
     let sum = 0;
     let since = null; // it stands still
-    let started = false;
+    let runs = false;
     const tally = () => {
       const now = performance.now();
       if (since !== null) sum += now - since;
-      since = started && document.visibilityState === "visible" ? now : null;
+      since = runs && document.visibilityState === "visible" ? now : null;
+      return sum / 1000;
+    };
+    const lap = () => {
+      const seconds = runs ? tally() : null;
+      sum = 0;
+      return seconds;
     };
     document.addEventListener("visibilitychange", tally);
-    return {
-      start() {
-        started = true;
-        tally();
-        sum = 0;
-      },
-      lap() {
-        if (!started) return null;
-        tally();
-        const seconds = sum / 1000;
-        sum = 0;
-        return seconds;
-      },
-      stop() {
-        started = false;
-        since = null;
-        sum = 0;
-      },
-      close: () => document.removeEventListener("visibilitychange", tally),
-    };
-  }
-
-  // Who one is: chosen from those who have cases.
-  function signIn(page) {
-    const { about } = page;
-    const people = about.annotators.map(({ name, shown }) => button(element("bdi", { dir: "auto" }, shown), () => page.enter(name), { class: "mrb-person" }));
-    return element("main", { class: "mrb-door" },
-      element("h1", {}, about.title),
-      element("p", { class: "mrb-lead" }, element("bdi", { dir: "auto" }, about.benchmark), page.mark()),
-      element("p", {}, people.length ? about.lead : about.nobody),
-      people.length ? element("h2", { id: "mrb-who" }, "Who are you?") : null,
-      people.length ? element("div", { class: "mrb-people", role: "group", "aria-labelledby": "mrb-who" }, ...people) : null,
-      people.length ? element("p", { class: "mrb-quiet" }, "Choose your own name only: it is not checked. Is yours missing? Then nothing is assigned to you yet; ask whoever coordinates.") : null,
-    );
+    return { lap, close: () => document.removeEventListener("visibilitychange", tally), run(on) {
+      runs = on;
+      tally();
+      sum = 0;
+    } };
   }
 
   // A category, with what it means below it where that does not stand elsewhere.
@@ -161,7 +137,7 @@ const mrbAnnotate = (() => {
     const dimension = page.about.dimensions[index];
     if (dimension.labels) return mrbLabels.said(dimension, pick);
     const one = page.about.picks.find((each) => each.pick === pick);
-    return one.said ?? one.name.toLowerCase();
+    return one.said ?? one.name;
   }
 
   function panel(page) {
@@ -188,7 +164,7 @@ const mrbAnnotate = (() => {
     page.backwards = button(["Back ", key("K")], () => page.step(-1), { class: "mrb-back" });
     page.onwards = button(["Forward ", key("J")], () => page.step(1));
     return element("header", { class: "mrb-bar" },
-      element("h1", { class: "mrb-what" }, element("bdi", { dir: "auto" }, page.about.benchmark)), page.mark(),
+      element("h1", { class: "mrb-what" }, element("bdi", { dir: "auto" }, page.about.benchmark)), mark(page.about),
       element("div", { class: "mrb-far" }, page.backwards, button([page.count, " Go to… ", key("G")], () => page.jump.open(), { class: "mrb-go-to" }), page.onwards),
       element("p", { class: "mrb-me" }, page.about.signed, " ", element("b", {}, element("bdi", { dir: "auto" }, shown)), " ", button("Not you?", () => page.leave())),
     );
@@ -206,14 +182,19 @@ const mrbAnnotate = (() => {
     page.onwards.disabled = page.number === total;
   }
 
+  const mark = ({ simulated }) => (simulated ? element("span", { class: "mrb-simulated" }, "SIMULATED data") : null);
+
+  function notice({ about }, title, ...children) {
+    const lead = element("p", { class: "mrb-lead" }, element("bdi", { dir: "auto" }, about.benchmark), mark(about));
+    return element("main", { class: "mrb-door" }, element("h1", { tabindex: "-1" }, title), lead, ...children);
+  }
+
   function finished(page) {
     const skipped = page.cases.flatMap((state, at) => (state === "skipped" ? [at + 1] : []));
     const unsaved = page.words.all().filter(({ me }) => me === page.me).map(({ number }) => number);
     const again = (number) => button(`Case ${number}`, () => page.show({ number }));
-    return element("main", { class: "mrb-door" },
-      element("h1", { tabindex: "-1" }, "That was all. Thank you."),
-      element("p", { class: "mrb-lead" }, element("bdi", { dir: "auto" }, page.about.benchmark), page.mark()),
-      element("p", {}, `${plural(counts(page).done, "case")} answered${skipped.length ? `, ${skipped.length} skipped` : ""}. Everything is saved; you may close the page.`),
+    return notice(page, "That was all. Thank you.",
+      element("p", {}, `Cases answered: ${counts(page).done}${skipped.length ? ` · skipped: ${skipped.length}` : ""}. Everything is saved; you may close the page.`),
       skipped.length ? element("h2", {}, "Skipped cases, if you want to look again") : null,
       skipped.length ? element("div", { class: "mrb-people" }, ...skipped.map(again)) : null,
       unsaved.length ? element("h2", {}, "Cases with a comment that is not saved yet") : null,
@@ -229,7 +210,6 @@ const mrbAnnotate = (() => {
       chosen.append(element("label", {}, element("input", { type: "radio", name: `${page.prefix}-reason`, value: reason }), reason));
     }
     const wrong = element("p", { class: "mrb-alert", role: "alert", hidden: true });
-    const still = element("p", { class: "mrb-quiet" });
     const dialog = element("dialog", { class: "mrb-skip", "aria-labelledby": `${page.prefix}-why` });
     const go = async () => {
       const picked = chosen.querySelector("input:checked");
@@ -242,7 +222,8 @@ const mrbAnnotate = (() => {
       }
     };
     dialog.append(
-      element("h2", { id: `${page.prefix}-why` }, "Why do you skip this case?"), still, chosen,
+      element("h2", { id: `${page.prefix}-why` }, "Why do you skip this case?"),
+      element("p", { class: "mrb-quiet" }, "Your answers stay. Whatever has none is marked as skipped; you can answer it later."), chosen,
       element("label", { for: `${page.prefix}-words` }, "In your words (optional with a reason above)"), words, wrong,
       element("div", { class: "mrb-steps" }, button("Do not skip", () => dialog.close()), button("Skip the case", go, { class: "mrb-first" })),
     );
@@ -255,13 +236,10 @@ const mrbAnnotate = (() => {
       wrong.hidden = true;
       words.value = "";
       for (const input of chosen.querySelectorAll("input")) input.checked = false;
-      const left = page.left().length;
-      const given = page.about.dimensions.length - left;
-      still.textContent = page.about.ranking ? "What is not ranked yet will be marked as skipped. You can come back and rank it later." : given ? `Your ${plural(given, "answer")} stay${given === 1 ? "s" : ""}; the other ${plural(left, "dimension")} will be marked as skipped.` : "All its dimensions will be marked as skipped. You can come back and answer later.";
       dialog.showModal();
       chosen.querySelector("input").focus();
     } };
   }
 
-  return { kept, keep, fresh, drafts, trouble, button, stopwatch, signIn, panel, paintRow, said, bar, counts, paintBar, finished, skipping, human };
+  return { kept, keep, fresh, drafts, trouble, button, stopwatch, panel, paintRow, said, bar, counts, paintBar, notice, finished, skipping, human };
 })();

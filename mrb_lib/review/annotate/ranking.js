@@ -50,22 +50,16 @@ class MrbRankingPage extends MrbAnnotatePage {
 
 function render({ link, el, addressed }) {
   const root = mrbShell.element("div", { class: "mrb mrb-annotate", tabindex: -1, "aria-busy": "true", "data-lm-suppress-shortcuts": "true" });
-  const opening = mrbShell.element("p", { class: "mrb-opening", role: "status" }, "Opening …");
-  root.append(opening);
+  root.append(mrbShell.element("p", { class: "mrb-opening", role: "status" }, "Opening …"));
   el.append(root);
   let page = null;
-  const late = () => {
-    opening.textContent = "Opening … The server takes long to answer; this page keeps asking.";
-    page?.warn();
-  };
-  const line = mrbShell.persistent(link, { late });
-  line.ask("initial_state").then((about) => {
-    page = new (about.ranking ? MrbRankingPage : MrbAnnotatePage)(line, root, about, addressed);
+  link.ask("initial_state").then((about) => {
+    page = new (about.ranking ? MrbRankingPage : MrbAnnotatePage)(link, root, about, addressed);
     return page.start();
   }).catch((error) => root.replaceChildren(mrbAnnotate.trouble(error))).finally(() => root.removeAttribute("aria-busy"));
   return () => {
     page?.close();
-    line.close();
+    link.close();
     root.remove();
   };
 }

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from hashlib import sha256
 from typing import Any, Final
 
 import pandas as pd
@@ -12,10 +10,7 @@ import pandas as pd
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.review.annotate.answers import Annotation, AssignedCase
-from mrb_lib.review.annotate.blinded import ranked_html
-from mrb_lib.review.annotate.forms import FREE_LETTERS, Preference
-from mrb_lib.review.case.images import SIDE
-from mrb_lib.review.records.marks import case_fingerprint
+from mrb_lib.review.annotate.forms import FREE_LETTERS, Box, Form
 from mrb_lib.review.records.progress import DONE, OPEN, SKIPPED
 from mrb_lib.review.records.rankings import RankedItem, ranked_items
 from mrb_lib.review.records.store import Store
@@ -24,20 +19,14 @@ from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.orders import TIE
 
 
-class Ranking(Preference):
-    """The words of a page on which responses are ranked."""
+class Ranking(Form):
+    """The place of each response of an item."""
 
-    def words(self, meta: BenchmarkMeta) -> dict[str, object]:
-        """See `Form.words`."""
-        ties = TIE in meta.categories
-        return {
-            **super().words(meta),
-            "heading": "Rank the answers: 1 is best",
-            "lead": "For each item you will see a question with its images and all answers to it, and give each a "
-            f"place, 1 for the best{'; equal ones share a place' if ties else ''}. Who wrote them is not shown. A "
-            "ranking is saved once every answer has a place; stop whenever you like.",
-            "ranking": {"ties": ties},
-        }
+    asks = "ranking"
+
+    def heading(self, meta: BenchmarkMeta) -> str:
+        """See `Form.heading`."""
+        return "Rank the answers: 1 is best"
 
 
 RANKING: Final = Ranking()
@@ -46,12 +35,16 @@ RANKING: Final = Ranking()
 class RankedAnnotation(Annotation):
     """`Annotation` of whole items: in sight is an item, which its first case stands for, with all its responses."""
 
-    def __init__(self, benchmark: Benchmark, store: Store, *, side: int = SIDE) -> None:
+    def __init__(self, benchmark: Benchmark, store: Store) -> None:
         self._items: dict[str, RankedItem] = {}
         for item in ranked_items(benchmark):
             self._items |= dict.fromkeys(item.case_ids, item)
-        super().__init__(benchmark, store, RANKING, side=side)
+        super().__init__(benchmark, store, RANKING)
         self._ties = TIE in benchmark.meta.categories
+
+    def initial_state(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        """See `Annotation.initial_state`; also whether `ranking` has `ties`."""
+        return super().initial_state(question) | {"ranking": {"ties": self._ties}}
 
     def open(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """See `Annotation.open`; also `rows`, a response of a dimension each, and the places as `picks`."""
@@ -107,18 +100,9 @@ class RankedAnnotation(Annotation):
         each = [{of[case] for case in cases} for cases in items]
         return [OPEN if OPEN in found else SKIPPED if SKIPPED in found else DONE for found in each]
 
-    def _seal(self, assigned: AssignedCase) -> str:
-        rows = [self._benchmark.cases.iloc[self._rows[case]] for case in self._cases(assigned)]
-        versions = [case_fingerprint({str(name): value for name, value in row.items()}) for row in rows]
-        return sha256(json.dumps([versions, self._shown(assigned)]).encode("ascii")).hexdigest()
-
-    def _drawn(self, assigned: AssignedCase, number: int, total: int) -> str:
-        case, responses = self._benchmark.cases.iloc[self._rows[assigned.case_id]], self._item(assigned).responses
-        texts = [responses[place] for place in self._shown(assigned)]
-        return ranked_html(
-            case, dict(zip(FREE_LETTERS, texts, strict=False)), images=self._benchmark.images, number=number,
-            total=total, side=self._side,
-        )  # fmt: skip
+    def _boxes(self, assigned: AssignedCase, case: pd.Series) -> list[Box]:
+        responses = [self._item(assigned).responses[place] for place in self._shown(assigned)]
+        return [Box(f"Answer {key}", key, text, key) for key, text in zip(FREE_LETTERS, responses, strict=False)]
 
     def _answers(self, assigned: AssignedCase) -> list[dict[str, str]]:
         """Of each response of each dimension, as they are shown, its place, or why the ranking was skipped."""

@@ -1,6 +1,7 @@
 // A page of its own, as its server gives it: the door, the app, and the way back to a server that went away.
 (() => {
   const EVERY = 1500;
+  const LATE = 10000; // a server that hangs is as good as gone
   const GONE = "The server of this page does not answer: it was stopped, or the connection broke. Leave this page open: what you typed is kept here, and it goes on by itself once the connection is back. If mrb was started again, paste its new address:";
   const OTHER = "The server of this page has a new address now. What you typed is kept here and comes along. Paste the new address:";
   const UNSAVED = "mrb-unsaved:";
@@ -10,7 +11,7 @@
   async function look() {
     let words = GONE;
     try {
-      const answer = await fetch("alive", { cache: "no-store" });
+      const answer = await fetch("alive", { cache: "no-store", signal: AbortSignal.timeout(LATE) });
       words = answer.ok ? "" : OTHER;
     } catch {
       words = GONE;

@@ -173,15 +173,17 @@ const mrbShell = (() => {
     let dimmed = false;
     let timer;
     let began = false; // whether the press of a button or finger began too early: its click comes when it ends
+    let held = false;
     const stale = (event) => closed || event.timeStamp < painted || (event.type === "click" && event.detail > 0 && began);
     const stop = (event) => {
       const early = stale(event);
       if (event.type === "pointerdown") began = early;
-      if (!early) return;
+      held = event.type === "pointerdown" || (held && event.type !== "pointerup");
+      if (!early || event.type === "pointerup") return;
       event.preventDefault();
       event.stopImmediatePropagation();
     };
-    for (const node of nodes) for (const kind of ["pointerdown", "mousedown", "click", "keydown", "beforeinput"]) node.addEventListener(kind, stop, true);
+    for (const node of nodes) for (const kind of ["pointerdown", "pointerup", "mousedown", "click", "keydown", "beforeinput"]) node.addEventListener(kind, stop, true);
     // Both have all that is inside laid out anew, so a step that takes no time goes without.
     const dim = (value) => {
       dimmed = value;
@@ -200,6 +202,7 @@ const mrbShell = (() => {
       stale,
       close() {
         turn += 1;
+        began ||= held;
         if (nodes.some((node) => node.contains(document.activeElement))) root.focus({ preventScroll: true });
         set(true);
       },
@@ -225,52 +228,9 @@ const mrbShell = (() => {
     };
   }
 
-  // What the browser keeps, by the name of its storage; one that keeps nothing answers with an empty text.
-  function recall(storage, key) {
-    try {
-      return window[storage].getItem(key) ?? "";
-    } catch {
-      return "";
-    }
-  }
+  // What the browser keeps, by the name of its storage; without the right to store, its cookie opens no page either.
+  const recall = (storage, key) => window[storage].getItem(key) ?? "";
+  const keep = (storage, key, value) => window[storage].setItem(key, value);
 
-  function keep(storage, key, value) {
-    try {
-      window[storage].setItem(key, value);
-    } catch {
-      // It is forgotten with the page; what was saved is in the store.
-    }
-  }
-
-  // A line whose questions are asked again until they are answered.
-  function persistent(line, { again = 10000, late = () => {} } = {}) {
-    let closed = false;
-
-    // The first answer counts, whichever time the question was put: a slow one must not be waited out for ever.
-    function ask(what, fields = {}) {
-      return new Promise((resolve, reject) => {
-        let timer = 0;
-        const settle = (does) => (answer) => {
-          window.clearTimeout(timer);
-          does(answer);
-        };
-        const put = () => {
-          line.ask(what, fields).then(settle(resolve), settle(reject));
-          timer = window.setTimeout(() => {
-            if (closed) return;
-            late();
-            put();
-          }, again);
-        };
-        put();
-      });
-    }
-
-    return { ask, close() {
-      closed = true;
-      line.close();
-    } };
-  }
-
-  return { fragment, connect, http, persistent, element, unique, spoken, fresh, typing, entered, gate, top, download, recall, keep };
+  return { fragment, connect, http, element, unique, spoken, fresh, typing, entered, gate, top, download, recall, keep };
 })();

@@ -6,7 +6,7 @@ import base64
 from collections.abc import Mapping
 
 from mrb_lib.benchmarks.images import Pixels, packed_png, plain_png, read_pixels
-from mrb_lib.review.file import File
+from mrb_lib.review.app import File
 from mrb_lib.review.pages import macro
 from mrb_lib.tables.errors import InputError
 

@@ -18,7 +18,7 @@ import pandas as pd
 from pydantic import TypeAdapter, ValidationError
 
 from mrb_lib.benchmarks.images import thumbnail
-from mrb_lib.review.app import Handler
+from mrb_lib.review.app import File, Handler
 from mrb_lib.review.case.images import whole
 from mrb_lib.review.case.verdicts import chose_html, gold_of, verdicts_html
 from mrb_lib.review.explorer.adjudicate import (
@@ -45,7 +45,6 @@ from mrb_lib.review.failures.query import (
     sort_value,
     to_fragment,
 )  # fmt: skip
-from mrb_lib.review.file import File
 from mrb_lib.review.records.marks import ADDED, REMOVED, CaseTag, SavedView, current_tags
 from mrb_lib.review.records.store import REVIEW
 from mrb_lib.review.text import visible

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.prompts import DEFINITIONS
 from mrb_lib.review.annotate.answers import Annotation, hints
 from mrb_lib.review.annotate.app import annotate
-from mrb_lib.review.annotate.blinded import as_shown, blinded_html, in_case_frame
+from mrb_lib.review.annotate.forms import PREFERENCE, sheet_html
 from mrb_lib.review.records.marks import Comment
 from mrb_lib.review.records.store import Store, open_store
 from mrb_lib.tables.errors import InputError
@@ -53,6 +53,10 @@ def page(benchmark: Benchmark, store: Store) -> Annotation:
     return Annotation(benchmark, store)
 
 
+def _blinded(case: pd.Series, order: str, images: Mapping[str, bytes]) -> str:
+    return sheet_html(case, PREFERENCE.boxes(case, order), images=images, number=1, total=3)
+
+
 def _choose(page: Annotation, number: int, dimension: str, pick: str) -> dict[str, Any]:
     shown = page.open({"annotator": ME, "number": number})["shown"]
     return page.choose({"annotator": ME, "number": number, "shown": shown, "dimension": dimension, "pick": pick})
@@ -71,7 +75,7 @@ def _choices(store: Store, benchmark: Benchmark) -> dict[tuple[str, str], str]:
 def test_columns_that_are_called_as_a_plans_do_not_stop_a_page(benchmark: Benchmark) -> None:
     case = benchmark.cases.iloc[0]
     forged = pd.Series({**case, "context_examples": "not JSON", "item_responses": "x"})
-    pages = [blinded_html(one, "BA", images=benchmark.images, number=1, total=3) for one in (case, forged)]
+    pages = [_blinded(one, "BA", benchmark.images) for one in (case, forged)]
     assert pages[0] == pages[1]
 
 
@@ -79,9 +83,9 @@ def test_what_is_first_cannot_be_told(benchmark: Benchmark) -> None:
     case = benchmark.cases.iloc[0]
     turned = case.copy()
     turned["response_a"], turned["response_b"] = case["response_b"], case["response_a"]
-    shown = {order: blinded_html(case, order, images=benchmark.images, number=1, total=3) for order in ("AB", "BA")}
+    shown = {order: _blinded(case, order, benchmark.images) for order in ("AB", "BA")}
     assert shown["AB"] != shown["BA"]
-    assert shown["BA"] == blinded_html(turned, "AB", images=benchmark.images, number=1, total=3)
+    assert shown["BA"] == _blinded(turned, "AB", benchmark.images)
     assert "Response" not in shown["AB"]
 
 
@@ -90,22 +94,22 @@ def test_images_are_called_by_number_since_a_file_name_may_hold_the_diagnosis(be
     picture = benchmark.images[case["images"][0]]
     case["images"] = ["empyema_x_1.png", "empyema_x_2.png", "empyema_x_3.png", "empyema_x_4.png"]
     images = {"empyema_x_1.png": picture, "empyema_x_2.png": picture, "empyema_x_3.png": b"no picture"}
-    page = blinded_html(case, "AB", images=images, number=1, total=3)
+    page = _blinded(case, "AB", images)
     assert "empyema" not in page
     assert 'alt="Image 1 of 4"' in page
     assert re.search(r"Image 2 of 4\S* · \d+ × \d+", page), "the size is said"  # noqa: RUF001 - so it is written
     assert re.search(r"mrb-missing\">\[[^]]*Image 3 of 4", page)
     assert "[Image 4 of 4 is missing]" in page
     case["images"] = ["empyema_x_1.png"]
-    assert 'alt="Image"' in blinded_html(case, "AB", images=images, number=1, total=3)
+    assert 'alt="Image"' in _blinded(case, "AB", images)
 
 
 @pytest.mark.parametrize("order", ["AB", "BA"])
 def test_picks_and_choices_are_inverse(order: str) -> None:
     for pick in ("first", "second", "tie"):
-        assert as_shown(order, in_case_frame(order, pick)) == pick
-    assert in_case_frame(order, "first") == order[0]
-    assert in_case_frame(order, "tie") == "tie"
+        assert PREFERENCE.pick(order, PREFERENCE.choice(order, pick)) == pick
+    assert PREFERENCE.choice(order, "first") == order[0]
+    assert PREFERENCE.choice(order, "tie") == "tie"
 
 
 def test_no_message_says_what_could_sway(page: Annotation) -> None:
@@ -285,7 +289,7 @@ def test_text_of_the_data_does_nothing(benchmark: Benchmark) -> None:
     for name in ("question", "response_a", "response_b", "organ", "modality"):
         case[name] = hostile
     case["images"] = [hostile]
-    page = blinded_html(case, "BA", images={}, number=1, total=1)
+    page = _blinded(case, "BA", {})
     assert "<script" not in page
     assert "<img" not in page
     assert page.count("</section>") == 1

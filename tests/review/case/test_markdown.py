@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from mrb_lib.review.annotate.blinded import blinded_html
+from mrb_lib.review.annotate.forms import PREFERENCE, sheet_html
 from mrb_lib.review.case import markdown
 from mrb_lib.review.case.facts import marks, word_differences
 from mrb_lib.review.case.markdown import drawn, read_markdown
@@ -208,7 +208,7 @@ def test_the_switch_to_the_text_as_written_is_there_where_it_is_needed() -> None
 
 def test_an_annotator_sees_the_same_rendering_without_marks() -> None:
     case = pd.Series({"case_id": "c", "question": "?", "response_a": TABLE, "response_b": "**7** mm", "images": []})
-    html = blinded_html(case, "BA", images={}, number=1, total=1)
+    html = sheet_html(case, PREFERENCE.boxes(case, "BA"), images={}, number=1, total=1)
     assert html.index("<strong>7</strong> mm") < html.index("<td>left</td>")
     assert html.count('class="mrb-raw"') == 1
     assert "<mark" not in html
