@@ -15,14 +15,12 @@ from mrb_lib.probes.marking import spans
 from mrb_lib.review.bundle import style as style_of
 from mrb_lib.review.case.images import SIDE, image_html
 from mrb_lib.review.case.markdown import Part, tagged
-from mrb_lib.review.case.replies import replies_html
-from mrb_lib.review.case.verdicts import Cell, VerdictRow, cell, gold_of, judged_dimensions, presented
+from mrb_lib.review.case.verdicts import beside_html, replies_html
 from mrb_lib.review.case.view import STYLES, rows_of
-from mrb_lib.review.failures.kinds import Scale, scale_of
-from mrb_lib.review.pages import macro, template
+from mrb_lib.review.failures.kinds import scale_of
+from mrb_lib.review.pages import template
 from mrb_lib.review.text import kind_note, visible
 from mrb_lib.tables.errors import InputError
-from mrb_lib.tables.schema import NO_PROBE
 from mrb_lib.verdicts.manifest import Manifest
 
 
@@ -93,42 +91,6 @@ def probe_seed(manifest: Manifest | None) -> int | None:
     seeds = [options.get("seed", 0) for options in manifest.sessions if options.get("probes")]
     one = seeds[0] if seeds and all(seed == seeds[0] for seed in seeds) else None
     return one if isinstance(one, int) else None
-
-
-def beside_html(verdicts: pd.DataFrame, labels: pd.DataFrame, probe: str, scale: Scale | None = None) -> str:
-    """A row a judge, order and repeat, and for each dimension its plain verdict and that under the probe.
-
-    A verdict under the probe that is not the plain choice is marked; where one of the two has no choice, nothing is.
-
-    Parameters
-    ----------
-    verdicts : of one case, under any probes
-    labels : the gold labels of the case
-    scale : of ratings; None of preferences
-    """
-    under = verdicts["probe"].fillna(NO_PROBE).astype("str")
-    probed = verdicts[under.eq(probe).to_numpy(dtype=bool)]
-    plain = {_key(row): row for row in verdicts[under.eq(NO_PROBE).to_numpy(dtype=bool)].to_dict("records")}
-    gold = gold_of(labels)
-    dimensions, rows = judged_dimensions(probed, gold), []
-    for about, own in presented(probed.assign(probe=NO_PROBE), by_order=scale is None):
-        known = {} if about["seen"] else gold
-        by_dimension = {str(one["dimension"]): one for one in own}
-        cells: list[Cell | None] = []
-        changed = []
-        for name in dimensions:
-            was = cell(plain.get(_key({**own[0], "dimension": name})), known.get(name), scale)
-            now = cell(by_dimension.get(name), known.get(name), scale)
-            if was and now and None not in (was.choice, now.choice):
-                changed.append(was.choice != now.choice)
-                now = now._replace(changed=changed[-1])
-            cells += [was, now]
-        rows.append(about | {"cells": cells, "sum": f"{sum(changed)} of {len(changed)}" if changed else ""})
-    return macro("case_tables", "beside")(rows, dimensions, scale is not None)
-
-
-def _key(row: VerdictRow) -> tuple[str, ...]:
-    return tuple(str(row[name]) for name in ("judge", "order", "repeat", "dimension"))
 
 
 def _named(text: str, files: Mapping[str, FileProbe]) -> ProbeId | str:

@@ -16,8 +16,7 @@ from mrb_lib.review.bundle import style as style_of
 from mrb_lib.review.case.facts import FactMark, Stretch, marks, word_differences
 from mrb_lib.review.case.images import SIDE, image_html
 from mrb_lib.review.case.markdown import MarkdownText, marked_html, read_markdown
-from mrb_lib.review.case.replies import replies_html
-from mrb_lib.review.case.verdicts import gold_of, is_text, label_sets_html, verdicts_html
+from mrb_lib.review.case.verdicts import gold_of, is_text, label_sets_html, replies_html, verdicts_html
 from mrb_lib.review.failures.kinds import scale_of
 from mrb_lib.review.pages import macro, template
 from mrb_lib.review.text import visible

@@ -12,7 +12,7 @@ import pytest
 
 from mrb_lib.judges.prompt_files import load_prompt
 from mrb_lib.judges.sent import sent, shown_case
-from mrb_lib.review.case.replies import LONGEST_PROMPT, replies_html
+from mrb_lib.review.case.verdicts import LONGEST_PROMPT, replies_html
 from mrb_lib.verdicts.manifest import Manifest
 
 HOSTILE = "</div></details><script>alert(1)</script>\"'><img src=x onerror=alert(2)>{{ 7*191 }}\u202e"
