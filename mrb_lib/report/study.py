@@ -418,7 +418,7 @@ class Study:
             raise InputError(f"no case is named {case_id!r}.{nearest(case_id, cases['case_id'])}")
         page = case_html(
             cases[cases["case_id"] == case_id].iloc[0], images=self.benchmark.images, note=self.note,
-            annotations=self.benchmark.annotations, gold=self.labels, verdicts=self.verdicts,
+            annotations=self.benchmark.annotations, gold=self.labels, verdicts=self.verdicts, meta=self.benchmark.meta,
         )  # fmt: skip
         return Text(f"case {case_id}", page)
 

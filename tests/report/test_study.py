@@ -259,6 +259,10 @@ class TestCases:
         assert "&lt;b&gt;bold&lt;/b&gt;" in page
         assert "SIMULATED" in page
 
+    def test_shows_one_that_is_rated_as_one_response(self, rated: Path) -> None:
+        page = mrb.open(rated).show()._repr_html_()
+        assert page.count('data-mrb="answer"') == 1 and "Response B" not in page
+
     def test_reviews_of_them_are_kept_in_the_folder_or_the_store_that_is_named(
         self, study: mrb.Study, full: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
