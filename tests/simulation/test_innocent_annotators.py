@@ -47,7 +47,9 @@ def accused(labels: np.ndarray, cases: pd.DataFrame | None = None, seen: np.ndar
     assert len(apart) == len(names)
     for name in names[:SENTENCES]:
         said = TABLES["gold_rules"].says(table[table["dimension"] == name])
-        assert ("significantly less" in said) == apart[name] != ("cannot tell that any" in said)
+        accuses_none = "No annotator agrees significantly less" in said
+        assert apart[name] != accuses_none
+        assert said.count("significantly less") == 1, "it accuses somebody or says that nobody is"
     return float(apart.mean())
 
 
