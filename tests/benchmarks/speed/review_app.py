@@ -33,7 +33,7 @@ def run(tree: Path, home: Path, *words: object) -> subprocess.Popen[str]:
     """Start a command of a checkout."""
     environment = os.environ | {"PYTHONPATH": str(tree), "MRB_HOME": str(home), "OMP_NUM_THREADS": "1"}
     return subprocess.Popen(
-        [sys.executable, "-c", START, *map(str, words)], env=environment, stdout=subprocess.PIPE,
+        [sys.executable, "-c", START, *map(str, words)], env=environment, cwd=tree, stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL, text=True,
     )  # fmt: skip
 
