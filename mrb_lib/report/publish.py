@@ -43,7 +43,7 @@ class PublishedTable:
         return to_html(self.text, f"{self.title.removesuffix('?')}. {self.caption}")
 
     def __repr__(self) -> str:
-        return f"{self.title}: {len(self.text.rows)} rows"
+        return f"<{self.title}: {len(self.text.rows)} rows>"
 
 
 def blind_judges(manifests: Iterable[Manifest]) -> frozenset[str]:
