@@ -14,7 +14,7 @@ function mrbList({ fetch, pick, picture }) {
   const drawn = new Map(); // the picture of a position, an element that goes from one drawing of the list to the next
 
   function reviewed(row) {
-    if (state.unsaved.has(row.id)) return element("span", { class: "mrb-done", title: "your review is not saved yet" }, "○ unsaved");
+    if (state.unsaved.has(row.id)) return element("span", { class: "mrb-done", title: "your review is not saved yet" }, "○ ", element("span", { class: "mrb-out-of-sight" }, "unsaved"));
     if (!row.by.length) return null;
     const mine = row.by.includes(state.reviewer);
     const words = `${mine ? "you" : ""}${mine && row.by.length > 1 ? " + " : ""}${row.by.length - mine || ""}`;
