@@ -1,4 +1,4 @@
-"""What a benchmark paper prints: every judge in every subfield."""
+"""The figure of a benchmark paper: every judge in every subfield."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class FolderNames:
         self._own = _any_of(path for folder in folders for path in _spellings(folder))
 
     def contains_private_path(self, text: str) -> bool:
-        """Whether the text names one of the report's own folders."""
+        """Return whether the text names one of the report's own folders."""
         return self._own.search(text) is not None
 
     def text(self, text: str) -> str:

@@ -51,7 +51,7 @@ def parameters_of(path: Path) -> dict[str, object]:
 
 
 def is_parameters(cell: Mapping[str, Any]) -> bool:
-    """Whether a cell of a notebook holds its parameters."""
+    """Return whether a cell of a notebook holds its parameters."""
     return _TAG in cell.get("metadata", {}).get("tags", [])
 
 

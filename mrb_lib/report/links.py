@@ -114,7 +114,7 @@ def counted(n: int, word: str = "case") -> str:
 
 
 def _scored(row: Mapping[Any, Any]) -> str:
-    """How many cases are wrong, and half right, of those scored."""
+    """Return how many cases are wrong, and half right, of those scored."""
     half = f" and {row['n_half_right']:,} half right" if row["n_half_right"] else ""
     return f"{row['n_wrong']:,} wrong{half} of {counted(row['n'])} scored"
 

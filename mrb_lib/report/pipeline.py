@@ -198,7 +198,7 @@ def report(
 
 
 def compares(notebook: Path) -> bool:
-    """Whether a notebook takes something to compare with."""
+    """Return whether a notebook takes something to compare with."""
     return COMPARED_BY.encode() in notebook.read_bytes()
 
 

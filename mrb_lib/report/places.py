@@ -118,7 +118,7 @@ def make_demo(
 
 
 def _stamp(folder: Path) -> object:
-    """What a folder was made from; None where it is missing, unfinished or damaged, so that it is made again."""
+    """Return what a folder was made from; None where it is missing, unfinished or damaged, so that it is made again."""
     try:
         return json.loads((folder / _STAMP).read_text(encoding="utf-8"))
     except (OSError, ValueError):

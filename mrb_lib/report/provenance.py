@@ -63,7 +63,7 @@ class Provenance:
         return asdict(self)
 
     def stable(self) -> dict[str, object]:
-        """What does not change when the same report is made again later, elsewhere or from another commit.
+        """Return what does not change when the same report is made again later, elsewhere or from another commit.
 
         This is what `figures/index.json`, which is kept under version control, states.
         """

@@ -184,7 +184,7 @@ class Publisher:
         return " ".join(filter(None, [self.note, caption, f"{blind}." if blind else "", "; ".join(facts) + "."]))
 
     def _blind_in(self, data: pd.DataFrame) -> str:
-        """Which of the judges that were shown no image a table names in any of its columns, in words."""
+        """Return which of the judges that were shown no image a table names in any of its columns, in words."""
         if not self.blind:
             return ""
         named = {name for column in data for name in self.blind & set(data[column].map(str))}

@@ -52,7 +52,7 @@ class NotebookFailure:
 
 @dataclass(frozen=True)
 class PageRecord:
-    """What one notebook published, or why it did not; of the site, the pages that were written.
+    """The files of one notebook, or why it failed; of the site, the pages that were written.
 
     Attributes
     ----------

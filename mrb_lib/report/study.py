@@ -375,7 +375,7 @@ class Study:
 
     @property
     def context(self) -> dict[str, Any]:
-        """What any figure may ask of the study."""
+        """Everything that a figure may ask of the study."""
         images = self.benchmark.images
         return {"dimension": self.dimension, "judges": self.order, "groups": self.group_of, "images": images}
 

@@ -46,7 +46,7 @@ class Text(str):
 
 
 class Source(Protocol):
-    """What a table is made from: a `mrb_lib.report.study.Study`."""
+    """The source of a table: a `mrb_lib.report.study.Study`."""
 
     @property
     def benchmark(self) -> Benchmark: ...
@@ -230,7 +230,7 @@ class Table:
         return [count for count in counts if count] or None
 
     def _caption(self, frame: pd.DataFrame) -> str:
-        """What the columns of numbers mean, each in the words of the table."""
+        """Return what the columns of numbers mean, each in the words of the table."""
         ends = {end for each in self.spec.declared for end in each.ends} & set(frame)
         known = [self.spec.column(name) for name in map(str, frame) if name not in ends]
         meant = [f"{words(each.name)}: {each.meaning}" for each in known if each and each.unit != "text"]

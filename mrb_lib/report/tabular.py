@@ -220,7 +220,7 @@ def _number(value: float, digits: int, probability: bool) -> str:
 
 
 def _best(column: pd.Series, rule: Best, competes: np.ndarray) -> np.ndarray:
-    """Which rows hold the best value of those that compete."""
+    """Return which rows hold the best value of those that compete."""
     values = np.where(competes, _numbers(column), np.nan)
     top = pd.Series(values).agg(rule)
     return np.isclose(values, top, rtol=0, atol=1e-12)

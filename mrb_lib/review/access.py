@@ -141,7 +141,7 @@ def _write(path: Path, content: dict[str, dict[str, object]]) -> None:
 
 
 def _is_number(host: str) -> bool:
-    """Whether a host is an IP address, which no other site can take as its name."""
+    """Return whether a host is an IP address, which no other site can take as its name."""
     try:
         ipaddress.ip_address(host)
     except ValueError:

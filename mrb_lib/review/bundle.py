@@ -36,5 +36,5 @@ def module(*names: str) -> str:
 
 
 def csp_hash(text: str) -> str:
-    """What a Content-Security-Policy names an inline script by: 'sha256-...' of exactly this text."""
+    """Return what a Content-Security-Policy names an inline script by: 'sha256-...' of exactly this text."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")

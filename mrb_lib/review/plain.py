@@ -12,7 +12,7 @@ _BY_PROGRAM = re.compile(r"_\d+_\d+$")
 
 
 def can_run() -> bool:
-    """Whether widgets may be shown.
+    """Return whether widgets may be shown.
 
     Not where MRB_STATIC asks for plain views, anywidget is not installed, or a program such as papermill or nbconvert
     runs the notebook: no page will be there to answer, and the HTML made of it later would hold an empty place.
@@ -21,7 +21,7 @@ def can_run() -> bool:
 
 
 def _is_batch() -> bool:
-    """Whether the running cell was sent by Python's client of Jupyter, which a batch job uses, and no page does.
+    """Return whether the running cell was sent by Python's client of Jupyter, which a batch job uses, and no page does.
 
     That client numbers its messages `SESSION_PROCESS_COUNT`.
     """

@@ -66,7 +66,7 @@ async def _served(app: App, address: Address, browse: bool, fragment: str) -> No
 
 
 def application(app: App, address: Address, pool: ThreadPoolExecutor) -> Application:
-    """What answers the requests; questions are answered by the threads of `pool`."""
+    """Return what answers the requests; questions are answered by the threads of `pool`."""
     own: dict[str, Any] = {"served": _Served(app, address, pool)}
     routes: Iterable[tuple[str, type[RequestHandler]]] = (
         (r"/", _Page), (r"/alive", _Alive), (r"/api/(\w+)", _Question), (r"/(app\.js|app\.css)", _Asset),

@@ -20,7 +20,7 @@ _STEPS = re.compile(f"[{_OPENS}{_CLOSES}{_ENDS}]")
 
 
 def kind_note(kind: str) -> str:
-    """What stands above simulated data; empty for other kinds of benchmark."""
+    """Return what stands above simulated data; empty for other kinds of benchmark."""
     note = "SIMULATED data: drawn from a seed; it says nothing about clinicians or models."
     return note if kind == "simulated" else ""
 

@@ -206,7 +206,7 @@ def template(name: str) -> Template:
 
 
 def shown_everywhere(content: Content) -> dict[str, object]:
-    """What all templates are given, with what they ask of the report's files."""
+    """Return what all templates are given, with what they ask of the report's files."""
     note = simulated_note(str(content.made_from.benchmark["name"]))
     return {
         "provenance": content.made_from,
@@ -282,7 +282,7 @@ def _failed(cell: NotebookNode) -> bool:
 
 
 def conclusion(notebook: NotebookNode) -> str:
-    """What the notebook concludes: the text of its cell that is tagged so; empty where there is none."""
+    """Return what the notebook concludes: the text of its cell that is tagged so; empty where there is none."""
     return next(filter(None, map(_answer, notebook.cells)), "")
 
 
@@ -294,7 +294,7 @@ def _answer(cell: NotebookNode) -> str:
 
 
 def _printed(output: NotebookNode, *, published: bool) -> str:
-    """What an output says as plain text; empty for a bare object, and for what is shown as a figure or table."""
+    """Return what an output says as plain text; empty for a bare object, and for what is shown as a figure or table."""
     if output.output_type == "stream":
         return without_colours(output.text).rstrip() if output.name == "stdout" else ""
     text = output.get("data", {}).get("text/plain", "")

@@ -68,7 +68,7 @@ class Annotation:
         self._picture = lru_cache(maxsize=2)(lambda name, frame: whole(name, benchmark.images, frame))
 
     def initial_state(self, _: Mapping[str, Any]) -> dict[str, Any]:
-        """What the page is about, and who may sign in."""
+        """Return what the page is about, and who may sign in."""
         meta, form = self._benchmark.meta, self._form
         labels = form.labels(meta)
         people = [{"name": name, "shown": visible(name)} for name in sorted(set(self._assigned(None)["annotator"]))]
@@ -159,7 +159,7 @@ class Annotation:
         return {"comments": self._comments(assigned)}
 
     def _choices(self, assigned: AssignedCase, dimension: str, question: Mapping[str, Any]) -> dict[str, str]:
-        """What a pick means, by case."""
+        """Return what a pick means, by case."""
         pick = _text(question, "pick")
         choice = self._form.choice(assigned.order, pick)
         if not self._benchmark.meta.offers(dimension, choice):
@@ -196,7 +196,7 @@ class Annotation:
         return frame[frame["case_id"].isin(list(self._rows))].reset_index(drop=True)
 
     def _states(self, mine: pd.DataFrame) -> list[str]:
-        """How far each of somebody's cases is, in their sequence."""
+        """Return how far each of somebody's cases is, in their sequence."""
         answers = self._store.answers(self._benchmark.meta.name, annotator=str(mine["annotator"].iloc[0]))
         return [str(state) for state in case_states(mine, answers, self._benchmark.meta.dimensions)["state"]]
 
@@ -257,7 +257,7 @@ class Annotation:
         }
 
     def _comments(self, assigned: AssignedCase) -> list[dict[str, str]]:
-        """What the annotator remarked on the case before; never what others did."""
+        """Return what the annotator remarked on the case before; never what others did."""
         name = self._benchmark.meta.name
         rows = self._store.comments(name, annotator=assigned.annotator, case_id=assigned.case_id)
         return [
@@ -272,7 +272,7 @@ class Annotation:
 
 
 def hints(benchmark: Benchmark) -> dict[str, str]:
-    """How each dimension is understood: as the benchmark's key `definitions` says, else as judges are told."""
+    """Return how each dimension is understood: as the benchmark's key `definitions` says, else as judges are told."""
     own, usual = benchmark.meta.definitions, {} if benchmark.meta.is_rating else DEFINITIONS
     texts = {name: own.get(name, usual.get(name, "")) for name in benchmark.meta.dimensions}
     return {name: text for name, text in texts.items() if text}

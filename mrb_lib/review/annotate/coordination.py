@@ -161,7 +161,7 @@ class Coordination:
 
 
 def _people(states: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
-    """How far each annotator is, and what qualifies them where that is written down."""
+    """Return how far each annotator is, and what qualifies them where that is written down."""
     found = by_annotator(states)
     closed = found["done"] + found["skipped"]
     found.insert(1, "finished", [{"done": n, "of": of} for n, of in zip(closed, found["assigned"], strict=True)])

@@ -70,7 +70,7 @@ class Form:
             )
 
     def heading(self, meta: BenchmarkMeta) -> str:
-        """What stands above the picks."""
+        """Return what stands above the picks."""
         return "Which answer is better?"
 
     def picks(self, meta: BenchmarkMeta) -> list[dict[str, str]]:
@@ -88,17 +88,17 @@ class Form:
         return {}
 
     def boxes(self, case: pd.Series, order: str) -> list[Box]:
-        """What is judged of a case, in the `order` in which it is shown; the order cannot be told from it."""
+        """Return what is judged of a case, in the `order` in which it is shown; the order cannot be told from it."""
         shown = to_shown_frame(pd.DataFrame([case]).assign(order=order), planned=False).iloc[0]
         return [Box(f"{_PICKS[at][1]} answer", at, shown[at], _PICKS[at][0]) for at in ("first", "second")]
 
     def choice(self, order: str, pick: str) -> str:
-        """What is stored for a pick; empty where there is no such pick."""
+        """Return what is stored for a pick; empty where there is no such pick."""
         frame = pd.DataFrame({"order": [order], "pick": [pick]})
         return str(to_case_frame(frame)["choice"].iloc[0]) if pick in _PICKS else ""
 
     def pick(self, order: str, choice: str) -> str:
-        """What was picked where this is stored."""
+        """Return what was picked where this is stored."""
         return str(choice_to_shown(pd.Series([order]), pd.Series([choice])).iloc[0])
 
 

@@ -63,7 +63,7 @@ class RankedAnnotation(Annotation):
         return opened | {"rows": rows, "picks": picks}
 
     def _choices(self, assigned: AssignedCase, dimension: str, question: Mapping[str, Any]) -> dict[str, str]:
-        """What the `places` of all responses, in the order in which they are shown, mean on each pair."""
+        """Return what the `places` of all responses, in the order in which they are shown, mean on each pair."""
         item, places = self._item(assigned), question.get("places")
         n = len(item.responses)
         if not isinstance(places, list) or len(places) != n or not all(place in range(1, n + 1) for place in places):
@@ -93,7 +93,7 @@ class RankedAnnotation(Annotation):
         return frame.drop_duplicates(["annotator", "case_id"], ignore_index=True)
 
     def _states(self, mine: pd.DataFrame) -> list[str]:
-        """How far each item is: done where all its pairs are."""
+        """Return how far each item is: done where all its pairs are."""
         items = [self._items[case].case_ids for case in mine["case_id"]]
         pairs = mine.assign(case_id=pd.Series(items, index=mine.index)).explode("case_id", ignore_index=True)
         of = dict(zip(pairs["case_id"], super()._states(pairs.astype({"case_id": "str"})), strict=True))

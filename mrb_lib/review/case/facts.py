@@ -133,7 +133,7 @@ def word_differences(a: str, b: str) -> tuple[list[Stretch], list[Stretch]]:
 
 
 def _is_shown(key: FactKey, other: set[FactKey]) -> bool:
-    """Whether the other text states the contrary, where only that is of interest."""
+    """Return whether the other text states the contrary, where only that is of interest."""
     return key[0] != "opposite" or any(each[:2] == key[:2] for each in other)
 
 
@@ -155,7 +155,7 @@ def _facts(text: str) -> Iterator[tuple[FactMark, FactKey]]:
 
 
 def _is_anatomical(text: str, match: re.Match[str]) -> bool:
-    """Whether a side is that of an organ in the same clause, or the whole answer."""
+    """Return whether a side is that of an organ in the same clause, or the whole answer."""
     before = text[max(0, match.start() - 120) : match.start()]
     is_alone = _ALONE[0].search(before) and _ALONE[1].match(text, match.end())
     return bool(_SIDED.match(text, match.end()) or is_alone or _PLACED.search(before))
@@ -166,7 +166,7 @@ def _stem(word: str) -> str:
 
 
 def _keys(kind: FactKind, text: str, match: re.Match[str]) -> list[FactKey]:
-    """What a match states, so that equal facts have equal keys."""
+    """Return what a match states, so that equal facts have equal keys."""
     fact = " ".join(match[0].casefold().split())
     if kind == "number":
         following = _NEXT.match(text, match.end())

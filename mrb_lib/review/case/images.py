@@ -71,7 +71,7 @@ def whole(name: object, images: Mapping[str, bytes], frame: int = 1) -> File:
 
 
 def _shades(pixels: Pixels) -> dict[str, str]:
-    """What a script needs to measure, and to put the values of a grey picture through a window."""
+    """Return what a script needs to measure, and to put the values of a grey picture through a window."""
     shades = {"unit": pixels.unit} if pixels.unit else {}
     if pixels.spacing:
         shades["spacing"] = f"{pixels.spacing[0]:.10g} {pixels.spacing[1]:.10g}"

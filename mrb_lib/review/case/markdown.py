@@ -305,5 +305,5 @@ def _is_allowed(element: ET.Element) -> bool:
 
 
 def _counted(text: str) -> Counter[str]:
-    """How often each letter and digit is there; a bold letter is the letter."""
+    """Return how often each letter and digit is there; a bold letter is the letter."""
     return Counter(filter(str.isalnum, unicodedata.normalize("NFKC", text)))

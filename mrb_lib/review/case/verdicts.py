@@ -157,7 +157,7 @@ def chose_html(
 
 
 def cell(row: VerdictRow | None, gold: object, scale: Scale | None = None) -> Cell | None:
-    """What to show of a verdict beside the gold choice; None where there is no verdict."""
+    """Return what to show of a verdict beside the gold choice; None where there is no verdict."""
     if row is None:
         return None
     if not is_text(row["choice"]):

@@ -128,7 +128,7 @@ def reference_of(case: pd.Series) -> str:
 
 
 def step_of(case: pd.Series) -> int | None:
-    """Which step of a response the case is, from 1; None where it is a whole response."""
+    """Return which step of a response the case is, from 1; None where it is a whole response."""
     step = case.get("step")
     return None if step is None or pd.isna(step) else int(step)
 

@@ -159,7 +159,7 @@ def _regions(items: object, case: pd.Series) -> tuple[Region, ...]:
 
 
 def version_of(case: pd.Series) -> str:
-    """What a page sends back with a verdict, so that it is about the case as it was in sight."""
+    """Return what a page sends back with a verdict, so that it is about the case as it was in sight."""
     return case_fingerprint({str(name): value for name, value in case.items()})
 
 

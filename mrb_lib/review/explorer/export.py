@@ -105,7 +105,7 @@ def static_view(data: ExplorerData, query: Query, positions: list[int], case: st
 
 
 def in_words(query: Query) -> str:
-    """What a query asks for, as a sentence of HTML; no value reaches out of its place in it."""
+    """Return what a query asks for, as a sentence of HTML; no value reaches out of its place in it."""
     asked = {name: value for name in _WORDS if (value := getattr(query, name)) or (name in PLACES and value == "")}
     parts = [_WORDS[name].format(isolated(value) if value else "none") for name, value in asked.items()]
     parts += [" or ".join(KIND_WORDS[kind][0].lower() for kind in query.kind)] if query.kind else []

@@ -114,7 +114,7 @@ class Selections:
         return {"review": {"total": len(every), "adds_up": False, "values": values}}
 
     def n_reviewed(self, selected: IntArray, reviewer: str) -> int:
-        """How many of these cases somebody has reviewed by now."""
+        """Return how many of these cases somebody has reviewed by now."""
         return len(self.reviewed(reviewer) & set(self.data.benchmark.cases["case_id"].iloc[selected]))
 
     def marks(self, scope: Scope | None = None) -> dict[str, list[str]]:

@@ -65,7 +65,7 @@ def add_people(folder: Path, source: Path) -> pd.DataFrame:
 
 
 def summary(people: pd.DataFrame, annotators: list[str]) -> pd.DataFrame:
-    """What may be said of the people who annotated, without a name.
+    """Return what may be said of the people who annotated, without a name.
 
     Returns
     -------

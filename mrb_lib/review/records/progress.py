@@ -62,7 +62,7 @@ def by_dimension(assignments: pd.DataFrame, answers: pd.DataFrame, dimensions: S
 
 
 def pace(history: pd.DataFrame) -> pd.DataFrame:
-    """How fast each annotator works, from the time that their cases were in sight.
+    """Return how fast each annotator works, from the time that their cases were in sight.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def skipped_cases(answers: pd.DataFrame, dimensions: Sequence[str]) -> pd.DataFr
 
 
 def answer_log(benchmark: Benchmark, store: Store) -> tuple[pd.DataFrame, int]:
-    """What annotators chose, skipped and remarked on the cases of a benchmark, in the order of time.
+    """Return what annotators chose, skipped and remarked on the cases of a benchmark, in the order of time.
 
     Returns
     -------
@@ -132,7 +132,7 @@ def answer_log(benchmark: Benchmark, store: Store) -> tuple[pd.DataFrame, int]:
 
 
 def offered(meta: BenchmarkMeta, answers: pd.DataFrame) -> pd.Series:
-    """Whether each answer is a choice that the benchmark has on its dimension."""
+    """Return whether each answer is a choice that the benchmark has on its dimension."""
     return pd.Series(list(map(meta.offers, answers["dimension"], answers["choice"])), answers.index, dtype=bool)
 
 

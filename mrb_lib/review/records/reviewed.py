@@ -119,7 +119,7 @@ def _said(benchmark: Benchmark) -> tuple[pd.DataFrame, pd.DataFrame] | None:
 def simulated_adjudications(
     truth: pd.DataFrame, labels: pd.DataFrame, *, benchmark: str, judges: Sequence[str], cases: int = 200, seed: int = 0
 ) -> pd.DataFrame:
-    """What simulated reviewers say about gold labels, all three of them on each of some cases; no person looked.
+    """Return what simulated reviewers say about gold labels, all three of them on each of some cases; no person looked.
 
     Parameters
     ----------
