@@ -46,7 +46,7 @@ def alone(rows: pd.DataFrame) -> str:
         return f"{where}, no judge gives probabilities by which it could leave cases to people."
     judges = own["judge"].nunique()
     level = own["delta"].max() if judges == 1 else own["delta"].min()
-    wanted = f"{own['target'].iloc[0]:.0%} agreement with the clinicians' {own['reference'].iloc[0]} label"
+    wanted = f"{100 * own['target'].iloc[0]:g}% agreement with the clinicians' {own['reference'].iloc[0]} label"
     sure = f"{1 - DELTAS[-1]:.0%} confidence" + (f" over all {judges} judges" if judges > 1 else "")
     held = own[own["delta"].eq(level) & own["threshold"].notna() & (own["coverage"] > 0)]
     if held.empty:

@@ -265,7 +265,11 @@ def test_without_probabilities_the_table_is_one_sentence() -> None:
 
 
 def test_the_sentence_says_which_human_level_it_shows_and_where_the_others_are() -> None:
-    for target, said in ((0.6, "Overall, if j answers only when"), (0.99, "Overall, cannot promise 99% agreement")):
+    for target, said in (
+        (0.6, "Overall, if j answers only when"),
+        (0.99, "Overall, cannot promise 99% agreement"),
+        (0.999, "Overall, cannot promise 99.9% agreement"),
+    ):
         sentence = SPEC.says(selective(*drawn(300, 3), target=target))
         assert sentence.startswith(said)
         assert sentence.endswith(human_level("selective"))
