@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer.core import TyperCommand
+
+from mrb_lib.cli.options import Command
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +22,7 @@ _FROM_NAME = "*"
 _SEARCHED = ("name", "model", "family", "needs", "about")
 
 
-class EnginesCommand(TyperCommand):
+class EnginesCommand(Command):
     """A command whose own help lists the engines, which are looked up only then."""
 
     def format_epilog(self, ctx: Context, formatter: HelpFormatter) -> None:
@@ -30,6 +31,7 @@ class EnginesCommand(TyperCommand):
 
         with formatter.section("Engines"):
             formatter.write_dl([(name, engine.about) for name, engine in ENGINES.items()])
+        super().format_epilog(ctx, formatter)
 
 
 def judges(
