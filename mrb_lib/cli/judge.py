@@ -136,6 +136,10 @@ def judge(
         bool, typer.Option("--trust-remote-code", help="Run code that a model's repository brings.")
     ] = False,
     url: Annotated[str | None, typer.Option(help="An OpenAI-compatible server: http://127.0.0.1:8000/v1.")] = None,
+    server_command: Annotated[
+        str | None,
+        typer.Option(metavar="'CMD {model} {port}'", help="Start this server for the weights, and stop it afterwards."),
+    ] = None,
     allow_remote: Annotated[
         bool, typer.Option("--allow-remote", help="Cases may be sent to a server that is not this machine.")
     ] = False,
@@ -185,7 +189,8 @@ def judge(
         temperature=temperature, max_new_tokens=max_new_tokens, max_pixels=max_pixels,
         without_images=without_images, batch_size=batch_size, device=device, dtype=dtype_named(dtype),
         quantize=cast("Quantization | None", quantize), revision=revision, download=download,
-        trust_remote_code=trust_remote_code, url=url, allow_remote=allow_remote, concurrency=concurrency,
+        trust_remote_code=trust_remote_code, url=url, server_command=server_command, allow_remote=allow_remote,
+        concurrency=concurrency,
         timeout_s=timeout, scale=scale, price_prompt=price_prompt, price_completion=price_completion,
         budget=budget, requests_per_minute=requests_per_minute, tokens_per_minute=tokens_per_minute,
     )  # fmt: skip

@@ -55,6 +55,7 @@ class Settings:
     download : weights that are not on this machine may be fetched from the Hub
     trust_remote_code : a model that needs code from its repository may run it
     url : base URL of an OpenAI-compatible server, as http://127.0.0.1:8000/v1
+    server_command : starts a server for the weights on this machine: a command with {port}, and {model} for the weights
     allow_remote : cases may be sent to a server that is not this machine
     concurrency : requests to a server at a time, at most: fewer while it says that it is overloaded
     timeout_s : of one request, in seconds
@@ -91,6 +92,7 @@ class Settings:
     download: bool = False
     trust_remote_code: bool = False
     url: str | None = None
+    server_command: str | None = None
     allow_remote: bool = False
     concurrency: int = 8
     timeout_s: float = 120.0
@@ -148,6 +150,8 @@ class Settings:
             raise InputError(f"quantize {self.quantize!r}: use 4bit or 8bit.")
         if self.budget is not None and None in (self.price_prompt, self.price_completion):
             raise InputError("a budget needs what tokens cost; pass --price-prompt and --price-completion.")
+        if self.server_command is not None and "{port}" not in self.server_command:
+            raise InputError("server_command: holds no {port}; write it as 'CMD {model} {port}'.")
         if self.reference is not None:
             _check_named("reference", self.reference, LEVELS)
         _check_named("examples_by", self.examples_by, RULES)
