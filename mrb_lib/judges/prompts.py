@@ -13,7 +13,7 @@ import string
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import resources
 from typing import Final, Literal, TypedDict
 
@@ -23,7 +23,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from mrb_lib.judges.context import Context, names_of_choices
 from mrb_lib.judges.fences import GENERIC, defuse, fence_key, fence_of
 from mrb_lib.replies.categories import marks_of
-from mrb_lib.replies.labels import LETTERS, Labels, labels_of, names_letters, relabelled
+from mrb_lib.replies.labels import LETTERS, Labels, labels_of, lists_options, names_letters, relabelled
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import CHOICES
 from mrb_lib.verdicts.orders import TIE
@@ -37,6 +37,8 @@ RANKINGS: Final[tuple[Asks, ...]] = ("rankings", "ranking")
 """What a prompt that shows all responses to an item asks for: rankings in all dimensions, or a ranking in one."""
 RANKED: Final = tuple(string.ascii_uppercase)
 """What such a prompt calls the responses, in the order shown; it shows no more than these."""
+BESIDE_OPTIONS: Final[Labels] = ("1", "2")
+"""What a prompt calls the two responses where the question lists options A, B and so on."""
 DEFINITIONS: Final[dict[str, str]] = {
     "accuracy": "what it states is true of the image and medically correct",
     "relevance": "it stays with what was asked and with what the image shows",
@@ -47,6 +49,10 @@ DEFINITIONS: Final[dict[str, str]] = {
 }
 _MEASURE: Final = ", measured by the reference answer"
 FOLDER: Final = resources.files("mrb_lib.judges").joinpath("templates")
+
+
+class OtherLabelsError(InputError):
+    """A template calls the responses A and B where no other labels can be put in."""
 
 
 class Phrasing(TypedDict):
@@ -100,6 +106,7 @@ class Prompt:
         change of the definitions or the fences changes it too
     needs_reference : whether a case without a reference answer cannot be shown
     names_choices : whether the text depends on the choices that the benchmark has
+    takes_labels : whether two responses can be called otherwise than A and B
     """
 
     id: str
@@ -109,6 +116,7 @@ class Prompt:
     hash: str = field(init=False)
     needs_reference: bool = field(init=False)
     names_choices: bool = field(init=False)
+    takes_labels: bool = field(init=False, default=True)
     _template: Template = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -130,10 +138,18 @@ class Prompt:
         sample, dimensions = ["first", "second", "third"][:n_shown], list(DEFINITIONS)
         one = "" if self.asks in ("all", "rankings") else "overall"
         criteria = ["criterion", "another"] if self.checks else []
-        example = self.render(
-            "question", sample, dimensions, one, reference="reference", before="before", n_images=1, criteria=criteria
-        )
-        digest = hashlib.sha256("\0".join((self.text, example.text)).encode("utf-8", "surrogatepass")).hexdigest()
+        render = partial(
+            self.render, "question", sample, dimensions, one,
+            reference="reference", before="before", n_images=1, criteria=criteria,
+        )  # fmt: skip
+        examples = [render().text]
+        if self.compares:
+            try:
+                examples.append(render(labels=BESIDE_OPTIONS).text)
+            except OtherLabelsError:
+                object.__setattr__(self, "takes_labels", False)
+        parts = "\0".join((self.text, *examples))
+        digest = hashlib.sha256(parts.encode("utf-8", "surrogatepass")).hexdigest()
         object.__setattr__(self, "hash", digest)
 
     @property
@@ -150,6 +166,16 @@ class Prompt:
     def is_of_one(self) -> bool:
         """Whether it asks about one dimension, for a mark of one token."""
         return self.asks in ("one", "category")
+
+    @property
+    def compares(self) -> bool:
+        """Whether it asks for the better of two responses."""
+        return self.asks in ("all", "one")
+
+    def labels_for(self, question: str, stated: Labels = LETTERS) -> Labels:
+        """Return the labels of the two responses: `stated`, but for A and B beside options of these letters others."""
+        collides = stated == LETTERS and self.compares and self.takes_labels and lists_options(question)
+        return BESIDE_OPTIONS if collides else stated
 
     def check_shows(self, names: Sequence[str]) -> None:
         """Raise `InputError` where it cannot show what is to be shown beside the cases.
@@ -212,7 +238,8 @@ class Prompt:
         ordered : the categories are in order, from the lowest
         numbered : categories are called 1, 2, ... and not by `marks_of`
         marks : what is not to be taken for a mark of the model's own; see `marks_pattern`
-        labels : what the two responses are called in place of A and B
+        labels : what the two responses are called in place of A and B; beside options of these letters the prompt
+            calls them otherwise by itself, see `labels_for`
         wording : 0, or which of the other wordings of what is asked stands in place of the block `ask`
         instruction : what stands before what is asked, outside all fences
         note : what somebody says of the two responses, in a fence after them; a rating of one response has none
@@ -226,6 +253,7 @@ class Prompt:
             The template uses something it is not given, or fails; or it calls the responses A and B where no other
             labels can be put in.
         """
+        labels = self.labels_for(question, labels)
         reference = reference if self.needs_reference else None  # what is not shown must not shape the key either
         texts = [question, *responses, *([reference] if reference is not None else [])]
         beside = context.texts if context else ()
@@ -276,16 +304,16 @@ class Prompt:
                 f"prompt {self.id}: shows each response alone, so that nothing can be said of two, or of what they are "
                 "called."
             )
-        if labels != LETTERS and self.asks in ("all", "one"):
+        if labels != LETTERS and self.compares:
             plain = self._blocks({**variables, "first": "", "second": "", "fence": lambda name, text: ""})
             if names_letters(plain[1]):
-                raise InputError(
+                raise OtherLabelsError(
                     f"prompt {self.id}: calls the responses A and B outside fence(), so no other labels can be put in."
                 )
             blocks[-1] = relabelled(blocks[-1], labels)
         if instruction:
             blocks[-1] = f"{instruction}\n{blocks[-1]}"
-        if note and self.asks in ("all", "one"):
+        if note and self.compares:
             blocks[-1] = f"{fence_of(key, labels)('note', defuse(note, marks or GENERIC))}\n\n{blocks[-1]}"
         if context:
 

@@ -22,7 +22,7 @@ from mrb_lib.judges.prompts import DEFINITIONS, RANKED, RANKINGS, Prompt, Render
 from mrb_lib.judges.settings import BLIND, Settings
 from mrb_lib.replies.answers import read_answer
 from mrb_lib.replies.criteria import MET, NOT_MET
-from mrb_lib.replies.labels import LETTERS, Labels
+from mrb_lib.replies.labels import LETTERS, Labels, labels_of
 from mrb_lib.replies.multi import parse_ratings
 from mrb_lib.replies.rankings import RankingReading, parse_rankings
 from mrb_lib.replies.reading import Reading, parse
@@ -141,6 +141,10 @@ class PromptWriter:
     sees: bool = True
     marks: re.Pattern[str] | None = None
     numbered: bool = False
+
+    def labels(self, row: Record) -> Labels:
+        """Return what the prompt about a row calls the two responses."""
+        return self.prompt.labels_for(str(row["question"]), labels_of(row))
 
     def images(self, row: Record) -> tuple[str, ...]:
         """Return the names of the images to show; `InputError` where the model sees none."""
@@ -310,7 +314,6 @@ class TaskMaker(PromptWriter):
             joint=joint,
             place=place,
         )
-        phrasing = phrasing_of(record)
         try:
             images = self.images(record)
             text = self.write(
@@ -322,7 +325,7 @@ class TaskMaker(PromptWriter):
             ).text
         except InputError as error:
             return replace(task, problem=str(error))
-        return replace(task, text=text, images=images, labels=phrasing["labels"])
+        return replace(task, text=text, images=images, labels=self.labels(record))
 
     def _responses(self, row: Record) -> list[str]:
         return responses_of(row, rated=self.settings.is_rating)

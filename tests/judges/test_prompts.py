@@ -408,6 +408,18 @@ def test_other_labels_stand_wherever_a_and_b_stood_and_nowhere_else(name: str, l
     assert again == plain
 
 
+@pytest.mark.parametrize("name", COMPARES)
+@pytest.mark.parametrize("question", ["What is it? A. A cyst B. A stone", "Choose:\n(A) left\n(B) right\n(C) both"])
+def test_beside_options_of_these_letters_the_responses_are_called_otherwise(name: str, question: str) -> None:
+    prompt = load_prompt(name)
+    assert prompt.labels_for(question) == ("1", "2")
+    assert prompt.labels_for(question, ("X", "Y")) == ("X", "Y"), "a probe's labels stay"
+    assert prompt.labels_for("Is vitamin A or B better? Grade A.") == ("A", "B")
+    text = _render(prompt, question, ["yes", "no"], "R")
+    assert text == _render(prompt, question, ["yes", "no"], "R", labels=("1", "2"))
+    assert "response 1" in text and "response A" not in text
+
+
 def test_a_prompt_that_names_the_letters_outside_its_fences_takes_no_other_labels(tmp_path: Path) -> None:
     path = tmp_path / "own.jinja"
     path.write_text(
@@ -416,6 +428,8 @@ def test_a_prompt_that_names_the_letters_outside_its_fences_takes_no_other_label
     )
     prompt = load_prompt(str(path))
     assert "A: yes" in _render(prompt, "?", ["yes", "no"])
+    assert "A: yes" in _render(prompt, "Which? A. gout B. psoriasis", ["yes", "no"])
+    assert not prompt.takes_labels
     with pytest.raises(InputError, match="no other labels"):
         _render(prompt, "?", ["yes", "no"], labels=("1", "2"))
 

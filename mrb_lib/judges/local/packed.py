@@ -7,7 +7,7 @@ of a case share what they have in common; see `mrb_lib.judges.local.tree`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import groupby
 from math import isfinite
@@ -15,14 +15,14 @@ from typing import Final, NamedTuple
 
 import pandas as pd
 
-from mrb_lib.judges.local.base import NO_NUMBER, TOO_LARGE, Positions, Records
-from mrb_lib.judges.local.reader import CasePrompts, TreeJudge
+from mrb_lib.judges.local.base import NO_NUMBER, TOO_LARGE, Positions, Records, T
+from mrb_lib.judges.local.reader import CASE, CasePrompts, TreeJudge
 from mrb_lib.judges.prompts import Rendered
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
 from mrb_lib.judges.tasks import Record, image_names, responses_of
-from mrb_lib.replies.labels import LETTERS, Labels, labels_of
+from mrb_lib.replies.labels import LETTERS, Labels
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.orders import FIRST, SECOND, pick_of
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
@@ -87,13 +87,26 @@ class PackedJudge(TreeJudge):
 
     def prepare(self, shown: pd.DataFrame) -> BatchAnswer:
         """See `Judge.prepare`."""
-        for stated in set(shown["probe_labels"]) if "probe_labels" in shown else ():
-            labels = labels_of({"probe_labels": stated})
-            first, second = (self.reader.also_read([label, f" {label}"]) for label in labels)
-            self._words[labels] = first, second
         rows = VerdictRows(shown, rated=self._settings.is_rating)
         shown = shown.assign(tree=_trees(shown, VERSIONS_A_TREE))
         return partial(self._answer, rows, self.case_requests(rows, shown, self.case_questions, ("tree",)))
+
+    def case_requests(
+        self,
+        rows: VerdictRows,
+        shown: pd.DataFrame,
+        request: Callable[[Positions, Records], T],
+        keys: Sequence[str] = CASE,
+    ) -> list[T]:
+        """See `TreeJudge.case_requests`; from now on the labels of these rows are read, too."""
+        self.load()
+        stated = [name for name in ("question", "probe_labels") if name in shown]
+        for row in shown[stated].drop_duplicates().to_dict("records"):
+            labels = self.writer.labels({str(name): value for name, value in row.items()})
+            if labels not in self._words:
+                first, second = (self.reader.also_read([label, f" {label}"]) for label in labels)
+                self._words[labels] = first, second
+        return super().case_requests(rows, shown, request, keys)
 
     def case_questions(self, positions: Positions, records: Records) -> CaseQuestions:
         """The prompts of one case's rows, made ready; see `group_rows` for the parameters.
@@ -121,7 +134,7 @@ class PackedJudge(TreeJudge):
                 if leaf == len(probes.setdefault(branch, [])):
                     probes[branch].append(str(row["probe"]))
                 prompts[key] = list(leaves).index(branch), leaf
-                words[prompts[key]] = self._read_as(labels_of(row))
+                words[prompts[key]] = self._read_as(self.writer.labels(row))
             positions_of.setdefault(prompts[key], []).append(position)
         texts = [list(row) for row in leaves.values()]
         kinds = [[len(list(own)) for _, own in groupby(row)] for row in probes.values()]

@@ -134,7 +134,7 @@ class Alone:
         odds = self.model(**inputs).logits[0, -1].float().softmax(-1)
         first, second = (
             sum(float(odds[self.tokenizer.convert_tokens_to_ids(spelling)]) for spelling in (letter, f"Ġ{letter}"))
-            for letter in labels_of(row)
+            for letter in load_prompt("single").labels_for(str(row["question"]), labels_of(row))
         )
         return first / (first + second)
 
@@ -699,7 +699,8 @@ def test_under_other_labels_and_in_another_wording_too_the_probability_is_that_o
         "none": ("", 0, ""), "prompt/labels:1": ("1/2", 0, ""), "prompt/labels:4": ("B/A", 0, ""),
         "prompt/wording:2": ("", 2, ""), "prompt/persona-student": ("", 0, "Judge as a student would."),
     }  # fmt: skip
-    some = asked[asked["case_id"].isin(["short", "none"]) & (asked["dimension"] != "creativity")]
+    some = asked[asked["case_id"].isin(["short", "none"]) & (asked["dimension"] != "creativity")].copy()
+    some.loc[some["case_id"] == "short", "question"] = "Which? A. hilum B. apex C. neither"
     rows = pd.concat(
         [
             some.assign(probe=name, probe_labels=one, probe_wording=two, probe_instruction=three)
