@@ -92,12 +92,8 @@ def _identical_responses(cases: pd.DataFrame, texts: pd.DataFrame) -> Iterator[F
 def _options(cases: pd.DataFrame) -> Iterator[Finding]:
     rows = np.flatnonzero([lists_options(str(question)) for question in cases["question"]])
     if len(rows):
-        problem = (
-            f"{len(rows)} of {len(cases)} questions list options by letter, which a reply may name like a response"
-        )
-        cure = (
-            "judge with the library's prompts, which call the responses 1 and 2 here; templates of yours need fence()"
-        )
+        problem = f"{len(rows)} of {len(cases)} questions list options by letter; a reply may name one like a response"
+        cure = "use the library's prompts, which call the responses 1 and 2 here; enclose them by fence() in your own"
         yield case_finding(cases, rows[0], "question", problem, cure)
 
 
