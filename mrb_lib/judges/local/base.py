@@ -187,6 +187,8 @@ class LocalJudge(ABC):
             )
             self._memory = PassMemory(self._loaded.devices)
             self._check_sight(self._loaded)
+            if self._loaded.model.config.get_text_config()._attn_implementation == "eager":
+                self.notice("its class refuses PyTorch's fused attention (sdpa): it is read by plain, slower attention")
 
     def _check_sight(self, weights: Weights) -> None:
         """Raise `InputError` where a model is said to see and would be read as one that does not."""

@@ -7,6 +7,7 @@ import re
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final, cast
@@ -51,7 +52,10 @@ _QUANTIZERS: Final = {
     "gptq": "gptqmodel",
     "awq": "gptqmodel",
 }
+_INSTALLS: Final = dict.fromkeys(("bitsandbytes", "compressed_tensors"), "'mrb-workbench[quantized]'")
 
+# In what transformers raises where a class, as Gemma 2's, has no use for this attention.
+_REFUSES_SDPA: Final = "scaled_dot_product_attention"
 _WORDS: Final = "lm_head."  # the parameters that turn hidden states into words
 # Code that lies elsewhere is named as owner/name--module.Class.
 _CODE_ELSEWHERE: Final = re.compile(rb'"auto_map"\s*:\s*\{[^{}]*"[^"]*--')
@@ -119,17 +123,23 @@ def load_checkpoint(
         )
         _complete(tokenizer, processor)
         kind = cast("Any", AutoModelForImageTextToText if sees else AutoModelForCausalLM)
-        model, loading_info = kind.from_pretrained(
+        read = partial(
+            kind.from_pretrained,
             folder,
             output_loading_info=True,
             dtype=dtype,
             use_safetensors=True,
             **_placement(used),
             **_rounding(folder, config, quantize, dtype),
-            attn_implementation="sdpa",
             trust_remote_code=trust_remote_code,
             local_files_only=True,
         )
+        try:
+            model, loading_info = read(attn_implementation="sdpa")
+        except ValueError as error:
+            if _REFUSES_SDPA not in str(error):
+                raise
+            model, loading_info = read(attn_implementation="eager")
         _check_found(folder, model, loading_info["missing_keys"], speaks)
         _check_placed(folder, model, used)
         model = model.eval()
@@ -143,8 +153,13 @@ def load_checkpoint(
             error
         )
     except _UNREADABLE as error:
-        reason = " ".join(str(error).split())[:300]
-        raise InputError(f"{folder}: cannot be loaded as a judge ({reason}).") from error
+        reason = " ".join(str(error).split())
+        if "torchvision" in reason.casefold():  # as the processors of Pixtral, Mistral 3 and Llama 4 do
+            raise InputError(
+                f"{folder}: its images are read by torchvision, which is not installed; run `pip install torchvision` "
+                "(the version that goes with your torch)."
+            ) from error
+        raise InputError(f"{folder}: cannot be loaded as a judge ({reason[:300]}).") from error
     return Weights(model, tokenizer, processor, used, marks_pattern(special_tokens(tokenizer)))
 
 
@@ -198,7 +213,7 @@ def _rounding(
         if package is not None and find_spec(package) is None:
             raise InputError(
                 f"{folder}: quantised weights ({method or quantize}) need {package.replace('_', '-')}; install it with "
-                "`pip install 'mrb-workbench[quantized]'`."
+                f"`pip install {_INSTALLS.get(package, package)}`."
             )
     if quantize is None:
         return {}
@@ -238,12 +253,32 @@ def special_tokens(tokenizer: PreTrainedTokenizerBase) -> set[str]:
 
 
 def still_processor(kind: type[ProcessorMixin]) -> type[ProcessorMixin]:
-    """A processor class that reads still images and text, and asks for no video or audio processor.
+    """Return a processor class that reads still images and text, and asks for no video or audio processor.
 
     Video processors need torchvision, of which judging images has no use.
     """
-    wanted = [name for name in kind.get_attributes() if name in ("image_processor", "tokenizer")]
-    return type(kind.__name__, (kind,), {"get_attributes": classmethod(lambda cls: list(wanted))})
+    parts = kind.get_attributes()
+    wanted = [name for name in parts if name in ("image_processor", "tokenizer")]
+
+    class Still(kind, _WithoutAbsentParts):  # type: ignore[misc, valid-type]  # a class known at run time alone
+        @classmethod
+        def get_attributes(cls) -> list[str]:
+            return list(wanted)
+
+        @classmethod
+        def from_args_and_dict(cls, args: Sequence[object], *more: Any, **options: Any) -> Any:
+            held = dict(zip(wanted, args, strict=True))
+            return super().from_args_and_dict([held.get(name) for name in parts], *more, **options)
+
+    Still.__name__ = kind.__name__  # which a saved processor states
+    return Still
+
+
+class _WithoutAbsentParts(ProcessorMixin):
+    """Comes before `ProcessorMixin`, which takes no part that is not there."""
+
+    def __init__(self, *args: object, **parts: object) -> None:
+        super().__init__(*args, **{name: part for name, part in parts.items() if part is not None})
 
 
 def _complete(tokenizer: PreTrainedTokenizerBase, processor: ProcessorMixin | None) -> None:

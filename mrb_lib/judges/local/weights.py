@@ -180,7 +180,8 @@ class Weights:
         except (ValueError, TypeError, LookupError, ArithmeticError) as error:
             reason = " ".join(str(error).split())[:200]
             raise InputError(f"the model's processor refuses the case ({reason})") from error
-        return {name: value for name, value in made.items() if isinstance(value, torch.Tensor)}
+        # PaliGemma's adds what a model would be trained on.
+        return {name: value for name, value in made.items() if isinstance(value, torch.Tensor) and name != "labels"}
 
     def encode_alike(self, texts: Sequence[str], pictures: Sequence[Image.Image]) -> list[Tensors]:
         """Texts that show the same images, each as inputs of its own; the images are processed once.

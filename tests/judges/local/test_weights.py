@@ -227,6 +227,15 @@ class TestRemoteCode:
         assert not proof.exists()
 
 
+def test_the_need_of_torchvision_is_named(copy: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent(*_: object, **__: object) -> None:
+        raise ImportError("\nPixtralProcessor requires the Torchvision library but it was not found")
+
+    monkeypatch.setattr(checkpoint, "_processor", absent)
+    with pytest.raises(InputError, match=r"images are read by torchvision, .* run `pip install torchvision`"):
+        _load(copy("llava"))
+
+
 class TestInputs:
     def test_a_tokenizer_without_a_padding_token_can_be_filled_up(self, copy: Callable[[str], Path]) -> None:
         folder = copy("llama")
@@ -393,6 +402,7 @@ class TestQuantisedWeights:
         [
             (None, "4bit", r"quantised weights \(4bit\) need bitsandbytes; install it with .*\[quantized\]"),
             ({"quant_method": "gptq", "bits": 4}, None, r"quantised weights \(gptq\) need gptqmodel"),
+            ({"quant_method": "awq", "bits": 4}, None, r"\(awq\) need gptqmodel; install it with `pip install gptq"),
             ({"quant_method": "gptq", "bits": 4}, "8bit", r"quantised already \(gptq\); leave --quantize out"),
         ],
     )
