@@ -21,7 +21,7 @@ from jinja2 import StrictUndefined, Template, TemplateError, meta
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from mrb_lib.judges.context import Context, names_of_choices
-from mrb_lib.judges.fences import GENERIC, defuse, fence_key, fence_of
+from mrb_lib.judges.fences import GENERIC, defuse, fence_key, fence_of, section
 from mrb_lib.replies.categories import marks_of
 from mrb_lib.replies.labels import LETTERS, Labels, labels_of, lists_options, names_letters, relabelled
 from mrb_lib.tables.errors import InputError
@@ -102,6 +102,7 @@ class Prompt:
         or of one ("category"), or whether it meets each criterion of the case's rubric ("criteria"), or one of them
         ("criterion"); of any number of responses, for "rankings" in all dimensions in one reply, or a "ranking" in one
     gives_reason : whether the reply's object is to end with a key `reason`, a text
+    reply_tokens : after which a reply is cut off unless the user says otherwise; None leaves that to the engine
     hash : SHA-256 of the source and of what it renders to for a fixed case, so that a
         change of the definitions or the fences changes it too
     needs_reference : whether a case without a reference answer cannot be shown
@@ -113,6 +114,7 @@ class Prompt:
     text: str
     asks: Asks
     gives_reason: bool = False
+    reply_tokens: int | None = None
     hash: str = field(init=False)
     needs_reference: bool = field(init=False)
     names_choices: bool = field(init=False)
@@ -292,6 +294,7 @@ class Prompt:
             "offer": offer(offered),
             "key": key,
             "fence": fence_of(key, labels),
+            "section": section,
             **_checklist([defuse(text, marks or GENERIC) for text in criteria], criterion),
         }
         blocks = self._blocks(variables)
@@ -305,8 +308,9 @@ class Prompt:
                 "called."
             )
         if labels != LETTERS and self.compares:
-            plain = self._blocks({**variables, "first": "", "second": "", "fence": lambda name, text: ""})
-            if names_letters(plain[1]):
+            blank = {**variables, "question": "", "first": "", "second": "", "fence": lambda name, text: ""}
+            plain = self._blocks(blank)
+            if names_letters(plain[0] + plain[1]):
                 raise OtherLabelsError(
                     f"prompt {self.id}: calls the responses A and B outside fence(), so no other labels can be put in."
                 )

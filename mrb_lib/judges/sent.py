@@ -167,7 +167,7 @@ def _is_plain(node: nodes.Node) -> bool:
     if isinstance(node, nodes.For):
         return isinstance(node.iter, nodes.Name) and node.iter.name in _LISTS and not any(node.find_all(nodes.For))
     if isinstance(node, nodes.Call):
-        return isinstance(node.node, nodes.Name) and node.node.name == "fence"
+        return isinstance(node.node, nodes.Name) and node.node.name in ("fence", "section")
     if isinstance(node, nodes.Filter):
         return node.name in _FILTERS
     return isinstance(node, _PLAIN_NODES)

@@ -64,6 +64,8 @@ class GenerativeJudge(LocalJudge):
     def _usual_length(self, entry: Entry) -> int:
         if entry.thinking == "always" or self._template.get("enable_thinking") is True:
             return _LENGTH_OF_THINKING
+        if self._prompt.reply_tokens:
+            return self._prompt.reply_tokens
         if self._prompt.is_of_one and not self._settings.labels:
             return _LENGTH_OF_LETTER
         reasons = self._prompt.id == "reasoned" or self._prompt.gives_reason
