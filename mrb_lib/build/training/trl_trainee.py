@@ -114,7 +114,8 @@ class ReplyTrainee(Trainee):
 
 def _check(plan: Plan, prompt: Prompt) -> None:
     """Raise `InputError` where the labels do not give the replies that a prompt asks for."""
-    options, reasons = plan.recipe.examples, prompt.gives_reason or prompt.id == "reasoned"
+    # A reason that is a key of its own is left out of what is learnt; reasons before the verdict cannot be.
+    options, reasons = plan.recipe.examples, prompt.id == "reasoned"
     if prompt.asks == "rating" or (reasons and plan.replies is None):
         raise InputError(
             f"--prompt {prompt.id}: asks for what no label gives; use single, plain or rubric, or --replies of "
