@@ -16,7 +16,7 @@ import torch
 
 from mrb_lib.build.training.loop import CurvePoint, Report
 from mrb_lib.build.training.plan import Plan
-from mrb_lib.build.training.trainee import Trainee, TrainingCases, judge_parts
+from mrb_lib.build.training.trainee import Trainee, TrainingCases, judge_request
 from mrb_lib.judges.local.packed import CaseQuestions, PackedJudge
 from mrb_lib.judges.local.reader import keeps_columns, logits_at, tree_inputs
 from mrb_lib.judges.local.weights import Weights
@@ -147,10 +147,10 @@ class LetterTrainee(Trainee):
     def __init__(self, plan: Plan) -> None:
         options = plan.recipe.examples
         shows = options.reference == "keep" and plan.recipe.prompt is None
-        super().__init__(plan, PackedJudge(*judge_parts(plan, "packed", REFERENCE_PROMPT if shows else None)))
+        super().__init__(plan, PackedJudge(judge_request(plan, "packed", REFERENCE_PROMPT if shows else None)))
         if options.reference != "drop" and plan.recipe.prompt is not None:
             raise InputError(f"--reference {options.reference}: goes with the usual prompts; leave --prompt out.")
-        self._referring = PackedJudge(*judge_parts(plan, "packed", REFERENCE_PROMPT))
+        self._referring = PackedJudge(judge_request(plan, "packed", REFERENCE_PROMPT))
         self.judge.load()
         self._referring.share(self.judge)
         self._adapt()

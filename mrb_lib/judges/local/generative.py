@@ -15,9 +15,7 @@ from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList
 from mrb_lib.judges.local.base import TOO_LARGE, LocalJudge
 from mrb_lib.judges.local.weights import Tensors, check_context, context_length
 from mrb_lib.judges.prompts import RANKINGS, Asks
-from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.source import WeightsSource
-from mrb_lib.judges.settings import Settings
+from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.tasks import Reply, Task, task_maker
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
@@ -54,15 +52,13 @@ class GenerativeJudge(LocalJudge):
     asks: ClassVar[tuple[Asks, ...]] = ("all", "one", "answer", "criteria")
     rates: ClassVar[tuple[str, tuple[Asks, ...]] | None] = ("rate", ("categories", "category"))
 
-    def __init__(
-        self, name: str, entry: Entry, source: WeightsSource, settings: Settings, images: Mapping[str, bytes]
-    ) -> None:
-        super().__init__(name, entry, source, settings, images)
-        self._temperature = settings.temperature or 0.0
-        self._length = settings.max_new_tokens or self._usual_length(entry)
+    def __init__(self, request: JudgeRequest) -> None:
+        super().__init__(request)
+        self._temperature = self._settings.temperature or 0.0
+        self._length = self._settings.max_new_tokens or self._usual_length()
 
-    def _usual_length(self, entry: Entry) -> int:
-        if entry.thinking == "always" or self._template.get("enable_thinking") is True:
+    def _usual_length(self) -> int:
+        if self._entry.thinking == "always" or self._template.get("enable_thinking") is True:
             return _LENGTH_OF_THINKING
         if self._prompt.reply_tokens:
             return self._prompt.reply_tokens

@@ -7,7 +7,7 @@ of a case share what they have in common; see `mrb_lib.judges.local.tree`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import groupby
 from math import isfinite
@@ -15,12 +15,10 @@ from typing import Final, NamedTuple
 
 import pandas as pd
 
-from mrb_lib.judges.local.base import NO_NUMBER, TOO_LARGE, Positions, Records, T
+from mrb_lib.judges.local.base import NO_NUMBER, Positions, Records, T
 from mrb_lib.judges.local.reader import CASE, CasePrompts, TreeJudge
 from mrb_lib.judges.prompts import Rendered
-from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.source import WeightsSource
-from mrb_lib.judges.settings import Settings
+from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.tasks import Record, image_names, responses_of
 from mrb_lib.replies.labels import LETTERS, Labels
 from mrb_lib.tables.errors import InputError
@@ -74,12 +72,10 @@ class PackedJudge(TreeJudge):
     asks = ("one",)
     _lead = ""
 
-    def __init__(
-        self, name: str, entry: Entry, source: WeightsSource, settings: Settings, images: Mapping[str, bytes]
-    ) -> None:
-        super().__init__(name, entry, source, settings, images)
+    def __init__(self, request: JudgeRequest) -> None:
+        super().__init__(request)
         self._words: dict[Labels, tuple[int | None, int | None]] = {LETTERS: (0, 1)}
-        if entry.thinking == "always":
+        if request.entry.thinking == "always":
             self.notice("reasons before it replies, so its first token is not its verdict: use NAME+generative")
 
     def _groups(self) -> Sequence[Sequence[str]]:
@@ -153,15 +149,12 @@ class PackedJudge(TreeJudge):
         return first, second
 
     def _answer(self, rows: VerdictRows, questions: Sequence[CaseQuestions]) -> pd.DataFrame:
-        readings = self._in_batches(
-            [one.prompts for one in questions], self.reader.read, [one.prompts.n_tokens for one in questions]
-        )
-        for (prompts, positions_of, words), reading in zip(questions, readings, strict=True):
+        asked = [
+            (one, one.prompts, [place for places in one.positions_of.values() for place in places]) for one in questions
+        ]
+        for (prompts, positions_of, words), reading in self.read_cases(rows, asked):
             at_first: int | None = prompts.n_tokens
             for (branch, leaf), positions in positions_of.items():
-                if reading is None:
-                    rows.fail(positions, TOO_LARGE)
-                    continue
                 shares = [reading[branch][leaf][place] for place in words[branch, leaf]]
                 mass = sum(shares)
                 if not isfinite(mass):  # neither more nor less than a half, which is not a tie

@@ -16,7 +16,7 @@ import torch
 from PIL import Image
 
 from mrb_lib.judges.local.attention import encoded_once
-from mrb_lib.judges.local.base import LocalJudge, Positions, Records, T
+from mrb_lib.judges.local.base import TOO_LARGE, LocalJudge, Positions, Records, T
 from mrb_lib.judges.local.memory import is_out_of_memory
 from mrb_lib.judges.local.tree import Tree, grow, pack
 from mrb_lib.judges.local.weights import Tensors, Weights, check_context, context_length
@@ -334,6 +334,21 @@ class TreeJudge(LocalJudge):
         if self.reader.why_apart:
             self.notice(f"some cases are read one question at a time ({self.reader.why_apart})")
         return requests
+
+    def read_cases(
+        self, rows: VerdictRows, cases: Sequence[tuple[T, CasePrompts, Sequence[int]]]
+    ) -> Iterator[tuple[T, Probabilities]]:
+        """Yield cases, each given with its prompts and the positions of its rows, with what is read of them.
+
+        The rows of a case that the memory does not hold fail.
+        """
+        prompts = [prompts for _, prompts, _ in cases]
+        readings = self._in_batches(prompts, self.reader.read, [one.n_tokens for one in prompts])
+        for (case, _, positions), reading in zip(cases, readings, strict=True):
+            if reading is None:
+                rows.fail(positions, TOO_LARGE)
+            else:
+                yield case, reading
 
 
 def _gaps(some: torch.Tensor, others: torch.Tensor) -> np.ndarray:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
@@ -24,9 +24,7 @@ from safetensors.torch import load_file, save_file
 from mrb_lib.judges.fences import defuse
 from mrb_lib.judges.local.base import NO_NUMBER, TOO_LARGE, LocalJudge, Positions, Records
 from mrb_lib.judges.local.weights import Tensors, Weights, check_context, context_length
-from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.source import WeightsSource
-from mrb_lib.judges.settings import Settings
+from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.tasks import image_names, responses_of
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.orders import pick_of
@@ -70,11 +68,9 @@ class RewardJudge(LocalJudge):
     speaks = False
     _head: RewardHead | None = None
 
-    def __init__(
-        self, name: str, entry: Entry, source: WeightsSource, settings: Settings, images: Mapping[str, bytes]
-    ) -> None:
-        super().__init__(name, entry, source, settings, images)
-        self.dimensions: tuple[str, ...] = head_dimensions(source.folder)
+    def __init__(self, request: JudgeRequest) -> None:
+        super().__init__(request)
+        self.dimensions: tuple[str, ...] = head_dimensions(self._source.folder)
 
     @property
     def head(self) -> RewardHead:

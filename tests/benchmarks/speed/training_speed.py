@@ -25,6 +25,7 @@ from mrb_lib.build.training.trainee import prompts_of
 from mrb_lib.demo import write_demo
 from mrb_lib.judges.local.packed import PackedJudge
 from mrb_lib.judges.local.reader import logits_at
+from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
 from mrb_lib.tables.schema import ORDERS
@@ -79,7 +80,7 @@ def main() -> None:
             benchmark = replace(benchmark, cases=shorter(benchmark.cases, options.words))
         texts = [*benchmark.cases["question"], *benchmark.cases["response_a"]]
         make = large_model if torch.cuda.is_available() else small_model
-        judge = PackedJudge("b", ENTRY, WeightsSource(Path(folder), "x"), Settings(), benchmark.images)
+        judge = PackedJudge(JudgeRequest(ENTRY, Settings(), benchmark.images, WeightsSource(Path(folder), "x")))
         judge._loaded = make(Path(folder) / "model", texts)
         judge.load()
         ids = benchmark.cases["case_id"].head(options.cases).tolist()

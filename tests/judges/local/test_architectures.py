@@ -20,6 +20,7 @@ from mrb_lib.judges.local.checkpoint import special_tokens, still_processor
 from mrb_lib.judges.local.generative import GenerativeJudge
 from mrb_lib.judges.local.packed import PackedJudge
 from mrb_lib.judges.prompt_files import load_prompt
+from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
@@ -390,7 +391,7 @@ def test_packed_equals_asking_each_question_alone_or_says_that_it_asks_alone(
     make: Callable[[], Made], dtype: str, gap: float, folder: Callable[[Callable[[], Made]], Path], ask_for: AskFor
 ) -> None:
     path, settings = folder(make), Settings(device="cpu", dtype=dtype)
-    judge = PackedJudge("tiny", Entry("tiny", "packed", path=path), WeightsSource(path, "x"), settings, IMAGES)
+    judge = PackedJudge(JudgeRequest(Entry("tiny", "packed", path=path), settings, IMAGES, WeightsSource(path, "x")))
     asked = ask_for(shown_to(make))
     rows = judge.judge(asked)
     assert rows["status"].eq("ok").all(), rows.get("error")
@@ -411,7 +412,9 @@ def test_replies_do_not_depend_on_the_batch(
 ) -> None:
     path = folder(make)
     settings = Settings(device="cpu", max_new_tokens=6)
-    judge = GenerativeJudge("tiny", Entry("tiny", "generative", path=path), WeightsSource(path, "x"), settings, IMAGES)
+    judge = GenerativeJudge(
+        JudgeRequest(Entry("tiny", "generative", path=path), settings, IMAGES, WeightsSource(path, "x"))
+    )
     asked = ask_for(shown_to(make), ("overall",))
     whole = judge.judge(asked)
     alone = pd.concat([judge.judge(asked[asked["case_id"] == case]) for case in asked["case_id"].unique()])

@@ -21,6 +21,7 @@ from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.local import generative
 from mrb_lib.judges.local.generative import GenerativeJudge
 from mrb_lib.judges.local.weights import Tensors, Weights
+from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
@@ -52,7 +53,7 @@ def _judge(folder: Path, entry: Entry | None = None, images: object = None, **wi
         }
     )
     entry = entry or Entry("tiny", "generative", path=folder)
-    return GenerativeJudge("tiny", entry, WeightsSource(folder, "sha256:0"), settings, images or {})
+    return GenerativeJudge(JudgeRequest(entry, settings, images or {}, WeightsSource(folder, "sha256:0")))
 
 
 def _replies(rows: pd.DataFrame) -> dict[tuple[object, ...], str]:

@@ -30,6 +30,7 @@ from mrb_lib.judges.local.tree import Packed, Texts, Tree, grow, pack
 from mrb_lib.judges.local.weights import Weights
 from mrb_lib.judges.prompt_files import load_prompt
 from mrb_lib.judges.prompts import phrasing_of
+from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
@@ -83,7 +84,7 @@ def _judge(folder: Path, **wishes: object) -> PackedJudge:
         }
     )
     return PackedJudge(
-        "tiny", Entry("tiny", "packed", path=folder), WeightsSource(folder, "sha256:0"), settings, IMAGES
+        JudgeRequest(Entry("tiny", "packed", path=folder), settings, IMAGES, WeightsSource(folder, "sha256:0"))
     )
 
 
@@ -246,11 +247,12 @@ def test_the_tokens_of_a_case_are_counted_once(plain: pd.DataFrame) -> None:
 def test_simulated_cases_of_the_benchmark_are_judged(pictured: Benchmark, tiny: Tiny, ask_for: AskFor) -> None:
     folder = tiny("qwen2_5_vl")
     judge = PackedJudge(
-        "tiny",
-        Entry("tiny", "packed", path=folder),
-        WeightsSource(folder, "sha256:0"),
-        Settings(device="cpu"),
-        pictured.images,
+        JudgeRequest(
+            Entry("tiny", "packed", path=folder),
+            Settings(device="cpu"),
+            pictured.images,
+            WeightsSource(folder, "sha256:0"),
+        )
     )
     rows = judge.judge(ask_for(pictured.cases.head(3), ("overall",)))
     assert rows["status"].eq("ok").all()
@@ -342,7 +344,7 @@ class TestSight:
     def test_weights_of_text_are_refused_where_they_are_said_to_see(self, tiny: Tiny, tmp_path: Path) -> None:
         folder = tiny("llama")
         entry = Entry("tiny", "packed", path=folder, vision=True)
-        judge = PackedJudge("tiny", entry, WeightsSource(folder, "x"), Settings(device="cpu"), IMAGES)
+        judge = PackedJudge(JudgeRequest(entry, Settings(device="cpu"), IMAGES, WeightsSource(folder, "x")))
         with pytest.raises(InputError, match="the roster says that it sees images") as raised:
             judge.load()
         assert "\n" not in str(raised.value)
@@ -727,7 +729,7 @@ def test_a_label_that_is_not_one_token_is_an_error_of_its_rows_alone(tiny: Tiny,
 def test_a_judge_that_always_reasons_is_warned_about(tiny: Tiny) -> None:
     folder = tiny("llama")
     entry = Entry("tiny", "packed", path=folder, thinking="always")
-    judge = PackedJudge("tiny", entry, WeightsSource(folder, "sha256:0"), Settings(device="cpu"), {})
+    judge = PackedJudge(JudgeRequest(entry, Settings(device="cpu"), {}, WeightsSource(folder, "sha256:0")))
     assert any("reasons before it replies" in notice for notice in judge.notices)
 
 

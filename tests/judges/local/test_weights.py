@@ -21,6 +21,7 @@ from mrb_lib.judges.local.checkpoint import devices_needed, load_checkpoint, spe
 from mrb_lib.judges.local.packed import PackedJudge
 from mrb_lib.judges.local.reader import TreeReader
 from mrb_lib.judges.local.weights import Weights, choose_device, choose_devices, choose_dtype, describe
+from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
@@ -206,7 +207,7 @@ class TestRemoteCode:
         entry, source = Entry("tiny", "packed", path=folder), WeightsSource(folder, "sha256:0")
 
         def spec(*, trusted: bool) -> Mapping[str, object]:
-            return PackedJudge("tiny", entry, source, Settings(device="cpu", trust_remote_code=trusted), {}).spec
+            return PackedJudge(JudgeRequest(entry, Settings(device="cpu", trust_remote_code=trusted), {}, source)).spec
 
         assert spec(trusted=True) == spec(trusted=False)
         _change(folder / "config.json", auto_map={"AutoConfig": "evil.C"})
