@@ -123,6 +123,27 @@ class JointReplies:
             self.took[name] = None if number is None or before is None else before + number
 
 
+class AsksPrompts:
+    """The parts of `mrb_lib.verdicts.protocol.Judge` that follow from a prompt; None for a judge that takes none."""
+
+    _own_prompt: Prompt | None
+
+    @property
+    def prompt_id(self) -> str:
+        """Return the prompt's id."""
+        return self._own_prompt.id if self._own_prompt else ""
+
+    @property
+    def prompt_hash(self) -> str:
+        """Return the prompt's hash."""
+        return self._own_prompt.hash if self._own_prompt else ""
+
+    @property
+    def prompt_text(self) -> str:
+        """Return the prompt's template."""
+        return self._own_prompt.text if self._own_prompt else ""
+
+
 @dataclass(frozen=True)
 class PromptWriter:
     """Writes prompts about rows, and names their images.

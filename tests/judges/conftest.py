@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-from mrb_lib.judges.local.packed import PackedJudge
+    from mrb_lib.judges.local.packed import PackedJudge
 
 
 @pytest.fixture(scope="session")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import gc
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
+from itertools import groupby
 from pathlib import Path
 from typing import ClassVar, Final, TypeVar, cast
 
@@ -23,7 +24,7 @@ from mrb_lib.judges.prompts import Asks, Prompt, Rendered
 from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.source import names_code, provenance_of, trained_as
 from mrb_lib.judges.settings import BLIND, Settings
-from mrb_lib.judges.tasks import MAX_PIXELS, PromptWriter, Record, group_rows, open_pictures
+from mrb_lib.judges.tasks import MAX_PIXELS, AsksPrompts, PromptWriter, Record, group_rows, open_pictures
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.tables.files import is_safe_name
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
@@ -41,7 +42,7 @@ Positions = Sequence[int]
 Records = Sequence[Record]
 
 
-class LocalJudge(ABC):
+class LocalJudge(AsksPrompts, ABC):
     """Settings, prompt, weights and images of a judge on this machine; see `Judge` for the attributes.
 
     Parameters
@@ -140,21 +141,6 @@ class LocalJudge(ABC):
     def provenance(self) -> Mapping[str, object]:
         """What a local folder says of its weights; the Hub's models say it there."""
         return provenance_of(self._source.folder) if self._entry.path is not None else {}
-
-    @property
-    def prompt_id(self) -> str:
-        """See `Judge`."""
-        return self._own_prompt.id if self._own_prompt else ""
-
-    @property
-    def prompt_hash(self) -> str:
-        """See `Judge`."""
-        return self._own_prompt.hash if self._own_prompt else ""
-
-    @property
-    def prompt_text(self) -> str:
-        """See `Judge`."""
-        return self._own_prompt.text if self._own_prompt else ""
 
     @property
     def device(self) -> str:
@@ -300,6 +286,21 @@ class LocalJudge(ABC):
     @cached_property
     def _workers(self) -> ThreadPoolExecutor:
         return ThreadPoolExecutor(min(os.cpu_count() or 1, MOST_WORKERS), thread_name_prefix="images")
+
+    def by_images(
+        self,
+        items: Sequence[T],
+        n_images: Callable[[T], int],
+        n_tokens: Callable[[T], int],
+        function: Callable[[Sequence[T]], Sequence[R]],
+    ) -> Iterator[tuple[T, R | None]]:
+        """Yield items with what a function makes of them; None where the memory does not hold one alone.
+
+        Some models take images a row of the batch, and so as many in each.
+        """
+        for _, alike in groupby(sorted(items, key=n_images), n_images):
+            some = list(alike)
+            yield from zip(some, self._in_batches(some, function, list(map(n_tokens, some))), strict=True)
 
     def _in_batches(
         self, items: Sequence[T], function: Callable[[Sequence[T]], Sequence[R]], n_tokens: Sequence[int]

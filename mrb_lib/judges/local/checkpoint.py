@@ -6,7 +6,6 @@ import json
 import re
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -97,17 +96,7 @@ def load_checkpoint(
     Validated by tests/judges/local/test_weights.py.
     """
     transformers.utils.logging.disable_progress_bar()
-    if (base := adapter_base(folder)) is not None:
-        whole = load_checkpoint(
-            base,
-            devices=devices,
-            dtype=dtype,
-            spread=spread,
-            quantize=quantize,
-            trust_remote_code=trust_remote_code,
-            speaks=speaks,
-        )
-        return replace(whole, model=_merged(whole.model, folder))
+    adapter, folder = folder, adapter_base(folder) or folder
     if trust_remote_code:
         _check_code(folder)
     used = tuple(devices) if spread else devices_needed(folder, devices, dtype, quantize)
@@ -142,7 +131,7 @@ def load_checkpoint(
             model, loading_info = read(attn_implementation="eager")
         _check_found(folder, model, loading_info["missing_keys"], speaks)
         _check_placed(folder, model, used)
-        model = model.eval()
+        model = _merged(model, adapter) if adapter != folder else model.eval()
         use_own_attention(model)
         # What a publisher set for chatting (temperature, penalties) must not shape a verdict unnoticed.
         own = model.generation_config

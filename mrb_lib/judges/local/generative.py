@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial
-from itertools import groupby
 from typing import ClassVar, Final, Literal, NamedTuple, cast
 
 import pandas as pd
@@ -30,10 +29,6 @@ class _Request(NamedTuple):
 
     task: Task
     inputs: Tensors
-
-    @property
-    def n_prompt(self) -> int:
-        return self.inputs["input_ids"].shape[1]
 
 
 class GenerativeJudge(LocalJudge):
@@ -100,16 +95,15 @@ class GenerativeJudge(LocalJudge):
         return _Request(task, inputs)
 
     def _answer(self, rows: VerdictRows, requests: Sequence[_Request]) -> pd.DataFrame:
-        # Some models take images a row of the batch, and so as many in each.
-        for _, alike in groupby(sorted(requests, key=_n_images), _n_images):
-            some = list(alike)
-            lengths = [one.n_prompt + self._length for one in some]
-            for one, reply in zip(some, self._in_batches(some, self._write, lengths), strict=True):
-                if reply is None:
-                    self._tasks.fail(rows, one.task, TOO_LARGE)
-                else:
-                    self._tasks.put(rows, one.task, reply)
+        for one, reply in self.by_images(requests, _n_images, self._n_tokens, self._write):
+            if reply is None:
+                self._tasks.fail(rows, one.task, TOO_LARGE)
+            else:
+                self._tasks.put(rows, one.task, reply)
         return rows.frame()
+
+    def _n_tokens(self, request: _Request) -> int:
+        return request.inputs["input_ids"].shape[1] + self._length
 
     def _write(self, requests: Sequence[_Request]) -> list[Reply]:
         """Let the model write the replies."""

@@ -10,7 +10,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import groupby
 from pathlib import Path
 from typing import Final
 
@@ -125,12 +124,8 @@ class RewardJudge(LocalJudge):
         return Conversations((first, second), len(pictures), tuple(positions), columns, swapped)
 
     def _answer(self, rows: VerdictRows, scored: Sequence[Conversations]) -> pd.DataFrame:
-        # Some models take images a row of the batch, and so as many in each.
-        for _, alike in groupby(sorted(scored, key=_n_images), _n_images):
-            some = list(alike)
-            lengths = [2 * max(inputs["input_ids"].shape[1] for inputs in one.inputs) for one in some]
-            for one, result in zip(some, self._in_batches(some, self._score, lengths), strict=True):
-                self._put(rows, one, result)
+        for one, result in self.by_images(scored, _n_images, _n_tokens, self._score):
+            self._put(rows, one, result)
         return rows.frame()
 
     def _put(self, rows: VerdictRows, one: Conversations, result: tuple[FloatArray, int, float] | None) -> None:
@@ -167,6 +162,10 @@ class RewardJudge(LocalJudge):
 
 def _n_images(conversations: Conversations) -> int:
     return conversations.n_images
+
+
+def _n_tokens(conversations: Conversations) -> int:
+    return 2 * max(inputs["input_ids"].shape[1] for inputs in conversations.inputs)
 
 
 HEAD_FILE: Final = "reward_head.safetensors"

@@ -303,36 +303,28 @@ def check_context(n_tokens: int, limit: int | None, n_reply: int = 0) -> None:
 
 
 def choose_devices(devices: str) -> tuple[torch.device, ...]:
-    """The devices of a name, or of several with commas between, as "cuda:0,cuda:1"; all GPUs at hand for "auto".
+    """Return the devices of a name, or of several with commas between, as "cuda:0,cuda:1"; all GPUs for "auto".
 
     Raises
     ------
     InputError
-        As `choose_device`, or only one of several is a GPU.
+        torch does not know a name, this machine has no such device, or only one of several is a GPU.
     """
     if devices == "auto":
         return tuple(torch.device("cuda", i) for i in range(torch.cuda.device_count())) or (torch.device("cpu"),)
-    chosen = tuple(dict.fromkeys(choose_device(name.strip()) for name in devices.split(",")))
+    chosen: dict[torch.device, None] = {}
+    for name in devices.split(","):
+        try:
+            chosen[torch.device(name.strip())] = None
+            torch.zeros(1, device=name.strip()).item()  # "meta" can be written to and never read
+        except (RuntimeError, AssertionError, ValueError) as error:
+            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            raise InputError(
+                f"device {name!r}: cannot be used ({reason}); `mrb doctor` shows what there is."
+            ) from error
     if len(chosen) > 1 and any(device.type != "cuda" for device in chosen):
         raise InputError(f"device {devices!r}: weights are spread over GPUs only; name those, as in cuda:0,cuda:1.")
-    return chosen
-
-
-def choose_device(device: str) -> torch.device:
-    """The device of a name.
-
-    Raises
-    ------
-    InputError
-        torch does not know the name, or this machine has no such device.
-    """
-    try:
-        chosen = torch.device(device)
-        torch.zeros(1, device=chosen).item()  # "meta" can be written to and never read
-    except (RuntimeError, AssertionError, ValueError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise InputError(f"device {device!r}: cannot be used ({reason}); `mrb doctor` shows what there is.") from error
-    return chosen
+    return tuple(chosen)
 
 
 def choose_dtype(dtype: DType, device: torch.device) -> torch.dtype:

@@ -15,12 +15,12 @@ import transformers
 from PIL import Image
 from safetensors.torch import load_file, save_file
 
-from mrb_lib.judges.local import checkpoint, weights
+from mrb_lib.judges.local import checkpoint
 from mrb_lib.judges.local import tiny as makes
 from mrb_lib.judges.local.checkpoint import devices_needed, load_checkpoint, special_tokens
 from mrb_lib.judges.local.packed import PackedJudge
 from mrb_lib.judges.local.reader import TreeReader
-from mrb_lib.judges.local.weights import Weights, choose_device, choose_devices, choose_dtype, describe
+from mrb_lib.judges.local.weights import Weights, choose_devices, choose_dtype, describe
 from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
@@ -349,7 +349,7 @@ class TestDevice:
     def test_of_an_unknown_name_is_bad_input(self) -> None:
         for name in ("gpu", "cuda:9999", "", "cpu cpu", "meta"):
             with pytest.raises(InputError, match="mrb doctor"):
-                choose_device(name)
+                choose_devices(name)
 
     def test_half_precision_is_for_accelerators_unless_asked_for(self) -> None:
         assert choose_dtype("auto", CPU) == torch.float32
@@ -391,7 +391,7 @@ class TestWhereWeightsGo:
         assert choose_devices("cpu, cpu") == (CPU,)
 
     def test_a_processor_does_not_share_them_with_a_gpu(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(weights, "choose_device", torch.device)
+        monkeypatch.setattr(torch, "zeros", lambda size, device: torch.ones(size))  # every device is there
         with pytest.raises(InputError, match="spread over GPUs only"):
             choose_devices("cpu,cuda:0")
         assert choose_devices("cuda:0,cuda:2") == (torch.device("cuda:0"), torch.device("cuda:2"))
