@@ -1,4 +1,4 @@
-"""What a prompt shows beside the case: a reference of a stated quality, passages of evidence, worked examples.
+"""Texts beside the case in a prompt: a reference of a stated quality, passages of evidence, worked examples.
 
 None of it is in a template, so that every template shows it in the same words and the same kind of fence.
 """
@@ -52,7 +52,7 @@ class Example:
 
 @dataclass(frozen=True)
 class Context:
-    """What a prompt shows beside a case.
+    """The texts that a prompt shows beside a case.
 
     Attributes
     ----------
@@ -137,7 +137,7 @@ class Context:
 
 
 def _verdict(stated: Mapping[str, str | list[str] | None], *, is_of_one: bool) -> str:
-    """What a reply would be that states this; of a prompt that asks for one mark, the reply on each dimension."""
+    """Return the reply that states this; of a prompt that asks for one mark, the reply on each dimension."""
     if not is_of_one:
         return json.dumps(stated, ensure_ascii=False)
     marks = {name: mark if isinstance(mark, str) else json.dumps(mark, ensure_ascii=False)
@@ -148,7 +148,7 @@ def _verdict(stated: Mapping[str, str | list[str] | None], *, is_of_one: bool) -
 def names_of_choices(
     choices: Sequence[str], labels: Labels, called: Sequence[str], *, rates: bool, is_of_one: bool
 ) -> dict[str, str]:
-    """What a reply calls each choice.
+    """Return the name of each choice in a reply.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def names_of_choices(
 
 
 def context_of(row: Mapping[str, object], level: str | None, *, evidence: bool, examples: int) -> Context:
-    """What is shown beside the case of a row, of what a judge is set to show.
+    """Return what is shown beside the case of a row, of what a judge is set to show.
 
     Raises
     ------

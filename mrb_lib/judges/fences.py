@@ -58,7 +58,7 @@ def section(name: str, text: str) -> str:
 
 
 def fence_of(key: str, labels: Labels) -> Callable[[str, str], str]:
-    """What encloses a text, by its name, between marks that carry a key."""
+    """Return a function that encloses a text, by its name, between marks that carry a key."""
 
     def fence(name: str, text: str) -> str:
         name = relabelled(name, labels)

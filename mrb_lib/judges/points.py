@@ -1,4 +1,4 @@
-"""The verdict of a judge that decides the criteria of a rubric, each response alone: points and the higher of them."""
+"""Rubric verdicts: each response checked alone against criteria; the response with more points wins."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Met = Sequence[float | None]
 
 @dataclass(frozen=True)
 class Checked:
-    """What a reply says of one response; of equal responses there is one reply.
+    """The decisions of a reply about one response; of equal responses there is one reply.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ def rubric_of(row: Mapping[str, object]) -> tuple[Criterion, ...]:
 
 
 def read_checks(reply: str, n: int, *, refused: bool = False) -> Checked:
-    """What a reply decides of `n` criteria; nothing of one in which the model refused."""
+    """Return the decisions of a reply on `n` criteria; none of one in which the model refused."""
     if refused:
         return Checked([None] * n, "refused", reply)
     reading = parse_criteria(reply, n)

@@ -13,7 +13,7 @@ from mrb_lib.judges.prompts import FOLDER, Asks, Prompt
 from mrb_lib.tables.errors import InputError
 
 PromptKind = Literal["", "answering", "ratings", "ranking", "criteria"]
-"""What prompts ask for: preferences, answers, the category of one response, an order of all, or a rubric's criteria."""
+"""Kinds of prompts: for preferences, answers, the category of one response, an order of all, or a rubric's criteria."""
 _HEADER = re.compile(r"\A\{#-?\s*asks:\s*(\w+)(\s+and\s+reason)?(?:,\s*(\d+)\s+tokens)?\s*-?#\}\n?")
 
 _ASKS: Final[Mapping[Asks, str]] = {

@@ -34,11 +34,11 @@ Asks = Literal[
 
 BLOCKS: Final = ("case", "responses", "ask")
 RANKINGS: Final[tuple[Asks, ...]] = ("rankings", "ranking")
-"""What a prompt that shows all responses to an item asks for: rankings in all dimensions, or a ranking in one."""
+"""Kinds of a prompt that shows all responses to an item: rankings in all dimensions, or a ranking in one."""
 RANKED: Final = tuple(string.ascii_uppercase)
-"""What such a prompt calls the responses, in the order shown; it shows no more than these."""
+"""Names of the responses in such a prompt, in the order shown; it shows no more than these."""
 BESIDE_OPTIONS: Final[Labels] = ("1", "2")
-"""What a prompt calls the two responses where the question lists options A, B and so on."""
+"""Names of the two responses where the question lists options A, B and so on."""
 DEFINITIONS: Final[dict[str, str]] = {
     "accuracy": "what it states is true of the image and medically correct",
     "relevance": "it stays with what was asked and with what the image shows",
@@ -56,7 +56,7 @@ class OtherLabelsError(InputError):
 
 
 class Phrasing(TypedDict):
-    """How a probe has a prompt put; see `Prompt.render`."""
+    """The phrasing that a probe gives a prompt; see `Prompt.render`."""
 
     labels: Labels
     wording: int
@@ -65,7 +65,7 @@ class Phrasing(TypedDict):
 
 
 def phrasing_of(row: Mapping[str, object]) -> Phrasing:
-    """What a row's columns of these names, `probe_` before each, say; without them the prompt is as it is."""
+    """Return the phrasing in a row's columns of these names, each after `probe_`; without them the usual one."""
     wording, instruction, note = (row.get(f"probe_{name}") for name in ("wording", "instruction", "note"))
     return Phrasing(
         labels=labels_of(row),
@@ -156,22 +156,22 @@ class Prompt:
 
     @property
     def rates(self) -> bool:
-        """Whether it asks for the category of one response."""
+        """Return whether it asks for the category of one response."""
         return self.asks in ("categories", "category")
 
     @property
     def checks(self) -> bool:
-        """Whether it asks which criteria one response meets."""
+        """Return whether it asks which criteria one response meets."""
         return self.asks in ("criteria", "criterion")
 
     @property
     def is_of_one(self) -> bool:
-        """Whether it asks about one dimension, for a mark of one token."""
+        """Return whether it asks about one dimension, for a mark of one token."""
         return self.asks in ("one", "category")
 
     @property
     def compares(self) -> bool:
-        """Whether it asks for the better of two responses."""
+        """Return whether it asks for the better of two responses."""
         return self.asks in ("all", "one")
 
     def labels_for(self, question: str, stated: Labels = LETTERS) -> Labels:
@@ -222,7 +222,7 @@ class Prompt:
         criterion: int = 0,
         context: Context | None = None,
     ) -> Rendered:
-        """The text for one case.
+        """Return the text for one case.
 
         Parameters
         ----------
@@ -378,7 +378,7 @@ def _options(
 
 
 def _checklist(criteria: Sequence[str], criterion: int) -> dict[str, object]:
-    """What a template is given of a rubric."""
+    """Return the variables of a rubric."""
     listed = [{"mark": str(number), "text": text} for number, text in enumerate(criteria, start=1)]
     return {"criteria": listed, "criterion": criteria[criterion] if criteria else ""}
 
@@ -399,7 +399,7 @@ def _labels(
 
 
 def _worded(prompt: Prompt, wording: int) -> Template:
-    """What is asked, in other words."""
+    """Return the question in other words."""
     kinds, kind = _wordings(), "reason" if prompt.gives_reason else prompt.asks
     if kind not in kinds or not 1 <= wording <= len(kinds[kind]):
         raise InputError(f"prompt {prompt.id}: has no wording {wording} of what it asks.")
@@ -414,7 +414,7 @@ def _wordings() -> Mapping[str, Sequence[Template]]:
 
 
 def sandbox() -> ImmutableSandboxedEnvironment:
-    """Where templates are read and filled in: they may come from anyone."""
+    """Return the environment in which templates are read and filled in: they may come from anyone."""
     # The prompt is plain text for a model: nothing here is markup that escaping would protect.
     return ImmutableSandboxedEnvironment(
         undefined=StrictUndefined,

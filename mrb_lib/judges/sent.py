@@ -1,4 +1,4 @@
-"""What a judge was asked, from the run that keeps its answers: written again by the code that asks.
+"""The prompt of a verdict, written again from the run that keeps it, by the code that asks.
 
 A run holds the template, not each prompt. What is written here is therefore what was sent only if template, code and
 case are the same, and says so where one of them is known to differ. A run's folder may come from anyone, so a template
@@ -41,7 +41,7 @@ _LISTS: Final = frozenset({"dimensions", "definitions", "options", "marks", "lab
 
 @dataclass(frozen=True)
 class Sent:
-    """What is known of a request to a judge.
+    """A request to a judge, as far as it is known.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ def shown_case(case: pd.Series, order: str) -> pd.Series:
 
 
 def sent(manifest: Manifest, case: Mapping[str, pd.Series], order: str, dimension: str, probe: str = NO_PROBE) -> Sent:
-    """What the judge of a run was asked about a case.
+    """Return what the judge of a run was asked about a case.
 
     Parameters
     ----------

@@ -294,7 +294,7 @@ class TaskMaker(PromptWriter):
 
     @property
     def _of_one(self) -> bool:
-        """Whether each row is a task of its own."""
+        """Return whether each row is a task of its own."""
         return self.prompt.is_of_one or self.prompt.asks == "answer"
 
     def _of_group(self, rows: Sequence[tuple[int, Record]]) -> Iterator[Task]:

@@ -1,4 +1,4 @@
-"""What all judges that read weights on this machine have in common."""
+"""The base of all judges that read weights on this machine."""
 
 from __future__ import annotations
 
@@ -139,12 +139,12 @@ class LocalJudge(AsksPrompts, ABC):
 
     @property
     def provenance(self) -> Mapping[str, object]:
-        """What a local folder says of its weights; the Hub's models say it there."""
+        """Return what a local folder says of its weights; the Hub's models say it there."""
         return provenance_of(self._source.folder) if self._entry.path is not None else {}
 
     @property
     def device(self) -> str:
-        """What it runs on, with the chip's name; with those of all GPUs that hold some of the weights."""
+        """Return the device with the chip's name, or all GPUs that hold some of the weights."""
         return " and ".join(map(describe, self._loaded.devices if self._loaded else self._devices[:1]))
 
     def load(self) -> None:
@@ -200,7 +200,7 @@ class LocalJudge(AsksPrompts, ABC):
 
     @property
     def notices(self) -> list[str]:
-        """What the user should know; see `Judge`."""
+        """Return what the user should know; see `Judge`."""
         if not self._n_low:
             return list(self._notices)
         low = (

@@ -167,7 +167,7 @@ def devices_needed(
 
 
 def _placement(devices: Sequence[torch.device]) -> dict[str, object]:
-    """What goes where, for transformers: everything to one device, or layer by layer over these and no others."""
+    """Return where weights go, for transformers: to one device, or layer by layer over these and no others."""
     if len(devices) == 1:
         return {"device_map": {"": devices[0]}}
     return {"device_map": "balanced", "max_memory": {gpu.index: torch.cuda.mem_get_info(gpu)[0] for gpu in devices}}
@@ -185,7 +185,7 @@ def _check_placed(folder: Path, model: PreTrainedModel, devices: Sequence[torch.
 def _rounding(
     folder: Path, config: PreTrainedConfig, quantize: Quantization | None, dtype: torch.dtype
 ) -> dict[str, object]:
-    """What transformers is to be told about quantised weights.
+    """Return the arguments for quantised weights.
 
     Raises
     ------

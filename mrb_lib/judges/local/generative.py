@@ -64,7 +64,7 @@ class GenerativeJudge(LocalJudge):
 
     @property
     def spec(self) -> Mapping[str, object]:
-        """What shapes the verdicts besides the prompt; the seed only where something is drawn."""
+        """Return what shapes the verdicts besides the prompt; the seed only where something is drawn."""
         drawn = {"seed": self._settings.seed} if self._temperature else {}
         read = {"choices": list(self._settings.choices)}
         return {**super().spec, **read, "temperature": self._temperature, "max_new_tokens": self._length, **drawn}
@@ -153,7 +153,7 @@ class BatchJudge(GenerativeJudge):
 
     @property
     def spec(self) -> Mapping[str, object]:
-        """What shapes the verdicts besides the prompt: the seed, by which responses are ordered, and the items, too."""
+        """Return what shapes the verdicts besides the prompt: the items, and the seed that orders responses, too."""
         return {**super().spec, "seed": self._settings.seed, "items": self._settings.items}
 
 

@@ -26,7 +26,7 @@ from mrb_lib.verdicts.orders import FIRST, SECOND, pick_of
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
 
 VERSIONS_A_TREE: Final = 4
-"""How many versions of a case, as probes change its texts, share a pass where they show the same images."""
+"""Versions of a case, as probes change its texts, that share a pass where they show the same images."""
 
 
 class CaseQuestions(NamedTuple):
@@ -42,7 +42,7 @@ class CaseQuestions(NamedTuple):
 
 
 def _trees(shown: pd.DataFrame, most: int) -> pd.Series:
-    """Which rows are read in one tree: those of a case that show the same images, of so many versions at most."""
+    """Return the tree of each row: one for a case with the same images, of so many versions at most."""
     names = shown["images"] if "images" in shown else pd.Series([()] * len(shown), index=shown.index)
     cases = [(case_id, tuple(map(str, own))) for case_id, own in zip(shown["case_id"], names, strict=True)]
     texts = [

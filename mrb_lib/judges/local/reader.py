@@ -82,7 +82,7 @@ def tree_inputs(weights: Weights, trees: Sequence[Tree]) -> tuple[dict[str, Any]
 def logits_at(
     model: Callable[..., Any], inputs: Mapping[str, Any], columns: torch.Tensor | None, *, keeps: bool
 ) -> torch.Tensor:
-    """What follows the tokens at some columns, None for the last; (B, columns, vocabulary).
+    """Return the logits after the tokens at some columns, None for the last; (B, columns, vocabulary).
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def logits_at(
 
 
 def keeps_columns(weights: Weights) -> bool:
-    """Whether a model can be told for which columns to compute what follows."""
+    """Return whether a model can be told the columns for which to compute logits."""
     return "logits_to_keep" in signature(weights.model.forward).parameters
 
 
@@ -301,7 +301,7 @@ class TreeJudge(LocalJudge):
 
     @property
     def reader(self) -> TreeReader:
-        """What reads the probabilities; loads the weights."""
+        """Return the reader of the probabilities; loads the weights."""
         if self._reader is None:
             super().load()
             self._reader = TreeReader(self.weights, self._groups())
@@ -352,7 +352,7 @@ class TreeJudge(LocalJudge):
 
 
 def _gaps(some: torch.Tensor, others: torch.Tensor) -> np.ndarray:
-    """How far the log-odds between groups, and the log-probabilities of all together, lie apart; (..., groups)."""
+    """Return the gaps of the log-odds between groups, and of the log-probabilities of all together; (..., groups)."""
     gaps = []
     for probabilities in (some.double(), others.double()):
         logs = probabilities.log()
@@ -371,7 +371,7 @@ def _single_tokens(weights: Weights, spellings: Sequence[str]) -> list[int]:
 
 
 def _why_alone(weights: Weights) -> str:
-    """What in a model's configuration forbids sharing, whatever a short try shows."""
+    """Return what in a model's configuration forbids sharing, whatever a short try shows; empty where nothing does."""
     config = weights.model.config.get_text_config()
     kinds = set(getattr(config, "layer_types", None) or ()) - {"full_attention", "sliding_attention"}
     if kinds:

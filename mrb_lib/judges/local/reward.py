@@ -32,7 +32,7 @@ from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
 FloatArray = NDArray[np.float64]
 
 OVERALL: Final = ("overall",)
-"""What a head judges that does not say it."""
+"""The dimension of a head that names none."""
 
 
 @dataclass(frozen=True)

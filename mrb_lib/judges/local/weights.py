@@ -52,7 +52,7 @@ class Weights:
 
     @property
     def device(self) -> torch.device:
-        """Where inputs go: the first of the devices."""
+        """Return the device of the inputs: the first."""
         return self.devices[0]
 
     @property
@@ -68,7 +68,7 @@ class Weights:
 
     @property
     def sees_images(self) -> bool:
-        """Whether images can be shown to it."""
+        """Return whether images can be shown to it."""
         return self.processor is not None
 
     @property
@@ -255,7 +255,7 @@ class Weights:
 
 
 def common(sequences: Sequence[Sequence[int]]) -> int:
-    """How many tokens all sequences begin with, at most all but the last of the shortest."""
+    """Return the number of tokens with which all sequences begin, at most all but the last of the shortest."""
     shortest = min(len(ids) for ids in sequences) - 1
     first = sequences[0]
     for i in range(shortest):
