@@ -264,10 +264,7 @@ class Prompt:
             key = fence_key([question, *criteria], "\0".join(texts), *beside)
         else:
             key = fence_key(texts, note + (before or ""), *beside)
-
-        def written(text: str) -> str:
-            return defuse(text, marks or GENERIC)
-
+        written, fence = partial(defuse, marks=marks or GENERIC), fence_of(key, labels)
         defused = [written(text) for text in texts]
         options = _options(choices, definitions, written, numbered=numbered) if self.rates else []
         named, offered = [written(name) for name in dimensions], [option["name"] for option in options] or choices
@@ -287,15 +284,16 @@ class Prompt:
             "label": written(label),
             "dimension": written(dimension),
             "reference": defused[-1] if reference is not None else None,
-            "before": defuse(before, marks or GENERIC) if before else None,
+            "before": written(before) if before else None,
             "n_images": n_images,
             "scale": scale,
             "choices": list(offered),
             "offer": offer(offered),
             "key": key,
-            "fence": fence_of(key, labels),
+            "fence": fence,
             "section": section,
-            **_checklist([defuse(text, marks or GENERIC) for text in criteria], criterion),
+            "criteria": [{"mark": str(i), "text": written(text)} for i, text in enumerate(criteria, start=1)],
+            "criterion": written(criteria[criterion]) if criteria else "",
         }
         blocks = self._blocks(variables)
         if wording:
@@ -308,8 +306,8 @@ class Prompt:
                 "called."
             )
         if labels != LETTERS and self.compares:
-            blank = {**variables, "question": "", "first": "", "second": "", "fence": lambda name, text: ""}
-            plain = self._blocks(blank)
+            texts_of_others = {"question": "", "first": "", "second": "", "dimensions": [], "definitions": {}}
+            plain = self._blocks({**variables, **texts_of_others, "fence": lambda name, text: ""})
             if names_letters(plain[0] + plain[1]):
                 raise OtherLabelsError(
                     f"prompt {self.id}: calls the responses A and B outside fence(), so no other labels can be put in."
@@ -318,7 +316,7 @@ class Prompt:
         if instruction:
             blocks[-1] = f"{instruction}\n{blocks[-1]}"
         if note and self.compares:
-            blocks[-1] = f"{fence_of(key, labels)('note', defuse(note, marks or GENERIC))}\n\n{blocks[-1]}"
+            blocks[-1] = f"{fence('note', written(note))}\n\n{blocks[-1]}"
         if context:
 
             def enclosed(name: str, text: str) -> str:
@@ -375,12 +373,6 @@ def _options(
         {"mark": mark, "name": written(name), "meaning": written(definitions.get(name, ""))}
         for mark, name in zip(marks, choices, strict=True)
     ]
-
-
-def _checklist(criteria: Sequence[str], criterion: int) -> dict[str, object]:
-    """Return the variables of a rubric."""
-    listed = [{"mark": str(number), "text": text} for number, text in enumerate(criteria, start=1)]
-    return {"criteria": listed, "criterion": criteria[criterion] if criteria else ""}
 
 
 def _labels(

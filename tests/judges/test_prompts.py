@@ -448,6 +448,12 @@ def test_beside_options_of_these_letters_the_responses_are_called_otherwise(name
     assert "response 1" in text and "response A" not in text
 
 
+def test_letters_in_a_benchmarks_own_words_do_not_keep_labels_out() -> None:
+    definitions = {"overall": "grade A or B of the guideline"}
+    text = _render(load_prompt("rubric"), "A. gout B. lupus", ["yes", "no"], definitions=definitions)
+    assert "grade A or B" in text and "response 1" in text
+
+
 def test_a_prompt_that_names_the_letters_outside_its_fences_takes_no_other_labels(tmp_path: Path) -> None:
     path = tmp_path / "own.jinja"
     path.write_text(
