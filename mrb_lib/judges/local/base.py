@@ -262,25 +262,25 @@ class LocalJudge(AsksPrompts, ABC):
         whole, each probe is tried alone.
         """
 
-        def tried(positions: Positions, records: Records) -> list[T | tuple[Positions, InputError]]:
+        def tried(positions: Positions, records: Records) -> list[tuple[Positions, T | InputError]]:
             try:
-                return [request(positions, records)]
+                return [(positions, request(positions, records))]
             except InputError as error:
-                probes = [str(record["probe"]) for record in records]
-                if len(set(probes)) == 1:
-                    return [(positions, error)]
+                probes = [record["probe"] for record in records]
                 parts = [[i for i, name in enumerate(probes) if name == probe] for probe in dict.fromkeys(probes)]
+                if len(parts) == 1:
+                    return [(positions, error)]
                 return [
                     made for part in parts for made in tried([positions[i] for i in part], [records[i] for i in part])
                 ]
 
         requests: list[T] = []
         for group in self._workers.map(lambda group: tried(*group), group_rows(shown, keys)):
-            for made in group:
-                if isinstance(made, tuple) and len(made) == 2 and isinstance(made[1], InputError):
-                    rows.fail(made[0], str(made[1]))
+            for positions, made in group:
+                if isinstance(made, InputError):
+                    rows.fail(positions, str(made))
                 else:
-                    requests.append(cast("T", made))
+                    requests.append(made)
         return requests
 
     @cached_property
