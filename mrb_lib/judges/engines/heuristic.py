@@ -86,7 +86,7 @@ class LengthJudge(PromptlessJudge):
         """Compare the numbers of words, which are the scores; see `Judge.judge`."""
         sign = 1.0 if self.name == "longer" else -1.0
         first, second = (
-            sign * shown[side].astype("str").str.split().str.len().to_numpy(dtype=float) for side in (FIRST, SECOND)
+            sign * shown[side].astype("str").str.count(r"\S+").to_numpy(dtype=float) for side in (FIRST, SECOND)
         )
         return _scored(shown, first, second)
 

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
-from typing import ClassVar, Final, TypeVar, cast
+from typing import ClassVar, Final, TypeVar
 
 import pandas as pd
 import torch

@@ -267,7 +267,8 @@ class _WithoutAbsentParts(ProcessorMixin):
     """Comes before `ProcessorMixin`, which takes no part that is not there."""
 
     def __init__(self, *args: object, **parts: object) -> None:
-        super().__init__(*args, **{name: part for name, part in parts.items() if part is not None})
+        held = {name: part for name, part in parts.items() if part is not None}
+        super().__init__(*args, **held)  # type: ignore[no-untyped-call]
 
 
 def _complete(tokenizer: PreTrainedTokenizerBase, processor: ProcessorMixin | None) -> None:
