@@ -95,36 +95,5 @@ def put_points(
         rows.put(position, status, pick, **values)
 
 
-def put_replies(
-    rows: VerdictRows,
-    asked: Sequence[tuple[int, str, str]],
-    criteria: Sequence[Criterion],
-    checked: Sequence[Checked],
-    order: str,
-    choices: Sequence[str],
-    took: Mapping[str, object],
-) -> None:
-    """State the verdicts of all rows of a case that its replies answer, one a response; what they took on the first.
-
-    Parameters
-    ----------
-    asked : position, dimension and order of each row
-    checked : of the responses in the order `order`; of one alone where the two are equal
-    """
-    pair = [checked[0], checked[-1]]
-    statuses = {each.status for each in pair}
-    status: Status = next(one for one in ("refused", "unparsed", "repaired", "ok") if one in statuses)
-    status = (
-        "repaired" if status == "unparsed" else status
-    )  # what is decided was read; what is not makes a row unparsed
-    for position, dimension, own in asked:
-        shown = pair if own == order else pair[::-1]
-        reply = f"response shown first:\n{shown[0].reply}\n\nresponse shown second:\n{shown[1].reply}"
-        put_points(
-            rows, position, dimension, criteria, [each.met for each in shown], choices, status, reply=reply, **took
-        )
-        took = {}
-
-
 def _json(met: Met) -> str:
     return json.dumps([int(each) if each in (0, 1) else each for each in met])

@@ -17,7 +17,7 @@ from PIL import Image
 
 from mrb_lib.benchmarks.images import open_image, within
 from mrb_lib.judges.lineup import PROMPT_KEY, lineup_of, pair_of, put_pairs, with_lineups
-from mrb_lib.judges.points import Checked, put_replies, read_checks, rubric_of
+from mrb_lib.judges.points import Checked, put_points, read_checks, rubric_of
 from mrb_lib.judges.prompts import DEFINITIONS, RANKED, RANKINGS, Prompt, Rendered, phrasing_of
 from mrb_lib.judges.settings import BLIND, Settings
 from mrb_lib.replies.answers import read_answer
@@ -28,7 +28,7 @@ from mrb_lib.replies.rankings import RankingReading, parse_rankings
 from mrb_lib.replies.reading import Reading, parse
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.tables.rubrics import Criterion
-from mrb_lib.tables.schema import ANSWERED_STATUSES
+from mrb_lib.tables.schema import ANSWERED_STATUSES, Status
 from mrb_lib.verdicts.orders import FIRST, PICKS, SECOND, TIE
 from mrb_lib.verdicts.protocol import VerdictRows
 
@@ -431,12 +431,7 @@ class ChecklistMaker(TaskMaker):
         if joint.failure is not None:
             super().fail(rows, task, joint.failure[0], is_refused=joint.failure[1], took=joint.took)
         elif len(joint.checked) == joint.n:
-            names = [
-                (position, name, str(row["order"]))
-                for (position, name), row in zip(task.rows, task.records, strict=True)
-            ]
-            checked = [joint.checked[place] for place in range(joint.n)]
-            put_replies(rows, names, joint.criteria, checked, names[0][2], self.settings.choices, joint.took)
+            self._put_points(rows, task, joint)
 
     def fail(
         self,
@@ -470,6 +465,19 @@ class ChecklistMaker(TaskMaker):
         for place, response in enumerate(responses):
             key = [*(str(record[name]) for name in self.shared), response]
             yield self._task(rows, responses=[response], key=key, joint=joint, place=place)
+
+    def _put_points(self, rows: VerdictRows, task: Task, joint: JointReplies) -> None:
+        pair = [joint.checked[0], joint.checked[joint.n - 1]]
+        statuses = {one.status for one in pair}
+        # What is decided was read; what is not makes a row unparsed.
+        status: Status = "refused" if "refused" in statuses else "ok" if statuses == {"ok"} else "repaired"
+        took: Mapping[str, object] = joint.took
+        for (position, dimension), record in zip(task.rows, task.records, strict=True):
+            shown = pair if record["order"] == task.records[0]["order"] else pair[::-1]
+            kept = f"response shown first:\n{shown[0].reply}\n\nresponse shown second:\n{shown[1].reply}"
+            met, choices = [one.met for one in shown], self.settings.choices
+            put_points(rows, position, dimension, joint.criteria, met, choices, status, reply=kept, **took)
+            took = {}
 
     def _checks(self, task: Task, reply: Reply) -> Checked:
         text = reply.kept if reply.is_refused else reply.text
