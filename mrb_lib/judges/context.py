@@ -14,7 +14,7 @@ from typing import Final, Literal, cast, get_args
 from mrb_lib.replies.labels import LETTERS, Labels
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import split_labels
-from mrb_lib.verdicts.orders import EVIDENCE, EXAMPLES, TIE, WEAK
+from mrb_lib.verdicts.orders import EVIDENCE, EXAMPLES, WEAK
 
 ReferenceLevel = Literal["none", "weak", "strong"]
 ExamplesBy = Literal["nearest", "random"]
@@ -143,20 +143,6 @@ def _verdict(stated: Mapping[str, str | list[str] | None], *, is_of_one: bool) -
     marks = {name: mark if isinstance(mark, str) else json.dumps(mark, ensure_ascii=False)
              for name, mark in stated.items() if mark is not None}  # fmt: skip
     return "; ".join(f"{name}: {mark}" for name, mark in marks.items())
-
-
-def names_of_choices(
-    choices: Sequence[str], labels: Labels, called: Sequence[str], *, rates: bool, is_of_one: bool
-) -> dict[str, str]:
-    """Return the name of each choice in a reply.
-
-    Parameters
-    ----------
-    called : what the prompt calls the categories of a rating
-    """
-    if rates:
-        return dict(zip(choices, called, strict=True))
-    return dict(zip(LETTERS, labels, strict=True)) | ({} if is_of_one else {TIE: TIE})
 
 
 def context_of(row: Mapping[str, object], level: str | None, *, evidence: bool, examples: int) -> Context:

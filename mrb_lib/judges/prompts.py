@@ -20,7 +20,7 @@ from typing import Final, Literal, TypedDict
 from jinja2 import StrictUndefined, Template, TemplateError, meta
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from mrb_lib.judges.context import Context, names_of_choices
+from mrb_lib.judges.context import Context
 from mrb_lib.judges.fences import GENERIC, defuse, fence_key, fence_of, section
 from mrb_lib.replies.categories import marks_of
 from mrb_lib.replies.labels import LETTERS, Labels, labels_of, lists_options, names_letters, relabelled
@@ -322,8 +322,10 @@ class Prompt:
             def enclosed(name: str, text: str) -> str:
                 return fence_of(key, LETTERS)(name, written(text))
 
+            # A reply of one letter has no word for a tie.
+            letters = dict(zip(LETTERS, labels, strict=True)) | ({} if self.is_of_one else {TIE: TIE})
             called = [option["mark" if self.is_of_one else "name"] for option in options]
-            names = names_of_choices(choices, labels, called, rates=self.rates, is_of_one=self.is_of_one)
+            names = dict(zip(choices, called, strict=True)) if self.rates else letters
             before = context.before(
                 enclosed, key, labels, names, dimensions,
                 is_of_one=self.is_of_one, labelled=label_sets or (), written=written,
@@ -364,14 +366,18 @@ def offer(choices: Sequence[str]) -> str:
     return " or ".join(letters)
 
 
+def category_marks(choices: Sequence[str], *, numbered: bool) -> Sequence[str]:
+    """Return the marks of categories in prompts that ask for one: 1, 2, ... or those of `marks_of`."""
+    return [str(number) for number in range(1, len(choices) + 1)] if numbered else marks_of(choices)
+
+
 def _options(
     choices: Sequence[str], definitions: Mapping[str, str], written: Callable[[str], str], *, numbered: bool
 ) -> list[dict[str, str]]:
     """The categories with their marks and meanings, in which nothing is taken for a mark of a chat template."""
-    marks = [str(number) for number in range(1, len(choices) + 1)] if numbered else marks_of(choices)
     return [
         {"mark": mark, "name": written(name), "meaning": written(definitions.get(name, ""))}
-        for mark, name in zip(marks, choices, strict=True)
+        for mark, name in zip(category_marks(choices, numbered=numbered), choices, strict=True)
     ]
 
 
