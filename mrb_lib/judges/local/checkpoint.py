@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -100,16 +100,12 @@ def load_checkpoint(
     if trust_remote_code:
         _check_code(folder)
     used = tuple(devices) if spread else devices_needed(folder, devices, dtype, quantize)
-    device = used[0]
+    options = {"trust_remote_code": trust_remote_code, "local_files_only": True}
     try:
-        config = AutoConfig.from_pretrained(folder, trust_remote_code=trust_remote_code, local_files_only=True)
+        config = AutoConfig.from_pretrained(folder, **options)
         sees = type(config) in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
-        processor = _processor(folder, config, trust_remote_code) if sees else None
-        tokenizer = (
-            processor.tokenizer
-            if processor is not None
-            else AutoTokenizer.from_pretrained(folder, trust_remote_code=trust_remote_code, local_files_only=True)
-        )
+        processor = _processor(folder, config, options) if sees else None
+        tokenizer = AutoTokenizer.from_pretrained(folder, **options) if processor is None else processor.tokenizer
         _complete(tokenizer, processor)
         kind = cast("Any", AutoModelForImageTextToText if sees else AutoModelForCausalLM)
         read = partial(
@@ -120,8 +116,7 @@ def load_checkpoint(
             use_safetensors=True,
             **_placement(used),
             **_rounding(folder, config, quantize, dtype),
-            trust_remote_code=trust_remote_code,
-            local_files_only=True,
+            **options,
         )
         try:
             model, loading_info = read(attn_implementation="sdpa")
@@ -138,9 +133,9 @@ def load_checkpoint(
         ends = own.eos_token_id if own is not None else None
         model.generation_config = GenerationConfig(eos_token_id=ends, pad_token_id=tokenizer.pad_token_id)
     except torch.OutOfMemoryError as error:
-        raise RunError(f"{folder.name}: does not fit into the memory of {device}; `mrb doctor` shows what does.") from (
-            error
-        )
+        raise RunError(
+            f"{folder.name}: does not fit into the memory of {used[0]}; `mrb doctor` shows what does."
+        ) from (error)
     except _UNREADABLE as error:
         reason = " ".join(str(error).split())
         if "torchvision" in reason.casefold():  # as the processors of Pixtral, Mistral 3 and Llama 4 do
@@ -313,20 +308,15 @@ def _declared(folder: Path) -> str | None:
     return None
 
 
-def _processor(folder: Path, config: PreTrainedConfig, trust_remote_code: bool) -> ProcessorMixin:
+def _processor(folder: Path, config: PreTrainedConfig, options: Mapping[str, bool]) -> ProcessorMixin:
     kind: object = PROCESSOR_MAPPING.get(type(config), None)
     declared = _declared(folder)
     if declared is not None and declared != getattr(kind, "__name__", None):
         # As Pixtral's, whose architecture is LLaVA's and whose processor is not.
         kind = getattr(transformers, declared, None)
-    if not (isinstance(kind, type) and issubclass(kind, ProcessorMixin)):
-        loaded = transformers.AutoProcessor.from_pretrained(
-            folder, trust_remote_code=trust_remote_code, local_files_only=True
-        )
-    else:
-        loaded = still_processor(kind).from_pretrained(
-            folder, trust_remote_code=trust_remote_code, local_files_only=True
-        )
+    is_known = isinstance(kind, type) and issubclass(kind, ProcessorMixin)
+    reads = still_processor(cast("Any", kind)) if is_known else cast("Any", transformers.AutoProcessor)
+    loaded: object = reads.from_pretrained(folder, **options)
     if not isinstance(loaded, ProcessorMixin):
         raise InputError(f"{folder}: holds no processor for images ({type(loaded).__name__} was found).")
     return loaded
