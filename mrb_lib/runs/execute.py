@@ -265,8 +265,6 @@ def _attempt(call: _Call, name: str, redo: Redo) -> Outcome:
             return _run_jury(call, judge, redo)
         folder = call.folder(judge)
         plan = _restricted(call.plan, judge.name, judge.dimensions)
-        if isinstance(judge, PromptedJudge):
-            judge.check_cases(plan.cases, plan.probes)
         return _execute(call, judge, plan, plan.all_numbers, redo, partial(call.make, name))
     except BaseException as error:  # noqa: BLE001  # a library may raise anything; whoever asked for one judge gets it
         _forget_locals(error)
@@ -337,6 +335,8 @@ def _execute(
 ) -> RunSummary:
     """Make those of the wanted verdicts that the judge's run does not hold, or that are to be made again."""
     start = time.perf_counter()
+    if isinstance(judge, PromptedJudge):
+        judge.check_cases(plan.cases, plan.probes)
     folder = call.folder(judge)
     plan = by_items(plan, judge, call.benchmark.cases)
     try:

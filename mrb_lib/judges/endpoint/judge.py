@@ -428,6 +428,8 @@ class EndpointJudge:
         """Tokens a reply may have unless the user says: enough for what is asked, and for thought before it."""
         if thinks(entry):
             return _TOKENS_OF_THOUGHT
+        if prompt.reply_tokens:
+            return prompt.reply_tokens
         if prompt.is_of_one:
             return _TOKENS_OF_JSON if self._labels else _TOKENS_OF_A_LETTER
         if prompt.asks == "answer":

@@ -32,6 +32,7 @@ from mrb_lib.benchmarks.benchmark import Benchmark, load
 from mrb_lib.demo import write_demo
 from mrb_lib.judges.local import attention, tiny
 from mrb_lib.judges.local.packed import PackedJudge
+from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
@@ -118,7 +119,9 @@ def count() -> None:
         folder = Path(temporary) / "model"
         narrow(folder, [*benchmark.cases["question"], *benchmark.cases["response_a"]])
         judge = PackedJudge(
-            "b", ENTRY, WeightsSource(folder, "x"), Settings(device="cpu", max_pixels=SIDE * SIDE), benchmark.images
+            JudgeRequest(
+                ENTRY, Settings(device="cpu", max_pixels=SIDE * SIDE), benchmark.images, WeightsSource(folder, "x")
+            )
         )
         judge.load()
         plan = Plan(benchmark.cases, benchmark.meta.dimensions, ("AB", "BA"))
@@ -147,7 +150,7 @@ def prepare(n: int) -> None:
         narrow(folder, [*benchmark.cases["question"], *benchmark.cases["response_a"]])
         # In the type that a GPU reads, as the pictures are handed to it.
         settings = Settings(device="cpu", dtype="bfloat16", max_pixels=SIDE * SIDE)
-        judge = PackedJudge("b", ENTRY, WeightsSource(folder, "x"), settings, benchmark.images)
+        judge = PackedJudge(JudgeRequest(ENTRY, settings, benchmark.images, WeightsSource(folder, "x")))
         judge.load()
         plan = Plan(benchmark.cases, benchmark.meta.dimensions, ("AB", "BA"))
         wall, spent = time.perf_counter(), time.process_time()

@@ -37,6 +37,7 @@ from mrb_lib.judges.local.generative import GenerativeJudge
 from mrb_lib.judges.local.packed import PackedJudge
 from mrb_lib.judges.local.tree import Tree
 from mrb_lib.judges.local.weights import Weights, join
+from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
@@ -229,7 +230,7 @@ def compare(n: int, batch: int, tokens: int | None, words: int | None) -> None:
         source = WeightsSource(folder / "model", "random")
 
         def ready(kind: Callable[..., LocalJudge], settings: Settings | None = None) -> LocalJudge:
-            judge = kind("random-weights", ENTRY, source, settings or Settings(), benchmark.images)
+            judge = kind(JudgeRequest(ENTRY, settings or Settings(), benchmark.images, source))
             judge._loaded = held
             judge.load()
             return judge
