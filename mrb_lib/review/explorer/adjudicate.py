@@ -118,13 +118,15 @@ def adjudication_from(
     ----------
     entries : `reviewer, verdict, choice, dimension, judge, answers` (to `QUESTIONS`, by name), `regions, note,
         supersedes, adjudication_id`; a region has the index of its image; the page makes the id, so that the same click
-        sent twice is one adjudication
+        sent twice is one adjudication. `judge_in_view` is the judge whose verdicts the page shows; empty or missing for
+        all judges
     categories : what the right label may be
 
     Raises
     ------
     InputError
-        Nobody is signed in, no verdict is chosen, or a value is not one the form offers.
+        Nobody is signed in, no verdict is chosen, a judge is in view and none is named, or a value is not one the form
+        offers.
     """
     given = {name: str(entries.get(name) or "") for name in _TEXTS}
     if not given["reviewer"].strip():
@@ -141,6 +143,8 @@ def adjudication_from(
     regions, version = _regions(entries.get("regions") or (), case), version_of(case)
     about = {"benchmark": benchmark, "case_id": str(case["case_id"]), "case_fingerprint": version}
     made = Adjudication(answers=answers, regions=regions, **about, **given)
+    if made.judge is None and entries.get("judge_in_view"):
+        raise InputError("a judge is in view; choose the judge that your review is about.")
     for one in QUESTIONS if made.judge is None else ():
         if one.of_judge and one.name in made.answers:  # earlier versions stored such answers
             raise InputError(f"{one.name} is about a judge; name the judge.")

@@ -278,7 +278,7 @@ function mrbForm({ ask, about, who, saved, unsaved, next, draw, region }) {
     save.disabled = true;
     say("Saving …");
     try {
-      const answer = await within(ask("save", { ...content, position, case_id: caseId, version, adjudication_id: id, reviewer: who.name(), dimension: dimension.value, judge: judge.value, supersedes: superseded }));
+      const answer = await within(ask("save", { ...content, position, case_id: caseId, version, adjudication_id: id, reviewer: who.name(), dimension: dimension.value, judge: judge.value, judge_in_view: state.scope.judge, supersedes: superseded }));
       saved(position, reviewers(answer.entries));
       if (answer.replaces) {
         if (!drafts.of(name) && content.verdict !== "withdrawn") drafts.keep(name, { ...content, id });

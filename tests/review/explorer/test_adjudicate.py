@@ -168,6 +168,8 @@ def test_reviewers_see_each_other(answers: ExplorerAnswers, data: ExplorerData) 
         ({"answers": {"reasons": ["other"]}}, "reasons is about a judge; name the judge"),
         ({"answers": "none"}, "sent no answers"),
         ({"dimension": "colour"}, "colour"),
+        ({"judge_in_view": "hasty"}, "a judge is in view; choose the judge"),
+        ({"judge_in_view": "hasty", "verdict": "withdrawn", "choice": ""}, "a judge is in view; choose the judge"),
         ({"judge": "nobody"}, "judge 'nobody' has no verdict in these runs"),
         ({"judge": "nobody", "verdict": "withdrawn", "choice": ""}, "judge 'nobody' has no verdict in these runs"),
     ],
