@@ -25,8 +25,8 @@ def style(*names: str) -> str:
 
 
 def script(*names: str) -> str:
-    """The named scripts one after another, for a `<script>` element: none of them may hold the text that ends one."""
-    return "\n".join(_read(f"{name}.js") for name in names)
+    """The named scripts one after another, after `elements.js`, for a `<script>`: none may hold the text that ends one."""
+    return "\n".join(_read(f"{name}.js") for name in ("elements", *names))
 
 
 def module(*names: str) -> str:

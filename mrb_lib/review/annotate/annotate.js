@@ -11,9 +11,9 @@ class MrbAnnotatePage {
     this.at = 0;
     this.taken = []; // what was picked here, the last at the end, so that it can be taken back
     this.memory = `mrb-annotate:${about.benchmark}`;
-    this.pending = mrbAnnotate.drafts(`mrb-unsaved:answers:${about.benchmark}`); // by annotator, case and dimension
-    this.labels = mrbAnnotate.drafts(`mrb-unsaved:labels:${about.benchmark}`);
-    this.words = mrbAnnotate.drafts(`mrb-unsaved:comments:${about.benchmark}`);
+    this.pending = mrbShell.drafts(`answers:${about.benchmark}`); // by annotator, case and dimension
+    this.labels = mrbShell.drafts(`labels:${about.benchmark}`);
+    this.words = mrbShell.drafts(`comments:${about.benchmark}`);
     this.watch = mrbAnnotate.stopwatch();
     root.addEventListener("keydown", (event) => this.key(event));
     this.heard = { popstate: ({ state }) => this.back(state), beforeunload: (event) => this.unsaved() && event.preventDefault() };
@@ -26,8 +26,8 @@ class MrbAnnotatePage {
     const linked = here.get("annotator");
     here.delete("annotator");
     if (linked && this.addressed) window.history.replaceState(window.history.state, "", `${window.location.pathname}${here.size ? `#${here}` : ""}`);
-    const me = linked || mrbAnnotate.kept(this.memory);
-    if (me) await this.enter(me, Number(mrbAnnotate.kept(`${this.memory}:${me}`)) || 0);
+    const me = linked || mrbShell.recall(this.memory);
+    if (me) await this.enter(me, Number(mrbShell.recall(`${this.memory}:${me}`)) || 0);
     else this.door();
   }
 
@@ -45,14 +45,14 @@ class MrbAnnotatePage {
   }
 
   leave() {
-    mrbAnnotate.keep(this.memory, "");
+    mrbShell.keep(this.memory, "");
     this.door();
   }
 
   async enter(name, number = 0) {
     this.me = name;
     this.desk = null;
-    mrbAnnotate.keep(this.memory, name);
+    mrbShell.keep(this.memory, name);
     await this.show(number ? { number } : { after: 0 });
   }
 
@@ -107,12 +107,12 @@ class MrbAnnotatePage {
   }
 
   nothing(words) {
-    mrbAnnotate.keep(this.memory, "");
-    this.replace(mrbAnnotate.notice(this, "Nothing to do", mrbShell.element("p", { role: "status" }, words), mrbAnnotate.button("Choose another name", () => this.door())));
+    mrbShell.keep(this.memory, "");
+    this.replace(mrbAnnotate.notice(this, "Nothing to do", mrbShell.element("p", { role: "status" }, words), mrbShell.button("Choose another name", () => this.door())));
   }
 
   end() {
-    mrbAnnotate.keep(`${this.memory}:${this.me}`, "");
+    mrbShell.keep(`${this.memory}:${this.me}`, "");
     this.remember(0);
     this.replace(mrbAnnotate.finished(this));
     this.root.querySelector("h1").focus();
@@ -121,7 +121,7 @@ class MrbAnnotatePage {
   draw(found) {
     if (found.rows) this.turnTo(found);
     Object.assign(this, { number: found.number, shown: found.shown, answers: found.answers, saved: [...found.answers] });
-    mrbAnnotate.keep(`${this.memory}:${this.me}`, String(found.number));
+    mrbShell.keep(`${this.memory}:${this.me}`, String(found.number));
     this.remember(found.number);
     if (!this.desk) this.lay();
     mrbCase.detach(this.sheet);
@@ -200,7 +200,7 @@ class MrbAnnotatePage {
     this.put(index, pick);
     this.at = index;
     const given = this.given(index);
-    if (given) this.store({ ...given, seconds: same ? null : this.watch.lap(), answer_id: mrbAnnotate.fresh() });
+    if (given) this.store({ ...given, seconds: same ? null : this.watch.lap(), answer_id: mrbShell.fresh() });
     else this.fine(this.waiting(index));
     this.paint();
     const next = onwards ? this.open(index) : index;
@@ -258,7 +258,7 @@ class MrbAnnotatePage {
 
   said({ dimension, pick }) {
     const [index] = this.rowsOf(dimension);
-    return `${mrbAnnotate.human(this.about.dimensions[index].shown)}, ${mrbAnnotate.said(this, index, pick)}`;
+    return `${mrbShell.human(this.about.dimensions[index].shown)}, ${mrbAnnotate.said(this, index, pick)}`;
   }
 
   // Whether something would be lost with the tab.
@@ -278,7 +278,7 @@ class MrbAnnotatePage {
     if (last.before) this.choose(last.index, last.before, false);
     this.taken.length = depth;
     this.focus(last.index);
-    const name = mrbAnnotate.human(this.about.dimensions[last.index].shown);
+    const name = mrbShell.human(this.about.dimensions[last.index].shown);
     if (!last.before) this.fine(`${name}: choose again; until then your choice stays.`);
     return undefined;
   }
@@ -296,7 +296,7 @@ class MrbAnnotatePage {
     const turn = this.leaving();
     try {
       await this.settled();
-      await this.line.ask("skip", { annotator: me, number, shown, reason, seconds, answer_id: mrbAnnotate.fresh() });
+      await this.line.ask("skip", { annotator: me, number, shown, reason, seconds, answer_id: mrbShell.fresh() });
     } catch (error) {
       this.arrived(turn);
       throw error;
@@ -327,7 +327,7 @@ class MrbAnnotatePage {
     const draft = mrbLabels.unsaved(this);
     if (draft >= 0) {
       this.arrived(turn, () => this.focus(draft));
-      return this.fine(`Not saved yet: ${mrbAnnotate.human(this.about.dimensions[draft].shown)}. ${mrbLabels.waiting(this, draft)}; U takes it back.`);
+      return this.fine(`Not saved yet: ${mrbShell.human(this.about.dimensions[draft].shown)}. ${mrbLabels.waiting(this, draft)}; U takes it back.`);
     }
     if (left.length === 0 && this.remarks.unsaved()) {
       this.arrived(turn, () => this.remarks.open());
@@ -335,14 +335,14 @@ class MrbAnnotatePage {
     }
     if (left.length === 0) return this.show({ after: this.number });
     this.arrived(turn, () => this.focus(left[0]));
-    const names = left.map((index) => mrbAnnotate.human(this.about.dimensions[index].shown));
+    const names = left.map((index) => mrbShell.human(this.about.dimensions[index].shown));
     return this.fine(`Still open: ${names.join(", ")}. Answer, or skip with X.`);
   }
 
   // A key of another dimension than the one in hand leads there, and chooses nothing yet.
   point(index, key) {
     this.focus(index);
-    this.fine(`Now on ${mrbAnnotate.human(this.about.dimensions[index].shown)}: press ${key} again to choose.`);
+    this.fine(`Now on ${mrbShell.human(this.about.dimensions[index].shown)}: press ${key} again to choose.`);
   }
 
   step(by) {

@@ -1,10 +1,9 @@
 // To a case by its number: written, or chosen among marks that tell how far each case is.
 const mrbJump = (() => {
-  const { element } = mrbShell;
+  const { button, element } = mrbShell;
   const STATES = { done: "✓", skipped: "–", open: "" };
 
   function make(page) {
-    const { button } = mrbAnnotate;
     const name = `${page.prefix}-jump`;
     const field = element("input", { type: "text", inputmode: "numeric", autocomplete: "off", id: `${name}-number`, size: 6, "aria-describedby": `${name}-legend` });
     const legend = element("p", { class: "mrb-quiet", id: `${name}-legend` });

@@ -1,6 +1,6 @@
 // Dimensions in which several labels may apply: toggles make a draft, which Enter stores; that none applies is stored at once.
 const mrbLabels = (() => {
-  const { element } = mrbShell;
+  const { button, element, key } = mrbShell;
   const none = ({ labels }) => labels.at(-1).pick;
   const listed = (dimension, pick) => (!pick || pick === none(dimension) ? [] : pick.split("; ")); // no label has a semicolon
   const place = (page, index) => page.placeOf(page.about.dimensions[index].name);
@@ -71,7 +71,7 @@ const mrbLabels = (() => {
 
   function foot(page, index) {
     const { labels } = page.about.dimensions[index];
-    const save = mrbAnnotate.button(["Save labels ", element("kbd", { "aria-hidden": "true" }, "Enter")], () => confirm(page, index), { class: "mrb-save-labels" });
+    const save = button(["Save labels ", key("Enter")], () => confirm(page, index), { class: "mrb-save-labels" });
     const hint = element("p", { class: "mrb-hint" }, "Several may apply: choose, then ", element("kbd", {}, "Enter"), "; ", element("kbd", {}, labels.at(-1).key), " where none does.");
     return { save, hint };
   }

@@ -1,38 +1,9 @@
 // The parts of the annotator's page: they show what the page holds, and tell it what was done.
 const mrbAnnotate = (() => {
-  const { element } = mrbShell;
+  const { button, element, human, isolated, key } = mrbShell;
   const MOST_AT_HAND = 8; // rows that stay in sight where the case scrolls
 
-  const kept = (name) => mrbShell.recall("sessionStorage", name);
-  const keep = (name, value) => mrbShell.keep("sessionStorage", name, value);
-
-  const button = (text, does, attributes = {}) => {
-    const made = element("button", { type: "button", ...attributes });
-    made.append(...(Array.isArray(text) ? text : [text]));
-    made.addEventListener("click", does);
-    return made;
-  };
-  const key = (name) => element("kbd", { "aria-hidden": "true" }, name);
-  const human = (name) => name.charAt(0).toUpperCase() + name.slice(1).replaceAll("_", " ");
-
-  // Nobody knows it but who made it: what is sent twice under it counts once.
-  const fresh = () => [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-
   const trouble = (error) => element("main", { class: "mrb-door" }, element("p", { class: "mrb-alert", role: "alert" }, error.message));
-
-  // What is not stored yet, by its place; it outlives the page, not the tab.
-  function drafts(name) {
-    const held = JSON.parse(kept(name) || "{}");
-    return {
-      get: (place) => held[place],
-      all: () => Object.values(held),
-      set(place, value) {
-        if (value === undefined) delete held[place];
-        else held[place] = value;
-        keep(name, JSON.stringify(held));
-      },
-    };
-  }
 
   // Seconds that a case was in sight since it was painted, or since the last answer there; a hidden page is not looked at.
   function stopwatch() {
@@ -72,7 +43,7 @@ const mrbAnnotate = (() => {
   function meanings(page) {
     const told = page.about.picks.filter(({ hint }) => hint);
     if (!page.about.listed || single(page.about) || !told.length) return null;
-    const each = told.map(({ name, hint }) => element("div", {}, element("dt", {}, element("bdi", { dir: "auto" }, name)), element("dd", { dir: "auto" }, hint)));
+    const each = told.map(({ name, hint }) => element("div", {}, element("dt", {}, isolated(name)), element("dd", { dir: "auto" }, hint)));
     return element("details", { class: "mrb-legend-of", open: true }, element("summary", {}, "What the categories mean"), element("dl", { tabindex: "0" }, ...each));
   }
 
@@ -94,7 +65,7 @@ const mrbAnnotate = (() => {
       inputs[one.pick] = input;
     }
     const state = element("span", { class: "mrb-state" });
-    const head = element("div", { class: "mrb-row-head" }, page.numbered ? key(String(index + 1)) : dimension.key ? key(dimension.key) : null, element("span", { class: "mrb-name", id: label }, element("bdi", { dir: "auto" }, name)), state);
+    const head = element("div", { class: "mrb-row-head" }, page.numbered ? key(String(index + 1)) : dimension.key ? key(dimension.key) : null, element("span", { class: "mrb-name", id: label }, isolated(name)), state);
     const made = element("div", { class: "mrb-row" }, head, group);
     const foot = several ? mrbLabels.foot(page, index) : null;
     if (foot) {
@@ -164,9 +135,9 @@ const mrbAnnotate = (() => {
     page.backwards = button(["Back ", key("K")], () => page.step(-1), { class: "mrb-back" });
     page.onwards = button(["Forward ", key("J")], () => page.step(1));
     return element("header", { class: "mrb-bar" },
-      element("h1", { class: "mrb-what" }, element("bdi", { dir: "auto" }, page.about.benchmark)), mark(page.about),
-      element("div", { class: "mrb-far" }, page.backwards, button([page.count, " Go to… ", key("G")], () => page.jump.open(), { class: "mrb-go-to" }), page.onwards),
-      element("p", { class: "mrb-me" }, page.about.signed, " ", element("b", {}, element("bdi", { dir: "auto" }, shown)), " ", button("Not you?", () => page.leave())),
+      element("h1", { class: "mrb-what" }, isolated(page.about.benchmark)), mark(page.about),
+      element("div", { class: "mrb-far" }, page.backwards, button([page.count, " · Go to… ", key("G")], () => page.jump.open(), { class: "mrb-go-to" }), page.onwards),
+      element("p", { class: "mrb-me" }, page.about.signed, " ", element("b", {}, isolated(shown)), " ", button("Not you?", () => page.leave())),
     );
   }
 
@@ -185,7 +156,7 @@ const mrbAnnotate = (() => {
   const mark = ({ simulated }) => (simulated ? element("span", { class: "mrb-simulated" }, "SIMULATED data") : null);
 
   function notice({ about }, title, ...children) {
-    const lead = element("p", { class: "mrb-lead" }, element("bdi", { dir: "auto" }, about.benchmark), mark(about));
+    const lead = element("p", { class: "mrb-lead" }, isolated(about.benchmark), mark(about));
     return element("main", { class: "mrb-door" }, element("h1", { tabindex: "-1" }, title), lead, ...children);
   }
 
@@ -241,5 +212,5 @@ const mrbAnnotate = (() => {
     } };
   }
 
-  return { kept, keep, fresh, drafts, trouble, button, stopwatch, panel, paintRow, said, bar, counts, paintBar, notice, finished, skipping, human };
+  return { trouble, stopwatch, panel, paintRow, said, bar, counts, paintBar, notice, finished, skipping };
 })();

@@ -40,7 +40,7 @@ class MrbRankingPage extends MrbAnnotatePage {
 
   said({ dimension, places }) {
     const several = places.length < this.about.dimensions.length;
-    return `${places.length} answers ranked${several ? ` on ${mrbAnnotate.human(dimension)}` : ""}`;
+    return `${places.length} answers ranked${several ? ` on ${mrbShell.human(dimension)}` : ""}`;
   }
 
   unsaved() {

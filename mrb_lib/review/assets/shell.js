@@ -12,6 +12,7 @@ if (!document.documentElement.hasAttribute("data-mrb-keys")) {
 
 const mrbShell = (() => {
   const DIMMED_AFTER = 120; // milliseconds
+  const { element } = mrbElements;
   const REFUSED = "script, iframe, object, embed, link, meta, base, frame, frameset, portal";
   const ADDRESSES = new Set(["href", "src", "xlink:href", "action", "formaction", "poster", "srcdoc", "background"]);
 
@@ -119,22 +120,13 @@ const mrbShell = (() => {
     setTimeout(() => URL.revokeObjectURL(address), 60000);
   }
 
-  // An element from a name, attributes (those that are null or false are left out; a function listens), and children.
-  function element(name, attributes = {}, ...children) {
-    const made = document.createElement(name);
-    for (const [key, value] of Object.entries(attributes)) {
-      if (typeof value === "function") made.addEventListener(key.slice(2), value);
-      else if (value !== null && value !== undefined && value !== false) made.setAttribute(key, value === true ? "" : String(value));
-    }
-    made.append(...children.filter((child) => child !== null && child !== undefined));
-    return made;
-  }
-
   // A name that no other element of the page has.
   let count = 0;
   const unique = (name) => `${name}-${(count += 1)}`;
 
   const spoken = (value) => value.replaceAll("_", " ");
+  const human = (name) => spoken(name.charAt(0).toUpperCase() + name.slice(1));
+  const moment = (created) => `${created.replace("T", " ").slice(0, 16)} UTC`;
 
   // Nobody knows it but who made it: what is sent twice under it counts once.
   const fresh = () => [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -228,9 +220,40 @@ const mrbShell = (() => {
     };
   }
 
-  // What the browser keeps, by the name of its storage; without the right to store, its cookie opens no page either.
-  const recall = (storage, key) => window[storage].getItem(key) ?? "";
-  const keep = (storage, key, value) => window[storage].setItem(key, value);
+  // What the tab keeps; without the right to store, the browser's cookie opens no page either.
+  const recall = (name) => window.sessionStorage.getItem(name) ?? "";
+  const keep = (name, value) => window.sessionStorage.setItem(name, value);
 
-  return { fragment, connect, http, element, unique, spoken, fresh, typing, entered, gate, top, download, recall, keep };
+  // What was typed and is not stored yet, by its place: it outlives the page, not the tab. `changed()` is told.
+  function drafts(name, changed = () => {}) {
+    const kept = new Map(Object.entries(JSON.parse(recall(`mrb-unsaved:${name}`) || "{}")));
+    return {
+      get: (place) => kept.get(place),
+      places: () => [...kept.keys()],
+      all: () => [...kept.values()],
+      set(place, typed) {
+        if (typed === undefined) kept.delete(place);
+        else kept.set(place, typed);
+        keep(`mrb-unsaved:${name}`, JSON.stringify(Object.fromEntries(kept)));
+        changed();
+      },
+    };
+  }
+
+  // A file that Python makes, which the browser saves; `tell(words, bad)` says how that goes. `about` adds words.
+  const saving = (ask, fields, tell, about = () => "") => async ({ currentTarget: from }) => {
+    from.disabled = true;
+    tell("Writing the file …");
+    try {
+      const file = await ask("export", fields());
+      download(file.blob, file.name, from);
+      tell(`The file ${file.name} is written${about(file)}.`);
+    } catch (error) {
+      tell(`The file is not written: ${error.message}`, true);
+    } finally {
+      from.disabled = false;
+    }
+  };
+
+  return { ...mrbElements, fragment, connect, http, unique, spoken, human, moment, fresh, typing, entered, gate, top, saving, drafts, recall, keep };
 })();

@@ -5,12 +5,7 @@
   const KEY = "mrb-theme";
   const root = document.documentElement;
 
-  const element = (tag, attributes = {}, text = "") => {
-    const made = document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-    made.textContent = text;
-    return made;
-  };
+  const { button, element } = mrbElements;
   const all = (selector, within = document) => [...within.querySelectorAll(selector)];
   const plural = (n, word) => `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`;
 
@@ -75,9 +70,7 @@
     heads.forEach((head, column) => {
       const numeric = head.classList.contains("number");
       const name = head.textContent;
-      const button = element("button", { type: "button", class: "sort" }, name);
-      head.replaceChildren(button);
-      button.addEventListener("click", () => {
+      const sort = () => {
         const turns = numeric ? ["", "descending", "ascending"] : ["", "ascending", "descending"];
         const next = turns[(turns.indexOf(head.getAttribute("aria-sort") ?? "") + 1) % turns.length];
         for (const one of heads) one.removeAttribute("aria-sort");
@@ -86,7 +79,8 @@
         if (next) valued.sort(([, a], [, b]) => compare(a, b, numeric, next === "descending"));
         body.append(...valued.map(([row]) => row));
         say(next ? `Sorted by ${name}, ${next}.` : "In the order of the report.");
-      });
+      };
+      head.replaceChildren(button(name, sort, { class: "sort" }));
     });
   }
 
@@ -98,10 +92,7 @@
 
   function filters(table, bar, changed) {
     const label = (text, input) => {
-      const made = element("label", {}, text);
-      made.append(input);
-      bar.append(made);
-      input.addEventListener("input", changed);
+      bar.append(element("label", { oninput: changed }, text, input));
       return input;
     };
     const field = label("Filter rows", element("input", { type: "search", autocomplete: "off", spellcheck: "false" }));
@@ -109,9 +100,8 @@
     [...table.tHead.rows[0].cells].forEach((head, column) => {
       const values = head.classList.contains("number") ? [] : choices(table, column);
       if (!values.length) return;
-      const list = element("select");
-      list.append(element("option", { value: "" }, "all"), ...values.map((value) => element("option", { value }, value)));
-      lists.push([column, label(head.textContent, list)]);
+      const options = values.map((value) => element("option", { value }, value));
+      lists.push([column, label(head.textContent, element("select", {}, element("option", { value: "" }, "all"), ...options))]);
     });
     return (row) => {
       const text = row.textContent.toLocaleLowerCase();
