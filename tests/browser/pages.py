@@ -112,7 +112,7 @@ def show(page: Page, html: str) -> None:
 
 def open_menu(page: Page) -> None:
     """Open the menu of the failure explorer; what is chosen there closes it."""
-    page.locator(".mrb-menu > summary").click()
+    page.get_by_role("button", name="Menu", exact=True).click()
 
 
 def sign_in(page: Page, name: str) -> None:

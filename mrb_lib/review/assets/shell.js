@@ -138,24 +138,6 @@ const mrbShell = (() => {
     return field || event.isComposing || event.ctrlKey || event.metaKey || event.altKey;
   }
 
-  // `act` is told when a field's text has changed and is left, or Enter is pressed, which JupyterLab keeps from the field.
-  function entered(input, act) {
-    let last = input.value;
-    const tell = () => {
-      if (input.value === last) return;
-      last = input.value;
-      act();
-    };
-    input.addEventListener("focus", () => {
-      last = input.value;
-    });
-    input.addEventListener("change", tell);
-    input.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" && !event.isComposing) tell();
-    });
-    return input;
-  }
-
   // While what is in sight changes, the nodes that act on it are dead, and so is what was pressed before it was painted:
   // it was meant for what was there until then.
   function gate(root, nodes) {
@@ -210,16 +192,6 @@ const mrbShell = (() => {
     };
   }
 
-  // Scrolls a node to its top where it was scrolled: to do so forces a layout.
-  function top(node) {
-    let scrolled = false;
-    node.addEventListener("scroll", () => { scrolled = true; }, { passive: true });
-    return () => {
-      if (scrolled) node.scrollTop = 0;
-      scrolled = false;
-    };
-  }
-
   // What the tab keeps; without the right to store, the browser's cookie opens no page either.
   const recall = (name) => window.sessionStorage.getItem(name) ?? "";
   const keep = (name, value) => window.sessionStorage.setItem(name, value);
@@ -255,5 +227,5 @@ const mrbShell = (() => {
     }
   };
 
-  return { ...mrbElements, fragment, connect, http, unique, spoken, human, moment, fresh, typing, entered, gate, top, saving, drafts, recall, keep };
+  return { ...mrbElements, fragment, connect, http, unique, spoken, human, moment, fresh, typing, gate, saving, drafts, recall, keep };
 })();

@@ -17,23 +17,6 @@ function mrbKeysHelp(about) {
   return element("dialog", { class: "mrb-keys", "aria-label": "Keys" }, element("h2", {}, "Keys"), element("dl", {}, ...[...KEYS.slice(0, 4), ...own, ...asked, ...KEYS.slice(4)].map(line)), element("form", { method: "dialog" }, close));
 }
 
-// What is used now and then, behind one button.
-function mrbMenu(buttons) {
-  const { element } = mrbShell;
-  const close = () => {
-    menu.open = false;
-    menu.querySelector("summary").focus();
-  };
-  const menu = element("details", { class: "mrb-menu" }, element("summary", {}, "Menu"), element("div", { onclick: close }, ...buttons));
-  menu.addEventListener("focusout", ({ relatedTarget }) => { if (relatedTarget && !menu.contains(relatedTarget)) menu.open = false; });
-  menu.addEventListener("keydown", (event) => {
-    if (event.key !== "Escape" || !menu.open) return;
-    event.stopPropagation();
-    close();
-  });
-  return menu;
-}
-
 // The failure explorer: filters above; the list, the case and the review side by side.
 // `link` as of mrbShell.connect; `addressed` for a page of its own, whose address says what is shown.
 function render({ link, el, addressed }) {
@@ -72,7 +55,8 @@ function render({ link, el, addressed }) {
     const tags = mrbTags({ ask: link.ask, reviewer: who.name, trouble: () => about.store, changed: list.tag, tell, stale: (event) => parts.gate.stale(event) });
     const views = mrbViews({ ask: link.ask, scope, open: (fragment) => open(`#${fragment}`) });
     const pictures = button("Pictures in the list", "Pictures in the list", () => picture(pictures.getAttribute("aria-pressed") !== "true"));
-    const menu = mrbMenu([copy, views.opener, csv, html, pictures]);
+    const menu = element("div", { class: "mrb-menu", id: mrbShell.unique("mrb-menu"), popover: true, onclick: () => menu.hidePopover() }, copy, views.opener, csv, html, pictures);
+    const opener = element("button", { type: "button", popovertarget: menu.id }, "Menu");
     const stage = element("div", { class: "mrb-case-pane", role: "region", "aria-label": "Case", tabindex: "0" });
     const dialog = mrbKeysHelp(about);
     const picture = (on) => {
@@ -80,13 +64,13 @@ function render({ link, el, addressed }) {
       pictures.setAttribute("aria-pressed", String(on));
       localStorage.setItem("mrb-pictures", on ? "" : "off");
     };
-    const head = element("div", { class: "mrb-head" }, element("h1", { dir: "auto", title: about.name }, about.name), simulated, who.root, filters.search, element("span", { class: "mrb-gap" }), menu, help);
+    const head = element("div", { class: "mrb-head" }, element("h1", { dir: "auto", title: about.name }, about.name), simulated, who.root, filters.search, element("span", { class: "mrb-gap" }), opener, menu, help);
     const left = element("nav", { class: "mrb-left", "aria-label": "Cases" }, list.frame);
     const middle = element("section", { class: "mrb-middle", "aria-label": "The case" }, element("div", { class: "mrb-steps" }, previous, next, position, tags.root), stage);
     root.replaceChildren(head, filters.bar, filters.chips, notice, element("div", { class: "mrb-panes" }, left, middle, form.root), dialog, views.dialog);
     picture(localStorage.getItem("mrb-pictures") !== "off");
     const gate = mrbShell.gate(root, [stage, form.root, tags.list]);
-    parts = { about, notice, position, previous, next, filters, list, who, form, tags, stage, toTop: mrbShell.top(stage), dialog, gate };
+    parts = { about, notice, position, previous, next, filters, list, who, form, tags, stage, dialog, gate };
     drawUnsaved();
   }
 
@@ -299,7 +283,7 @@ function render({ link, el, addressed }) {
       if (state.position !== position) return;
       clearStage();
       parts.stage.append(shown.node);
-      parts.toTop();
+      parts.stage.scrollTop = 0;
       mrbCase.attach(parts.stage, (image, frame) => link.ask("image", { position, image, frame }), (region) => parts.form.marked(region));
       parts.caseId = shown.case_id;
       writeAddress();

@@ -45,8 +45,9 @@ function mrbFilters({ kinds, sorts, reviews, change }) {
   probed.classList.add("mrb-changed-by");
   const review = element("select", { "data-filter": "review", onchange: () => ask({ review: review.value }) });
   bar.append(element("label", { class: "mrb-filter", hidden: true }, element("span", {}, "Reviews"), review));
-  const where = element("input", { type: "text", "data-filter": "where", placeholder: "length > 700", spellcheck: "false", autocomplete: "off" });
-  mrbShell.entered(where, () => ask({ where: where.value.trim() }));
+  // JupyterLab keeps Enter from a field, which therefore never says that it has changed.
+  const filter = ({ key, isComposing }) => { if (key === undefined || (key === "Enter" && !isComposing)) ask({ where: where.value.trim() }); };
+  const where = element("input", { type: "text", "data-filter": "where", placeholder: "length > 700", spellcheck: "false", autocomplete: "off", onchange: filter, onkeydown: filter });
   bar.append(element("label", { class: "mrb-filter mrb-where" }, element("span", {}, "Where"), where));
   const sort = element("select", { "data-filter": "sort", onchange: () => ask({ sort: sort.value }) }, ...SORTS.filter(([value]) => !value || sorts.includes(value)).map(([value, words]) => element("option", { value }, words)));
   const turn = button([], () => ask({ desc: !query.desc }), { class: "mrb-turn" });

@@ -92,7 +92,7 @@ function mrbForm({ ask, about, who, saved, unsaved, next, draw, region }) {
   let reasons = about.reasons;
 
   const status = element("p", { class: "mrb-saved", role: "status", "aria-live": "polite" });
-  const trouble = element("div", { class: "mrb-trouble", role: "alert" });
+  const trouble = element("div", { class: "mrb-trouble mrb-alert", role: "alert" });
   const stranger = element("p", { class: "mrb-hint" }, "Sign in at the top of the page to review. A name is stored with your review; it is not a password, and nobody checks it. What protects this page is its address.");
   const gold = element("p", { class: "mrb-gold-line" });
   const field = (label, control) => element("label", { class: "mrb-filter" }, element("span", {}, label), control);
@@ -121,7 +121,6 @@ function mrbForm({ ask, about, who, saved, unsaved, next, draw, region }) {
   const body = element("div", { class: "mrb-review-body" }, element("h2", {}, "Your review", ofCase), trouble, stranger, form, element("h2", {}, "History"), past);
   const foot = element("div", { class: "mrb-actions" }, save, onwards, status); // in sight however long the form is
   const root = element("section", { class: "mrb-review", "aria-label": "Your review" }, body, foot);
-  const toTop = mrbShell.top(body);
 
   const key = () => JSON.stringify([who.name(), state.caseId, dimension.value, judge.value]);
   const checked = (group) => root.querySelector(`[data-field="${group}"]:checked`)?.value ?? "";
@@ -379,7 +378,7 @@ function mrbForm({ ask, about, who, saved, unsaved, next, draw, region }) {
     ofCase.hidden = false;
     drawHistory();
     load();
-    toTop();
+    body.scrollTop = 0;
     return history();
   }
 

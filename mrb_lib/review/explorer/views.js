@@ -20,7 +20,7 @@ function mrbViews({ ask, scope, open }) {
 
   const say = (words, bad = false) => {
     said.replaceChildren(...[words].flat());
-    said.classList.toggle("mrb-trouble", bad);
+    said.classList.toggle("mrb-failed", bad);
   };
 
   function item(view) {
