@@ -9,23 +9,16 @@
   const all = (selector, within = document) => [...within.querySelectorAll(selector)];
   const plural = (n, word) => `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`;
 
-  function kept() {
+  // A browser that keeps nothing shows the theme for this page alone.
+  function stored(act) {
     try {
-      const theme = localStorage.getItem(KEY);
-      return theme === "light" || theme === "dark" ? theme : "";
+      return act(localStorage);
     } catch {
-      return "";
+      return null;
     }
   }
 
-  function keep(theme) {
-    try {
-      if (theme) localStorage.setItem(KEY, theme);
-      else localStorage.removeItem(KEY);
-    } catch {
-      // A browser that keeps nothing shows the theme for this page alone.
-    }
-  }
+  const kept = () => stored((storage) => storage.getItem(KEY)) ?? "";
 
   function wear(theme) {
     if (theme) root.dataset.theme = theme;
@@ -37,7 +30,7 @@
     wear(kept());
     for (const button of all("[data-theme-is]")) {
       button.addEventListener("click", () => {
-        keep(button.dataset.themeIs);
+        stored((storage) => storage.setItem(KEY, button.dataset.themeIs));
         wear(button.dataset.themeIs);
       });
     }
@@ -139,14 +132,12 @@
     const shown = found.length ? all(".chapter :is(h2, h3, .asked, .reason, .ids a, .tables a, .prose)") : [];
     for (const part of shown.filter((one) => one.checkVisibility())) {
       const walk = document.createTreeWalker(part, NodeFilter.SHOW_TEXT);
-      for (let node = walk.nextNode(); node; node = walk.nextNode()) {
+      while (walk.nextNode()) {
+        const node = walk.currentNode;
         const text = node.data.toLowerCase();
         for (const term of text.length === node.data.length ? found : []) {
           for (let at = text.indexOf(term); at >= 0; at = text.indexOf(term, at + term.length)) {
-            const range = new Range();
-            range.setStart(node, at);
-            range.setEnd(node, at + term.length);
-            ranges.push(range);
+            ranges.push(new StaticRange({ startContainer: node, startOffset: at, endContainer: node, endOffset: at + term.length }));
           }
         }
       }
@@ -178,9 +169,8 @@
       link.closest("li").hidden = Boolean(section?.hidden);
     }
     document.body.classList.toggle("searching", found.length > 0);
-    const said = Object.entries(numbers).filter(([, n]) => n).map(([word, n]) => plural(n, word));
-    if (!found.length) output.textContent = "";
-    else output.textContent = said.length ? `Found ${said.join(", ")}.` : "Nothing found. Try fewer or shorter words.";
+    const said = Object.entries(numbers).filter(([, n]) => n).map(([word, n]) => plural(n, word)).join(", ");
+    output.textContent = !found.length ? "" : said ? `Found ${said}.` : "Nothing found. Try fewer or shorter words.";
     marked(found);
   }
 
@@ -200,7 +190,7 @@
     input.addEventListener("input", () => look(input.value, output));
     document.addEventListener("keydown", (event) => {
       const here = event.target === input;
-      const on = here || (event.target instanceof Element && event.target.matches(".hit"));
+      const on = here || event.target.matches?.(".hit");
       if (!on || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
       if (event.key === "ArrowDown") move(event, 1);
       else if (event.key === "ArrowUp" && !here) move(event, -1);
@@ -230,10 +220,8 @@
       waiting = false;
       const passed = heads.filter((head) => head.checkVisibility() && head.getBoundingClientRect().top < innerHeight / 3);
       const here = passed.sort((a, b) => a.getBoundingClientRect().top - b.getBoundingClientRect().top).at(-1);
-      for (const [id, link] of links) {
-        if (here && id === here.id) link.setAttribute("aria-current", "true");
-        else link.removeAttribute("aria-current");
-      }
+      for (const link of links.values()) link.removeAttribute("aria-current");
+      links.get(here?.id)?.setAttribute("aria-current", "true");
     };
     document.addEventListener("scroll", () => {
       if (!waiting) requestAnimationFrame(tell);
@@ -243,8 +231,7 @@
   }
 
   function keys(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.defaultPrevented) return;
-    if (event.target instanceof Element && event.target.closest("input, select, textarea, [contenteditable]")) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.defaultPrevented || event.target.closest?.("input, select, textarea")) return;
     if (event.key === "/") {
       event.preventDefault();
       const input = document.getElementById("search");
