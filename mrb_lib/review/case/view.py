@@ -12,7 +12,6 @@ from typing import Final
 import pandas as pd
 
 from mrb_lib.benchmarks.meta import BenchmarkMeta
-from mrb_lib.review.bundle import style as style_of
 from mrb_lib.review.case.facts import FactMark, Stretch, marks, word_differences
 from mrb_lib.review.case.images import SIDE, image_html
 from mrb_lib.review.case.markdown import MarkdownText, marked_html, read_markdown
@@ -56,7 +55,7 @@ def case_html(
     note : a sentence to show above it, as for simulated data
     level : of the heading; the parts have the next one
     style : put the style sheet into it. A page with several cases needs it in one of them, or has
-        `bundle.style(*STYLES)` of its own.
+        `pages.style(*STYLES)` of its own.
     side : the longest side of an image, in pixels
 
     Returns
@@ -70,7 +69,7 @@ def case_html(
     of_one = votes if scale is None else votes[~votes["dimension"].isin(list(scale.labels))]
     judged = verdicts_html(own, labels, scale) + label_sets_html(votes, own, scale, heading)
     return template("case").render(
-        case=case, case_id=here, note=note, level=level, style=style_of(*STYLES) if style else "",
+        case=case, case_id=here, note=note, level=level, style=style,
         meta=None if scale is None else meta,
         votes=votes_html(of_one, labels, CHOICES if scale is None else scale.categories),
         judged=judged + replies_html(case, own, heading, manifests, scale),

@@ -13,7 +13,6 @@ import pandas as pd
 from mrb_lib.review.records.exchange import regions_from
 from mrb_lib.review.records.marks import Adjudication, CaseTag, Region, case_fingerprint, current
 from mrb_lib.review.records.store import REVIEW, Store, open_store
-from mrb_lib.review.text import visible
 from mrb_lib.stats.where import values_by_case
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.questions import QUESTIONS, adjudication_columns
@@ -180,7 +179,7 @@ def history_of(history: pd.DataFrame, case: pd.Series) -> list[dict[str, object]
         `id, reviewer, verdict, label, choice, dimension, judge, answers` (to `QUESTIONS`, by name), `regions` (each
         with the index of its image; those in images that the case no longer has are left out and counted in `said`),
         `note, supersedes, created`, `counts` (whether it counts now), `changed` (whether the case has changed since),
-        `said` (see `answers_in_words`), and `seen`, both as a page may show them.
+        and `said` (see `answers_in_words`).
     """
     rows = history[history["case_id"] == str(case["case_id"])]
     counting = set(current(rows)["adjudication_id"]) if len(rows) else set()
@@ -196,13 +195,7 @@ def history_of(history: pd.DataFrame, case: pd.Series) -> list[dict[str, object]
                 "label": LABELS.get(str(row["verdict"]), str(row["verdict"])),
                 "answers": {one.name: row[one.name] for one in QUESTIONS},
                 "regions": regions,
-                "said": [
-                    [label, [visible(one) for one in words]]
-                    for label, words in answers_in_words(row, len(row["regions"]) - len(regions))
-                ],
-                "seen": {
-                    name: visible(row[name] or "") for name in ("reviewer", "dimension", "judge", "note", "choice")
-                },
+                "said": answers_in_words(row, len(row["regions"]) - len(regions)),
                 "counts": row["adjudication_id"] in counting,
                 "changed": bool(row["case_fingerprint"]) and row["case_fingerprint"] != mark,
             }

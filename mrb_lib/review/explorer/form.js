@@ -1,24 +1,3 @@
-// The adjudications of a case, the newest first. Each text of the data keeps its direction to itself.
-// `hidden` counts those whose opinion is not told yet.
-function mrbHistory(entries, hidden) {
-  const { element, isolated: own, moment, spoken } = mrbShell;
-
-  function entry(one) {
-    const { seen } = one;
-    const scope = [seen.dimension ? own(spoken(seen.dimension)) : "every dimension", ...(seen.judge ? [" · judge ", own(seen.judge)] : [])];
-    const head = element("p", { class: "mrb-said" }, element("b", { dir: "auto" }, seen.reviewer), element("span", { class: `mrb-tag mrb-${one.verdict}` }, one.label, ...(one.choice ? [": ", own(seen.choice)] : [])));
-    const replaced = one.counts || one.verdict === "withdrawn" ? "" : " · replaced";
-    const listed = (words) => words.flatMap((word, i) => (i ? [", ", own(word)] : [own(word)]));
-    const said = one.said.length ? element("p", { class: "mrb-why" }, ...one.said.flatMap(([label, words], i) => [`${i ? "; " : ""}${label}${label ? ": " : ""}`, ...listed(words)])) : null;
-    const foot = element("p", { class: "mrb-when" }, ...scope, " · ", element("time", { datetime: one.created }, moment(one.created)), replaced, one.changed ? " · the case has changed since" : "");
-    const note = seen.note ? element("p", { class: "mrb-note-text", dir: "auto" }, seen.note) : null;
-    return element("li", { class: one.counts ? "" : "mrb-past" }, head, said, note, foot);
-  }
-
-  const others = hidden ? [element("li", { class: "mrb-past" }, `${hidden === 1 ? "One other has" : `${hidden} others have`} reviewed this case. What they say is shown once your own review is saved.`)] : [];
-  return entries.length || hidden ? [...others, ...entries.map(entry)] : [element("li", { class: "mrb-past" }, "Nobody has reviewed this case yet.")];
-}
-
 // Who reviews, in this tab: one of the names known here, or a new one, which is asked about.
 // `about` is the initial state; `signed(name)` is told, with an empty name of who signed out.
 function mrbWho(about, signed) {
@@ -211,10 +190,6 @@ function mrbForm({ ask, about, who, saved, unsaved, next, draw, region }) {
     refresh();
   }
 
-  function drawHistory() {
-    past.replaceChildren(...mrbHistory(state.entries, state.hidden));
-  }
-
   async function history() {
     const { position } = state;
     if (about.store || position === null) return;
@@ -226,15 +201,15 @@ function mrbForm({ ask, about, who, saved, unsaved, next, draw, region }) {
     }
   }
 
-  function take({ entries, hidden }) {
-    if (JSON.stringify([entries, hidden]) === JSON.stringify([state.entries, state.hidden])) return;
-    Object.assign(state, { entries, hidden });
-    drawHistory();
+  function take({ entries, hidden, html }) {
+    if (html === state.html) return;
+    Object.assign(state, { entries, html });
+    past.replaceChildren(mrbShell.fragment(html));
     if (!state.dirty) load();
     if (!hidden) saved(state.position, reviewers(entries));
   }
 
-  const replaced = (one) => `“${one.choice ? `${one.label}: ${one.seen.choice}` : one.label}” on ${moment(one.created)}`;
+  const replaced = (one) => `“${one.choice ? `${one.label}: ${shownAs(one.choice)}` : one.label}” on ${moment(one.created)}`;
   const reviewers = (entries) => [...new Set(entries.filter((one) => one.counts).map((one) => one.reviewer))];
 
   // The id of the withdrawal of an entry: sent again, it is the same one; that of another entry is another.
@@ -373,10 +348,10 @@ function mrbForm({ ask, about, who, saved, unsaved, next, draw, region }) {
       state.scope = scope;
     }
     judge.options[0].disabled = Boolean(query.judge); // a review says whose verdict was in view
-    Object.assign(state, { position: shown.position, caseId: shown.case_id, version: shown.version, gold: shown.gold, images: shown.images, entries: [], hidden: 0 });
+    Object.assign(state, { position: shown.position, caseId: shown.case_id, version: shown.version, gold: shown.gold, images: shown.images, entries: [], html: "" });
     caseName.textContent = shown.case_id;
     ofCase.hidden = false;
-    drawHistory();
+    past.replaceChildren();
     load();
     body.scrollTop = 0;
     return history();
@@ -400,7 +375,7 @@ function mrbForm({ ask, about, who, saved, unsaved, next, draw, region }) {
 
   // No case is in sight.
   function empty() {
-    Object.assign(state, { position: null, caseId: "", version: "", entries: [], hidden: 0 });
+    Object.assign(state, { position: null, caseId: "", version: "", entries: [], html: "" });
     ofCase.hidden = true;
     past.replaceChildren();
   }
