@@ -1,5 +1,10 @@
 // The annotator's page. It knows a first and a second answer; which is A and which is B only Python knows.
 class MrbAnnotatePage {
+  static KEYS = {
+    X: (page) => page.askSkip(), U: (page) => page.undo(), W: ({ sheet }) => sheet.querySelector(".mrb-raw")?.click(), K: (page) => page.step(-1), P: (page) => page.step(-1),
+    J: (page) => page.step(1), N: ({ remarks }) => remarks.open(), G: ({ jump }) => jump.open(), "?": ({ rows, at }) => rows[at].meaning?.click(),
+  };
+
   constructor(line, root, about, addressed) {
     Object.assign(this, { line, root, about, addressed });
     this.prefix = `mrb-${Math.random().toString(36).slice(2)}`; // two pages in one notebook share no group of choices
@@ -14,10 +19,12 @@ class MrbAnnotatePage {
     this.pending = mrbShell.drafts(`answers:${about.benchmark}`); // by annotator, case and dimension
     this.labels = mrbShell.drafts(`labels:${about.benchmark}`);
     this.words = mrbShell.drafts(`comments:${about.benchmark}`);
-    this.watch = mrbAnnotate.stopwatch();
-    root.addEventListener("keydown", (event) => this.key(event));
-    this.heard = { popstate: ({ state }) => this.back(state), beforeunload: (event) => this.unsaved() && event.preventDefault() };
-    for (const [name, hears] of Object.entries(this.heard)) window.addEventListener(name, hears);
+    this.ended = new AbortController();
+    const { signal } = this.ended;
+    this.watch = mrbAnnotate.stopwatch(signal);
+    root.addEventListener("keydown", (event) => this.key(event), { signal });
+    window.addEventListener("popstate", ({ state }) => this.back(state), { signal });
+    window.addEventListener("beforeunload", (event) => this.unsaved() && event.preventDefault(), { signal });
   }
 
   // Who annotates is the tab's: a link says it once.
@@ -40,13 +47,9 @@ class MrbAnnotatePage {
   door() {
     this.turn += 1;
     Object.assign(this, { me: "", moving: false });
+    mrbShell.keep(this.memory, "");
     this.replace(mrbShell.fragment(this.about.door));
     this.root.querySelectorAll(".mrb-person").forEach((one, at) => one.addEventListener("click", () => this.enter(this.about.annotators[at].name)));
-  }
-
-  leave() {
-    mrbShell.keep(this.memory, "");
-    this.door();
   }
 
   async enter(name, number = 0) {
@@ -107,7 +110,6 @@ class MrbAnnotatePage {
   }
 
   nothing(words) {
-    mrbShell.keep(this.memory, "");
     this.replace(mrbAnnotate.notice(this, "Nothing to do", mrbShell.element("p", { role: "status" }, words), mrbShell.button("Choose another name", () => this.door())));
   }
 
@@ -284,9 +286,7 @@ class MrbAnnotatePage {
   }
 
   async settled() {
-    const last = this.queue;
-    await last;
-    if (last !== this.queue) await this.settled();
+    for (let last; last !== this.queue; await last) last = this.queue;
   }
 
   async skip(reason, done) {
@@ -386,22 +386,14 @@ class MrbAnnotatePage {
     else if (this.numbered && Number.isInteger(digit) && this.rows[digit]) this.focus(digit);
     else if (pressed === "Enter" && !inButton && mrbLabels.confirm(this, this.at));
     else if (pressed === "Enter" && !inButton) this.forwards();
-    else if (pressed === "X") this.askSkip();
-    else if (pressed === "U") this.undo();
-    else if (pressed === "W" && this.sheet.querySelector(".mrb-raw")) this.sheet.querySelector(".mrb-raw").click();
-    else if (pressed === "K" || pressed === "P") this.step(-1);
-    else if (pressed === "J") this.step(1);
-    else if (pressed === "N") this.remarks.open();
-    else if (pressed === "G") this.jump.open();
-    else if (pressed === "?") this.rows[this.at].meaning?.click();
+    else if (pressed in MrbAnnotatePage.KEYS) MrbAnnotatePage.KEYS[pressed](this);
     else return;
     event.preventDefault();
     event.stopPropagation();
   }
 
   close() {
-    for (const [name, hears] of Object.entries(this.heard)) window.removeEventListener(name, hears);
+    this.ended.abort();
     if (this.sheet) mrbCase.detach(this.sheet);
-    this.watch.close();
   }
 }

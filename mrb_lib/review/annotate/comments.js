@@ -8,11 +8,11 @@ const mrbComments = (() => {
     const draft = () => drafts.get(place());
 
     const list = element("ol", { class: "mrb-remarks", "aria-label": "your comments on this case" });
-    const words = element("textarea", { rows: 3, maxlength: 10000, id: `${page.prefix}-comment`, dir: "auto" });
+    const words = element("textarea", { rows: 3, maxlength: 10000, id: `${page.prefix}-comment`, dir: "auto", oninput: typed });
     const said = element("p", { class: "mrb-remark-said", role: "status", "aria-live": "polite" });
     const wrong = element("p", { class: "mrb-alert", role: "alert", hidden: true });
     const save = button(["Save comment ", key("Ctrl Enter")], () => send(), { class: "mrb-first" });
-    const body = element("div", { class: "mrb-comment", id: `${page.prefix}-comment-body`, hidden: true },
+    const body = element("div", { class: "mrb-comment", id: `${page.prefix}-comment-body`, hidden: true, onkeydown: press },
       element("label", { for: words.id }, "Your comment on this case, for whoever coordinates; no other annotator sees it"),
       words, wrong, element("div", { class: "mrb-steps" }, save));
     const toggle = button(["Comment ", key("N")], () => (body.hidden ? open() : fold()), { "aria-expanded": "false", "aria-controls": body.id });
@@ -88,14 +88,13 @@ const mrbComments = (() => {
       }
     }
 
-    words.addEventListener("input", typed);
-    body.addEventListener("keydown", (event) => {
+    function press(event) {
       if (event.key === "Escape") fold();
       else if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) send();
       else return;
       event.preventDefault();
       event.stopPropagation();
-    });
+    }
 
     return { box, toggle, open, draw, unsaved: () => Boolean(draft()) && !save.disabled };
   }

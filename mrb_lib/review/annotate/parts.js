@@ -6,7 +6,7 @@ const mrbAnnotate = (() => {
   const trouble = (error) => element("main", { class: "mrb-door" }, element("p", { class: "mrb-alert", role: "alert" }, error.message));
 
   // Seconds that a case was in sight since it was painted, or since the last answer there; a hidden page is not looked at.
-  function stopwatch() {
+  function stopwatch(signal) {
     let sum = 0;
     let since = null; // it stands still
     let runs = false;
@@ -21,12 +21,13 @@ const mrbAnnotate = (() => {
       sum = 0;
       return seconds;
     };
-    document.addEventListener("visibilitychange", tally);
-    return { lap, close: () => document.removeEventListener("visibilitychange", tally), run(on) {
+    const run = (on) => {
       runs = on;
       tally();
       sum = 0;
-    } };
+    };
+    document.addEventListener("visibilitychange", tally, { signal });
+    return { lap, run };
   }
 
   // A category, with what it means below it where that does not stand elsewhere.
@@ -55,23 +56,19 @@ const mrbAnnotate = (() => {
     const { listed } = page.about;
     const whole = single(page.about) || Boolean(dimension.labels);
     const several = Boolean(dimension.labels);
-    const group = element("div", { class: listed ? "mrb-choices mrb-listed" : "mrb-choices", role: several ? "group" : "radiogroup", "aria-labelledby": label });
     const inputs = {};
-    for (const one of several ? dimension.labels : page.about.picks) {
-      const input = element("input", { type: several ? "checkbox" : "radio", name: label, value: one.pick, class: "mrb-out-of-sight" });
+    const pick = (one) => {
       // Not on "change": arrow keys, Space, mouse and touch all click, and only a pointer (detail) goes on to the next row.
-      input.addEventListener("click", ({ detail }) => (several ? mrbLabels.toggle(page, index, one.pick) : page.choose(index, one.pick, detail > 0)));
-      group.append(element("label", { class: "mrb-pick" }, input, element("span", {}, ...(listed ? [one.key ? key(one.key) : null, described(one, whole)] : [one.name, one.name === one.key ? null : key(one.key)]))));
-      inputs[one.pick] = input;
-    }
+      const onclick = ({ detail }) => (several ? mrbLabels.toggle(page, index, one.pick) : page.choose(index, one.pick, detail > 0));
+      const words = listed ? [one.key ? key(one.key) : null, described(one, whole)] : [one.name, one.name === one.key ? null : key(one.key)];
+      inputs[one.pick] = element("input", { type: several ? "checkbox" : "radio", name: label, value: one.pick, class: "mrb-out-of-sight", onclick });
+      return element("label", { class: "mrb-pick" }, inputs[one.pick], element("span", {}, ...words));
+    };
+    const group = element("div", { class: listed ? "mrb-choices mrb-listed" : "mrb-choices", role: several ? "group" : "radiogroup", "aria-labelledby": label }, ...(dimension.labels ?? page.about.picks).map(pick));
     const state = element("span", { class: "mrb-state" });
     const head = element("div", { class: "mrb-row-head" }, page.numbered ? key(String(index + 1)) : dimension.key ? key(dimension.key) : null, element("span", { class: "mrb-name", id: label }, isolated(name)), state);
-    const made = element("div", { class: "mrb-row" }, head, group);
-    const foot = several ? mrbLabels.foot(page, index) : null;
-    if (foot) {
-      group.before(foot.hint);
-      group.after(foot.save);
-    }
+    const foot = several ? mrbLabels.foot(page, index) : {};
+    const made = element("div", { class: "mrb-row", onfocusin: () => page.look(index) }, head, foot.hint, group, foot.save);
     let meaning = null;
     if (hint) {
       const about = element("p", { class: "mrb-hint", id: `${label}-hint`, hidden: !whole, dir: "auto" }, /[.?!]$/.test(hint) ? human(hint) : `${human(hint)}.`);
@@ -82,8 +79,7 @@ const mrbAnnotate = (() => {
       head.append(meaning);
       head.after(about);
     }
-    made.addEventListener("focusin", () => page.look(index));
-    return { made, inputs, state, meaning, save: foot?.save };
+    return { made, inputs, state, meaning, save: foot.save };
   }
 
   function paintRow(page, index) {
@@ -137,7 +133,7 @@ const mrbAnnotate = (() => {
     return element("header", { class: "mrb-bar" },
       element("h1", { class: "mrb-what" }, isolated(page.about.benchmark)), mark(page.about),
       element("div", { class: "mrb-far" }, page.backwards, button([page.count, " · Go to… ", key("G")], () => page.jump.open(), { class: "mrb-go-to" }), page.onwards),
-      element("p", { class: "mrb-me" }, page.about.signed, " ", element("b", {}, isolated(shown)), " ", button("Not you?", () => page.leave())),
+      element("p", { class: "mrb-me" }, page.about.signed, " ", element("b", {}, isolated(shown)), " ", button("Not you?", () => page.door())),
     );
   }
 
@@ -175,13 +171,10 @@ const mrbAnnotate = (() => {
   }
 
   function skipping(page) {
-    const chosen = element("div", { class: "mrb-reasons", role: "radiogroup", "aria-labelledby": `${page.prefix}-why` });
+    const reasons = page.about.reasons.map((value) => element("label", {}, element("input", { type: "radio", name: `${page.prefix}-reason`, value }), value));
+    const chosen = element("div", { class: "mrb-reasons", role: "radiogroup", "aria-labelledby": `${page.prefix}-why` }, ...reasons);
     const words = element("textarea", { rows: 2, maxlength: 1900, id: `${page.prefix}-words` });
-    for (const reason of page.about.reasons) {
-      chosen.append(element("label", {}, element("input", { type: "radio", name: `${page.prefix}-reason`, value: reason }), reason));
-    }
     const wrong = element("p", { class: "mrb-alert", role: "alert", hidden: true });
-    const dialog = element("dialog", { class: "mrb-skip", "aria-labelledby": `${page.prefix}-why` });
     const go = async () => {
       const picked = chosen.querySelector("input:checked");
       const reason = [picked && picked.value !== page.about.reasons.at(-1) ? picked.value : "", words.value.trim()].filter(Boolean).join(": ");
@@ -192,17 +185,17 @@ const mrbAnnotate = (() => {
         wrong.hidden = false;
       }
     };
-    dialog.append(
+    const onkeydown = (event) => {
+      if (event.key !== "Enter" || !(event.target.matches("input") || event.ctrlKey || event.metaKey)) return;
+      event.preventDefault();
+      go();
+    };
+    const dialog = element("dialog", { class: "mrb-skip", "aria-labelledby": `${page.prefix}-why`, onkeydown },
       element("h2", { id: `${page.prefix}-why` }, "Why do you skip this case?"),
       element("p", { class: "mrb-quiet" }, "Your answers stay. Whatever has none is marked as skipped; you can answer it later."), chosen,
       element("label", { for: `${page.prefix}-words` }, "In your words (optional with a reason above)"), words, wrong,
       element("div", { class: "mrb-steps" }, button("Do not skip", () => dialog.close()), button("Skip the case", go, { class: "mrb-first" })),
     );
-    dialog.addEventListener("keydown", (event) => {
-      if (event.key !== "Enter" || !(event.target.matches("input") || event.ctrlKey || event.metaKey)) return;
-      event.preventDefault();
-      go();
-    });
     return { dialog, open() {
       wrong.hidden = true;
       words.value = "";
