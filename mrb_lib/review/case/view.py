@@ -85,11 +85,6 @@ def rows_of(table: pd.DataFrame, case_id: str) -> pd.DataFrame:
     return table[(column if pd.api.types.is_string_dtype(column) else column.astype("str")) == case_id]
 
 
-def origin_html(case: pd.Series) -> str:
-    """Organ, department, modality, kind of question and source, as far as the case names them."""
-    return macro("case_text", "origin")(case)
-
-
 def answer_html(
     text: str, markdown: MarkdownText | None, facts: Sequence[FactMark] = (), differing: Sequence[Stretch] = ()
 ) -> str:
@@ -116,7 +111,7 @@ def answers_html(case: pd.Series, heading: str, *, rated: bool = False) -> str:
         facts, differing = marks(*plain), word_differences(*plain)
     bodies = list(map(answer_html, texts, read, facts, differing))
     return macro("case_text", "answers")(
-        case, bodies, heading, step_of(case), before_html(case, heading) if rated else "",
+        case, bodies, heading, step_of(case), before_of(case) if rated else "",
         sum(map(len, facts)), any(differing), any(read) or read_markdown(reference_of(case)) is not None,
     )  # fmt: skip
 
@@ -132,15 +127,10 @@ def step_of(case: pd.Series) -> int | None:
     return None if step is None or pd.isna(step) else int(step)
 
 
-def before_html(case: pd.Series, heading: str) -> str:
-    """The steps before the one in sight; empty where there are none."""
+def before_of(case: pd.Series) -> str:
+    """Return the steps before the one in sight; empty where there are none."""
     before = case.get("before")
-    return macro("case_text", "before")(before if step_of(case) is not None and is_text(before) else "", heading)
-
-
-def raw_switch(*, marked: bool) -> str:
-    """The switch from the rendering of Markdown to the text as it was written; the style sheet does what it says."""
-    return macro("case_text", "raw_switch")(marked)
+    return str(before) if step_of(case) is not None and is_text(before) else ""
 
 
 def votes_html(votes: pd.DataFrame, labels: pd.DataFrame, categories: Sequence[str] = CHOICES) -> str:

@@ -126,10 +126,10 @@ function render({ link, el, addressed }) {
     drawPosition();
   }
 
-  const tell = (words, bad = false) => {
+  function tell(words, bad = false) {
     parts.notice.textContent = words;
     parts.notice.classList.toggle("mrb-failed", bad);
-  };
+  }
 
   async function open(address) {
     root.setAttribute("aria-busy", "true");
@@ -329,18 +329,9 @@ function render({ link, el, addressed }) {
   function onKey(event) {
     if (!parts || event.defaultPrevented || root.querySelector("dialog[open]")) return;
     const target = event.composedPath()[0];
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && root.querySelector(".mrb-form")?.contains(target)) {
-      event.preventDefault();
-      event.stopPropagation();
-      parts.form.save();
-      return;
-    }
-    if (event.key === "Escape" && mrbShell.typing(event)) {
-      root.focus({ preventScroll: true });
-      return;
-    }
-    if (typing(event)) return;
-    const act = action(event, target, parts.gate.stale(event));
+    const saves = event.key === "Enter" && (event.ctrlKey || event.metaKey) && root.querySelector(".mrb-form")?.contains(target);
+    if (event.key === "Escape" && typing(event)) root.focus({ preventScroll: true });
+    const act = saves ? parts.form.save : typing(event) ? null : action(event, target, parts.gate.stale(event));
     if (!act) return;
     event.preventDefault();
     event.stopPropagation();
@@ -369,25 +360,20 @@ function render({ link, el, addressed }) {
   }
 
   const title = document.title;
-  const onLeave = (event) => { if (parts?.form.unsaved().length) event.preventDefault(); };
+  const ended = new AbortController();
+  const { signal } = ended;
   // Back and Forward lead to a case of the same list, or to another list.
   const onHash = () => (history.state?.list === listName() && history.state.index >= 0 ? go(history.state.index) : open(location.hash));
-  const onFocus = () => parts?.form.history();
-  root.addEventListener("keydown", onKey);
-  window.addEventListener("focus", onFocus);
-  window.addEventListener("beforeunload", onLeave);
-  if (addressed) window.addEventListener("hashchange", onHash);
+  root.addEventListener("keydown", onKey, { signal });
+  window.addEventListener("focus", () => parts?.form.history(), { signal });
+  window.addEventListener("beforeunload", (event) => parts?.form.unsaved().length && event.preventDefault(), { signal });
+  if (addressed) window.addEventListener("hashchange", onHash, { signal });
   open(addressed ? location.hash : "");
 
   return () => {
-    root.removeEventListener("keydown", onKey);
-    window.removeEventListener("focus", onFocus);
-    window.removeEventListener("beforeunload", onLeave);
-    window.removeEventListener("hashchange", onHash);
-    if (parts) {
-      mrbCase.detach(parts.stage);
-      parts.list.close();
-    }
+    ended.abort();
+    if (parts) mrbCase.detach(parts.stage);
+    parts?.list.close();
     link.close();
     root.remove();
   };

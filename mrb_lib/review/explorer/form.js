@@ -267,7 +267,6 @@ function mrbForm({ ask, about, who, saved, unsaved, next, draw, region }) {
     stranger.hidden = open || Boolean(about.store);
   }
 
-  // Somebody signed in or out.
   function signed() {
     drawWho();
     if (state.position !== null) load();
@@ -357,7 +356,6 @@ function mrbForm({ ask, about, who, saved, unsaved, next, draw, region }) {
     return history();
   }
 
-  // A region of the case in sight was marked in one of its images.
   function marked(one) {
     if (!open()) return;
     drawRegions([...state.regions, one]);
@@ -373,7 +371,6 @@ function mrbForm({ ask, about, who, saved, unsaved, next, draw, region }) {
 
   const open = () => !form.hidden && !root.hidden && state.position !== null;
 
-  // No case is in sight.
   function empty() {
     Object.assign(state, { position: null, caseId: "", version: "", entries: [], html: "" });
     ofCase.hidden = true;

@@ -24,21 +24,18 @@ function mrbList({ fetch, pick, picture }) {
   function option(index) {
     const row = state.rows.get(index);
     const chosen = index === state.index;
-    const item = element("div", {
-      class: "mrb-row", role: "option", id: `${name}-${index}`, "data-index": index, "aria-selected": chosen ? "true" : "false",
-      "aria-posinset": index + 1, "aria-setsize": state.n,
-    });
+    const about = { id: `${name}-${index}`, "data-index": index, "aria-selected": chosen ? "true" : "false", "aria-posinset": index + 1, "aria-setsize": state.n };
+    const item = element("div", { class: "mrb-row", role: "option", ...about });
     item.style.top = `${index * HEIGHT}px`;
-    if (!row) {
-      item.append(element("span", { class: "mrb-row-title" }, "…"));
-      return item;
-    }
-    if (state.pictured) item.append(thumb(row.position));
-    const tags = row.tags.length ? element("span", { class: "mrb-row-tags", title: row.tags.join(", ") }, ...row.tags.map((tag) => element("bdi", { dir: "auto" }, tag))) : null;
+    item.append(...(row ? parts(row) : [element("span", { class: "mrb-row-title" }, "…")]));
+    return item;
+  }
+
+  function parts(row) {
+    const tags = row.tags.length ? element("span", { class: "mrb-row-tags", title: row.tags.join(", ") }, ...row.tags.map((tag) => mrbShell.isolated(tag))) : null;
     const head = element("span", { class: "mrb-row-head" }, element("b", { dir: "auto" }, row.id), tags, reviewed(row));
     const foot = element("span", { class: "mrb-row-foot" }, element("span", { dir: "auto" }, row.place.replaceAll("_", " ")), element("span", { class: "mrb-value" }, row.value));
-    item.append(head, element("span", { class: "mrb-row-title", dir: "auto" }, row.title), foot);
-    return item;
+    return [...(state.pictured ? [thumb(row.position)] : []), head, element("span", { class: "mrb-row-title", dir: "auto" }, row.title), foot];
   }
 
   function thumb(position) {
@@ -180,8 +177,8 @@ function mrbList({ fetch, pick, picture }) {
   frame.addEventListener("scroll", draw, { passive: true });
   const watch = new ResizeObserver(draw);
   watch.observe(frame);
-  box.addEventListener("click", (event) => {
-    const item = event.target.closest("[data-index]");
+  box.addEventListener("click", ({ target }) => {
+    const item = target.closest("[data-index]");
     if (item) pick(Number(item.dataset.index));
   });
   return { frame, box, reset, move, row, mark, tag, signed, showPictures, close() {
