@@ -214,7 +214,6 @@ class MrbAnnotatePage {
     this.answers[index] = { pick };
   }
 
-  // What there is to store once a row has a pick.
   given(index) {
     return { dimension: this.about.dimensions[index].name, pick: this.answers[index].pick };
   }
@@ -263,7 +262,6 @@ class MrbAnnotatePage {
     return `${mrbShell.human(this.about.dimensions[index].shown)}, ${mrbAnnotate.said(this, index, pick)}`;
   }
 
-  // Whether something would be lost with the tab.
   unsaved() {
     return [this.pending, this.labels, this.words].some((drafts) => drafts.all().length);
   }

@@ -41,7 +41,6 @@ const mrbComments = (() => {
         element("p", { dir: "auto" }, text), element("time", { class: "mrb-quiet", datetime: created }, moment(created)))));
     }
 
-    // Another case is in sight.
     function draw(comments) {
       fill(comments);
       words.value = draft()?.text ?? "";

@@ -11,13 +11,11 @@ const mrbLabels = (() => {
   // The row whose labels are chosen and not saved; -1 where there is none.
   const unsaved = (page) => page.about.dimensions.findIndex((_, index) => draft(page, index) !== undefined);
 
-  // What such a row waits for, in one sentence.
   function waiting(page, index) {
     const { labels } = page.about.dimensions[index];
     return draft(page, index) ? "Press Enter to save the labels you chose" : `Choose labels, or ${labels.at(-1).key} where none of these applies`;
   }
 
-  // What a row shows as chosen.
   function shown(page, index) {
     const dimension = page.about.dimensions[index];
     const pick = draft(page, index) ?? page.answers[index].pick;
@@ -51,7 +49,6 @@ const mrbLabels = (() => {
     return pick !== undefined;
   }
 
-  // Whether there was a draft to take back.
   function takeBack(page, index) {
     if (draft(page, index) === undefined) return false;
     keep(page, index, undefined);

@@ -30,14 +30,12 @@ const mrbAnnotate = (() => {
     return { lap, run };
   }
 
-  // A category, with what it means below it where that does not stand elsewhere.
   function described({ name, hint }, whole) {
     const words = [element("bdi", { class: "mrb-category", dir: "auto" }, name)];
     if (whole && hint) words.push(element("small", { dir: "auto" }, hint));
     return element("span", { class: "mrb-described" }, ...words);
   }
 
-  // Whether one dimension alone has the categories.
   const single = ({ listed, dimensions }) => Boolean(listed) && dimensions.filter(({ labels }) => !labels).length === 1;
 
   // What the categories mean, once for all dimensions; with one of these it stands beside each category.
@@ -48,7 +46,6 @@ const mrbAnnotate = (() => {
     return element("details", { class: "mrb-legend-of", open: true }, element("summary", {}, "What the categories mean"), element("dl", { tabindex: "0" }, ...each));
   }
 
-  // One dimension: a group of choices, and where the annotator is.
   function row(page, dimension, index) {
     const { hint } = dimension;
     const name = human(dimension.shown);
@@ -99,7 +96,6 @@ const mrbAnnotate = (() => {
     state.textContent = !stored ? waits : given.pick ? "✓ saved" : open;
   }
 
-  // What was picked, within a sentence.
   function said(page, index, pick) {
     const dimension = page.about.dimensions[index];
     if (dimension.labels) return mrbLabels.said(dimension, pick);

@@ -11,7 +11,6 @@ class MrbRankingPage extends MrbAnnotatePage {
     return this.rowsOf(this.about.dimensions[index].name);
   }
 
-  // The row of a key, among those of the dimension in hand.
   called(key) {
     return this.beside(this.at).find((at) => this.about.dimensions[at].key === key) ?? -1;
   }

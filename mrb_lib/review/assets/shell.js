@@ -110,7 +110,6 @@ const mrbShell = (() => {
     return { ask, close: () => { closed = true; } };
   }
 
-  // Have the browser save a file.
   function download(blob, name, beside) {
     const address = URL.createObjectURL(blob);
     const anchor = element("a", { href: address, download: name, hidden: true });
@@ -120,7 +119,6 @@ const mrbShell = (() => {
     setTimeout(() => URL.revokeObjectURL(address), 60000);
   }
 
-  // A name that no other element of the page has.
   let count = 0;
   const unique = (name) => `${name}-${(count += 1)}`;
 

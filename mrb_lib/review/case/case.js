@@ -58,7 +58,6 @@ const mrbCase = (() => {
       return this.single;
     }
 
-    // The regions of the case over its images.
     draw(regions) {
       for (const one of this.pictures) one.overlay.paint(regions.filter(({ image }) => image === one.index));
     }

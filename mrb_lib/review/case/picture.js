@@ -310,7 +310,6 @@ const MrbPicture = (() => {
       return Object.assign(this, { canvas, context });
     }
 
-    // The values through the window, in the place of the picture.
     async paint() {
       await this.decoded();
       const table = new Uint32Array(this.packed ? 65536 : 256); // of a value the pixel: alpha, blue, green, red

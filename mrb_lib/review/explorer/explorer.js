@@ -1,4 +1,3 @@
-// The keys of the failure explorer, told in a dialog.
 function mrbKeysHelp(about) {
   const KEYS = [
     ["J or →", "next case"], ["K or ←", "previous case"], ["/", "search"], ["1 2 3 4", "gold is right, gold is wrong, ambiguous, image unusable"],
@@ -77,7 +76,6 @@ function render({ link, el, addressed }) {
   const forth = () => step(state.index + 1);
   const back = () => step(state.index < 0 ? 0 : state.index - 1);
 
-  // What is not stored yet is marked in the list and in the title of the page.
   function drawUnsaved() {
     if (!parts) return;
     const unsaved = parts.form.unsaved();
@@ -86,7 +84,6 @@ function render({ link, el, addressed }) {
     if (addressed) document.title = unsaved.length ? `● Not saved: ${title}` : title;
   }
 
-  // After a review; at the end of the list it is said how far one has come.
   function onwards() {
     if (state.index + 1 < state.n) forth();
     else tell(`That was the last of ${state.n.toLocaleString()} cases; ${state.done.toLocaleString()} of them are reviewed by you.`);
@@ -242,7 +239,6 @@ function render({ link, el, addressed }) {
     }
   }
 
-  // A case ready to be shown, fetched once and kept for a while.
   function prepared(position) {
     if (!kept.has(position)) {
       kept.set(position, ask(position, state.query));
@@ -305,7 +301,6 @@ function render({ link, el, addressed }) {
     }
   }
 
-  // The neighbours are fetched while the reviewer reads this case.
   async function prefetch() {
     const { index, turn } = state;
     await new Promise((settle) => requestAnimationFrame(() => setTimeout(settle, 0)));

@@ -123,7 +123,6 @@
     sorting(table, (text) => { told.textContent = rows.length > 6 ? `${count()}. ${text}` : text; });
   }
 
-  // The search of the index.
   const terms = (text) => [...text.normalize("NFKC").toLowerCase().matchAll(/"([^"]+)"|([^\s"]+)/g)].map((found) => found[1] ?? found[2]);
 
   function marked(found) {
@@ -205,7 +204,6 @@
     if (input.value) look(input.value, output);
   }
 
-  // Where one is, in the contents.
   function whereabouts() {
     const fold = document.querySelector(".contents details");
     const narrow = matchMedia("(max-width: 69.99rem)");
