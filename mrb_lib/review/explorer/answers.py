@@ -184,7 +184,7 @@ class ExplorerAnswers:
         return self._picture(str(names[index]), _number({"frame": 1, **question}, "frame"))
 
     def history(self, question: Mapping[str, Any]) -> dict[str, Any]:
-        """The adjudications of a case, the newest first, and their `html`.
+        """Return the adjudications of a case, the newest first, and their `html`.
 
         Where `hidden` counts those of others, only the reviewer's own are among them.
         """
