@@ -252,8 +252,8 @@ def shown_together(benchmark: Benchmark, *, ranked: bool) -> dict[str, tuple[str
 
     None where each case stands by itself.
     """
+    from mrb_lib.review.annotate.ranking import ranked_items
     from mrb_lib.review.records.assignment import steps_in_order
-    from mrb_lib.review.records.rankings import ranked_items
 
     if ranked:
         return {item.case_ids[0]: item.case_ids for item in ranked_items(benchmark)}
