@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
-from urllib.parse import urlsplit, urlunsplit
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.settings import Settings
 from mrb_lib.probes.from_file import is_file_probe
 from mrb_lib.runs.plan import Plan
-from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.errors import InputError, without_secrets
 from mrb_lib.tables.schema import NO_PROBE, ORDERS
 from mrb_lib.verdicts.manifest import (
     FILE_NAME,
@@ -143,15 +142,6 @@ def check_probes(folder: Path, plan: Plan, seed: int) -> None:
                 f"{folder}: its probe {name} was a file of SHA-256 {sha256[:12]!r}..., which is now "
                 f"{one.sha256[:12]!r}...; restore that file, give this one another name, or use another RUNS."
             )
-
-
-def without_secrets(url: str) -> str:
-    """An address without the user, the password and the query, any of which may be a key."""
-    try:
-        parts = urlsplit(url)
-        return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
-    except ValueError:
-        return ""
 
 
 def record(folder: Path, manifest: Manifest) -> None:

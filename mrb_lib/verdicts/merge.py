@@ -14,8 +14,15 @@ import pandas as pd
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.tables.files import slug
 from mrb_lib.tables.validation import check_references
-from mrb_lib.verdicts.manifest import Manifest, read_manifest, run_name, write_manifest
-from mrb_lib.verdicts.other_runs import differences, flattened, in_words
+from mrb_lib.verdicts.manifest import (
+    Manifest,
+    differences,
+    flattened,
+    in_words,
+    read_manifest,
+    run_name,
+    write_manifest,
+)
 from mrb_lib.verdicts.parts import damaged_parts
 from mrb_lib.verdicts.store import append_part, read_run, run_folders
 from mrb_lib.verdicts.training import after_merge

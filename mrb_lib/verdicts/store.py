@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +24,18 @@ from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.tables.files import slug
 from mrb_lib.tables.schema import KEYS, VERDICTS, Task
 from mrb_lib.tables.validation import check_references, conform
-from mrb_lib.verdicts.manifest import FILE_NAME, Manifest, library_versions, now, read_manifest, write_manifest
+from mrb_lib.verdicts.manifest import (
+    FILE_NAME,
+    Differences,
+    Manifest,
+    differences,
+    identity,
+    in_words,
+    library_versions,
+    now,
+    read_manifest,
+    write_manifest,
+)
 from mrb_lib.verdicts.parts import next_path, part_paths, read_part, sync_folder, write_part
 
 _ARROW = {"str": pa.string(), "int": pa.int64(), "float": pa.float64()}
@@ -329,6 +341,36 @@ def runs_on_other_cases(runs: Path, fingerprint: str) -> list[str]:
     """
     made_on = {folder.name: read_manifest(folder).benchmark_fingerprint for folder in run_folders(runs)}
     return sorted(name for name, fingerprint_of_run in made_on.items() if fingerprint_of_run not in ("", fingerprint))
+
+
+@dataclass(frozen=True)
+class OtherRun:
+    """A run of the same judge that is kept beside this one.
+
+    Attributes
+    ----------
+    run_id : the name of its folder
+    differs : what it was made with and what this run is made with, by name, as
+        `spec.temperature`, `prompt_hash` or `cases`; empty for a copy
+    """
+
+    run_id: str
+    differs: Differences
+
+    def __str__(self) -> str:
+        return f"{in_words(self.differs) or 'nothing'} differs from run {self.run_id}, which is kept beside it"
+
+
+def other_runs(runs: Path, manifest: Manifest) -> tuple[OtherRun, ...]:
+    """Return the runs under a folder that hold the same judge as this one, by name."""
+    others = [read_manifest(folder) for folder in run_folders(runs) if folder.name != manifest.run_id]
+    return tuple(OtherRun(other.run_id, _differs(other, manifest)) for other in others if other.judge == manifest.judge)
+
+
+def _differs(there: Manifest, here: Manifest) -> Differences:
+    if there.source != here.source:
+        return {"source": (there.source or "judged", here.source or "judged")}
+    return differences(*(identity(one.spec, one.prompt_hash, one.benchmark_fingerprint) for one in (there, here)))
 
 
 def save_imported(

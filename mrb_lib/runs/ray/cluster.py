@@ -6,41 +6,46 @@ import logging
 import os
 import shutil
 import socket
+import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
-from mrb_lib.runs.ray.ray_logging import environment, own_signals, quiet, silent_stderr
 from mrb_lib.tables.errors import InputError, RunError
 
 ADDRESS: Final = "RAY_ADDRESS"
 INSTALL: Final = "`pip install 'mrb-workbench[scaleout]'`"
-# Holds the cases' texts and the images of the batches under way; what is more goes to disk.
-OBJECT_STORE_BYTES: Final = 400 * 1024**2
+# Holds the images of the batches under way; what is more goes to disk.
+_OBJECT_STORE_BYTES: Final = 400 * 1024**2
 _CPUS_OF_A_WORKER: Final = 2
 # On a machine that is busy, Ray's own processes sometimes miss each other's deadlines.
 _ATTEMPTS: Final = 2
 _CONNECT_S: Final = 10.0
 _ROUNDING: Final = 1e-9
-# Nothing is reported to anybody; what goes wrong is said by this library; and workers are all that is wanted here.
+_STDERR: Final = 2
+# Ray reports to nobody and logs nothing here; without a cluster to join, its processes talk over loopback only.
 _ENVIRONMENT: Final = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_DATA_USAGE_DISABLED": "1",
     "RAY_BACKEND_LOG_LEVEL": "fatal",
     "RAY_worker_niceness": "0",
 }
-# Ray reads it when it is imported: without clusters, its processes talk over loopback only.
 _LOOPBACK: Final = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
+# Ray ends this process at once, with status 1, when its process on this machine dies: another process must say so.
+_WATCH: Final = 'read -r _ || { rm -rf "$1"; echo "$2" >&2; }'
+_ENDED: Final = (
+    "\nRay stopped on this machine, as when one of its processes is killed or memory runs out, and this command with "
+    "it. The verdicts that arrived are kept: run the same command again to go on, with fewer --workers or with "
+    "--engine local."
+)
 
 
-@dataclass(frozen=True)
-class WorkerPool:
-    """How many workers, and the processors and the share of a GPU that each of them takes."""
+class WorkerPool(NamedTuple):
+    """How many workers there are, and the processors and GPUs (or the share of one) that each of them takes."""
 
     workers: int
     cpus: int
@@ -50,7 +55,7 @@ class WorkerPool:
 def size_pool(
     nodes: Sequence[Mapping[str, float]],
     workers: int | None,
-    gpus_per_worker: float | None,
+    gpus: float | None,
     device: str = "auto",
     memory: float = 0.0,
 ) -> WorkerPool:
@@ -61,7 +66,7 @@ def size_pool(
     nodes : what each machine has, as `{"CPU": 8.0, "GPU": 2.0, "memory": 3e10}`
     workers : None for as many as there is room for: with GPUs by the share that each
         takes, without them one for every two processors, as far as the memory suffices
-    gpus_per_worker : None for one GPU each where there are any
+    gpus : of each worker; None for one GPU each where there are any
     device : "cpu" asks for no GPUs
     memory : bytes that a worker needs on a machine without a GPU, as far as is known
 
@@ -70,7 +75,6 @@ def size_pool(
     WorkerPool
         It may be larger than the cluster, which may grow; see `capacity`.
     """
-    gpus = gpus_per_worker
     if gpus is None:
         gpus = 1.0 if device != "cpu" and any(node.get("GPU", 0) for node in nodes) else 0.0
     usual = WorkerPool(0, 1 if gpus else _CPUS_OF_A_WORKER, gpus)
@@ -81,11 +85,9 @@ def size_pool(
 
 
 def capacity(nodes: Sequence[Mapping[str, float]], pool: WorkerPool, memory: float = 0.0) -> int:
-    """How many workers of a pool, each with so many bytes of memory, the machines hold at once."""
+    """Return how many workers of a pool, each with so many bytes of memory, the machines hold at once."""
     needs = {"CPU": pool.cpus, "GPU": pool.gpus, "memory": memory}
-    return sum(
-        min(int(node.get(name, 0.0) / need + _ROUNDING) for name, need in needs.items() if need) for node in nodes
-    )
+    return sum(min(int(node.get(name, 0) / need + _ROUNDING) for name, need in needs.items() if need) for node in nodes)
 
 
 class Cluster:
@@ -106,9 +108,7 @@ class Cluster:
     def __enter__(self) -> Cluster:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._ends.close()
 
     @property
@@ -137,22 +137,29 @@ class Cluster:
         """
         if self._connected:
             return
-        joins = self.is_given
-        with environment({} if joins or "ray" in sys.modules else _LOOPBACK):
-            import ray
-        self._ends.enter_context(environment(_ENVIRONMENT))
-        self._ends.enter_context(quiet())
+        address = os.environ.get(ADDRESS, "")
+        if "://" in address:
+            raise InputError(
+                f"{ADDRESS}={address}: a cluster is used from one of its machines; run the command there, for one with "
+                "`ray job submit -- mrb judge ...`."
+            )
+        for name, value in (_ENVIRONMENT if self.is_given else _ENVIRONMENT | _LOOPBACK).items():
+            os.environ.setdefault(name, value)
+        # Copying its settings, Ray Data touches those that it has deprecated itself.
+        self._ends.enter_context(warnings.catch_warnings(action="ignore", category=DeprecationWarning))
+        import ray.data
+
+        settings, log = ray.data.DataContext.get_current(), logging.getLogger("ray.data")
+        self._ends.callback(setattr, settings, "enable_progress_bars", settings.enable_progress_bars)
+        self._ends.callback(log.setLevel, log.level)
+        settings.enable_progress_bars = False
+        log.setLevel(logging.CRITICAL + 1)
         if not ray.is_initialized():
-            with own_signals():
-                if joins:
-                    self._ends.callback(ray.shutdown)
-                    _join(os.environ[ADDRESS])
-                else:
-                    self._start()
+            self._start(address)
         self._connected = True
 
     def nodes(self) -> list[Mapping[str, float]]:
-        """What each machine has, with the name of its address."""
+        """Return what each machine has, with the name of its address."""
         import ray
 
         self.connect()
@@ -160,7 +167,7 @@ class Cluster:
         return [node["Resources"] for node in nodes if node["Alive"]]
 
     def pool(self, workers: int | None, gpus_per_worker: float | None, device: str, memory: float) -> WorkerPool:
-        """The pool for a judge; see `size_pool`.
+        """Return the pool for a judge; see `size_pool`.
 
         Raises
         ------
@@ -180,60 +187,60 @@ class Cluster:
         )
         return pool
 
-    def _start(self) -> None:
+    def _start(self, address: str) -> None:
+        """Connect to the cluster at an address, or start a Ray of this process's own where it is empty or "local"."""
         import ray
 
-        self._is_mine = True
-        folder = Path(tempfile.mkdtemp(prefix="mrb-"))
-        self._ends.callback(shutil.rmtree, folder, ignore_errors=True)
+        self._is_mine = address in ("", "local")
+        options: dict[str, Any] = {}
+        if self._is_mine:
+            folder = tempfile.mkdtemp(prefix="mrb-")
+            self._ends.callback(shutil.rmtree, folder, ignore_errors=True)
+            watch = subprocess.Popen(
+                ["sh", "-c", _WATCH, "sh", folder, _ENDED], stdin=subprocess.PIPE, start_new_session=True
+            )
+            self._ends.callback(watch.communicate, b"ended as it should\n")
+            cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+            options = {"num_cpus": max(cpus, self._workers or 1), "object_store_memory": _OBJECT_STORE_BYTES}
+            options |= {"include_dashboard": False, "_temp_dir": folder}
         self._ends.callback(ray.shutdown)
-        try:
-            cpus = len(os.sched_getaffinity(0))
-        except AttributeError:  # not on macOS
-            cpus = os.cpu_count() or 1
-        options: dict[str, Any] = {
-            "address": "local",
-            "num_cpus": max(cpus, self._workers or 1),
-            "include_dashboard": False,
-            "object_store_memory": OBJECT_STORE_BYTES,
-            "_temp_dir": str(folder),
-        }
         for attempt in range(1, _ATTEMPTS + 1):
             try:
-                with silent_stderr():
-                    ray.init(**options, logging_level=logging.CRITICAL, log_to_driver=False)
+                if address not in ("", "local", "auto"):
+                    # Where nobody listens, Ray would go on trying for minutes.
+                    host, _, port = address.rpartition(":")
+                    socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_S).close()
+                with _silent_stderr():
+                    ray.init(address or "local", logging_level=logging.CRITICAL, log_to_driver=False, **options)
                 return
             except Exception as error:
                 if attempt == _ATTEMPTS:
+                    where = (
+                        "Ray does not start on this machine"
+                        if self._is_mine
+                        else (f"{ADDRESS}={address}: no Ray cluster can be used there")
+                    )
                     raise RunError(
-                        f"Ray does not start on this machine ({reason_of(error)}); use --engine local."
+                        f"{where} ({reason_of(error)}); use --engine local, or start a cluster with `ray start`."
                     ) from error
 
 
-def _join(address: str) -> None:
-    import ray
-
-    if "://" in address:
-        raise InputError(
-            f"{ADDRESS}={address}: a cluster is used from one of its machines; run the command there, for one with "
-            "`ray job submit -- mrb judge ...`."
-        )
-    host, _, port = address.rpartition(":")
+@contextmanager
+def _silent_stderr() -> Iterator[None]:
+    """Hide what Ray's compiled part announces past Python: that it logs nothing."""
+    sys.stderr.flush()
+    kept = os.dup(_STDERR)
     try:
-        if address != "auto":
-            # Where nobody listens, Ray would go on trying for minutes.
-            socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_S).close()
-        with silent_stderr():
-            ray.init(address=address, logging_level=logging.CRITICAL, log_to_driver=False)
-    except Exception as error:
-        raise RunError(
-            f"{ADDRESS}={address}: no Ray cluster can be used there ({reason_of(error)}); start one with `ray start`, "
-            f"or unset {ADDRESS} to use this machine alone."
-        ) from error
+        with Path(os.devnull).open("w") as nowhere:
+            os.dup2(nowhere.fileno(), _STDERR)
+        yield
+    finally:
+        os.dup2(kept, _STDERR)
+        os.close(kept)
 
 
 def reason_of(error: BaseException) -> str:
-    """An error's own words without the traceback that Ray puts before them."""
+    """Return an error's own words without the traceback that Ray puts before them."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     if not lines:
         return type(error).__name__

@@ -12,8 +12,7 @@ from mrb_lib.judges.plan_file import checked, read_plan
 from mrb_lib.judges.prompt_files import builtin_ids, load_prompt
 from mrb_lib.judges.prompts import Prompt
 from mrb_lib.judges.settings import Settings, for_repeats
-from mrb_lib.runs.record import without_secrets
-from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.errors import InputError, without_secrets
 
 _NOT_HERE: Final = (
     "dimensions", "choices", "scale", "reference", "evidence", "examples", "examples_by", "shown",
