@@ -151,6 +151,14 @@ def judge(
     tokens_per_minute: Annotated[
         float | None, typer.Option(help="To a server, at most: of prompts, and as many as replies may have.")
     ] = None,
+    trained_on: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Mark the cases that the judges learned from elsewhere, which no table then scores: the rows.toml of "
+            "`mrb export`, or a training.json; repeatable.",
+        ),
+    ] = None,
     engine: Annotated[str, typer.Option(help="local, or ray for many GPUs and machines.")] = "local",
     workers: Annotated[int | None, typer.Option(help="Of --engine ray: models loaded at once.")] = None,
     gpus_per_worker: Annotated[float | None, typer.Option(help="Of --engine ray: GPUs each of them takes.")] = None,
@@ -188,6 +196,7 @@ def judge(
         trust_remote_code=trust_remote_code, url=url, allow_remote=allow_remote, concurrency=concurrency,
         timeout_s=timeout, scale=scale, price_prompt=price_prompt, price_completion=price_completion,
         budget=budget, requests_per_minute=requests_per_minute, tokens_per_minute=tokens_per_minute,
+        trained_on=tuple(map(str, trained_on or ())),
     )  # fmt: skip
     check_engine(engine, workers, gpus_per_worker)
     if budget is not None and engine == "ray":

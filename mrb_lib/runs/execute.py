@@ -34,13 +34,14 @@ from mrb_lib.runs.local import Backend, Job, free, run_locally
 from mrb_lib.runs.outcomes import FailedRun, FailedRunsError, Outcome, ReportOutcome, RunSummary
 from mrb_lib.runs.plan import Plan, ProbeOptions, check_retry, make_plan
 from mrb_lib.runs.progress import ReportProgress, Tracker
-from mrb_lib.runs.record import check_covers, check_probes, new_manifest, record, run_options
+from mrb_lib.runs.record import check_covers, check_probes, mark_trained_on, new_manifest, record, run_options
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import ANSWER, KEYS, ORDERS
 from mrb_lib.verdicts.manifest import FILE_NAME, Manifest, run_id
 from mrb_lib.verdicts.parts import damaged_parts, move_aside
 from mrb_lib.verdicts.protocol import Judge
 from mrb_lib.verdicts.store import append_part, clear_leftovers, exclusive, iter_run, other_runs, read_run, set_aside
+from mrb_lib.verdicts.training import read_record, seen_notice
 
 _HELD = [*KEYS["verdicts"][1:], "status"]
 
@@ -76,13 +77,14 @@ class _Call:
     backend: Backend
     progress: ReportProgress | None
     fingerprint: str
+    records: Sequence[Mapping[str, object]]
 
     def folder(self, judge: Judge) -> Path:
         return self.runs / run_id(judge, self.fingerprint)
 
     def manifest(self, judge: Judge, plan: Plan) -> Manifest:
         options = run_options(plan, self.limit, self.settings)
-        return new_manifest(self.benchmark, judge, self.fingerprint, options, self.settings.seed)
+        return new_manifest(self.benchmark, judge, self.fingerprint, options, self.settings.seed, self.records)
 
 
 def judge(
@@ -157,8 +159,8 @@ def judge(
         budget = Budget(settings.budget)
     images = benchmark.images if plan.probing is None else ProbedImages(benchmark.images, benchmark.cases)
     make = partial(resolve, runs=runs, images=images, settings=settings, extra=extra, budget=budget)
-    fingerprint = benchmark.case_fingerprint()
-    call = _Call(benchmark, runs, plan, n_cases, limit, settings, images, make, backend, progress, fingerprint)
+    fingerprint, records = benchmark.case_fingerprint(), [read_record(Path(file)) for file in settings.trained_on]
+    call = _Call(benchmark, runs, plan, n_cases, limit, settings, images, make, backend, progress, fingerprint, records)
     redo = partial(_has_status, statuses=retry)
     distinct, done, failed = list(dict.fromkeys(names)), list[RunSummary](), list[FailedRun]()
     for name in distinct:
@@ -355,12 +357,14 @@ def _execute(call: _Call, judge: Judge, plan: Plan, wanted: np.ndarray, redo: Re
                 _make(call, job, folder, held.again, damaged, tracker)
             elif not (folder / FILE_NAME).is_file():
                 record(folder, call.manifest(judge, plan))
+            if call.records:
+                mark_trained_on(folder, call.records)
             # Only now: what stopped on the way leaves them where every reader stops at them.
             moved = move_aside(damaged)
         finally:
             tracker.finish()
             free(judge)
-    made = tracker.held - before
+    made, seen = tracker.held - before, seen_notice(call.records, call.benchmark)
     return RunSummary(
         judge=judge.name,
         folder=folder,
@@ -370,7 +374,7 @@ def _execute(call: _Call, judge: Judge, plan: Plan, wanted: np.ndarray, redo: Re
         seconds=time.perf_counter() - start,
         other_runs=other_runs(call.runs, call.manifest(judge, plan)),
         retried=int(held.again.sum()),
-        notices=tuple(dict.fromkeys((*plan.notices, *moved, *judge.notices, *job.notices))),
+        notices=tuple(dict.fromkeys((*plan.notices, *moved, *judge.notices, *job.notices, *seen))),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -24,14 +24,20 @@ from mrb_lib.verdicts.manifest import (
 )
 from mrb_lib.verdicts.parts import sync_folder
 from mrb_lib.verdicts.protocol import Judge
+from mrb_lib.verdicts.training import with_record
 
-# What the benchmark says, where it shapes a verdict.
-_IN_SPEC = ("task", "is_ordered", "definitions", "items", "labels", "shown")
+# What the benchmark says, where it shapes a verdict, and what the manifest's provenance holds.
+_ELSEWHERE = ("task", "is_ordered", "definitions", "items", "labels", "shown", "trained_on")
 _SESSION = ("device", "versions", "git_commit", "options")
 
 
 def new_manifest(
-    benchmark: Benchmark, judge: Judge, fingerprint: str, options: Mapping[str, object], seed: int
+    benchmark: Benchmark,
+    judge: Judge,
+    fingerprint: str,
+    options: Mapping[str, object],
+    seed: int,
+    records: Sequence[Mapping[str, object]],
 ) -> Manifest:
     """The manifest of a run that starts now."""
     url = judge.spec.get("url")
@@ -39,7 +45,7 @@ def new_manifest(
         run_id=run_id(judge, fingerprint),
         judge=judge.name,
         spec=judge.spec,
-        provenance=judge.provenance,
+        provenance=_with_records(judge.provenance, records),
         prompt_id=judge.prompt_id,
         prompt_hash=judge.prompt_hash,
         prompt_text=judge.prompt_text,
@@ -63,7 +69,7 @@ def run_options(plan: Plan, limit: int | None, settings: Settings) -> dict[str, 
     ----------
     limit : of cases, as the user gave it
     """
-    chosen = {field.name: getattr(settings, field.name) for field in fields(settings) if field.name not in _IN_SPEC}
+    chosen = {field.name: getattr(settings, field.name) for field in fields(settings) if field.name not in _ELSEWHERE}
     if settings.url is not None:
         chosen["url"] = without_secrets(settings.url)
     if settings.prompt is not None:
@@ -142,6 +148,21 @@ def check_probes(folder: Path, plan: Plan, seed: int) -> None:
                 f"{folder}: its probe {name} was a file of SHA-256 {sha256[:12]!r}..., which is now "
                 f"{one.sha256[:12]!r}...; restore that file, give this one another name, or use another RUNS."
             )
+
+
+def _with_records(provenance: Mapping[str, object], records: Sequence[Mapping[str, object]]) -> Mapping[str, object]:
+    for one in records:
+        provenance = {**provenance, "training": with_record(provenance.get("training"), one)}
+    return provenance
+
+
+def mark_trained_on(folder: Path, records: Sequence[Mapping[str, object]]) -> None:
+    """Add training records to the manifest of a run, where it lacks one."""
+    old = read_manifest(folder)
+    new = replace(old, provenance=_with_records(old.provenance, records))
+    if new != old:
+        write_manifest(folder, new)
+        sync_folder(folder)
 
 
 def record(folder: Path, manifest: Manifest) -> None:

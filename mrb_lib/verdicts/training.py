@@ -1,13 +1,17 @@
 """Which cases of a benchmark judges have seen while they were trained, by the records that `mrb train` leaves.
 
-A record is the `training.json` beside a judge's weights, which the manifest of each of its runs holds. Cases are known
-again by the digest of their content, so that merging and renaming hide none.
+A record is the `training.json` beside a judge's weights, or the `rows.toml` of exported rows that it learned from
+elsewhere; the manifest of each of its runs holds it. Cases are known again by the digest of their content, so that
+merging and renaming hide none.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Final
 
 import pandas as pd
@@ -31,6 +35,8 @@ _OTHER_USES: Final = {
     RELATED: "were not drawn from the training part, and may share a cluster with those that were",
 }
 _HELD_BACK: Final = ("validation", "test")
+# What a manifest keeps of a `rows.toml`.
+_OF_ROWS: Final = ("benchmark", "cases", "digests", "cases_digest")
 # By rank: a case that was used in several ways is of the first.
 _LISTS: Final = {
     TRAINED: ("cases", "digests"),
@@ -53,6 +59,65 @@ def records_of(provenance: Mapping[str, object]) -> list[Mapping[str, object]]:
         records.append(record)
         record = record.get("started_from")
     return records
+
+
+def read_record(path: Path) -> dict[str, object]:
+    """Return the record in a `rows.toml`, which `mrb export` writes beside rows to train on, or in a `training.json`.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, has no digests of cases, or was changed.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+        record: object = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: is no training record ({error}); name a rows.toml or a training.json.") from error
+    digests = record.get("digests") if isinstance(record, dict) else None
+    if not isinstance(record, dict) or not isinstance(digests, list) or not digests:
+        raise InputError(
+            f"{path}: has no digests of the cases trained on; name the rows.toml that `mrb export sft|dpo|reward` "
+            "wrote, or a training.json of `mrb train`."
+        )
+    kept = record if path.suffix != ".toml" else {name: record[name] for name in _OF_ROWS if name in record}
+    kept = {"method": record.get("format"), "cases_digest": cases_digest(digests), **kept}
+    if not _is_sound(kept):
+        raise InputError(f"{path}: was changed: its cases_digest does not fit its digests; restore the file.")
+    return kept
+
+
+def with_record(training: object, record: Mapping[str, object]) -> dict[str, object]:
+    """Return a training record with another as the earliest step before it, unless it is among the steps already."""
+    if not isinstance(training, Mapping):
+        return dict(record)
+    if training.get("cases_digest") == record["cases_digest"]:
+        return dict(training)
+    return {**training, "started_from": with_record(training.get("started_from"), record)}
+
+
+def seen_notice(records: Iterable[Mapping[str, object]], benchmark: Benchmark) -> list[str]:
+    """Return a line on how many cases of a benchmark are in training records; none without a record."""
+    used = {str(digest) for record in records for digest in _list(record.get("digests"))}
+    if not used:
+        return []
+    n_seen = int(case_digests(benchmark).isin(used).sum())
+    return [f"{n_seen:,} of {len(benchmark.cases):,} cases are in its training data, and no table scores these"]
+
+
+def cases_digest(digests: Iterable[object]) -> str:
+    """Return one digest of the content digests of cases, whatever their order."""
+    return hashlib.sha256("\n".join(sorted(map(str, digests))).encode()).hexdigest()
+
+
+def _is_sound(record: Mapping[str, object]) -> bool:
+    """Return whether the lists of a record are as they were written."""
+    digests, cases = _list(record.get("digests")), record.get("cases")
+    return record.get("cases_digest") == cases_digest(digests) and len(_list(cases)) == len(digests)
+
+
+def _list(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
 
 
 def training_cases(manifests: Iterable[Manifest], benchmark: Benchmark) -> pd.DataFrame:
@@ -313,13 +378,11 @@ def _used(run: Manifest, here: _Benchmark) -> dict[str, str] | None:
 
 def _check_record(run: Manifest, record: Mapping[str, object]) -> None:
     """Raise `InputError` unless the lists of a record are as they were written."""
-    digests, cases = record.get("digests"), record.get("cases")
-    listed = sorted(map(str, digests)) if isinstance(digests, list) else []
-    sound = record.get("cases_digest") == hashlib.sha256("\n".join(listed).encode()).hexdigest()
-    if not sound or not isinstance(cases, list) or len(cases) != len(listed):
+    if not _is_sound(record):
         raise InputError(
             f"run {run.run_id}: the training record of judge {run.judge} was changed: its cases_digest does not fit "
-            f"its {len(listed):,} digests; restore training.json as `mrb train` wrote it, and judge again."
+            f"its {len(_list(record.get('digests'))):,} digests; restore training.json as `mrb train` wrote it, and "
+            "judge again."
         )
 
 
