@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import pickle
 import shutil
 import signal
 import sys
+import time
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +19,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from mrb_lib.benchmarks.benchmark import Benchmark, save
+from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.benchmarks.splits import split
 from mrb_lib.build.construct.answers.answering import Answerer, answer, answers_in, ask_about, writers
 from mrb_lib.build.training.on_ray import _trial, train_on_ray
@@ -144,7 +146,7 @@ def test_a_worker_that_is_killed_midway_loses_and_doubles_nothing(
 
     def kill_once(status: RunProgress) -> None:
         if 0 < status.held < status.planned and not killed:
-            killed.append(workers()[0])
+            killed.append(descendants(b"ray::MapWorker")[0])
             os.kill(killed[0], signal.SIGKILL)
 
     there = tmp_path / "there"
@@ -156,6 +158,38 @@ def test_a_worker_that_is_killed_midway_loses_and_doubles_nothing(
     pd.testing.assert_frame_equal(
         comparable(load_verdicts(there, replies=True)), comparable(load_verdicts(tmp_path / "here", replies=True))
     )
+
+
+def judge_until_ray_is_killed(bench: Path, runs: Path) -> None:
+    """Judge in a process of its own, and kill the process that Ray has on this machine once verdicts arrive."""
+
+    def kill(status: RunProgress) -> None:
+        if status.held:
+            for pid in descendants(b"raylet/raylet"):
+                os.kill(pid, signal.SIGKILL)
+
+    scaleout.judge_on_ray(load(bench), runs, ["longer"], settings=Settings(batch_size=1), progress=kill, **LONE)
+
+
+@pytest.mark.slow
+def test_when_ray_itself_is_killed_the_user_reads_how_to_go_on(
+    little: Benchmark, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    arguments = (little.path, tmp_path / "runs")
+    alone = multiprocessing.get_context("spawn").Process(target=judge_until_ray_is_killed, args=arguments)
+    alone.start()
+    alone.join()
+    assert alone.exitcode == 1
+    out, err, until = "", "", time.monotonic() + 20
+    while "run the same command again to go on" not in err.lower() and time.monotonic() < until:
+        printed = capfd.readouterr()
+        out, err = out + printed.out, err + printed.err
+    assert time.monotonic() < until, err
+    assert out == ""
+    kept = len(load_verdicts(tmp_path / "runs"))
+    assert 0 < kept < 160
+    [done] = execute.judge(little, tmp_path / "runs", ["longer"])
+    assert (done.before, done.made) == (kept, 160 - kept)
 
 
 @pytest.mark.usefixtures("here")
@@ -518,17 +552,17 @@ def test_what_ray_says_in_pages_becomes_its_last_line() -> None:
     assert reason_of(RuntimeError()) == "RuntimeError"
 
 
-def workers() -> list[int]:
-    """The processes in which workers of this process's Ray judge."""
+def descendants(command: bytes) -> list[int]:
+    """The processes that this one started, or they in turn, whose command holds this."""
     parents: dict[int, int] = {}
     found = []
     for entry in Path("/proc").iterdir():
         try:
-            pid, command = int(entry.name), (entry / "cmdline").read_bytes()
+            pid, line = int(entry.name), (entry / "cmdline").read_bytes()
             parents[pid] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
         except (ValueError, OSError):
             continue
-        if command.startswith(b"ray::MapWorker"):
+        if command in line:
             found.append(pid)
     return [pid for pid in found if os.getpid() in ancestors(pid, parents)]
 

@@ -36,7 +36,7 @@ _ENVIRONMENT: Final = {
 }
 _LOOPBACK: Final = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 # Ray ends this process at once, with status 1, when its process on this machine dies: another process must say so.
-_WATCH: Final = 'read -r _ || { rm -rf "$1"; echo "$2" >&2; }'
+_WATCH: Final = 'read -r _ || { echo "$2" >&2; sleep 3; rm -rf "$1"; }'
 _ENDED: Final = (
     "\nRay stopped on this machine, as when one of its processes is killed or memory runs out, and this command with "
     "it. The verdicts that arrived are kept: run the same command again to go on, with fewer --workers or with "
@@ -148,12 +148,18 @@ class Cluster:
         # Copying its settings, Ray Data touches those that it has deprecated itself.
         self._ends.enter_context(warnings.catch_warnings(action="ignore", category=DeprecationWarning))
         import ray.data
+        from ray._private import worker
 
-        settings, log = ray.data.DataContext.get_current(), logging.getLogger("ray.data")
-        self._ends.callback(setattr, settings, "enable_progress_bars", settings.enable_progress_bars)
+        log = logging.getLogger("ray.data")
         self._ends.callback(log.setLevel, log.level)
-        settings.enable_progress_bars = False
         log.setLevel(logging.CRITICAL + 1)
+        # What Ray's own processes report would be printed among this command's results, on stdout.
+        for place, name in (
+            (ray.data.DataContext.get_current(), "enable_progress_bars"),
+            (worker, "_worker_logs_enabled"),
+        ):
+            self._ends.callback(setattr, place, name, getattr(place, name))
+            setattr(place, name, False)
         if not ray.is_initialized():
             self._start(address)
         self._connected = True
