@@ -152,11 +152,11 @@ def judge(
         float | None, typer.Option(help="To a server, at most: of prompts, and as many as replies may have.")
     ] = None,
     trained_on: Annotated[
-        list[Path] | None,
+        str | None,
         typer.Option(
             metavar="FILE",
             help="Mark the cases that the judges learned from elsewhere, which no table then scores: the rows.toml of "
-            "`mrb export`, or a training.json; repeatable.",
+            "`mrb export`, or a training.json.",
         ),
     ] = None,
     engine: Annotated[str, typer.Option(help="local, or ray for many GPUs and machines.")] = "local",
@@ -196,7 +196,7 @@ def judge(
         trust_remote_code=trust_remote_code, url=url, allow_remote=allow_remote, concurrency=concurrency,
         timeout_s=timeout, scale=scale, price_prompt=price_prompt, price_completion=price_completion,
         budget=budget, requests_per_minute=requests_per_minute, tokens_per_minute=tokens_per_minute,
-        trained_on=tuple(map(str, trained_on or ())),
+        trained_on=trained_on,
     )  # fmt: skip
     check_engine(engine, workers, gpus_per_worker)
     if budget is not None and engine == "ray":

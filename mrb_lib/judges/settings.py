@@ -63,8 +63,8 @@ class Settings:
     budget : US dollars that one call may spend on servers
     requests_per_minute, tokens_per_minute : to a server at most; tokens are those of the prompt, estimated, and as
         many as the reply may have
-    trained_on : files that say on which cases the judge was trained elsewhere, `rows.toml` or `training.json`; they
-        shape no verdict, and no table scores these cases
+    trained_on : a file with the cases that the judge was trained on elsewhere, `rows.toml` or `training.json`; no
+        table scores these cases, and no verdict depends on it
     """
 
     dimensions: tuple[str, ...] = DIMENSIONS
@@ -102,7 +102,7 @@ class Settings:
     budget: float | None = None
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
-    trained_on: tuple[str, ...] = ()
+    trained_on: str | None = None
 
     @property
     def is_rating(self) -> bool:

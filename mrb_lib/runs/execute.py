@@ -34,10 +34,10 @@ from mrb_lib.runs.local import Backend, Job, free, run_locally
 from mrb_lib.runs.outcomes import FailedRun, FailedRunsError, Outcome, ReportOutcome, RunSummary
 from mrb_lib.runs.plan import Plan, ProbeOptions, check_retry, make_plan
 from mrb_lib.runs.progress import ReportProgress, Tracker
-from mrb_lib.runs.record import check_covers, check_probes, mark_trained_on, new_manifest, record, run_options
-from mrb_lib.tables.errors import InputError
+from mrb_lib.runs.record import check_covers, check_probes, mark_trained_on, record, run_options, with_records
+from mrb_lib.tables.errors import InputError, without_secrets
 from mrb_lib.tables.schema import ANSWER, KEYS, ORDERS
-from mrb_lib.verdicts.manifest import FILE_NAME, Manifest, run_id
+from mrb_lib.verdicts.manifest import FILE_NAME, Manifest, git_commit, library_versions, now, run_id
 from mrb_lib.verdicts.parts import damaged_parts, move_aside
 from mrb_lib.verdicts.protocol import Judge
 from mrb_lib.verdicts.store import append_part, clear_leftovers, exclusive, iter_run, other_runs, read_run, set_aside
@@ -83,8 +83,26 @@ class _Call:
         return self.runs / run_id(judge, self.fingerprint)
 
     def manifest(self, judge: Judge, plan: Plan) -> Manifest:
-        options = run_options(plan, self.limit, self.settings)
-        return new_manifest(self.benchmark, judge, self.fingerprint, options, self.settings.seed, self.records)
+        meta, url = self.benchmark.meta, judge.spec.get("url")
+        return Manifest(
+            run_id=run_id(judge, self.fingerprint),
+            judge=judge.name,
+            spec=judge.spec,
+            provenance=with_records(judge.provenance, self.records),
+            prompt_id=judge.prompt_id,
+            prompt_hash=judge.prompt_hash,
+            prompt_text=judge.prompt_text,
+            benchmark=meta.name,
+            benchmark_fingerprint=self.fingerprint,
+            kind=meta.kind,
+            seed=self.settings.seed,
+            device=judge.device,
+            versions=library_versions(),
+            git_commit=git_commit(),
+            created=now(),
+            options=run_options(plan, self.limit, self.settings),
+            sent_to=without_secrets(url) if isinstance(url, str) else "",
+        )
 
 
 def judge(
@@ -159,7 +177,8 @@ def judge(
         budget = Budget(settings.budget)
     images = benchmark.images if plan.probing is None else ProbedImages(benchmark.images, benchmark.cases)
     make = partial(resolve, runs=runs, images=images, settings=settings, extra=extra, budget=budget)
-    fingerprint, records = benchmark.case_fingerprint(), [read_record(Path(file)) for file in settings.trained_on]
+    fingerprint = benchmark.case_fingerprint()
+    records = [] if settings.trained_on is None else [read_record(Path(settings.trained_on))]
     call = _Call(benchmark, runs, plan, n_cases, limit, settings, images, make, backend, progress, fingerprint, records)
     redo = partial(_has_status, statuses=retry)
     distinct, done, failed = list(dict.fromkeys(names)), list[RunSummary](), list[FailedRun]()
@@ -431,9 +450,11 @@ def _make(call: _Call, job: Job, folder: Path, again: np.ndarray, damaged: Colle
                     written = writer.submit(append_part, folder, verdicts)
                     tracker.add(verdicts)
                 if stop.asked:
-                    raise InterruptedRunError(
-                        f"judge {job.judge.name}: interrupted; {tracker.held} of {tracker.planned} verdicts are kept "
-                        f"in {folder}; run the same command again to go on."
-                    )
+                    break
         finally:
             written.result()
+        if stop.asked:
+            raise InterruptedRunError(
+                f"judge {job.judge.name}: interrupted; {tracker.held} of {tracker.planned} verdicts are kept in "
+                f"{folder}; run the same command again to go on."
+            )

@@ -293,7 +293,7 @@ def test_weights_that_a_worker_misses_are_named(tiny: Callable[[str], Path], tmp
 def test_what_is_asked_of_a_cluster_must_be_there_and_means_the_same_on_its_machines(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(InputError, match="9999 workers with 1 CPUs each: this machine has room for"):
+    with pytest.raises(InputError, match="9999 workers with 1 CPUs each: there is room for"):
         cluster.pool(9999, 0.0, "cpu", 0.0)
     monkeypatch.setattr(cluster, "nodes", lambda: [{"CPU": 4.0}])
     with pytest.raises(InputError, match="device 'cuda': Ray has no GPU"):
@@ -455,7 +455,7 @@ def test_another_copy_of_the_weights_is_refused(
     content[len(content) // 2] ^= 1
     weights.write_bytes(content)
     error = worker_of(job, assigned).answer(GREETING).error
-    assert "is not the same on" in str(error)
+    assert "is not the same there" in str(error)
     assert "(revision sha256:" in str(error)
 
 
@@ -530,8 +530,8 @@ def test_shares_of_a_gpu_fill_it() -> None:
     ("address", "error", "message"),
     [
         ("ray://somewhere:10001", InputError, "from one of its machines"),
-        ("nowhere", RunError, "no Ray cluster can be used"),
-        ("127.0.0.1:1", RunError, "no Ray cluster can be used there .*refused"),
+        ("nowhere", RunError, "cannot be used at RAY_ADDRESS=nowhere"),
+        ("127.0.0.1:1", RunError, "cannot be used at RAY_ADDRESS=127.0.0.1:1 .*refused"),
     ],
 )
 def test_a_cluster_that_cannot_be_used_is_said_in_one_line(

@@ -50,7 +50,7 @@ def trained(benchmark: Benchmark) -> set[str]:
 
 
 def test_the_cases_of_rows_are_marked_in_runs_new_and_old(divided: Benchmark, rows: Path, tmp_path: Path) -> None:
-    told = Settings(trained_on=(str(rows),))
+    told = Settings(trained_on=str(rows))
     [new] = judge(divided, tmp_path / "new", ["longer"], settings=told)
     assert f"{N_TRAIN} of 40 cases are in its training data" in new.notices[-1]
     [old] = judge(divided, tmp_path / "old", ["longer"])
@@ -99,5 +99,5 @@ def test_a_file_that_is_none_stops_the_command_before_anything_is_judged(
 ) -> None:
     rows.write_text(change(rows.read_text(encoding="utf-8")), encoding="utf-8")  # type: ignore[operator]
     with pytest.raises(InputError, match=message):
-        judge(divided, tmp_path / "runs", ["longer"], settings=Settings(trained_on=(str(rows),)))
+        judge(divided, tmp_path / "runs", ["longer"], settings=Settings(trained_on=str(rows)))
     assert not (tmp_path / "runs").exists()

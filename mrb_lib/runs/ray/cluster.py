@@ -90,7 +90,7 @@ def capacity(nodes: Sequence[Mapping[str, float]], pool: WorkerPool, memory: flo
     return sum(min(int(node.get(name, 0) / need + _ROUNDING) for name, need in needs.items() if need) for node in nodes)
 
 
-class Cluster:
+class Cluster(ExitStack):
     """A Ray that is started, or connected to, when it is first needed, and ends with the block if it was started.
 
     A Ray that this process is connected to already is used, and left as it is.
@@ -101,15 +101,9 @@ class Cluster:
     """
 
     def __init__(self, workers: int | None) -> None:
+        super().__init__()
         self._workers = workers
-        self._ends = ExitStack()
         self._connected = self._is_mine = False
-
-    def __enter__(self) -> Cluster:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._ends.close()
 
     @property
     def is_given(self) -> bool:
@@ -146,19 +140,19 @@ class Cluster:
         for name, value in (_ENVIRONMENT if self.is_given else _ENVIRONMENT | _LOOPBACK).items():
             os.environ.setdefault(name, value)
         # Copying its settings, Ray Data touches those that it has deprecated itself.
-        self._ends.enter_context(warnings.catch_warnings(action="ignore", category=DeprecationWarning))
+        self.enter_context(warnings.catch_warnings(action="ignore", category=DeprecationWarning))
         import ray.data
         from ray._private import worker
 
         log = logging.getLogger("ray.data")
-        self._ends.callback(log.setLevel, log.level)
+        self.callback(log.setLevel, log.level)
         log.setLevel(logging.CRITICAL + 1)
         # What Ray's own processes report would be printed among this command's results, on stdout.
         for place, name in (
             (ray.data.DataContext.get_current(), "enable_progress_bars"),
             (worker, "_worker_logs_enabled"),
         ):
-            self._ends.callback(setattr, place, name, getattr(place, name))
+            self.callback(setattr, place, name, getattr(place, name))
             setattr(place, name, False)
         if not ray.is_initialized():
             self._start(address)
@@ -183,14 +177,12 @@ class Cluster:
         nodes = self.nodes()
         pool = size_pool(nodes, workers, gpus_per_worker, device, memory)
         there = capacity(nodes, pool)
-        if there >= pool.workers:
-            return pool
-        kind = f"{pool.gpus:g} GPUs" if pool.gpus else f"{pool.cpus} CPUs"
-        if self._is_mine:
-            raise InputError(f"{pool.workers} workers with {kind} each: this machine has room for {there}; use fewer.")
-        logging.getLogger(__name__).warning(
-            "Ray has room for %d of %d workers with %s each; the others wait until it has.", there, pool.workers, kind
-        )
+        if there < pool.workers:
+            kind = f"{pool.gpus:g} GPUs" if pool.gpus else f"{pool.cpus} CPUs"
+            text = f"{pool.workers} workers with {kind} each: there is room for {there}"
+            if self._is_mine:
+                raise InputError(f"{text} on this machine; use fewer.")
+            logging.getLogger(__name__).warning("Ray: %s; the others wait until there is more.", text)
         return pool
 
     def _start(self, address: str) -> None:
@@ -201,15 +193,16 @@ class Cluster:
         options: dict[str, Any] = {}
         if self._is_mine:
             folder = tempfile.mkdtemp(prefix="mrb-")
-            self._ends.callback(shutil.rmtree, folder, ignore_errors=True)
+            self.callback(shutil.rmtree, folder, ignore_errors=True)
             watch = subprocess.Popen(
                 ["sh", "-c", _WATCH, "sh", folder, _ENDED], stdin=subprocess.PIPE, start_new_session=True
             )
-            self._ends.callback(watch.communicate, b"ended as it should\n")
+            self.callback(watch.communicate, b"ended as it should\n")
             cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
             options = {"num_cpus": max(cpus, self._workers or 1), "object_store_memory": _OBJECT_STORE_BYTES}
             options |= {"include_dashboard": False, "_temp_dir": folder}
-        self._ends.callback(ray.shutdown)
+        self.callback(ray.shutdown)
+        where = "on this machine" if self._is_mine else f"at {ADDRESS}={address}"
         for attempt in range(1, _ATTEMPTS + 1):
             try:
                 if address not in ("", "local", "auto"):
@@ -221,13 +214,8 @@ class Cluster:
                 return
             except Exception as error:
                 if attempt == _ATTEMPTS:
-                    where = (
-                        "Ray does not start on this machine"
-                        if self._is_mine
-                        else (f"{ADDRESS}={address}: no Ray cluster can be used there")
-                    )
                     raise RunError(
-                        f"{where} ({reason_of(error)}); use --engine local, or start a cluster with `ray start`."
+                        f"Ray cannot be used {where} ({reason_of(error)}); use --engine local, or run `ray start`."
                     ) from error
 
 

@@ -139,15 +139,17 @@ def _spread(
     if engine in ENGINES and ENGINES[str(engine)].model == "server":
         job.notices.append(_NOT_SPREAD)
         return run_locally(job)
-    device, gpus, memory = "cpu", 0.0 if gpus_per_worker is None else gpus_per_worker, 0.0
+    gpus, device, memory = 0.0, "cpu", 0.0
     if isinstance(job.judge, WithWeights):
         _, source, settings = job.judge.parts
-        device, gpus = settings.device, gpus_per_worker
-        usual = {"auto": "float32"}.get(settings.dtype, settings.dtype)
-        memory = _BESIDE * loaded_bytes(source.folder, usual, settings.quantize)
+        gpus, device = gpus_per_worker, settings.device
+        n_bytes = {
+            usual: loaded_bytes(source.folder, usual if settings.dtype == "auto" else settings.dtype, settings.quantize)
+            for usual in ("float32", "bfloat16")
+        }
+        memory = _BESIDE * n_bytes["float32"]
         if gpus is None and device != "cpu":
-            usual = {"auto": "bfloat16"}.get(settings.dtype, settings.dtype)
-            gpus = gpus_needed(loaded_bytes(source.folder, usual, settings.quantize))
+            gpus = gpus_needed(n_bytes["bfloat16"])
     pool = cluster.pool(workers, gpus, device, memory)
     pool = pool._replace(workers=min(pool.workers, len(job.batches)))
     answers = _answers(job, pool.workers, {"num_cpus": pool.cpus, "num_gpus": pool.gpus})
@@ -277,7 +279,12 @@ class Worker:
                     "memory does not suffice; use fewer workers or a smaller --batch-size."
                 )
             self._judge = assigned.make(self._images)
-            _check_same(assigned, self._judge)
+            changes = differences(assigned.identity, identity(self._judge.spec, self._judge.prompt_hash))
+            if changes:
+                raise RunError(
+                    f"judge {name}: is not the same there ({in_words(changes)}); install the same versions of the "
+                    "libraries on every machine, and the same weights."
+                )
             if assigned.on_gpu and self._judge.device.startswith("cpu"):
                 raise RunError(f"judge {name}: has a GPU that torch cannot use; `mrb doctor` says more there.")
             self._judge.load()
@@ -290,16 +297,15 @@ class Worker:
 
     def answer(self, number: int) -> Answer:
         """Answer one batch, by its number."""
-        me, error, verdicts = f"{platform.node()} {os.getpid()}", self._error, None
-        if error is None and number != GREETING:
-            try:
-                verdicts = self._verdicts(number)
-            except Exception as raised:  # noqa: BLE001  # whatever a judge raises
-                error = self._plain(raised, "failed")
-        if error is not None:
-            return Answer(number, me, error=error)
+        worker = f"{platform.node()} {os.getpid()}"
+        if self._error is not None:
+            return Answer(number, worker, error=self._error)
+        try:
+            verdicts = None if number == GREETING else self._verdicts(number)
+        except Exception as error:  # noqa: BLE001  # whatever a judge raises
+            return Answer(number, worker, error=self._plain(error, "failed"))
         notices = (*_other_versions(self._assigned.versions), *self._judge.notices)
-        return Answer(number, me, verdicts, self._judge.device, notices)
+        return Answer(number, worker, verdicts, self._judge.device, notices)
 
     def _verdicts(self, number: int) -> pd.DataFrame:
         with self._preparing:
@@ -318,16 +324,6 @@ class Worker:
             return (InputError if isinstance(error, InputError) else RunError)(f"{error} (on {platform.node()})")
         text = f"{what} on {platform.node()} ({type(error).__name__}: {' '.join(str(error).split())})"
         return RunError(f"judge {self._assigned.name}: {text}; --engine local shows where.")
-
-
-def _check_same(assigned: Assignment, judge: Judge) -> None:
-    """Raise `RunError` unless a worker's judge is what it is where the run was started."""
-    changes = in_words(differences(assigned.identity, identity(judge.spec, judge.prompt_hash)))
-    if changes:
-        raise RunError(
-            f"judge {assigned.name}: is not the same on {platform.node()} ({changes}); install the same versions of "
-            "the libraries on every machine, and the same weights."
-        )
 
 
 def _other_versions(versions: Mapping[str, str]) -> list[str]:
