@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mrb_lib.runs.interruption import InterruptedRunError
 from mrb_lib.tables.errors import MrbError, RunError
-from mrb_lib.verdicts.store import OtherRun
+from mrb_lib.verdicts.manifest import OtherRun
 
 
 @dataclass(frozen=True)

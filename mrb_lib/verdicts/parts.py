@@ -78,13 +78,12 @@ def write_part(path: Path, table: pa.Table) -> None:
         ) from error
 
 
-def read_part(path: Path, columns: Sequence[str] | None = None, *, coded: Sequence[str] = ()) -> pa.Table:
+def read_part(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
     """Read a part, all of whose bits are checked first, whichever columns are wanted.
 
     Parameters
     ----------
     columns : those to read; one that the part lacks is left out. None reads all.
-    coded : those to read as positions in a list of their values; one that the part lacks is left out
 
     Raises
     ------
@@ -99,10 +98,8 @@ def read_part(path: Path, columns: Sequence[str] | None = None, *, coded: Sequen
         raise InputError(f"{path}: cannot be read ({error.strerror or error}); make it readable.") from error
     try:
         is_checked = _has_digest(content)
-        there = set(pq.read_schema(pa.BufferReader(content)).names)
-        # pyarrow raises a bare KeyError for a name that is not in the file.
-        file = pq.ParquetFile(pa.BufferReader(content), read_dictionary=[name for name in coded if name in there])
-        names = None if columns is None else [name for name in columns if name in there]
+        file = pq.ParquetFile(pa.BufferReader(content))
+        names = None if columns is None else [name for name in columns if name in file.schema_arrow.names]
         # Parts are small: the threads that read columns side by side cost more than they save.
         table: pa.Table = file.read(columns=names, use_threads=False)
         if not is_checked:
