@@ -370,7 +370,9 @@ def _execute(call: _Call, judge: Judge, plan: Plan, wanted: np.ndarray, redo: Re
         tracker = Tracker(judge.name, len(wanted), held.statuses, call.progress)
         before = tracker.held
         tracker.start()
-        job = Job(judge, plan, _batches(call, judge, plan, pending), call.images)
+        numbers = plan.longest_first(pending) if judge.sorts_by_length else pending
+        batches = plan.batches(numbers, call.settings.batch_size or judge.cases_per_batch)
+        job = Job(judge, plan, list(batches), call.images)
         try:
             if job.batches:
                 _make(call, job, folder, held.again, damaged, tracker)
@@ -409,7 +411,7 @@ class _Held(NamedTuple):
 
     kept: np.ndarray
     again: np.ndarray
-    statuses: Counter[str]
+    statuses: Mapping[str, int]
 
 
 def _held(parts: Iterable[pd.DataFrame], plan: Plan, wanted: np.ndarray, redo: Redo) -> _Held:
@@ -419,18 +421,11 @@ def _held(parts: Iterable[pd.DataFrame], plan: Plan, wanted: np.ndarray, redo: R
     kept, again, statuses = np.zeros(len(plan), dtype=bool), [np.zeros(0, dtype=bool)], Counter[str]()
     for part in parts:
         numbers = plan.numbers(part)
-        planned = is_wanted[numbers]
-        redone = redo(part) & planned
-        stays = planned & ~redone
+        again.append(is_wanted[numbers] & redo(part))
+        stays = is_wanted[numbers] & ~again[-1]
         kept[numbers[stays]] = True
-        again.append(redone)
         statuses.update(part["status"][stays].value_counts().to_dict())
     return _Held(kept, np.concatenate(again), statuses)
-
-
-def _batches(call: _Call, judge: Judge, plan: Plan, pending: np.ndarray) -> list[np.ndarray]:
-    cases = call.settings.batch_size or judge.cases_per_batch
-    return list(plan.batches(plan.longest_first(pending) if judge.sorts_by_length else pending, cases))
 
 
 def _make(call: _Call, job: Job, folder: Path, again: np.ndarray, damaged: Collection[Path], tracker: Tracker) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
+from math import prod
 from pathlib import Path
 
 import numpy as np
@@ -85,13 +86,17 @@ class Plan:
             raise InputError(f"orders {','.join(self.orders)}: one response is rated, so the only order is AB.")
 
     @property
+    def _shape(self) -> tuple[int, ...]:
+        return len(self.cases), len(self.probes), len(self.orders), self.repeats, len(self.dimensions)
+
+    @property
     def per_case(self) -> int:
-        """Verdicts a case, were all probes to apply to it."""
-        return len(self.probes) * self._per_probe
+        """Verdicts per case, were all probes to apply to it."""
+        return prod(self._shape[1:])
 
     @property
     def _per_probe(self) -> int:
-        return len(self.orders) * self.repeats * len(self.dimensions)
+        return prod(self._shape[2:])
 
     @property
     def all_numbers(self) -> np.ndarray:
@@ -104,22 +109,18 @@ class Plan:
         return len(self.cases) * self.per_case
 
     def numbers(self, made: pd.DataFrame) -> np.ndarray:
-        """The number of each row of a verdicts table; -1 where the plan does not ask for it."""
-        case = _positions(self._case_ids, made["case_id"])
-        order = _positions(pd.Index(self.orders), made["order"])
-        dimension = _positions(pd.Index(self.dimensions), made["dimension"])
-        probe = _positions(pd.Index(self.probes), made["probe"])
+        """Return the number of each row of a verdicts table; -1 where the plan does not ask for it."""
+        places = {name: index.get_indexer(pd.Index(made[name])) for name, index in self._indexes.items()}
+        case, probe, order, dimension = places.values()
         repeat = made["repeat"].to_numpy()
-        planned = ((case >= 0) & (probe >= 0) & (order >= 0) & (dimension >= 0) & (repeat < self.repeats)).to_numpy()
-        number = ((case * len(self.probes) + probe) * len(self.orders) + order) * self.repeats + repeat
-        number = number * len(self.dimensions) + dimension
-        return np.where(planned, number, -1)
+        planned = (np.minimum.reduce([case, probe, order, dimension]) >= 0) & (repeat < self.repeats)
+        return np.where(planned, np.ravel_multi_index((case, probe, order, repeat, dimension), self._shape, "clip"), -1)
 
     @cached_property
-    def _case_ids(self) -> pd.Index:
+    def _indexes(self) -> dict[str, pd.Index]:
         # The verdicts of a run come in as many parts as it had batches, and making an index costs more than using it.
-        index: pd.Index = pd.Index(self.cases["case_id"])
-        return index
+        named = {"case_id": self.cases["case_id"], "probe": self.probes, "order": self.orders}
+        return {name: pd.Index(values) for name, values in {**named, "dimension": self.dimensions}.items()}
 
     def longest_first(self, numbers: np.ndarray) -> np.ndarray:
         """The same numbers, case by case, those of the cases with the longest texts first."""
@@ -131,19 +132,10 @@ class Plan:
 
     def keys(self, numbers: np.ndarray) -> pd.DataFrame:
         """The keys of these verdicts: `case_id, order, repeat, dimension, probe`."""
-        rest, dimension = np.divmod(numbers, len(self.dimensions))
-        rest, repeat = np.divmod(rest, self.repeats)
-        rest, order = np.divmod(rest, len(self.orders))
-        case, probe = np.divmod(rest, len(self.probes))
-        return pd.DataFrame(
-            {
-                "case_id": self.cases["case_id"].iloc[case].reset_index(drop=True),
-                "order": pd.Series(np.array(self.orders, dtype=object)[order], dtype="str"),
-                "repeat": repeat,
-                "dimension": pd.Series(np.array(self.dimensions, dtype=object)[dimension], dtype="str"),
-                "probe": pd.Series(np.array(self.probes, dtype=object)[probe], dtype="str"),
-            }
-        )
+        case, probe, order, repeat, dimension = np.unravel_index(numbers, self._shape)
+        places = {"case_id": case, "order": order, "dimension": dimension, "probe": probe}
+        texts = {name: pd.Series(self._indexes[name].to_numpy(object)[at], dtype="str") for name, at in places.items()}
+        return pd.DataFrame({**texts, "repeat": repeat})[["case_id", "order", "repeat", "dimension", "probe"]]
 
     def rows(self, numbers: np.ndarray) -> pd.DataFrame:
         """The cases to judge for these verdicts: every case column, and `order, repeat, dimension, probe`.
@@ -186,11 +178,6 @@ class Plan:
             else:
                 held += end - first
         yield from (batch for batch in np.split(numbers, starts[cuts]) if len(batch))
-
-
-def _positions(vocabulary: pd.Index, values: pd.Series) -> pd.Series:
-    """The place of each value in the vocabulary; -1 where it is not there."""
-    return pd.Series(vocabulary.get_indexer(pd.Index(values)), index=values.index)
 
 
 def make_plan(

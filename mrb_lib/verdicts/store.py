@@ -193,7 +193,7 @@ def read_run(folder: Path, columns: Sequence[str] | None = None, *, without: Col
 
 
 def iter_run(folder: Path, columns: Sequence[str], *, without: Collection[Path] = ()) -> Iterator[pd.DataFrame]:
-    """The verdicts of one run a part at a time, in the order they were written, so that only one need be in memory.
+    """Yield the verdicts of one run a part at a time, in the order they were written: only one need be in memory.
 
     Parameters
     ----------

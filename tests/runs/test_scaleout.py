@@ -35,7 +35,7 @@ from mrb_lib.runs.outcomes import Outcome
 from mrb_lib.runs.plan import Plan, ProbeOptions, make_plan
 from mrb_lib.runs.progress import RunProgress
 from mrb_lib.runs.ray import scaleout
-from mrb_lib.runs.ray.cluster import Cluster, WorkerPool, capacity, reason_of, size_pool
+from mrb_lib.runs.ray.cluster import Cluster, WorkerPool, reason_of, size_pool
 from mrb_lib.runs.ray.scaleout import GREETING, RESTARTS, Answer, ArrivedImages, Assignment, Source, Worker, assignment
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.verdicts.manifest import identity, read_manifest
@@ -294,7 +294,7 @@ def test_what_is_asked_of_a_cluster_must_be_there_and_means_the_same_on_its_mach
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(InputError, match="9999 workers with 1 CPUs each: there is room for"):
-        cluster.pool(9999, 0.0, "cpu", 0.0)
+        cluster.pool(9999, 0.0, 0.0)
     monkeypatch.setattr(cluster, "nodes", lambda: [{"CPU": 4.0}])
     with pytest.raises(InputError, match="device 'cuda': Ray has no GPU"):
         scaleout._for_workers(Settings(device="cuda"), cluster, None)
@@ -506,12 +506,12 @@ GPUS = [{"CPU": 16.0, "GPU": 8.0}, {"CPU": 16.0, "GPU": 8.0}, {"CPU": 4.0}]
         (GPUS, (None, None), WorkerPool(16, 2, 1.0)),
         (GPUS, (None, 0.5), WorkerPool(32, 1, 0.5)),
         (GPUS, (3, None), WorkerPool(3, 2, 1.0)),
-        (GPUS, (None, None, "cpu"), WorkerPool(18, 2, 0.0)),
+        (GPUS, (None, 0.0), WorkerPool(18, 2, 0.0)),
         ([{"CPU": 2.0}], (None, None), WorkerPool(1, 2, 0.0)),
         ([{"CPU": 2.0}], (2, None), WorkerPool(2, 1, 0.0)),
         ([{"CPU": 8.0}, {"CPU": 3.0}], (3, None), WorkerPool(3, 3, 0.0)),
-        ([{"CPU": 64.0, "memory": 1e11}], (None, None, "auto", 3e10), WorkerPool(3, 21, 0.0)),
-        ([{"CPU": 64.0, "GPU": 1.0, "memory": 1e10}], (None, None, "auto", 3e10), WorkerPool(1, 2, 1.0)),
+        ([{"CPU": 64.0, "memory": 1e11}], (None, None, 3e10), WorkerPool(3, 21, 0.0)),
+        ([{"CPU": 64.0, "GPU": 1.0, "memory": 1e10}], (None, None, 3e10), WorkerPool(1, 2, 1.0)),
         ([{"CPU": 2.0}], (5, 1.0), WorkerPool(5, 1, 1.0)),
         ([], (None, None), WorkerPool(1, 1, 0.0)),
     ],
@@ -523,7 +523,7 @@ def test_workers_share_out_what_there_is(
 
 
 def test_shares_of_a_gpu_fill_it() -> None:
-    assert capacity([{"CPU": 64.0, "GPU": 1.0}], WorkerPool(0, 1, 0.1)) == 10
+    assert WorkerPool(0, 1, 0.1).room([{"CPU": 64.0, "GPU": 1.0}]) == 10
 
 
 @pytest.mark.parametrize(

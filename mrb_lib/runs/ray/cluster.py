@@ -51,13 +51,16 @@ class WorkerPool(NamedTuple):
     cpus: int
     gpus: float
 
+    def room(self, nodes: Sequence[Mapping[str, float]], memory: float = 0.0) -> int:
+        """Return how many such workers, each with so many bytes of memory, the machines hold at once."""
+        needs = {"CPU": self.cpus, "GPU": self.gpus, "memory": memory}
+        return sum(
+            min(int(node.get(key, 0) / need + _ROUNDING) for key, need in needs.items() if need) for node in nodes
+        )
+
 
 def size_pool(
-    nodes: Sequence[Mapping[str, float]],
-    workers: int | None,
-    gpus: float | None,
-    device: str = "auto",
-    memory: float = 0.0,
+    nodes: Sequence[Mapping[str, float]], workers: int | None, gpus: float | None, memory: float = 0.0
 ) -> WorkerPool:
     """Share out the machines of a cluster.
 
@@ -67,27 +70,20 @@ def size_pool(
     workers : None for as many as there is room for: with GPUs by the share that each
         takes, without them one for every two processors, as far as the memory suffices
     gpus : of each worker; None for one GPU each where there are any
-    device : "cpu" asks for no GPUs
     memory : bytes that a worker needs on a machine without a GPU, as far as is known
 
     Returns
     -------
     WorkerPool
-        It may be larger than the cluster, which may grow; see `capacity`.
+        It may be larger than the cluster, which may grow.
     """
     if gpus is None:
-        gpus = 1.0 if device != "cpu" and any(node.get("GPU", 0) for node in nodes) else 0.0
+        gpus = 1.0 if any(node.get("GPU") for node in nodes) else 0.0
     usual = WorkerPool(0, 1 if gpus else _CPUS_OF_A_WORKER, gpus)
-    wanted = workers or max(1, capacity(nodes, usual, 0.0 if gpus else memory))
-    most = _CPUS_OF_A_WORKER if gpus else int(max((node.get("CPU", 0.0) for node in nodes), default=1.0))
+    wanted = workers or max(1, usual.room(nodes, 0.0 if gpus else memory))
+    most = _CPUS_OF_A_WORKER if gpus else int(max((node.get("CPU", 0) for node in nodes), default=1))
     pools = (WorkerPool(wanted, cpus, gpus) for cpus in range(most, 1, -1))
-    return next((pool for pool in pools if capacity(nodes, pool) >= wanted), WorkerPool(wanted, 1, gpus))
-
-
-def capacity(nodes: Sequence[Mapping[str, float]], pool: WorkerPool, memory: float = 0.0) -> int:
-    """Return how many workers of a pool, each with so many bytes of memory, the machines hold at once."""
-    needs = {"CPU": pool.cpus, "GPU": pool.gpus, "memory": memory}
-    return sum(min(int(node.get(name, 0) / need + _ROUNDING) for name, need in needs.items() if need) for node in nodes)
+    return next((pool for pool in pools if pool.room(nodes) >= wanted), WorkerPool(wanted, 1, gpus))
 
 
 class Cluster(ExitStack):
@@ -166,7 +162,7 @@ class Cluster(ExitStack):
         nodes = cast("Callable[[], list[dict[str, Mapping[str, float]]]]", ray.nodes)()
         return [node["Resources"] for node in nodes if node["Alive"]]
 
-    def pool(self, workers: int | None, gpus_per_worker: float | None, device: str, memory: float) -> WorkerPool:
+    def pool(self, workers: int | None, gpus_per_worker: float | None, memory: float) -> WorkerPool:
         """Return the pool for a judge; see `size_pool`.
 
         Raises
@@ -175,8 +171,8 @@ class Cluster(ExitStack):
             This machine has no room for it. A cluster may grow, so there a word on stderr must do.
         """
         nodes = self.nodes()
-        pool = size_pool(nodes, workers, gpus_per_worker, device, memory)
-        there = capacity(nodes, pool)
+        pool = size_pool(nodes, workers, gpus_per_worker, memory)
+        there = pool.room(nodes)
         if there < pool.workers:
             kind = f"{pool.gpus:g} GPUs" if pool.gpus else f"{pool.cpus} CPUs"
             text = f"{pool.workers} workers with {kind} each: there is room for {there}"

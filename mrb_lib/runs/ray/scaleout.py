@@ -139,18 +139,18 @@ def _spread(
     if engine in ENGINES and ENGINES[str(engine)].model == "server":
         job.notices.append(_NOT_SPREAD)
         return run_locally(job)
-    gpus, device, memory = 0.0, "cpu", 0.0
+    gpus, memory = 0.0, 0.0
     if isinstance(job.judge, WithWeights):
         _, source, settings = job.judge.parts
-        gpus, device = gpus_per_worker, settings.device
+        gpus = 0.0 if settings.device == "cpu" else gpus_per_worker
         n_bytes = {
             usual: loaded_bytes(source.folder, usual if settings.dtype == "auto" else settings.dtype, settings.quantize)
             for usual in ("float32", "bfloat16")
         }
         memory = _BESIDE * n_bytes["float32"]
-        if gpus is None and device != "cpu":
+        if gpus is None:
             gpus = gpus_needed(n_bytes["bfloat16"])
-    pool = cluster.pool(workers, gpus, device, memory)
+    pool = cluster.pool(workers, gpus, memory)
     pool = pool._replace(workers=min(pool.workers, len(job.batches)))
     answers = _answers(job, pool.workers, {"num_cpus": pool.cpus, "num_gpus": pool.gpus})
     first = next(answers)
