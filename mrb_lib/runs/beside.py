@@ -1,4 +1,4 @@
-"""What the prompts of a run show beside the cases: the columns it adds to them, and what its record says of that."""
+"""References, evidence and examples that the prompts of a run show beside the cases, and their record."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from mrb_lib.verdicts.orders import EVIDENCE, EXAMPLES, OF_PLAN, WEAK
 
 @dataclass(frozen=True)
 class Beside:
-    """What is shown beside the cases.
+    """Columns shown beside the cases.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class Beside:
     notices: tuple[str, ...] = ()
 
     def judged(self, cases: pd.DataFrame) -> pd.DataFrame:
-        """The cases that are judged, with the columns; what a source calls by their names is left out."""
+        """Return the cases that are judged, with the columns; what a source calls by their names is left out."""
         cases = cases.drop(columns=list(OF_PLAN), errors="ignore")
         if self.columns is None:
             return cases
@@ -97,7 +97,7 @@ def _beside(benchmark: Benchmark, settings: Settings) -> Beside:
 
 
 def _column(cases: pd.DataFrame, name: str, what: str) -> pd.Series:
-    """A column of texts by the row of the case; `InputError` where no case has one."""
+    """Return a column of texts by the row of the case; `InputError` where no case has one."""
     if name not in cases or cases[name].isna().all():
         raise InputError(f"{what}: no case has a value in the column {name}, which is to be shown; fill it in.")
     return cases[name].reset_index(drop=True).astype("str")

@@ -64,7 +64,7 @@ class JudgeOptions(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class _Call:
-    """What all judges of one call have in common."""
+    """Everything that the judges of one call have in common."""
 
     benchmark: Benchmark
     runs: Path
@@ -224,7 +224,7 @@ def is_complete(
 
 
 def settings_for(benchmark: Benchmark, settings: Settings, repeats: int) -> Settings:
-    """The settings with which judges work on a benchmark: what it says of itself, and repeats that differ."""
+    """Return the settings with which judges work on a benchmark: what it says of itself, and repeats that differ."""
     meta = benchmark.meta
     return replace(
         for_repeats(settings, repeats),
@@ -291,7 +291,7 @@ def _attempt(call: _Call, name: str, redo: Redo) -> Outcome:
 
 
 def _forget_locals(error: BaseException | None) -> None:
-    """The frames that an error went through hold the weights and what was computed, whose room the next judge needs."""
+    """Clear the frames that an error went through: they hold the weights, whose room the next judge needs."""
     cleared: list[BaseException] = []
     while error is not None and error not in cleared:
         traceback.clear_frames(error.__traceback__)
@@ -400,7 +400,7 @@ def _execute(call: _Call, judge: Judge, plan: Plan, wanted: np.ndarray, redo: Re
 
 
 class _Held(NamedTuple):
-    """What a run holds of a plan.
+    """The part of a plan that a run holds.
 
     Attributes
     ----------

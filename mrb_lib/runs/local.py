@@ -27,7 +27,7 @@ _CASES_ESTIMATED: Final = 50
 
 @dataclass(frozen=True)
 class Job:
-    """What a backend is to do.
+    """Work for a backend.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ def run_locally(job: Job, approve: Approve | None = None) -> Generator[pd.DataFr
 
 
 def _estimate(judge: StreamingJudge, job: Job) -> Estimate | None:
-    """What a job may cost, from cases that are evenly spread over it."""
+    """Return the likely cost of a job, from cases that are evenly spread over it."""
     numbers = np.concatenate(job.batches)
     case = job.plan.units(numbers)
     cases = np.unique(case)
@@ -139,7 +139,7 @@ def prepare_rows(judge: Judge, shown: pd.DataFrame) -> Prepared:
 def answer_rows(
     judge: Judge, prepared: Prepared, ratings: Sequence[str] = (), labels: Mapping[str, Sequence[str]] | None = None
 ) -> pd.DataFrame:
-    """The verdicts about the rows prepared, as a table that conforms; `ratings` and `labels` are those of `Plan`.
+    """Return the verdicts about the rows prepared, as a table that conforms; `ratings` and `labels` as in `Plan`.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Which verdicts a run is to hold, and which of them are still to be made."""
+"""The plan of a run: every verdict that it is to hold, by number."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ RETRIABLE = tuple(status for status in STATUSES if status not in ANSWERED_STATUS
 
 @dataclass(frozen=True)
 class ProbeOptions:
-    """Which probes are to be applied.
+    """The probes to apply.
 
     Attributes
     ----------
@@ -123,7 +123,7 @@ class Plan:
         return {name: pd.Index(values) for name, values in {**named, "dimension": self.dimensions}.items()}
 
     def longest_first(self, numbers: np.ndarray) -> np.ndarray:
-        """The same numbers, case by case, those of the cases with the longest texts first."""
+        """Return the same numbers, case by case, those of the cases with the longest texts first."""
         case = numbers // self.per_case
         shown = ("question", "response_a", "response_b", "reference", *CONTEXT)
         texts = [name for name in shown if name in self.cases.columns]
@@ -131,14 +131,14 @@ class Plan:
         return numbers[np.lexsort((numbers, -length[case]))]
 
     def keys(self, numbers: np.ndarray) -> pd.DataFrame:
-        """The keys of these verdicts: `case_id, order, repeat, dimension, probe`."""
+        """Return the keys of these verdicts: `case_id, order, repeat, dimension, probe`."""
         case, probe, order, repeat, dimension = np.unravel_index(numbers, self._shape)
         places = {"case_id": case, "order": order, "dimension": dimension, "probe": probe}
-        texts = {name: pd.Series(self._indexes[name].to_numpy(object)[at], dtype="str") for name, at in places.items()}
+        texts = {name: pd.Series(self._indexes[name].take(at), dtype="str") for name, at in places.items()}
         return pd.DataFrame({**texts, "repeat": repeat})[["case_id", "order", "repeat", "dimension", "probe"]]
 
     def rows(self, numbers: np.ndarray) -> pd.DataFrame:
-        """The cases to judge for these verdicts: every case column, and `order, repeat, dimension, probe`.
+        """Return the cases to judge for these verdicts: every case column, and `order, repeat, dimension, probe`.
 
         A case is as its probe changes it; further columns then say how the prompt is put, see `Probing.rows`.
         """
@@ -148,7 +148,7 @@ class Plan:
         return out if self.probing is None else self.probing.rows(out)
 
     def units(self, numbers: np.ndarray) -> np.ndarray:
-        """What each verdict shares its work with: the case, or the item where its cases must share a batch."""
+        """Return the case of each verdict, or its item where the cases of an item must share a batch."""
         case: np.ndarray = numbers // self.per_case
         return case if self.items is None else self.items[case]
 
@@ -193,7 +193,7 @@ def make_plan(
     beside: Beside | None = None,
     labels: Mapping[str, Sequence[str]] | None = None,
 ) -> Plan:
-    """The plan of a run over a benchmark's cases; with probes, of the plain cases and of each as it is probed.
+    """Return the plan of a run over a benchmark's cases; with probes, of the plain cases and of each as it is probed.
 
     Parameters
     ----------
@@ -233,7 +233,7 @@ def _not_applied(name: str, reasons: pd.Series) -> str:
 
 
 def _not_there(name: str, one: FileProbe, case_ids: pd.Series) -> str:
-    """How many cases of a file the benchmark lacks, or nothing; `InputError` where it lacks all."""
+    """Say how many cases of a file the benchmark lacks; empty for none, `InputError` for all."""
     known = set(case_ids)
     lacking = [case_id for case_id in one.case_ids if case_id not in known]
     if not lacking:

@@ -1,4 +1,4 @@
-"""How far a run has come, and how fast it goes."""
+"""The progress of a run: verdicts held, pace and time left."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mrb_lib.tables.schema import STATUSES
 
 @dataclass(frozen=True)
 class RunProgress:
-    """Where the run of one judge stands.
+    """The progress of one judge's run.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class Tracker:
         self._tell(loading=self.held < self.planned)
 
     def start_clock(self) -> None:
-        """The first batch begins now."""
+        """Note that the first batch begins now."""
         self._start = self._clock()
 
     def add(self, verdicts: pd.DataFrame) -> None:
@@ -117,7 +117,7 @@ class Tracker:
 
 
 def pace_text(status: RunProgress) -> str:
-    """The pace, the time left and the statuses in one line; what is unknown is left out."""
+    """Return the pace, the time left and the statuses in one line; what is unknown is left out."""
     parts = ["loading"] if status.loading else []
     if status.cases_per_s is not None:
         parts.append(f"{status.cases_per_s:.3g} cases/s")

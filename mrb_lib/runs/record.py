@@ -1,4 +1,4 @@
-"""What a run's manifest says: written when the run starts, and extended when it is resumed in another way."""
+"""The manifest of a run: written when the run starts, and extended when it is resumed in another way."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SESSION = ("device", "versions", "git_commit", "options")
 
 
 def run_options(plan: Plan, limit: int | None, settings: Settings) -> dict[str, object]:
-    """What was asked for; settings that the user left open are left out.
+    """Return the options of a run; settings that the user left open are left out.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a report rests on, without a text: who chose what on which case, so that a later one can be compared with it.
+"""The verdicts and labels behind a report, without a text, so that a later report can be compared with it.
 
 A case is known by digests of its texts and of its images, which tell whether it is still the same; annotators other
 than the consensus are numbers. Replies, questions, responses and pictures are not kept, nor where anything lay.
@@ -59,7 +59,7 @@ class Basis:
 
 
 def basis_of(benchmark: Benchmark, runs: Path | None) -> Basis:
-    """The basis of a benchmark and its runs.
+    """Return the basis of a benchmark and its runs.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def basis_of(benchmark: Benchmark, runs: Path | None) -> Basis:
 
 
 def digests_of(benchmark: Benchmark) -> pd.DataFrame:
-    """The digests of what a judge sees of each case, `case_id, text, images`; a missing image counts as none."""
+    """Return the digests of what a judge sees of each case, `case_id, text, images`; a missing image counts as none."""
     cases, pictures = benchmark.cases, benchmark.images
     names = dict.fromkeys(name for listed in cases["images"] for name in listed)
     known = {name: _digest(pictures[name]) for name in names if name in pictures}

@@ -1,4 +1,4 @@
-"""What a run was made with: everything that is needed to repeat it."""
+"""The manifest of a run: everything that is needed to repeat it."""
 
 from __future__ import annotations
 
@@ -90,13 +90,13 @@ class Manifest:
         return [options for options in every if isinstance(options, Mapping)]
 
     def probe_files(self, name: str) -> set[str]:
-        """The SHA-256 of the files that a probe of a name was in the run; none where it was none of a file."""
+        """Return the SHA-256 of the files that a probe of a name was in the run; none where it was none of a file."""
         of_sessions = [options.get("probe_files") for options in self.sessions]
         return {str(files[name]) for files in of_sessions if isinstance(files, Mapping) and name in files}
 
 
 def run_id(judge: Judge, fingerprint: str) -> str:
-    """The name of a run's folder: it follows from everything that shapes a verdict.
+    """Return the name of a run's folder: it follows from everything that shapes a verdict.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def run_id(judge: Judge, fingerprint: str) -> str:
 
 
 def run_name(judge: str, spec: Mapping[str, object], prompt_hash: str, fingerprint: str) -> str:
-    """The same as `run_id`, of a judge that a manifest describes."""
+    """Return the same as `run_id`, of a judge that a manifest describes."""
     identity = [judge, dict(spec), prompt_hash, fingerprint]
     digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
     return f"{slug(judge)}-{digest[:8]}"
@@ -152,7 +152,7 @@ class OtherRun:
 
     @property
     def differs(self) -> Differences:
-        """What the two were made with, by name, as `spec.temperature`, `prompt_hash` or `cases`; empty for a copy."""
+        """The settings of the two by name, as `spec.temperature`, `prompt_hash` or `cases`; empty for a copy."""
         both = self.there, self.here
         if self.there.source != self.here.source:
             return {"source": (self.there.source or "judged", self.here.source or "judged")}
@@ -193,7 +193,7 @@ def library_versions() -> dict[str, str]:
 
 @cache
 def git_commit() -> str:
-    """The commit of this library's checkout, with `+changes` where files differ from it; empty outside a checkout.
+    """Return the commit of this library's checkout, with `+changes` where files differ; empty outside a checkout.
 
     Asked once: what a process runs is what it has loaded, whatever becomes of the files.
     """
@@ -208,7 +208,7 @@ def git_commit() -> str:
 
 
 def now() -> str:
-    """The time in UTC, to the second, ISO 8601; SOURCE_DATE_EPOCH overrides it for reproducible output.
+    """Return the time in UTC, to the second, ISO 8601; SOURCE_DATE_EPOCH overrides it for reproducible output.
 
     Raises
     ------

@@ -24,7 +24,7 @@ _SESSION: Final = ("spec", "device", "versions", "git_commit", "options")
 
 @dataclass(frozen=True)
 class MergedRuns:
-    """What became of the runs of merged benchmarks.
+    """The outcome of merging runs.
 
     Attributes
     ----------
@@ -108,7 +108,7 @@ def merge_runs(sources: Mapping[str, Benchmark], merged: Benchmark, runs: Path) 
 
 
 def count_verdicts(sources: Iterable[Benchmark]) -> tuple[int, int]:
-    """How many verdicts the runs of some benchmarks hold outside damaged parts, and how many judges made them."""
+    """Count the verdicts in the runs of some benchmarks, outside damaged parts, and the judges that made them."""
     folders = [folder for source in sources for folder in _folders(source)]
     rows = [len(read_run(folder, ["case_id"], without=damaged_parts(folder))) for folder in folders]
     return sum(rows), len({read_manifest(folder).judge for folder in folders})
@@ -140,7 +140,7 @@ def _settings(manifest: Manifest, fingerprint: str) -> dict[str, object]:
 
 
 def _with_members(run: _Run, ids: Mapping[tuple[str, str], str]) -> _Run:
-    """The run of a jury with the new ids of its members' runs; any other run as it is."""
+    """Return the run of a jury with the new ids of its members' runs; any other run as it is."""
     members = run.manifest.spec.get("runs")
     if not isinstance(members, list):
         return run
@@ -164,7 +164,7 @@ def _groups(runs: Iterable[_Run]) -> list[list[_Run]]:
 
 
 def _manifest(group: Sequence[_Run], sources: Mapping[str, Benchmark], merged: Benchmark, fingerprint: str) -> Manifest:
-    """The manifest of the first run; what differs in the others is recorded as sessions of the same run."""
+    """Return the manifest of the first run; what differs in the others is recorded as sessions of the same run."""
     first, *others = [_without_limits(run.manifest) for run in group]
     sessions = list(first.resumed)
     for other in others:
@@ -197,7 +197,7 @@ def _without_limits(manifest: Manifest) -> Manifest:
 
 
 def _run_id(run: _Run, new: Manifest, taken: set[str], *, is_one: bool) -> str:
-    """The id under which `mrb judge` would go on with the run, or that of its source after the source's name."""
+    """Return the id under which `mrb judge` would go on with the run, or that of its source after the source's name."""
     usual = run_name(new.judge, new.spec, new.prompt_hash, new.benchmark_fingerprint)
     usual = usual if new.benchmark_fingerprint else slug(new.judge)
     return usual if is_one and usual not in taken else slug(f"{run.source}-{run.folder.name}")

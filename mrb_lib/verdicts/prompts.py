@@ -1,4 +1,4 @@
-"""Which prompt each run was made with, so that runs of one judge can be compared by it."""
+"""The prompt of each run, so that runs of one judge can be compared by it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PROMPT_COLUMNS: Final = ("judge", "name", "prompt_id", "prompt_hash", "settings"
 
 
 def run_prompts(manifests: Iterable[Manifest]) -> pd.DataFrame:
-    """The prompt of each run, as far as the manifests say.
+    """Return the prompt of each run, as far as the manifests say.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What every judge is: a name, settings that are recorded, and a function from shown rows to picks; and those rows."""
+"""The protocol of judges: a name, settings that are recorded, and a function from shown rows to picks; and the rows."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ class VerdictRows:
         }
 
     def frame(self, *, partial: bool = False) -> pd.DataFrame:
-        """The rows in the order asked for, with every column of `Judge.judge` that holds anything.
+        """Return the rows in the order asked for, with every column of `Judge.judge` that holds anything.
 
         Parameters
         ----------

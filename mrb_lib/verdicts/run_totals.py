@@ -1,4 +1,4 @@
-"""What a run holds and what it cost: statuses, tokens, money."""
+"""The totals of a run: statuses, tokens, money."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class RunTotals:
 
 
 def totals(folder: Path) -> RunTotals:
-    """The totals of one run; replies are not read.
+    """Return the totals of one run; replies are not read.
 
     Parameters
     ----------
@@ -65,7 +65,8 @@ def totals(folder: Path) -> RunTotals:
     tokens = [None if held[name].isna().all() else int(held[name].sum()) for name in _TOKENS]
     return RunTotals(
         {status: statuses[status] for status in STATUSES if status in statuses},
-        *tokens,
+        tokens[0],
+        tokens[1],
         None if held["cost_usd"].isna().all() else float(held["cost_usd"].sum()),
         min(reasons.index[reasons == reasons.max()], default=None),
     )

@@ -45,7 +45,7 @@ _LATER = ("p_a_bound", "p_categories", "criteria")  # columns that parts written
 
 
 def empty_verdicts() -> pd.DataFrame:
-    """A verdicts table without rows."""
+    """Return a verdicts table without rows."""
     frame: pd.DataFrame = SCHEMA.empty_table().to_pandas()
     return frame
 
@@ -158,7 +158,7 @@ def exclusive(folder: Path, what: str = "run") -> Iterator[None]:
 
 
 def run_folders(runs: Path) -> list[Path]:
-    """The runs under a folder (or the folder itself, if it is one), by name."""
+    """Return the runs under a folder (or the folder itself, if it is one), by name."""
     if (runs / FILE_NAME).is_file():
         return [runs]
     if not runs.is_dir():
@@ -169,7 +169,7 @@ def run_folders(runs: Path) -> list[Path]:
 
 
 def read_run(folder: Path, columns: Sequence[str] | None = None, *, without: Collection[Path] = ()) -> pd.DataFrame:
-    """All verdicts of one run, in the order they were written.
+    """Return all verdicts of one run, in the order they were written.
 
     Parameters
     ----------
@@ -233,7 +233,7 @@ def _read_part(path: Path, columns: Sequence[str] | None) -> pa.Table:
 def load_verdicts(
     runs: str | Path, cases: pd.DataFrame | None = None, *, replies: bool = False, costs: bool = False
 ) -> pd.DataFrame:
-    """The verdicts of every run under a folder.
+    """Return the verdicts of every run under a folder.
 
     Where several runs hold the same judge (its settings changed between them), each
     is shown as a judge of its own, `judge@run`, so that none hides another.
@@ -269,7 +269,7 @@ def _frames(runs: str | Path, cases: pd.DataFrame | None, columns: Sequence[str]
 
 
 def named_runs(runs: Path) -> list[tuple[Path, str | None]]:
-    """Each run with the name to show its judge by, None for its own: several runs of one judge are told apart."""
+    """Return each run with the name to show its judge by: None for its own, or another to tell runs apart."""
     folders = run_folders(runs)
     manifests = [read_manifest(folder) for folder in folders]
     names = [manifest.judge for manifest in manifests]
@@ -282,7 +282,7 @@ def named_runs(runs: Path) -> list[tuple[Path, str | None]]:
 def iter_verdicts(
     runs: str | Path, cases: pd.DataFrame, columns: Sequence[str] = ANALYSIS_COLUMNS
 ) -> Iterator[pd.DataFrame]:
-    """The verdicts of every run under a folder, a run at a time, so that only one's need be in memory.
+    """Return the verdicts of every run under a folder, a run at a time, so that only one's need be in memory.
 
     Parameters
     ----------
@@ -304,7 +304,7 @@ def iter_verdicts(
 
 
 def runs_on_other_cases(runs: Path, fingerprint: str) -> list[str]:
-    """The runs that were made on other cases or images than those of a fingerprint.
+    """Return the runs that were made on other cases or images than those of a fingerprint.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Which cases of a benchmark judges have seen while they were trained, by the records that `mrb train` leaves.
+"""The cases of a benchmark that judges have seen in training, by the records of `mrb train` and of exported rows.
 
 A record is the `training.json` beside a judge's weights, or the `rows.toml` of exported rows that it learned from
 elsewhere; the manifest of each of its runs holds it. Cases are known again by the digest of their content, so that
@@ -48,7 +48,7 @@ _RANK: Final = {use: rank for rank, use in enumerate(_LISTS)}
 
 
 def records_of(provenance: Mapping[str, object]) -> list[Mapping[str, object]]:
-    """The training record of a judge and those of the judges it was continued from, the latest first.
+    """Return the training record of a judge and those of the judges it was continued from, the latest first.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def _list(value: object) -> list[object]:
 
 
 def training_cases(manifests: Iterable[Manifest], benchmark: Benchmark) -> pd.DataFrame:
-    """The cases of a benchmark that judges were trained on or could know: none of these may be scored.
+    """Return the cases of a benchmark that judges were trained on or could know: none of these may be scored.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ def training_cases(manifests: Iterable[Manifest], benchmark: Benchmark) -> pd.Da
 
 
 def training_records(manifests: Iterable[Manifest]) -> pd.DataFrame:
-    """How judges were trained, as far as the runs' manifests say.
+    """Return how judges were trained, as far as the runs' manifests say.
 
     Returns
     -------
@@ -218,7 +218,7 @@ def training_records(manifests: Iterable[Manifest]) -> pd.DataFrame:
 
 
 def training_curves(manifests: Iterable[Manifest]) -> pd.DataFrame:
-    """The curves of the judges' training: `judge`, `stage` (0 the first), and the columns of `curve`, a row a step."""
+    """Return the curves of training, one row per step: `judge`, `stage` (0 the first), and the columns of `curve`."""
     rows = []
     for run in manifests:
         for stage, record in enumerate(reversed(records_of(run.provenance))):
@@ -233,12 +233,12 @@ def _text(value: object) -> str | None:
 
 
 def _names(run: Manifest) -> tuple[str, str]:
-    """The names that the judge of a run may have among verdicts."""
+    """Return the names that the judge of a run may have among verdicts."""
     return run.judge, f"{run.judge}@{run.run_id}"
 
 
 def _bases(tuned: Manifest, record: Mapping[str, object], runs: list[Manifest]) -> list[str]:
-    """The judges whose weights one step of a judge's training started from."""
+    """Return the judges whose weights one step of a judge's training started from."""
     revision, before = record.get("base_revision"), record.get("started_from")
     others = [run for run in runs if run is not tuned]
     same = [run for run in others if revision and run.spec.get("revision") == revision]
@@ -250,7 +250,7 @@ def _bases(tuned: Manifest, record: Mapping[str, object], runs: list[Manifest]) 
 
 
 def mark_seen(verdicts: pd.DataFrame, training: pd.DataFrame) -> pd.DataFrame:
-    """The verdicts with a column `seen`: whether the judge was trained on the case; unchanged where none was.
+    """Return the verdicts with a column `seen`: whether the judge was trained on the case; unchanged where none was.
 
     What lays verdicts out (`mrb_lib.stats.panel.panels`) keeps such a verdict out of every score.
 
@@ -266,7 +266,7 @@ def mark_seen(verdicts: pd.DataFrame, training: pd.DataFrame) -> pd.DataFrame:
 
 
 def seen_notes(training: pd.DataFrame, judges: Iterable[str], n_cases: int) -> list[str]:
-    """What is left out of every quantity since judges have seen it: a line a judge, none where nothing is.
+    """Return a line per judge on the cases left out of every quantity because it has seen them; empty for none.
 
     Parameters
     ----------
@@ -289,7 +289,7 @@ def seen_notes(training: pd.DataFrame, judges: Iterable[str], n_cases: int) -> l
 def after_merge(
     provenance: Mapping[str, object], sources: Mapping[str, Benchmark], merged: Benchmark
 ) -> dict[str, object]:
-    """The provenance of a judge with its training cases under the ids that they have in a merged benchmark.
+    """Return the provenance of a judge with its training cases under the ids that they have in a merged benchmark.
 
     Only lists without digests are rewritten: content is known again whatever its id.
 
@@ -321,7 +321,7 @@ def _cases_by_digest(benchmark: Benchmark) -> dict[str, list[str]]:
 
 
 def _may_be_of(record: Mapping[str, object], benchmark: Benchmark) -> bool:
-    """Whether a record names the benchmark or none; cases left out needlessly harm less than cases trained on."""
+    """Return whether a record names the benchmark or none: leaving out too much does less harm than too little."""
     stated = record.get("benchmark")
     return not isinstance(stated, Mapping) or stated.get("name") in (None, benchmark.meta.name)
 

@@ -45,7 +45,7 @@ _ENDED: Final = (
 
 
 class WorkerPool(NamedTuple):
-    """How many workers there are, and the processors and GPUs (or the share of one) that each of them takes."""
+    """A number of workers, and the processors and GPUs (or the share of one) that each of them takes."""
 
     workers: int
     cpus: int
@@ -103,13 +103,13 @@ class Cluster(ExitStack):
 
     @property
     def is_given(self) -> bool:
-        """Whether there is a Ray to use, so that none is to be started."""
+        """True where there is a Ray to use, so that none is to be started."""
         ray = sys.modules.get("ray")
         return os.environ.get(ADDRESS, "") not in ("", "local") or (ray is not None and bool(ray.is_initialized()))
 
     @property
     def notices(self) -> list[str]:
-        """What the user should know about the choice."""
+        """Notices for the user about the choice."""
         recorded = Path(tempfile.gettempdir(), "ray", "ray_current_cluster")
         if not (self._is_mine and recorded.is_file()):
             return []

@@ -171,7 +171,7 @@ def gpus_needed(n_bytes: float) -> float | None:
 
 @dataclass(frozen=True)
 class Assignment:
-    """What all workers are told about one judge.
+    """Everything that all workers are told about one judge.
 
     Attributes
     ----------
@@ -194,7 +194,7 @@ class Assignment:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a worker sends back: the verdicts of a batch, None for the greeting; or what went wrong."""
+    """A worker's answer: the verdicts of a batch, None for the greeting; or an error."""
 
     batch: int
     worker: str
