@@ -119,8 +119,9 @@ class Plan:
     @cached_property
     def _indexes(self) -> dict[str, pd.Index]:
         # The verdicts of a run come in as many parts as it had batches, and making an index costs more than using it.
-        named = {"case_id": self.cases["case_id"], "probe": self.probes, "order": self.orders}
-        return {name: pd.Index(values) for name, values in {**named, "dimension": self.dimensions}.items()}
+        values = (list(self.cases["case_id"]), self.probes, self.orders, self.dimensions)
+        names = ("case_id", "probe", "order", "dimension")
+        return {name: pd.Index(list(every), dtype="str") for name, every in zip(names, values, strict=True)}
 
     def longest_first(self, numbers: np.ndarray) -> np.ndarray:
         """Return the same numbers, case by case, those of the cases with the longest texts first."""

@@ -185,15 +185,16 @@ def _manifest(group: Sequence[_Run], sources: Mapping[str, Benchmark], merged: B
 def _without_limits(manifest: Manifest) -> Manifest:
     """Return the manifest without how many cases were asked for: these were the first of a source."""
 
-    def unlimited(session: Mapping[str, object]) -> Mapping[str, object]:
-        options = session.get("options")
-        if not isinstance(options, Mapping):
-            return session
-        kept = {name: None if name == "limit" else value for name, value in options.items() if name != "cases"}
-        return {**session, "options": kept}
+    def unlimited(options: Mapping[str, object]) -> dict[str, object]:
+        return {name: None if name == "limit" else value for name, value in options.items() if name != "cases"}
 
-    first, *others = map(unlimited, [{"options": manifest.options}, *manifest.resumed])
-    return replace(manifest, options=first["options"], resumed=others)
+    resumed = [
+        {**session, "options": unlimited(options)}
+        if isinstance(options := session.get("options"), Mapping)
+        else session
+        for session in manifest.resumed
+    ]
+    return replace(manifest, options=unlimited(manifest.options), resumed=resumed)
 
 
 def _run_id(run: _Run, new: Manifest, taken: set[str], *, is_one: bool) -> str:

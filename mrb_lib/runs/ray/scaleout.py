@@ -18,10 +18,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Final, Protocol, Unpack, runtime_checkable
+from typing import Any, Final, Protocol, Unpack, cast, runtime_checkable
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.roster.engines import ENGINES
@@ -139,7 +140,8 @@ def _spread(
     if engine in ENGINES and ENGINES[str(engine)].model == "server":
         job.notices.append(_NOT_SPREAD)
         return run_locally(job)
-    gpus, memory = 0.0, 0.0
+    gpus: float | None = 0.0
+    memory = 0.0
     if isinstance(job.judge, WithWeights):
         _, source, settings = job.judge.parts
         gpus = 0.0 if settings.device == "cpu" else gpus_per_worker
@@ -359,8 +361,8 @@ def _answers(job: Job, workers: int, resources: dict[str, Any]) -> Generator[Ans
         import ray.data
 
         numbers = [{"batch": number} for number in range(GREETING, len(job.batches))]
-        answers = ray.data.from_items(numbers, override_num_blocks=len(numbers)).map(
-            Worker,
+        data = ray.data.from_items(numbers, override_num_blocks=len(numbers)).map(
+            cast("Callable[[dict[str, Any]], dict[str, Any]]", Worker),  # Ray makes it on each machine
             fn_constructor_args=(assignment(job, workers, on_gpu=resources["num_gpus"] > 0), _shared(job)),
             compute=ray.data.ActorPoolStrategy(
                 size=workers,
@@ -370,7 +372,8 @@ def _answers(job: Job, workers: int, resources: dict[str, Any]) -> Generator[Ans
             ),
             **resources,
         )
-        for table in answers.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=0):
+        batches = data.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=0)
+        for table in cast("Iterable[pa.Table]", batches):
             for cell in table.column("answer"):
                 answer: Answer = pickle.loads(cell.as_py())  # noqa: S301  # made by a worker of this run
                 if answer.error is not None:
