@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -188,8 +187,7 @@ class Cluster(ExitStack):
         self._is_mine = address in ("", "local")
         options: dict[str, Any] = {}
         if self._is_mine:
-            folder = tempfile.mkdtemp(prefix="mrb-")
-            self.callback(shutil.rmtree, folder, ignore_errors=True)
+            folder = self.enter_context(tempfile.TemporaryDirectory(prefix="mrb-", ignore_cleanup_errors=True))
             watch = subprocess.Popen(
                 ["sh", "-c", _WATCH, "sh", folder, _ENDED], stdin=subprocess.PIPE, start_new_session=True
             )
