@@ -19,10 +19,13 @@ from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import is_safe_name, sha256_of
 from mrb_lib.verdicts.manifest import read_manifest
 from mrb_lib.verdicts.store import run_folders
+from mrb_lib.verdicts.training import read_record, with_record
 
 LOCAL: Final = "sha256:"
 TRAINING: Final = "training.json"
 """What `mrb train` writes beside weights: from which model, how, and on which cases."""
+ROWS: Final = "rows.toml"
+"""What `mrb export` writes beside rows to train on, copied beside the weights that learned from them."""
 ADAPTER: Final = "adapter_config.json"
 """What peft writes beside the weights of an adapter, which are read on top of those of its base."""
 _INDEX: Final = "model.safetensors.index.json"
@@ -190,7 +193,8 @@ def provenance_of(folder: Path) -> dict[str, object]:
     -------
     dict
         `architectures`, `base` (the model on the Hub that its configuration names; a folder that it names is nobody
-        else's business) and `training`, the content of its `training.json`; each only where it is there.
+        else's business) and `training`, the content of its `training.json` and of its `rows.toml`; each only where it
+        is there.
 
     Raises
     ------
@@ -209,6 +213,8 @@ def provenance_of(folder: Path) -> dict[str, object]:
         if training is None:
             raise InputError(f"{record}: is damaged: it is not a JSON object; restore it, or train again.")
         known["training"] = training
+    if (folder / ROWS).is_file():
+        known["training"] = with_record(known.get("training"), read_record(folder / ROWS))
     return known
 
 

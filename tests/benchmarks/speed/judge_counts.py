@@ -38,6 +38,7 @@ from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.local import prepare_rows
 from mrb_lib.runs.plan import Plan
+from mrb_lib.verdicts.orders import to_shown_frame
 
 SIDE, N_CASES, WIDTH = 1008, 8, 64
 ENTRY = Entry("random-weights", "packed", model="random weights")
@@ -125,7 +126,7 @@ def count() -> None:
         )
         judge.load()
         plan = Plan(benchmark.cases, benchmark.meta.dimensions, ("AB", "BA"))
-        prepared = prepare_rows(judge, plan.rows(np.arange(len(plan))))
+        prepared = prepare_rows(judge, to_shown_frame(plan.rows(np.arange(len(plan)))))
         counts: Counter[str] = Counter()
         model = judge.weights.model
         model.register_forward_pre_hook(lambda *_: counts.update(passes=1))
@@ -155,7 +156,7 @@ def prepare(n: int) -> None:
         plan = Plan(benchmark.cases, benchmark.meta.dimensions, ("AB", "BA"))
         wall, spent = time.perf_counter(), time.process_time()
         for numbers in plan.batches(np.arange(len(plan)), 32):
-            prepare_rows(judge, plan.rows(numbers))
+            prepare_rows(judge, to_shown_frame(plan.rows(numbers)))
         wall, spent = time.perf_counter() - wall, time.process_time() - spent
         print(f"{n:,} cases: {1000 * wall / n:.0f} ms each, {1000 * spent / n:.0f} ms of a processor")
 

@@ -135,7 +135,9 @@ def timed(judge: LocalJudge, cases: pd.DataFrame, benchmark: Benchmark, batch: i
 def answered(judge: PackedJudge, cases: pd.DataFrame, benchmark: Benchmark, batch: int) -> float:
     """Cases per second of what the device does, with every case made ready beforehand, as a pool of workers has it."""
     plan = Plan(cases, benchmark.meta.dimensions, ("AB", "BA"))
-    ready = [prepare_rows(judge, plan.rows(numbers)) for numbers in plan.batches(np.arange(len(plan)), batch)]
+    ready = [
+        prepare_rows(judge, to_shown_frame(plan.rows(numbers))) for numbers in plan.batches(np.arange(len(plan)), batch)
+    ]
     ready[0].answer()
     start = time.perf_counter()
     for prepared in ready:
