@@ -58,6 +58,9 @@ class Settings:
     allow_remote : cases may be sent to a server that is not this machine
     concurrency : requests to a server at a time, at most: fewer while it says that it is overloaded
     timeout_s : of one request, in seconds
+    max_wait_s : for which a server may ask all requests to wait, in seconds; longer stops the judge
+    proxy : URL of an HTTP proxy to servers that are not this machine
+    ca_file : certificates in PEM form that servers may be signed with, besides the usual ones
     scale : the highest rating, 5 or 10, of pointwise ratings
     price_prompt, price_completion : US dollars per million tokens, where the cost is to be counted
     budget : US dollars that one call may spend on servers
@@ -94,6 +97,9 @@ class Settings:
     allow_remote: bool = False
     concurrency: int = 8
     timeout_s: float = 120.0
+    max_wait_s: float = 300.0
+    proxy: str | None = None
+    ca_file: str | None = None
     scale: int = 5
     price_prompt: float | None = None
     price_completion: float | None = None
@@ -133,8 +139,8 @@ class Settings:
 
     def __post_init__(self) -> None:
         positive = (
-            "max_new_tokens", "max_pixels", "batch_size", "concurrency", "timeout_s", "budget", "requests_per_minute",
-            "tokens_per_minute",
+            "max_new_tokens", "max_pixels", "batch_size", "concurrency", "timeout_s", "max_wait_s", "budget",
+            "requests_per_minute", "tokens_per_minute",
         )  # fmt: skip
         for name in positive:
             value = getattr(self, name)

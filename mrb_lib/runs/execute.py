@@ -29,7 +29,7 @@ from mrb_lib.runs.beside import beside
 from mrb_lib.runs.interruption import InterruptedRunError, stop_on_signals
 from mrb_lib.runs.items import by_items, digest_of_items
 from mrb_lib.runs.juries import check_members, common_dimensions, convene
-from mrb_lib.runs.local import Backend, Job, free, run_locally
+from mrb_lib.runs.local import Backend, Job, StreamingJudge, free, run_locally
 from mrb_lib.runs.outcomes import FailedRun, FailedRunsError, Outcome, ReportOutcome, RunSummary
 from mrb_lib.runs.plan import Plan, ProbeOptions, check_retry, make_plan
 from mrb_lib.runs.progress import ReportProgress, Tracker
@@ -447,7 +447,8 @@ class _Writer:
 
 def _make(call: _Call, job: Job, folder: Path, again: np.ndarray, damaged: Collection[Path], tracker: Tracker) -> None:
     """Answer the batches of a job and keep each; what is to be made again leaves only once the judge is ready."""
-    with closing(call.backend(job)) as answers, stop_on_signals() as stop, _Writer(folder) as writer:
+    tell = job.judge.stop if isinstance(job.judge, StreamingJudge) else None
+    with closing(call.backend(job)) as answers, stop_on_signals(tell) as stop, _Writer(folder) as writer:
         manifest = call.manifest(job.judge, job.plan)
         record(folder, replace(manifest, device=", ".join(job.devices)) if job.devices else manifest)
         set_aside(folder, again, damaged)
@@ -457,7 +458,9 @@ def _make(call: _Call, job: Job, folder: Path, again: np.ndarray, damaged: Colle
                 writer.add(verdicts)
                 tracker.add(verdicts)
             if stop.asked:
-                raise InterruptedRunError(
-                    f"judge {job.judge.name}: interrupted; {tracker.held} of {tracker.planned} verdicts are kept in "
-                    f"{folder}; run the same command again to go on."
-                )
+                break
+        if stop.asked:
+            raise InterruptedRunError(
+                f"judge {job.judge.name}: interrupted; {tracker.held} of {tracker.planned} verdicts are kept in "
+                f"{folder}; run the same command again to go on."
+            )

@@ -23,7 +23,8 @@ from mrb_lib.judges.budget import Budget, Estimate
 from mrb_lib.judges.endpoint.address import address
 from mrb_lib.judges.endpoint.cache import FILE_NAME, ReplyCache
 from mrb_lib.judges.endpoint.capabilities import TOP_LOGPROBS, Notices, RequestOptions
-from mrb_lib.judges.endpoint.client import Ask, ChatClient, Failure, Prices
+from mrb_lib.judges.endpoint.client import Ask, ChatClient, Prices
+from mrb_lib.judges.endpoint.outcomes import Failure
 from mrb_lib.judges.endpoint.reply import ChatReply, Probability, p_of_key, p_of_letter
 from mrb_lib.judges.endpoint.requests import MAX_PIXELS, RequestWriter, Task, wants_only_json
 from mrb_lib.judges.endpoint.threaded_map import threaded_map
@@ -47,6 +48,12 @@ _TOKENS_OF_REASONS: Final = 2048
 _TOKENS_OF_THOUGHT: Final = 4096
 _TOKENS_OF_AN_ANSWER: Final = 1024
 _THINKING_OFF: Final = (("enable_thinking", False), ("thinking", False), ("thinking_mode", "off"))
+
+_ONLY_THOUGHT: Final = (
+    "replies are empty: all text is in reasoning_content, and a thought is no verdict. Raise --max-new-tokens; if the "
+    "answer is there, switch thinking off (in a roster file: chat = { template = { enable_thinking = false } }) or "
+    "start the server without its reasoning parser"
+)
 
 Chain = Sequence[Task]
 """Requests that are sent one after the other, because what is asked first makes the next one cheaper."""
@@ -188,7 +195,8 @@ class EndpointJudge:
         self._is_local = server.is_local
         self._writer = self._writer_type(prompt, settings, images, sees, max_pixels)
         self._client = ChatClient(
-            Transport(server, connections=settings.concurrency, timeout_s=settings.timeout_s),
+            name,
+            Transport(server, str(fixed["model"]), connections=settings.concurrency, timeout_s=settings.timeout_s),
             fixed,
             max_tokens,
             options,
@@ -309,7 +317,9 @@ class EndpointJudge:
         try:
             with self._client.open() as ask:
                 work = partial(self._ask_chain, ask)
-                with closing(threaded_map(work, begun(), self._concurrency, self._client.stop)) as answers:
+                with closing(
+                    threaded_map(work, begun(), self._concurrency, self._client.stop, self._client.say_idle)
+                ) as answers:
                     for (batch, _), answered in answers:
                         self._note(batch, answered)
                         if not batch.n_open and not self._client.is_stopped:
@@ -413,9 +423,15 @@ class EndpointJudge:
                 rows.put(position, reading.status_of(dimension), pick, reply=reply.whole, **p_first, **took)
             took = {}
 
+    def stop(self) -> None:
+        """Ask nothing more, and wait for nothing; `stream` ends with what is under way."""
+        self._client.stop()
+
     def _note_length(self, reply: ChatReply) -> None:
         if reply.cut_off:
             self._notices.add("replies were cut off at their longest length; --max-new-tokens raises it")
+        if not reply.content.strip() and not reply.refused:
+            self._notices.add(_ONLY_THOUGHT if reply.reasoning else "replies are empty: the server sent no text")
 
     def _reading(self, task: Task, reply: ChatReply) -> Reading:
         if self._rated:

@@ -8,8 +8,8 @@ from typing import cast
 
 import pandas as pd
 
-from mrb_lib.judges.endpoint.client import Failure
 from mrb_lib.judges.endpoint.judge import EndpointJudge
+from mrb_lib.judges.endpoint.outcomes import Failure
 from mrb_lib.judges.endpoint.reply import ChatReply
 from mrb_lib.judges.endpoint.requests import RequestWriter, Task
 from mrb_lib.judges.points import Checked, put_replies, read_checks, rubric_of

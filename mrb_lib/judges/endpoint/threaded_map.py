@@ -5,16 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import islice
-from typing import TypeVar
+from typing import Final, TypeVar
+
+_IDLE_S: Final = 60.0
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
 def threaded_map(
-    function: Callable[[Item], Result], items: Iterable[Item], threads: int, stop: Callable[[], None]
+    function: Callable[[Item], Result],
+    items: Iterable[Item],
+    threads: int,
+    stop: Callable[[], None],
+    idle: Callable[[float], None],
 ) -> Generator[tuple[Item, Result], None, None]:
-    """Each item with its result, as they are done.
+    """Yield each item with its result, as they are done.
 
     Parameters
     ----------
@@ -22,9 +28,11 @@ def threaded_map(
     items : drawn in the thread that iterates, at most twice as many ahead as there are threads
     threads : how many calls go on at a time
     stop : called where the iteration ends early; items that were not begun are left out, others are waited for
+    idle : called with the seconds since the last result, every minute without one
     """
     remaining = iter(items)
     running: dict[Future[Result], Item] = {}
+    idle_s = 0.0
     with ThreadPoolExecutor(threads) as pool:
         try:
             while True:
@@ -32,7 +40,11 @@ def threaded_map(
                     running[pool.submit(function, item)] = item
                 if not running:
                     return
-                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                done = wait(running, _IDLE_S, FIRST_COMPLETED).done
+                idle_s = 0.0 if done else idle_s + _IDLE_S
+                if not done:
+                    idle(idle_s)
+                for future in done:
                     yield running.pop(future), future.result()
         except BaseException:
             stop()

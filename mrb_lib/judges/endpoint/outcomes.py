@@ -1,0 +1,489 @@
+"""The table of what becomes of everything that a chat server may send, and the code that applies it.
+
+Nothing that a server sends is trusted to have the right type. A verdict is made of a complete reply or not at all.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, cast
+
+from mrb_lib.judges.endpoint.address import Address
+from mrb_lib.judges.endpoint.capabilities import names_an_option
+from mrb_lib.judges.endpoint.reply import ChatReply, mapping_of, text_of, tokens_of, whole_characters
+from mrb_lib.tables.errors import RunError
+
+MAX_BYTES: Final = 64_000_000
+GO_ON: Final = "what was judged is kept, and the same command goes on"
+_LONGEST_MESSAGE: Final = 300
+_LONGEST_QUOTE: Final = 200
+_LARGEST_COUNT: Final = 2**53
+_DEEPEST: Final = 12
+_SHORTEST_CONTEXT: Final = 128
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A row of the table.
+
+    Attributes
+    ----------
+    name : of the outcome
+    seen : what the server does
+    becomes : of the verdicts that wait for the request, and of the run
+    told : what the user reads
+    signs : texts in the codes, types and messages of an error that mean this outcome
+    statuses : of HTTP, or codes in a body, that mean it where no sign decides
+    """
+
+    name: str
+    seen: str
+    becomes: str
+    told: str
+    signs: re.Pattern[str] | None = None
+    statuses: Collection[int] = ()
+
+
+def _signs(*patterns: str) -> re.Pattern[str]:
+    return re.compile("|".join(patterns), re.IGNORECASE | re.DOTALL)
+
+
+REFUSED: Final = Outcome(
+    "refused",
+    "a finish reason or an error of a content filter (`content_filter`, `SAFETY`, `RECITATION`, `refusal`, ...), a "
+    "`refusal` field, or no choice because the prompt was blocked",
+    "`refused`, after one request",
+    "the refusal as the reply, or the filter's message as the error",
+    _signs(
+        r"content.?filter(?!_?results?)", r"content.?policy", r"filtered True", r"block(?:ed)?.?reason", r"blocked by",
+        r"prohibited.?content", r"finish.?reason (?:image_)?(?:safety|recitation|blocklist|spii)", r"responsible.?ai",
+        r"\bflagged\b", r"requires moderation", r"content exists risk", r"high risk", r"usage (?:policy|guidelines)",
+        r"data_?inspection", r"guardrail", r"inappropriate content", "不安全|敏感",
+    ),
+)  # fmt: skip
+ACCOUNT: Final = Outcome(
+    "account",
+    "the quota or credit is used up, or the account is closed: `insufficient_quota`, `billing_hard_limit_reached`, "
+    "\"credit balance is too low\", or a code 402, also in a body of status 200",
+    "the judge stops at once with exit status 1, and what it has is kept",
+    "the server's message, and that the account needs quota or credit",
+    _signs(
+        r"insufficient.{0,20}(?:quota|balance|credit|funds)", r"billing.{0,3}(?:hard|limit|not|is not)",
+        r"check your billing", r"payment.?required", r"credit balance", r"credits? (?:limit|exhausted|balance)",
+        r"(?:more|enough|out of|no|all available) credits", r"spending limit", r"arrearage", r"good standing",
+        r"exceeded_current_quota", r"account.{0,40}(?:deactivated|suspended|not active|overdue|disabled|terminated)",
+        r"inactive subscription", r"access_terminated", r"free.?tier.{0,60}(?:exhausted|only)", r"per-?day\b",
+        r"PerDay", r"\blimit: 0\b", r"quota.{0,20}(?:used up|exhausted)", "欠费|余额不足",
+        # The same words come with a limit per minute, which passes.
+        r"^(?!.*(?:RESOURCE_EXHAUSTED|retryDelay|per.?minute)).*exceeded your current quota",
+    ),
+    (402,),
+)  # fmt: skip
+KEY: Final = Outcome(
+    "key",
+    "the key is rejected or missing: 401, 403, `invalid_api_key`, \"API key not valid\"",
+    "the judge stops at once with exit status 1, and what it has is kept",
+    "the environment variable that holds the key, and the server's message",
+    _signs(
+        r"invalid.{0,20}api.?key", r"incorrect api.?key", r"api.?key.{0,20}(?:not valid|invalid|expired|required)",
+        r"authentication.?(?:error|fail|required)", r"no auth credentials", r"invalid x-api-key",
+        r"\bunauthori[sz]ed\b", r"unauthenticated",
+    ),
+    (401, 403),
+)  # fmt: skip
+MODEL: Final = Outcome(
+    "model",
+    "the model or the address is unknown: 404, `model_not_found`, \"model 'x' not found, try pulling it first\"",
+    "the judge stops at once with exit status 1, and what it has is kept",
+    "the model's name, and to correct it or `--url`",
+    _signs(
+        r"model_(?:not_found|not_available|decommissioned|not_supported)", r"deployment ?not ?found",
+        r"deployment.{0,40}does not exist", r"not a valid model", r"(?:unknown|invalid|no such) model",
+        r"model:? ?\S{1,120} (?:was |is )?(?:not found|does not exist|has been (?:decommissioned|deprecated))",
+        r"model not (?:found|exist)", r"no models? loaded",
+        r"access to (?:the )?model", r"try pulling",
+    ),
+    (404,),
+)  # fmt: skip
+FAILED: Final = Outcome(
+    "failed attempt",
+    "429, 5xx, a timeout, a broken connection, an error inside a 200 or a choice, `finish_reason: error`, a reply that "
+    "is empty, cut off or not JSON",
+    "retried up to 6 times (30 while other requests are answered), then `error`",
+    "the last reason, and of what is not JSON the content type and the first 200 characters",
+    statuses=(408, 409, 425, 429, *range(500, 600)),
+)
+DECLINED: Final = Outcome(
+    "declined",
+    "any other 4xx, such as a prompt longer than the context",
+    "`error`, after one request",
+    "the server's message",
+)
+OUTCOMES: Final = (
+    Outcome(
+        "reply",
+        "text, content in parts, arguments of tool calls, or an event stream that nobody asked for",
+        "`ok`, `repaired` or `unparsed`, as the text reads; arguments are kept as the reply",
+        "",
+    ),
+    REFUSED,
+    ACCOUNT,
+    KEY,
+    MODEL,
+    Outcome("redirect", "3xx", "the judge stops at once, and nothing is sent elsewhere", "to pass the final address"),
+    FAILED,
+    Outcome("gone", "nothing but failed attempts for a minute", "the judge stops, exit status 1", "the last reason"),
+    Outcome(
+        "wait",
+        "`Retry-After`",
+        "all requests wait; more than `--max-wait` seconds stop the judge",
+        "what it waits for and until when, and when to come back",
+    ),
+    Outcome(
+        "option",
+        "400, 403, 404 or 422 that names an option (`response_format`, `logprobs`, `seed`, `temperature`)",
+        "asked again without it, and never for it again",
+        "what the server refuses, and the consequence",
+    ),
+    DECLINED,
+    Outcome(
+        "cut prompt",
+        "fewer prompt tokens counted than the prompt has words, as where Ollama cuts it to its context",
+        "`error`, after one request",
+        "both numbers, and to raise `num_ctx` or `OLLAMA_CONTEXT_LENGTH`",
+    ),
+    Outcome(
+        "thought",
+        "text in `reasoning_content` alone",
+        "`unparsed`: a thought is no verdict",
+        "why replies are empty, and to raise `--max-new-tokens` or to switch thinking off",
+    ),
+    Outcome("cut reply", "`finish_reason: length`", "read as far as it goes", "to raise `--max-new-tokens`"),
+)
+
+_FILTERED: Final = re.compile(
+    r"content.?filter|content.?policy|safety|prohibited|recitation|blocklist|spii|refus|guardrail|sensitive|moderat"
+    r"|toxic|flagged|blocked",
+    re.IGNORECASE,
+)
+_CUT_OFF: Final = re.compile(r"length|max.?(?:output.?|new.?)?tokens|token.?limit|context.?window", re.IGNORECASE)
+_COMPLETE: Final = re.compile(
+    r"^(?:finish_?reason[._])?(?:stop|eos|end|complet|done|finish|success|normal|tool|function)", re.IGNORECASE
+)
+_CODES: Final = re.compile(r"(?:error|http|status)?_?(?:code|status)", re.IGNORECASE)
+# What quotes the prompt, in whose words no sign is looked for.
+_QUOTES: Final = ("input", "flagged_input", "prompt", "messages", "body")
+_MESSAGES: Final = ("error", "message", "detail", "base_resp", "status_msg", "error_msg", "msg", "errors")
+_REASONS: Final = ("finish_reason", "finishReason", "native_finish_reason", "stop_reason")
+_REASONING: Final = ("reasoning_content", "reasoning", "thinking")
+_CJK: Final = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]")
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A request that got no reply.
+
+    Attributes
+    ----------
+    reason : for the reader of the verdicts
+    refused : a filter of the host declined
+    """
+
+    reason: str
+    refused: bool = False
+
+
+@dataclass(frozen=True)
+class Fault:
+    """An attempt that may go better next time.
+
+    Attributes
+    ----------
+    unreachable : no connection could be made
+    busy : the server asks for fewer requests, in words or by being late
+    may_cost : it was sent, and the host may have begun what it bills
+    wait_s : for how long the server asks to wait, in seconds
+    """
+
+    reason: str
+    unreachable: bool = False
+    busy: bool = False
+    may_cost: bool = False
+    wait_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A request that the server declined, perhaps because of an option.
+
+    Attributes
+    ----------
+    status : of HTTP, 400 to 499
+    message : of the server
+    stop : ends the judge unless asking for less helps; None where the next request may fare better
+    """
+
+    status: int
+    message: str
+    stop: RunError | None = None
+
+
+Answer = ChatReply | Fault | Refusal | Failure
+
+
+@dataclass(frozen=True)
+class Received:
+    """A response of a server: `status` of HTTP, `content_type`, `body`, `wait_s` asked for, `latency_s` in seconds."""
+
+    status: int
+    content_type: str
+    body: bytes
+    wait_s: float = 0.0
+    latency_s: float = 0.0
+
+
+def outcome_of(received: Received, server: Address, model: str) -> Answer:
+    """Return what a response means, by the rows of `OUTCOMES`.
+
+    Raises
+    ------
+    RunError
+        No other request would fare better.
+    """
+    if 300 <= received.status < 400:
+        raise RunError(
+            f"{server.host}: answers HTTP {received.status}, a redirect, and cases are sent to no address but the one "
+            "that was named; find out the final base URL and pass it as --url."
+        )
+    try:
+        data = _parsed(received)
+    # Also an integer of too many digits, bytes that are not text, and nesting deeper than the stack.
+    except (ValueError, RecursionError):
+        start = whole_characters(received.body[: 4 * _LONGEST_QUOTE].decode("utf-8", "replace"))[:_LONGEST_QUOTE]
+        data = f"{start} ({received.content_type or 'no content type'})" if start.strip() else "an empty reply"
+        if received.status < 400:
+            what = f"a reply that is cut off or not JSON: {data}" if start.strip() else data
+            return Fault(printable(server.without_key(what)), may_cost=True)
+    if received.status >= 400:
+        return _error(received, data, server, model)
+    body = mapping_of(data)
+    wrong = _error_within(body)
+    return _reply(body, received, server) if wrong is None else _error(received, wrong, server, model)
+
+
+def _error_within(body: Mapping[str, object]) -> object:
+    """Return the error in a body of status 200; None where it holds a reply."""
+    choice = _choice(body)
+    wrong = next((each for each in (body.get("error"), choice.get("error")) if any(v for _, v in _leaves(each))), None)
+    return wrong if choice or wrong is not None else body
+
+
+def _error(received: Received, data: object, server: Address, model: str) -> Answer:
+    leaves = list(_leaves(data))
+    codes = [int(str(value)) for key, value in leaves if _CODES.fullmatch(key) and re.fullmatch("[45]..", str(value))]
+    status = received.status if received.status >= 400 else min(codes, default=500)
+    message = printable(server.without_key(error_message(data)))
+    where = f"HTTP {received.status}: {message}"
+    outcome = _row(" ".join(f"{key} {value}" for key, value in leaves), {status, *codes})
+    if outcome is FAILED:
+        busy = not {429, 503, 529}.isdisjoint({status, *codes})
+        return Fault(where, busy=busy, may_cost=received.status < 400, wait_s=received.wait_s)
+    if outcome is REFUSED:
+        return Failure(where, refused=True)
+    if outcome is DECLINED:
+        return Refusal(status, where)
+    stop = _stop(outcome, where, server, model)
+    # "You are not allowed to request logprobs from this model" is a 403, too, and no word about the key.
+    if outcome is not ACCOUNT and names_an_option(message):
+        return Refusal(status, where, stop)
+    raise stop
+
+
+def _row(text: str, codes: Collection[int]) -> Outcome:
+    """Return the row of an error: by a sign in its text, else by its codes."""
+    rows = (REFUSED, ACCOUNT, KEY, MODEL, FAILED)
+    signed = next((row for row in rows if row.signs is not None and row.signs.search(text)), None)
+    coded = next((row for row in rows if not set(codes).isdisjoint(row.statuses)), None)
+    return signed or coded or DECLINED
+
+
+def _stop(outcome: Outcome, where: str, server: Address, model: str) -> RunError:
+    state = "is rejected" if server.key else "is not set"
+    text = {
+        ACCOUNT: f"the account has no quota or credit left, or is closed; top it up, or put another key into "
+        f"{server.key_env}",
+        KEY: f"the key in the environment variable {server.key_env} {state}; set it to a key that may use this model",
+        MODEL: f"knows no model {model!r}, or is not the base URL (which often ends in /v1); correct the judge's name "
+        "or --url",
+    }[outcome]
+    return RunError(f"{server.host}: {text} ({where}): {GO_ON}.")
+
+
+def _reply(body: Mapping[str, object], received: Received, server: Address) -> ChatReply | Fault:
+    choice = _choice(body)
+    message, usage = mapping_of(choice.get("message")), mapping_of(body.get("usage"))
+    finishes = [str(each) for name in _REASONS if isinstance(each := choice.get(name), str) and each]
+    text, refusal, thought = _texts(message)
+    filtered = next((each for each in finishes if _FILTERED.search(each)), "")
+    if not filtered and finishes and not (_COMPLETE.search(finishes[0]) or _CUT_OFF.search(finishes[0])):
+        return Fault(f"finish_reason {printable(finishes[0])!r}: the reply is not complete", may_cost=True)
+    if refusal or filtered:
+        text = text or refusal or f"[no text, finish_reason {filtered}]"
+    tokens = tokens_of(mapping_of(choice.get("logprobs")).get("content"))
+    spelled = b"".join(token.content for token in tokens).decode("utf-8", "replace")
+    clean = server.without_key
+    return ChatReply(
+        content=clean(text),
+        reasoning=clean(thought),
+        refused=bool(refusal or filtered),
+        cut_off=bool(finishes) and _CUT_OFF.search(finishes[0]) is not None,
+        tokens=tokens if clean(spelled) == spelled else (),
+        prompt_tokens=_count(usage.get("prompt_tokens")),
+        completion_tokens=_count(usage.get("completion_tokens")),
+        cached_tokens=sum(_count(value) or 0 for key, value in _leaves(usage) if "cache" in key),
+        latency_s=received.latency_s,
+    )
+
+
+def _choice(body: Mapping[str, object]) -> Mapping[str, object]:
+    """Return the first choice if it holds a message, an error or a reason; a bare message counts as one."""
+    choices = body.get("choices")
+    first = mapping_of(choices[0]) if isinstance(choices, list) and choices else {}
+    if not first and "content" in body:
+        first = {"message": body, "stop_reason": body.get("stop_reason")}
+    return first if any(first.get(name) for name in ("message", "error", *_REASONS)) else {}
+
+
+def _texts(message: Mapping[str, object]) -> tuple[str, str, str]:
+    """Return the text of a message with the arguments of its tool calls, its refusal, and the thought before it."""
+    content = message.get("content")
+    parts = [mapping_of(part) for part in content] if isinstance(content, list) else [{"text": content}]
+    thought = next((found for name in _REASONING if (found := text_of(message.get(name)))), "")
+    thought = thought or "".join(text_of(part.get("thinking")) for part in parts)
+    refusal = text_of(message.get("refusal")) or "".join(text_of(part.get("refusal")) for part in parts)
+    listed = message.get("tool_calls")
+    calls = [mapping_of(call) for call in listed] if isinstance(listed, list) else []
+    calls = [
+        mapping_of(call.get("function")) or call for call in [*calls, mapping_of(message.get("function_call")), *parts]
+    ]
+    values = (call.get("arguments") or call.get("input") for call in calls)
+    arguments = [
+        text_of(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False) for value in values if value
+    ]
+    return "\n".join(filter(None, ["".join(text_of(part.get("text")) for part in parts), *arguments])), refusal, thought
+
+
+def _parsed(received: Received) -> object:
+    """Return the JSON of a body, or the reply that the events of a stream make together."""
+    body = received.body
+    if body.startswith(b"\x1f\x8b"):
+        body = _unpacked(body)
+    if received.content_type.startswith("text/event-stream") or re.match(rb"\s*(?:data|event|id|retry)?:", body):
+        return _joined(body.decode())
+    return cast(object, json.loads(body))
+
+
+def _unpacked(body: bytes) -> bytes:
+    """Return a body that was compressed without a word."""
+    try:
+        return zlib.decompressobj(31).decompress(body, MAX_BYTES)
+    except zlib.error:
+        return body
+
+
+def _joined(text: str) -> object:
+    """Return the reply that the events of a stream make together; `ValueError` where the stream ends early."""
+    events = [line[5:].strip() for line in text.splitlines() if line.startswith("data:")]
+    whole: dict[str, object] = {}
+    choice: dict[str, object] = {}
+    message: dict[str, str] = {}
+    arguments: dict[str, str] = {}
+    logprobs: list[object] = []
+    for event in (mapping_of(json.loads(event)) for event in events if event not in ("", "[DONE]")):
+        whole |= {name: value for name, value in event.items() if value}
+        part = _choice(event) or mapping_of(next(iter(_list(event.get("choices"))), None))
+        choice |= {name: value for name, value in part.items() if value is not None}
+        delta = mapping_of(part.get("delta")) or mapping_of(part.get("message"))
+        for name in ("content", "refusal", *_REASONING):
+            message[name] = message.get(name, "") + text_of(delta.get(name))
+        for call in map(mapping_of, _list(delta.get("tool_calls"))):
+            place = str(call.get("index", 0))
+            arguments[place] = arguments.get(place, "") + text_of(mapping_of(call.get("function")).get("arguments"))
+        logprobs += _list(mapping_of(part.get("logprobs")).get("content"))
+    if "[DONE]" not in events and not any(choice.get(name) for name in ("error", *_REASONS)) and "error" not in whole:
+        raise ValueError("the stream ends early")
+    calls = [{"arguments": value} for value in arguments.values()]
+    choice |= {"message": message | {"tool_calls": calls}, "logprobs": {"content": logprobs}}
+    return whole | {"choices": [choice] if events else []}
+
+
+def cut_prompt(reply: ChatReply, content: str | Sequence[Mapping[str, object]]) -> Failure | None:
+    """Return the failure that a reply to a cut prompt is; None where the server may have read all of it.
+
+    Every tokenizer makes one token of a word at least, and of three Chinese, Japanese or Korean characters. Images,
+    and tokens that were kept from earlier prompts, only add to what a server counts.
+
+    Parameters
+    ----------
+    content : of the message that was sent
+    """
+    if reply.prompt_tokens is None:
+        return None
+    parts = [{"text": content}] if isinstance(content, str) else content
+    text = " ".join(text_of(part.get("text")) for part in parts)
+    fewest = len(_CJK.sub(" ", text).split()) + len(_CJK.findall(text)) // 3
+    counted = reply.prompt_tokens + reply.cached_tokens
+    if not _SHORTEST_CONTEXT < counted < fewest:
+        return None
+    return Failure(
+        f"the server cut the prompt: it counted {counted:,} prompt tokens, far fewer than the {fewest:,} words sent "
+        f"({len(text):,} characters); give it a longer context (Ollama: num_ctx or OLLAMA_CONTEXT_LENGTH)"
+    )
+
+
+def error_message(data: object) -> str:
+    """Return what a server says went wrong, from the JSON of a body."""
+    while isinstance(data, dict | list):
+        inner = next(iter(data), None) if isinstance(data, list) else next(filter(None, map(data.get, _MESSAGES)), None)
+        if inner is None or (isinstance(data, list) and not isinstance(inner, dict)):
+            break
+        data = inner
+    return whole_characters(data if isinstance(data, str) else json.dumps(data, ensure_ascii=False))
+
+
+def printable(text: str) -> str:
+    """Return a foreign text for a message: shortened, with control characters and line ends spelled out."""
+    plain = "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
+    return plain if len(plain) <= _LONGEST_MESSAGE else f"{plain[: _LONGEST_MESSAGE - 3]}..."
+
+
+def markdown_table() -> str:
+    """Return the table of outcomes as CONTRIBUTING has it."""
+    rows = [("The server", "becomes", "and the user reads"), ("---",) * 3]
+    rows += [(f"**{row.name}**: {row.seen}", row.becomes, row.told) for row in OUTCOMES]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _leaves(value: object, key: str = "", depth: int = 0) -> Iterator[tuple[str, object]]:
+    """Yield the texts, numbers and booleans in JSON with the key of each, but for what quotes the prompt."""
+    if isinstance(value, dict) and depth < _DEEPEST:
+        for name, inner in value.items():
+            if name not in _QUOTES:
+                yield from _leaves(inner, name, depth + 1)
+    elif isinstance(value, list) and depth < _DEEPEST:
+        for inner in value:
+            yield from _leaves(inner, key, depth + 1)
+    elif not isinstance(value, dict | list):
+        yield key, value
+
+
+def _list(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _LARGEST_COUNT else None
