@@ -19,7 +19,7 @@ from PIL import Image
 from mrb_lib.judges.endpoint.judge import EndpointJudge
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.settings import Settings
-from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.errors import InputError, RunError
 from tests.judges.endpoint.chat_server import ChatServer, Received, Response, error, message, token
 
 DIMENSIONS = ("accuracy", "relevance", "overall")
@@ -346,7 +346,7 @@ def test_the_key_is_sent_and_found_nowhere_else(
     served = judge(server.url)
     judged = served.judge(shown("x", "y"))
     server.answer = lambda _: error(401, f"Incorrect API key provided: {KEY}")
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(RunError) as caught:
         served.judge(shown("x"))
     assert {received.headers["Authorization"] for received in server.received} == {f"Bearer {KEY}"}
     written = [judged.to_json(), json.dumps(dict(served.spec)), *served.notices, caplog.text, repr(vars(served))]

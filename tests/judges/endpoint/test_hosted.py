@@ -391,7 +391,7 @@ def test_a_signal_ends_the_run_and_nothing_is_asked_or_paid_twice(server: ChatSe
 def test_a_key_that_is_revoked_keeps_what_was_judged_before(server: ChatServer) -> None:
     server.answer = lambda received: message(REPLY) if lesion(received) < 5 else error(401, "revoked")
     stream, made = served(server.url, concurrency=1).stream(batches(50)), []
-    with pytest.raises(InputError, match="MRB_ENDPOINT_KEY"):
+    with pytest.raises(RunError, match="MRB_ENDPOINT_KEY"):
         made.extend(verdicts for _, verdicts in stream)
     assert pd.concat(made)["case_id"].unique().tolist() == [f"case {number}" for number in range(5)]
     assert len(server.received) == 6
@@ -399,17 +399,13 @@ def test_a_key_that_is_revoked_keeps_what_was_judged_before(server: ChatServer) 
 
 def test_requests_and_tokens_are_spread_over_the_minute(server: ChatServer) -> None:
     """Nothing sleeps here; what would have been slept adds up to the last request's turn."""
-    waits: list[float] = []
-    given = Settings(dimensions=DIMENSIONS, url=server.url, concurrency=1, requests_per_minute=0.001)
-    judging = EndpointJudge("m", Entry("m", "endpoint", model="m"), given, {}, sleep=waits.append)
-    judging.judge(shown(4))
-    assert waits == pytest.approx([60_000, 120_000, 180_000], rel=0.01)
-    waits.clear()
-    given = Settings(dimensions=DIMENSIONS, url=server.url, concurrency=1, tokens_per_minute=1.0, max_new_tokens=88)
-    judging = EndpointJudge("m", Entry("m", "endpoint", model="m"), given, {}, sleep=waits.append)
-    judging.judge(shown(2))
-    tokens = len(server.received[-1].text) / 4 + 88
-    assert waits == pytest.approx([60 * tokens], rel=0.01)
+    for rates, units in (({"requests_per_minute": 0.001}, 1000.0), ({"tokens_per_minute": 1.0}, 0.0)):
+        clock = Clock()
+        given = Settings(dimensions=DIMENSIONS, url=server.url, concurrency=1, max_new_tokens=88, **rates)
+        judging = EndpointJudge("m", Entry("m", "endpoint", model="m"), given, {}, sleep=clock.sleep, clock=clock)
+        judging.judge(shown(4))
+        units = units or len(server.received[-1].text) / 4 + 88
+        assert clock.waits == pytest.approx([60 * units] * 3, rel=0.01)
 
 
 def test_a_server_that_takes_two_at_a_time_is_asked_fewer(server: ChatServer) -> None:
