@@ -26,33 +26,36 @@ from mrb_lib.cli import (
     train,
 )
 from mrb_lib.cli.formats import ExportCommand, ImportCommand
+from mrb_lib.cli.options import Command, Group
 
 app = typer.Typer(
     name="mrb",
+    cls=Group,
     help="Can this model be trusted to judge medical multimodal answers the way clinicians do?",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("demo")(demo.demo)
+app.command("demo", cls=Command)(demo.demo)
 app.command("import", cls=ImportCommand)(import_.import_)
-app.command("pull")(pull.pull)
-app.command("check")(check.check)
-app.command("merge")(merge.merge)
-app.command("split")(split.split)
+app.command("pull", cls=Command)(pull.pull)
+app.command("check", cls=Command)(check.check)
+app.command("merge", cls=Command)(merge.merge)
+app.command("split", cls=Command)(split.split)
 app.command("judges", cls=judges.EnginesCommand)(judges.judges)
 app.add_typer(probes.app, name="probes")
-app.command("judge", cls=judges.EnginesCommand)(judge.judge)
+app.command("judge", cls=judge.JudgeCommand)(judge.judge)
 app.add_typer(construct.app, name="construct")
-app.command("train")(train.train)
-app.command("doctor")(doctor.doctor)
+app.command("train", cls=train.TrainCommand)(train.train)
+app.command("doctor", cls=Command)(doctor.doctor)
 app.command("analyze", cls=analyze.AnalyzeCommand)(analyze.analyze)
-app.command("report")(report.report)
-app.command("lab")(lab.lab)
-app.command("review")(review.review)
+app.command("report", cls=Command)(report.report)
+app.command("lab", cls=Command)(lab.lab)
+app.command("review", cls=Command)(review.review)
 app.command("export", cls=ExportCommand)(export.export)
-app.command("annotate")(annotate.annotate)
+app.command("annotate", cls=Command)(annotate.annotate)
 app.add_typer(adjudications.app, name="adjudications")
 
 

@@ -7,23 +7,36 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mrb_lib.cli.judges import EnginesCommand
+from mrb_lib.cli.options import DeclaredCommand, Rosters, changed_by_user, parameters
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
+    from inspect import Parameter
 
     import pandas as pd
 
     from mrb_lib.benchmarks.benchmark import Benchmark
     from mrb_lib.cli.judged import JudgedRow
     from mrb_lib.judges.budget import Estimate
-    from mrb_lib.judges.context import ExamplesBy, ReferenceLevel
-    from mrb_lib.judges.settings import DType, Quantization
     from mrb_lib.runs.outcomes import Outcome, RunSummary
     from mrb_lib.runs.planned import PlannedJudge
     from mrb_lib.verdicts.run_totals import RunTotals
 
-_ENGINES = ("local", "ray")
 _LONGEST_REASON = 300
-_DTYPES = ("auto", "float32", "bfloat16")
+
+
+class JudgeCommand(EnginesCommand, DeclaredCommand):
+    """`mrb judge`, with the options of a planned judge."""
+
+    @property
+    def declared(self) -> Iterable[Parameter]:
+        """See `DeclaredCommand`."""
+        from mrb_lib.judges.settings import Settings
+        from mrb_lib.runs.planned import PlannedJudge
+        from mrb_lib.tables.options import options_of
+
+        return parameters(options_of(PlannedJudge("", Settings()), without=("name",)).values())
 
 
 def judge(
@@ -35,125 +48,23 @@ def judge(
         typer.Option(
             "--judge",
             metavar="NAME...",
-            help="Judges, after one --judge or several: NAME or NAME+ENGINE of the roster, path:DIR, endpoint:MODEL or "
-            "endpoint:MODEL+letters, or a jury as consensus-of:NAME,NAME.",
+            help="Run these judges, after one --judge or several: NAME or NAME+ENGINE of the roster, path:DIR, "
+            "endpoint:MODEL or endpoint:MODEL+letters, or a jury as consensus-of:NAME,NAME.",
         ),
     ] = None,
     plan: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Judges, each in its own way, before those of --judge: a TOML file of tables [[judge]]; see above.",
+            help="Run judges with different options, before those of --judge: a TOML file of tables [[judge]].",
         ),
     ] = None,
     more: Annotated[list[str] | None, typer.Argument(hidden=True)] = None,
-    orders: Annotated[str, typer.Option(help="Which response is shown first: AB, BA or AB,BA.")] = "AB,BA",
-    repeats: Annotated[int, typer.Option(help="Verdicts for each case, dimension and order.")] = 1,
-    limit: Annotated[int | None, typer.Option(help="Judge only the first so many cases.")] = None,
-    probe: Annotated[
-        str,
-        typer.Option(
-            metavar="NAMES", help="Judge the cases as probes change them, too: image/blur:3,response/* (`mrb probes`)."
-        ),
-    ] = "",
-    probe_files: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--probe-file",
-            metavar="FILE",
-            help="A probe of your own: a table of case_id and of other texts (question, response_a, response_b) that "
-            "should not change a verdict, such as translations; repeatable.",
-        ),
-    ] = None,
-    probe_cases: Annotated[
-        int | None, typer.Option(help="Probe so many cases, of every organ its share; default: all.")
-    ] = None,
-    retry: Annotated[
-        str, typer.Option(metavar="STATUSES", help="Make verdicts of these again: unparsed,refused,error.")
-    ] = "",
-    rosters: Annotated[
-        list[Path] | None,
-        typer.Option("--roster", metavar="FILE", envvar="MRB_ROSTER", help="More judges, in a TOML file; repeatable."),
-    ] = None,
-    prompt: Annotated[
-        str | None, typer.Option(metavar="ID|FILE", help="A prompt's id, or a template; default: the engine's.")
-    ] = None,
-    reference: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LEVEL",
-            help="Show a reference answer in any prompt: strong (column reference), weak (column reference_weak, which "
-            "the prompt says may be wrong) or none; a case without it is an error. Default: as the prompt is written.",
-        ),
-    ] = None,
-    evidence: Annotated[
-        bool,
-        typer.Option(
-            "--evidence",
-            help="Show the passages in the column evidence (a text, or a JSON list of texts; [] states that none was "
-            "found, which the prompt says); a case with an empty value is an error.",
-        ),
-    ] = False,
-    examples: Annotated[
-        int,
-        typer.Option(
-            metavar="K",
-            help="Show K worked examples, at most 10: training cases (`mrb split`) and what annotators decided, of "
-            "other items, clusters, images and texts than the case, without their images. Training cases are not "
-            "judged.",
-        ),
-    ] = 0,
-    examples_by: Annotated[
-        str, typer.Option(metavar="RULE", help="Of --examples: nearest, by the words of the texts, or random (--seed).")
-    ] = "nearest",
+    rosters: Rosters = None,
     preset: Annotated[
         str,
         typer.Option(metavar="NAME", help="paper: order AB, prompt official-form, temperature 0.1, where not set."),
     ] = "",
-    seed: Annotated[int, typer.Option(min=0, help="The seed of everything drawn at random.")] = 0,
-    temperature: Annotated[
-        float | None, typer.Option(help="Of sampled replies; 0 is greedy, the default unless there are repeats.")
-    ] = None,
-    max_new_tokens: Annotated[int | None, typer.Option(help="Cut a reply off after so many tokens.")] = None,
-    max_pixels: Annotated[int | None, typer.Option(help="Make images with more pixels smaller.")] = None,
-    without_images: Annotated[
-        bool, typer.Option("--without-images", help="Show no image: judges that read text only judge by the text.")
-    ] = False,
-    scale: Annotated[int, typer.Option(help="The highest rating, 5 or 10, of judges that rate.")] = 5,
-    batch_size: Annotated[int | None, typer.Option(help="Cases at once; changes the speed only.")] = None,
-    device: Annotated[
-        str, typer.Option(help="auto (as many GPUs as the weights need), cpu, cuda:1, or several: cuda:0,cuda:1.")
-    ] = "auto",
-    dtype: Annotated[str, typer.Option(help="auto (bfloat16 on a GPU, else float32), float32 or bfloat16.")] = "auto",
-    quantize: Annotated[
-        str | None, typer.Option(metavar="BITS", help="Round the weights to 4bit or 8bit as they are loaded.")
-    ] = None,
-    revision: Annotated[
-        str | None, typer.Option(help="Of a model on the Hub; default: that of earlier runs, else the newest.")
-    ] = None,
-    download: Annotated[bool, typer.Option("--download", help="Fetch weights that are not on this machine.")] = False,
-    trust_remote_code: Annotated[
-        bool, typer.Option("--trust-remote-code", help="Run code that a model's repository brings.")
-    ] = False,
-    url: Annotated[str | None, typer.Option(help="An OpenAI-compatible server: http://127.0.0.1:8000/v1.")] = None,
-    allow_remote: Annotated[
-        bool, typer.Option("--allow-remote", help="Cases may be sent to a server that is not this machine.")
-    ] = False,
-    concurrency: Annotated[int, typer.Option(help="Requests to a server at a time, at most.")] = 8,
-    timeout: Annotated[float, typer.Option(help="Seconds that a request to a server may take.")] = 120.0,
-    price_prompt: Annotated[float | None, typer.Option(help="US dollars per million prompt tokens.")] = None,
-    price_completion: Annotated[float | None, typer.Option(help="US dollars per million reply tokens.")] = None,
-    budget: Annotated[
-        float | None,
-        typer.Option(metavar="USD", help="Stop before this call spends more on servers; needs the prices."),
-    ] = None,
-    requests_per_minute: Annotated[float | None, typer.Option(help="To a server, at most.")] = None,
-    tokens_per_minute: Annotated[
-        float | None, typer.Option(help="To a server, at most: of prompts, and as many as replies may have.")
-    ] = None,
-    engine: Annotated[str, typer.Option(help="local, or ray for many GPUs and machines.")] = "local",
-    workers: Annotated[int | None, typer.Option(help="Of --engine ray: models loaded at once.")] = None,
-    gpus_per_worker: Annotated[float | None, typer.Option(help="Of --engine ray: GPUs each of them takes.")] = None,
 ) -> None:
     """Run judges over a benchmark. Verdicts already in RUNS are kept and not made again.
 
@@ -164,41 +75,18 @@ def judge(
     """
     from dataclasses import replace
     from functools import partial
-    from typing import cast
 
     from mrb_lib.benchmarks.benchmark import load
+    from mrb_lib.cli.presets import chosen
     from mrb_lib.judges.roster.roster import check_name
     from mrb_lib.judges.settings import Settings
     from mrb_lib.runs.juries import check_members
     from mrb_lib.runs.planned import PlannedJudge, read_judges
     from mrb_lib.tables.errors import InputError
 
-    if preset:
-        from mrb_lib.cli.presets import chosen
-
-        own = chosen(preset, "judge", context)
-        orders, prompt = own.get("orders", orders), own.get("prompt", prompt)
-        temperature = own.get("temperature", temperature)
-    settings = Settings(
-        seed=seed, prompt=prompt, reference=cast("ReferenceLevel | None", reference), evidence=evidence,
-        examples=examples, examples_by=cast("ExamplesBy", examples_by),
-        temperature=temperature, max_new_tokens=max_new_tokens, max_pixels=max_pixels,
-        without_images=without_images, batch_size=batch_size, device=device, dtype=dtype_named(dtype),
-        quantize=cast("Quantization | None", quantize), revision=revision, download=download,
-        trust_remote_code=trust_remote_code, url=url, allow_remote=allow_remote, concurrency=concurrency,
-        timeout_s=timeout, scale=scale, price_prompt=price_prompt, price_completion=price_completion,
-        budget=budget, requests_per_minute=requests_per_minute, tokens_per_minute=tokens_per_minute,
-    )  # fmt: skip
-    check_engine(engine, workers, gpus_per_worker)
-    if budget is not None and engine == "ray":
-        raise InputError("--budget: servers are asked by --engine local; leave out --engine ray.")
+    values = context.obj | (chosen(preset, "judge", context.obj) if preset else {})
+    usual = changed_by_user(PlannedJudge("", Settings()), values)
     extra = tuple(rosters or ())
-    usual = PlannedJudge(
-        "", settings, tuple(orders.split(",")), repeats, limit,
-        tuple(status.strip() for status in retry.split(",") if status.strip()),
-        tuple(name.strip() for name in probe.split(",") if name.strip()), probe_cases,
-        tuple(map(str, probe_files or ())), "ray" if engine == "ray" else "local", workers, gpus_per_worker,
-    )  # fmt: skip
     judges = [] if plan is None else read_judges(plan, usual, runs, extra)
     for name in [*(names or []), *(more or [])]:
         check_name(name, extra)
@@ -252,36 +140,6 @@ def _run(
         if outcomes:
             _report_all(benchmark, rows, extra, with_table=with_table)
     _fail_if_hopeless(rows)
-
-
-def dtype_named(text: str) -> DType:
-    """The type of numbers that `--dtype` names."""
-    from typing import cast
-
-    from mrb_lib.tables.errors import InputError
-
-    if text not in _DTYPES:
-        raise InputError(f"--dtype {text!r}: use {', '.join(_DTYPES)}.")
-    return cast("DType", text)
-
-
-def check_engine(engine: str, workers: int | None, gpus_per_worker: float | None) -> None:
-    """Raise `InputError` unless the options of `--engine` go together, and Ray is there where it is named."""
-    from importlib.util import find_spec
-
-    from mrb_lib.tables.errors import InputError
-
-    if engine not in _ENGINES:
-        raise InputError(f"--engine {engine!r}: use {' or '.join(_ENGINES)}.")
-    for option, value in (("--workers", workers), ("--gpus-per-worker", gpus_per_worker)):
-        if value is not None and engine != "ray":
-            raise InputError(f"{option}: needs --engine ray; add it, or leave {option} out.")
-        if value is not None and value < 0:
-            raise InputError(f"{option} {value}: must not be less than 0.")
-    if workers == 0:
-        raise InputError("--workers 0: at least 1 is needed.")
-    if engine == "ray" and find_spec("ray") is None:
-        raise InputError("--engine ray: needs ray; install it with `pip install 'mrb-workbench[scaleout]'`.")
 
 
 def _approve(name: str, estimate: Estimate) -> None:

@@ -71,20 +71,13 @@ def preset(name: str) -> Preset:
     return every[name]
 
 
-def chosen(name: str, command: Command, context: typer.Context, also: Collection[str] = ()) -> dict[str, Any]:
-    """The options that a preset sets and the user has not; says both on stderr.
+def chosen(name: str, command: Command, given: Collection[str]) -> dict[str, Any]:
+    """Return the options that a preset sets and the user has not; both are printed on stderr.
 
     Parameters
     ----------
-    also : options that the user set in another way, as by `-p policy=balanced`
+    given : options that the user set
     """
-    own = preset(name)
-    given = {option for option in context.params if _is_given(context, option)}
-    options, said = own.options(command, {*given, *also})
+    options, said = preset(name).options(command, given)
     typer.echo(said, err=True)
     return options
-
-
-def _is_given(context: typer.Context, option: str) -> bool:
-    source = context.get_parameter_source(option)
-    return source is not None and source.name in ("COMMANDLINE", "ENVIRONMENT")

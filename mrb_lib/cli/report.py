@@ -66,9 +66,12 @@ def report(
     if judges:
         parameter_values["judges"] = judges
     if preset:
+        from functools import partial
+
+        from mrb_lib.cli.options import is_given
         from mrb_lib.cli.presets import chosen
 
-        own = chosen(preset, "report", context, also=parameter_values)
+        own = chosen(preset, "report", {*filter(partial(is_given, context), context.params), *parameter_values})
         policy, only = own.get("policy", policy), own.get("only", only)
     policy, dimension = parameter_values.pop("policy", policy), parameter_values.pop("dimension", dimension)
     seed = _whole_number("seed", parameter_values.pop("seed", str(seed)))

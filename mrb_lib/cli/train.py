@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mrb_lib.cli.options import DeclaredCommand, Rosters, changed_by_user, parameters
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from inspect import Parameter
 
     from mrb_lib.benchmarks.benchmark import Benchmark
     from mrb_lib.build.training.loop import TrainProgress
@@ -19,9 +22,26 @@ if TYPE_CHECKING:
     from mrb_lib.tables.errors import MrbError
 
 _EXTRA = "mrb-workbench[judges,train]"
+FOR_MODELS = frozenset({"device", "dtype", "max_pixels", "without_images", "revision", "download"})
+"""Settings of judges that mean something where one is trained."""
+
+
+class TrainCommand(DeclaredCommand):
+    """`mrb train`, with the options of a recipe and those of a model's weights."""
+
+    @property
+    def declared(self) -> Iterable[Parameter]:
+        """See `DeclaredCommand`."""
+        from mrb_lib.build.training.recipe import Recipe
+        from mrb_lib.judges.settings import Settings
+        from mrb_lib.tables.options import options_of
+
+        of_models = (one for name, one in options_of(Settings()).items() if name in FOR_MODELS)
+        return parameters([*options_of(Recipe()).values(), *of_models])
 
 
 def train(
+    context: typer.Context,
     bench: Annotated[Path, typer.Argument(metavar="BENCH", help="The benchmark folder, with a split.")],
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The folder to write: a judge, or several with --plan.")],
     model: Annotated[
@@ -31,7 +51,6 @@ def train(
     from_: Annotated[
         Path | None, typer.Option("--from", metavar="DIR", help="A judge that was trained before, in place of --model.")
     ] = None,
-    method: Annotated[str | None, typer.Option(help="sft, dpo or reward.")] = None,
     config: Annotated[
         str | None,
         typer.Option(metavar="NAME|FILE", help="A recipe in TOML, which these options change; see above."),
@@ -46,50 +65,17 @@ def train(
         str | None,
         typer.Option(metavar="COLUMN", help="A judge for each fold, which it does not learn from."),
     ] = None,
-    prompt: Annotated[
-        str | None, typer.Option(metavar="ID|FILE", help="Of sft and dpo: what is to be answered; default: single.")
-    ] = None,
     replies: Annotated[
         Path | None,
         typer.Option(metavar="RUNS", help="Of sft and dpo: learn replies of these runs, marked by the labels."),
     ] = None,
-    dimension: Annotated[list[str] | None, typer.Option(help="Learn these dimensions only; repeatable.")] = None,
-    no_swap: Annotated[bool, typer.Option("--no-swap", help="Show every case in order AB alone.")] = False,
-    reference: Annotated[str | None, typer.Option(help="Show reference answers: drop, keep or half.")] = None,
-    per_annotator: Annotated[
-        bool, typer.Option("--per-annotator", help="Learn every annotator's label, not the majority's.")
-    ] = False,
-    ties: Annotated[str | None, typer.Option(help="Count a tie half for either response, or drop it.")] = None,
-    by_agreement: Annotated[
-        bool, typer.Option("--by-agreement", help="Weigh labels by the share of annotators who gave them.")
-    ] = False,
-    n_cases: Annotated[int | None, typer.Option(help="Learn from so many training cases, drawn at random.")] = None,
-    lora: Annotated[bool, typer.Option("--lora", help="Train low-rank adapters, and merge them at the end.")] = False,
-    keep_adapter: Annotated[bool, typer.Option("--keep-adapter", help="Write the adapters alone.")] = False,
-    epochs: Annotated[float | None, typer.Option(help="Passes over the training cases.")] = None,
-    lr: Annotated[float | None, typer.Option(help="The highest learning rate.")] = None,
-    batch: Annotated[int | None, typer.Option(help="Cases behind each step.")] = None,
-    patience: Annotated[int | None, typer.Option(help="Stop after so many evaluations without a better one.")] = None,
-    max_minutes: Annotated[float | None, typer.Option(help="Stop after so many minutes.")] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Of the order of cases and of new weights.")] = None,
-    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
-    dtype: Annotated[str, typer.Option(help="auto (float32; with --lora as `mrb judge`), float32, bfloat16.")] = "auto",
-    max_pixels: Annotated[int | None, typer.Option(help="Make images with more pixels smaller.")] = None,
-    without_images: Annotated[
-        bool, typer.Option("--without-images", help="Show no image, as to a model that reads text only.")
-    ] = False,
-    revision: Annotated[str | None, typer.Option(help="Of a model on the Hub.")] = None,
-    download: Annotated[bool, typer.Option("--download", help="Fetch weights that are not on this machine.")] = False,
     parallel: Annotated[
         int | None, typer.Option(min=1, help="Of several judges: train so many at once, each on a GPU of its own.")
     ] = None,
     engine: Annotated[
         str, typer.Option(help="local, or ray: Ray Tune on this machine, or on the cluster that RAY_ADDRESS names.")
     ] = "local",
-    rosters: Annotated[
-        list[Path] | None,
-        typer.Option("--roster", metavar="FILE", envvar="MRB_ROSTER", help="More judges, in a TOML file; repeatable."),
-    ] = None,
+    rosters: Rosters = None,
 ) -> None:
     """Fine-tune a judge on the training cases of a benchmark. Broken off, it goes on when called again.
 
@@ -97,13 +83,11 @@ def train(
     leaves those cases out. Several GPUs: accelerate launch -m mrb_lib.cli.main train ... for one judge, --parallel for
     several, where one that fails does not stop the others.
 
-    A recipe (tiny-reward, tiny-letters, or a TOML file) has the keys method, prompt, dimensions, swap, reference,
-    labels (majority or annotator), ties, by_agreement, n_cases, lora, keep_adapter, epochs, learning_rate, batch,
-    evaluations, patience, max_minutes and seed, and two tables: trainer, with any argument of the trainer of
-    transformers or TRL, and adapter, with any of peft's LoraConfig.
+    A recipe is tiny-reward, tiny-letters, or a TOML file. Its keys are the options from --method to --seed, with
+    underscores (dimensions, learning_rate and swap in full), and two tables: trainer, with any argument of the trainer
+    of transformers or TRL, and adapter, with any of peft's LoraConfig.
     """
     from mrb_lib.benchmarks.benchmark import load
-    from mrb_lib.cli.judge import dtype_named
     from mrb_lib.judges.settings import Settings
     from mrb_lib.tables.errors import InputError, MrbError, RunError
 
@@ -113,23 +97,13 @@ def train(
         raise InputError(f"--from {from_}: holds no training.json; name what `mrb train` wrote, or use --model.")
     if sum(option is not None for option in (plan, leave_out, leave_one_out)) > 1:
         raise InputError("--plan, --leave-out and --leave-one-out each say what to train; name one of them.")
-    options = {
-        "method": method, "prompt": prompt, "dimensions": dimension, "swap": False if no_swap else None,
-        "reference": reference, "labels": "annotator" if per_annotator else None, "ties": ties,
-        "by_agreement": by_agreement or None, "n_cases": n_cases, "lora": lora or None,
-        "keep_adapter": keep_adapter or None, "epochs": epochs, "learning_rate": lr, "batch": batch,
-        "patience": patience, "max_minutes": max_minutes, "seed": seed,
-    }  # fmt: skip
-    chosen = {name: value for name, value in options.items() if value not in (None, [])}
     _check_packages()
     from mrb_lib.build.training.parallel import Training
     from mrb_lib.cli.progress import training_bars
 
     benchmark = load(bench)
-    settings = Settings(
-        device=device, dtype=dtype_named(dtype), max_pixels=max_pixels, without_images=without_images,
-        revision=revision, download=download,
-    )  # fmt: skip
+    settings = changed_by_user(Settings(), {name: context.obj[name] for name in FOR_MODELS & context.obj.keys()})
+    chosen = {name: value for name, value in context.obj.items() if name not in FOR_MODELS}
     recipes = _recipes(benchmark, out, config, plan, leave_out, leave_one_out, chosen)
     _check_engine(engine, parallel, len(recipes))
     trainings = [
@@ -211,8 +185,8 @@ def _recipes(
 
     base = recipe_from(read_recipe(config) if config else {}, config or "--config")
     if plan is not None:
-        return {out / name: recipe_from(options, "options", recipe) for name, recipe in plan_of(plan, base)}
-    recipe = recipe_from(options, "options", base)
+        return {out / name: changed_by_user(recipe, options) for name, recipe in plan_of(plan, base)}
+    recipe = changed_by_user(base, options)
     if leave_one_out is not None:
         from mrb_lib.build.training.plan import fold_names
 

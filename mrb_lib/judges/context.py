@@ -9,7 +9,7 @@ import hashlib
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, cast, get_args
+from typing import Final, Literal, cast
 
 from mrb_lib.replies.labels import LETTERS, Labels
 from mrb_lib.tables.errors import InputError
@@ -18,8 +18,6 @@ from mrb_lib.verdicts.orders import EVIDENCE, EXAMPLES, TIE, WEAK
 
 ReferenceLevel = Literal["none", "weak", "strong"]
 ExamplesBy = Literal["nearest", "random"]
-LEVELS: Final[tuple[str, ...]] = get_args(ReferenceLevel)
-RULES: Final[tuple[str, ...]] = get_args(ExamplesBy)
 MOST_EXAMPLES: Final = 10
 
 Fence = Callable[[str, str], str]

@@ -1,23 +1,25 @@
-"""A plan: a TOML file of tables with a name each, whose keys are the fields of a dataclass."""
+"""A plan: a TOML file of tables with a name each, whose keys are the options of a dataclass."""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any, TypeVar
 
-from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.errors import InputError, nearest
+from mrb_lib.tables.options import OptionError, changed, options_of
+
+T = TypeVar("T")
 
 
 def read_plan(file: Path, kind: str) -> tuple[dict[str, object], list[dict[str, object]]]:
-    """The table `[common]` of a plan, empty where there is none, and its tables `[[kind]]`, one at least.
+    """Return the table `[common]` of a plan, empty where there is none, and its tables `[[kind]]`, at least one.
 
     Raises
     ------
     InputError
-        The file cannot be read, or holds something else.
+        The file cannot be read, or contains something else.
     """
     try:
         tables: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
@@ -31,63 +33,38 @@ def read_plan(file: Path, kind: str) -> tuple[dict[str, object], list[dict[str, 
     return common, listed
 
 
-def checked(
-    values: Mapping[str, object], types: Mapping[str, object], where: str
-) -> tuple[dict[str, object], list[str]]:
-    """The values of a table that fit their types, and what is wrong with the others, a line each.
+def changed_by_table(
+    base: T, table: Mapping[str, object], where: str, folder: Path, without: Collection[str] = ()
+) -> tuple[T, list[str]]:
+    """Return a dataclass with the values of a table, and the problems, one line each; with problems it is `base`.
 
     Parameters
     ----------
-    types : of each key that may be there, as `typing.get_type_hints` gives them. Whole numbers are taken for floats;
-        a list, or text with commas, for a tuple of texts
-    where : the table is, for the lines
+    where : begins each line
+    folder : of the plan, from which the paths of files may start
+    without : options that no table may set
     """
-    fitting: dict[str, object] = {}
-    wrong: list[str] = []
-    for key, value in values.items():
-        if key not in types:
-            wrong.append(f"{where}, key {key!r}: is unknown; the keys are {', '.join(types)}.")
-            continue
-        known = _as_tuple(value) if get_origin(types[key]) is tuple else value
-        if fits(known, types[key]):
-            fitting[key] = known
-        else:
-            wrong.append(f"{where}, key {key!r}: {value!r} is not of its type ({_in_words(types[key])}); correct it.")
-    return fitting, wrong
+    known = options_of(base, without)
+    wrong = [
+        f"{where}, key {key!r}: is unknown.{nearest(key, known) or ' A key is an option, see --help-all.'}"
+        for key in table
+        if key not in known
+    ]
+    values = {
+        key: _in_folder(value, folder) if known[key].option.is_file else value
+        for key, value in table.items()
+        if key in known
+    }
+    try:
+        return changed(base, values), wrong
+    except OptionError as error:
+        return base, wrong + [f"{where}, {key} {text}" for key, text in error.problems.items()]
+    except InputError as error:
+        return base, [*wrong, f"{where}: {error}"]
 
 
-def fits(value: object, kind: object) -> bool:
-    """Whether a value is of a type, as `typing.get_type_hints` gives it."""
-    origin, arguments = get_origin(kind), get_args(kind)
-    if origin in (Union, UnionType):
-        return any(fits(value, one) for one in arguments)
-    if origin is Literal:
-        return value in arguments
-    if origin is tuple or (isinstance(origin, type) and issubclass(origin, Sequence)):
-        return isinstance(value, list | tuple) and all(fits(item, arguments[0]) for item in value)
-    if isinstance(origin, type) and issubclass(origin, Mapping):
-        return isinstance(value, dict) and all(fits(item, arguments[1]) for item in value.values())
-    if kind is float:
-        return isinstance(value, int | float) and not isinstance(value, bool)
-    # In Python true is also a whole number; here it is not.
-    return kind is object or (
-        isinstance(kind, type) and isinstance(value, kind) and (kind is bool) == isinstance(value, bool)
-    )
-
-
-def _as_tuple(value: object) -> object:
-    if isinstance(value, str):
-        return tuple(part.strip() for part in value.split(",") if part.strip())
-    return tuple(value) if isinstance(value, list) else value
-
-
-def _in_words(kind: object) -> str:
-    origin, arguments = get_origin(kind), get_args(kind)
-    if origin in (Union, UnionType):
-        return " or ".join(_in_words(one) for one in arguments if one is not NoneType)
-    if origin is Literal:
-        return " or ".join(f'"{one}"' for one in arguments)
-    if origin is not None:
-        return "a list" if issubclass(origin, Sequence) else "a table"
-    names: Mapping[object, str] = {str: "text", bool: "true or false", int: "a whole number", float: "a number"}
-    return names.get(kind, str(kind))
+def _in_folder(value: object, folder: Path) -> object:
+    """Return a path, or each of several, as one of a file in the folder where there is such a file."""
+    if isinstance(value, list):
+        return [_in_folder(one, folder) for one in value]
+    return str(folder / value) if isinstance(value, str) and (folder / value).is_file() else value

@@ -1,13 +1,16 @@
-"""What the user may set about how judges work."""
+"""The settings of judges, with the options that users have."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Final, Literal, get_args
+from collections.abc import Mapping
+from dataclasses import field, replace
+from typing import Annotated, Final, Literal
 
-from mrb_lib.judges.context import LEVELS, MOST_EXAMPLES, RULES, Context, ExamplesBy, ReferenceLevel, context_of
+from pydantic import Field
+
+from mrb_lib.judges.context import MOST_EXAMPLES, Context, ExamplesBy, ReferenceLevel, context_of
 from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.options import Option, checked_dataclass
 from mrb_lib.tables.schema import CHOICES, DIMENSIONS, Task
 
 BLIND: Final = (
@@ -20,52 +23,22 @@ Quantization = Literal["4bit", "8bit"]
 DEFAULT_TEMPERATURE_OF_REPEATS = 0.7
 
 
-@dataclass(frozen=True)
+@checked_dataclass
 class Settings:
-    """Settings of judges; None leaves a setting to the roster's entry or to the engine.
+    """How judges work; None leaves a setting to the roster's entry or to the engine.
+
+    A field with an `Option` is set by users, on the command line or in a plan file; the benchmark decides the others.
 
     Attributes
     ----------
-    dimensions : those the benchmark declares, set by the code that runs judges: a prompt
-        names all of them, whichever are still to be judged
-    choices : those of A, B and tie that the benchmark has, or the categories of a rating, set by the same code: no
-        prompt offers another, and another that a judge replies nevertheless is not read
-    task, is_ordered, definitions : of the benchmark, set by the same code: whether one response a case is rated,
-        whether its categories are in order from the lowest, and what dimensions and categories mean
-    items : of the benchmark, set by the same code: a digest of which cases are of one item
-    labels : of the benchmark, set by the same code: those of each dimension in which several may apply
-    seed : of everything that is drawn at random
-    prompt : id of a prompt, or path of a template file
-    reference : the reference answer that any prompt shows: "none", "weak" or "strong"; None leaves that to the template
-    evidence : passages of evidence are shown
-    examples : how many worked examples are shown, drawn from training cases, which are not judged then
-    examples_by : whether they are the nearest by their texts, or drawn at random
-    shown : of reference, evidence and examples those that are shown, each with a digest, set by the code that runs
-        judges: what a run records of them
-    temperature : of sampling; 0 is greedy
-    max_new_tokens : at which a reply is cut off
-    max_pixels : an image with more is made smaller before a judge sees it
-    without_images : no image is shown, and a judge that reads text only may judge cases that have some
-    batch_size : cases handed to a judge at once; changes the speed, not the verdicts
-    device : "auto", which takes as many GPUs as the weights need; or a name that torch knows, "cpu", "cuda", "cuda:1",
-        or several GPUs, "cuda:0,cuda:1", over which the weights are spread
-    dtype : "auto" is bfloat16 on a GPU and float32 on a CPU
-    quantize : weights are rounded to "4bit" or "8bit" as they are loaded; None keeps them as they are published
-    revision : of a model on the Hub; None keeps that of earlier runs, or takes the newest at hand
-    download : weights that are not on this machine may be fetched from the Hub
-    trust_remote_code : a model that needs code from its repository may run it
-    url : base URL of an OpenAI-compatible server, as http://127.0.0.1:8000/v1
-    allow_remote : cases may be sent to a server that is not this machine
-    concurrency : requests to a server at a time, at most: fewer while it says that it is overloaded
-    timeout_s : of one request, in seconds
-    max_wait_s : for which a server may ask all requests to wait, in seconds; longer stops the judge
-    proxy : URL of an HTTP proxy to servers that are not this machine
-    ca_file : certificates in PEM form that servers may be signed with, besides the usual ones
-    scale : the highest rating, 5 or 10, of pointwise ratings
-    price_prompt, price_completion : US dollars per million tokens, where the cost is to be counted
-    budget : US dollars that one call may spend on servers
-    requests_per_minute, tokens_per_minute : to a server at most; tokens are those of the prompt, estimated, and as
-        many as the reply may have
+    dimensions : those the benchmark declares; a prompt names all of them, whichever are still to be judged
+    choices : those of A, B and tie that the benchmark has, or the categories of a rating: no prompt offers another, and
+        another that a judge replies nevertheless is not read
+    task, is_ordered, definitions : whether one response per case is rated, whether its categories are in order from the
+        lowest, and what dimensions and categories mean
+    items : a digest of which cases are of one item
+    labels : those of each dimension in which several may apply
+    shown : of reference, evidence and examples those that are shown, each with a digest: what a run records of them
     """
 
     dimensions: tuple[str, ...] = DIMENSIONS
@@ -75,37 +48,117 @@ class Settings:
     definitions: dict[str, str] = field(default_factory=dict)
     items: str = ""
     labels: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    seed: int = 0
-    prompt: str | None = None
-    reference: ReferenceLevel | None = None
-    evidence: bool = False
-    examples: int = 0
-    examples_by: ExamplesBy = "nearest"
     shown: dict[str, object] = field(default_factory=dict)
-    temperature: float | None = None
-    max_new_tokens: int | None = None
-    max_pixels: int | None = None
-    without_images: bool = False
-    batch_size: int | None = None
-    device: str = "auto"
-    dtype: DType = "auto"
-    quantize: Quantization | None = None
-    revision: str | None = None
-    download: bool = False
-    trust_remote_code: bool = False
-    url: str | None = None
-    allow_remote: bool = False
-    concurrency: int = 8
-    timeout_s: float = 120.0
-    max_wait_s: float = 300.0
-    proxy: str | None = None
-    ca_file: str | None = None
-    scale: int = 5
-    price_prompt: float | None = None
-    price_completion: float | None = None
-    budget: float | None = None
-    requests_per_minute: float | None = None
-    tokens_per_minute: float | None = None
+    seed: Annotated[int, Field(ge=0), Option("Set the seed of everything drawn at random.")] = 0
+    prompt: Annotated[
+        str | None,
+        Option("Use this prompt: an id, or a template file.", "ID|FILE", is_file=True),
+    ] = None
+    reference: Annotated[
+        ReferenceLevel | None,
+        Option(
+            "Show a reference answer in any prompt: strong (column reference), weak (column reference_weak, which the "
+            "prompt says may be wrong) or none; a case without it is an error. Default: as the prompt is written."
+        ),
+    ] = None
+    evidence: Annotated[
+        bool,
+        Option(
+            "Show the passages in the column evidence (a text, or a JSON list of texts; [] states that none was found, "
+            "which the prompt says); a case with an empty value is an error."
+        ),
+    ] = False
+    examples: Annotated[
+        int,
+        Field(ge=0, le=MOST_EXAMPLES),
+        Option(
+            f"Show K worked examples, at most {MOST_EXAMPLES}: training cases (`mrb split`) with the annotators' "
+            "decision, of other items, clusters, images and texts than the case, without their images. Training cases "
+            "are not judged.",
+            "K",
+        ),
+    ] = 0
+    examples_by: Annotated[
+        ExamplesBy, Option("Choose the examples that are nearest by the words of the texts, or at random (--seed).")
+    ] = "nearest"
+    temperature: Annotated[
+        float | None,
+        Field(ge=0, allow_inf_nan=False),
+        Option("Sample replies at this temperature; 0 is greedy, the default unless there are repeats."),
+    ] = None
+    max_new_tokens: Annotated[int | None, Field(gt=0), Option("Cut a reply off after N tokens.", "N")] = None
+    max_pixels: Annotated[int | None, Field(gt=0), Option("Shrink images that have more pixels.", "N")] = None
+    without_images: Annotated[
+        bool, Option("Show no image, so that models that read text only can take part; tables say so.")
+    ] = False
+    batch_size: Annotated[
+        int | None, Field(gt=0), Option("Process N cases at once; changes the speed only.", "N", is_rare=True)
+    ] = None
+    device: Annotated[
+        str, Option("Run on auto (as many GPUs as the weights need), cpu, cuda:1, or several: cuda:0,cuda:1.", "DEVICE")
+    ] = "auto"
+    dtype: Annotated[
+        DType, Option("Compute in this type; auto is bfloat16 on a GPU and float32 on a CPU.", is_rare=True)
+    ] = "auto"
+    quantize: Annotated[
+        Quantization | None, Option("Round the weights to so many bits as they are loaded.", is_rare=True)
+    ] = None
+    revision: Annotated[
+        str | None,
+        Option("Load this revision from the Hub; default: that of earlier runs, else the newest.", is_rare=True),
+    ] = None
+    download: Annotated[bool, Option("Fetch weights that are not on this machine.")] = False
+    trust_remote_code: Annotated[bool, Option("Run code from a model's repository.")] = False
+    url: Annotated[str | None, Option("Ask an OpenAI-compatible server: http://127.0.0.1:8000/v1.", "URL")] = None
+    server_command: Annotated[
+        str | None, Option("Start this server for the weights, and stop it afterwards.", "'CMD {model} {port}'")
+    ] = None
+    allow_remote: Annotated[bool, Option("Allow sending cases to a server that is not this machine.")] = False
+    concurrency: Annotated[
+        int, Field(gt=0), Option("Send a server at most N requests at a time.", "N", is_rare=True)
+    ] = 8
+    timeout_s: Annotated[
+        float, Field(gt=0), Option("Give up on a request to a server after so many seconds.", "SECONDS", "timeout")
+    ] = 120.0
+    max_wait_s: Annotated[
+        float,
+        Field(gt=0),
+        Option("Wait at most so long if a server asks; more stops the judge.", "SECONDS", "max_wait"),
+    ] = 300.0
+    proxy: Annotated[
+        str | None, Option("Reach servers that are not this machine through an HTTP proxy.", "URL", is_rare=True)
+    ] = None
+    ca_file: Annotated[
+        str | None, Option("Trust the certificates in this PEM file, too.", "FILE", is_file=True, is_rare=True)
+    ] = None
+    scale: Annotated[Literal[5, 10], Option("Set the highest rating of judges that rate.")] = 5
+    price_prompt: Annotated[
+        float | None,
+        Field(ge=0, allow_inf_nan=False),
+        Option("Count this price per million prompt tokens.", "USD", is_rare=True),
+    ] = None
+    price_completion: Annotated[
+        float | None,
+        Field(ge=0, allow_inf_nan=False),
+        Option("Count this price per million reply tokens.", "USD", is_rare=True),
+    ] = None
+    budget: Annotated[
+        float | None, Field(gt=0), Option("Stop before this call spends more on servers; needs the prices.", "USD")
+    ] = None
+    requests_per_minute: Annotated[
+        float | None, Field(gt=0), Option("Send a server at most N requests a minute.", "N", is_rare=True)
+    ] = None
+    tokens_per_minute: Annotated[
+        float | None,
+        Field(gt=0),
+        Option("Send a server at most N tokens a minute, counting the longest reply.", "N", is_rare=True),
+    ] = None
+
+    def __post_init__(self) -> None:
+        if self.budget is not None and None in (self.price_prompt, self.price_completion):
+            raise InputError("a budget needs what tokens cost; pass --price-prompt and --price-completion.")
+        if self.server_command is not None and "{port}" not in self.server_command:
+            raise InputError("server_command: holds no {port}; write it as 'CMD {model} {port}'.")
 
     @property
     def is_rating(self) -> bool:
@@ -136,37 +189,6 @@ class Settings:
         if self.reference in (None, "none") and not self.evidence and not self.examples:
             return None
         return context_of(row, self.reference, evidence=self.evidence, examples=self.examples)
-
-    def __post_init__(self) -> None:
-        positive = (
-            "max_new_tokens", "max_pixels", "batch_size", "concurrency", "timeout_s", "max_wait_s", "budget",
-            "requests_per_minute", "tokens_per_minute",
-        )  # fmt: skip
-        for name in positive:
-            value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise InputError(f"{name} {value}: must be more than 0.")
-        for name in ("temperature", "price_prompt", "price_completion"):
-            value = getattr(self, name)
-            if value is not None and not 0 <= value < float("inf"):
-                raise InputError(f"{name} {value}: must be 0 or more.")
-        if self.quantize not in (None, *get_args(Quantization)):
-            raise InputError(f"quantize {self.quantize!r}: use 4bit or 8bit.")
-        if self.budget is not None and None in (self.price_prompt, self.price_completion):
-            raise InputError("a budget needs what tokens cost; pass --price-prompt and --price-completion.")
-        if self.reference is not None:
-            _check_named("reference", self.reference, LEVELS)
-        _check_named("examples_by", self.examples_by, RULES)
-        if not 0 <= self.examples <= MOST_EXAMPLES:
-            raise InputError(f"examples {self.examples}: show 1 to {MOST_EXAMPLES}, or 0 for none.")
-        if self.scale not in (5, 10):
-            raise InputError(f"scale {self.scale}: ratings go from 1 to 5 or from 1 to 10.")
-
-
-def _check_named(key: str, value: str, allowed: Sequence[str]) -> None:
-    """Raise `InputError` unless a value is one of those allowed."""
-    if value not in allowed:
-        raise InputError(f"{key} {value!r}: use {', '.join(allowed[:-1])} or {allowed[-1]}.")
 
 
 def for_repeats(settings: Settings, repeats: int) -> Settings:

@@ -1,19 +1,21 @@
-"""Many judges, each run in its own way: checked before the first starts, and none that fails stops another."""
+"""Many judges, each run in its own way: all are checked before the first starts, and a failure stops no other."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
-from typing import Final, Literal, cast, get_type_hints
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.budget import Budget
 from mrb_lib.judges.jury import parse_jury
-from mrb_lib.judges.plan_file import checked, read_plan
+from mrb_lib.judges.plan_file import changed_by_table, read_plan
 from mrb_lib.judges.roster.engines import public_engines
 from mrb_lib.judges.roster.roster import FOLDER, check_name, resolve
 from mrb_lib.judges.settings import Settings
@@ -22,61 +24,72 @@ from mrb_lib.runs.interruption import InterruptedRunError
 from mrb_lib.runs.juries import has_run
 from mrb_lib.runs.local import Backend, run_locally
 from mrb_lib.runs.outcomes import FailedRun, FailedRunsError, Outcome, RunSummary
-from mrb_lib.runs.plan import ProbeOptions, check_limit, check_orders, check_retry
+from mrb_lib.runs.plan import ProbeOptions, check_orders, check_retry
 from mrb_lib.runs.preflight import problems
 from mrb_lib.runs.progress import ReportProgress
-from mrb_lib.tables.errors import InputError, MrbError
+from mrb_lib.tables.errors import InputError, MrbError, nearest
+from mrb_lib.tables.options import Names, Option, Paths, checked_dataclass
 from mrb_lib.tables.schema import ORDERS
 
-_NOT_HERE: Final = ("dimensions", "choices", "task", "is_ordered", "definitions", "items", "labels", "shown")
-"""Settings that follow from the benchmark."""
 
-
-@dataclass(frozen=True)
-class PlannedJudge:
-    """A judge and how it is to be run.
+@checked_dataclass
+class PlannedModel:
+    """A model and how it is run.
 
     Attributes
     ----------
     name : as `mrb judge` names judges
-    settings : how it works
-    orders, repeats, limit, retry : see `mrb_lib.runs.judge`
-    probe, probe_cases, probe_file : the names, cases and files of `mrb_lib.runs.plan.ProbeOptions`
-    spread : "local", in this process, or over the workers of "ray"
-    workers, gpus_per_worker : of "ray"
-
-    Raises
-    ------
-    InputError
-        One of these is out of range.
     """
 
-    name: str
+    name: Annotated[str, Option("Name the model.")]
     settings: Settings
-    orders: tuple[str, ...] = ORDERS
-    repeats: int = 1
-    limit: int | None = None
-    retry: tuple[str, ...] = ()
-    probe: tuple[str, ...] = ()
-    probe_cases: int | None = None
-    probe_file: tuple[str, ...] = ()
-    spread: Literal["local", "ray"] = "local"
-    workers: int | None = None
-    gpus_per_worker: float | None = None
+    engine: Annotated[
+        Literal["local", "ray"], Option("Run in this process (local), or on many GPUs and machines (ray).")
+    ] = "local"
+    workers: Annotated[
+        int | None, Field(ge=1), Option("With --engine ray: load N models at once.", "N", is_rare=True)
+    ] = None
+    gpus_per_worker: Annotated[
+        float | None, Field(ge=0), Option("With --engine ray: give each worker N GPUs.", "N", is_rare=True)
+    ] = None
 
     def __post_init__(self) -> None:
+        if self.engine == "local" and (self.workers is not None or self.gpus_per_worker is not None):
+            raise InputError("workers and gpus_per_worker: need engine ray; name it, or leave them out.")
+        if self.engine == "ray" and self.settings.budget is not None:
+            raise InputError("a budget: servers are asked by engine local; leave one of the two out.")
+
+
+@checked_dataclass
+class PlannedJudge(PlannedModel):
+    """A judge and how it is to be run; see `mrb_lib.runs.judge`."""
+
+    orders: Annotated[Names, Option("Show the responses in these orders: AB, BA or AB,BA.", "ORDERS")] = ORDERS
+    repeats: Annotated[int, Field(ge=1), Option("Make N verdicts per case, dimension and order.", "N")] = 1
+    limit: Annotated[int | None, Field(ge=1), Option("Judge only the first N cases.", "N")] = None
+    probe: Annotated[
+        Names,
+        Option("Judge the cases also as probes change them: image/blur:3,response/* (`mrb probes`).", "NAMES"),
+    ] = ()
+    probe_file: Annotated[
+        Paths,
+        Option(
+            "Use a probe of your own: a table of case_id and of other texts (question, response_a, response_b) that "
+            "should not change a verdict, such as translations; repeatable.",
+            "FILE",
+            is_file=True,
+        ),
+    ] = ()
+    probe_cases: Annotated[
+        int | None, Field(ge=1), Option("Probe only N cases, with each organ's share; default: all.", "N")
+    ] = None
+    retry: Annotated[Names, Option("Make verdicts with these statuses again: unparsed,refused,error.", "STATUSES")] = ()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         check_orders(self.orders, self.repeats)
-        check_limit(self.limit)
         check_retry(self.retry)
-        ProbeOptions(self.probe, self.probe_cases, tuple(map(Path, self.probe_file)))
-        if self.spread == "local" and (self.workers is not None or self.gpus_per_worker is not None):
-            raise InputError('workers and gpus_per_worker: need engine "ray"; name it, or leave them out.')
-        if self.spread == "ray" and self.settings.budget is not None:
-            raise InputError('a budget: servers are asked by engine "local"; leave one of the two out.')
-        if self.gpus_per_worker is not None and self.gpus_per_worker < 0:
-            raise InputError(f"gpus_per_worker {self.gpus_per_worker:g}: must not be less than 0.")
-        if self.workers is not None and self.workers < 1:
-            raise InputError(f"workers {self.workers}: at least 1 is needed.")
+        _ = self.probes  # which checks its names and files
 
     @property
     def probes(self) -> ProbeOptions:
@@ -88,11 +101,10 @@ ReportPlanned = Callable[[PlannedJudge, Outcome], None]
 
 
 def read_judges(file: Path, usual: PlannedJudge, runs: Path, extra: Sequence[Path] = ()) -> list[PlannedJudge]:
-    """The judges of a plan, in its order: tables `[[judge]]`, each with a `name` and what differs from the usual.
+    """Return the judges of a plan, in its order: tables `[[judge]]`, each with a `name` and its differences.
 
-    A key is any field of `mrb_lib.judges.settings.Settings` that the benchmark does not decide, any of
-    `PlannedJudge`, or `engine`: that of the judge, as after a plus sign in its name, or "local" or "ray". The files
-    of a prompt and of probes may be named from the folder of the plan. `[common]` holds what all its judges share.
+    A key is any option of `PlannedJudge`; `engine` may also be that of the judge, as after a plus sign in its name.
+    The files of a prompt and of probes may be named from the folder of the plan. `[common]` holds what all share.
 
     Parameters
     ----------
@@ -103,63 +115,29 @@ def read_judges(file: Path, usual: PlannedJudge, runs: Path, extra: Sequence[Pat
     Raises
     ------
     InputError
-        With a line for everything that is wrong in the file: a key that is unknown or a value that is of another
-        type or out of range, a judge without a name or that nobody knows.
+        With a line for every mistake in the file: an unknown key, a value of another type or out of range, a judge
+        without a name or an unknown one.
     """
     common, tables = read_plan(file, "judge")
-    keys = {key: kind for key, kind in _keys().items() if key != "name"}
-    shared, wrong = _changed(usual, common, keys, f"{file}, [common]", file.parent)
+    shared, wrong = changed_by_table(usual, common, f"{file}, [common]", file.parent, without=("name",))
     judges: list[PlannedJudge] = []
     for number, table in enumerate(tables, 1):
         where = f"{file}, judge {table.get('name', number)!r}"
-        one, more = _changed(shared, table, _keys(), where, file.parent)
+        engine, engines = table.get("engine"), ("local", "ray", *public_engines())
+        if engine in public_engines() and "name" in table:
+            table["name"] = f"{table['name']}+{table.pop('engine')}"
+        elif engine == "local":
+            table = {"workers": None, "gpus_per_worker": None, **table}
+        one, more = changed_by_table(shared, table, where, file.parent)
+        if engine not in (None, *engines):
+            more = [f"{where}, engine {engine!r}: is unknown; use {', '.join(engines)}.{nearest(str(engine), engines)}"]
+        elif not one.name and not more:
+            more = [f"{where}, key 'name': is missing; write name = \"...\", as for --judge."]
         wrong += more or _unknown(one.name, where, runs, extra)
         judges.append(one)
     if wrong:
         raise InputError("\n".join(wrong))
     return judges
-
-
-def _keys() -> dict[str, object]:
-    """The type of every key of a table."""
-    settings, own = get_type_hints(Settings), get_type_hints(PlannedJudge)
-    of_settings = {field.name: settings[field.name] for field in fields(Settings) if field.name not in _NOT_HERE}
-    return {
-        "name": str,
-        "engine": str,
-        **{key: own[key] for key in own if key not in ("settings", "spread")},
-    } | of_settings
-
-
-def _changed(
-    usual: PlannedJudge, table: Mapping[str, object], keys: Mapping[str, object], where: str, folder: Path
-) -> tuple[PlannedJudge, list[str]]:
-    """A judge that differs from the usual in what a table says, and what is wrong with that."""
-    values, wrong = checked(table, keys, where)
-    if "name" in keys and not values.get("name") and not wrong:
-        wrong.append(f"{where}, key 'name': is missing; write name = \"...\", as for --judge.")
-    engine = values.pop("engine", None)
-    if engine in ("local", "ray"):
-        values["spread"] = engine
-        if engine == "local":
-            values = {"workers": None, "gpus_per_worker": None, **values}
-    elif engine in public_engines() and "name" in values:
-        values["name"] = f"{values['name']}+{engine}"
-    elif engine is not None:
-        known = ", ".join(("local", "ray", *public_engines())) if "name" in keys else "local, ray"
-        wrong.append(f"{where}, key 'engine': {engine!r} is none of {known}; write one.")
-    prompt = values.get("prompt")
-    if isinstance(prompt, str) and (folder / prompt).is_file():
-        values["prompt"] = str(folder / prompt)
-    if "probe_file" in values:
-        named = cast("tuple[str, ...]", values["probe_file"])
-        values["probe_file"] = tuple(str(folder / name) if (folder / name).is_file() else name for name in named)
-    of_settings = {field.name for field in fields(Settings)} & values.keys()
-    try:
-        settings = replace(usual.settings, **{name: values.pop(name) for name in of_settings})  # type: ignore[arg-type]  # checked above
-        return replace(usual, settings=settings, **values), wrong  # type: ignore[arg-type]  # likewise
-    except InputError as error:
-        return usual, [*wrong, f"{where}: {error}"]
 
 
 def _unknown(name: str, where: str, runs: Path, extra: Sequence[Path]) -> list[str]:
@@ -235,7 +213,7 @@ def judge_plan(
     for usual, group in groupby(ready, key=lambda one: replace(one, name="")):
         waiting = list(group)
         here = partial(execute.judge, backend=backend, budget=budgets[usual.settings.budget])
-        run = _on_ray(usual) if usual.spread == "ray" else here
+        run = _on_ray(usual) if usual.engine == "ray" else here
 
         def next_finished(outcome: Outcome, waiting: list[PlannedJudge] = waiting) -> None:
             report(waiting.pop(0), outcome)
@@ -259,7 +237,7 @@ def judge_plan(
 
 
 def _problems(benchmark: Benchmark, runs: Path, one: PlannedJudge, extra: Sequence[Path]) -> list[str]:
-    if one.spread == "ray" and find_spec("ray") is None:
+    if one.engine == "ray" and find_spec("ray") is None:
         return [f"judge {one.name!r}: engine ray needs ray; install it with `pip install 'mrb-workbench[scaleout]'`."]
     settings = execute.settings_for(benchmark, one.settings, one.repeats)
     kept = replace(settings, download=False)  # what is not here yet is fetched when the judge's turn has come
@@ -269,7 +247,7 @@ def _problems(benchmark: Benchmark, runs: Path, one: PlannedJudge, extra: Sequen
         probes=one.probes, settings=one.settings, retry=one.retry,
     )  # fmt: skip
     return problems(
-        one.name, settings, runs=runs, make=make, extra=extra, here=one.spread == "local", is_complete=is_complete
+        one.name, settings, runs=runs, make=make, extra=extra, here=one.engine == "local", is_complete=is_complete
     )
 
 

@@ -165,7 +165,7 @@ def test_the_table_is_printed_at_ctrl_c(mrb: Mrb, bench: Path, tmp_path: Path, m
         ('name = "first"\nbudgett = 3', "'budgett': is unknown"),
         ('name = "first"\nprice_prompt = -1', "price_prompt -1"),
         ('name = "nobody"', "'nobody' is not in the roster"),
-        ('name = "first"\nlimit = "all"', "'all' is not of its type"),
+        ('name = "first"\nlimit = "all"', "limit 'all': must be a whole number"),
     ],
 )
 def test_a_mistake_in_a_plan_ends_it_with_one_line_and_nothing_written(

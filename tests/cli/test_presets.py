@@ -22,7 +22,8 @@ def test_it_sets_options_that_the_commands_have(name: str) -> None:
     own = preset(name)
     commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]  # a group, which Typer does not say
     for command in get_args(Command):
-        assert set(getattr(own, command)) <= {option.name for option in commands[command].params}
+        options = commands[command].get_params(typer.Context(commands[command]))
+        assert set(getattr(own, command)) <= {option.name for option in options}
     assert own.report["policy"] in POLICIES
     assert {path.stem for path in own_notebooks().glob("*.ipynb")} >= set(own.report["only"])
     assert own.judge["prompt"] in builtin_ids()

@@ -10,9 +10,10 @@ import pandas as pd
 import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark
-from mrb_lib.build.construct.answers.answering import Answerer, ModelRun, answer, answers_in, ask_about, writers
+from mrb_lib.build.construct.answers.answering import ModelRun, answer, answers_in, ask_about, writers
 from mrb_lib.judges import Settings
 from mrb_lib.runs.execute import judge
+from mrb_lib.runs.planned import PlannedModel
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.manifest import read_manifest
 
@@ -39,8 +40,8 @@ def answered(
     roster.write_text('[[judge]]\nname = "smollm2"\nengine = "endpoint"\nmodel = "smollm2"\nvision = false\n')
     blind = replace(SHORT, without_images=True)
     served = replace(blind, url=smollm_server, temperature=0.0)
-    local = [Answerer(f"path:{tiny('llava')}", SHORT), Answerer(f"path:{tiny('llama')}+generative", blind)]
-    models = writers([*local, Answerer("smollm2", served)], [roster])
+    local = [PlannedModel(f"path:{tiny('llava')}", SHORT), PlannedModel(f"path:{tiny('llama')}+generative", blind)]
+    models = writers([*local, PlannedModel("smollm2", served)], [roster])
     assert pictured.path is not None
     asked = ask_about(items, pictured.path / "images", name="w", kind="simulated", digest="d")
     return answer(asked, folder / "runs", models, samples=2, extra=[roster])
@@ -67,7 +68,7 @@ def test_an_answer_does_not_depend_on_its_batch(
     assert pictured.path is not None
     asked = ask_about(items, pictured.path / "images", name="w", kind="simulated", digest="d")
     alone = Settings(prompt="short-answer", max_new_tokens=8, device="cpu", batch_size=1)
-    [run] = answer(asked, tmp_path, writers([Answerer(f"path:{tiny('llava')}", alone)]), samples=2)
+    [run] = answer(asked, tmp_path, writers([PlannedModel(f"path:{tiny('llava')}", alone)]), samples=2)
     assert run.summary.folder.name == answered[0].summary.folder.name
     assert table(run, items)["answer"].equals(table(answered[0], items)["answer"])
 
@@ -90,7 +91,7 @@ def test_prompts_for_answers_and_for_verdicts_are_not_mistaken(
         judge(pictured, tmp_path / "runs", [name], settings=SHORT)
     asked = ask_about(items, pictured.path / "images", name="w", kind="simulated", digest="d")
     with pytest.raises(InputError, match=r"asks for verdicts.*short-answer"):
-        answer(asked, tmp_path / "runs", writers([Answerer(name, Settings(prompt="plain"))]), samples=1)
+        answer(asked, tmp_path / "runs", writers([PlannedModel(name, Settings(prompt="plain"))]), samples=1)
     with pytest.raises(InputError, match="packed writes no answers"):
-        writers([Answerer(f"path:{tiny('llama')}+packed", SHORT)])
+        writers([PlannedModel(f"path:{tiny('llama')}+packed", SHORT)])
     assert not (tmp_path / "runs").exists()

@@ -198,10 +198,10 @@ def test_a_judge_is_shown_only_what_it_is_set_to_be_shown() -> None:
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"reference": "good"}, "reference 'good': use none, weak or strong."),
-        ({"examples_by": "far"}, "examples_by 'far': use nearest or random."),
-        ({"examples": MOST_EXAMPLES + 1}, "examples 11: show 1 to 10, or 0 for none."),
-        ({"examples": -1}, "examples -1: show 1 to 10"),
+        ({"reference": "good"}, "reference 'good': must be 'none', 'weak' or 'strong'."),
+        ({"examples_by": "far"}, "examples_by 'far': must be 'nearest' or 'random'."),
+        ({"examples": MOST_EXAMPLES + 1}, "examples 11: must be at most 10."),
+        ({"examples": -1}, "examples -1: must be at least 0."),
     ],
 )
 def test_a_wrong_setting_is_said_in_one_line(wrong: dict[str, object], said: str) -> None:

@@ -1,61 +1,84 @@
-"""A plan's tables hold what a dataclass's fields may be, whatever these are."""
+"""A plan's tables hold what the options of a dataclass may be, whatever these are."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
-from typing import Literal, get_type_hints
+from typing import Annotated, Literal
 
 import pytest
+from pydantic import Field
 
-from mrb_lib.judges.plan_file import checked, read_plan
+from mrb_lib.judges.plan_file import changed_by_table, read_plan
 from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.options import Names, Option, OptionError, Paths, changed, checked_dataclass, options_of
 
 
-@dataclass
+@checked_dataclass
+class Inner:
+    whole: Annotated[int, Field(ge=0, le=9), Option("Take N of them.", "N")] = 0
+    unread: str = "by the code"
+
+
+@checked_dataclass
 class Anything:
-    text: str = ""
-    share: float | None = None
-    whole: int = 0
-    flag: bool = False
-    bits: Literal["4bit", "8bit"] | None = None
-    orders: tuple[str, ...] = ()
-    map: Mapping[str, int] = field(default_factory=dict)
+    text: Annotated[str, Option("Write this.")] = ""
+    share: Annotated[float | None, Field(gt=0), Option("Take this share.")] = None
+    flag: Annotated[bool, Option("Do it.")] = False
+    bits: Annotated[Literal["4bit", "8bit"] | None, Option("Round to it.")] = None
+    orders: Annotated[Names, Option("Show these.")] = ()
+    files: Annotated[Paths, Option("Read these.", is_file=True)] = ()
+    map: Annotated[Mapping[str, int], Option("Map these.")] = field(default_factory=dict)
+    inner: Inner = field(default_factory=Inner)
 
 
-TYPES = get_type_hints(Anything)
-
-
-def test_values_of_every_kind_are_taken() -> None:
-    values = {"text": "a", "share": 1, "whole": 2, "flag": True, "bits": "4bit", "orders": "AB, BA", "map": {"x": 1}}
-    fitting, wrong = checked(values, TYPES, "here")
+def test_values_of_every_kind_are_taken_those_of_parts_too(tmp_path: Path) -> None:
+    (tmp_path / "a,b.csv").write_text("x")
+    values = {"text": "a", "share": 1, "flag": True, "bits": "4bit", "orders": "AB, BA", "map": {"x": 1}, "whole": 2}
+    made, wrong = changed_by_table(Anything(), {**values, "files": ["a,b.csv", "else"]}, "here", tmp_path)
     assert wrong == []
-    assert fitting == {**values, "orders": ("AB", "BA")}
-    assert checked({"orders": ["BA"]}, TYPES, "here") == ({"orders": ("BA",)}, [])
+    files = (str(tmp_path / "a,b.csv"), "else")
+    assert made == Anything("a", 1.0, True, "4bit", ("AB", "BA"), files, {"x": 1}, Inner(2))
+    again, _ = changed_by_table(made, {"orders": ["BA"], "files": "x,y"}, "here", tmp_path)
+    assert (again.orders, again.files, again.inner) == (("BA",), ("x,y",), Inner(2))
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "said"),
+    ("key", "value", "wanted"),
     [
         ("text", 1, "text"),
         ("text", True, "text"),
         ("share", "much", "a number"),
         ("share", True, "a number"),
+        ("share", 0, "more than 0"),
         ("whole", 1.5, "a whole number"),
         ("whole", True, "a whole number"),
+        ("whole", -1, "at least 0"),
+        ("whole", 10, "at most 9"),
         ("flag", 1, "true or false"),
-        ("bits", "2bit", '"4bit" or "8bit"'),
-        ("orders", [1], "a list"),
-        ("map", {"x": "y"}, "a table"),
+        ("bits", "2bit", "'4bit' or '8bit'"),
+        ("orders", 1, "a list"),
     ],
 )
-def test_a_value_of_another_type_is_named_with_its_place_and_what_fits(key: str, value: object, said: str) -> None:
-    fitting, [line] = checked(
-        {key: value, "text" if key != "text" else "whole": "" if key != "text" else 0}, TYPES, "f, x"
-    )
-    assert key not in fitting and len(fitting) == 1, "what is right is kept"
-    assert line == f"f, x, key {key!r}: {value!r} is not of its type ({said}); correct it."
+def test_a_wrong_value_is_one_line_that_names_its_place_and_what_fits(key: str, value: object, wanted: str) -> None:
+    _, [line] = changed_by_table(Anything(), {"text": "", key: value}, "f, x", Path())
+    assert line == f"f, x, {key} {value!r}: must be {wanted}."
+    with pytest.raises(OptionError, match=f"^{key} {value!r}: must be"):
+        changed(Anything(), {key: value})
+
+
+def test_all_problems_are_told_at_once_and_what_code_decides_is_no_key() -> None:
+    table = {"whole": -1, "share": 0, "texxt": "a", "unread": "by me"}
+    _, wrong = changed_by_table(Anything(), table, "f", Path(), without=("map",))
+    assert wrong == [
+        "f, key 'texxt': is unknown. Did you mean text?",
+        "f, key 'unread': is unknown. A key is an option, see --help-all.",
+        "f, whole -1: must be at least 0.",
+        "f, share 0: must be more than 0.",
+    ]
+    settable = ["text", "share", "flag", "bits", "orders", "files", "whole"]
+    assert list(options_of(Anything(), without=("map",))) == settable
 
 
 @pytest.mark.parametrize(

@@ -39,10 +39,10 @@ def test_a_plan_says_how_each_judge_is_run(tmp_path: Path) -> None:
     assert writer == PlannedJudge(
         "qwen2.5-vl-7b+generative",
         Settings(seed=3, concurrency=2, prompt=str(tmp_path / "own.jinja"), temperature=1, dtype="float32"),
-        ("AB",), 2, 7, ("unparsed", "error"),
+        orders=("AB",), repeats=2, limit=7, retry=("unparsed", "error"),
     )  # fmt: skip
-    assert spread == replace(longer, name="first", spread="ray", workers=2, gpus_per_worker=1)
-    on_ray = replace(USUAL, spread="ray", workers=4)
+    assert spread == replace(longer, name="first", engine="ray", workers=2, gpus_per_worker=1)
+    on_ray = replace(USUAL, engine="ray", workers=4)
     [here] = read_judges(_plan(tmp_path, '[[judge]]\nname = "first"\nengine = "local"\n'), on_ray, tmp_path)
     assert here == replace(USUAL, name="first")
 
@@ -85,20 +85,20 @@ def test_every_setting_may_stand_in_a_plan(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("judge", "said"),
     [
-        ('name = "first"\nbudgett = 1', "judge 'first', key 'budgett': is unknown; the keys are name, engine"),
-        ('name = "first"\ntemperature = "hot"', "key 'temperature': 'hot' is not of its type (a number)"),
-        ('name = "first"\ndtype = "float8"', "key 'dtype': 'float8' is not of its type"),
-        ('name = "first"\nprice_prompt = -1', "price_prompt -1: must be 0 or more"),
+        ('name = "first"\nbudgett = 1', "judge 'first', key 'budgett': is unknown. Did you mean budget?"),
+        ('name = "first"\ntemperature = "hot"', "temperature 'hot': must be a number"),
+        ('name = "first"\ndtype = "float8"', "dtype 'float8': must be 'auto', 'float32' or 'bfloat16'"),
+        ('name = "first"\nprice_prompt = -1', "price_prompt -1: must be at least 0"),
         ('name = "first"\nmax_new_tokens = -3', "max_new_tokens -3: must be more than 0"),
         ('name = "first"\norders = "AC"', "orders 'AC': use AB, BA or both"),
-        ('name = "first"\nrepeats = 0', "repeats 0: at least 1"),
+        ('name = "first"\nrepeats = 0', "repeats 0: must be at least 1"),
         ('name = "first"\nprobe_file = "no.csv"', "no.csv: cannot be read"),
-        ('name = "first"\nprobe_file = 3', "key 'probe_file': 3 is not of its type (a list)"),
-        ('name = "first"\nlimit = 0', "limit 0: at least 1 case"),
+        ('name = "first"\nprobe_file = 3', "probe_file 3: must be a list"),
+        ('name = "first"\nlimit = 0', "limit 0: must be at least 1"),
         ('name = "first"\nretry = "ok"', "retry ok: such verdicts were answered"),
-        ('name = "first"\nengine = "cloud"', "key 'engine': 'cloud' is none of local, ray"),
-        ('name = "first"\nworkers = 2', 'workers and gpus_per_worker: need engine "ray"'),
-        ('name = "first"\nengine = "ray"\nworkers = 0', "workers 0: at least 1"),
+        ('name = "first"\nengine = "cloud"', "engine 'cloud': is unknown; use local, ray"),
+        ('name = "first"\nworkers = 2', "workers and gpus_per_worker: need engine ray"),
+        ('name = "first"\nengine = "ray"\nworkers = 0', "workers 0: must be at least 1"),
         ('name = "nobody"', "judge 'nobody' is not in the roster"),
         ('name = "consensus-of:first,nobody"', "judge 'nobody' is not in the roster"),
         ('name = "consensus-of:first"', "needs at least two members"),
@@ -171,7 +171,7 @@ def test_what_no_judge_of_a_group_could_start_with_fails_that_group_alone(
 
     monkeypatch.setattr(module, "_on_ray", lambda one: broken)
     monkeypatch.setattr(module, "find_spec", lambda name: object())
-    spread = replace(USUAL, spread="ray")
+    spread = replace(USUAL, engine="ray")
     with pytest.raises(FailedRunsError) as error:
         judge_plan(
             little,
@@ -214,9 +214,9 @@ def test_what_a_plan_may_spend_is_spent_together_by_those_that_name_the_same(
     assert given["b"] is not None and given["b"].usd == 2.0
     assert given["c"] is None
     with pytest.raises(InputError, match="a budget: servers are asked by engine"):
-        replace(judges[0], spread="ray")
-    with pytest.raises(InputError, match="must not be less than 0"):
-        PlannedJudge("a", Settings(), spread="ray", gpus_per_worker=-1.0)
+        replace(judges[0], engine="ray")
+    with pytest.raises(InputError, match="must be at least 0"):
+        PlannedJudge("a", Settings(), engine="ray", gpus_per_worker=-1.0)
 
 
 def test_a_check_that_fails_is_the_failure_of_that_judge(

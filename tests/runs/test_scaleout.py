@@ -18,7 +18,7 @@ import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark, save
 from mrb_lib.benchmarks.splits import split
-from mrb_lib.build.construct.answers.answering import Answerer, answer, answers_in, ask_about, writers
+from mrb_lib.build.construct.answers.answering import answer, answers_in, ask_about, writers
 from mrb_lib.build.training.on_ray import _trial, train_on_ray
 from mrb_lib.build.training.parallel import Training
 from mrb_lib.build.training.recipe import Recipe
@@ -29,6 +29,7 @@ from mrb_lib.runs import execute
 from mrb_lib.runs.interruption import InterruptedRunError
 from mrb_lib.runs.outcomes import Outcome
 from mrb_lib.runs.plan import Plan, ProbeOptions, make_plan
+from mrb_lib.runs.planned import PlannedModel
 from mrb_lib.runs.progress import RunProgress
 from mrb_lib.runs.ray import scaleout
 from mrb_lib.runs.ray.cluster import Cluster, WorkerPool, capacity, reason_of, size_pool
@@ -110,12 +111,12 @@ def test_workers_answer_items_as_this_process_does(
     items = pictured.cases.head(4).rename(columns={"case_id": "item_id"}).assign(choices=None)
     assert pictured.path is not None
     asked = ask_about(items, pictured.path / "images", name="w", kind="simulated", digest="d")
-    one = Answerer(
+    one = PlannedModel(
         f"path:{tiny('llava')}", Settings(prompt="short-answer", max_new_tokens=6, device="cpu", batch_size=2)
     )
     position = pd.Series(range(4), index=items["item_id"])
     tables = []
-    for name, how in (("here", one), ("spread", replace(one, spread="ray", **LONE))):
+    for name, how in (("here", one), ("spread", replace(one, engine="ray", **LONE))):
         [run] = answer(asked, tmp_path / name, writers([how]), samples=2)
         answers = pd.concat(answers_in(run, position, 2)).drop(columns="latency_s")
         tables.append(answers.sort_values(["position", "sample"], ignore_index=True))

@@ -13,7 +13,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from mrb_lib.build.construct.answers.answering import (
-    Answerer,
     ModelRun,
     answer,
     answers_in,
@@ -35,6 +34,7 @@ from mrb_lib.build.construct.answers.marking import NOT_MARKED, MarkOptions, ask
 from mrb_lib.build.construct.answers.marking_judge import PROMPT, marking_agreement, marks_of, read_human_marks, to_mark
 from mrb_lib.build.construct.answers.pool import prompt_of, recorded
 from mrb_lib.build.construct.work import Step, Work, begin
+from mrb_lib.runs.planned import PlannedModel
 from mrb_lib.runs.progress import ReportProgress
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import sha256_of
@@ -57,11 +57,11 @@ class FilterOptions:
     human_marks : a CSV file of a person's marks, to compare with
     """
 
-    models: Sequence[Answerer]
+    models: Sequence[PlannedModel]
     samples: int = 1
     keep: str = ""
     mark: MarkOptions = field(default_factory=MarkOptions)
-    marker: Answerer | None = None
+    marker: PlannedModel | None = None
     human_marks: Path | None = None
 
 
@@ -190,7 +190,7 @@ def _check_keep(rule: str, work: Work, models: list[str]) -> None:
 
 
 def _choices(
-    options: FilterOptions, models: Mapping[str, Answerer], marker: Mapping[str, Answerer]
+    options: FilterOptions, models: Mapping[str, PlannedModel], marker: Mapping[str, PlannedModel]
 ) -> dict[str, object]:
     return {
         "models": recorded(models, options.samples),

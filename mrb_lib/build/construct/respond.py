@@ -12,7 +12,6 @@ import pandas as pd
 
 from mrb_lib.build.construct.answers.answering import (
     CUT_OFF,
-    Answerer,
     ModelRun,
     answer,
     ask_about,
@@ -23,6 +22,7 @@ from mrb_lib.build.construct.answers.gathering import Chunks, gathered
 from mrb_lib.build.construct.answers.pool import recorded
 from mrb_lib.build.construct.answers.similarity import alike_groups
 from mrb_lib.build.construct.work import Work, begin
+from mrb_lib.runs.planned import PlannedModel
 from mrb_lib.runs.progress import ReportProgress
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.tables.schema import ANSWERED_STATUSES
@@ -57,7 +57,7 @@ class Responded:
 
 def respond(
     work: Work,
-    responders: Sequence[Answerer],
+    responders: Sequence[PlannedModel],
     *,
     samples: int = 1,
     seed: int = 0,

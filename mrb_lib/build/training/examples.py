@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, get_args
+from typing import Annotated, Final, Literal
 
 import numpy as np
 import pandas as pd
@@ -12,53 +12,40 @@ import pandas as pd
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.votes import gold, vote_columns, voting
 from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.options import Names, Option, checked_dataclass
 from mrb_lib.tables.schema import CONSENSUS, ORDERS
 from mrb_lib.verdicts.orders import FIRST, TIE, choice_to_shown
 
 Labels = Literal["majority", "annotator"]
 Ties = Literal["half", "drop"]
 References = Literal["drop", "keep", "half"]
-LABELS: Final[tuple[str, ...]] = get_args(Labels)
-TIES: Final[tuple[str, ...]] = get_args(Ties)
-REFERENCES: Final[tuple[str, ...]] = get_args(References)
 
 NO_LABEL: Final = "the annotators' votes give no label"
 DROPPED_TIE: Final = "the label is a tie, and ties are dropped"
 NO_REFERENCE: Final = "the case has no reference answer"
 
 
-@dataclass(frozen=True)
+@checked_dataclass
 class ExampleOptions:
-    """Which labels, in which form.
+    """Labels to learn from, and their form.
 
     Attributes
     ----------
-    dimensions : to learn; None for all that the benchmark has
-    swap : every case in both orders, so that no position can be learnt; otherwise in order AB alone
-    reference : whether prompts show the reference answer: never ("drop"), always ("keep"), or in a half of the cases
-        drawn at random, as JudgeLM does (Zhu et al. 2023, arXiv 2310.17631)
-    labels : one row by the annotators' "majority", or one an "annotator"
-    ties : a tie is "half" for either response, or it is left out ("drop")
-    by_agreement : the weight of a label is the share of annotators who gave it, instead of 1
     seed : of the draw of references
     """
 
-    dimensions: tuple[str, ...] | None = None
-    swap: bool = True
-    reference: References = "drop"
-    labels: Labels = "majority"
-    ties: Ties = "half"
-    by_agreement: bool = False
+    dimensions: Annotated[
+        Names | None, Option("Learn these dimensions only; repeatable; default: all.", "NAMES", "dimension")
+    ] = None
+    swap: Annotated[bool, Option("Show every case in both orders, or in order AB alone.")] = True
+    reference: Annotated[
+        References,
+        Option("Show the reference answer never, always, or in half of the cases (Zhu et al. 2023, arXiv 2310.17631)."),
+    ] = "drop"
+    labels: Annotated[Labels, Option("Learn the label of the majority, or every annotator's.")] = "majority"
+    ties: Annotated[Ties, Option("Count a tie half for either response, or drop it.")] = "half"
+    by_agreement: Annotated[bool, Option("Weight labels by the share of annotators who gave them.")] = False
     seed: int = 0
-
-    def __post_init__(self) -> None:
-        for name, value, allowed in (
-            ("--reference", self.reference, REFERENCES),
-            ("--labels", self.labels, LABELS),
-            ("--ties", self.ties, TIES),
-        ):
-            if value not in allowed:
-                raise InputError(f"{name} {value!r}: use {', '.join(allowed)}.")
 
 
 @dataclass(frozen=True)
@@ -147,7 +134,7 @@ def _of_annotators(benchmark: Benchmark) -> pd.DataFrame:
     if votes["annotator"].eq(CONSENSUS).all():
         raise InputError(
             f"benchmark {benchmark.meta.name}: publishes consensus labels only, so there are no labels of each "
-            "annotator; leave --per-annotator out."
+            "annotator; learn the majority's."
         )
     cell = votes.groupby(["case_id", "dimension"])["choice"]
     same = votes.groupby(["case_id", "dimension", "choice"])["annotator"].transform("size")

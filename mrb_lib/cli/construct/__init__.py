@@ -7,15 +7,18 @@ imports what it needs when it runs.
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.util import find_spec
 
 import typer
 
+from mrb_lib.cli.construct.answering_options import FilterCommand, RespondCommand
+from mrb_lib.cli.options import Command, Group
+
 app = typer.Typer(
+    cls=Group,
     help="From images with questions to an annotated benchmark: one step after another, all in one work folder.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
+_CLASSES = {"filter": FilterCommand, "respond": RespondCommand}
 for _step in ("start", "filter", "screen", "respond", "pair", "release", "status"):
-    if find_spec(f"{__name__}.{_step}") is not None:
-        app.command(_step)(import_module(f"{__name__}.{_step}").command)
+    app.command(_step, cls=_CLASSES.get(_step, Command))(import_module(f"{__name__}.{_step}").command)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from mrb_lib.cli.options import DeclaredCommand, parameters
 
-    from mrb_lib.build.construct.answers.answering import Answerer, ModelRun
-    from mrb_lib.judges.settings import Settings
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from inspect import Parameter
+
+    from mrb_lib.build.construct.answers.answering import ModelRun
+    from mrb_lib.runs.planned import PlannedModel
 
 WorkFolder = Annotated[Path, typer.Argument(metavar="WORK", help="The work folder.")]
 PoolFile = Annotated[
@@ -19,64 +22,52 @@ PoolFile = Annotated[
     typer.Option(
         "--plan",
         metavar="FILE",
-        help="More models, each with its own prompt, device, engine, server...: a TOML file of tables [[model]].",
+        help="Add models with different options: a TOML file of tables [[model]], each with a name and any of the "
+        "options below as keys.",
     ),
-]
-Rosters = Annotated[
-    list[Path] | None,
-    typer.Option("--roster", metavar="FILE", envvar="MRB_ROSTER", help="More models, in a TOML file; repeatable."),
 ]
 Samples = Annotated[int, typer.Option(help="Answers of each model to each item.")]
 Retry = Annotated[str, typer.Option(metavar="STATUSES", help="Make answers of these again: unparsed,refused,error.")]
-Temperature = Annotated[
-    float | None, typer.Option(help="Of sampling; 0 is greedy, the default unless there are several samples.")
-]
-MaxNewTokens = Annotated[int | None, typer.Option(help="Cut an answer off after so many tokens.")]
-MaxPixels = Annotated[int | None, typer.Option(help="Make images with more pixels smaller.")]
-WithoutImages = Annotated[
-    bool, typer.Option("--without-images", help="Show no image: models that read text only answer from the question.")
-]
-BatchSize = Annotated[int | None, typer.Option(help="Items at once; changes the speed only.")]
-Device = Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:1.")]
-DTypeName = Annotated[str, typer.Option(help="auto, float32 or bfloat16.")]
-Revision = Annotated[
-    str | None, typer.Option(help="Of a model on the Hub; default: that of earlier runs, else the newest.")
-]
-Download = Annotated[bool, typer.Option("--download", help="Fetch weights that are not on this machine.")]
-Trust = Annotated[bool, typer.Option("--trust-remote-code", help="Run code that a model's repository brings.")]
-Url = Annotated[str | None, typer.Option(help="An OpenAI-compatible server: http://127.0.0.1:8000/v1.")]
-AllowRemote = Annotated[
-    bool, typer.Option("--allow-remote", help="Items may be sent to a server that is not this machine.")
-]
-Concurrency = Annotated[int, typer.Option(help="Requests to a server at a time.")]
-Timeout = Annotated[float, typer.Option(help="Seconds that a request to a server may take.")]
-Engine = Annotated[str, typer.Option(help="local, or ray for many GPUs and machines.")]
-Workers = Annotated[int | None, typer.Option(help="Of --engine ray: models loaded at once.")]
-GpusPerWorker = Annotated[float | None, typer.Option(help="Of --engine ray: GPUs each of them takes.")]
-Seed = Annotated[int, typer.Option(min=0, help="The seed of everything drawn at random.")]
 Again = Annotated[bool, typer.Option("--again", help="Replace the result of other choices; answers are kept.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-def pool(
-    names: Sequence[str],
-    plan: Path | None,
-    settings: Settings,
-    *,
-    engine: str,
-    workers: int | None,
-    gpus_per_worker: float | None,
-) -> list[Answerer]:
-    """The models that are named, and those of the plan."""
-    from typing import cast
+class AnsweringCommand(DeclaredCommand):
+    """A step in which models answer, with the options of these.
 
-    from mrb_lib.build.construct.answers.answering import Answerer, Spread
-    from mrb_lib.build.construct.answers.pool import pool_of
-    from mrb_lib.cli.judge import check_engine
+    Attributes
+    ----------
+    prompt : what models are asked with unless the user names another
+    """
 
-    check_engine(engine, workers, gpus_per_worker)
-    spread = Answerer("", settings, cast("Spread", engine), workers, gpus_per_worker)
-    return pool_of(names, plan, spread)
+    prompt: ClassVar[str]
+
+    @property
+    def declared(self) -> Iterable[Parameter]:
+        """See `DeclaredCommand`."""
+        from mrb_lib.build.construct.answers.pool import FOR_JUDGES
+        from mrb_lib.tables.options import options_of
+
+        return parameters(options_of(usual_model(self.prompt), without=("name", *FOR_JUDGES)).values())
+
+
+class FilterCommand(AnsweringCommand):
+    """`mrb construct filter`."""
+
+    prompt = "short-answer"
+
+
+class RespondCommand(AnsweringCommand):
+    """`mrb construct respond`."""
+
+    prompt = "open-answer"
+
+
+def usual_model(prompt: str) -> PlannedModel:
+    """Return a model without a name that is asked with a prompt, and with the defaults of all options."""
+    from mrb_lib.judges.settings import Settings
+    from mrb_lib.runs.planned import PlannedModel
+
+    return PlannedModel("", Settings(prompt=prompt))
 
 
 def statuses(retry: str) -> tuple[str, ...]:

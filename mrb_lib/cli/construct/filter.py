@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mrb_lib.cli.construct import answering_options as option
+from mrb_lib.cli.options import AsJson, Rosters, changed_by_user
 
 if TYPE_CHECKING:
     from mrb_lib.build.construct.filter import Filtered
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 
 def command(
+    context: typer.Context,
     work: option.WorkFolder,
     names: Annotated[
         list[str] | None,
@@ -50,55 +52,27 @@ def command(
         Path | None, typer.Option(metavar="FILE", help="Write answers, drawn at random, for a person to mark (CSV).")
     ] = None,
     sheet_size: Annotated[int, typer.Option(min=1, help="How many of them.")] = 100,
-    prompt: Annotated[
-        str, typer.Option(metavar="ID|FILE", help="The models' prompt: its id, or a template.")
-    ] = "short-answer",
-    rosters: option.Rosters = None,
+    rosters: Rosters = None,
     retry: option.Retry = "",
-    seed: option.Seed = 0,
-    temperature: option.Temperature = None,
-    max_new_tokens: option.MaxNewTokens = None,
-    max_pixels: option.MaxPixels = None,
-    without_images: option.WithoutImages = False,
-    batch_size: option.BatchSize = None,
-    device: option.Device = "auto",
-    dtype: option.DTypeName = "auto",
-    revision: option.Revision = None,
-    download: option.Download = False,
-    trust_remote_code: option.Trust = False,
-    url: option.Url = None,
-    allow_remote: option.AllowRemote = False,
-    concurrency: option.Concurrency = 8,
-    timeout: option.Timeout = 120.0,
-    engine: option.Engine = "local",
-    workers: option.Workers = None,
-    gpus_per_worker: option.GpusPerWorker = None,
     again: option.Again = False,
-    as_json: option.AsJson = False,
+    as_json: AsJson = False,
 ) -> None:
     """Have models answer the items, mark their answers, and keep what a rule keeps. Answers are kept and not asked for
     again, also under another rule."""
     from dataclasses import replace
     from typing import cast
 
-    from mrb_lib.build.construct.answers.answering import Answerer
     from mrb_lib.build.construct.answers.marking import Marking, MarkOptions
+    from mrb_lib.build.construct.answers.pool import pool_of
     from mrb_lib.build.construct.filter import FilterOptions, filter_items
     from mrb_lib.build.construct.work import open_work
-    from mrb_lib.cli.judge import dtype_named
     from mrb_lib.cli.progress import verdict_bars
-    from mrb_lib.judges.settings import Settings
 
     folder = open_work(work)
-    settings = Settings(
-        seed=seed, prompt=prompt, temperature=temperature, max_new_tokens=max_new_tokens, max_pixels=max_pixels,
-        without_images=without_images, batch_size=batch_size, device=device, dtype=dtype_named(dtype),
-        revision=revision, download=download, trust_remote_code=trust_remote_code, url=url, allow_remote=allow_remote,
-        concurrency=concurrency, timeout_s=timeout,
-    )  # fmt: skip
-    models = option.pool(names or [], plan, settings, engine=engine, workers=workers, gpus_per_worker=gpus_per_worker)
-    marks = replace(settings, prompt=marking_prompt, temperature=None, max_new_tokens=None)
-    marker = Answerer(marking_judge, marks) if marking_judge is not None else None
+    usual = changed_by_user(option.usual_model(option.FilterCommand.prompt), context.obj)
+    models, seed = pool_of(names or [], plan, usual), usual.settings.seed
+    marks = replace(usual.settings, prompt=marking_prompt, temperature=None, max_new_tokens=None)
+    marker = replace(usual, name=marking_judge, settings=marks) if marking_judge is not None else None
     options = FilterOptions(
         models, samples, keep, MarkOptions(cast("Marking", mark), tolerance, overlap), marker, human_marks
     )

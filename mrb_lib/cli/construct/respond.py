@@ -7,9 +7,11 @@ from typing import Annotated
 import typer
 
 from mrb_lib.cli.construct import answering_options as option
+from mrb_lib.cli.options import AsJson, Rosters, changed_by_user
 
 
 def command(
+    context: typer.Context,
     work: option.WorkFolder,
     names: Annotated[
         list[str] | None,
@@ -17,50 +19,23 @@ def command(
     ] = None,
     plan: option.PoolFile = None,
     samples: option.Samples = 1,
-    prompt: Annotated[
-        str, typer.Option(metavar="ID|FILE", help="The responders' prompt: its id, or a template.")
-    ] = "open-answer",
-    rosters: option.Rosters = None,
+    rosters: Rosters = None,
     retry: option.Retry = "",
-    seed: option.Seed = 0,
-    temperature: option.Temperature = None,
-    max_new_tokens: option.MaxNewTokens = None,
-    max_pixels: option.MaxPixels = None,
-    without_images: option.WithoutImages = False,
-    batch_size: option.BatchSize = None,
-    device: option.Device = "auto",
-    dtype: option.DTypeName = "auto",
-    revision: option.Revision = None,
-    download: option.Download = False,
-    trust_remote_code: option.Trust = False,
-    url: option.Url = None,
-    allow_remote: option.AllowRemote = False,
-    concurrency: option.Concurrency = 8,
-    timeout: option.Timeout = 120.0,
-    engine: option.Engine = "local",
-    workers: option.Workers = None,
-    gpus_per_worker: option.GpusPerWorker = None,
     again: option.Again = False,
-    as_json: option.AsJson = False,
+    as_json: AsJson = False,
 ) -> None:
     """Have the pool of responders answer the items. Responses are kept and not made again; refused, empty, cut-off and
     near-identical ones are flagged and counted."""
+    from mrb_lib.build.construct.answers.pool import pool_of
     from mrb_lib.build.construct.respond import STEP, respond
     from mrb_lib.build.construct.work import open_work
     from mrb_lib.cli.construct.tables import show_tables
-    from mrb_lib.cli.judge import dtype_named
     from mrb_lib.cli.listing import line
     from mrb_lib.cli.progress import verdict_bars
-    from mrb_lib.judges.settings import Settings
 
     folder = open_work(work)
-    settings = Settings(
-        seed=seed, prompt=prompt, temperature=temperature, max_new_tokens=max_new_tokens, max_pixels=max_pixels,
-        without_images=without_images, batch_size=batch_size, device=device, dtype=dtype_named(dtype),
-        revision=revision, download=download, trust_remote_code=trust_remote_code, url=url, allow_remote=allow_remote,
-        concurrency=concurrency, timeout_s=timeout,
-    )  # fmt: skip
-    models = option.pool(names or [], plan, settings, engine=engine, workers=workers, gpus_per_worker=gpus_per_worker)
+    usual = changed_by_user(option.usual_model(option.RespondCommand.prompt), context.obj)
+    models, seed = pool_of(names or [], plan, usual), usual.settings.seed
     with verdict_bars("responses") as step:
         result = respond(
             folder, models, samples=samples, seed=seed, again=again, extra=rosters or (), retry=option.statuses(retry),

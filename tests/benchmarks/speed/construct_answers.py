@@ -19,11 +19,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from mrb_lib.build.construct.answers.answering import Answerer
 from mrb_lib.build.construct.filter import FilterOptions, filter_items
 from mrb_lib.build.construct.respond import respond
 from mrb_lib.build.construct.work import begin, create_work, open_work
 from mrb_lib.judges import JudgeRequest, PromptlessJudge, Settings, engine
+from mrb_lib.runs.planned import PlannedModel
 from mrb_lib.verdicts.protocol import VerdictRows
 
 MODELS, RESPONDERS, SAMPLES = 5, 4, 8
@@ -69,12 +69,12 @@ def main(what: str, folder: Path, n: int) -> None:
         with begin(create_work(folder / "work", "many", "simulated"), "start", {}, seed=0) as step:
             step.write("items", items(n))
     elif what == "respond":
-        pool = [Answerer(one, Settings(prompt="open-answer")) for one in names[MODELS:]]
+        pool = [PlannedModel(one, Settings(prompt="open-answer")) for one in names[MODELS:]]
         answered = respond(open_work(folder / "work"), pool, extra=[roster])
         what += f" to {answered.n_in:,} items"
         asked = sum(run.summary.seconds for run in answered.runs)
     else:
-        models = [Answerer(one, Settings(prompt="short-answer")) for one in names[:MODELS]]
+        models = [PlannedModel(one, Settings(prompt="short-answer")) for one in names[:MODELS]]
         again = what != "filter"
         options = FilterOptions(models, SAMPLES, "correct <= 2" if again else "correct <= 1")
         done = filter_items(open_work(folder / "work"), options, again=again, extra=[roster])

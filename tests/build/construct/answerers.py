@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from mrb_lib.build.construct.answers.answering import Answerer
 from mrb_lib.build.construct.work import Work, begin, create_work
 from mrb_lib.judges import ENGINES, Engine, JudgeRequest, PromptlessJudge, Settings
+from mrb_lib.runs.planned import PlannedModel
 from mrb_lib.verdicts.protocol import VerdictRows
 
 Say = Callable[[str, str, int], str | None]
@@ -36,8 +36,8 @@ class Script:
     batch: int = 2048
     shown: pd.DataFrame = field(default_factory=pd.DataFrame)
 
-    def models(self, *names: str, prompt: str = "short-answer") -> list[Answerer]:
-        return [Answerer(name, Settings(prompt=prompt, batch_size=self.batch)) for name in names]
+    def models(self, *names: str, prompt: str = "short-answer") -> list[PlannedModel]:
+        return [PlannedModel(name, Settings(prompt=prompt, batch_size=self.batch)) for name in names]
 
 
 class _ScriptedModel(PromptlessJudge):

@@ -12,11 +12,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.build.construct.answers.answering import Answerer, asked_question
+from mrb_lib.build.construct.answers.answering import asked_question
 from mrb_lib.build.construct.answers.marking import NO_REFERENCE, MarkOptions
 from mrb_lib.build.construct.filter import Filtered, FilterOptions, filter_items
 from mrb_lib.build.construct.work import Work
 from mrb_lib.judges import Settings
+from mrb_lib.runs.planned import PlannedModel
 from mrb_lib.tables.errors import InputError, RunError
 
 from .answerers import Script, die, scripted, started, without_times
@@ -125,14 +126,14 @@ def test_answers_stand_in_the_order_of_items_models_and_samples_whatever_was_kil
 
 def test_a_judge_marks_what_no_rule_finds_right(work: Work, script: Script) -> None:
     script.say = lambda model, item, sample: "correct" if model == "marker" else "hepar"
-    marker = Answerer("marker", Settings(prompt="mark-answer"))
+    marker = PlannedModel("marker", Settings(prompt="mark-answer"))
     run(work, script, marker=marker)
     answers = work.answers()
     by_rule, by_judge = answers[answers["marked_by"] == "letter"], answers[answers["marked_by"] == "judge"]
     assert len(by_rule) == 30 and not by_rule["correct"].any() and len(by_judge) == 57 and by_judge["correct"].all()
     assert set(script.shown["first"]) == {"hepar"} and set(script.shown["reference"]) == {"liver"}
     assert len(script.shown) == 19, "the same answer of three models to an item is marked once"
-    blind = Answerer("marker", Settings(prompt="short-answer"))
+    blind = PlannedModel("marker", Settings(prompt="short-answer"))
     for wrong in (FilterOptions(script.models("m1"), mark=MarkOptions("judge")),
                   FilterOptions(script.models("m1"), marker=blind)):  # fmt: skip
         with pytest.raises(InputError, match=r"no judge is named|shows no reference"):

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from mrb_lib.build.construct.answers.answering import Answerer
 from mrb_lib.build.construct.answers.pool import pool_of, prompt_of, recorded
 from mrb_lib.judges import Settings
+from mrb_lib.runs.planned import PlannedModel
 from mrb_lib.tables.errors import InputError
 
-USUAL = Answerer("", Settings(prompt="open-answer", seed=3))
+USUAL = PlannedModel("", Settings(prompt="open-answer", seed=3))
 OWN = (
     "{# asks: answer #}\n{% block case %}{{ question }}{% endblock %}{% block responses %}{% endblock %}"
     "{% block ask %} Be brief.{% endblock %}"
@@ -31,7 +31,7 @@ def test_a_plan_says_how_each_model_is_asked(tmp_path: Path) -> None:
     assert named == replace(USUAL, name="path:first")
     assert prompt_of(own).id == "own" and (own.settings.temperature, own.settings.seed) == (1, 3)
     assert prompt_of(served).id == "open-answer" and served.settings.url.endswith("8000/v1")
-    assert (spread.spread, spread.workers, own.spread) == ("ray", 2, "local")
+    assert (spread.engine, spread.workers, own.engine) == ("ray", 2, "local")
     record = recorded({"here": own, "big": served}, 2)
     assert record[0] == {"model": "here", "prompt": "own", "prompt_hash": prompt_of(own).hash, "temperature": 1,
                          "dtype": "auto", "seed": 3}  # fmt: skip
@@ -48,10 +48,10 @@ def test_a_plan_says_how_each_model_is_asked(tmp_path: Path) -> None:
         ("model = 3\n", "list of tables"),
         ("[[model]]\nprompt = 'open-answer'\n", "model 1, key name"),
         ("[[model]]\nname = 'x'\ntemprature = 1\n", "'temprature': is unknown"),
-        ("[[model]]\nname = 'x'\ntemperature = 'hot'\n", "'temperature': 'hot' is not of its type"),
-        ("[[model]]\nname = 'x'\nmax_new_tokens = true\n", "not of its type"),
+        ("[[model]]\nname = 'x'\ntemperature = 'hot'\n", "temperature 'hot': must be a number"),
+        ("[[model]]\nname = 'x'\nmax_new_tokens = true\n", "max_new_tokens True: must be a whole number"),
         ("[[model]]\nname = 'x'\ntemperature = -1\n", "temperature -1"),
-        ("[[model]]\nname = 'x'\nengine = 'cloud'\n", "local or ray"),
+        ("[[model]]\nname = 'x'\nengine = 'cloud'\n", "'local' or 'ray'"),
         ("[[model", "cannot be read"),
     ],
 )
@@ -64,9 +64,9 @@ def test_a_bad_plan_is_refused_in_one_line(tmp_path: Path, text: str, said: str)
 
 
 def test_what_is_recorded_tells_zero_from_nothing() -> None:
-    greedy = Answerer("m", Settings(prompt="open-answer", temperature=0.0, seed=0))
-    unset = Answerer("m", Settings(prompt="open-answer", seed=0))
-    blind = Answerer("m", Settings(prompt="open-answer", seed=0, without_images=True))
+    greedy = PlannedModel("m", Settings(prompt="open-answer", temperature=0.0, seed=0))
+    unset = PlannedModel("m", Settings(prompt="open-answer", seed=0))
+    blind = PlannedModel("m", Settings(prompt="open-answer", seed=0, without_images=True))
     [zero], [none], [unseeing] = (recorded({"m": one}, 1) for one in (greedy, unset, blind))
     assert zero["temperature"] == 0.0 and zero["seed"] == 0
     assert "temperature" not in none and "without_images" not in none

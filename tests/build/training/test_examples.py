@@ -110,7 +110,7 @@ def test_a_case_without_a_reference_is_left_out_where_all_are_shown_one() -> Non
         ({"one": {"overall": "AAA"}}, "xyz", ["one"], {"swap": False}, "nothing to tell apart"),
         ({"one": {"overall": "ttt"}}, "xyz", ["one"], {}, "nothing to tell apart"),
         (VOTES, "xyz", list(VOTES), {"dimensions": ("charm",)}, "dimension 'charm': use some of overall, accuracy"),
-        (VOTES, ["consensus"], list(VOTES), {"labels": "annotator"}, "leave --per-annotator out"),
+        (VOTES, ["consensus"], list(VOTES), {"labels": "annotator"}, "learn the majority's"),
     ],
 )
 def test_bad_input_is_one_line(

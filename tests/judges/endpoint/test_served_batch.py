@@ -16,7 +16,7 @@ from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.roster import entry_of
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge
-from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.verdicts.orders import to_case_frame
 from mrb_lib.verdicts.store import load_verdicts
 from tests.judges.endpoint.chat_server import ChatServer, Received, Response, error, message
@@ -123,7 +123,7 @@ def test_a_run_that_stops_and_goes_on_is_a_run_in_one_go_and_asks_nothing_twice(
         return error(401, "no more") if len(server.received) > 7 else message(RANK(received.text))
 
     server.answer = stops
-    with pytest.raises(InputError):
+    with pytest.raises(RunError):
         judge(bench, tmp_path / "runs", ["endpoint:m+batch"], settings=settings, repeats=2)
     assert 0 < len(load_verdicts(tmp_path / "runs", bench.cases)) < 6 * 6 * 2 * 2 * 2
     server.answer = lambda received: message(RANK(received.text))

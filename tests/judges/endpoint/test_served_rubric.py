@@ -20,7 +20,7 @@ from mrb_lib.judges.sent import sent, shown_case
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge as judge_all
 from mrb_lib.stats.analyze import analyze
-from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.verdicts.manifest import read_manifest
 from mrb_lib.verdicts.orders import to_case_frame
 from mrb_lib.verdicts.store import load_verdicts, run_folders
@@ -145,7 +145,7 @@ def test_a_run_that_stops_in_the_middle_of_a_case_leaves_it_pending(
 ) -> None:
     server.answer = lambda received: decide(received) if len(server.received) <= n_answered else error(401, "no")
     done = list[pd.DataFrame]()
-    with pytest.raises(InputError):
+    with pytest.raises(RunError):
         done.extend(rows for _, rows in judge(server.url, concurrency=1).stream(iter([shown("x"), shown("y")])))
     judged = to_case_frame(pd.concat(done))
     assert judged["case_id"].drop_duplicates().tolist() == whole

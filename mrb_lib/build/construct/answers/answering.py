@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from textwrap import shorten
-from typing import Final, Literal
+from typing import Final
 
 import pandas as pd
 
@@ -22,10 +22,10 @@ from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.judges.jury import is_jury
 from mrb_lib.judges.roster.engines import ENGINES
 from mrb_lib.judges.roster.roster import entry_of
-from mrb_lib.judges.settings import Settings
 from mrb_lib.replies.answers import read_answer
 from mrb_lib.runs.execute import judge
 from mrb_lib.runs.outcomes import RunSummary
+from mrb_lib.runs.planned import PlannedModel
 from mrb_lib.runs.progress import ReportProgress
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.tables.files import sha256_of
@@ -43,27 +43,6 @@ CUT_OFF: Final = "length"
 """What `finish` says of an answer that ended because it was as long as allowed."""
 
 _REASON: Final = 200
-
-Spread = Literal["local", "ray"]
-
-
-@dataclass(frozen=True)
-class Answerer:
-    """A model that is to answer, and how it is asked.
-
-    Attributes
-    ----------
-    name : as `mrb judge` names judges: a name of the roster, `path:DIR` or `endpoint:MODEL`
-    settings : its prompt must ask for an answer
-    spread : "local", in this process, or over the workers of "ray"
-    workers, gpus_per_worker : of "ray"
-    """
-
-    name: str
-    settings: Settings
-    spread: Spread = "local"
-    workers: int | None = None
-    gpus_per_worker: float | None = None
 
 
 @dataclass(frozen=True)
@@ -134,7 +113,7 @@ def items_digest(table: Path, images: Path) -> str:
     return digest.hexdigest()
 
 
-def writers(answerers: Sequence[Answerer], extra: Sequence[Path] = ()) -> dict[str, Answerer]:
+def writers(answerers: Sequence[PlannedModel], extra: Sequence[Path] = ()) -> dict[str, PlannedModel]:
     """The models by their names in the tables, each with the engine that writes.
 
     Raises
@@ -142,7 +121,7 @@ def writers(answerers: Sequence[Answerer], extra: Sequence[Path] = ()) -> dict[s
     InputError
         There is none, a name is unknown or not that of a model that writes, or two would have one name.
     """
-    by_model: dict[str, Answerer] = {}
+    by_model: dict[str, PlannedModel] = {}
     for one in answerers:
         model, name = _writing(one.name, extra)
         if model in by_model:
@@ -174,7 +153,7 @@ def _writing(name: str, extra: Sequence[Path]) -> tuple[str, str]:
 def answer(
     asked: Asked,
     runs: Path,
-    models: Mapping[str, Answerer],
+    models: Mapping[str, PlannedModel],
     *,
     samples: int,
     extra: Sequence[Path] = (),
@@ -206,7 +185,7 @@ def answer(
     done = []
     for model, one in models.items():
         run: Callable[..., list[RunSummary]] = judge
-        if one.spread == "ray":
+        if one.engine == "ray":
             from mrb_lib.runs.ray.scaleout import judge_on_ray
 
             run = partial(judge_on_ray, workers=one.workers, gpus_per_worker=one.gpus_per_worker)

@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final, cast, get_args, get_type_hints
+from typing import Final
 
-from mrb_lib.build.construct.answers.answering import Answerer, Spread
-from mrb_lib.judges.plan_file import checked, read_plan
+from mrb_lib.judges.plan_file import changed_by_table, read_plan
 from mrb_lib.judges.prompt_files import builtin_ids, load_prompt
 from mrb_lib.judges.prompts import Prompt
-from mrb_lib.judges.settings import Settings, for_repeats
+from mrb_lib.judges.settings import for_repeats
+from mrb_lib.runs.planned import PlannedModel
 from mrb_lib.runs.record import without_secrets
 from mrb_lib.tables.errors import InputError
 
-_NOT_HERE: Final = (
-    "dimensions", "choices", "scale", "reference", "evidence", "examples", "examples_by", "shown",
-)  # fmt: skip
+FOR_JUDGES: Final = ("scale", "reference", "evidence", "examples", "examples_by")
+"""Options that mean nothing where models answer."""
 _RECORDED: Final = (
     "temperature",
     "max_new_tokens",
@@ -30,11 +29,10 @@ _RECORDED: Final = (
 )
 
 
-def read_pool(path: Path, usual: Answerer) -> list[Answerer]:
-    """The models of a file: tables `[[model]]` with `name` and settings that differ from the usual, `[common]` for all.
+def read_pool(path: Path, usual: PlannedModel) -> list[PlannedModel]:
+    """Return the models of a file: tables `[[model]]` with a `name` and their differences; `[common]` is for all.
 
-    The settings are those of `mrb_lib.judges.settings.Settings` (`prompt`, `temperature`, `device`, `url`, ...), and
-    `engine` ("local" or "ray"), `workers`, `gpus_per_worker`. A prompt's file is relative to the file of models.
+    A key is any option of `PlannedModel` but `FOR_JUDGES`. A prompt's file may be named from the folder of the file.
 
     Parameters
     ----------
@@ -46,31 +44,21 @@ def read_pool(path: Path, usual: Answerer) -> list[Answerer]:
         The file cannot be read, or a key is unknown or of the wrong type; names the file and the model.
     """
     common, tables = read_plan(path, "model")
-    named = [{**common, **table} for table in tables]
-    return [_answerer(table, f"{path}, model {number}", path.parent, usual) for number, table in enumerate(named, 1)]
-
-
-def _answerer(table: Mapping[str, object], where: str, folder: Path, usual: Answerer) -> Answerer:
-    settings = {key: kind for key, kind in get_type_hints(Settings).items() if key not in _NOT_HERE}
-    own = {"name": str, "engine": str, "workers": int, "gpus_per_worker": float}
-    values, wrong = checked(table, {**own, **settings}, where)
+    models: list[PlannedModel] = []
+    wrong: list[str] = []
+    for number, table in enumerate(tables, 1):
+        where = f"{path}, model {number}"
+        one, more = changed_by_table(replace(usual, name=""), {**common, **table}, where, path.parent, FOR_JUDGES)
+        if not one.name and not more:
+            more = [f'{where}, key name: is missing; write name = "...", as for --model.']
+        wrong += more
+        models.append(one)
     if wrong:
         raise InputError("\n".join(wrong))
-    name = values.pop("name", "")
-    if not name:
-        raise InputError(f'{where}, key name: is missing; write name = "...", as for --model.')
-    engine = values.pop("engine", usual.spread)
-    if engine not in get_args(Spread):
-        raise InputError(f"{where}, key engine: {engine!r} is unknown; use {' or '.join(get_args(Spread))}.")
-    spread = {key: values.pop(key) for key in ("workers", "gpus_per_worker") if key in values}
-    prompt = values.get("prompt")
-    if isinstance(prompt, str) and prompt not in builtin_ids("answering"):
-        values["prompt"] = str(folder / prompt)
-    changed = replace(usual.settings, **values)  # type: ignore[arg-type]  # checked above, key by key
-    return replace(usual, name=str(name), settings=changed, spread=cast("Spread", engine), **spread)  # type: ignore[arg-type]  # likewise
+    return models
 
 
-def prompt_of(one: Answerer) -> Prompt:
+def prompt_of(one: PlannedModel) -> Prompt:
     """The prompt of a model.
 
     Raises
@@ -88,7 +76,7 @@ def prompt_of(one: Answerer) -> Prompt:
     return prompt
 
 
-def recorded(models: Mapping[str, Answerer], samples: int) -> list[dict[str, object]]:
+def recorded(models: Mapping[str, PlannedModel], samples: int) -> list[dict[str, object]]:
     """How each model is asked, for the record of choices; where its weights lie is nobody else's business.
 
     Parameters
@@ -98,7 +86,7 @@ def recorded(models: Mapping[str, Answerer], samples: int) -> list[dict[str, obj
     return [_recorded(model, one, samples) for model, one in models.items()]
 
 
-def _recorded(model: str, one: Answerer, samples: int) -> dict[str, object]:
+def _recorded(model: str, one: PlannedModel, samples: int) -> dict[str, object]:
     prompt, used = prompt_of(one), for_repeats(one.settings, samples)
     settings = {name: getattr(used, name) for name in _RECORDED}
     url = {"url": without_secrets(one.settings.url)} if one.settings.url is not None else {}
@@ -106,7 +94,7 @@ def _recorded(model: str, one: Answerer, samples: int) -> dict[str, object]:
     return {"model": model, "prompt": prompt.id, "prompt_hash": prompt.hash, **known, **url}
 
 
-def pool_of(names: Sequence[str], plan: Path | None, usual: Answerer) -> list[Answerer]:
+def pool_of(names: Sequence[str], plan: Path | None, usual: PlannedModel) -> list[PlannedModel]:
     """The models that are named, then those of the file; `usual` says how they are asked where nothing else does."""
     named = [replace(usual, name=name) for name in names]
     return [*named, *(read_pool(plan, usual) if plan is not None else [])]
