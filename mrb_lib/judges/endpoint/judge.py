@@ -2,7 +2,8 @@
 
 The parts: `address` (where, and whether cases may go there), `requests` (what is asked), `capabilities` (what is asked
 for until it is refused), `cache` (what was asked before), `client` (asking, again if need be, within `limits`),
-`transport` (one attempt), `outcomes` (what becomes of what came back), `reply` (the reply and its probabilities). `letters` asks for one letter a question.
+`transport` (one attempt), `outcomes` (what becomes of what came back), `reply` (a reply and its probabilities).
+`letters` asks for one letter per question.
 """
 
 from __future__ import annotations
