@@ -123,7 +123,7 @@ class Settings:
     max_wait_s: Annotated[
         float,
         Field(gt=0),
-        Option("Wait at most so long if a server asks; more stops the judge.", "SECONDS", "max_wait"),
+        Option("Wait at most so long if a server asks; more stops the judge.", "SECONDS", "max-wait"),
     ] = 300.0
     proxy: Annotated[
         str | None, Option("Reach servers that are not this machine through an HTTP proxy.", "URL", is_rare=True)
