@@ -271,13 +271,13 @@ class ChatClient:
             "messages": [{"role": "user", "content": request.content}],
             options.limit: self._max_tokens,
         }
-        if not options.temperature:
+        if "temperature" not in options.names:
             body.pop("temperature", None)
-        if options.seed:
+        if "seed" in options.names:
             body["seed"] = request.seed
-        if options.top_logprobs:
+        if "logprobs" in options.names:
             body |= {"logprobs": True, "top_logprobs": options.top_logprobs}
-        if options.schema and request.schema is not None:
+        if "schema" in options.names and request.schema is not None:
             body["response_format"] = {
                 "type": "json_schema",
                 "json_schema": {"name": "verdicts", "strict": True, "schema": request.schema},

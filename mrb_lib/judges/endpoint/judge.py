@@ -14,8 +14,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
-from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 import pandas as pd
@@ -23,15 +22,16 @@ import pandas as pd
 from mrb_lib.judges.budget import Budget, Estimate
 from mrb_lib.judges.endpoint.address import address
 from mrb_lib.judges.endpoint.cache import FILE_NAME, ReplyCache
-from mrb_lib.judges.endpoint.capabilities import TOP_LOGPROBS, Notices, RequestOptions
+from mrb_lib.judges.endpoint.capabilities import Notices, RequestOptions
 from mrb_lib.judges.endpoint.client import Ask, ChatClient, Prices
 from mrb_lib.judges.endpoint.outcomes import Failure
 from mrb_lib.judges.endpoint.reply import ChatReply, Probability, p_of_key, p_of_letter
 from mrb_lib.judges.endpoint.requests import RequestWriter, ServedTask, wants_only_json
 from mrb_lib.judges.endpoint.threaded_map import threaded_map
 from mrb_lib.judges.endpoint.transport import Transport
-from mrb_lib.judges.prompt_files import load_prompt
-from mrb_lib.judges.prompts import RANKINGS, Prompt
+from mrb_lib.judges.prompt_files import fitting_prompt
+from mrb_lib.judges.prompts import RANKINGS, Asks, Prompt
+from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.settings import Settings
 from mrb_lib.judges.tasks import MAX_PIXELS, Reply, Task, task_maker
@@ -44,6 +44,7 @@ _TOKENS_OF_JSON: Final = 512
 _TOKENS_OF_REASONS: Final = 2048
 _TOKENS_OF_THOUGHT: Final = 4096
 _TOKENS_OF_AN_ANSWER: Final = 1024
+_ASKS_OF_RATINGS: Final[tuple[Asks, ...]] = ("categories", "category")
 _THINKING_OFF: Final = (("enable_thinking", False), ("thinking", False), ("thinking_mode", "off"))
 
 _ONLY_THOUGHT: Final = (
@@ -100,13 +101,7 @@ class EndpointJudge:
 
     Parameters
     ----------
-    name : as in the verdicts
-    entry : names the model, and the server and its key where it has its own
-    settings : `url`, `allow_remote`, `prompt`, `temperature` (0 unless set), `seed`,
-        `max_new_tokens`, `max_pixels`, `concurrency`, `timeout_s`, the prices, the budget and the rates
-    images : the benchmark's images, by name
-    runs : the folder in which replies are kept; None keeps none
-    budget : shared with other judges; None makes one of the settings'
+    request : the entry names the model, and the server and its key where it has its own
     sleep : waits so many seconds between attempts; None waits until the run stops, at most so long
     clock : seconds since any moment, which pass while `sleep` waits
 
@@ -114,7 +109,7 @@ class EndpointJudge:
     ------
     InputError
         The server may not be used as named (see `mrb_lib.judges.endpoint.address`), the
-        prompt asks for a rating, or only one of the two prices is given.
+        prompt asks for something else, or only one of the two prices is given.
 
     Notes
     -----
@@ -122,46 +117,34 @@ class EndpointJudge:
     """
 
     engine = "endpoint"
-    _load_prompt = staticmethod(load_prompt)
     usual_prompt = "plain"
-    usual_rating_prompt: str | None = "rate"
+    asks: tuple[Asks, ...] = ("all", "one", "answer")
+    rates = True
+    reads_first_token = False
     dimensions: tuple[str, ...] | None = None
     provenance: Mapping[str, object] = {}
     sorts_by_length = False
 
     def __init__(
         self,
-        name: str,
-        entry: Entry,
-        settings: Settings,
-        images: Mapping[str, bytes],
-        runs: Path | None = None,
-        budget: Budget | None = None,
+        request: JudgeRequest,
         *,
         sleep: Callable[[float], object] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        usual = self.usual_rating_prompt if settings.is_rating else self.usual_prompt
-        if usual is None:
-            raise InputError(
-                f"judge {entry.name}: the engine {self.engine} compares two responses, and the benchmark has "
-                f"ratings of one; leave out +{self.engine}."
-            )
-        prompt = self._checked(self._load_prompt(settings.prompt or usual), entry)
-        if prompt.asks != "answer" and prompt.rates != settings.is_rating:
-            has = "ratings of one response" if settings.is_rating else "two responses to compare"
-            raise InputError(f"prompt {prompt.id}: does not ask for what the benchmark has, {has}; use {usual}.")
-        prompt.check_shows(settings.shows)
-        self._prices, self._labels = _prices(settings), settings.labels
+        entry, settings, runs = request.entry, request.settings, request.runs
+        prompt = self._prompt = self._fitting_prompt(entry, settings)
+        self._prices = _prices(settings)
         server = address(entry, settings)
         sees, max_pixels = entry.vision is not False, settings.max_pixels or MAX_PIXELS
-        max_tokens = settings.max_new_tokens or self._reply_length(prompt, entry)
-        options = RequestOptions(wants_only_json(prompt), TOP_LOGPROBS if prompt.asks in ("all", "one") else 0)
-        temperature = self._temperature(settings)
+        max_tokens = settings.max_new_tokens or self._reply_length(entry, settings)
+        wanted = {"seed", "temperature", *(["schema"] if wants_only_json(prompt) else [])}
+        options = RequestOptions(frozenset(wanted | ({"logprobs"} if prompt.asks in ("all", "one") else set())))
+        temperature = 0.0 if self.reads_first_token else settings.temperature or 0.0
         fixed: dict[str, object] = {"model": entry.model or entry.name, "temperature": temperature}
         if template := entry.chat.get("template"):
             fixed["chat_template_kwargs"] = template
-        self.name = name
+        self.name = entry.name
         self.device = f"server {server.host}"
         self.cases_per_batch = settings.batch_size or max(2 * settings.concurrency, 8)
         self.spec: Mapping[str, object] = {
@@ -172,18 +155,18 @@ class EndpointJudge:
             "dimensions": list(settings.dimensions),
             "choices": list(settings.choices),
             **settings.of_benchmark,
-            **self._own_spec(settings),
+            **({"items": settings.items} if prompt.asks in RANKINGS else {}),
             "seed": settings.seed,
             "max_tokens": max_tokens,
             "max_pixels": max_pixels,
             "images": sees and not settings.without_images,
             **({"without_images": True} if settings.without_images else {}),
-            "schema": options.schema,
-            "top_logprobs": options.top_logprobs,
+            "schema": "schema" in wanted,
+            "top_logprobs": options.top_logprobs if "logprobs" in options.names else 0,
         }
-        self._prompt, self._concurrency = prompt, settings.concurrency
+        self._concurrency = settings.concurrency
         self._rated = settings.is_rating
-        self._budget = budget or (Budget(settings.budget) if settings.budget else None)
+        self._budget = request.budget or (Budget(settings.budget) if settings.budget else None)
         self._notices = Notices()
         if not (server.is_local or server.is_encrypted):
             self._notices.add(f"the connection to {server.host} is not encrypted: others may read the cases")
@@ -191,9 +174,9 @@ class EndpointJudge:
         self._n_replies = self._n_kept = 0
         self._is_local = server.is_local
         self._tasks = task_maker(prompt, settings, sees=sees)
-        self._writer = RequestWriter(self._tasks, images, max_pixels)
+        self._writer = RequestWriter(self._tasks, request.images, max_pixels)
         self._client = ChatClient(
-            name,
+            self.name,
             Transport(server, str(fixed["model"]), connections=settings.concurrency, timeout_s=settings.timeout_s),
             fixed,
             max_tokens,
@@ -205,6 +188,36 @@ class EndpointJudge:
             sleep=sleep,
             clock=clock,
         )
+
+    def _fitting_prompt(self, entry: Entry, settings: Settings) -> Prompt:
+        if settings.is_rating and not self.rates:
+            raise InputError(
+                f"judge {entry.name}: the engine {self.engine} compares two responses, and the benchmark has "
+                f"ratings of one; leave out +{self.engine}."
+            )
+        if self.reads_first_token and thinks(entry):
+            raise InputError(
+                f"judge {entry.name}: the model thinks before it replies, so its first token is not its verdict; "
+                f"leave out +{self.engine}, or switch thinking off in a roster file."
+            )
+        usual, asks = ("rate", _ASKS_OF_RATINGS) if settings.is_rating else (self.usual_prompt, self.asks)
+        prompt = fitting_prompt(entry.name, settings.prompt, usual, asks)
+        prompt.check_shows(settings.shows)
+        return prompt
+
+    def _reply_length(self, entry: Entry, settings: Settings) -> int:
+        """Return the tokens a reply may have unless the user says: enough for what is asked, and for thought."""
+        prompt = self._prompt
+        if self.reads_first_token:
+            return 1
+        if thinks(entry):
+            return _TOKENS_OF_THOUGHT
+        if prompt.is_of_one:
+            return _TOKENS_OF_JSON if settings.labels else _TOKENS_OF_A_LETTER
+        has_reasons = prompt.gives_reason or not wants_only_json(prompt)
+        if prompt.asks == "answer" or (prompt.asks in ("criteria", *RANKINGS) and not has_reasons):
+            return _TOKENS_OF_AN_ANSWER
+        return _TOKENS_OF_REASONS if has_reasons else _TOKENS_OF_JSON
 
     @property
     def prompt_id(self) -> str:
@@ -414,41 +427,33 @@ class EndpointJudge:
         frame = batch.rows.frame(partial=True)
         return frame.assign(cost_usd=np.nan) if self._prices is not None and "cost_usd" not in frame else frame
 
-    def _own_spec(self, settings: Settings) -> Mapping[str, object]:
-        """What shapes the verdicts of this way of judging besides what shapes those of all."""
-        return {}
 
-    def _checked(self, prompt: Prompt, entry: Entry) -> Prompt:
-        """The prompt, if this way of judging can use it."""
-        if prompt.asks == "rating":
-            raise InputError(
-                f"prompt {prompt.id}: asks for a rating of one response, and a server is asked to compare two; "
-                "use plain, rubric, reasoned, reference or single, or another engine."
-            )
-        if prompt.checks:
-            raise InputError(
-                f"prompt {prompt.id}: asks about one criterion of a rubric; use criteria, or name the judge "
-                f"{entry.name}+rubric."
-            )
-        if prompt.asks in RANKINGS:
-            raise InputError(
-                f"prompt {prompt.id}: asks for a ranking of all responses to an item; name the judge "
-                f"{entry.name}+batch, or use another prompt."
-            )
-        return prompt
+class ServedBatchJudge(EndpointJudge):
+    """A judge behind a server that ranks all responses to an item; see `mrb_lib.judges.lineup` for their order.
 
-    def _temperature(self, settings: Settings) -> float:
-        return settings.temperature or 0.0
+    A prompt for all dimensions is sent once for each item, direction and repeat. No probabilities are read.
+    Validated by tests/judges/endpoint/test_served_batch.py.
+    """
 
-    def _reply_length(self, prompt: Prompt, entry: Entry) -> int:
-        """Tokens a reply may have unless the user says: enough for what is asked, and for thought before it."""
-        if thinks(entry):
-            return _TOKENS_OF_THOUGHT
-        if prompt.is_of_one:
-            return _TOKENS_OF_JSON if self._labels else _TOKENS_OF_A_LETTER
-        if prompt.asks == "answer":
-            return _TOKENS_OF_AN_ANSWER
-        return _TOKENS_OF_JSON if wants_only_json(prompt) and not prompt.gives_reason else _TOKENS_OF_REASONS
+    engine = "served-batch"
+    usual_prompt = "batch"
+    asks = RANKINGS
+    rates = False
+    ranks_items: Literal[True] = True
+
+
+class ServedRubricJudge(EndpointJudge):
+    """A judge behind a server that decides all criteria of a rubric, of each response alone.
+
+    Both orders share the replies, of which `reply` holds both. What they took stands in the first row of the case, also
+    where a request failed, so that the case has no verdict. No probabilities are read.
+    Validated by tests/judges/endpoint/test_served_rubric.py.
+    """
+
+    engine = "served-rubric"
+    usual_prompt = "criteria"
+    asks = ("criteria",)
+    rates = False
 
 
 def thinks(entry: Entry) -> bool:

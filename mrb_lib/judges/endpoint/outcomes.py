@@ -1,6 +1,26 @@
-"""The table of what becomes of everything that a chat server may send, and the code that applies it.
+"""What becomes of everything that a chat server may send: the one table, and the code that applies it.
 
-Nothing that a server sends is trusted to have the right type. A verdict is made of a complete reply or not at all.
+| outcome | the server sends | verdicts and run | the user reads |
+| --- | --- | --- | --- |
+| reply | text, parts, arguments of tool calls, an event stream that nobody asked for | as the text reads | |
+| refused | a filter's finish reason (`SAFETY`) or error, a `refusal`, a blocked prompt | `refused` | the words |
+| account | `insufficient_quota`, a billing limit, 402 in any place, a closed account | judge stops | what to top up |
+| key | 401, 403, `invalid_api_key`, "API key not valid" | judge stops | the variable that holds the key |
+| model | 404, `model_not_found`, "model 'x' not found, try pulling it first" | judge stops | the model, `--url` |
+| redirect | 3xx | judge stops, nothing is sent elsewhere | to pass the final address |
+| failed | 429, 5xx, a timeout, an error in a 200 or a choice, `finish_reason: error` | retried, then `error` | why |
+| not JSON | an empty body, half of one, HTML | retried, then `error` | content type and first 200 characters |
+| gone | nothing but failed attempts for a minute | judge stops | the last reason |
+| wait | `Retry-After`: all requests wait | longer than `--max-wait`: judge stops | until when, and why |
+| option | 400, 403, 404, 422 that names `response_format`, `logprobs`, ... | asked without it | the consequence |
+| declined | any other 4xx, such as a prompt that is too long | `error` | the server's message |
+| cut prompt | fewer prompt tokens counted than the prompt has words | `error` | both numbers, `num_ctx` |
+| thought | text in `reasoning_content` alone | `unparsed` | to raise `--max-new-tokens` or switch thinking off |
+| cut reply | `finish_reason: length` | read as far as it goes | to raise `--max-new-tokens` |
+
+A judge that stops keeps what it has, and the command ends with exit status 1. A failed attempt is repeated up to 6
+times, 30 while other requests are answered; everything else takes one request.
+Nothing that a server sends is trusted to have the right type. Tested by tests/judges/endpoint/test_outcomes.py.
 """
 
 from __future__ import annotations
@@ -10,7 +30,7 @@ import re
 import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, cast
+from typing import Final, Literal, cast
 
 from mrb_lib.judges.endpoint.address import Address
 from mrb_lib.judges.endpoint.capabilities import names_an_option
@@ -25,146 +45,49 @@ _LARGEST_COUNT: Final = 2**53
 _DEEPEST: Final = 12
 _SHORTEST_CONTEXT: Final = 128
 
-
-@dataclass(frozen=True)
-class Outcome:
-    """A row of the table.
-
-    Attributes
-    ----------
-    name : of the outcome
-    seen : what the server does
-    becomes : of the verdicts that wait for the request, and of the run
-    told : what the user reads
-    signs : texts in the codes, types and messages of an error that mean this outcome
-    statuses : of HTTP, or codes in a body, that mean it where no sign decides
-    """
-
-    name: str
-    seen: str
-    becomes: str
-    told: str
-    signs: re.Pattern[str] | None = None
-    statuses: Collection[int] = ()
+ErrorRow = Literal["refused", "account", "key", "model", "failed", "declined"]
+"""The rows of the table that an error may belong to."""
 
 
-def _signs(*patterns: str) -> re.Pattern[str]:
-    return re.compile("|".join(patterns), re.IGNORECASE | re.DOTALL)
+def _pattern(text: str) -> re.Pattern[str]:
+    return re.compile(text, re.IGNORECASE | re.DOTALL)
 
 
-REFUSED: Final = Outcome(
-    "refused",
-    "a finish reason or an error of a content filter (`content_filter`, `SAFETY`, `RECITATION`, `refusal`, ...), a "
-    "`refusal` field, or no choice because the prompt was blocked",
-    "`refused`, after one request",
-    "the refusal as the reply, or the filter's message as the error",
-    _signs(
-        r"content.?filter(?!_?results?)", r"content.?policy", r"filtered True", r"block(?:ed)?.?reason", r"blocked by",
-        r"prohibited.?content", r"finish.?reason (?:image_)?(?:safety|recitation|blocklist|spii)", r"responsible.?ai",
-        r"\bflagged\b", r"requires moderation", r"content exists risk", r"high risk", r"usage (?:policy|guidelines)",
-        r"data_?inspection", r"guardrail", r"inappropriate content", "不安全|敏感",
+# Found in the codes, types and messages of an error; the first row that has a sign counts.
+_SIGNS: Final[Mapping[ErrorRow, re.Pattern[str]]] = {
+    "refused": _pattern(
+        r"content.?filter(?!_?results?)|content.?policy|prohibited.?content|inappropriate content|content exists risk"
+        r"|filtered True|block(?:ed)?.?reason|blocked by|requires moderation|\bflagged\b|usage (?:policy|guidelines)"
+        r"|high risk|responsible.?ai|data_?inspection|guardrail|不安全|敏感"
     ),
-)  # fmt: skip
-ACCOUNT: Final = Outcome(
-    "account",
-    "the quota or credit is used up, or the account is closed: `insufficient_quota`, `billing_hard_limit_reached`, "
-    "\"credit balance is too low\", or a code 402, also in a body of status 200",
-    "the judge stops at once with exit status 1, and what it has is kept",
-    "the server's message, and that the account needs quota or credit",
-    _signs(
-        r"insufficient.{0,20}(?:quota|balance|credit|funds)", r"billing.{0,3}(?:hard|limit|not|is not)",
-        r"check your billing", r"payment.?required", r"credit balance", r"credits? (?:limit|exhausted|balance)",
-        r"(?:more|enough|out of|no|all available) credits", r"spending limit", r"arrearage", r"good standing",
-        r"exceeded_current_quota", r"account.{0,40}(?:deactivated|suspended|not active|overdue|disabled|terminated)",
-        r"inactive subscription", r"access_terminated", r"free.?tier.{0,60}(?:exhausted|only)", r"per-?day\b",
-        r"PerDay", r"\blimit: 0\b", r"quota.{0,20}(?:used up|exhausted)", "欠费|余额不足",
+    "account": _pattern(
+        r"insufficient.{0,20}(?:quota|balance|credit|funds)|quota.{0,20}(?:used up|exhausted)|exceeded_current_quota"
+        r"|billing.{0,3}(?:hard|limit|not|is not)|check your billing|payment.?required|spending limit|good standing"
+        r"|credit balance|credits? (?:limit|exhausted|balance)|(?:more|enough|out of|no|all available) credits"
+        r"|account.{0,40}(?:deactivated|not active|suspended|overdue|disabled|terminated)|access_terminated"
+        r"|inactive subscription|free.?tier.{0,60}(?:exhausted|only)|per-day\b|perday|\blimit: 0\b|arrearage"
+        r"|欠费|余额不足"
         # The same words come with a limit per minute, which passes.
-        r"^(?!.*(?:RESOURCE_EXHAUSTED|retryDelay|per.?minute)).*exceeded your current quota",
+        r"|^(?!.*(?:RESOURCE_EXHAUSTED|retryDelay|per.?minute)).*exceeded your current quota"
     ),
-    (402,),
-)  # fmt: skip
-KEY: Final = Outcome(
-    "key",
-    "the key is rejected or missing: 401, 403, `invalid_api_key`, \"API key not valid\"",
-    "the judge stops at once with exit status 1, and what it has is kept",
-    "the environment variable that holds the key, and the server's message",
-    _signs(
-        r"invalid.{0,20}api.?key", r"incorrect api.?key", r"api.?key.{0,20}(?:not valid|invalid|expired|required)",
-        r"authentication.?(?:error|fail|required)", r"no auth credentials", r"invalid x-api-key",
-        r"\bunauthori[sz]ed\b", r"unauthenticated",
+    "key": _pattern(
+        r"(?:invalid|incorrect).{0,20}api.?key|api.?key.{0,20}(?:not valid|invalid|expired|required)"
+        r"|no auth credentials|authentication.?(?:error|fail|required)|\bunauthori[sz]ed\b|unauthenticated"
     ),
-    (401, 403),
-)  # fmt: skip
-MODEL: Final = Outcome(
-    "model",
-    "the model or the address is unknown: 404, `model_not_found`, \"model 'x' not found, try pulling it first\"",
-    "the judge stops at once with exit status 1, and what it has is kept",
-    "the model's name, and to correct it or `--url`",
-    _signs(
-        r"model_(?:not_found|not_available|decommissioned|not_supported)", r"deployment ?not ?found",
-        r"deployment.{0,40}does not exist", r"not a valid model", r"(?:unknown|invalid|no such) model",
-        r"model:? ?\S{1,120} (?:was |is )?(?:not found|does not exist|has been (?:decommissioned|deprecated))",
-        r"model not (?:found|exist)", r"no models? loaded",
-        r"access to (?:the )?model", r"try pulling",
+    "model": _pattern(
+        r"model_(?:not_found|not_available|decommissioned|not_supported)|model not (?:found|exist)|no models? loaded"
+        r"|model:? ?\S{1,120} (?:was |is )?(?:not found|does not exist|has been (?:decommissioned|deprecated))"
+        r"|not a valid model|(?:unknown|invalid|no such) model|access to (?:the )?model|try pulling"
+        r"|deployment ?not ?found|deployment.{0,40}does not exist"
     ),
-    (404,),
-)  # fmt: skip
-FAILED: Final = Outcome(
-    "failed attempt",
-    "429, 5xx, a timeout, a broken connection, an error inside a 200 or a choice, `finish_reason: error`, a reply that "
-    "is empty, cut off or not JSON",
-    "retried up to 6 times (30 while other requests are answered), then `error`",
-    "the last reason, and of what is not JSON the content type and the first 200 characters",
-    statuses=(408, 409, 425, 429, *range(500, 600)),
-)
-DECLINED: Final = Outcome(
-    "declined",
-    "any other 4xx, such as a prompt longer than the context",
-    "`error`, after one request",
-    "the server's message",
-)
-OUTCOMES: Final = (
-    Outcome(
-        "reply",
-        "text, content in parts, arguments of tool calls, or an event stream that nobody asked for",
-        "`ok`, `repaired` or `unparsed`, as the text reads; arguments are kept as the reply",
-        "",
-    ),
-    REFUSED,
-    ACCOUNT,
-    KEY,
-    MODEL,
-    Outcome("redirect", "3xx", "the judge stops at once, and nothing is sent elsewhere", "to pass the final address"),
-    FAILED,
-    Outcome("gone", "nothing but failed attempts for a minute", "the judge stops, exit status 1", "the last reason"),
-    Outcome(
-        "wait",
-        "`Retry-After`",
-        "all requests wait; more than `--max-wait` seconds stop the judge",
-        "what it waits for and until when, and when to come back",
-    ),
-    Outcome(
-        "option",
-        "400, 403, 404 or 422 that names an option (`response_format`, `logprobs`, `seed`, `temperature`)",
-        "asked again without it, and never for it again",
-        "what the server refuses, and the consequence",
-    ),
-    DECLINED,
-    Outcome(
-        "cut prompt",
-        "fewer prompt tokens counted than the prompt has words, as where Ollama cuts it to its context",
-        "`error`, after one request",
-        "both numbers, and to raise `num_ctx` or `OLLAMA_CONTEXT_LENGTH`",
-    ),
-    Outcome(
-        "thought",
-        "text in `reasoning_content` alone",
-        "`unparsed`: a thought is no verdict",
-        "why replies are empty, and to raise `--max-new-tokens` or to switch thinking off",
-    ),
-    Outcome("cut reply", "`finish_reason: length`", "read as far as it goes", "to raise `--max-new-tokens`"),
-)
-
+}
+# Of HTTP, or codes in a body, where no sign decides.
+_STATUSES: Final[Mapping[ErrorRow, Collection[int]]] = {
+    "account": (402,),
+    "key": (401, 403),
+    "model": (404,),
+    "failed": (408, 409, 425, 429, *range(500, 600)),
+}
 _FILTERED: Final = re.compile(
     r"content.?filter|content.?policy|safety|prohibited|recitation|blocklist|spii|refus|guardrail|sensitive|moderat"
     r"|toxic|flagged|blocked",
@@ -247,7 +170,7 @@ class Received:
 
 
 def outcome_of(received: Received, server: Address, model: str) -> Answer:
-    """Return what a response means, by the rows of `OUTCOMES`.
+    """Return what a response means, by the table above.
 
     Raises
     ------
@@ -288,38 +211,37 @@ def _error(received: Received, data: object, server: Address, model: str) -> Ans
     status = received.status if received.status >= 400 else min(codes, default=500)
     message = printable(server.without_key(error_message(data)))
     where = f"HTTP {received.status}: {message}"
-    outcome = _row(" ".join(f"{key} {value}" for key, value in leaves), {status, *codes})
-    if outcome is FAILED:
+    row = _row(" ".join(f"{key} {value}" for key, value in leaves), {status, *codes})
+    if row == "failed":
         busy = not {429, 503, 529}.isdisjoint({status, *codes})
         return Fault(where, busy=busy, may_cost=received.status < 400, wait_s=received.wait_s)
-    if outcome is REFUSED:
+    if row == "refused":
         return Failure(where, refused=True)
-    if outcome is DECLINED:
+    if row == "declined":
         return Refusal(status, where)
-    stop = _stop(outcome, where, server, model)
+    stop = _stop(row, where, server, model)
     # "You are not allowed to request logprobs from this model" is a 403, too, and no word about the key.
-    if outcome is not ACCOUNT and names_an_option(message):
+    if row != "account" and names_an_option(message):
         return Refusal(status, where, stop)
     raise stop
 
 
-def _row(text: str, codes: Collection[int]) -> Outcome:
+def _row(text: str, codes: Collection[int]) -> ErrorRow:
     """Return the row of an error: by a sign in its text, else by its codes."""
-    rows = (REFUSED, ACCOUNT, KEY, MODEL, FAILED)
-    signed = next((row for row in rows if row.signs is not None and row.signs.search(text)), None)
-    coded = next((row for row in rows if not set(codes).isdisjoint(row.statuses)), None)
-    return signed or coded or DECLINED
+    signed = (row for row, signs in _SIGNS.items() if signs.search(text))
+    coded = (row for row, statuses in _STATUSES.items() if not set(codes).isdisjoint(statuses))
+    return next(signed, None) or next(coded, "declined")
 
 
-def _stop(outcome: Outcome, where: str, server: Address, model: str) -> RunError:
+def _stop(row: ErrorRow, where: str, server: Address, model: str) -> RunError:
     state = "is rejected" if server.key else "is not set"
     text = {
-        ACCOUNT: f"the account has no quota or credit left, or is closed; top it up, or put another key into "
+        "account": "the account has no quota or credit left, or is closed; top it up, or put another key into "
         f"{server.key_env}",
-        KEY: f"the key in the environment variable {server.key_env} {state}; set it to a key that may use this model",
-        MODEL: f"knows no model {model!r}, or is not the base URL (which often ends in /v1); correct the judge's name "
-        "or --url",
-    }[outcome]
+        "key": f"the key in the environment variable {server.key_env} {state}; set it to a key that may use this model",
+        "model": f"knows no model {model!r}, or is not the base URL (which often ends in /v1); correct the judge's "
+        "name or --url",
+    }[row]
     return RunError(f"{server.host}: {text} ({where}): {GO_ON}.")
 
 
@@ -459,13 +381,6 @@ def printable(text: str) -> str:
     """Return a foreign text for a message: shortened, with control characters and line ends spelled out."""
     plain = "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
     return plain if len(plain) <= _LONGEST_MESSAGE else f"{plain[: _LONGEST_MESSAGE - 3]}..."
-
-
-def markdown_table() -> str:
-    """Return the table of outcomes as CONTRIBUTING has it."""
-    rows = [("The server", "becomes", "and the user reads"), ("---",) * 3]
-    rows += [(f"**{row.name}**: {row.seen}", row.becomes, row.told) for row in OUTCOMES]
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 def _leaves(value: object, key: str = "", depth: int = 0) -> Iterator[tuple[str, object]]:

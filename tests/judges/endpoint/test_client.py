@@ -46,7 +46,7 @@ class Line:
             cast(Transport, self),
             {},
             10,
-            RequestOptions(schema=False, top_logprobs=0),
+            RequestOptions(frozenset({"seed"})),
             Settings(requests_per_minute=requests_per_minute),
             budget=budget,
             prices=Prices(1.0, 2.0),

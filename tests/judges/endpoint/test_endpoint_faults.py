@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from mrb_lib.judges.endpoint.judge import EndpointJudge
+from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.settings import Settings
 from mrb_lib.tables.errors import InputError, RunError
@@ -39,7 +40,9 @@ def judge(url: str, waited: list[float] | None = None, **settings: object) -> En
     clock = Clock()
     if waited is not None:
         clock.waits = waited
-    return EndpointJudge("served", Entry("served", "endpoint", model="m"), given, {}, sleep=clock.sleep, clock=clock)
+    return EndpointJudge(
+        JudgeRequest(Entry("served", "endpoint", model="m"), given, {}), sleep=clock.sleep, clock=clock
+    )
 
 
 def by_text(received: Received) -> Response:

@@ -23,6 +23,7 @@ from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.judges.budget import Estimate
 from mrb_lib.judges.endpoint import cache
 from mrb_lib.judges.endpoint.judge import EndpointJudge, thinks
+from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry, Thinking
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import InterruptedRunError, judge
@@ -82,7 +83,7 @@ def served(url: str, runs: Path | None = None, entry: Entry | None = None, **set
     given = Settings(**{"dimensions": DIMENSIONS, "url": url, "concurrency": 4, **settings})
     entry = entry or Entry("served", "endpoint", model="m")
     clock = Clock()
-    return EndpointJudge("served", entry, given, {}, runs, sleep=clock.sleep, clock=clock)
+    return EndpointJudge(JudgeRequest(entry, given, {}, runs=runs), sleep=clock.sleep, clock=clock)
 
 
 @pytest.fixture
@@ -402,7 +403,9 @@ def test_requests_and_tokens_are_spread_over_the_minute(server: ChatServer) -> N
     for rates, units in (({"requests_per_minute": 0.001}, 1000.0), ({"tokens_per_minute": 1.0}, 0.0)):
         clock = Clock()
         given = Settings(dimensions=DIMENSIONS, url=server.url, concurrency=1, max_new_tokens=88, **rates)
-        judging = EndpointJudge("m", Entry("m", "endpoint", model="m"), given, {}, sleep=clock.sleep, clock=clock)
+        judging = EndpointJudge(
+            JudgeRequest(Entry("m", "endpoint", model="m"), given, {}), sleep=clock.sleep, clock=clock
+        )
         judging.judge(shown(4))
         units = units or len(server.received[-1].text) / 4 + 88
         assert clock.waits == pytest.approx([60 * units] * 3, rel=0.01)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from mrb_lib.judges.endpoint.judge import EndpointJudge
-from mrb_lib.judges.endpoint.outcomes import markdown_table
+from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.settings import Settings
 from mrb_lib.tables.errors import RunError
@@ -31,7 +30,9 @@ def shown(question: str = "Where?") -> pd.DataFrame:
 def judge(url: str, **settings: object) -> EndpointJudge:
     clock = Clock()
     given = Settings(dimensions=tuple(CHOICES), url=url, concurrency=1, **settings)
-    return EndpointJudge("served", Entry("served", "endpoint", model="m"), given, {}, sleep=clock.sleep, clock=clock)
+    return EndpointJudge(
+        JudgeRequest(Entry("served", "endpoint", model="m"), given, {}), sleep=clock.sleep, clock=clock
+    )
 
 
 @pytest.fixture
@@ -301,8 +302,3 @@ def test_a_long_wait_is_said_and_a_longer_one_than_allowed_stops_the_judge(
     with pytest.raises(RunError, match=r"until 20.*longer than the 60 s of --max-wait.*soon.*kept"):
         judge(server.url, max_wait_s=60.0).judge(shown())
     assert len(server.received) == 1
-
-
-def test_the_table_in_contributing_is_that_of_the_code() -> None:
-    text = Path("CONTRIBUTING.md").read_text(encoding="utf-8")
-    assert markdown_table() in text, "print mrb_lib.judges.endpoint.outcomes.markdown_table() into CONTRIBUTING.md"

@@ -10,8 +10,8 @@ import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
-from mrb_lib.judges.endpoint.batch import ServedBatchJudge
-from mrb_lib.judges.endpoint.judge import EndpointJudge
+from mrb_lib.judges.endpoint.judge import EndpointJudge, ServedBatchJudge
+from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.roster import entry_of
 from mrb_lib.judges.settings import Settings
@@ -30,7 +30,7 @@ RANK = ranking_by(by_worth, DIMENSIONS)
 def served(url: str, **settings: object) -> ServedBatchJudge:
     given = Settings(**{"dimensions": DIMENSIONS, "url": url, "concurrency": 4, **settings})
     entry = Entry("endpoint:m+batch", "served-batch", model="m")
-    return ServedBatchJudge(entry.name, entry, given, {}, sleep=lambda _: None)
+    return ServedBatchJudge(JudgeRequest(entry, given, {}), sleep=lambda _: None)
 
 
 @pytest.fixture
@@ -96,9 +96,10 @@ def test_the_same_name_is_of_weights_or_of_a_server(tmp_path: Path) -> None:
     assert entry_of("endpoint:m+batch").model == "m"
     assert entry_of("qwen2-vl-7b+batch").engine == "batch"
     assert {entry_of(f"{name}+batch").engine for name in ("gpt-4o",)} == {"served-batch"}
-    with pytest.raises(InputError, match=r"asks for a ranking.*\+batch"):
-        EndpointJudge("m", Entry("m", "endpoint", model="m"), Settings(url="http://127.0.0.1:1/v1", prompt="batch"), {})
-    with pytest.raises(InputError, match="leave out \\+batch"):
+    with pytest.raises(InputError, match=r"asks for rankings.*\+batch"):
+        settings = Settings(url="http://127.0.0.1:1/v1", prompt="batch")
+        EndpointJudge(JudgeRequest(Entry("m", "endpoint", model="m"), settings, {}))
+    with pytest.raises(InputError, match="asks for all dimensions in one reply, but this engine reads rankings"):
         served("http://127.0.0.1:1/v1", prompt="plain")
 
 

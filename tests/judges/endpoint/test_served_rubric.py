@@ -13,8 +13,9 @@ import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
-from mrb_lib.judges.endpoint.rubric import ServedRubricJudge
+from mrb_lib.judges.endpoint.judge import ServedRubricJudge
 from mrb_lib.judges.prompt_files import load_prompt
+from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.sent import sent, shown_case
 from mrb_lib.judges.settings import Settings
@@ -52,9 +53,8 @@ def shown(*cases: str, rubric: str | None = RUBRIC) -> pd.DataFrame:
 
 def judge(url: str, runs: Path | None = None, **settings: object) -> ServedRubricJudge:
     given = Settings(**{"dimensions": DIMENSIONS, "url": url, "concurrency": 4, **settings})
-    return ServedRubricJudge(
-        "served", Entry("served", "served-rubric", model="m"), given, {}, runs, sleep=lambda _: None
-    )
+    request = JudgeRequest(Entry("served", "served-rubric", model="m"), given, {}, runs=runs)
+    return ServedRubricJudge(request, sleep=lambda _: None)
 
 
 def decide(received: Received) -> Response:
@@ -181,7 +181,7 @@ def test_replies_are_kept_and_not_asked_for_again(server: ChatServer, tmp_path: 
 def test_ratings_and_prompts_that_compare_are_refused(server: ChatServer) -> None:
     with pytest.raises(InputError, match="compares two responses"):
         judge(server.url, task="rating", choices=("low", "high"))
-    with pytest.raises(InputError, match="does not ask which criteria"):
+    with pytest.raises(InputError, match="this engine reads all criteria of a rubric"):
         judge(server.url, prompt="plain")
 
 
