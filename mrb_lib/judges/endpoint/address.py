@@ -65,8 +65,9 @@ def address(entry: Entry, settings: Settings) -> Address:
     if not base_url:
         raise InputError(f"judge {entry.name}: no server is named; pass --url, as in --url http://127.0.0.1:8000/v1.")
     parts, port = _split(base_url)
-    host = f"{_bracketed(parts)}:{port}"
-    is_local = _is_loopback(parts.hostname or "")
+    name = parts.hostname or ""
+    host = f"[{name}]:{port}" if ":" in name else f"{name}:{port}"
+    is_local = _is_loopback(name)
     if not is_local and not settings.allow_remote:
         raise InputError(
             f"judge {entry.name}: {host} is not this machine, and questions, responses and images would be sent there; "
@@ -106,11 +107,6 @@ def _proxy(url: str) -> str:
     if urlsplit(url).scheme not in _PORTS or not urlsplit(url).hostname:
         raise InputError("the proxy's URL is malformed; write it as http://proxy.example.org:3128.")
     return url
-
-
-def _bracketed(parts: SplitResult) -> str:
-    host = parts.hostname or ""
-    return f"[{host}]" if ":" in host else host
 
 
 def _is_loopback(host: str) -> bool:

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Final, Literal
 
 import numpy as np
@@ -25,9 +26,8 @@ from mrb_lib.judges.endpoint.cache import FILE_NAME, ReplyCache
 from mrb_lib.judges.endpoint.capabilities import Notices, RequestOptions
 from mrb_lib.judges.endpoint.client import Ask, ChatClient, Prices
 from mrb_lib.judges.endpoint.outcomes import Failure
-from mrb_lib.judges.endpoint.reply import ChatReply, Probability, p_of_key, p_of_letter
+from mrb_lib.judges.endpoint.reply import ChatReply, p_of_key, p_of_letter
 from mrb_lib.judges.endpoint.requests import RequestWriter, ServedTask, wants_only_json
-from mrb_lib.judges.endpoint.threaded_map import threaded_map
 from mrb_lib.judges.endpoint.transport import Transport
 from mrb_lib.judges.prompt_files import fitting_prompt
 from mrb_lib.judges.prompts import RANKINGS, Asks, Prompt
@@ -39,6 +39,7 @@ from mrb_lib.replies.labels import LETTERS
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
 
+_IDLE_S: Final = 60.0
 _TOKENS_OF_A_LETTER: Final = 8
 _TOKENS_OF_JSON: Final = 512
 _TOKENS_OF_REASONS: Final = 2048
@@ -145,6 +146,7 @@ class EndpointJudge:
         if template := entry.chat.get("template"):
             fixed["chat_template_kwargs"] = template
         self.name = entry.name
+        self.prompt_id, self.prompt_hash, self.prompt_text = prompt.id, prompt.hash, prompt.text
         self.device = f"server {server.host}"
         self.cases_per_batch = settings.batch_size or max(2 * settings.concurrency, 8)
         self.spec: Mapping[str, object] = {
@@ -177,7 +179,7 @@ class EndpointJudge:
         self._writer = RequestWriter(self._tasks, request.images, max_pixels)
         self._client = ChatClient(
             self.name,
-            Transport(server, str(fixed["model"]), connections=settings.concurrency, timeout_s=settings.timeout_s),
+            Transport(server, str(fixed["model"]), settings),
             fixed,
             max_tokens,
             options,
@@ -220,21 +222,6 @@ class EndpointJudge:
         return _TOKENS_OF_REASONS if has_reasons else _TOKENS_OF_JSON
 
     @property
-    def prompt_id(self) -> str:
-        """The prompt's id."""
-        return self._prompt.id
-
-    @property
-    def prompt_hash(self) -> str:
-        """The prompt's hash."""
-        return self._prompt.hash
-
-    @property
-    def prompt_text(self) -> str:
-        """The prompt's template."""
-        return self._prompt.text
-
-    @property
     def notices(self) -> list[str]:
         """What the server would not do, and how it was done instead; and how many replies it was not asked for."""
         if not self._n_kept:
@@ -246,17 +233,14 @@ class EndpointJudge:
     def load(self) -> None:
         """Nothing to read: the weights are the server's."""
 
+    def prepare(self, shown: pd.DataFrame) -> BatchAnswer:
+        """See `Judge.prepare`."""
+        return partial(self.judge, shown)
+
     def judge(self, shown: pd.DataFrame) -> pd.DataFrame:
         """See `Judge.judge`."""
-        return self.prepare(shown)()
-
-    def prepare(self, shown: pd.DataFrame) -> BatchAnswer:
-        """Encode the images and write the requests; see `Judge.prepare`."""
-        return partial(self._answer, shown, self._chains(shown))
-
-    def _answer(self, shown: pd.DataFrame, chains: Sequence[Chain]) -> pd.DataFrame:
-        answered = list(self._stream([(shown, chains)]))
-        return answered[0][1] if answered else VerdictRows(shown, rated=self._rated).frame(partial=True)
+        done = list(self.stream([shown]))
+        return done[0][1] if done else VerdictRows(shown, rated=self._rated).frame(partial=True)
 
     def stream(self, batches: Iterable[pd.DataFrame]) -> Generator[tuple[pd.DataFrame, pd.DataFrame], None, None]:
         """Judge batches without waiting for the slowest request of one before the next is begun.
@@ -278,7 +262,40 @@ class EndpointJudge:
             No other request would fare better (see `mrb_lib.judges.endpoint.outcomes`), the server is gone, or the
             budget is used up. The verdicts that were made before are yielded first.
         """
-        return self._stream((shown, self._chains(shown)) for shown in batches)
+        under_way: list[_Batch] = []
+
+        def begun() -> Iterator[tuple[_Batch, Chain]]:
+            for shown in batches:
+                chains = self._chains(shown)
+                batch = _Batch(shown, VerdictRows(shown, rated=self._rated), len(chains))
+                under_way.append(batch)
+                for chain in chains:
+                    if self._client.is_stopped:
+                        return
+                    yield batch, chain
+
+        try:
+            with self._client.open() as ask, closing(self._answers(ask, begun())) as answers:
+                for batch, answered in answers:
+                    self._note(batch, answered)
+                    if not batch.n_open and not self._client.is_stopped:
+                        under_way.remove(batch)
+                        yield batch.shown, self._frame(batch)
+            while under_way:
+                batch = under_way.pop(0)
+                if batch.n_stated:
+                    yield batch.shown, self._frame(batch)
+        finally:
+            if self._cache is not None:
+                for asked in (asked for batch in under_way for asked in batch.claimed):
+                    self._cache.release(asked)
+                self._cache.close()
+        if self._client.stopped_by is not None:
+            raise self._client.stopped_by
+
+    def stop(self) -> None:
+        """Ask nothing more, and wait for nothing; `stream` ends with what is under way."""
+        self._client.stop()
 
     def estimate(self, shown: pd.DataFrame, scale: float) -> Estimate | None:
         """What requests would cost; None without a budget.
@@ -306,46 +323,37 @@ class EndpointJudge:
             return [[task] for task in tasks]
         return [list(of_case) for _, of_case in groupby(tasks, lambda task: task.case_id)]
 
-    def _stream(
-        self, batches: Iterable[tuple[pd.DataFrame, Sequence[Chain]]]
-    ) -> Generator[tuple[pd.DataFrame, pd.DataFrame], None, None]:
-        under_way: list[_Batch] = []
+    def _answers(
+        self, ask: Ask, begun: Iterator[tuple[_Batch, Chain]]
+    ) -> Generator[tuple[_Batch, list[Answered]], None, None]:
+        """Yield what came of each chain as it ends, asked in a few threads.
 
-        def begun() -> Iterator[tuple[_Batch, Chain]]:
-            for shown, chains in batches:
-                batch = _Batch(shown, VerdictRows(shown, rated=self._rated), len(chains))
-                under_way.append(batch)
-                for chain in chains:
-                    if self._client.is_stopped:
+        No chain waits for a slow one, and few are drawn before their time. Where the iteration ends early, chains that
+        were not begun are left out, and others are waited for.
+        """
+        running: dict[Future[list[Answered]], _Batch] = {}
+        idle_s = 0.0
+        with ThreadPoolExecutor(self._concurrency) as pool:
+            try:
+                while True:
+                    for batch, chain in islice(begun, 2 * self._concurrency - len(running)):
+                        running[pool.submit(self._ask_chain, ask, chain)] = batch
+                    if not running:
                         return
-                    yield batch, chain
+                    done = wait(running, _IDLE_S, FIRST_COMPLETED).done
+                    idle_s = 0.0 if done else idle_s + _IDLE_S
+                    if not done:
+                        self._client.say_idle(idle_s)
+                    for future in done:
+                        yield running.pop(future), future.result()
+            except BaseException:
+                self._client.stop()
+                pool.shutdown(cancel_futures=True)
+                raise
 
-        try:
-            with self._client.open() as ask:
-                work = partial(self._ask_chain, ask)
-                with closing(
-                    threaded_map(work, begun(), self._concurrency, self._client.stop, self._client.say_idle)
-                ) as answers:
-                    for (batch, _), answered in answers:
-                        self._note(batch, answered)
-                        if not batch.n_open and not self._client.is_stopped:
-                            under_way.remove(batch)
-                            yield batch.shown, self._frame(batch)
-            while under_way:
-                batch = under_way.pop(0)
-                if batch.n_stated:
-                    yield batch.shown, self._frame(batch)
-        finally:
-            if self._cache is not None:
-                for asked in (asked for batch in under_way for asked in batch.claimed):
-                    self._cache.release(asked)
-                self._cache.close()
-        if self._client.stopped_by is not None:
-            raise self._client.stopped_by
-
-    def _ask_chain(self, ask: Ask, item: tuple[_Batch, Chain]) -> list[Answered]:
+    def _ask_chain(self, ask: Ask, chain: Chain) -> list[Answered]:
         """Ask the requests of a chain one after the other, in one of several threads."""
-        return [self._ask(ask, task) for task in item[1]]
+        return [self._ask(ask, task) for task in chain]
 
     def _ask(self, ask: Ask, task: ServedTask) -> Answered:
         if task.request is None:
@@ -406,22 +414,17 @@ class EndpointJudge:
         looks = self._prompt.asks in ("all", "one") and task.labels == LETTERS
 
         def p_first(dimension: str, choice: str | None) -> Mapping[str, object]:
-            return _columns(self._p_first(reply, dimension, choice) if looks else None)
+            if self._prompt.asks == "one":
+                stated = p_of_letter(reply.tokens, choice)
+            else:
+                stated = p_of_key(reply.tokens, reply.content, dimension, choice)
+            return {} if stated is None else {"p_first": stated.p, "p_first_bound": stated.bound}
 
-        self._tasks.put(rows, task, _reply(reply, took), p_first)
-
-    def stop(self) -> None:
-        """Ask nothing more, and wait for nothing; `stream` ends with what is under way."""
-        self._client.stop()
+        self._tasks.put(rows, task, _reply(reply, took), *([p_first] if looks else []))
 
     def _note_probabilities(self, reply: ChatReply) -> None:
         if not reply.tokens:
             self._notices.add("replies came without probabilities of tokens: their p_a is null")
-
-    def _p_first(self, reply: ChatReply, dimension: str, choice: str | None) -> Probability | None:
-        if self._prompt.asks == "one":
-            return p_of_letter(reply.tokens, choice)
-        return p_of_key(reply.tokens, reply.content, dimension, choice)
 
     def _frame(self, batch: _Batch) -> pd.DataFrame:
         frame = batch.rows.frame(partial=True)
@@ -471,10 +474,6 @@ def thinks(entry: Entry) -> bool:
 
 def _reply(reply: ChatReply, took: Mapping[str, object]) -> Reply:
     return Reply(reply.content, took, reply.whole, reply.refused, reply.cut_off)
-
-
-def _columns(probability: Probability | None) -> dict[str, object]:
-    return {} if probability is None else {"p_first": probability.p, "p_first_bound": probability.bound}
 
 
 def _prices(settings: Settings) -> Prices | None:

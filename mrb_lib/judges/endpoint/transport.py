@@ -15,6 +15,7 @@ import httpx
 
 from mrb_lib.judges.endpoint.address import Address
 from mrb_lib.judges.endpoint.outcomes import MAX_BYTES, Answer, Fault, Received, outcome_of, printable
+from mrb_lib.judges.settings import Settings
 from mrb_lib.tables.errors import InputError
 
 _CONNECT_S: Final = 10.0
@@ -63,20 +64,16 @@ class Transport:
     ----------
     address : where it is, and the key
     model : that it is asked for
-    connections : at a time
-    timeout_s : of one attempt, from sending to the last byte, in seconds
+    settings : `concurrency` and `timeout_s`, which is that of one attempt, from sending to the last byte
 
     Attributes
     ----------
     reached : whether it has answered anything yet
     """
 
-    def __init__(self, address: Address, model: str, *, connections: int, timeout_s: float) -> None:
-        self.address = address
-        self.reached = False
-        self._model = model
-        self._connections = connections
-        self._timeout_s = timeout_s
+    def __init__(self, address: Address, model: str, settings: Settings) -> None:
+        self.address, self.reached = address, False
+        self._model, self._settings = model, settings
 
     @contextmanager
     def open(self) -> Iterator[Send]:
@@ -84,20 +81,20 @@ class Transport:
 
         The function raises `RunError` where no other request would fare better.
         """
-        with http_client(self.address, self._timeout_s, self._connections) as http:
+        with http_client(self.address, self._settings.timeout_s, self._settings.concurrency) as http:
             yield lambda body: self._send(http, body)
 
     def _send(self, http: httpx.Client, body: bytes) -> Answer:
-        start = time.perf_counter()
+        start, timeout_s = time.perf_counter(), self._settings.timeout_s
         url, headers = f"{self.address.url}/chat/completions", {"Content-Type": "application/json"}
         try:
             with http.stream("POST", url, content=body, headers=headers) as response:
                 self.reached = True
-                content = _read(response, start + self._timeout_s)
+                content = _read(response, start + timeout_s)
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
             return Fault(self._reason(error), unreachable=True)
         except httpx.TimeoutException:
-            return Fault(f"no reply within {self._timeout_s:g} s", may_cost=True)
+            return Fault(f"no reply within {timeout_s:g} s", may_cost=True)
         except httpx.RequestError as error:
             return Fault(self._reason(error), may_cost=True)
         if content is None:

@@ -7,6 +7,7 @@ import socket
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -174,6 +175,22 @@ def test_proxies_and_password_files_of_the_environment_decide_nothing(
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     assert set(judge(server.url).judge(shown(1))["status"]) == {"ok"}
     assert "Authorization" not in server.received[0].headers
+
+
+def test_a_proxy_leads_to_other_machines_and_never_to_this_one(server: ChatServer) -> None:
+    through = judge("http://models.example.org/v1", allow_remote=True, proxy=f"http://127.0.0.1:{server.port}")
+    assert set(through.judge(shown(1))["status"]) == {"ok"}
+    assert server.received[0].path == "http://models.example.org/v1/chat/completions"
+    assert server.received[0].headers["Host"] == "models.example.org"
+    assert set(judge(server.url, proxy="http://127.0.0.1:9").judge(shown(1))["status"]) == {"ok"}
+    with pytest.raises(RunError, match=r"no server at models\.example\.org:80"):
+        judge("http://models.example.org/v1", allow_remote=True, proxy="http://127.0.0.1:9").judge(shown(1))
+
+
+def test_a_file_without_certificates_is_named(server: ChatServer, tmp_path: Path) -> None:
+    (tmp_path / "ca.pem").write_text("no certificate")
+    with pytest.raises(InputError, match=r"ca\.pem: holds no certificates in PEM form"):
+        judge(server.url, ca_file=str(tmp_path / "ca.pem")).judge(shown(1))
 
 
 def test_what_the_server_cannot_take_is_an_error_of_that_case_alone(server: ChatServer) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from threading import Event
+from threading import Event, Timer
 
 import pandas as pd
 import pytest
@@ -387,6 +387,23 @@ def test_a_signal_ends_the_run_and_nothing_is_asked_or_paid_twice(server: ChatSe
     assert len(server.received) == 60
     assert done.made + done.before == 120
     assert read_run(done.folder)["cost_usd"].sum() == pytest.approx(60 * COST), "what was under way is counted, too"
+
+
+@pytest.mark.parametrize("retry_after", ["250", "0"])
+def test_the_first_signal_ends_a_wait(server: ChatServer, tmp_path: Path, retry_after: str) -> None:
+    def answer(_: Received) -> Response:
+        if len(server.received) <= 2:
+            return message(REPLY)
+        if len(server.received) == 3:
+            Timer(0.5, os.kill, (os.getpid(), signal.SIGTERM)).start()
+        return error(429, "slow down", **{"Retry-After": retry_after})
+
+    server.answer = answer
+    start = time.monotonic()
+    settings = Settings(url=server.url, concurrency=1, batch_size=1)
+    with pytest.raises(InterruptedRunError, match="4 of 8 verdicts are kept"):
+        judge(benchmark(tmp_path / "bench", 2), tmp_path / "runs", ["endpoint:m"], settings=settings)
+    assert time.monotonic() - start < 30
 
 
 def test_a_key_that_is_revoked_keeps_what_was_judged_before(server: ChatServer) -> None:
