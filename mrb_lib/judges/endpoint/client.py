@@ -151,7 +151,8 @@ class ChatClient:
 
     def say_idle(self, seconds: float) -> None:
         """Say that no reply has come for so long, unless a longer wait was said."""
-        self._say(0.0, f"for {seconds:.0f} s without a reply of", f"a request may take {self._settings.timeout_s:g} s")
+        allowed = f"a request may take {self._settings.timeout_s:g} s, see --timeout"
+        self._say(f"no reply from {self._transport.address.host} for {seconds:.0f} s ({allowed})", 0.0)
 
     def _ask(self, send: Send, request: ChatRequest) -> ChatReply | Failure | None:
         try:
@@ -191,8 +192,9 @@ class ChatClient:
         waits = np.random.default_rng(request.seed)
         n_attempts = n_counted = 0
         n_answered = self._turns.n_answered
+        tokens = sum(self.bounds(request)) if self._settings.tokens_per_minute else 0
         while True:
-            with self._turns.turn(sum(self.bounds(request))):
+            with self._turns.turn(tokens):
                 answer = None if self._stop.is_set() else self._billed(send, request, body)
             if answer is None:
                 return None
@@ -218,21 +220,21 @@ class ChatClient:
                 f"{self._transport.address.host} asks to wait until {_time_in(fault.wait_s)}, longer than the "
                 f"{self._settings.max_wait_s:g} s of --max-wait ({fault.reason}); {GO_ON} then."
             )
-        self._say(seconds, f"{seconds:.0f} s, until {_time_in(seconds)}, for", fault.reason)
+        until = _time_in(seconds)
+        self._say(f"waits {seconds:.0f} s, until {until}, for {self._transport.address.host} ({fault.reason})", seconds)
         if fault.busy:
             self._turns.hold(seconds)
         else:
             self._sleep(seconds)
 
-    def _say(self, seconds: float, how_long: str, why: str) -> None:
-        """Log a wait, unless it is short or ends with one that was logged."""
+    def _say(self, text: str, seconds: float) -> None:
+        """Log why nothing happens for so long, unless that is short or ends with a wait that was logged."""
         with self._saying:
             until = self._clock() + seconds
-            if 0 < seconds < _SHORTEST_SAID_S or until < self._said_until + 1:
+            if 0 < seconds < _SHORTEST_SAID_S or until < self._said_until + min(seconds, 1.0):
                 return
             self._said_until = until
-        host = self._transport.address.host
-        _LOG.warning("%s: waits %s %s (%s); Ctrl-C stops and keeps what is judged", self._name, how_long, host, why)
+        _LOG.warning("%s: %s; Ctrl-C stops and keeps what is judged", self._name, text)
 
     def _billed(self, send: Send, request: ChatRequest, body: bytes) -> Answer | None:
         """Make one attempt within the budget; None if the run stops before."""

@@ -388,7 +388,9 @@ class EndpointJudge:
                 batch.claimed += [one.cached] if is_first and one.cached is not None else []
                 self._put(batch.rows, one.task, one.answer, self._took(one.answer, is_stated=not is_first))
             else:
-                self._tasks.fail(batch.rows, one.task, one.answer.reason, is_refused=one.answer.refused)
+                failure = one.answer
+                took = None if failure.reply is None else self._took(failure.reply, is_stated=False)
+                self._tasks.fail(batch.rows, one.task, failure.reason, is_refused=failure.refused, took=took)
 
     def _took(self, reply: ChatReply, *, is_stated: bool) -> dict[str, object]:
         """What a reply took, for the first of its rows; nothing was paid for one whose cost is stated elsewhere."""

@@ -39,7 +39,7 @@ from mrb_lib.tables.errors import RunError
 
 MAX_BYTES: Final = 64_000_000
 GO_ON: Final = "what was judged is kept, and the same command goes on"
-_LONGEST_MESSAGE: Final = 300
+_LONGEST_MESSAGE: Final = 260
 _LONGEST_QUOTE: Final = 200
 _LARGEST_COUNT: Final = 2**53
 _DEEPEST: Final = 12
@@ -114,10 +114,12 @@ class Failure:
     ----------
     reason : for the reader of the verdicts
     refused : a filter of the host declined
+    reply : the reply that is none, for its cost; None where nothing came
     """
 
     reason: str
     refused: bool = False
+    reply: ChatReply | None = None
 
 
 @dataclass(frozen=True)
@@ -250,14 +252,14 @@ def _reply(body: Mapping[str, object], received: Received, server: Address) -> C
     message, usage = mapping_of(choice.get("message")), mapping_of(body.get("usage"))
     finishes = [str(each) for name in _REASONS if isinstance(each := choice.get(name), str) and each]
     text, refusal, thought = _texts(message)
+    clean = server.without_key
     filtered = next((each for each in finishes if _FILTERED.search(each)), "")
     if not filtered and finishes and not (_COMPLETE.search(finishes[0]) or _CUT_OFF.search(finishes[0])):
-        return Fault(f"finish_reason {printable(finishes[0])!r}: the reply is not complete", may_cost=True)
+        return Fault(f"finish_reason {printable(clean(finishes[0]))!r}: the reply is not complete", may_cost=True)
     if refusal or filtered:
         text = text or refusal or f"[no text, finish_reason {filtered}]"
     tokens = tokens_of(mapping_of(choice.get("logprobs")).get("content"))
     spelled = b"".join(token.content for token in tokens).decode("utf-8", "replace")
-    clean = server.without_key
     return ChatReply(
         content=clean(text),
         reasoning=clean(thought),
@@ -363,7 +365,8 @@ def cut_prompt(reply: ChatReply, content: str | Sequence[Mapping[str, object]]) 
         return None
     return Failure(
         f"the server cut the prompt: it counted {counted:,} prompt tokens, far fewer than the {fewest:,} words sent "
-        f"({len(text):,} characters); give it a longer context (Ollama: num_ctx or OLLAMA_CONTEXT_LENGTH)"
+        f"({len(text):,} characters); give it a longer context (Ollama: num_ctx or OLLAMA_CONTEXT_LENGTH)",
+        reply=reply,
     )
 
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Iterator, Mapping
+from threading import Event
 
 import pandas as pd
 import pytest
 
+from mrb_lib.judges.endpoint import judge as judge_module
+from mrb_lib.judges.endpoint.client import ChatClient
 from mrb_lib.judges.endpoint.judge import EndpointJudge
 from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
@@ -20,6 +23,9 @@ from tests.judges.endpoint.clock import Clock
 CHOICES = {"accuracy": "B", "overall": "A"}
 VERDICT = json.dumps(CHOICES)
 HALF = '{"accuracy": "B", "overall": "A'
+
+
+say_idle = ChatClient.say_idle
 
 
 def shown(question: str = "Where?") -> pd.DataFrame:
@@ -188,7 +194,7 @@ def test_what_no_other_request_would_fare_better_with_stops_the_judge_and_what_i
     with pytest.raises(RunError) as caught:
         made.extend(verdicts for _, verdicts in judge(server.url).stream(batches))
     assert told in str(caught.value)
-    assert len(str(caught.value)) < 600
+    assert len(str(caught.value)) < 500
     assert [frame["case_id"].iloc[0] for frame in made] == ["x"]
     assert len(server.received) == 2
 
@@ -271,6 +277,7 @@ def test_a_prompt_that_the_server_cut_is_an_error_with_both_numbers(
     assert set(judged["status"]) == ({"error"} if is_cut else {"ok"})
     assert len(server.received) == 1
     if is_cut:
+        assert judged["prompt_tokens"].iloc[0] == 2050, "what it cost is kept"
         assert "2,050 prompt tokens" in judged["error"].iloc[0]
         assert "characters" in judged["error"].iloc[0] and "num_ctx" in judged["error"].iloc[0]
 
@@ -302,3 +309,14 @@ def test_a_long_wait_is_said_and_a_longer_one_than_allowed_stops_the_judge(
     with pytest.raises(RunError, match=r"until 20.*longer than the 60 s of --max-wait.*soon.*kept"):
         judge(server.url, max_wait_s=60.0).judge(shown())
     assert len(server.received) == 1
+
+
+def test_a_server_that_takes_its_time_is_said_to(
+    server: ChatServer, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(judge_module, "_IDLE_S", 0.05)
+    said = Event()
+    monkeypatch.setattr(ChatClient, "say_idle", lambda client, seconds: (say_idle(client, seconds), said.set()))
+    server.answer = lambda _: message(VERDICT) if said.wait(30) else message("")
+    assert set(judge(server.url, timeout_s=40.0).judge(shown())["status"]) == {"ok"}
+    assert "served: no reply from 127.0.0.1" in caplog.text and "may take 40 s" in caplog.text
