@@ -28,6 +28,13 @@ _ASKS: Final[Mapping[Asks, str]] = {
     "criteria": "all criteria of a rubric in one reply",
     "criterion": "one letter a criterion of a rubric",
 }
+_ENGINES: Final[Mapping[Asks, str]] = {
+    "rankings": "batch",
+    "ranking": "batch",
+    "criteria": "rubric",
+    "criterion": "rubric",
+    "rating": "rating",
+}
 
 
 def builtin_ids(kind: PromptKind = "") -> tuple[str, ...]:
@@ -95,7 +102,8 @@ def fitting_prompt(judge: str, wanted: str | None, usual: str, asks: Sequence[As
     if prompt.asks not in asks:
         raise InputError(
             f"judge {judge}: prompt {prompt.id} asks for {_ASKS[prompt.asks]}, but this engine reads "
-            f"{' or '.join(_ASKS[one] for one in asks)}; use another prompt, or another engine as in NAME+generative."
+            f"{' or '.join(_ASKS[one] for one in asks)}; use another prompt, or another engine as in "
+            f"NAME+{_ENGINES.get(prompt.asks, 'generative')}."
         )
     return prompt
 

@@ -21,7 +21,7 @@ import pandas as pd
 from mrb_lib.judges import guard
 from mrb_lib.judges.budget import Estimate
 from mrb_lib.judges.endpoint.judge import EndpointJudge, thinks
-from mrb_lib.judges.endpoint.reply import printable
+from mrb_lib.judges.endpoint.outcomes import printable
 from mrb_lib.judges.prompt_files import load_prompt
 from mrb_lib.judges.roster.engines import ENGINES, JudgeRequest
 from mrb_lib.judges.roster.source import adapter_base, provenance_of
@@ -209,6 +209,10 @@ class ServerJudge:
     def estimate(self, shown: pd.DataFrame, scale: float) -> Estimate | None:
         """See `EndpointJudge.estimate`."""
         return self._judge.estimate(shown, scale)
+
+    def stop(self) -> None:
+        """See `EndpointJudge.stop`."""
+        self._judge.stop()
 
 
 class RunningServer:

@@ -31,7 +31,7 @@ from mrb_lib.runs.beside import beside
 from mrb_lib.runs.interruption import InterruptedRunError, stop_on_signals
 from mrb_lib.runs.items import by_items, digest_of_items
 from mrb_lib.runs.juries import check_members, common_dimensions, convene
-from mrb_lib.runs.local import Backend, Job, free, run_locally
+from mrb_lib.runs.local import Backend, Job, StreamingJudge, free, run_locally
 from mrb_lib.runs.outcomes import FailedRun, FailedRunsError, Outcome, ReportOutcome, RunSummary
 from mrb_lib.runs.plan import Plan, ProbeOptions, check_retry, make_plan
 from mrb_lib.runs.progress import ReportProgress, Tracker
@@ -436,7 +436,8 @@ def _make(call: _Call, job: Job, folder: Path, again: np.ndarray, damaged: Colle
 
     A batch is written while the next one is answered.
     """
-    with closing(call.backend(job)) as answers, stop_on_signals() as stop, ThreadPoolExecutor(1) as writer:
+    tell = job.judge.stop if isinstance(job.judge, StreamingJudge) else None
+    with closing(call.backend(job)) as answers, stop_on_signals(tell) as stop, ThreadPoolExecutor(1) as writer:
         manifest = call.manifest(job.judge, job.plan)
         record(folder, replace(manifest, device=", ".join(job.devices)) if job.devices else manifest)
         written: Future[object] = writer.submit(set_aside, folder, again, damaged)

@@ -73,6 +73,8 @@ class StreamingJudge(Protocol):
 
     def estimate(self, shown: pd.DataFrame, scale: float) -> Estimate | None: ...
 
+    def stop(self) -> None: ...
+
 
 # Told the judge's name and what its requests may cost, before the first; raises `RunError` to send none.
 Approve = Callable[[str, Estimate], None]

@@ -129,18 +129,17 @@ def _server(entry: Entry, settings: Settings) -> list[str]:
     """That a server does not answer, or not to this key; any other answer will do, as many have no list of models."""
     import httpx
 
+    from mrb_lib.judges.endpoint.transport import http_client
+
     try:
         server = address(entry, settings)
     except InputError as error:
         return [str(error)]
-    headers = {"Authorization": f"Bearer {server.key}"} if server.key else {}
     try:
-        # Nothing of the environment (proxies, .netrc) decides where the key goes.
-        with (
-            httpx.Client(headers=headers, trust_env=False, timeout=TIMEOUT_S) as http,
-            http.stream("GET", f"{server.url}/models") as answer,
-        ):
+        with http_client(server, TIMEOUT_S) as http, http.stream("GET", f"{server.url}/models") as answer:
             status = answer.status_code
+    except InputError as error:
+        return [str(error)]
     except httpx.RequestError as error:
         why = server.without_key(str(error) or type(error).__name__)
         return [f"judge {entry.name!r}: no server answers at {server.host} ({why}); start it, or correct its url."]

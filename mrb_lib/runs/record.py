@@ -28,8 +28,11 @@ def run_options(plan: Plan, limit: int | None, settings: Settings) -> dict[str, 
     limit : of cases, as the user gave it
     """
     chosen = {field.name: getattr(settings, field.name) for field in fields(settings) if field.name not in _ELSEWHERE}
-    if settings.url is not None:
-        chosen["url"] = without_secrets(settings.url)
+    for name in ("url", "proxy"):
+        if chosen[name] is not None:
+            chosen[name] = without_secrets(str(chosen[name]))
+    if settings.ca_file is not None:
+        chosen["ca_file"] = Path(settings.ca_file).name
     if settings.prompt is not None:
         # Its text is in the manifest; where the file lies is nobody else's business.
         chosen["prompt"] = Path(settings.prompt).name

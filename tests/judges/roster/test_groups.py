@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-
 from mrb_lib.judges.roster.group_file import read_group_file
+
 from mrb_lib.judges.roster.groups import chosen_judges, group_notes, judge_groups
 from mrb_lib.judges.roster.roster import entries
 from mrb_lib.tables.errors import InputError

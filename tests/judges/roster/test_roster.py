@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 from mrb_lib.judges.roster import roster as module
+from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.roster import ROSTER_COLUMNS, check_name, entries, entry_of, gaps, resolve, roster, samples
 from mrb_lib.judges.roster.source import WeightsSource
@@ -54,6 +55,8 @@ def engines(monkeypatch: pytest.MonkeyPatch) -> dict[str, tuple[object, ...]]:
     for engine, (name, kind) in {**WITH_WEIGHTS, **SERVED}.items():
 
         def note(*arguments: object, engine: str = engine) -> object:
+            if isinstance(request := arguments[0], JudgeRequest):
+                arguments = request.entry.name, request.entry, request.source, request.settings, request.images
             made[engine] = arguments
             return SimpleNamespace(name=arguments[0])
 
