@@ -226,6 +226,9 @@ class RunningServer:
     def __init__(self, judge: str, command: list[str], port: int, log: Path, more: Mapping[str, str]) -> None:
         self.url = f"http://127.0.0.1:{port}/v1"
         self._judge, self._program, self._log = judge, Path(command[0]).name, log
+        with socket.socket() as caller:
+            if caller.connect_ex(("127.0.0.1", port)) == 0:
+                raise RunError(f"judge {judge}: another server listens on port {port}; run the command again.")
         with log.open("wb") as output:
             self._process = subprocess.Popen(
                 [sys.executable, guard.__file__, *command],
@@ -296,6 +299,8 @@ def _served_engine(request: JudgeRequest) -> str:
         return engine.name
     if engine.served:
         return engine.served
+    if not (engine.reads_any_model or engine.program):
+        raise InputError(f"judge {request.entry.name!r}: engine {engine.name} reads a score that no server gives.")
     settings = request.settings
     has_letters = settings.prompt is None or load_prompt(settings.prompt).asks == "one"
     reads_letters = engine.name == "packed" and has_letters and not settings.is_rating and not thinks(request.entry)
