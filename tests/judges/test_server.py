@@ -280,8 +280,9 @@ def test_a_run_that_is_killed_leaves_no_process(
         ("gpt-4o", {"server_command": "true {port}"}, "has a server already"),
         ("endpoint:m", {"server_command": "true {port}", "url": "http://127.0.0.1:1/v1"}, "has a server already"),
         ("endpoint:m", {"server_command": "no-such-program {port}"}, "no-such-program is not on the PATH"),
-        ("path:{weights}+vllm", {"quantize": "8bit"}, "vllm cannot round weights to 8bit; pass --quantize 4bit"),
+        ("path:{weights}+vllm", {"quantize": "8bit"}, "vllm does not round weights to 8bit; pass --quantize 4bit"),
         ("path:{adapter}+vllm", {}, "is an adapter, which is not served"),
+        ("endpoint:m", {"server_command": "true {port}", "dtype": "float32"}, "leave out --quantize and --dtype"),
         ("skywork-vl-reward-7b", {"server_command": "true {port}"}, "a score that no server gives"),
     ],
 )

@@ -46,7 +46,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     def pretend(ram_gb: float | None, *gpus_gb: float) -> None:
         gpus = tuple(Gpu("a", total, total) for total in gpus_gb)
         fake: Machine = replace(real, ram_total_gb=ram_gb, gpus=gpus)
-        monkeypatch.setattr(preflight, "inspect_machine", lambda: fake)
+        monkeypatch.setattr("mrb_lib.judges.roster.machine.inspect_machine", lambda: fake)
 
     return pretend
 

@@ -18,9 +18,8 @@ from mrb_lib.benchmarks.hub import hub_endpoint, is_offline, without_credentials
 from mrb_lib.judges.roster import hub
 from mrb_lib.judges.roster.engines import ENGINES
 from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.source import is_complete
+from mrb_lib.judges.roster.source import is_complete, loaded_bytes
 from mrb_lib.judges.settings import Settings
-from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.manifest import library_versions
 
 ROOM: Final = 1.2
@@ -183,31 +182,23 @@ def plan_text(entry: Entry) -> str:
     return " It does not fit this machine: `mrb judges --fits` lists those that do, or name a server with --url."
 
 
-def misfit(entry: Entry, settings: Settings, size_gb: float | None = None) -> str | None:
+def misfit(entry: Entry, settings: Settings, folder: Path | None = None) -> str | None:
     """Return what is wrong where a judge's weights alone are larger than its device; None where they may fit.
 
     Parameters
     ----------
-    size_gb : of the weights as they will be loaded; None takes the roster's size
+    folder : holds the weights; None takes the roster's size
     """
     machine = inspect_machine()
     on_cpu = settings.device == "cpu" or (settings.device == "auto" and not machine.gpus)
     dtype = settings.dtype if settings.dtype != "auto" else "float32" if on_cpu else "bfloat16"
-    stored = settings.quantize or dtype
-    room, size = machine.memory_gb(settings.device), size_gb or entry.weights_gb(stored)
+    stored, room = settings.quantize or dtype, machine.memory_gb(settings.device)
+    size = entry.weights_gb(stored) if folder is None else loaded_bytes(folder, dtype, settings.quantize) / _GIGA
     if room is None or size is None or size <= room:
         return None
     where = "this machine" if on_cpu else f"device {settings.device!r}"
-    return f"judge {entry.name!r}: its weights take {size:.0f} GB in {stored}, and {where} has {room:.0f} GB." + (
-        plan_text(entry)
-    )
-
-
-def check_fits(entry: Entry, settings: Settings) -> None:
-    """Raise `InputError` where a judge's weights cannot fit its device, so that nothing is downloaded in vain."""
-    wrong = misfit(entry, settings)
-    if wrong is not None:
-        raise InputError(wrong)
+    wrong = f"judge {entry.name!r}: its weights take {size:.0f} GB in {stored}, and {where} has {room:.0f} GB."
+    return wrong + plan_text(entry)
 
 
 def inspect_machine() -> Machine:

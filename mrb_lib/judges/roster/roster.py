@@ -18,7 +18,7 @@ from mrb_lib.judges.budget import Budget
 from mrb_lib.judges.jury import is_jury, parse_jury
 from mrb_lib.judges.roster.engines import ENGINES, Engine, JudgeRequest, public_engines
 from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.machine import check_fits, plan_text
+from mrb_lib.judges.roster.machine import misfit, plan_text
 from mrb_lib.judges.roster.source import ADAPTER, WeightsSource, locate_weights, pinned_revision, trained_as
 from mrb_lib.judges.settings import Settings
 from mrb_lib.tables.errors import InputError, nearest
@@ -180,11 +180,7 @@ def resolve(
         )
     source = _weights(entry, settings, runs, is_started) if engine.model == "weights" else None
     request = JudgeRequest(entry, settings, images, usual, source, runs, budget)
-    if is_started:
-        from mrb_lib.judges.server import CUSTOM, ServerJudge
-
-        return ServerJudge(request, CUSTOM)
-    return engine.build(request)
+    return (ENGINES["vllm"] if is_started else engine).build(request)
 
 
 def _weights(entry: Entry, settings: Settings, runs: Path, is_started: bool) -> WeightsSource | None:
@@ -197,7 +193,8 @@ def _weights(entry: Entry, settings: Settings, runs: Path, is_started: bool) -> 
             if is_started:
                 return None
             raise InputError(f"{error}{plan_text(entry)}") from error
-    check_fits(entry, settings)
+    if not is_started and (wrong := misfit(entry, settings)) is not None:
+        raise InputError(wrong)
     return locate_weights(entry, revision=revision, download=True, trust_remote_code=settings.trust_remote_code)
 
 
