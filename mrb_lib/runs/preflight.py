@@ -63,7 +63,7 @@ def problems(
     told = _told(partial(engine.check_packages, name))
     if settings.prompt is not None and not told:
         told += _told(partial(load_prompt, settings.prompt))
-    if engine.model == "weights":
+    if engine.model == "weights" and settings.server_command is None:
         source, absent = _source(entry, settings, runs)
         wrong = misfit(entry, settings, None if source is None else source.folder) if here else None
         told += [] if wrong is None else [wrong]

@@ -312,16 +312,17 @@ def test_a_command_without_a_port_is_refused() -> None:
 
 
 @pytest.mark.parametrize("name", NINE)
-@pytest.mark.parametrize("ending", ["", "+generative"])
+@pytest.mark.parametrize("ending", ["", "+generative", "+vllm"])
+@pytest.mark.parametrize("is_trusted", [True, False])
 def test_models_with_code_of_their_own_name_vllm_before_anything_is_downloaded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, ending: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, ending: str, is_trusted: bool
 ) -> None:
     def fetch(*_: object, **__: object) -> None:
         raise AssertionError("the Hub was asked")
 
     monkeypatch.setattr("mrb_lib.judges.roster.hub.fetch_weights", fetch)
     monkeypatch.setenv("PATH", str(tmp_path))
-    settings = Settings(trust_remote_code=True, download=True)
+    settings = Settings(trust_remote_code=is_trusted, download=True)
     with pytest.raises(InputError, match=rf"{name}\+vllm") as caught:
         resolve(f"{name}{ending}", runs=tmp_path / "runs", images={}, settings=settings)
     assert len(str(caught.value)) <= 500

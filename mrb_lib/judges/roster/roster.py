@@ -170,14 +170,16 @@ def resolve(
     engine = ENGINES[entry.engine]
     usual = entry.engine if is_jury(name) else entry_of(name.removesuffix(f"+{engine.name}"), extra).engine
     is_started = settings.server_command is not None and engine.model != "none"
+    if engine.model == "weights" and entry.remote_code and not settings.trust_remote_code:
+        base = name.removesuffix(f"+{engine.name}")
+        served = f" (in {engine.program}, as {base}+{engine.program})" if engine.program else ""
+        raise InputError(
+            f"judge {name!r}: {entry.model or entry.path} runs code from its own repository{served}, which can do "
+            "anything on this machine; read that code, then pass --trust-remote-code."
+        )
     engine.check_packages(name)
     if engine.program and not is_started:
         engine.check_program(name)
-    if engine.model == "weights" and entry.remote_code and not settings.trust_remote_code:
-        raise InputError(
-            f"judge {name!r}: {entry.model or entry.path} runs code from its own repository, which can do anything "
-            "on this machine; read that code, then pass --trust-remote-code."
-        )
     source = _weights(entry, settings, runs, is_started) if engine.model == "weights" else None
     request = JudgeRequest(entry, settings, images, usual, source, runs, budget)
     return (ENGINES["vllm"] if is_started else engine).build(request)
