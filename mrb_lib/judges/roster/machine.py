@@ -197,8 +197,10 @@ def misfit(entry: Entry, settings: Settings, folder: Path | None = None) -> str 
     if room is None or size is None or size <= room:
         return None
     where = "this machine" if on_cpu else f"device {settings.device!r}"
-    wrong = f"judge {entry.name!r}: its weights take {size:.0f} GB in {stored}, and {where} has {room:.0f} GB."
-    return wrong + plan_text(entry)
+    return (
+        f"judge {entry.name!r}: the weights of {entry.model or entry.path} take {size:.0f} GB in {stored}, and {where} "
+        f"has {room:.0f} GB.{plan_text(entry)}"
+    )
 
 
 def inspect_machine() -> Machine:

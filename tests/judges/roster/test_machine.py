@@ -112,14 +112,14 @@ def test_of_a_mixture_of_experts_the_time_is_that_of_the_parameters_at_work() ->
     ("settings", "size", "expected"),
     [
         (Settings(), None, None),
-        (Settings(device="cuda:0"), None, "its weights take 60 GB in bfloat16, and device 'cuda:0' has 8 GB"),
-        (Settings(device="cuda:0", quantize="4bit"), None, "its weights take 18 GB in 4bit, and device"),
-        (Settings(device="cpu"), None, "its weights take 120 GB in float32, and this machine has 100 GB"),
+        (Settings(device="cuda:0"), None, "the weights of a/b take 60 GB in bfloat16, and device 'cuda:0' has 8 GB"),
+        (Settings(device="cuda:0", quantize="4bit"), None, "the weights of a/b take 18 GB in 4bit, and device"),
+        (Settings(device="cpu"), None, "the weights of a/b take 120 GB in float32, and this machine has 100 GB"),
         (Settings(device="cuda:0"), 5, None),
         (
             Settings(device="cuda:0", dtype="float32"),
             5,
-            "its weights take 10 GB in float32, and device 'cuda:0' has 8 GB",
+            "the weights of a/b take 10 GB in float32, and device 'cuda:0' has 8 GB",
         ),
         (Settings(device="cuda:7"), None, None),
     ],
