@@ -42,7 +42,7 @@ _NO_PORT: Final = "http://127.0.0.1:1/v1"
 
 _LOOPBACK = ("--host", "127.0.0.1", "--port", "{port}", "--served-model-name", "{name}")
 _COMMANDS: Final = {
-    "vllm": ("vllm", "serve", "{model}", *_LOOPBACK, "--enable-prefix-caching"),
+    "vllm": ("vllm", "serve", "{model}", *_LOOPBACK, "--enable-prefix-caching", "--max-model-len", "auto"),
     "sglang": ("sglang", "serve", "--model-path", "{model}", *_LOOPBACK),  # it caches prefixes unless told not to
 }
 _GPUS: Final = {"vllm": "--tensor-parallel-size", "sglang": "--tp-size"}

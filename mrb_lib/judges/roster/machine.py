@@ -165,18 +165,22 @@ def _places(machine: Machine, *, is_served: bool) -> Iterator[tuple[str, str, st
         yield "CPU", "bfloat16", f"{chosen} --dtype bfloat16", machine.ram_total_gb, peak
 
 
-def command(entry: Entry, found: Way) -> str:
+def command(entry: Entry, found: Way, machine: Machine) -> str:
     """Return the command that runs a judge in a way; BENCH and RUNS are the user's to fill in."""
+    lacks = found.stored.endswith("bit") and machine.extras.get("quantized") and not ENGINES[entry.engine].program
+    install = "pip install 'mrb-workbench[quantized]' && " if lacks else ""
     download = "" if is_cached(entry) else " --download"
     trust = " --trust-remote-code" if entry.remote_code else ""
-    return f"mrb judge BENCH RUNS --judge {entry.name}{download}{trust}{found.options}"
+    return f"{install}mrb judge BENCH RUNS --judge {entry.name}{download}{trust}{found.options}"
 
 
 def plan_text(entry: Entry) -> str:
-    """Return the command that runs a judge on this machine, with its estimate, to be added to a message."""
-    found = way(entry, inspect_machine())
+    """Return the command that runs a judge on this machine, with its estimate and needs, to be added to a message."""
+    machine = inspect_machine()
+    found = way(entry, machine)
     if found is not None:
-        return f" This should work here: `{command(entry, found)}` ({found})."
+        needs = f"; it needs {entry.needs}" if entry.needs else ""
+        return f" This should work here: `{command(entry, found, machine)}` ({found}{needs})."
     if entry.billions is None:
         return " Its size is not known, and so not whether it fits this machine."
     return " It does not fit this machine: `mrb judges --fits` lists those that do, or name a server with --url."
@@ -266,19 +270,25 @@ def next_step(entries: Sequence[Entry], machine: Machine) -> str:
     fitting.sort(key=lambda pair: pair[0].billions or 0.0)
     here = [pair for pair in fitting if is_cached(pair[0])]
     if here:
-        return f"{command(*here[-1])} (its weights are here)"
+        return f"{command(*here[-1], machine)} (its weights are here)"
     if machine.hub.offline or not machine.hub.writable:
         why = "HF_HUB_OFFLINE is set" if machine.hub.offline else "its cache cannot be written to"
         return f"{run} path:DIR or {served} (no weights are here, and nothing can be fetched: {why})"
     room = machine.hub.free_gb if machine.hub.free_gb is not None else float("inf")
-    simple = [pair for pair in fitting if pair[0].vision and pair[0].needs is None and not pair[1].options]
-    wanted = [(e, how) for e, how in simple if not ENGINES[e.engine].program and e.model]
-    wanted = [(e, how) for e, how in wanted if (e.weights_gb() or 0.0) < room]
+    wanted = [(e, how) for e, how in fitting if e.vision and e.model and (e.weights_gb() or 0.0) < room]
     if not wanted:
         return f"{run} {served} (no judge that takes images fits this machine)"
+    simplest = min(map(_hurdles, wanted))
+    wanted = [pair for pair in wanted if _hurdles(pair) == simplest]
     entry, how = wanted[-1 if machine.gpus else 0]
     why = "the largest that fits this GPU" if machine.gpus else "small, as there is no GPU"
-    return f"{command(entry, how)} ({why}; {how})"
+    return f"{command(entry, how, machine)} ({why}; {how})"
+
+
+def _hurdles(pair: tuple[Entry, Way]) -> tuple[bool, bool]:
+    """Return whether a judge needs something besides its weights, and options to fit."""
+    entry, how = pair
+    return entry.needs is not None or bool(ENGINES[entry.engine].program), bool(how.options)
 
 
 def is_cached(entry: Entry) -> bool:

@@ -99,6 +99,24 @@ def test_a_7b_on_one_gpu_of_24_gb_gets_a_command_with_memory_and_minutes(
     assert "--judge llava-1.5-13b --download --quantize 8bit`" in plan_text(by_name["llava-1.5-13b"])
     assert "--judge minicpm-v-2.6 --download --trust-remote-code`" in plan_text(by_name["minicpm-v-2.6"])
     assert "does not fit this machine" in plan_text(by_name["qwen2-vl-72b"])
+    assert "; it needs agreement to the licence on the Hub)." in plan_text(by_name["medgemma-4b"])
+    lacking = replace(machine, extras={"quantized": ("bitsandbytes",)})
+    monkeypatch.setattr(module, "inspect_machine", lambda: lacking)
+    assert "`pip install 'mrb-workbench[quantized]' && mrb judge" in plan_text(by_name["llava-1.5-13b"])
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (["gemma-3-12b", "llava-1.5-13b", "qwen2.5-vl-7b"], "qwen2.5-vl-7b --download ("),
+        (["gemma-3-12b", "llava-1.5-13b"], "llava-1.5-13b --download --quantize 8bit ("),  # no agreement to ask for
+        (["gemma-3-12b", "minicpm-v-2.6"], "minicpm-v-2.6 --download --trust-remote-code ("),
+        (["gemma-3-12b"], "gemma-3-12b --download --quantize 8bit ("),
+    ],
+)
+def test_the_next_step_prefers_judges_that_need_least(empty_cache: Path, names: list[str], expected: str) -> None:
+    machine = replace(WITH_GPU, gpus=(Gpu("RTX 4090", 25.4, 25.0, 165e12),), hub=replace(HUB, free_gb=500.0))
+    assert f"--judge {expected}" in next_step([one for one in entries() if one.name in names], machine)
 
 
 def test_of_a_mixture_of_experts_the_time_is_that_of_the_parameters_at_work() -> None:
