@@ -122,7 +122,11 @@ class ServerJudge:
             argument.replace("{model}", self._weights).replace("{port}", str(port)).replace("{name}", self._model)
             for argument in self._command
         ]
-        self._server = RunningServer(self.name, command, port, folder / f"{slug(self.name)}.server.log", self._environ)
+        settings = self._request.settings
+        gpus = [part.removeprefix("cuda:") for part in settings.device.split(",") if part.startswith("cuda:")]
+        more = {"VLLM_NO_USAGE_STATS": "1"} | ({"CUDA_VISIBLE_DEVICES": ",".join(gpus)} if gpus else {})
+        more |= {} if settings.download else {"HF_HUB_OFFLINE": "1"}  # no network unless asked for
+        self._server = RunningServer(self.name, command, port, folder / f"{slug(self.name)}.server.log", more)
         try:
             model, version = self._server.wait(self._model)
         except BaseException:
@@ -131,17 +135,6 @@ class ServerJudge:
         self._judge = self._built(self._server.url, model)
         served = {"command": shlex.join(command), "version": version, "model": model}
         self.provenance = {**self.provenance, "server": served}
-
-    @property
-    def _environ(self) -> dict[str, str]:
-        """What the server's environment has besides ours: no network unless asked for, and the GPUs named."""
-        settings = self._request.settings
-        numbers = [part.removeprefix("cuda:") for part in settings.device.split(",") if part.startswith("cuda:")]
-        return {
-            "VLLM_NO_USAGE_STATS": "1",
-            **({} if settings.download else {"HF_HUB_OFFLINE": "1"}),
-            **({"CUDA_VISIBLE_DEVICES": ",".join(numbers)} if numbers else {}),
-        }
 
     def unload(self) -> None:
         """Stop the server and all that it started."""
@@ -220,10 +213,9 @@ class RunningServer:
                 listed = _stated(http, f"{self.url}/models").get("data")
                 if isinstance(listed, list) and listed:
                     models = [str(model["id"]) for model in listed]
-                    root = self.url.removesuffix("/v1")
-                    versions = (_stated(http, f"{root}/{page}").get("version") for page in _PAGES)
-                    version = printable(str(next(filter(None, versions), "unknown")))
-                    return wanted if wanted in models else models[0], version
+                    stated = [_stated(http, f"{self.url.removesuffix('/v1')}/{page}") for page in _PAGES]
+                    version = next((str(page["version"]) for page in stated if page.get("version")), "unknown")
+                    return wanted if wanted in models else models[0], printable(version)
                 waited = time.monotonic() - start
                 if waited > START_LIMIT_S:
                     raise RunError(

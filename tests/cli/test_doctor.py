@@ -24,7 +24,7 @@ def surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     hub = HubState(True, "https://huggingface.co", False, tmp_path / "cache", False, 10.0)
     gpus = (Gpu("chip", 40.0, 39.0),)
-    machine = Machine(4, 32.0, 30.0, gpus, {"python": "3"}, {"judges": (), "scaleout": ("ray",)}, hub, ("a warning",))
+    machine = Machine(4, 32.0, gpus, {"python": "3"}, {"judges": (), "scaleout": ("ray",)}, hub, ("a warning",))
     monkeypatch.setattr("mrb_lib.judges.roster.machine.inspect_machine", lambda: machine)
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("MRB_ROSTER", raising=False)

@@ -88,7 +88,6 @@ class Machine:
 
     cpus: int
     ram_total_gb: float | None
-    ram_available_gb: float | None
     gpus: tuple[Gpu, ...] | None
     versions: Mapping[str, str]
     extras: Mapping[str, tuple[str, ...]]
@@ -215,12 +214,11 @@ def inspect_machine() -> Machine:
     Tested by tests/judges/roster/test_machine.py.
     """
     gpus, notes = _gpus()
-    total, available = _memory()
     try:
         cpus = len(os.sched_getaffinity(0))
     except AttributeError:  # not on macOS
         cpus = os.cpu_count() or 1
-    return Machine(cpus, total, available, gpus, library_versions(), missing_extras(), _hub_state(), notes)
+    return Machine(cpus, _memory(), gpus, library_versions(), missing_extras(), _hub_state(), notes)
 
 
 def survey(entries: Sequence[Entry], machine: Machine) -> pd.DataFrame:
@@ -349,24 +347,15 @@ def _gpus() -> tuple[tuple[Gpu, ...] | None, tuple[str, ...]]:
     return tuple(gpus), tuple(dict.fromkeys(" ".join(str(one.message).split())[:200] for one in caught))
 
 
-def _memory() -> tuple[float | None, float | None]:
-    """Return total and available main memory, within the limit that a container may set."""
+def _memory() -> float | None:
+    """Return the main memory in 10^9 bytes, within the limit that a container may set."""
     try:
         total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (ValueError, OSError):
-        return None, None
-    available: int | None = None
-    meminfo = Path("/proc/meminfo")
-    if meminfo.is_file():
-        match = re.search(r"MemAvailable:\s+(\d+) kB", meminfo.read_text(encoding="ascii"))
-        available = int(match[1]) * 1024 if match else None
+        return None
     limit = Path("/sys/fs/cgroup/memory.max")
-    if limit.is_file():
-        text = limit.read_text(encoding="ascii").strip()
-        if text.isdecimal() and int(text) < total:
-            total = int(text)
-            available = None if available is None else min(available, total)
-    return total / _GIGA, None if available is None else available / _GIGA
+    text = limit.read_text(encoding="ascii").strip() if limit.is_file() else ""
+    return min(total, int(text)) / _GIGA if text.isdecimal() else total / _GIGA
 
 
 def _hub_state() -> HubState:

@@ -29,7 +29,7 @@ from mrb_lib.judges.roster.roster import entries
 from mrb_lib.judges.settings import Settings
 
 HUB = HubState(False, "https://huggingface.co", False, Path("cache"), True, 10.0)
-WITH_GPU = Machine(4, 100.0, 50.0, (Gpu("small", 8.0, 1.0), Gpu("large", 80.0, 1.0)), {}, {}, HUB)
+WITH_GPU = Machine(4, 100.0, (Gpu("small", 8.0, 1.0), Gpu("large", 80.0, 1.0)), {}, {}, HUB)
 JUST = 0.999 * 80 / (2 * ROOM)  # billions of parameters that just fit the large GPU in bfloat16
 
 
