@@ -1,4 +1,4 @@
-"""`mrb doctor`: what this machine can run."""
+"""`mrb doctor`: the judges that this machine can run."""
 
 from __future__ import annotations
 

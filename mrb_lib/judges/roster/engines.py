@@ -31,7 +31,7 @@ class JudgeRequest:
     settings : what the user set
     images : the bytes of the benchmark's images by name
     usual : the engine of the entry before the user named another
-    source : where the weights lie; None for an engine that reads none
+    source : the place of the weights; None for an engine that reads none
     runs : the folder of runs, beside which a server's replies are kept; None keeps none
     budget : what all judges of one call may spend on servers; None is no limit
     """
@@ -46,7 +46,7 @@ class JudgeRequest:
 
     @property
     def weights(self) -> WeightsSource:
-        """Where the weights lie; `ValueError` for an engine that did not declare that it reads them."""
+        """The place of the weights; `ValueError` for an engine that did not declare that it reads them."""
         if self.source is None:
             raise ValueError(f"engine {self.entry.engine!r} does not declare that it reads weights")
         return self.source

@@ -174,14 +174,17 @@ def command(entry: Entry, found: Way, machine: Machine) -> str:
 
 
 def plan_text(entry: Entry) -> str:
-    """Return the command that runs a judge on this machine, with its estimate and needs, to be added to a message."""
+    """Return the command that runs a judge on this machine, with its estimate and needs, to be added to a message.
+
+    Empty where the roster states no size.
+    """
     machine = inspect_machine()
     found = way(entry, machine)
     if found is not None:
         needs = f"; it needs {entry.needs}" if entry.needs else ""
         return f" This should work here: `{command(entry, found, machine)}` ({found}{needs})."
     if entry.billions is None:
-        return " Its size is not known, and so not whether it fits this machine."
+        return ""
     return " It does not fit this machine: `mrb judges --fits` lists those that do, or name a server with --url."
 
 

@@ -18,7 +18,7 @@ from mrb_lib.judges.budget import Budget
 from mrb_lib.judges.jury import is_jury, parse_jury
 from mrb_lib.judges.roster.engines import ENGINES, Engine, JudgeRequest, public_engines
 from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.machine import misfit, plan_text
+from mrb_lib.judges.roster.machine import is_cached, misfit, plan_text
 from mrb_lib.judges.roster.source import ADAPTER, WeightsSource, locate_weights, pinned_revision, trained_as
 from mrb_lib.judges.settings import Settings
 from mrb_lib.tables.errors import InputError, nearest
@@ -187,17 +187,19 @@ def resolve(
 
 def _weights(entry: Entry, settings: Settings, runs: Path, is_started: bool) -> WeightsSource | None:
     """Locate an entry's weights; None where a server that the user names may have its own."""
-    revision = settings.revision or pinned_revision(runs, entry.name, model=entry.model)
-    try:
-        return locate_weights(entry, revision=revision, download=False, trust_remote_code=settings.trust_remote_code)
-    except InputError as error:
-        if not settings.download:
-            if is_started:
-                return None
-            raise InputError(f"{error}{plan_text(entry)}") from error
-    if not is_started and (wrong := misfit(entry, settings)) is not None:
+    is_absent = entry.path is None and not is_cached(entry)
+    if is_absent and settings.download and not is_started and (wrong := misfit(entry, settings)) is not None:
         raise InputError(wrong)
-    return locate_weights(entry, revision=revision, download=True, trust_remote_code=settings.trust_remote_code)
+    revision = settings.revision or pinned_revision(runs, entry.name, model=entry.model)
+    trusted = settings.trust_remote_code
+    try:
+        return locate_weights(entry, revision=revision, download=settings.download, trust_remote_code=trusted)
+    except InputError as error:
+        if settings.download or not is_absent:
+            raise
+        if is_started:
+            return None
+        raise InputError(f"{error}{plan_text(entry)}") from error
 
 
 def check_name(name: str, extra: Sequence[Path] = ()) -> None:

@@ -1,4 +1,4 @@
-"""Where a model's weights lie, and which revision of them: a local folder, or the Hub's cache on this machine."""
+"""A model's weights and their revision: in a local folder, or in the Hub's cache on this machine."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def locate_weights(
 
 
 def _absent(folder: Path, model: str, *, code: bool, subfolder: str | None) -> list[str]:
-    """The files of a snapshot that matter and were not fetched, as far as their list was kept."""
+    """Return the files of a snapshot that matter and were not fetched, as far as their list was kept."""
     patterns = [pattern for pattern in _MATTERS if code or pattern != _CODE]
     return [
         name
@@ -136,7 +136,7 @@ def _not_here(entry: Entry, model: str, revision: str | None) -> str:
 
 
 def pinned_revision(runs: Path, judge_name: str, *, model: str | None = None) -> str | None:
-    """The revision of a judge's latest run, which later runs keep; None where there is none.
+    """Return the revision of a judge's latest run, which later runs keep; None where there is none.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def _without_engine(name: str) -> str:
 
 
 def digest(folder: Path) -> str:
-    """`sha256:` and a digest over the names and contents of the files of a model that shape a verdict.
+    """Return `sha256:` and a digest over the names and contents of the files of a model that shape a verdict.
 
     The same files give the same digest, in whichever folder they lie.
     """
@@ -184,7 +184,7 @@ def digest(folder: Path) -> str:
 
 
 def provenance_of(folder: Path) -> dict[str, object]:
-    """What a folder of weights says of itself, for the manifest of a run.
+    """Return what a folder of weights states of itself, for the manifest of a run.
 
     Returns
     -------
@@ -213,13 +213,13 @@ def provenance_of(folder: Path) -> dict[str, object]:
 
 
 def trained_as(folder: Path) -> Mapping[str, object]:
-    """The record of the training of the weights in a folder; empty where there is none."""
+    """Return the record of the training of the weights in a folder; empty where there is none."""
     training = provenance_of(folder).get("training")
     return training if isinstance(training, Mapping) else {}
 
 
 def adapter_base(folder: Path) -> Path | None:
-    """The folder of the weights that an adapter in a folder belongs to; None where the folder is not an adapter's.
+    """Return the folder of the weights that an adapter in a folder belongs to; None where the folder is not an adapter's.
 
     Raises
     ------
@@ -249,7 +249,7 @@ def adapter_base(folder: Path) -> Path | None:
 
 
 def loaded_bytes(folder: Path, dtype: str, quantize: str | None = None) -> float:
-    """The memory that a folder's weights take once they are loaded, in bytes; an adapter's are those of its base.
+    """Return the memory that a folder's weights take once they are loaded, in bytes; an adapter's are those of its base.
 
     Parameters
     ----------
@@ -268,7 +268,7 @@ def loaded_bytes(folder: Path, dtype: str, quantize: str | None = None) -> float
 
 
 def _json_object(path: Path) -> dict[str, object] | None:
-    """The JSON object in a file; None where there is none."""
+    """Return the JSON object in a file; None where there is none."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -277,7 +277,7 @@ def _json_object(path: Path) -> dict[str, object] | None:
 
 
 def names_code(folder: Path) -> bool:
-    """Whether a model's configuration names code of its own, to be run in place of this library's."""
+    """Return whether a model's configuration names code of its own, to be run in place of this library's."""
     return any(b'"auto_map"' in path.read_bytes() for path in folder.glob("*config.json"))
 
 
@@ -288,12 +288,12 @@ def _content(path: Path) -> str:
 
 @lru_cache(maxsize=4096)
 def _content_of(path: Path, size: int, mtime_ns: int) -> str:
-    """The SHA-256 of a file, read once a process while its size and time stay the same: weights are large."""
+    """Return the SHA-256 of a file, read once per process while its size and time stay the same: weights are large."""
     return sha256_of(path)
 
 
 def is_complete(folder: Path, model: str, *, code: bool = False, subfolder: str | None = None) -> bool:
-    """Whether a snapshot of a model on the Hub holds its configuration, all its weights, and all else that matters.
+    """Return whether a snapshot of a model on the Hub holds its configuration, all its weights, and all else that matters.
 
     Parameters
     ----------

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from mrb_lib.judges.roster import machine as machine_module
 from mrb_lib.judges.roster import roster as module
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.roster import ROSTER_COLUMNS, check_name, entries, entry_of, gaps, resolve, roster, samples
@@ -300,6 +301,39 @@ def test_a_judge_keeps_the_revision_of_its_earlier_runs_unless_one_is_named(
     resolved("qwen2-vl-7b+generative", tmp_path)
     resolved("qwen2-vl-7b", tmp_path, revision="v1")
     assert asked == [None, "e" * 40, "v1"]
+
+
+@pytest.mark.parametrize("download", [True, False])
+def test_weights_that_are_here_are_asked_about_only_with_download(
+    engines: dict[str, tuple[object, ...]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, download: bool
+) -> None:
+    asked: list[object] = []
+
+    def located(entry: Entry, *, download: bool, **_: object) -> WeightsSource:
+        asked.append(download)
+        return WeightsSource(tmp_path, "f" * 40)
+
+    monkeypatch.setattr(module, "locate_weights", located)
+    monkeypatch.setattr(module, "is_cached", lambda entry: True)
+    resolved("qwen2-vl-72b", tmp_path, download=download)
+    assert asked == [download]
+
+
+def test_weights_that_cannot_fit_are_not_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from huggingface_hub import constants
+
+    small = replace(machine_module.inspect_machine(), gpus=(machine_module.Gpu("RTX 4090", 25.4, 25.0, 165e12),))
+    monkeypatch.setattr(machine_module, "inspect_machine", lambda: small)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
+
+    def fetched(*_: object, **__: object) -> None:
+        raise AssertionError("the Hub was asked")
+
+    monkeypatch.setattr("mrb_lib.judges.roster.hub.fetch_weights", fetched)
+    with pytest.raises(InputError, match=r"take 26 GB in bfloat16.*25 GB\. This should.*--download --quantize 8bit`"):
+        resolved("llava-1.5-13b", tmp_path, download=True)
+    with pytest.raises(AssertionError, match="was asked"):
+        resolved("llava-1.5-13b", tmp_path, download=True, quantize="8bit")
 
 
 def test_repeats_are_sampled_unless_the_user_names_a_temperature() -> None:
