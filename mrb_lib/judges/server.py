@@ -103,7 +103,7 @@ class ServerJudge:
 
     @property
     def notices(self) -> list[str]:
-        """What the server would not do; see `EndpointJudge.notices`."""
+        """Refusals of the server; see `EndpointJudge.notices`."""
         return self._judge.notices
 
     def load(self) -> None:

@@ -1,4 +1,4 @@
-"""The roster: entries and engines, how a name becomes a judge, its weights, and the way in which this machine runs it."""
+"""The roster: entries, engines, weights, how a name becomes a judge, and how this machine runs it."""
 
 from mrb_lib.judges.roster.engines import ENGINES, Engine, JudgeRequest, engine
 from mrb_lib.judges.roster.entry import Entry

@@ -23,7 +23,7 @@ Build = TypeVar("Build", bound="Callable[[JudgeRequest], Judge]")
 
 @dataclass(frozen=True)
 class JudgeRequest:
-    """What an engine makes a judge from.
+    """The parts that an engine makes a judge from.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What the roster states about one judge."""
+"""The facts that the roster states about one judge."""
 
 from __future__ import annotations
 

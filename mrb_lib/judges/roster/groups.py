@@ -92,7 +92,7 @@ def read_group_file(path: Path) -> GroupFile:
 
 
 class _Match(NamedTuple):
-    """What a name is: `entry` and `base` are roster names."""
+    """The model behind a name: `entry` and `base` are roster names."""
 
     group: str
     how: str

@@ -43,7 +43,7 @@ def inside(names: Sequence[str], subfolder: str | None) -> list[str]:
 
 
 def snapshots(model: str) -> dict[str, Path]:
-    """Return the revisions of a model in the cache on this machine, complete or not: folder by commit. Asks no network."""
+    """Return the revisions of a model in the cache on this machine, complete or not: folder by commit. No network."""
     root = _storage(model) / "snapshots"
     if not is_model_id(model) or not root.is_dir():
         return {}

@@ -1,4 +1,4 @@
-"""What this machine has to run judges with, and the way in which it runs each: device, options, memory and time."""
+"""This machine, and the way in which it runs each judge: device, options, memory and time."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Gpu:
 
 @dataclass(frozen=True)
 class HubState:
-    """How this machine stands to the Hub; nothing here asked the network.
+    """The Hub as this machine sees it; nothing here asked the network.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class HubState:
 
 @dataclass(frozen=True)
 class Machine:
-    """What a machine has to run judges with; memory in 10^9 bytes, None where it could not be found out.
+    """The parts of a machine that judges need; memory in 10^9 bytes, None where it could not be found out.
 
     Attributes
     ----------
@@ -124,8 +124,9 @@ class Way:
     minutes: float | None
 
     def __str__(self) -> str:
-        time = "unknown time" if self.minutes is None else f"{self.minutes:,.0f} minutes per 1,000 cases"
-        return f"estimate: {self.stored} on {self.device}, {self.memory_gb:.0f} GB, {time}"
+        peak = "50 GFLOP/s per CPU" if self.device == "CPU" else "a quarter of the GPU's peak"
+        time = "unknown time" if self.minutes is None else f"{self.minutes:,.0f} minutes per 1,000 cases at {peak}"
+        return f"estimate: {self.stored} on {self.device}, {self.memory_gb:.0f} GB (weights and 20%), {time}"
 
 
 def way(entry: Entry, machine: Machine) -> Way | None:

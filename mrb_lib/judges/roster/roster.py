@@ -1,4 +1,4 @@
-"""The roster: which judges there are, and how a name becomes a judge."""
+"""The roster: its judges, and how a name becomes a judge."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _FACTS: Final = {
     "open": ("size", "parameters", "licence", "gated", "remote_code", *_ENDPOINT_FACTS),
     "proprietary": _ENDPOINT_FACTS,
 }
-"""What is looked up of a judge, by its access."""
+"""The facts that are looked up of a judge, by its access."""
 _TYPES: Final = {"weights_gb": "float", "context": "Int64", "gated": "boolean"}
 DEFAULT_ENGINE: Final = "packed"
 FOLDER: Final = "path:"

@@ -22,9 +22,9 @@ from mrb_lib.verdicts.store import run_folders
 
 LOCAL: Final = "sha256:"
 TRAINING: Final = "training.json"
-"""What `mrb train` writes beside weights: from which model, how, and on which cases."""
+"""The file that `mrb train` writes beside weights: the base model, the method and the cases."""
 ADAPTER: Final = "adapter_config.json"
-"""What peft writes beside the weights of an adapter, which are read on top of those of its base."""
+"""The file that peft writes beside an adapter, which is read on top of the weights of its base."""
 _INDEX: Final = "model.safetensors.index.json"
 _CODE: Final = "*.py"
 _PART: Final = re.compile(r".*-\d+-of-\d+\.safetensors")
@@ -219,7 +219,7 @@ def trained_as(folder: Path) -> Mapping[str, object]:
 
 
 def adapter_base(folder: Path) -> Path | None:
-    """Return the folder of the weights that an adapter in a folder belongs to; None where the folder is not an adapter's.
+    """Return the folder of the weights that an adapter belongs to; None where a folder holds no adapter.
 
     Raises
     ------
@@ -249,7 +249,7 @@ def adapter_base(folder: Path) -> Path | None:
 
 
 def loaded_bytes(folder: Path, dtype: str, quantize: str | None = None) -> float:
-    """Return the memory that a folder's weights take once they are loaded, in bytes; an adapter's are those of its base.
+    """Return the memory of a folder's weights once they are loaded, in bytes; of an adapter, that of its base.
 
     Parameters
     ----------
@@ -277,7 +277,7 @@ def _json_object(path: Path) -> dict[str, object] | None:
 
 
 def names_code(folder: Path) -> bool:
-    """Return whether a model's configuration names code of its own, to be run in place of this library's."""
+    """Return whether a model's configuration names code of its own."""
     return any(b'"auto_map"' in path.read_bytes() for path in folder.glob("*config.json"))
 
 
@@ -288,12 +288,12 @@ def _content(path: Path) -> str:
 
 @lru_cache(maxsize=4096)
 def _content_of(path: Path, size: int, mtime_ns: int) -> str:
-    """Return the SHA-256 of a file, read once per process while its size and time stay the same: weights are large."""
+    """Return the SHA-256 of a file, read once per process while its size and time stay the same."""
     return sha256_of(path)
 
 
 def is_complete(folder: Path, model: str, *, code: bool = False, subfolder: str | None = None) -> bool:
-    """Return whether a snapshot of a model on the Hub holds its configuration, all its weights, and all else that matters.
+    """Return whether a snapshot of a model on the Hub holds its configuration, its weights, and all else that matters.
 
     Parameters
     ----------

@@ -94,7 +94,7 @@ def test_a_7b_on_one_gpu_of_24_gb_gets_a_command_with_memory_and_minutes(
     assert found.minutes == round(2 * 8.29e9 * 4.6e6 / (165e12 / 4) / 60) == 31
     assert plan_text(by_name["qwen2.5-vl-7b"]) == (
         " This should work here: `mrb judge BENCH RUNS --judge qwen2.5-vl-7b --download` (estimate: bfloat16 on GPU, "
-        "20 GB, 31 minutes per 1,000 cases)."
+        "20 GB (weights and 20%), 31 minutes per 1,000 cases at a quarter of the GPU's peak)."
     )
     assert "--judge llava-1.5-13b --download --quantize 8bit`" in plan_text(by_name["llava-1.5-13b"])
     assert "--judge minicpm-v-2.6 --download --trust-remote-code`" in plan_text(by_name["minicpm-v-2.6"])
