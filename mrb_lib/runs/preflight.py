@@ -73,7 +73,8 @@ def problems(
     try:
         judge = make(name)
     except InputError as error:
-        return list(dict.fromkeys([str(error), *told]))
+        texts = list(dict.fromkeys([str(error), *told]))
+        return [text for text in texts if not any(more != text and more.startswith(text) for more in texts)]
     if engine.model == "server" and settings.server_command is None and not told and not is_complete(judge):
         told += _server(entry, settings)
     return list(dict.fromkeys(told))
