@@ -101,8 +101,7 @@ class Engine:
 
     def check_packages(self, judge: str) -> None:
         """Raise `InputError`, which names the judge, where a package is not installed."""
-        missing = self.missing_packages()
-        if missing:
+        if missing := self.missing_packages():
             what = f"'{self.install}'" if self.install else " ".join(missing)
             raise InputError(f"judge {judge!r}: needs {missing[0]}; install it with `pip install {what}`.")
 

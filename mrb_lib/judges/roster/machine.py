@@ -7,7 +7,7 @@ import re
 import shutil
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from importlib import metadata
 from pathlib import Path
 from typing import Final
@@ -238,19 +238,15 @@ def survey(entries: Sequence[Entry], machine: Machine) -> pd.DataFrame:
     """
     rows = []
     for entry in entries:
-        found = way(entry, machine)
+        found, has_weights = way(entry, machine), ENGINES[entry.engine].model == "weights"
+        is_known = entry.billions is not None and machine.gpus is not None
         row: dict[str, object] = {name: getattr(entry, name) for name in ("name", "engine", "size", "needs")}
+        row |= {"device": "no" if is_known else "unknown", "cached": _yes(is_cached(entry))} if has_weights else {}
         row |= {"weights_gb": entry.weights_gb(), "key": _yes(os.environ.get(entry.key_env)) if entry.key_env else None}
-        if found is not None:
-            row |= {name: getattr(found, name) for name in ("device", "stored", "memory_gb", "minutes", "options")}
-        if ENGINES[entry.engine].model == "weights":
-            is_known = entry.billions is not None and machine.gpus is not None
-            row |= {"cached": _yes(is_cached(entry)), "device": row.get("device", "no" if is_known else "unknown")}
-        rows.append(row)
-    numbers = {"weights_gb", "memory_gb", "minutes"}
-    names = ["name", "engine", "size", "weights_gb", "device", "stored", "memory_gb", "minutes", "options", "cached"]
-    types = {name: "float" if name in numbers else "str" for name in [*names, "key", "needs"]}
-    return pd.DataFrame(rows, columns=list(types)).astype(types)
+        rows.append(row | (asdict(found) if found is not None else {}))
+    names = ("name", "engine", "size", "device", "stored", "options", "cached", "key", "needs")
+    types = dict.fromkeys(names, "str") | dict.fromkeys(("weights_gb", "memory_gb", "minutes"), "float")
+    return pd.DataFrame(rows).reindex(columns=list(types)).astype(types)
 
 
 def next_step(entries: Sequence[Entry], machine: Machine) -> str:
@@ -308,20 +304,12 @@ def missing_extras() -> dict[str, tuple[str, ...]]:
         wanted = metadata.requires(_PACKAGE) or []
     except metadata.PackageNotFoundError:
         return {}
+    installed = {dist.name.lower().replace("_", "-") for dist in metadata.distributions()}
     missing: dict[str, tuple[str, ...]] = {}
-    for match in filter(None, map(_EXTRA.match, wanted)):
-        package, extra = match.groups()
-        if package != _PACKAGE:
-            missing[extra] = (*missing.get(extra, ()), *(() if _is_installed(package) else (package,)))
+    for package, extra in (match.groups() for match in map(_EXTRA.match, wanted) if match):
+        absent = () if package.lower().replace("_", "-") in {*installed, _PACKAGE} else (package,)
+        missing[extra] = (*missing.get(extra, ()), *absent)
     return missing
-
-
-def _is_installed(package: str) -> bool:
-    try:
-        metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return False
-    return True
 
 
 def _yes(value: object) -> str:
