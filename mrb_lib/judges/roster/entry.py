@@ -15,7 +15,7 @@ Access = Literal["open", "proprietary", "built in"]
 Domain = Literal["general", "medical", "critic", "reward"]
 Thinking = Literal["no", "optional", "always"]
 
-_BYTES: Final = {"bfloat16": 2.0, "float32": 4.0, "8bit": 1.1, "4bit": 0.6}
+BYTES: Final = {"bfloat16": 2.0, "float32": 4.0, "8bit": 1.1, "4bit": 0.6}
 """Bytes per parameter; rounded weights keep some layers and scales (a rule of thumb)."""
 _BILLIONS: Final = {"B": 1.0, "M": 1e-3}
 _SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)([BM])(?:-A(\d+(?:\.\d+)?)B)?")
@@ -108,4 +108,4 @@ class Entry:
         ----------
         stored : "bfloat16", "float32", "8bit" or "4bit"
         """
-        return None if self.billions is None else self.billions * _BYTES[stored]
+        return None if self.billions is None else self.billions * BYTES[stored]

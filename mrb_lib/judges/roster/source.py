@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from mrb_lib.judges.roster import hub
-from mrb_lib.judges.roster.entry import Entry
+from mrb_lib.judges.roster.entry import BYTES, Entry
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import is_safe_name, sha256_of
 from mrb_lib.verdicts.manifest import read_manifest
@@ -35,9 +35,6 @@ _MATTERS: Final = (
     "*processor_config.json", "chat_template*", "additional_chat_templates/*", _CODE,
 )  # fmt: skip
 _THREADS: Final = 8
-
-# Of a number in 4 and 8 bits, with the scales beside them and the layers that are not rounded: a rule of thumb.
-_BYTES_ROUNDED: Final = {"4bit": 0.6, "8bit": 1.1}
 
 
 @dataclass(frozen=True)
@@ -263,8 +260,7 @@ def loaded_bytes(folder: Path, dtype: str, quantize: str | None = None) -> float
         return stored
     text = config.get("text_config")
     stated = config.get("dtype") or config.get("torch_dtype") or (text.get("dtype") if isinstance(text, dict) else None)
-    numbers = stored / (4 if stated == "float32" else 2)
-    return numbers * _BYTES_ROUNDED.get(quantize or "", 4 if dtype == "float32" else 2)
+    return stored / BYTES["float32" if stated == "float32" else "bfloat16"] * BYTES[quantize or dtype]
 
 
 def _json_object(path: Path) -> dict[str, object] | None:
