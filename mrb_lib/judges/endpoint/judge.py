@@ -214,8 +214,6 @@ class EndpointJudge:
             return 1
         if thinks(entry):
             return _TOKENS_OF_THOUGHT
-        if self._prompt.reply_tokens:
-            return self._prompt.reply_tokens
         if prompt.is_of_one:
             return _TOKENS_OF_JSON if settings.labels else _TOKENS_OF_A_LETTER
         has_reasons = prompt.gives_reason or not wants_only_json(prompt)

@@ -173,7 +173,7 @@ class LocalJudge(AsksPrompts, ABC):
             said = f"the configuration of its weights ({stated[0]})" if stated else "the roster"
             raise InputError(
                 f"judge {self.name}: {said} says that it sees images, and {self._source.folder} can only be read as a "
-                "model of text; fetch the whole model, or one that transformers has a class for."
+                f"model of text; name path:{self._source.folder}+vllm to have vLLM serve it, or fetch the whole model."
             )
 
     def unload(self) -> None:
