@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mrb_lib.cli.listing import count
+from mrb_lib.cli.options import AsJson, Bench, Command, Group, Runs, Store
 from mrb_lib.tables.files import REVIEWS
 
 if TYPE_CHECKING:
@@ -16,25 +17,18 @@ if TYPE_CHECKING:
     from mrb_lib.benchmarks.benchmark import Benchmark
 
 app = typer.Typer(
-    help="Reviewers' adjudications and tags: export, import, summary.", no_args_is_help=True, rich_markup_mode=None
+    cls=Group,
+    help="Reviewers' adjudications and tags: export, import, summary.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
 )
 
-Bench = Annotated[Path, typer.Argument(metavar="BENCH", help="The benchmark folder.")]
-Where = Annotated[
-    str | None,
-    typer.Option(
-        "--store",
-        envvar="MRB_STORE",
-        help=f"The store: a path, or a URL such as postgresql://user@host/name; default: BENCH/{REVIEWS}.",
-    ),
-]
 
-
-@app.command("export")
+@app.command("export", cls=Command)
 def export(
     bench: Bench,
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The file: .csv, .jsonl or .parquet.")],
-    store: Where = None,
+    store: Store = None,
     current: Annotated[bool, typer.Option("--current", help="Only those that count now, without history.")] = False,
 ) -> None:
     """Write the adjudications and the tags of a benchmark, with their history, to a file; a tag is a row of its own."""
@@ -49,11 +43,11 @@ def export(
     typer.echo(f"{out}: {count(len(frame), 'adjudication')}, {count(len(tags), 'row')} of tags")
 
 
-@app.command("import")
+@app.command("import", cls=Command)
 def import_(
     bench: Bench,
     source: Annotated[Path, typer.Argument(metavar="FILE", help="The file: .csv, .jsonl or .parquet.")],
-    store: Where = None,
+    store: Store = None,
 ) -> None:
     """Add the adjudications and tags of a file to the store, all or none; what is there already is not added again."""
     from mrb_lib.review.records.exchange import read_reviews
@@ -76,14 +70,14 @@ def import_(
     typer.echo(f"{source}: {told}")
 
 
-@app.command("summary")
+@app.command("summary", cls=Command)
 def summary(
     bench: Bench,
-    runs: Annotated[Path | None, typer.Argument(metavar="[RUNS]", help="The runs; default: BENCH/runs.")] = None,
-    store: Where = None,
+    runs: Runs = None,
+    store: Store = None,
     policy: Annotated[str, typer.Option(help="official, balanced, strict, net or answered.")] = "balanced",
     resamples: Annotated[int, typer.Option(help="Bootstrap resamples.")] = 2000,
-    as_json: Annotated[bool, typer.Option("--json", help="JSON on stdout.")] = False,
+    as_json: AsJson = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="CSV on stdout.")] = False,
 ) -> None:
     """Show how far reviewers agree, why judges fail, and other answers; gold_rules is the corrected leaderboard."""

@@ -9,7 +9,7 @@ import typer
 
 from mrb_lib.cli.adjudications import where
 from mrb_lib.cli.listing import count
-from mrb_lib.cli.serving import AllowRemote, BaseUrl, Browser, Host, NewToken, Port
+from mrb_lib.cli.options import Bench, Store, options_from
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,11 +17,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from mrb_lib.benchmarks.benchmark import Benchmark
-    from mrb_lib.review.records.store import Store
+    from mrb_lib.review.records.store import Store as ReviewStore
 
 
 def annotate(
-    bench: Annotated[str, typer.Argument(metavar="BENCH", help="The benchmark folder, or demo for the embedded one.")],
+    context: typer.Context,
+    bench: Bench,
     annotators: Annotated[
         str | None, typer.Option(metavar="NAME,NAME", help="Deal cases out to them; what they have already stays.")
     ] = None,
@@ -41,12 +42,7 @@ def annotate(
         typer.Option(min=0, help="So many cases first, the same for everybody, so that agreement shows on day one."),
     ] = 0,
     seed: Annotated[int, typer.Option(min=0, help="The seed of the dealing and of the orders shown.")] = 0,
-    store: Annotated[
-        str | None,
-        typer.Option(
-            envvar="MRB_STORE", help="The store: a path, or a URL of a database; default: BENCH/reviews.sqlite."
-        ),
-    ] = None,
+    store: Store = None,
     export: Annotated[
         Path | None, typer.Option(metavar="OUT", help="Write the annotations so far: .parquet or .csv; no page.")
     ] = None,
@@ -98,19 +94,12 @@ def annotate(
             "--coordinator", help="Open the coordinator's page: progress, agreement, pace, drift, comments, files."
         ),
     ] = False,
-    port: Port = None,
-    host: Host = "127.0.0.1",
-    allow_remote: AllowRemote = False,
-    base_url: BaseUrl = "",
-    new_token: NewToken = False,
-    browser: Browser = True,
 ) -> None:
     """Annotate preferences, ratings or rankings in a browser, blinded: assign cases, collect and export answers."""
     from mrb_lib.benchmarks.benchmark import load
     from mrb_lib.build.construct.pair import annotation_blocks
     from mrb_lib.cli.agreeing import deal_disputed, show_until
-    from mrb_lib.cli.serving import app_address
-    from mrb_lib.report.places import locate
+    from mrb_lib.cli.serving import ServerOptions, app_address
     from mrb_lib.review.annotate.app import annotate as app_of
     from mrb_lib.review.annotate.app import coordinate
     from mrb_lib.review.annotate.forms import form_of
@@ -131,14 +120,12 @@ def annotate(
         raise InputError("--json: goes with --until.")
     target = None if until is None else read_target(until)
     reviewers = None if adjudicate is None else names_in(adjudicate, "--adjudicate")
+    server = options_from(ServerOptions(), context)
     opens_page = not any((export, agreement, assign_only, target, reviewers))
     names = None if annotators is None else names_in(annotators, "--annotators")
-    folder = locate(bench).benchmark
+    folder = bench
     if opens_page:  # before cases are dealt out, which stays
-        address = app_address(
-            folder, "coordinate" if coordinator else "annotate", host=host, port=port, allow_remote=allow_remote,
-            base_url=base_url, new_token=new_token,
-        )  # fmt: skip
+        address = app_address(folder, "coordinate" if coordinator else "annotate", server)
     benchmark = load(folder)
     form_of(benchmark.meta).check(benchmark.meta)
     together = shown_together(benchmark, ranked=ranking)
@@ -168,7 +155,7 @@ def annotate(
     typer.echo(f"answers are kept in {without_password(str(store_used))}", err=True)
     with open_store(store_used, create=False) as opened:
         app = coordinate(benchmark, opened) if coordinator else app_of(benchmark, opened, ranked=ranking)
-        serve(app, address, browse=browser)
+        serve(app, address, browse=server.browser)
 
 
 def names_in(text: str, option: str) -> list[str]:
@@ -190,7 +177,7 @@ def names_in(text: str, option: str) -> list[str]:
 
 def assign_cases(
     benchmark: Benchmark,
-    store: Store,
+    store: ReviewStore,
     names: list[str],
     *,
     overlap: int | None,
@@ -260,7 +247,7 @@ def shown_together(benchmark: Benchmark, *, ranked: bool) -> dict[str, tuple[str
     return steps_in_order(benchmark.cases) if benchmark.meta.is_rating else None
 
 
-def _export(benchmark: Benchmark, store: Store, out: Path) -> None:
+def _export(benchmark: Benchmark, store: ReviewStore, out: Path) -> None:
     from mrb_lib.review.records.exchange import annotations_of, write_annotations
 
     frame, left_out = annotations_of(benchmark, store)
@@ -272,7 +259,7 @@ def _export(benchmark: Benchmark, store: Store, out: Path) -> None:
         typer.echo(f"{left_out} annotations of cases or dimensions that are not in the benchmark left out", err=True)
 
 
-def _export_log(benchmark: Benchmark, store: Store, out: Path) -> None:
+def _export_log(benchmark: Benchmark, store: ReviewStore, out: Path) -> None:
     from mrb_lib.review.records.exchange import write_rows
     from mrb_lib.review.records.progress import CHOICE, COMMENT, SKIP, answer_log
 
@@ -287,7 +274,7 @@ def _export_log(benchmark: Benchmark, store: Store, out: Path) -> None:
         typer.echo(gone, err=True)
 
 
-def show_agreement(benchmark: Benchmark, store: Store) -> None:
+def show_agreement(benchmark: Benchmark, store: ReviewStore) -> None:
     """Progress, agreement and what was skipped; as on the coordinator's page, of the cases in the benchmark."""
     from mrb_lib.cli.render import as_text
     from mrb_lib.review.annotate.coordination import agreement_so_far

@@ -26,7 +26,7 @@ from mrb_lib.cli import (
     train,
 )
 from mrb_lib.cli.formats import ExportCommand, ImportCommand
-from mrb_lib.cli.options import Command, Group
+from mrb_lib.cli.options import AppCommand, Command, Group
 
 app = typer.Typer(
     name="mrb",
@@ -52,10 +52,10 @@ app.command("train", cls=train.TrainCommand)(train.train)
 app.command("doctor", cls=Command)(doctor.doctor)
 app.command("analyze", cls=analyze.AnalyzeCommand)(analyze.analyze)
 app.command("report", cls=Command)(report.report)
-app.command("lab", cls=Command)(lab.lab)
-app.command("review", cls=Command)(review.review)
+app.command("lab", cls=lab.LabCommand)(lab.lab)
+app.command("review", cls=AppCommand)(review.review)
 app.command("export", cls=ExportCommand)(export.export)
-app.command("annotate", cls=Command)(annotate.annotate)
+app.command("annotate", cls=AppCommand)(annotate.annotate)
 app.add_typer(adjudications.app, name="adjudications")
 
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from mrb_lib.cli.options import AsJson, Bench
 
 _WORDS = {"error": "error", "warning": "warning", "info": "remark"}
 
 
 def check(
-    bench: Annotated[Path, typer.Argument(metavar="BENCH", help="The benchmark folder.")],
+    bench: Bench,
     show_all: Annotated[bool, typer.Option("--all", help="Show all findings, not only the first of a kind.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Findings as JSON on stdout.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Validate a benchmark; every finding names file, row, column and the cure. Exits with 2 on errors."""
     import json

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from mrb_lib.cli.options import Seed
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import TASKS
 
@@ -19,7 +20,7 @@ def demo(
             min=1, help="Number of cases, 1026 unless given; of --task rating 300; of --construct items, 240."
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="The seed everything is drawn from.")] = 0,
+    seed: Seed = 0,
     judges: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Also write two small judges with RANDOM WEIGHTS, to try the engines with."),

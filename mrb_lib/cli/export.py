@@ -7,11 +7,13 @@ from typing import Annotated
 
 import typer
 
+from mrb_lib.cli.options import Bench
+
 
 def export(
     ctx: typer.Context,
     format_: Annotated[str, typer.Argument(metavar="FORMAT", help="One of the formats below.")],
-    bench: Annotated[Path, typer.Argument(metavar="BENCH", help="The benchmark folder.")],
+    bench: Bench,
     folders: Annotated[
         list[Path],
         typer.Argument(metavar="[RUNS] OUT", help="The runs, if any (or - for none), and the folder to write."),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mrb_lib.cli.judges import EnginesCommand
-from mrb_lib.cli.options import DeclaredCommand, Rosters, changed_by_user, parameters
+from mrb_lib.cli.options import Bench, DeclaredCommand, Rosters, options_from, parameters
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -32,16 +32,15 @@ class JudgeCommand(EnginesCommand, DeclaredCommand):
     @property
     def declared(self) -> Iterable[Parameter]:
         """See `DeclaredCommand`."""
-        from mrb_lib.judges.settings import Settings
         from mrb_lib.runs.planned import PlannedJudge
         from mrb_lib.tables.options import options_of
 
-        return parameters(options_of(PlannedJudge("", Settings()), without=("name",)).values())
+        return parameters(options_of(PlannedJudge(), without=("name",)).values())
 
 
 def judge(
     context: typer.Context,
-    bench: Annotated[Path, typer.Argument(metavar="BENCH", help="The benchmark folder.")],
+    bench: Bench,
     runs: Annotated[Path, typer.Argument(metavar="RUNS", help="The folder of runs; created if needed.")],
     names: Annotated[
         list[str] | None,
@@ -79,13 +78,12 @@ def judge(
     from mrb_lib.benchmarks.benchmark import load
     from mrb_lib.cli.presets import chosen
     from mrb_lib.judges.roster.roster import check_name
-    from mrb_lib.judges.settings import Settings
     from mrb_lib.runs.juries import check_members
     from mrb_lib.runs.planned import PlannedJudge, read_judges
     from mrb_lib.tables.errors import InputError
 
-    values = context.obj | (chosen(preset, "judge", context.obj) if preset else {})
-    usual = changed_by_user(PlannedJudge("", Settings()), values)
+    context.obj |= chosen(preset, "judge", context.obj) if preset else {}
+    usual = options_from(PlannedJudge(), context)
     extra = tuple(rosters or ())
     judges = [] if plan is None else read_judges(plan, usual, runs, extra)
     for name in [*(names or []), *(more or [])]:

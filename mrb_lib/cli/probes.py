@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mrb_lib.cli.options import AsJson, Bench, Command, Group, Seed
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from mrb_lib.probes import Case, ProbeId
 
 app = typer.Typer(
+    cls=Group,
     help="What changes a verdict that should not, and what should and does not: the list of probes.",
     invoke_without_command=True,
     rich_markup_mode=None,
@@ -23,7 +26,7 @@ app = typer.Typer(
 @app.callback()
 def probes(
     context: typer.Context,
-    json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """List the probes: what each changes, its severities, and what should follow."""
     if context.invoked_subcommand is not None:
@@ -33,7 +36,7 @@ def probes(
     from mrb_lib.cli.listing import line
     from mrb_lib.probes import PROBES
 
-    if json:
+    if as_json:
         keys = ("name", "changes", "does", "expected", "severities", "source", "modalities")
         typer.echo(dumps([{key: getattr(probe, key) for key in keys} for probe in PROBES.values()], indent=1))
         return
@@ -46,9 +49,9 @@ def probes(
         typer.echo(line(f"{probe.name + steps:<{width + 4}}  {probe.expected:<5}  {probe.does}.{only}{source}"))
 
 
-@app.command()
+@app.command(cls=Command)
 def show(
-    bench: Annotated[Path, typer.Argument(metavar="BENCH", help="The benchmark folder.")],
+    bench: Bench,
     case: Annotated[str, typer.Argument(metavar="CASE", help="The case's id.")],
     probe: Annotated[
         str,
@@ -57,7 +60,7 @@ def show(
     probe_file: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The probe of this file, see `mrb judge --probe-file`.")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="As of `mrb judge --seed`.")] = 0,
+    seed: Seed = 0,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Also write the pictures, before and after, as PNG files.")
     ] = None,

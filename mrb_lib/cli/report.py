@@ -7,16 +7,18 @@ from typing import Annotated
 
 import typer
 
+from mrb_lib.cli.options import Bench, Runs, Seed, is_given
+
 
 def report(
     context: typer.Context,
-    bench: Annotated[str, typer.Argument(metavar="BENCH", help="The benchmark folder, or demo for the embedded one.")],
-    runs: Annotated[Path | None, typer.Argument(metavar="[RUNS]", help="The runs; default: BENCH/runs.")] = None,
+    bench: Bench,
+    runs: Runs = None,
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The folder of the site.")] = Path("report"),
     figures: Annotated[Path | None, typer.Option(help="Also keep a copy of the figures here.")] = None,
     dimension: Annotated[str, typer.Option(help="The dimension that single-dimension figures show.")] = "overall",
     policy: Annotated[str, typer.Option(help="official, balanced, strict, net or answered.")] = "balanced",
-    seed: Annotated[int, typer.Option(min=0, help="The seed of the resampling.")] = 0,
+    seed: Seed = 0,
     judges: Annotated[str, typer.Option(metavar="A,B", help="Show these judges only; group:medical for a group.")] = "",
     parameters: Annotated[
         list[str] | None,
@@ -68,14 +70,13 @@ def report(
     if preset:
         from functools import partial
 
-        from mrb_lib.cli.options import is_given
         from mrb_lib.cli.presets import chosen
 
         own = chosen(preset, "report", {*filter(partial(is_given, context), context.params), *parameter_values})
         policy, only = own.get("policy", policy), own.get("only", only)
     policy, dimension = parameter_values.pop("policy", policy), parameter_values.pop("dimension", dimension)
     seed = _whole_number("seed", parameter_values.pop("seed", str(seed)))
-    where = locate(bench, "" if runs is None else str(runs))
+    where = locate(str(bench), "" if runs is None else str(runs))
     echo_stale_runs(where.runs, load(where.benchmark))
     result = run(
         where.benchmark, where.runs, out, figures=figures, policy=policy, dimension=dimension, seed=seed,

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mrb_lib.cli.adjudications import Where, where
+from mrb_lib.cli.adjudications import where
 from mrb_lib.cli.listing import count
-from mrb_lib.cli.serving import AllowRemote, BaseUrl, Browser, Host, NewToken, Port
+from mrb_lib.cli.options import Bench, Runs, Store, options_from
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,9 +22,10 @@ _WRONG = "kind=wrong"
 
 
 def review(
-    bench: Annotated[str, typer.Argument(metavar="BENCH", help="The benchmark folder, or demo for the embedded one.")],
-    runs: Annotated[Path | None, typer.Argument(metavar="[RUNS]", help="The runs; default: BENCH/runs.")] = None,
-    store: Where = None,
+    context: typer.Context,
+    bench: Bench,
+    runs: Runs = None,
+    store: Store = None,
     assign: Annotated[
         str | None, typer.Option(metavar="NAME,NAME", help="Assign cases to these reviewers; earlier ones stay.")
     ] = None,
@@ -41,12 +42,6 @@ def review(
         list[Path] | None,
         typer.Option("--probe-file", metavar="FILE", help="Show what this file of `mrb judge --probe-file` changes."),
     ] = None,
-    port: Port = None,
-    host: Host = "127.0.0.1",
-    allow_remote: AllowRemote = False,
-    base_url: BaseUrl = "",
-    new_token: NewToken = False,
-    browser: Browser = True,
 ) -> None:
     """Open the failure explorer in a browser; reviewers' marks go into the store.
 
@@ -59,7 +54,7 @@ def review(
     """
     from mrb_lib.benchmarks.benchmark import load
     from mrb_lib.cli.findings import echo_stale_runs
-    from mrb_lib.cli.serving import app_address
+    from mrb_lib.cli.serving import ServerOptions, app_address
     from mrb_lib.probes.from_file import file_probes
     from mrb_lib.report.places import locate
     from mrb_lib.review.explorer.app import explore
@@ -69,11 +64,9 @@ def review(
 
     file_probes(probe_files or [])  # one that cannot be read is refused before anything is made
     wanted, case = from_fragment(_WRONG if query is None else query)
-    folders = locate(bench, "" if runs is None else str(runs))
-    address = app_address(
-        folders.benchmark, "review", host=host, port=port, allow_remote=allow_remote, base_url=base_url,
-        new_token=new_token,
-    )  # fmt: skip
+    folders = locate(str(bench), "" if runs is None else str(runs))
+    server = options_from(ServerOptions(), context)
+    address = app_address(folders.benchmark, "review", server)
     benchmark = load(folders.benchmark)
     echo_stale_runs(folders.runs, benchmark)
     index = _index(benchmark, folders.benchmark, folders.runs)
@@ -87,7 +80,7 @@ def review(
         fragment = to_fragment(wanted, case)
     typer.echo(f"reviews are kept in {_shown(chosen)}", err=True)
     app = explore(benchmark, open_index(index), store=chosen, blind=not open_opinions, probe_files=probe_files or ())
-    serve(app, address, browse=browser, fragment=fragment)
+    serve(app, address, browse=server.browser, fragment=fragment)
 
 
 def _index(benchmark: Benchmark, folder: Path, runs: Path | None) -> Path:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mrb_lib.cli.options import Seed
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -23,7 +25,7 @@ def split(
     ] = None,
     test: Annotated[float, typer.Option(metavar="SHARE", help="Share of the cases to test on.")] = 0.2,
     validation: Annotated[float, typer.Option(metavar="SHARE", help="Share of the cases to stop training by.")] = 0.1,
-    seed: Annotated[int, typer.Option(min=0, help="The seed of the draw.")] = 0,
+    seed: Seed = 0,
     leave_out: Annotated[
         list[str] | None,
         typer.Option(

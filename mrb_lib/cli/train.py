@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mrb_lib.cli.options import DeclaredCommand, Rosters, changed_by_user, parameters
+from mrb_lib.cli.options import Bench, Rosters, declares, options_from
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from inspect import Parameter
+    from collections.abc import Callable, Iterator, Sequence
 
     from mrb_lib.benchmarks.benchmark import Benchmark
     from mrb_lib.build.training.loop import TrainProgress
@@ -22,27 +21,15 @@ if TYPE_CHECKING:
     from mrb_lib.tables.errors import MrbError
 
 _EXTRA = "mrb-workbench[judges,train]"
-FOR_MODELS = frozenset({"device", "dtype", "max_pixels", "without_images", "revision", "download"})
-"""Settings of judges that mean something where one is trained."""
+_OF_WEIGHTS = ("device", "dtype", "max_pixels", "without_images", "revision", "download")
 
 
-class TrainCommand(DeclaredCommand):
-    """`mrb train`, with the options of a recipe and those of a model's weights."""
-
-    @property
-    def declared(self) -> Iterable[Parameter]:
-        """See `DeclaredCommand`."""
-        from mrb_lib.build.training.recipe import Recipe
-        from mrb_lib.judges.settings import Settings
-        from mrb_lib.tables.options import options_of
-
-        of_models = (one for name, one in options_of(Settings()).items() if name in FOR_MODELS)
-        return parameters([*options_of(Recipe()).values(), *of_models])
+TrainCommand = declares("mrb_lib.build.training.recipe:Recipe", ("mrb_lib.judges.settings:Settings", _OF_WEIGHTS))
 
 
 def train(
     context: typer.Context,
-    bench: Annotated[Path, typer.Argument(metavar="BENCH", help="The benchmark folder, with a split.")],
+    bench: Bench,
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The folder to write: a judge, or several with --plan.")],
     model: Annotated[
         str,
@@ -102,9 +89,8 @@ def train(
     from mrb_lib.cli.progress import training_bars
 
     benchmark = load(bench)
-    settings = changed_by_user(Settings(), {name: context.obj[name] for name in FOR_MODELS & context.obj.keys()})
-    chosen = {name: value for name, value in context.obj.items() if name not in FOR_MODELS}
-    recipes = _recipes(benchmark, out, config, plan, leave_out, leave_one_out, chosen)
+    settings = options_from(Settings(), context, only=_OF_WEIGHTS)
+    recipes = _recipes(benchmark, out, config, plan, leave_out, leave_one_out, context)
     _check_engine(engine, parallel, len(recipes))
     trainings = [
         Training(bench, folder, model or f"path:{from_}", recipe, settings, tuple(rosters or ()), replies)
@@ -175,7 +161,7 @@ def _recipes(
     plan: Path | None,
     leave_out: str | None,
     leave_one_out: str | None,
-    options: Mapping[str, object],
+    context: typer.Context,
 ) -> dict[Path, Recipe]:
     """How each judge is trained, by the folder to write; all are checked before the first is trained."""
     from dataclasses import replace
@@ -185,8 +171,8 @@ def _recipes(
 
     base = recipe_from(read_recipe(config) if config else {}, config or "--config")
     if plan is not None:
-        return {out / name: changed_by_user(recipe, options) for name, recipe in plan_of(plan, base)}
-    recipe = changed_by_user(base, options)
+        return {out / name: options_from(recipe, context) for name, recipe in plan_of(plan, base)}
+    recipe = options_from(base, context)
     if leave_one_out is not None:
         from mrb_lib.build.training.plan import fold_names
 

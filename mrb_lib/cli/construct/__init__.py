@@ -1,7 +1,7 @@
 """`mrb construct`: the steps that make a benchmark of images with questions, one file a step.
 
-The file of a step defines a function `command`, which is the command of the file's name; like the other commands it
-imports what it needs when it runs.
+The file of a step defines a function `command`, which is the command of the file's name, and may define its class
+`Command`; like the other commands it imports what it needs when it runs.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from importlib import import_module
 
 import typer
 
-from mrb_lib.cli.construct.answering_options import FilterCommand, RespondCommand
 from mrb_lib.cli.options import Command, Group
 
 app = typer.Typer(
@@ -19,6 +18,6 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-_CLASSES = {"filter": FilterCommand, "respond": RespondCommand}
 for _step in ("start", "filter", "screen", "respond", "pair", "release", "status"):
-    app.command(_step, cls=_CLASSES.get(_step, Command))(import_module(f"{__name__}.{_step}").command)
+    _module = import_module(f"{__name__}.{_step}")
+    app.command(_step, cls=getattr(_module, "Command", Command))(_module.command)

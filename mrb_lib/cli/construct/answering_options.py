@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mrb_lib.cli.options import DeclaredCommand, parameters
-
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from inspect import Parameter
+    from collections.abc import Sequence
 
     from mrb_lib.build.construct.answers.answering import ModelRun
-    from mrb_lib.runs.planned import PlannedModel
 
-WorkFolder = Annotated[Path, typer.Argument(metavar="WORK", help="The work folder.")]
 PoolFile = Annotated[
     Path | None,
     typer.Option(
@@ -31,43 +26,9 @@ Retry = Annotated[str, typer.Option(metavar="STATUSES", help="Make answers of th
 Again = Annotated[bool, typer.Option("--again", help="Replace the result of other choices; answers are kept.")]
 
 
-class AnsweringCommand(DeclaredCommand):
-    """A step in which models answer, with the options of these.
-
-    Attributes
-    ----------
-    prompt : what models are asked with unless the user names another
-    """
-
-    prompt: ClassVar[str]
-
-    @property
-    def declared(self) -> Iterable[Parameter]:
-        """See `DeclaredCommand`."""
-        from mrb_lib.build.construct.answers.pool import FOR_JUDGES
-        from mrb_lib.tables.options import options_of
-
-        return parameters(options_of(usual_model(self.prompt), without=("name", *FOR_JUDGES)).values())
-
-
-class FilterCommand(AnsweringCommand):
-    """`mrb construct filter`."""
-
-    prompt = "short-answer"
-
-
-class RespondCommand(AnsweringCommand):
-    """`mrb construct respond`."""
-
-    prompt = "open-answer"
-
-
-def usual_model(prompt: str) -> PlannedModel:
-    """Return a model without a name that is asked with a prompt, and with the defaults of all options."""
-    from mrb_lib.judges.settings import Settings
-    from mrb_lib.runs.planned import PlannedModel
-
-    return PlannedModel("", Settings(prompt=prompt))
+MODEL = "mrb_lib.runs.planned:PlannedModel"
+FOR_JUDGES = ("name", "scale", "reference", "evidence", "examples", "examples_by")
+"""Options that mean nothing on a command line on which models answer."""
 
 
 def statuses(retry: str) -> tuple[str, ...]:

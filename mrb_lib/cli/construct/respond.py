@@ -7,12 +7,14 @@ from typing import Annotated
 import typer
 
 from mrb_lib.cli.construct import answering_options as option
-from mrb_lib.cli.options import AsJson, Rosters, changed_by_user
+from mrb_lib.cli.options import AsJson, Rosters, WorkFolder, declares, options_from
+
+Command = declares(option.MODEL, without=option.FOR_JUDGES, prompt="open-answer")
 
 
 def command(
     context: typer.Context,
-    work: option.WorkFolder,
+    work: WorkFolder,
     names: Annotated[
         list[str] | None,
         typer.Option("--responder", metavar="NAME", help="A responder: as for mrb judge --judge; repeatable."),
@@ -32,9 +34,10 @@ def command(
     from mrb_lib.cli.construct.tables import show_tables
     from mrb_lib.cli.listing import line
     from mrb_lib.cli.progress import verdict_bars
+    from mrb_lib.runs.planned import PlannedModel
 
     folder = open_work(work)
-    usual = changed_by_user(option.usual_model(option.RespondCommand.prompt), context.obj)
+    usual = options_from(PlannedModel(), context)
     models, seed = pool_of(names or [], plan, usual), usual.settings.seed
     with verdict_bars("responses") as step:
         result = respond(

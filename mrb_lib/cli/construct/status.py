@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from mrb_lib.cli.options import AsJson, WorkFolder
+
 
 def command(
-    work: Annotated[Path, typer.Argument(metavar="WORK", help="The work folder.")],
+    work: WorkFolder,
     by: Annotated[str, typer.Option(metavar="COLUMN", help="Count the items by this column.")] = "organ",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Say where a work folder stands: items by step, reason and organ, what is stale, and what to run next."""
     import json
