@@ -13,6 +13,7 @@ from pathlib import Path
 import nbformat
 import pandas as pd
 import pytest
+from PIL import Image
 from scipy.stats import norm
 from scipy.stats import t as student
 from statsmodels.stats.proportion import proportion_confint
@@ -21,9 +22,24 @@ from mrb_lib.probes import target
 
 ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-MODULES = {"A table": "ties", "A format": "lines", "An engine": "alphabetical", "A probe": "shouted",
+MODULES = {"A table": "ties", "A format": "lines", "An engine": "program", "A probe": "shouted",
            "A figure": "tie_rates"}  # fmt: skip
 Command = Callable[..., subprocess.CompletedProcess[str]]
+PROGRAM = '''#!{python}
+"""Prefers the response that comes first in the alphabet, and keeps what it was shown."""
+
+import json, re, sys
+from PIL import Image
+
+prompt = sys.stdin.read()
+found = re.findall(r"<<<response (\\w+) \\w+>>>\\n(.*?)\\n<<<end", prompt, re.DOTALL)
+texts = [text for _, text in found]
+label = "tie" if texts[0] == texts[1] else found[texts.index(min(texts))][0]
+with open({log!r}, "a") as log:
+    print(json.dumps({{"prompt": prompt, "images": [Image.open(path).size for path in sys.argv[1:]]}}), file=log)
+keys = re.search("Its keys are (.*?);", prompt)[1].split(", ")
+print(json.dumps(dict.fromkeys(keys, label)))
+'''
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +48,9 @@ def plugins(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("plugins")
     (folder / "toy").mkdir()
     (folder / "toy" / "__init__.py").touch()
+    program = PROGRAM.format(python=sys.executable, log=str(folder / "asked.jsonl"))
+    (folder / "program").write_text(program, encoding="utf-8")
+    (folder / "program").chmod(0o755)
     points = ["[mrb_lib.plugins]"]
     for heading, name in MODULES.items():
         section = TEXT.split(f"\n### {heading}\n")[1].split("\n## ")[0].split("\n### ")[0]
@@ -50,6 +69,7 @@ def mrb(plugins: Path) -> Command:
     """Runs the command where the package is installed; a process of its own, since features register once."""
     paths = [str(plugins), os.environ.get("PYTHONPATH", "")]
     own = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths)), "MRB_STATIC": "1"}
+    own["MRB_PROGRAM"] = str(plugins / "program")
 
     def run(*arguments: object) -> subprocess.CompletedProcess[str]:
         line = [sys.executable, "-m", "mrb_lib.cli.main", *map(str, arguments)]
@@ -66,7 +86,7 @@ def bench(mrb: Command, tmp_path_factory: pytest.TempPathFactory) -> Path:
     records = [dict(zip(("question", "first", "second", "better"), row, strict=True)) for row in rows]
     (folder / "cases.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
     mrb("import", "lines", folder / "cases.jsonl", folder / "b", "--annotator", "Dr A")
-    mrb("judge", folder / "b", folder / "b" / "runs", "--judge", "alphabetical")
+    mrb("judge", folder / "b", folder / "b" / "runs", "--judge", "program")
     return folder / "b"
 
 
@@ -88,7 +108,7 @@ def test_the_format_reads_and_writes(mrb: Command, bench: Path, tmp_path: Path) 
 def test_the_engine_judges_and_the_table_counts_its_ties(mrb: Command, bench: Path) -> None:
     [row] = json.loads(mrb("analyze", bench, "--table", "ties", "--json").stdout)["rows"]
     assert {name: row[name] for name in ("judge", "dimension", "subfield", "n", "n_clusters", "reason")} == {
-        "judge": "alphabetical", "dimension": "overall", "subfield": None, "n": 3, "n_clusters": 3, "reason": None,
+        "judge": "program", "dimension": "overall", "subfield": None, "n": 3, "n_clusters": 3, "reason": None,
     }  # fmt: skip
     assert row["tie_rate"] == pytest.approx(1 / 3)
     # as many independent cases as have the error: 2; beyond Student's t of 2 degrees of freedom
@@ -100,8 +120,31 @@ def test_the_table_is_short_and_read_by_people(mrb: Command, plugins: Path, benc
     lines = (plugins / "toy" / "ties.py").read_text(encoding="utf-8").splitlines()
     assert len([line for line in lines if line.strip() and '"""' not in line]) < 25
     shown = mrb("analyze", bench, "--table", "ties").stdout
-    assert "\n\nalphabetical calls a tie most often, in 33% of its verdicts on overall.\n" in shown
+    assert "\n\nprogram calls a tie most often, in 33% of its verdicts on overall.\n" in shown
     assert "share of ties among the verdicts on a case, mean over cases\n" in mrb("analyze", "--explain", "ties").stdout
+
+
+def test_the_engine_is_short_and_shows_images_reference_probe_and_both_orders(
+    mrb: Command, plugins: Path, bench: Path, tmp_path: Path
+) -> None:
+    lines = (plugins / "toy" / "program.py").read_text(encoding="utf-8").splitlines()
+    assert len([line for line in lines if line.strip() and '"""' not in line]) < 25
+    cases = pd.DataFrame({"case_id": ["one"], "question": ["Which?"], "response_a": ["zebra"], "response_b": ["ape"]})
+    cases.assign(reference="It is an ape.", images=["film.png"]).to_csv(tmp_path / "cases.csv", index=False)
+    (tmp_path / "images").mkdir()
+    Image.new("L", (31, 17)).save(tmp_path / "images" / "film.png")
+    mrb("import", "table", tmp_path, tmp_path / "b")
+    (plugins / "asked.jsonl").unlink(missing_ok=True)
+    mrb("judge", tmp_path / "b", tmp_path / "runs", "--judge", "program", "--reference", "strong",
+        "--probe", "prompt/labels")  # fmt: skip
+    asked = [json.loads(line) for line in (plugins / "asked.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert [one["images"] for one in asked] == [[[31, 17]]] * len(asked)
+    assert all("It is an ape." in one["prompt"] for one in asked)
+    firsts = [re.findall(r"<<<response (\w+) \w+>>>\n(\w+)", one["prompt"])[0] for one in asked]
+    assert {("A", "zebra"), ("A", "ape"), ("1", "zebra"), ("1", "ape")} <= set(firsts)
+    verdicts = pd.concat(map(pd.read_parquet, (tmp_path / "runs").rglob("*.parquet")))
+    assert set(verdicts["status"]) == {"ok"}
+    assert set(verdicts["choice"]) == {"B"}  # the ape, whichever is shown first and whatever it is called
 
 
 @pytest.mark.parametrize("name", MODULES.values())
@@ -131,7 +174,7 @@ def test_the_figure_is_short_and_drawn_by_a_notebook_of_a_report(
 def test_the_probe_is_listed_and_changes_what_a_judge_is_shown(mrb: Command, bench: Path, tmp_path: Path) -> None:
     [line] = [line for line in mrb("probes").stdout.splitlines() if line.startswith("response/shouted ")]
     assert line.split(maxsplit=2)[1:] == ["same", "Write one response in capital letters."]
-    mrb("judge", bench, tmp_path, "--judge", "alphabetical", "--probe", "response/shouted")
+    mrb("judge", bench, tmp_path, "--judge", "program", "--probe", "response/shouted")
     table = json.loads(mrb("analyze", bench, tmp_path, "--table", "probes", "--json").stdout)["rows"]
     changed = [row["changed"] for row in table if row["part"] == "probe" and row["probe"] == "response/shouted"]
     cases = pd.read_parquet(bench / "cases.parquet")

@@ -26,8 +26,8 @@ def doctor(
 ) -> None:
     """Say what this machine can run: GPU, memory, versions, offline state, which judges fit, and what to run next.
 
-    Whether a judge fits is a rule of thumb: its weights and 20 % more, in bfloat16 on
-    one GPU, in float32 on the CPU. The network is not asked, and no key is shown.
+    Whether a judge fits is an estimate: its weights and 20% more, on a GPU in bfloat16 or rounded (--quantize), else
+    on the CPU. The network is not asked, and no key is shown.
     """
     import os
 
@@ -95,23 +95,19 @@ def _keys(keys: Mapping[str, bool]) -> str:
 
 
 def _judges(table: pd.DataFrame) -> Iterator[str]:
-    from mrb_lib.cli.listing import listing, terminal_width
+    from textwrap import wrap
 
-    weights = table[table["fits_gpu"].notna()]
-    fits = ((weights["fits_gpu"] == "yes") | (weights["fits_cpu"] == "yes")).sum()
-    unknown, from_name = weights["weights_gb"].isna().sum(), weights["size_from"] == "name"
-    yield (
-        f"{fits} of {len(weights)} judges with weights fit (weights and 20 % more: a rule of thumb), "
-        f"{unknown} of unknown size"
-    )
-    if from_name.any():
-        yield f"* size taken from the name: the number of parameters of {from_name.sum()} judges is unknown"
+    from mrb_lib.cli.listing import listing, terminal_width
+    from mrb_lib.judges.roster.machine import BASIS
+
+    weights = table[table["device"].notna()]
+    fits = ~weights["device"].isin(["no", "unknown"])
+    unknown = weights["weights_gb"].isna().sum()
+    yield f"{fits.sum()} of {len(weights)} judges with weights fit, {unknown} of unknown size"
+    yield from wrap(BASIS, _WIDTH)
     yield ""
-    named = weights["name"].mask(from_name, weights["name"] + "*")
-    shown = weights.assign(name=named).rename(
-        columns={"fits_gpu": "GPU_bf16", "fits_cpu": "CPU_fp32", "weights_gb": "GB_bf16"}
-    )
-    columns = ["name", "GB_bf16", "GPU_bf16", "CPU_fp32", "cached", "needs"]
+    shown = weights.rename(columns={"weights_gb": "GB_bf16", "memory_gb": "GB", "stored": "as"})
+    columns = ["name", "GB_bf16", "device", "as", "GB", "minutes", "cached", "needs"]
     yield listing(shown[columns], width=terminal_width(_WIDTH))
 
 

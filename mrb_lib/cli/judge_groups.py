@@ -27,8 +27,7 @@ def grouped(
     file : states groups; None for no file
     rosters : files of further judges
     """
-    from mrb_lib.judges.roster.group_file import read_group_file
-    from mrb_lib.judges.roster.groups import judge_groups
+    from mrb_lib.judges.roster.groups import judge_groups, read_group_file
     from mrb_lib.judges.roster.roster import entries
 
     names = [name for panel in panels.values() for name in panel.judges]

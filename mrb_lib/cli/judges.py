@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from typer._click.formatting import HelpFormatter
 
 _TEXT_COLUMNS = ("name", "access", "domain", "family", "size", "weights_gb", "engine", "needs")
-_FROM_NAME = "*"
 """Marks a size that is taken from a name."""
 _SEARCHED = ("name", "model", "family", "needs", "about")
 
@@ -56,7 +55,7 @@ def judges(
 ) -> None:
     """List the judges: name, access, family, size, engine, needs; or what is unknown of them.
 
-    A * at a size says that the number of parameters is unknown and the size in the name is taken, for --fits too.
+    With --fits, say how this machine runs each, with an estimate of memory and minutes, and print a command.
     """
     from mrb_lib.cli.listing import listing, terminal_width
     from mrb_lib.cli.render import as_json as to_json
@@ -69,8 +68,10 @@ def judges(
     if search is not None:
         texts = table[list(_SEARCHED)].fillna("").agg("\n".join, axis="columns").str.casefold()
         table = table[texts.str.contains(search.casefold(), regex=False)]
+    columns, hint = list(_TEXT_COLUMNS), ""
     if fits:
-        table = _fitting(table, extra)
+        table, hint = _fitting(table, extra)
+        columns = ["name", "size", "engine", "device", "stored", "memory_gb", "minutes", "needs"]
     unknown = gaps(extra)
     shown = unknown[unknown["name"].isin(table["name"])] if show_gaps else table
     if as_json:
@@ -81,27 +82,20 @@ def judges(
         typer.echo(listing(shown[["name", "access", "missing"]], width=terminal_width(None)))
         typer.echo(_count(shown, table), err=True)
     else:
-        typer.echo(listing(_marked(shown)[list(_TEXT_COLUMNS)], width=terminal_width(None)))
-        if (shown["size_from"] == "name").any():
-            typer.echo(f"{_FROM_NAME} size taken from the name: the number of parameters is unknown", err=True)
-
-
-def _marked(table: pd.DataFrame) -> pd.DataFrame:
-    """The rows with a mark at sizes that are taken from a name; those without any `size` get the one that was taken."""
-    from_name = table["size_from"] == "name"
-    taken = table["size"].fillna((table["weights_gb"] / 2).map("{:g}B".format)) + _FROM_NAME
-    return table.assign(size=table["size"].mask(from_name, taken))
+        typer.echo(listing(shown[columns], width=terminal_width(None)))
+    if hint:
+        typer.echo(hint, err=True)
 
 
 def _count(unknown: pd.DataFrame, table: pd.DataFrame) -> str:
-    """How many of the models of a table lack what."""
+    """Return how many of the models of a table lack each key."""
     models = table["access"].isin(["open", "proprietary"]).sum()
     counts = unknown["missing"].str.split(", ").explode().value_counts()
     return f"of {models} models: " + ", ".join(f"{count} without {key}" for key, count in counts.items())
 
 
 def _only(table: pd.DataFrame, column: str, value: str | None) -> pd.DataFrame:
-    """The rows with a value, upper and lower case alike; a value that no judge has is refused."""
+    """Return the rows with a value, upper and lower case alike; a value that no judge has is refused."""
     from mrb_lib.tables.errors import InputError
 
     if value is None:
@@ -113,20 +107,22 @@ def _only(table: pd.DataFrame, column: str, value: str | None) -> pd.DataFrame:
     return table[matches.fillna(False)]
 
 
-def _fitting(table: pd.DataFrame, extra: Sequence[Path]) -> pd.DataFrame:
-    """The judges that this machine can run; how many were left out because that is unknown is said, and why."""
-    from mrb_lib.judges.roster.machine import inspect_machine
+def _fitting(table: pd.DataFrame, extra: Sequence[Path]) -> tuple[pd.DataFrame, str]:
+    """Return the judges that this machine can run, with how, and a text: who was left out, and the command to run."""
+    from mrb_lib.judges.roster.machine import BASIS, inspect_machine, next_step, survey
     from mrb_lib.judges.roster.roster import entries
 
     machine = inspect_machine()
-    fits = {entry.name: {machine.fits_gpu(entry), machine.fits_cpu(entry)} for entry in entries(extra)}
-    # None: no weights to fit.
-    is_fitting = table["name"].map(lambda name: bool(fits[name] & {"yes", None}))
-    is_unknown = table["name"].map(lambda name: "yes" not in fits[name] and "unknown" in fits[name]).astype(bool)
-    has_size = table["weights_gb"].notna()
-    if (is_unknown & ~has_size).any():
-        typer.echo(f"left out: {(is_unknown & ~has_size).sum()} judges of unknown size", err=True)
-    if (is_unknown & has_size).any():
-        what = "the memory of a GPU is not known without torch" if machine.gpus is None else "the memory is not known"
-        typer.echo(f"left out: {(is_unknown & has_size).sum()} judges, as {what}", err=True)
-    return table[is_fitting.astype(bool)]
+    named = [entry for entry in entries(extra) if entry.name in set(table["name"])]
+    ways = survey(named, machine).set_index("name")
+    known = table.join(ways[["device", "stored", "memory_gb", "minutes", "options"]], on="name")
+    unknown = known[known["device"] == "unknown"]
+    lines = []
+    if n := unknown["weights_gb"].isna().sum():
+        lines.append(f"left out: {n} judges of unknown size")
+    if n := unknown["weights_gb"].notna().sum():
+        lines.append(f"left out: {n} judges, as the memory of a GPU is not known without torch")
+    fitting = known[~known["device"].isin(["no", "unknown"])]
+    if fitting["device"].notna().any():
+        lines += [f"run: {next_step(named, machine)}", BASIS]
+    return fitting, "\n".join(lines)

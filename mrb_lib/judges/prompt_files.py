@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
-from typing import Literal, cast, get_args
+from typing import Final, Literal, cast, get_args
 
 from mrb_lib.judges.prompts import FOLDER, Asks, Prompt
 from mrb_lib.tables.errors import InputError
@@ -14,6 +15,19 @@ from mrb_lib.tables.errors import InputError
 PromptKind = Literal["", "answering", "ratings", "ranking", "criteria"]
 """What prompts ask for: preferences, answers, the category of one response, an order of all, or a rubric's criteria."""
 _HEADER = re.compile(r"\A\{#-?\s*asks:\s*(\w+)(\s+and\s+reason)?\s*-?#\}\n?")
+
+_ASKS: Final[Mapping[Asks, str]] = {
+    "all": "all dimensions in one reply",
+    "one": "one letter a dimension",
+    "rating": "a rating of one response",
+    "answer": "an answer to the question",
+    "rankings": "rankings of all responses to an item",
+    "ranking": "a ranking of all responses to an item in one dimension",
+    "categories": "a category of one response for each dimension",
+    "category": "the mark of one category",
+    "criteria": "all criteria of a rubric in one reply",
+    "criterion": "one letter a criterion of a rubric",
+}
 
 
 def builtin_ids(kind: PromptKind = "") -> tuple[str, ...]:
@@ -61,6 +75,28 @@ def load_prompt_of_one(id_or_file: str) -> Prompt:
     prompt, single = load_prompt(id_or_file), f"single-{id_or_file}"
     known = chain.from_iterable(builtin_ids(kind) for kind in get_args(PromptKind))
     return load_prompt(single) if prompt.asks in ("all", "categories", "criteria") and single in known else prompt
+
+
+def fitting_prompt(judge: str, wanted: str | None, usual: str, asks: Sequence[Asks]) -> Prompt:
+    """Return the prompt that the user wants, or the usual one.
+
+    Parameters
+    ----------
+    judge : its name
+    asks : kinds of prompts whose replies the engine reads
+
+    Raises
+    ------
+    InputError
+        The prompt asks for something else.
+    """
+    prompt = (load_prompt_of_one if asks in (("one",), ("category",), ("criterion",)) else load_prompt)(wanted or usual)
+    if prompt.asks not in asks:
+        raise InputError(
+            f"judge {judge}: prompt {prompt.id} asks for {_ASKS[prompt.asks]}, but this engine reads "
+            f"{' or '.join(_ASKS[one] for one in asks)}; use another prompt, or another engine as in NAME+generative."
+        )
+    return prompt
 
 
 @lru_cache(maxsize=64)

@@ -110,6 +110,9 @@ class Settings:
     download: Annotated[bool, Option("Fetch weights that are not on this machine.")] = False
     trust_remote_code: Annotated[bool, Option("Run code from a model's repository.")] = False
     url: Annotated[str | None, Option("Ask an OpenAI-compatible server: http://127.0.0.1:8000/v1.", "URL")] = None
+    server_command: Annotated[
+        str | None, Option("Start this server for the weights, and stop it afterwards.", "'CMD {model} {port}'")
+    ] = None
     allow_remote: Annotated[bool, Option("Allow sending cases to a server that is not this machine.")] = False
     concurrency: Annotated[
         int, Field(gt=0), Option("Send a server at most N requests at a time.", "N", is_rare=True)
@@ -143,6 +146,8 @@ class Settings:
     def __post_init__(self) -> None:
         if self.budget is not None and None in (self.price_prompt, self.price_completion):
             raise InputError("a budget needs what tokens cost; pass --price-prompt and --price-completion.")
+        if self.server_command is not None and "{port}" not in self.server_command:
+            raise InputError("server_command: holds no {port}; write it as 'CMD {model} {port}'.")
 
     @property
     def is_rating(self) -> bool:

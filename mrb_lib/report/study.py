@@ -16,8 +16,7 @@ from mrb_lib.benchmarks.benchmark import Benchmark, load
 from mrb_lib.benchmarks.votes import vote_columns
 from mrb_lib.figures.registry import FIGURES
 from mrb_lib.figures.style import Paper
-from mrb_lib.judges.roster.group_file import read_group_file
-from mrb_lib.judges.roster.groups import JURY, MODEL_GROUPS, TUNED, chosen_judges, judge_groups
+from mrb_lib.judges.roster.groups import JURY, MODEL_GROUPS, TUNED, chosen_judges, judge_groups, read_group_file
 from mrb_lib.report.defaults import DEFAULTS, Options
 from mrb_lib.report.links import cells_behind, counted, links_of
 from mrb_lib.report.places import locate, simulated_note
@@ -79,7 +78,7 @@ def open(  # read as mrb.open
     cluster : the column whose values are resampled together; default: see `mrb_lib.stats.clusters.resampling_unit`
     where : only the cases that this filter leaves, such as "organ == 'eye'"; default: all
     judges : names, in a list or separated by commas, or `group:medical` for all of a group; default: all
-    groups : a file that states the groups of judges, see `mrb_lib.judges.roster.group_file`; default: none
+    groups : a file that states the groups of judges, see `mrb_lib.judges.roster.groups.read_group_file`; default: none
     resamples, seed : of the cluster bootstrap; default: 2000 and 0
 
     Raises

@@ -22,6 +22,7 @@ import pandas as pd
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.budget import Budget
 from mrb_lib.judges.jury import Jury, is_jury
+from mrb_lib.judges.prompted import PromptedJudge
 from mrb_lib.judges.roster.roster import check_name, resolve
 from mrb_lib.judges.settings import Settings, for_repeats
 from mrb_lib.probes import ProbedImages
@@ -264,6 +265,8 @@ def _attempt(call: _Call, name: str, redo: Redo) -> Outcome:
             return _run_jury(call, judge, redo)
         folder = call.folder(judge)
         plan = _restricted(call.plan, judge.name, judge.dimensions)
+        if isinstance(judge, PromptedJudge):
+            judge.check_cases(plan.cases, plan.probes)
         return _execute(call, judge, plan, plan.all_numbers, redo, partial(call.make, name))
     except BaseException as error:  # noqa: BLE001  # a library may raise anything; whoever asked for one judge gets it
         _forget_locals(error)

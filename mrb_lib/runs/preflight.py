@@ -76,7 +76,7 @@ def problems(
         judge = make(name)
     except InputError as error:
         return list(dict.fromkeys([str(error), *told]))
-    if engine.model == "server" and not told and not is_complete(judge):
+    if engine.model == "server" and settings.server_command is None and not told and not is_complete(judge):
         told += _server(entry, settings)
     return list(dict.fromkeys(told))
 

@@ -13,8 +13,7 @@ from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.cli.app import app
 from mrb_lib.demo.judges import JUDGES
 from mrb_lib.demo.roster import ROSTER
-from mrb_lib.judges.roster.group_file import read_group_file
-from mrb_lib.judges.roster.groups import judge_groups
+from mrb_lib.judges.roster.groups import judge_groups, read_group_file
 from mrb_lib.judges.roster.roster import entries
 from mrb_lib.stats.analyze import analyze
 from mrb_lib.verdicts.manifest import read_manifest

@@ -15,8 +15,9 @@ from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.cli.main import main
 from mrb_lib.judges.lineup import with_lineups
-from mrb_lib.judges.local.generative import GenerativeJudge, Reply, ReplyRequest
+from mrb_lib.judges.local.generative import GenerativeJudge
 from mrb_lib.judges.settings import Settings
+from mrb_lib.judges.tasks import Reply
 from mrb_lib.runs.execute import judge, settings_for
 from mrb_lib.runs.items import by_items, digest_of_items
 from mrb_lib.runs.plan import ProbeOptions, make_plan
@@ -100,7 +101,7 @@ def test_a_run_that_dies_or_is_widened_and_goes_on_equals_one_run(
 
     write, calls = GenerativeJudge._write, list[int]()
 
-    def dies(self: GenerativeJudge, requests: Sequence[ReplyRequest]) -> list[Reply]:
+    def dies(self: GenerativeJudge, requests: Sequence) -> list[Reply]:
         calls.append(1)
         if len(calls) > 3:
             raise RuntimeError("power cut")

@@ -25,20 +25,16 @@ from mrb_lib.judges.endpoint.cache import FILE_NAME, ReplyCache
 from mrb_lib.judges.endpoint.capabilities import TOP_LOGPROBS, Notices, RequestOptions
 from mrb_lib.judges.endpoint.client import Ask, ChatClient, Failure, Prices
 from mrb_lib.judges.endpoint.reply import ChatReply, Probability, p_of_key, p_of_letter
-from mrb_lib.judges.endpoint.requests import MAX_PIXELS, RequestWriter, Task, wants_only_json
+from mrb_lib.judges.endpoint.requests import RequestWriter, ServedTask, wants_only_json
 from mrb_lib.judges.endpoint.threaded_map import threaded_map
 from mrb_lib.judges.endpoint.transport import Transport
 from mrb_lib.judges.prompt_files import load_prompt
 from mrb_lib.judges.prompts import RANKINGS, Prompt
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.settings import Settings
-from mrb_lib.replies.answers import read_answer
+from mrb_lib.judges.tasks import MAX_PIXELS, Reply, Task, task_maker
 from mrb_lib.replies.labels import LETTERS
-from mrb_lib.replies.multi import parse_ratings
-from mrb_lib.replies.reading import Reading, parse
 from mrb_lib.tables.errors import InputError
-from mrb_lib.tables.schema import ANSWERED_STATUSES, Status
-from mrb_lib.verdicts.orders import PICKS
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
 
 _TOKENS_OF_A_LETTER: Final = 8
@@ -48,7 +44,7 @@ _TOKENS_OF_THOUGHT: Final = 4096
 _TOKENS_OF_AN_ANSWER: Final = 1024
 _THINKING_OFF: Final = (("enable_thinking", False), ("thinking", False), ("thinking_mode", "off"))
 
-Chain = Sequence[Task]
+Chain = Sequence[ServedTask]
 """Requests that are sent one after the other, because what is asked first makes the next one cheaper."""
 
 
@@ -56,7 +52,7 @@ Chain = Sequence[Task]
 class Answered:
     """A task and what came of it; None where it was not asked. `cached` is what was asked, of a reply in the cache."""
 
-    task: Task
+    task: ServedTask
     answer: ChatReply | Failure | None
     is_kept: bool = False
     cached: bytes | None = None
@@ -177,7 +173,7 @@ class EndpointJudge:
             "schema": options.schema,
             "top_logprobs": options.top_logprobs,
         }
-        self._prompt, self._choices, self._concurrency = prompt, settings.choices, settings.concurrency
+        self._prompt, self._concurrency = prompt, settings.concurrency
         self._rated = settings.is_rating
         self._budget = budget or (Budget(settings.budget) if settings.budget else None)
         self._notices = Notices()
@@ -186,7 +182,8 @@ class EndpointJudge:
         self._cache = ReplyCache(runs / FILE_NAME, self._notices) if runs is not None else None
         self._n_replies = self._n_kept = 0
         self._is_local = server.is_local
-        self._writer = self._writer_type(prompt, settings, images, sees, max_pixels)
+        self._tasks = task_maker(prompt, settings, sees=sees)
+        self._writer = RequestWriter(self._tasks, images, max_pixels)
         self._client = ChatClient(
             Transport(server, connections=settings.concurrency, timeout_s=settings.timeout_s),
             fixed,
@@ -199,10 +196,6 @@ class EndpointJudge:
             sleep=sleep,
             clock=clock,
         )
-
-    @property
-    def _writer_type(self) -> type[RequestWriter]:
-        return RequestWriter
 
     @property
     def prompt_id(self) -> str:
@@ -331,7 +324,7 @@ class EndpointJudge:
         """Ask the requests of a chain one after the other, in one of several threads."""
         return [self._ask(ask, task) for task in item[1]]
 
-    def _ask(self, ask: Ask, task: Task) -> Answered:
+    def _ask(self, ask: Ask, task: ServedTask) -> Answered:
         if task.request is None:
             return Answered(task, Failure(task.problem))
         if self._cache is None:
@@ -347,13 +340,8 @@ class EndpointJudge:
         return Answered(task, answer, cached=wanted)
 
     def _is_whole(self, task: Task, reply: ChatReply) -> bool:
-        """Whether all that was asked for can be read from a reply; an answer may be cut off."""
-        if reply.refused:
-            return False
-        if self._prompt.asks == "answer":
-            return read_answer(reply.whole).status in ANSWERED_STATUSES
-        reading = self._reading(task, reply)
-        return all(reading.status_of(dimension) in ANSWERED_STATUSES for dimension in task.asked)
+        """Return whether all that was asked for can be read from a reply."""
+        return self._tasks.is_whole(task, _reply(reply, {}))
 
     def _note(self, batch: _Batch, answered: Sequence[Answered]) -> None:
         """Put what came of a chain into the rows of its batch; what was not asked stays open."""
@@ -369,16 +357,7 @@ class EndpointJudge:
                 batch.claimed += [one.cached] if is_first and one.cached is not None else []
                 self._put(batch.rows, one.task, one.answer, self._took(one.answer, is_stated=not is_first))
             else:
-                self._put_failure(batch.rows, one.task, one.answer)
-
-    def _put_failure(
-        self, rows: VerdictRows, task: Task, failure: Failure, took: Mapping[str, object] | None = None
-    ) -> None:
-        """State in the rows that waited for a request why it got no reply, and on the first what others of it took."""
-        for position, _ in task.rows:
-            status: Status = "refused" if failure.refused else "error"
-            rows.put(position, status, None, error=failure.reason, **(took or {}))
-            took = None
+                self._tasks.fail(batch.rows, one.task, one.answer.reason, is_refused=one.answer.refused)
 
     def _took(self, reply: ChatReply, *, is_stated: bool) -> dict[str, object]:
         """What a reply took, for the first of its rows; nothing was paid for one whose cost is stated elsewhere."""
@@ -394,36 +373,20 @@ class EndpointJudge:
 
     def _put(self, rows: VerdictRows, task: Task, reply: ChatReply, took: dict[str, object]) -> None:
         """Read a reply into its rows; what it took stands on the first of them."""
-        self._note_length(reply)
-        if self._prompt.asks == "answer":
-            for position, _ in task.rows:
-                rows.put_answer(position, reply.whole, is_cut_off=reply.cut_off, is_refused=reply.refused, **took)
-            return
-        self._note_probabilities(reply)
-        reading = self._reading(task, reply)
-        for position, dimension in task.rows:
-            if reply.refused:
-                rows.put(position, "refused", None, reply=reply.whole, **took)
-            else:
-                choice = reading.choices[dimension]
-                pick = choice if self._rated or choice is None else PICKS[choice]
-                # Of ratings, and under other labels than A and B, the tokens that state a choice are not looked for.
-                looks = task.labels == LETTERS and not self._rated
-                p_first = _columns(self._p_first(reply, dimension, choice) if looks else None)
-                rows.put(position, reading.status_of(dimension), pick, reply=reply.whole, **p_first, **took)
-            took = {}
-
-    def _note_length(self, reply: ChatReply) -> None:
         if reply.cut_off:
             self._notices.add("replies were cut off at their longest length; --max-new-tokens raises it")
+        if self._prompt.asks in ("all", "one"):
+            self._note_probabilities(reply)
+        # Under other labels than A and B, the tokens that state a choice are not looked for.
+        looks = self._prompt.asks in ("all", "one") and task.labels == LETTERS
 
-    def _reading(self, task: Task, reply: ChatReply) -> Reading:
-        if self._rated:
-            return parse_ratings(reply.content, task.asked, self._choices, self._labels)
-        return parse(reply.content, task.asked, self._choices, task.labels)
+        def p_first(dimension: str, choice: str | None) -> Mapping[str, object]:
+            return _columns(self._p_first(reply, dimension, choice) if looks else None)
+
+        self._tasks.put(rows, task, _reply(reply, took), p_first)
 
     def _note_probabilities(self, reply: ChatReply) -> None:
-        if not reply.tokens and not self._rated:
+        if not reply.tokens:
             self._notices.add("replies came without probabilities of tokens: their p_a is null")
 
     def _p_first(self, reply: ChatReply, dimension: str, choice: str | None) -> Probability | None:
@@ -483,6 +446,10 @@ def thinks(entry: Entry) -> bool:
     is_off = any(name in switches and switches[name] == off for name, off in _THINKING_OFF)
     is_off = is_off or (entry.base_url is not None and not switches)
     return entry.thinking == "always" or (entry.thinking == "optional" and not is_off)
+
+
+def _reply(reply: ChatReply, took: Mapping[str, object]) -> Reply:
+    return Reply(reply.content, took, reply.whole, reply.refused, reply.cut_off)
 
 
 def _columns(probability: Probability | None) -> dict[str, object]:

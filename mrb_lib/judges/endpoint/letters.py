@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from mrb_lib.judges.endpoint.judge import EndpointJudge, thinks
 from mrb_lib.judges.endpoint.reply import ChatReply, Probability, p_of_first
-from mrb_lib.judges.endpoint.requests import Task
 from mrb_lib.judges.prompt_files import load_prompt_of_one
 from mrb_lib.judges.prompts import Prompt
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.settings import Settings
+from mrb_lib.judges.tasks import Task
 from mrb_lib.replies.labels import LETTERS
 from mrb_lib.replies.reading import parse
 from mrb_lib.tables.errors import InputError

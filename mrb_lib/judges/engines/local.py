@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from mrb_lib.judges.roster.engines import JudgeRequest, asks_for_criteria, engine
+from mrb_lib.judges.roster.engines import JudgeRequest, engine
 from mrb_lib.verdicts.protocol import Judge
 
 _local_engine = partial(
@@ -23,10 +23,6 @@ _local_engine = partial(
 )
 def build_generative(request: JudgeRequest) -> Judge:
     """Choosing by what the model writes."""
-    if asks_for_criteria(request):
-        from mrb_lib.judges.local.rubric import WrittenRubricJudge
-
-        return WrittenRubricJudge(request.entry.name, request.entry, request.weights, request.settings, request.images)
     from mrb_lib.judges.local.generative import GenerativeJudge
 
     return GenerativeJudge(request.entry.name, request.entry, request.weights, request.settings, request.images)
@@ -76,7 +72,7 @@ def build_rating(request: JudgeRequest) -> Judge:
 )
 def build_batch(request: JudgeRequest) -> Judge:
     """Choosing by a ranking that the model writes."""
-    from mrb_lib.judges.local.batch import BatchJudge
+    from mrb_lib.judges.local.generative import BatchJudge
 
     return BatchJudge(request.entry.name, request.entry, request.weights, request.settings, request.images)
 

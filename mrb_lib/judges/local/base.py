@@ -15,22 +15,18 @@ import pandas as pd
 import torch
 from PIL import Image
 
-from mrb_lib.benchmarks.images import open_image, within
 from mrb_lib.judges.local.checkpoint import load_checkpoint
 from mrb_lib.judges.local.memory import PassMemory
 from mrb_lib.judges.local.weights import Weights, choose_devices, choose_dtype, describe
-from mrb_lib.judges.prompt_files import load_prompt, load_prompt_of_one
-from mrb_lib.judges.prompts import DEFINITIONS, Asks, Prompt, Rendered, phrasing_of
+from mrb_lib.judges.prompt_files import fitting_prompt
+from mrb_lib.judges.prompts import Asks, Prompt, Rendered
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource, names_code, provenance_of, trained_as
 from mrb_lib.judges.settings import BLIND, Settings
+from mrb_lib.judges.tasks import MAX_PIXELS, PromptWriter, Record, group_rows, open_pictures
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.tables.files import is_safe_name
-from mrb_lib.verdicts.orders import FIRST, SECOND
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
-
-# About what the published vision-language judges were trained on: 1280 tokens of 28 x 28 pixels.
-MAX_PIXELS: Final = 1280 * 28 * 28
 
 # Cases made ready at once; how many of them one pass reads is the memory's to say.
 _CASES, _CASES_ON_GPU = 8, 32
@@ -39,23 +35,10 @@ MOST_WORKERS: Final = 8
 # Below this probability of all admissible answers together, their ratio says little about the model.
 LOW_MASS: Final = 0.05
 
-_ASKS: Final[Mapping[Asks, str]] = {
-    "all": "all dimensions in one reply",
-    "one": "one letter a dimension",
-    "rating": "a rating of one response",
-    "answer": "an answer to the question",
-    "rankings": "rankings of all responses to an item",
-    "ranking": "a ranking of all responses to an item in one dimension",
-    "categories": "a category of one response for each dimension",
-    "category": "the mark of one category",
-    "criteria": "all criteria of a rubric in one reply",
-    "criterion": "one letter a criterion of a rubric",
-}
-
 T = TypeVar("T")
 R = TypeVar("R")
 Positions = Sequence[int]
-Records = Sequence[Mapping[str, object]]
+Records = Sequence[Record]
 
 
 class LocalJudge(ABC):
@@ -103,11 +86,14 @@ class LocalJudge(ABC):
         trained = trained_as(source.folder) if entry.path is not None else {}
         prompt = settings.prompt or _trained_prompt(source.folder, trained, self.engine)
         usual, asks = self._prompts_for(settings)
-        self._own_prompt = _fitting_prompt(name, prompt, usual, asks)
+        self._own_prompt = None if usual is None else fitting_prompt(name, prompt, usual, asks)
+        unused = [*settings.shows, *(["prompt"] if settings.prompt else [])]
         if self._own_prompt is not None:
             self._own_prompt.check_shows(settings.shows)
-        elif settings.shows:
-            raise InputError(f"judge {name}: takes no prompt; leave out --{' and --'.join(settings.shows)}.")
+        elif unused:
+            raise InputError(
+                f"judge {name}: is a scalar reward model and takes no prompt; leave out --{' and --'.join(unused)}."
+            )
         self._devices = choose_devices(settings.device)
         self._device = self._devices[0]
         self.cases_per_batch = settings.batch_size or (_CASES_ON_GPU if self._device.type == "cuda" else _CASES)
@@ -277,55 +263,16 @@ class LocalJudge(ABC):
         InputError
             One is missing or cannot be read, or the judge reads text only and was not told to do without.
         """
-        pictures: list[Image.Image] = []
-        if self._settings.without_images:
-            return pictures
-        for name in names:
-            if not self.weights.sees_images:
-                raise InputError(BLIND)
-            try:
-                content = self._images[name]
-            except KeyError as error:
-                raise InputError(f"image {name} is missing") from error
-            pictures.append(within(open_image(content, name).convert("RGB"), self._max_pixels))
-        return pictures
+        shown = [] if self._settings.without_images else list(names)
+        if shown and not self.weights.sees_images:
+            raise InputError(BLIND)
+        return open_pictures(self._images, shown, self._max_pixels)
 
-    def _render(
-        self,
-        row: Mapping[str, object],
-        responses: Sequence[str],
-        dimensions: Sequence[str],
-        dimension: str = "",
-        *,
-        label: str = "",
-        criteria: Sequence[str] = (),
-        criterion: int = 0,
-    ) -> Rendered:
-        """The prompt for a row; `InputError` where it is to show what the case lacks."""
-        reference, before = row.get("reference"), row.get("before")
-        if self._prompt.needs_reference and not isinstance(reference, str):
-            raise InputError(f"prompt {self._prompt.id} needs a reference answer, and the case has none")
-        return self._prompt.render(
-            str(row["question"]),
-            responses,
-            dimensions,
-            dimension,
-            reference=reference if isinstance(reference, str) else None,
-            before=before if isinstance(before, str) else None,
-            label_sets=self._settings.labels,
-            label=label,
-            n_images=0 if self._settings.without_images else len(image_names(row)),
-            scale=self._settings.scale,
-            choices=self._settings.choices,
-            definitions=DEFINITIONS | self._settings.definitions,
-            ordered=self._settings.is_ordered,
-            numbered=self.numbered,
-            marks=self.weights.marks,
-            criteria=criteria,
-            criterion=criterion,
-            context=self._settings.context_of(row),
-            **phrasing_of(row),
-        )
+    @property
+    def writer(self) -> PromptWriter:
+        """The writer of its prompts; `RunError` before `load`."""
+        weights = self.weights
+        return PromptWriter(self._prompt, self._settings, weights.sees_images, weights.marks, self.numbered)
 
     def _chat(self, rendered: Rendered, n_images: int) -> str:
         return self.weights.chat(rendered.text, n_images, self._template)
@@ -393,21 +340,6 @@ class LocalJudge(ABC):
         return out
 
 
-def _fitting_prompt(judge: str, wanted: str | None, usual: str | None, asks: Sequence[Asks]) -> Prompt | None:
-    """The prompt that the user wants, or the usual one; `InputError` where it asks for what cannot be read."""
-    if usual is None:
-        if wanted is not None:
-            raise InputError(f"judge {judge}: is a scalar reward model and takes no prompt; leave --prompt out.")
-        return None
-    prompt = (load_prompt_of_one if asks in (("one",), ("category",), ("criterion",)) else load_prompt)(wanted or usual)
-    if prompt.asks not in asks:
-        raise InputError(
-            f"judge {judge}: prompt {prompt.id} asks for {_ASKS[prompt.asks]}, but this engine reads "
-            f"{' or '.join(_ASKS[one] for one in asks)}; use another prompt, or another engine as in NAME+generative."
-        )
-    return prompt
-
-
 def _trained_prompt(folder: Path, trained: Mapping[str, object], engine: str) -> str | None:
     """The prompt that weights were trained to answer, by its id or as the file beside them."""
     name = trained.get("prompt")
@@ -426,26 +358,6 @@ NO_NUMBER: Final = (
     "try --dtype float32, or fetch the model again"
 )
 TOO_LARGE: Final = "the case alone does not fit into the device's memory; lower --max-pixels or use a larger device"
-
-
-def group_rows(shown: pd.DataFrame, keys: Sequence[str]) -> list[tuple[list[int], list[dict[str, object]]]]:
-    """Rows that are judged together: their positions in `shown`, and the rows as mappings, in order of appearance."""
-    records = [{str(key): value for key, value in row.items()} for row in shown.to_dict("records")]
-    positions_of: dict[tuple[object, ...], list[int]] = {}
-    for position, record in enumerate(records):
-        positions_of.setdefault(tuple(record[key] for key in keys), []).append(position)
-    return [(positions, [records[i] for i in positions]) for positions in positions_of.values()]
-
-
-def responses_of(row: Mapping[str, object], *, rated: bool = False) -> list[str]:
-    """The responses in the order shown; the one that is rated."""
-    return [str(row[FIRST])] if rated else [str(row[FIRST]), str(row[SECOND])]
-
-
-def image_names(row: Mapping[str, object]) -> list[str]:
-    """The names of a case's images, empty where it has none."""
-    names = row.get("images")
-    return [str(name) for name in names] if isinstance(names, Iterable) and not isinstance(names, str) else []
 
 
 def _mapping(value: object) -> Mapping[str, object]:

@@ -6,9 +6,8 @@ The categories are named by one character each, and the probability of each as t
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,6 +16,7 @@ from mrb_lib.judges.local.base import NO_NUMBER
 from mrb_lib.judges.local.packed import PackedJudge
 from mrb_lib.judges.prompts import Asks, Rendered
 from mrb_lib.judges.settings import Settings
+from mrb_lib.judges.tasks import Record, responses_of
 from mrb_lib.replies.categories import marks_of
 from mrb_lib.replies.labels import Labels
 from mrb_lib.tables.errors import InputError
@@ -89,16 +89,9 @@ class CategoriesJudge(PackedJudge):
             "prompt_tokens": rows["prompt_tokens"].sum(min_count=1),
         }
 
-    def _render(
-        self,
-        row: Mapping[str, object],
-        responses: Sequence[str],
-        dimensions: Sequence[str],
-        dimension: str = "",
-        **more: Any,
-    ) -> Rendered:
-        dimension, _, label = dimension.partition("\n")
-        return super()._render(row, responses, dimensions, dimension, **(more | {"label": label}))
+    def _rendered(self, row: Record) -> Rendered:
+        dimension, _, label = str(row["dimension"]).partition("\n")
+        return self.writer.write(row, responses_of(row, rated=True), dimension, label=label)
 
     def _groups(self) -> Sequence[Sequence[str]]:
         marks = self._marks()

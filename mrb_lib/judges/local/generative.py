@@ -2,57 +2,40 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
-from typing import ClassVar, Final, cast
+from typing import ClassVar, Final, Literal, NamedTuple, cast
 
 import pandas as pd
 import torch
 from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList
 
-from mrb_lib.judges.local.base import TOO_LARGE, LocalJudge, Positions, Records, image_names, responses_of
+from mrb_lib.judges.local.base import TOO_LARGE, LocalJudge
 from mrb_lib.judges.local.weights import Tensors, check_context, context_length
-from mrb_lib.judges.prompts import Asks
+from mrb_lib.judges.prompts import RANKINGS, Asks
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
-from mrb_lib.replies.labels import Labels, labels_of
-from mrb_lib.replies.multi import parse_ratings
-from mrb_lib.replies.reading import parse
-from mrb_lib.verdicts.orders import KEYS, PICKS
+from mrb_lib.judges.tasks import Reply, Task, task_maker
+from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
 
-_REPLY: Final = ("case_id", "order", "repeat", "probe")
 # Tokens after which a reply is cut off, unless the user says otherwise.
 _LENGTH_OF_JSON, _LENGTH_OF_LETTER, _LENGTH_OF_REASONS, _LENGTH_OF_THINKING = 256, 16, 1024, 4096
-_LENGTH_OF_ANSWER: Final = 1024
+_LONG_REPLIES: Final[tuple[Asks, ...]] = ("answer", "criteria", *RANKINGS)
 
 
-@dataclass(frozen=True)
-class ReplyRequest:
-    """One prompt, the rows its reply answers, and the seed of its sampling."""
+class _Request(NamedTuple):
+    """A task as the model reads it."""
 
+    task: Task
     inputs: Tensors
-    n_images: int
-    positions: tuple[int, ...]
-    dimensions: tuple[str, ...]
-    seed: int
-    labels: Labels
 
-
-@dataclass(frozen=True)
-class Reply:
-    """What was written in answer to one prompt, and what it took."""
-
-    text: str
-    prompt_tokens: int
-    tokens: int
-    seconds: float
-    is_cut_off: bool
+    @property
+    def n_prompt(self) -> int:
+        return self.inputs["input_ids"].shape[1]
 
 
 class GenerativeJudge(LocalJudge):
@@ -68,7 +51,7 @@ class GenerativeJudge(LocalJudge):
 
     engine = "generative"
     usual_prompt = "plain"
-    asks: ClassVar[tuple[Asks, ...]] = ("all", "one", "answer")
+    asks: ClassVar[tuple[Asks, ...]] = ("all", "one", "answer", "criteria")
     rates: ClassVar[tuple[str, tuple[Asks, ...]] | None] = ("rate", ("categories", "category"))
 
     def __init__(
@@ -83,10 +66,8 @@ class GenerativeJudge(LocalJudge):
             return _LENGTH_OF_THINKING
         if self._prompt.is_of_one and not self._settings.labels:
             return _LENGTH_OF_LETTER
-        if self._prompt.asks == "answer":
-            return _LENGTH_OF_ANSWER
         reasons = self._prompt.id == "reasoned" or self._prompt.gives_reason
-        return _LENGTH_OF_REASONS if reasons else _LENGTH_OF_JSON
+        return _LENGTH_OF_REASONS if reasons or self._prompt.asks in _LONG_REPLIES else _LENGTH_OF_JSON
 
     @property
     def spec(self) -> Mapping[str, object]:
@@ -98,36 +79,41 @@ class GenerativeJudge(LocalJudge):
     def prepare(self, shown: pd.DataFrame) -> BatchAnswer:
         """See `Judge.prepare`."""
         self.load()
-        rows = VerdictRows(shown, rated=self._settings.is_rating)
-        keys = KEYS if self._prompt.is_of_one else _REPLY
-        return partial(self._answer, rows, self.requests(rows, shown, keys, self._ask))
+        self._tasks = task_maker(self._prompt, self._settings, sees=self.weights.sees_images, marks=self.weights.marks)
+        rows, requests = VerdictRows(shown, rated=self._settings.is_rating), list[_Request]()
+        tasks = list(self._tasks.tasks(shown))
+        for task, made in zip(tasks, self._workers.map(self._request, tasks), strict=True):
+            if isinstance(made, InputError):
+                self._tasks.fail(rows, task, str(made))
+            else:
+                requests.append(made)
+        return partial(self._answer, rows, requests)
 
-    def _ask(self, positions: Positions, records: Records) -> ReplyRequest:
-        row = records[0]
-        wanted = tuple(str(record["dimension"]) for record in records)
-        pictures = self.pictures(image_names(row))
-        one = wanted[0] if self._prompt.is_of_one else ""
-        responses = responses_of(row, rated=self._settings.is_rating)
-        rendered = self._render(row, responses, self._settings.dimensions, one)
-        key = "\0".join([str(self._settings.seed), *(str(row[name]) for name in _REPLY), one])
-        seed = int.from_bytes(hashlib.blake2b(key.encode(), digest_size=7).digest(), "big")
-        inputs = self.weights.encode([self._chat(rendered, len(pictures))], [pictures])
-        check_context(inputs["input_ids"].shape[1], context_length(self.weights), self._length)
-        return ReplyRequest(inputs, len(pictures), tuple(positions), wanted, seed, labels_of(row))
+    def _request(self, task: Task) -> _Request | InputError:
+        """Return the inputs of a task, or the reason why it cannot be asked."""
+        if task.problem:
+            return InputError(task.problem)
+        try:
+            pictures = self.pictures(task.images)
+            inputs = self.weights.encode([self.weights.chat(task.text, len(pictures), self._template)], [pictures])
+            check_context(inputs["input_ids"].shape[1], context_length(self.weights), self._length)
+        except InputError as error:
+            return error
+        return _Request(task, inputs)
 
-    def _answer(self, rows: VerdictRows, requests: Sequence[ReplyRequest]) -> pd.DataFrame:
+    def _answer(self, rows: VerdictRows, requests: Sequence[_Request]) -> pd.DataFrame:
         # Some models take images a row of the batch, and so as many in each.
         for _, alike in groupby(sorted(requests, key=_n_images), _n_images):
             some = list(alike)
-            lengths = [one.inputs["input_ids"].shape[1] + self._length for one in some]
+            lengths = [one.n_prompt + self._length for one in some]
             for one, reply in zip(some, self._in_batches(some, self._write, lengths), strict=True):
                 if reply is None:
-                    rows.fail(one.positions, TOO_LARGE)
+                    self._tasks.fail(rows, one.task, TOO_LARGE)
                 else:
-                    self._read(rows, one, reply)
+                    self._tasks.put(rows, one.task, reply)
         return rows.frame()
 
-    def _write(self, requests: Sequence[ReplyRequest]) -> list[Reply]:
+    def _write(self, requests: Sequence[_Request]) -> list[Reply]:
         """Let the model write the replies."""
         weights, start = self.weights, time.perf_counter()
         inputs = weights.collate([one.inputs for one in requests])
@@ -141,7 +127,7 @@ class GenerativeJudge(LocalJudge):
         )
         noise = LogitsProcessorList()
         if self._temperature:
-            noise.append(_Gumbel([one.seed for one in requests], self._temperature, weights.device))
+            noise.append(_Gumbel([one.task.seed for one in requests], self._temperature, weights.device))
         written = weights.generate(weights.to_device(inputs), config, noise)[:, n_prompt:].tolist()
         seconds = (time.perf_counter() - start) / len(requests)
         lengths = inputs["attention_mask"].sum(1).tolist()
@@ -149,43 +135,38 @@ class GenerativeJudge(LocalJudge):
         for ids, length in zip(written, lengths, strict=True):
             stop = next((i for i, token in enumerate(ids) if token in weights.ends), len(ids))
             text = weights.tokenizer.decode(ids[:stop], skip_special_tokens=False)
-            replies.append(Reply(str(text), int(length), min(stop + 1, len(ids)), seconds, stop == len(ids)))
+            took = {
+                "prompt_tokens": int(length),
+                "completion_tokens": min(stop + 1, len(ids)),
+                "latency_s": seconds,
+            }
+            replies.append(Reply(str(text), took, is_cut_off=stop == len(ids)))
         return replies
 
-    def _read(self, rows: VerdictRows, request: ReplyRequest, reply: Reply) -> None:
-        if self._prompt.asks == "answer":
-            for position in request.positions:
-                rows.put_answer(
-                    position,
-                    reply.text,
-                    is_cut_off=reply.is_cut_off,
-                    prompt_tokens=reply.prompt_tokens,
-                    completion_tokens=reply.tokens,
-                    latency_s=reply.seconds,
-                )
-            return
-        dimensions = request.dimensions if self._prompt.is_of_one else self._settings.dimensions
-        offered, rated = self._settings.choices, self._settings.is_rating
-        reading = (
-            parse_ratings(reply.text, dimensions, offered, self._settings.labels)
-            if rated
-            else parse(reply.text, dimensions, offered, request.labels)
-        )
-        for i, (position, dimension) in enumerate(zip(request.positions, request.dimensions, strict=True)):
-            choice = reading.choices[dimension]
-            rows.put(
-                position,
-                reading.status_of(dimension),
-                choice if rated or choice is None else PICKS[choice],
-                reply=reply.text,
-                prompt_tokens=None if i else reply.prompt_tokens,
-                completion_tokens=None if i else reply.tokens,
-                latency_s=None if i else reply.seconds,
-            )
+
+class BatchJudge(GenerativeJudge):
+    """A reply for each item, direction and repeat, or for each dimension too where the prompt asks for one ranking.
+
+    See `mrb_lib.judges.lineup` for the order in which the responses are shown. It depends on the seed, which therefore
+    is part of `spec`.
+
+    Validated by tests/judges/local/test_batch.py.
+    """
+
+    engine = "batch"
+    usual_prompt = "batch"
+    rates = None
+    asks = RANKINGS
+    ranks_items: Literal[True] = True
+
+    @property
+    def spec(self) -> Mapping[str, object]:
+        """What shapes the verdicts besides the prompt: the seed, by which responses are ordered, and the items, too."""
+        return {**super().spec, "seed": self._settings.seed, "items": self._settings.items}
 
 
-def _n_images(request: ReplyRequest) -> int:
-    return request.n_images
+def _n_images(request: _Request) -> int:
+    return len(request.task.images)
 
 
 class _Gumbel(LogitsProcessor):

@@ -15,11 +15,13 @@ from typing import Final, NamedTuple
 
 import pandas as pd
 
-from mrb_lib.judges.local.base import NO_NUMBER, TOO_LARGE, Positions, Records, image_names, responses_of
+from mrb_lib.judges.local.base import NO_NUMBER, TOO_LARGE, Positions, Records
 from mrb_lib.judges.local.reader import CasePrompts, TreeJudge
+from mrb_lib.judges.prompts import Rendered
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
+from mrb_lib.judges.tasks import Record, image_names, responses_of
 from mrb_lib.replies.labels import LETTERS, Labels, labels_of
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.orders import FIRST, SECOND, pick_of
@@ -112,8 +114,7 @@ class PackedJudge(TreeJudge):
         for position, row in zip(positions, records, strict=True):
             key = row["probe"], row["order"], row["dimension"]
             if key not in prompts:
-                responses = responses_of(row, rated=self._settings.is_rating)
-                rendered = self._render(row, responses, self._settings.dimensions, str(row["dimension"]))
+                rendered = self._rendered(row)
                 branch = str(row["order"]), rendered.case + rendered.responses
                 asked = leaves.setdefault(branch, {})
                 leaf = asked.setdefault(self._chat(rendered, len(pictures)) + self._lead, len(asked))
@@ -125,6 +126,10 @@ class PackedJudge(TreeJudge):
         texts = [list(row) for row in leaves.values()]
         kinds = [[len(list(own)) for _, own in groupby(row)] for row in probes.values()]
         return CaseQuestions(self.reader.question(texts, pictures, kinds), positions_of, words)
+
+    def _rendered(self, row: Record) -> Rendered:
+        responses = responses_of(row, rated=self._settings.is_rating)
+        return self.writer.write(row, responses, str(row["dimension"]))
 
     def _read_as(self, labels: Labels) -> tuple[int, ...]:
         """The places of two labels in what is read."""

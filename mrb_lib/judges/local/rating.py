@@ -14,8 +14,9 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from mrb_lib.judges.local.base import NO_NUMBER, TOO_LARGE, Positions, Records, image_names, responses_of
+from mrb_lib.judges.local.base import NO_NUMBER, TOO_LARGE, Positions, Records
 from mrb_lib.judges.local.reader import CasePrompts, TreeJudge
+from mrb_lib.judges.tasks import image_names, responses_of
 from mrb_lib.verdicts.orders import pick_of
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
 
@@ -72,7 +73,7 @@ class RatingJudge(TreeJudge):
         texts = []
         # Of two equal responses one is read: read side by side, rounding would find one of them better.
         for response in dict.fromkeys(responses_of(row)):
-            rendered = [self._render(row, [response], self._settings.dimensions, one) for one in dimensions]
+            rendered = [self.writer.write(row, [response], one) for one in dimensions]
             chats = [self._chat(one, len(pictures)) + self._lead for one in rendered]
             if self._splits:  # "10" is "1" and then "0": ask what follows the "1" as well
                 chats += [f"{chat}1" for chat in chats]

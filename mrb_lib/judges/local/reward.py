@@ -22,19 +22,12 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 
 from mrb_lib.judges.fences import defuse
-from mrb_lib.judges.local.base import (
-    NO_NUMBER,
-    TOO_LARGE,
-    LocalJudge,
-    Positions,
-    Records,
-    image_names,
-    responses_of,
-)
+from mrb_lib.judges.local.base import NO_NUMBER, TOO_LARGE, LocalJudge, Positions, Records
 from mrb_lib.judges.local.weights import Tensors, Weights, check_context, context_length
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
+from mrb_lib.judges.tasks import image_names, responses_of
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.orders import pick_of
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows

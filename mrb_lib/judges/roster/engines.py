@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from shutil import which
 from typing import Final, Literal, TypeVar
 
 from mrb_lib.judges.budget import Budget
@@ -28,6 +29,7 @@ class JudgeRequest:
     entry : the roster's entry, whose name is the judge's name in the verdicts
     settings : what the user set
     images : the bytes of the benchmark's images by name
+    usual : the engine of the entry before the user named another
     source : where the weights lie; None for an engine that reads none
     runs : the folder of runs, beside which a server's replies are kept; None keeps none
     budget : what all judges of one call may spend on servers; None is no limit
@@ -36,6 +38,7 @@ class JudgeRequest:
     entry: Entry
     settings: Settings
     images: Mapping[str, bytes]
+    usual: str = ""
     source: WeightsSource | None = None
     runs: Path | None = None
     budget: Budget | None = None
@@ -65,6 +68,7 @@ class Engine:
     reads_any_model : works with any model that chats, not only with models trained for it
     is_internal : used only by the library's own roster
     served : the engine that does the same through a server, where this one is named for a model of a server
+    program : what it starts on this machine to serve the weights; empty where it starts nothing
     takes : the column of the cases that it asks by; empty for one that asks about any case
     """
 
@@ -79,6 +83,7 @@ class Engine:
     is_internal: bool = False
     served: str = ""
     takes: str = ""
+    program: str = ""
 
     def missing_packages(self) -> list[str]:
         """The packages it needs that are not installed."""
@@ -90,6 +95,16 @@ class Engine:
         if missing:
             what = f"'{self.install}'" if self.install else " ".join(missing)
             raise InputError(f"judge {judge!r}: needs {missing[0]}; install it with `pip install {what}`.")
+
+    def check_program(self, judge: str) -> None:
+        """Raise `InputError`, which names the judge as it would be served, where the program is not on the PATH."""
+        if which(self.program) is None:
+            base = judge.removesuffix(f"+{self.name}")
+            raise InputError(
+                f"judge {judge!r}: needs {self.program}, which is not on the PATH; install it into an environment of "
+                f"its own (uv tool install {self.program}), then name {base}+{self.name}, or name another server with "
+                "--server-command 'CMD {model} {port}'."
+            )
 
 
 ENGINES: Final = Registry[Engine]("engine", "mrb_lib.judges.engines")
@@ -110,6 +125,7 @@ def engine(
     is_internal: bool = False,
     served: str = "",
     takes: str = "",
+    program: str = "",
 ) -> Callable[[Build], Build]:
     """Register the decorated function, or class of judges, as an engine; see `Engine` for the parameters.
 
@@ -118,7 +134,7 @@ def engine(
 
     def register(build: Build) -> Build:
         made = Engine(
-            name, about, build, model, packages, install, samples, reads_any_model, is_internal, served, takes
+            name, about, build, model, packages, install, samples, reads_any_model, is_internal, served, takes, program
         )
         ENGINES.add(name, made)
         return build

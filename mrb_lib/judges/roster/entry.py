@@ -1,95 +1,118 @@
-"""What the roster knows about one judge."""
+"""What the roster states about one judge."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
+from datetime import date
 from pathlib import Path
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
+
+from pydantic import AfterValidator, ConfigDict, Field
+from pydantic.dataclasses import dataclass
 
 Access = Literal["open", "proprietary", "built in"]
 Domain = Literal["general", "medical", "critic", "reward"]
 Thinking = Literal["no", "optional", "always"]
 
-SizeSource = Literal["parameters", "name"]
+_BYTES: Final = {"bfloat16": 2.0, "float32": 4.0, "8bit": 1.1, "4bit": 0.6}
+"""Bytes per parameter; rounded weights keep some layers and scales (a rule of thumb)."""
+_BILLIONS: Final = {"B": 1.0, "M": 1e-3}
+_SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)([BM])(?:-A(\d+(?:\.\d+)?)B)?")
 
-_BYTES_A_PARAMETER = {"bfloat16": 2, "float32": 4}
-_BILLIONS: Final = {"b": 1.0, "m": 1e-3}
-_SIZE: Final = re.compile(r"(?<![a-z0-9.])(\d+(?:\.\d+)?)([bm])(?![a-z0-9])", re.IGNORECASE)
+_PART: Final = r"[A-Za-z0-9_][A-Za-z0-9._-]*"
+_FOLDER_INSIDE: Final = rf"^{_PART}(/{_PART})*$"
 
 
-@dataclass(frozen=True)
+def _day(text: str) -> str:
+    date.fromisoformat(text)
+    return text
+
+
+def _month_or_day(text: str) -> str:
+    date.fromisoformat(text if len(text) > len("2026-11") else f"{text}-01")
+    return text
+
+
+Text = Annotated[str, Field(pattern=r"\S")]
+Texts = Annotated[tuple[Text, ...], Field(strict=False)]
+
+
+@dataclass(frozen=True, config=ConfigDict(extra="forbid", strict=True))
 class Entry:
-    """One judge of the roster; None where nothing could be checked.
+    """One judge of the roster; None where nothing could be checked. The head of `roster.toml` has the meaning of keys.
 
     Attributes
     ----------
-    name : as the user names it
-    model : id on the Hub, or the name by which a server knows it
-    subfolder : the folder inside the Hub's repository that holds this model's weights
+    name, engine : as the user names the judge; the engine used unless the user names another
+    model, subfolder : id on the Hub or at a server; the folder inside the Hub's repository that holds the weights
     path : a local folder of weights, in place of `model`
     family, access, domain, size, licence : as published
     parameters : billions
     context : tokens that a conversation with it may have
-    cutoff : until when its training data reach, as its publisher says: YYYY-MM or YYYY-MM-DD
+    cutoff : the end of its training data, YYYY-MM or YYYY-MM-DD
     base : the roster's name of the model whose weights it was trained further from
-    engine : the name of the one used unless the user names another; see `mrb_lib.judges.roster.engines`
     vision : whether it takes images; None leaves it to the weights
     thinking : whether it reasons before it replies
     remote_code : whether it needs code from its repository; None counts as no
     gated : whether its publisher asks for an agreement first
-    chat : quirks: `template`, a mapping of arguments for the chat template
+    chat : `template`, a mapping of arguments for the chat template
+    serve : arguments that vLLM or SGLang need for it
+    aliases, tuned_as : other names of the model, and names of models tuned from it, in published results
     base_url, key_env : of a server, and the environment variable that holds its key
-    source : the public page where this was checked
-    checked : the day on which it was, YYYY-MM-DD
+    source, checked : the public page with most of this, and the day it was looked up, YYYY-MM-DD
     needs, about : for people
     """
 
-    name: str
-    engine: str
-    model: str | None = None
-    subfolder: str | None = None
-    path: Path | None = None
-    family: str | None = None
+    name: Text
+    engine: Text
+    model: Text | None = None
+    subfolder: Annotated[str, Field(pattern=_FOLDER_INSIDE)] | None = None
+    path: Annotated[Path, Field(strict=False)] | None = None
+    family: Text | None = None
     access: Access | None = None
     domain: Domain | None = None
-    base: str | None = None
-    size: str | None = None
-    parameters: float | None = None
-    context: int | None = None
-    cutoff: str | None = None
-    licence: str | None = None
+    base: Text | None = None
+    size: Text | None = None
+    parameters: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    context: Annotated[int, Field(gt=0)] | None = None
+    cutoff: Annotated[str, AfterValidator(_month_or_day)] | None = None
+    licence: Text | None = None
     vision: bool | None = None
     thinking: Thinking | None = None
     remote_code: bool | None = None
     gated: bool | None = None
-    chat: Mapping[str, object] = field(default_factory=dict)
-    base_url: str | None = None
-    key_env: str | None = None
-    source: str | None = None
-    checked: str | None = None
-    needs: str | None = None
-    about: str | None = None
+    chat: Mapping[Literal["template"], Mapping[str, object]] = field(default_factory=dict)
+    serve: Texts = ()
+    aliases: Texts = ()
+    tuned_as: Texts = ()
+    base_url: Text | None = None
+    key_env: Text | None = None
+    source: Text | None = None
+    checked: Annotated[str, AfterValidator(_day)] | None = None
+    needs: Text | None = None
+    about: Text | None = None
 
     @property
-    def size_from(self) -> SizeSource | None:
-        """What tells how large it is: `parameters`, else the size in `size` or a name; None where nothing does."""
-        if self.parameters is not None:
-            return "parameters"
-        return None if self._named_size() is None else "name"
+    def active_billions(self) -> float | None:
+        """Billions of parameters at work per token, of "30B-A3B" 3; None where no size is stated."""
+        stated = _SIZE.match(self.size or "")
+        return float(stated[3]) if stated and stated[3] else self.billions
 
-    def weights_gb(self, dtype: str = "bfloat16") -> float | None:
-        """Memory of the weights alone, in 10^9 bytes; None where nothing tells how large it is (see `size_from`).
+    @property
+    def billions(self) -> float | None:
+        """Billions of parameters, else of the published size, of "30B-A3B" all 30; None where neither is stated."""
+        stated = _SIZE.match(self.size or "")
+        if self.parameters is None and stated:
+            return float(stated[1]) * _BILLIONS[stated[2]]
+        return self.parameters
 
-        A size in a name rounds, and often leaves the image encoder out: the weights may hold a third more.
+    def weights_gb(self, stored: str = "bfloat16") -> float | None:
+        """Return the memory of the weights alone, in 10^9 bytes; None where no size is stated.
+
+        Parameters
+        ----------
+        stored : "bfloat16", "float32", "8bit" or "4bit"
         """
-        billions = self._named_size() if self.parameters is None else self.parameters
-        return None if billions is None else billions * _BYTES_A_PARAMETER[dtype]
-
-    def _named_size(self) -> float | None:
-        """Billions of parameters as `size` or a name says; of "30B-A3B" all 30."""
-        for text in (self.size, self.name, self.model):
-            if match := _SIZE.search(text or ""):
-                return float(match[1]) * _BILLIONS[match[2].casefold()]
-        return None
+        return None if self.billions is None else self.billions * _BYTES[stored]

@@ -27,18 +27,12 @@ CODE_PATTERNS: Final = ("*.py", "*.tiktoken")
 # The same weights again, in the forms of other programs.
 _TWICE: Final = ("original/*", "onnx/*", "openvino/*", "*consolidated*", "*.onnx.json")
 _MODEL: Final = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
-_SUBFOLDER: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*(/[A-Za-z0-9_][A-Za-z0-9._-]*)*")
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}")
 
 
 def is_model_id(model: str) -> bool:
     """Whether a text can be the id of a model on the Hub."""
     return _MODEL.fullmatch(model) is not None and ".." not in model
-
-
-def is_subfolder(path: str) -> bool:
-    """Whether a text is the path of a folder inside a repository that leads nowhere else."""
-    return _SUBFOLDER.fullmatch(path) is not None
 
 
 def inside(names: Sequence[str], subfolder: str | None) -> list[str]:

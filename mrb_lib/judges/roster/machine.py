@@ -1,4 +1,4 @@
-"""What this machine can run: its processors and memory, the libraries, the Hub's cache, and which judges fit."""
+"""What this machine has to run judges with, and the way in which it runs each: device, options, memory and time."""
 
 from __future__ import annotations
 
@@ -6,37 +6,51 @@ import os
 import re
 import shutil
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 import pandas as pd
 
 from mrb_lib.benchmarks.hub import hub_endpoint, is_offline, without_credentials
 from mrb_lib.judges.roster import hub
-from mrb_lib.judges.roster.engines import reads_weights
+from mrb_lib.judges.roster.engines import ENGINES
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import is_complete
+from mrb_lib.judges.settings import Settings
+from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.manifest import library_versions
 
-FitsMemory = Literal["yes", "no", "unknown"]
-
 ROOM: Final = 1.2
-"""Memory needed, as a multiple of the weights: a rule of thumb. Long prompts, large images and batches take more."""
+"""Memory needed, as a multiple of the weights: a rule of thumb. Long prompts, large images and batches need more."""
+BASIS: Final = (
+    "estimates: memory is the weights and 20%; time is for 1,000 cases in both orders, 2,300 tokens each, at a quarter "
+    "of the GPU's peak (measured for packed on an H200) or 50 GFLOP/s per CPU; written replies take longer"
+)
+_TOKENS: Final = 1000 * 2 * 2300
+_SHARE_OF_PEAK: Final = 0.25
+_FLOPS_OF_A_CPU: Final = 50e9
+# Multiply-adds count twice; dense, bfloat16, added in float32, for each compute capability (NVIDIA's white papers).
+_FLOP_PER_CYCLE: Final = {(8, 0): 2048, (8, 6): 512, (8, 9): 512, (9, 0): 4096, (10, 0): 8192, (12, 0): 512}
 _PACKAGE: Final = "mrb-workbench"
 _EXTRA: Final = re.compile(r"([A-Za-z0-9._-]+).*extra\s*==\s*['\"]([\w-]+)['\"]")
+_NUMBERED: Final = re.compile(r"cuda:(\d+)")
 _GIGA: Final = 1e9
 
 
 @dataclass(frozen=True)
 class Gpu:
-    """A GPU; memory in 10^9 bytes."""
+    """A GPU: its memory in 10^9 bytes, and its peak of dense bfloat16 in floating-point operations per second.
+
+    The peak is None where it is not known.
+    """
 
     name: str
     total_gb: float
     free_gb: float
+    peak: float | None = None
 
 
 @dataclass(frozen=True)
@@ -82,21 +96,122 @@ class Machine:
     hub: HubState
     notes: tuple[str, ...] = field(default=())
 
-    def fits_gpu(self, entry: Entry) -> FitsMemory | None:
-        """Whether a judge's weights fit one GPU in bfloat16, with `ROOM`; None for a judge without weights."""
-        if not reads_weights(entry):
+    def memory_gb(self, device: str) -> float | None:
+        """Return the memory of a device of `Settings.device`, of all GPUs for "auto"; None where unknown."""
+        if device == "cpu" or (device == "auto" and self.gpus == ()):
+            return self.ram_total_gb
+        named = [int(number) for number in _NUMBERED.findall(device)]
+        if not self.gpus or any(number >= len(self.gpus) for number in named):
             return None
-        if self.gpus is None:
-            return "unknown"
-        return _fits(entry.weights_gb("bfloat16"), max((gpu.total_gb for gpu in self.gpus), default=0.0))
+        return sum(gpu.total_gb for number, gpu in enumerate(self.gpus) if not named or number in named)
 
-    def fits_cpu(self, entry: Entry) -> FitsMemory | None:
-        """Whether a judge's weights fit the main memory in float32, with `ROOM`; None for one without weights."""
-        return _fits(entry.weights_gb("float32"), self.ram_total_gb) if reads_weights(entry) else None
+
+@dataclass(frozen=True)
+class Way:
+    """A way to run a judge on a machine.
+
+    Attributes
+    ----------
+    device : "GPU", "3 GPUs" or "CPU"
+    stored : how weights are held: "bfloat16", "8bit", "4bit" or "float32"
+    options : what `mrb judge` is to be told
+    memory_gb : the weights and `ROOM`, in 10^9 bytes
+    minutes : see `BASIS`; None where the GPU's peak is not known
+    """
+
+    device: str
+    stored: str
+    options: str
+    memory_gb: float
+    minutes: float | None
+
+    def __str__(self) -> str:
+        time = "unknown time" if self.minutes is None else f"{self.minutes:,.0f} minutes per 1,000 cases"
+        return f"estimate: {self.stored} on {self.device}, {self.memory_gb:.0f} GB, {time}"
+
+
+def way(entry: Entry, machine: Machine) -> Way | None:
+    """Return the first way in which a judge's weights fit a machine, with `ROOM`; None where none is known to.
+
+    One GPU goes before several, whole weights before rounded ones, and GPUs before the CPU.
+    """
+    engine = ENGINES[entry.engine]
+    if engine.model != "weights" or entry.billions is None or entry.active_billions is None:
+        return None
+    for device, stored, options, room, peak in _places(machine, is_served=bool(engine.program)):
+        needed = ROOM * (entry.weights_gb(stored) or 0.0)
+        if needed <= room:
+            operations = 2 * entry.active_billions * _GIGA * _TOKENS
+            minutes = None if peak is None else operations / (_SHARE_OF_PEAK * peak) / 60
+            return Way(device, stored, options, needed, minutes and round(minutes))
+    return None
+
+
+def _places(machine: Machine, *, is_served: bool) -> Iterator[tuple[str, str, str, float, float | None]]:
+    """Yield where and how weights may be held, best first: device, form, options, memory, and peak per second."""
+    gpus = machine.gpus or ()
+    if gpus:
+        largest = max(gpus, key=lambda gpu: gpu.total_gb)
+        yield "GPU", "bfloat16", "", largest.total_gb, largest.peak
+        if len(gpus) > 1:  # layers on several GPUs work one after the other
+            every = ",".join(f"cuda:{number}" for number in range(len(gpus)))
+            total = sum(gpu.total_gb for gpu in gpus)
+            yield f"{len(gpus)} GPUs", "bfloat16", f" --device {every}", total, largest.peak
+        for bits in ("4bit",) if is_served else ("8bit", "4bit"):
+            yield "GPU", bits, f" --quantize {bits}", largest.total_gb, largest.peak
+    if machine.ram_total_gb is not None and not is_served:
+        chosen = " --device cpu" if gpus else ""
+        peak = machine.cpus * _FLOPS_OF_A_CPU / _SHARE_OF_PEAK
+        yield "CPU", "float32", chosen, machine.ram_total_gb, peak
+        yield "CPU", "bfloat16", f"{chosen} --dtype bfloat16", machine.ram_total_gb, peak
+
+
+def command(entry: Entry, found: Way) -> str:
+    """Return the command that runs a judge in a way; BENCH and RUNS are the user's to fill in."""
+    download = "" if is_cached(entry) else " --download"
+    trust = " --trust-remote-code" if entry.remote_code else ""
+    return f"mrb judge BENCH RUNS --judge {entry.name}{download}{trust}{found.options}"
+
+
+def plan_text(entry: Entry) -> str:
+    """Return the command that runs a judge on this machine, with its estimate, to be added to a message."""
+    found = way(entry, inspect_machine())
+    if found is not None:
+        return f" This should work here: `{command(entry, found)}` ({found})."
+    if entry.billions is None:
+        return " Its size is not known, and so not whether it fits this machine."
+    return " It does not fit this machine: `mrb judges --fits` lists those that do, or name a server with --url."
+
+
+def misfit(entry: Entry, settings: Settings, size_gb: float | None = None) -> str | None:
+    """Return what is wrong where a judge's weights alone are larger than its device; None where they may fit.
+
+    Parameters
+    ----------
+    size_gb : of the weights as they will be loaded; None takes the roster's size
+    """
+    machine = inspect_machine()
+    on_cpu = settings.device == "cpu" or (settings.device == "auto" and not machine.gpus)
+    dtype = settings.dtype if settings.dtype != "auto" else "float32" if on_cpu else "bfloat16"
+    stored = settings.quantize or dtype
+    room, size = machine.memory_gb(settings.device), size_gb or entry.weights_gb(stored)
+    if room is None or size is None or size <= room:
+        return None
+    where = "this machine" if on_cpu else f"device {settings.device!r}"
+    return f"judge {entry.name!r}: its weights take {size:.0f} GB in {stored}, and {where} has {room:.0f} GB." + (
+        plan_text(entry)
+    )
+
+
+def check_fits(entry: Entry, settings: Settings) -> None:
+    """Raise `InputError` where a judge's weights cannot fit its device, so that nothing is downloaded in vain."""
+    wrong = misfit(entry, settings)
+    if wrong is not None:
+        raise InputError(wrong)
 
 
 def inspect_machine() -> Machine:
-    """Look at this machine. Asks no network; reads no key and no token further than whether it is set.
+    """Return what this machine has. Asks no network; of keys and tokens it sees whether they are set.
 
     Notes
     -----
@@ -112,75 +227,69 @@ def inspect_machine() -> Machine:
 
 
 def survey(entries: Sequence[Entry], machine: Machine) -> pd.DataFrame:
-    """Which judges this machine can run.
+    """Return how this machine runs each judge.
 
     Returns
     -------
     DataFrame
-        One row an entry: `name`, `engine`, `size`, `weights_gb` (in bfloat16, 10^9 bytes;
-        null where nothing tells the size), `size_from` ("parameters", or "name" where their
-        number is unknown and the size in a name is taken), `fits_gpu` and `fits_cpu`
-        (`yes`, `no`, `unknown`; null for a judge without weights), `cached` (`yes` where
-        its weights are on this machine, `no`; null without weights), `key` (`yes` where the
-        key of its server is set, `no`; null without a server), `needs`.
+        One row per entry: `name`, `engine`, `size`, `weights_gb` (in bfloat16, 10^9 bytes), `device`, `stored`,
+        `memory_gb`, `minutes` and `options` (see `Way`; `device` is "no" where the weights do not fit, "unknown"
+        where a size or a memory is not known, null for a judge without weights), `cached` (`yes` where the weights
+        are on this machine, `no`), `key` (`yes` where the key of its server is set, `no`), `needs`.
     """
-    rows = [
-        (
-            entry.name,
-            entry.engine,
-            entry.size,
-            entry.weights_gb(),
-            entry.size_from,
-            machine.fits_gpu(entry),
-            machine.fits_cpu(entry),
-            _yes(is_cached(entry)) if reads_weights(entry) else None,
-            _yes(bool(os.environ.get(entry.key_env))) if entry.key_env else None,
-            entry.needs,
-        )
-        for entry in entries
-    ]
-    names = ["name", "engine", "size", "weights_gb", "size_from", "fits_gpu", "fits_cpu", "cached", "key", "needs"]
-    types = {name: "float" if name == "weights_gb" else "str" for name in names}
-    return pd.DataFrame(rows, columns=names).astype(types)
+    rows = []
+    for entry in entries:
+        found = way(entry, machine)
+        row: dict[str, object] = {name: getattr(entry, name) for name in ("name", "engine", "size", "needs")}
+        row |= {"weights_gb": entry.weights_gb(), "key": _yes(os.environ.get(entry.key_env)) if entry.key_env else None}
+        if found is not None:
+            row |= {name: getattr(found, name) for name in ("device", "stored", "memory_gb", "minutes", "options")}
+        if ENGINES[entry.engine].model == "weights":
+            is_known = entry.billions is not None and machine.gpus is not None
+            row |= {"cached": _yes(is_cached(entry)), "device": row.get("device", "no" if is_known else "unknown")}
+        rows.append(row)
+    numbers = {"weights_gb", "memory_gb", "minutes"}
+    names = ["name", "engine", "size", "weights_gb", "device", "stored", "memory_gb", "minutes", "options", "cached"]
+    types = {name: "float" if name in numbers else "str" for name in [*names, "key", "needs"]}
+    return pd.DataFrame(rows, columns=list(types)).astype(types)
 
 
 def next_step(entries: Sequence[Entry], machine: Machine) -> str:
-    """What to do next on this machine, given what it has: one line, with the command.
+    """Return what to do next on this machine, given what it has: one line, with the command.
 
     Of the judges that fit the GPU or, without one, the main memory, the largest whose weights are here is named; to be
     fetched, the largest for the GPU, the smallest without one, of those that take images and need nothing else; else a
     server whose key is set. MODEL, URL and DIR are the user's to fill in.
     """
     run = "mrb judge BENCH RUNS --judge"
-    served = next((_served(e) for e in entries if e.key_env and os.environ.get(e.key_env)), "endpoint:MODEL --url URL")
+    keyed = next((entry for entry in entries if entry.key_env and os.environ.get(entry.key_env)), None)
+    served = "endpoint:MODEL --url URL"
+    if keyed is not None:
+        served = f"{keyed.name} --allow-remote" if keyed.base_url else f"{keyed.name} --url URL"
     if machine.gpus is None or machine.extras.get("judges"):
         return f"pip install 'mrb-workbench[judges]', or {run} {served}"
-    on_gpu = bool(machine.gpus)
-    fitting = [e for e in entries if (machine.fits_gpu(e) if on_gpu else machine.fits_cpu(e)) == "yes"]
-    fitting.sort(key=lambda entry: entry.weights_gb() or 0.0)
-    here = [entry for entry in fitting if is_cached(entry)]
+    ways = [(entry, way(entry, machine)) for entry in entries]
+    fitting = [(e, how) for e, how in ways if how is not None and (how.device != "CPU" or not machine.gpus)]
+    fitting.sort(key=lambda pair: pair[0].billions or 0.0)
+    here = [pair for pair in fitting if is_cached(pair[0])]
     if here:
-        option = " --trust-remote-code" if here[-1].remote_code else ""
-        return f"{run} {here[-1].name}{option} (its weights are here)"
+        return f"{command(*here[-1])} (its weights are here)"
     if machine.hub.offline or not machine.hub.writable:
         why = "HF_HUB_OFFLINE is set" if machine.hub.offline else "its cache cannot be written to"
         return f"{run} path:DIR or {served} (no weights are here, and nothing can be fetched: {why})"
     room = machine.hub.free_gb if machine.hub.free_gb is not None else float("inf")
-    wanted = [e for e in fitting if e.vision and e.needs is None and (e.weights_gb() or 0.0) < room and e.model]
+    simple = [pair for pair in fitting if pair[0].vision and pair[0].needs is None and not pair[1].options]
+    wanted = [(e, how) for e, how in simple if not ENGINES[e.engine].program and e.model]
+    wanted = [(e, how) for e, how in wanted if (e.weights_gb() or 0.0) < room]
     if not wanted:
         return f"{run} {served} (no judge that takes images fits this machine)"
-    if on_gpu:
-        return f"{run} {wanted[-1].name} --download (the largest that fits this GPU)"
-    return f"{run} {wanted[0].name} --download (small, as there is no GPU), or {served}"
-
-
-def _served(entry: Entry) -> str:
-    """A judge of a server, with the option that it does not run without."""
-    return f"{entry.name} --allow-remote" if entry.base_url else f"{entry.name} --url URL"
+    entry, how = wanted[-1 if machine.gpus else 0]
+    why = "the largest that fits this GPU" if machine.gpus else "small, as there is no GPU"
+    return f"{command(entry, how)} ({why}; {how})"
 
 
 def is_cached(entry: Entry) -> bool:
-    """Whether some revision of a judge's weights is complete on this machine."""
+    """Return whether some revision of a judge's weights is complete on this machine."""
     if entry.path is not None:
         return (entry.path / "config.json").is_file()
     return entry.model is not None and any(
@@ -189,20 +298,17 @@ def is_cached(entry: Entry) -> bool:
 
 
 def missing_extras() -> dict[str, tuple[str, ...]]:
-    """For each extra of this package, the packages of it that are not installed."""
+    """Return for each extra of this package the packages that are not installed."""
     try:
         wanted = metadata.requires(_PACKAGE) or []
     except metadata.PackageNotFoundError:
         return {}
-    missing: dict[str, list[str]] = {}
-    for requirement in wanted:
-        match = _EXTRA.match(requirement)
-        if match is None or match[1] == _PACKAGE:
-            continue
-        absent = missing.setdefault(match[2], [])
-        if not _is_installed(match[1]):
-            absent.append(match[1])
-    return {extra: tuple(absent) for extra, absent in missing.items()}
+    missing: dict[str, tuple[str, ...]] = {}
+    for match in filter(None, map(_EXTRA.match, wanted)):
+        package, extra = match.groups()
+        if package != _PACKAGE:
+            missing[extra] = (*missing.get(extra, ()), *(() if _is_installed(package) else (package,)))
+    return missing
 
 
 def _is_installed(package: str) -> bool:
@@ -213,20 +319,12 @@ def _is_installed(package: str) -> bool:
     return True
 
 
-def _fits(weights_gb: float | None, memory_gb: float | None) -> FitsMemory:
-    if memory_gb == 0:
-        return "no"
-    if weights_gb is None or memory_gb is None:
-        return "unknown"
-    return _yes(weights_gb * ROOM <= memory_gb)
-
-
-def _yes(value: bool) -> Literal["yes", "no"]:
+def _yes(value: object) -> str:
     return "yes" if value else "no"
 
 
 def _gpus() -> tuple[tuple[Gpu, ...] | None, tuple[str, ...]]:
-    """The GPUs that torch can use, None without torch; and what torch complained of."""
+    """Return the GPUs that torch can use, None without torch; and what torch complained of."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -238,14 +336,18 @@ def _gpus() -> tuple[tuple[Gpu, ...] | None, tuple[str, ...]]:
         try:
             for number in range(torch.cuda.device_count() if torch.cuda.is_available() else 0):
                 free, total = torch.cuda.mem_get_info(number)
-                gpus.append(Gpu(torch.cuda.get_device_name(number), total / _GIGA, free / _GIGA))
+                chip = torch.cuda.get_device_properties(number)
+                per_cycle = _FLOP_PER_CYCLE.get((chip.major, chip.minor))
+                hertz = 1000.0 * chip.clock_rate
+                peak = None if per_cycle is None else per_cycle * chip.multi_processor_count * hertz
+                gpus.append(Gpu(chip.name, total / _GIGA, free / _GIGA, peak))
         except RuntimeError as error:
             return tuple(gpus), (f"a GPU does not answer ({str(error).splitlines()[0]})",)
     return tuple(gpus), tuple(dict.fromkeys(" ".join(str(one.message).split())[:200] for one in caught))
 
 
 def _memory() -> tuple[float | None, float | None]:
-    """Total and available main memory, within the limit that a container may set."""
+    """Return total and available main memory, within the limit that a container may set."""
     try:
         total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (ValueError, OSError):

@@ -4,79 +4,45 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from datetime import date
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
-from typing import Final, cast, get_args
+from typing import Any, Final
 
 import pandas as pd
+from pydantic import ValidationError
 
 from mrb_lib.judges.budget import Budget
 from mrb_lib.judges.jury import is_jury, parse_jury
 from mrb_lib.judges.roster.engines import ENGINES, Engine, JudgeRequest, public_engines
-from mrb_lib.judges.roster.entry import Access, Domain, Entry, Thinking
-from mrb_lib.judges.roster.hub import is_subfolder
-from mrb_lib.judges.roster.source import ADAPTER, locate_weights, pinned_revision, trained_as
+from mrb_lib.judges.roster.entry import Entry
+from mrb_lib.judges.roster.machine import check_fits, plan_text
+from mrb_lib.judges.roster.source import ADAPTER, WeightsSource, locate_weights, pinned_revision, trained_as
 from mrb_lib.judges.settings import Settings
-from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.errors import InputError, nearest
 from mrb_lib.verdicts.protocol import Judge
 
 ROSTER_COLUMNS: Final = (
-    "name", "model", "subfolder", "family", "access", "domain", "base", "size", "weights_gb", "size_from", "licence",
-    "gated", "engine", "thinking", "context", "cutoff", "needs", "about", "source", "checked",
+    "name", "model", "subfolder", "family", "access", "domain", "base", "size", "weights_gb", "licence", "gated",
+    "engine", "thinking", "context", "cutoff", "needs", "about", "source", "checked",
 )  # fmt: skip
-_FACTS: Final[Mapping[str, tuple[str, ...]]] = {
-    "open": (
-        "size", "parameters", "licence", "gated", "remote_code", "vision", "thinking", "context", "cutoff", "checked",
-    ),
-    "proprietary": ("vision", "thinking", "context", "cutoff", "checked"),
-}  # fmt: skip
+_ENDPOINT_FACTS: Final = ("vision", "thinking", "context", "cutoff", "checked")
+_FACTS: Final = {
+    "open": ("size", "parameters", "licence", "gated", "remote_code", *_ENDPOINT_FACTS),
+    "proprietary": _ENDPOINT_FACTS,
+}
 """What is looked up of a judge, by its access."""
-DEFAULT_ENGINE: Final = "packed"
 _TYPES: Final = {"weights_gb": "float", "context": "Int64", "gated": "boolean"}
+DEFAULT_ENGINE: Final = "packed"
 FOLDER: Final = "path:"
 SERVED: Final = "endpoint:"
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
-_TEXTS = (
-    "name", "model", "subfolder", "path", "family", "access", "domain", "base", "size", "licence", "engine", "thinking",
-    "base_url", "key_env", "cutoff", "source", "checked", "needs", "about",
-)  # fmt: skip
-_FLAGS = ("vision", "remote_code", "gated")
-_KINDS: Final[Mapping[str, tuple[type, str]]] = {
-    **dict.fromkeys(_TEXTS, (str, "text in quotes")),
-    **dict.fromkeys(_FLAGS, (bool, "true or false")),
-    "parameters": (float, "a number of billions above 0, as 8.3"),
-    "context": (int, "a number of tokens above 0, as 32768"),
-    "chat": (dict, "an inline table, as { template = { enable_thinking = false } }"),
-}
-_VOCABULARIES: Final[Mapping[str, tuple[str, ...]]] = {
-    "access": get_args(Access),
-    "domain": get_args(Domain),
-    "thinking": get_args(Thinking),
-}
-
-
-def _is_day(text: str) -> bool:
-    """Whether a text is a day as 2026-11-25."""
-    try:
-        return date.fromisoformat(text).isoformat() == text
-    except ValueError:
-        return False
-
-
-_FORMS: Final[Mapping[str, tuple[Callable[[str], bool], str]]] = {
-    "subfolder": (is_subfolder, "the path of a folder inside the repository, as VQA_CT"),
-    "checked": (_is_day, "a day, as 2026-11-25"),
-    "cutoff": (lambda text: _is_day(text) or _is_day(f"{text}-01"), "a month or a day, as 2026-11 or 2026-11-25"),
-}
-
 
 def entries(extra: Sequence[Path] = ()) -> list[Entry]:
-    """The judges of the roster, those that are engines of their own, then those of the user's own roster files.
+    """Return the judges of the roster, the engines that are judges, then the judges of the user's roster files.
 
     Parameters
     ----------
@@ -107,8 +73,8 @@ def entries(extra: Sequence[Path] = ()) -> list[Entry]:
     for entry in judges:
         if entry.base is not None and entry.base not in where:
             raise InputError(
-                f"{where[entry.name]}, judge {entry.name!r}, key 'base': {entry.base!r} is no judge of the roster; "
-                "name one, or leave the key out."
+                f"{where[entry.name]}, judge {entry.name!r}, key 'base': {entry.base!r} is not in the roster; "
+                f"name a judge of it, or leave the key out.{nearest(entry.base, where)}"
             )
     return judges
 
@@ -120,7 +86,7 @@ def _built_in() -> tuple[Entry, ...]:
 
 
 def roster(extra: Sequence[Path] = ()) -> pd.DataFrame:
-    """The judges that can be named, one row each, in the roster's order.
+    """Return the judges that can be named, one row per judge, in the roster's order.
 
     Parameters
     ----------
@@ -129,16 +95,16 @@ def roster(extra: Sequence[Path] = ()) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        `ROSTER_COLUMNS`; null where nothing could be checked. `model` is the folder where
-        an entry names one; `weights_gb` is the memory of the weights alone in bfloat16, in
-        10^9 bytes, by the number of parameters or else by the size in a name, as `size_from`
-        says ("parameters", "name"); `context` is in tokens, `cutoff` and `checked` are dates.
+        `ROSTER_COLUMNS`; null where nothing could be checked. `model` is the folder where an entry names one;
+        `weights_gb` is the memory of the weights alone in bfloat16, in 10^9 bytes; `context` is in tokens, `cutoff`
+        and `checked` are dates.
     """
     rows = [
         {
             **{name: getattr(entry, name, None) for name in ROSTER_COLUMNS},
             "model": entry.model or (str(entry.path) if entry.path else None),
             "weights_gb": entry.weights_gb(),
+            "needs": needs(entry),
         }
         for entry in entries(extra)
     ]
@@ -146,8 +112,15 @@ def roster(extra: Sequence[Path] = ()) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(ROSTER_COLUMNS)).astype(types)
 
 
+def needs(entry: Entry) -> str | None:
+    """Return what a judge needs besides its weights, the program that serves it first; None for nothing."""
+    program = ENGINES[entry.engine].program
+    named = [f"{program} (as {entry.name}+{program})" if program else "", entry.needs or ""]
+    return "; ".join(filter(None, named)) or None
+
+
 def gaps(extra: Sequence[Path] = ()) -> pd.DataFrame:
-    """What could not be checked of the models of the roster, a row a model of which something is unknown.
+    """Return what could not be checked of the models of the roster, one row per model that lacks something.
 
     Returns
     -------
@@ -172,7 +145,7 @@ def resolve(
     extra: Sequence[Path] = (),
     budget: Budget | None = None,
 ) -> Judge:
-    """The judge of a given name; its weights are located, and read only when it is to judge.
+    """Return the judge of a given name; its weights are located, and read only when it is to judge.
 
     Parameters
     ----------
@@ -189,24 +162,43 @@ def resolve(
     Raises
     ------
     InputError
-        No judge has that name, its weights are not at hand, it needs remote code that
-        the user has not allowed, or a library is missing.
+        No judge has that name, its weights are not at hand or do not fit this machine, it needs remote code that the
+        user has not allowed, or a library or a program is missing.
     """
     check_name(name, extra)
     entry = Entry(name, "jury") if is_jury(name) else entry_of(name, extra)
     engine = ENGINES[entry.engine]
+    usual = entry.engine if is_jury(name) else entry_of(name.removesuffix(f"+{engine.name}"), extra).engine
+    is_started = settings.server_command is not None and engine.model != "none"
+    engine.check_packages(name)
+    if engine.program and not is_started:
+        engine.check_program(name)
     if engine.model == "weights" and entry.remote_code and not settings.trust_remote_code:
         raise InputError(
             f"judge {name!r}: {entry.model or entry.path} runs code from its own repository, which can do anything "
             "on this machine; read that code, then pass --trust-remote-code."
         )
-    engine.check_packages(name)
-    source = None
-    if engine.model == "weights":
-        revision = settings.revision or pinned_revision(runs, entry.name, model=entry.model)
-        trusted = settings.trust_remote_code
-        source = locate_weights(entry, revision=revision, download=settings.download, trust_remote_code=trusted)
-    return engine.build(JudgeRequest(entry, settings, images, source, runs, budget))
+    source = _weights(entry, settings, runs, is_started) if engine.model == "weights" else None
+    request = JudgeRequest(entry, settings, images, usual, source, runs, budget)
+    if is_started:
+        from mrb_lib.judges.server import CUSTOM, ServerJudge
+
+        return ServerJudge(request, CUSTOM)
+    return engine.build(request)
+
+
+def _weights(entry: Entry, settings: Settings, runs: Path, is_started: bool) -> WeightsSource | None:
+    """Locate an entry's weights; None where a server that the user names may have its own."""
+    revision = settings.revision or pinned_revision(runs, entry.name, model=entry.model)
+    try:
+        return locate_weights(entry, revision=revision, download=False, trust_remote_code=settings.trust_remote_code)
+    except InputError as error:
+        if not settings.download:
+            if is_started:
+                return None
+            raise InputError(f"{error}{plan_text(entry)}") from error
+    check_fits(entry, settings)
+    return locate_weights(entry, revision=revision, download=True, trust_remote_code=settings.trust_remote_code)
 
 
 def check_name(name: str, extra: Sequence[Path] = ()) -> None:
@@ -219,7 +211,7 @@ def check_name(name: str, extra: Sequence[Path] = ()) -> None:
 
 
 def entry_of(name: str, extra: Sequence[Path] = ()) -> Entry:
-    """The entry behind a judge's name, under the name it has in the verdicts and with the engine it will use.
+    """Return the entry behind a judge's name, under its name in the verdicts and with the engine it will use.
 
     Raises
     ------
@@ -239,10 +231,13 @@ def entry_of(name: str, extra: Sequence[Path] = ()) -> Entry:
                 f"judge {name!r}: a served model has no weights that {engine.name} could read; write {base}."
             )
         return Entry(name, engine.name if engine else "endpoint", model=base.removeprefix(SERVED))
-    entry = {entry.name: entry for entry in entries(extra) if entry.engine != "jury"}.get(base)
+    judges = {entry.name: entry for entry in entries(extra) if entry.engine != "jury"}
+    entry = judges.get(base)
     if entry is None:
         hint = f"; the engines are {', '.join(public_engines())}" if plus and engine is None else ""
-        raise InputError(f"judge {name!r} is not in the roster; `mrb judges` lists those there are{hint}.")
+        raise InputError(
+            f"judge {name!r} is not in the roster; `mrb judges` lists those there are{hint}.{nearest(base, judges)}"
+        )
     engine = _through_server(engine) if ENGINES[entry.engine].model == "server" else engine
     if engine is None:
         return entry
@@ -251,28 +246,36 @@ def entry_of(name: str, extra: Sequence[Path] = ()) -> Entry:
 
 
 def _through_server(engine: Engine | None) -> Engine | None:
-    """The engine that does the same through a server, where there is one."""
+    """Return the engine that does the same through a server, where there is one."""
     return ENGINES[engine.served] if engine is not None and engine.served else engine
 
 
 def _check_model(name: str, base: str, entry: Entry, engine: Engine) -> None:
     """Raise `InputError` where an entry's model cannot be had in the way that an engine asks it."""
-    own = ENGINES[entry.engine].model
-    if engine.model != "none" and (own == "none" or (own == "server" and engine.model == "weights")):
+    own = ENGINES[entry.engine]
+    if engine.model != "none" and (own.model == "none" or (own.model == "server" and engine.model == "weights")):
         raise InputError(f"judge {name!r}: {base} has no weights that {engine.name} could read; write {base} alone.")
     if engine.model == "server" and entry.model is None:
         raise InputError(f"judge {name!r}: {base} is a local folder; name what a server calls it, as endpoint:MODEL.")
+    if engine.model == "weights" and own.program and not engine.program:
+        raise InputError(
+            f"judge {name!r}: this library cannot show {entry.model} images, and {own.program} can; name it "
+            f"{base}+{own.program} (`mrb judges` lists what each judge needs)."
+        )
 
 
 def samples(name: str, extra: Sequence[Path] = ()) -> bool:
-    """Whether a judge writes replies that can be drawn at random, so that repeats differ with a temperature."""
+    """Return whether a judge writes replies that can be drawn at random, so that repeats differ with a temperature."""
     return not is_jury(name) and ENGINES[entry_of(name, extra).engine].samples
 
 
 def _folder_entry(name: str, folder: Path, engine: Engine | None) -> Entry:
     folder = folder.expanduser()
     if engine is not None and engine.model == "server":
-        raise InputError(f"judge {name!r}: a folder is not a server; serve it, and write endpoint:MODEL with --url.")
+        raise InputError(
+            f"judge {name!r}: a folder is not a server; write {FOLDER}{folder}+vllm to serve it, or endpoint:MODEL "
+            "with --url for a server that runs already."
+        )
     if not any((folder / config).is_file() for config in ("config.json", ADAPTER)):
         raise InputError(f"judge {name!r}: {folder} holds no config.json; name a folder that a model was saved to.")
     judge_name = folder.resolve().name + (f"+{engine.name}" if engine else "")
@@ -280,13 +283,13 @@ def _folder_entry(name: str, folder: Path, engine: Engine | None) -> Entry:
 
 
 def _trained_engine(folder: Path) -> str:
-    """The engine that the weights in a folder were trained for; the usual one where nothing says."""
+    """Return the engine that the weights in a folder were trained for; the usual one where nothing says."""
     stated = trained_as(folder).get("engine")
     return stated if isinstance(stated, str) and stated in public_engines() else DEFAULT_ENGINE
 
 
 def read_entries(text: str, where: str, folder: Path | None) -> list[Entry]:
-    """The entries of one roster file, in its order.
+    """Return the entries of one roster file, in its order.
 
     Parameters
     ----------
@@ -310,58 +313,47 @@ def read_entries(text: str, where: str, folder: Path | None) -> list[Entry]:
         what = f"the key {next(iter(tables))!r} is unknown" if tables else "it has no [[judge]]"
         raise InputError(f"{where}: {what}; a roster is a list of tables [[judge]], each with name, engine and model.")
     return [
-        _entry(cast(dict[str, object], judge), f"{where}, judge {judge.get('name', number)!r}", folder)
+        _entry(judge, f"{where}, judge {judge.get('name', number)!r}", folder)
         for number, judge in enumerate(judges, start=1)
     ]
 
 
-def _entry(judge: dict[str, object], where: str, folder: Path | None) -> Entry:
-    for key, value in judge.items():
-        _check_value(key, value, where, built_in=folder is None)
-    _check_complete(judge, where)
-    values = dict(judge)
-    if "path" in judge and folder is not None:
-        values["path"] = folder / Path(str(judge["path"])).expanduser()
-    if "parameters" in judge:
-        values["parameters"] = float(cast(float, judge["parameters"]))
-    return Entry(**values)  # type: ignore[arg-type]  # checked above, key by key
+def _entry(judge: Mapping[str, Any], where: str, folder: Path | None) -> Entry:
+    try:
+        entry = Entry(**judge)
+    except ValidationError as error:
+        raise InputError(f"{where}, {_first_problem(error)}") from error
+    _check_complete(entry, where, ENGINES if folder is None else public_engines())
+    if entry.path is not None and folder is not None:
+        return replace(entry, path=folder / entry.path.expanduser())
+    return entry
 
 
-def _check_value(key: str, value: object, where: str, *, built_in: bool) -> None:
-    if key not in _KINDS:
-        raise InputError(f"{where}, key {key!r}: is unknown; the keys are {', '.join(_KINDS)}.")
-    kind, description = _KINDS[key]
-    # In Python true is also an integer; here it is not a number.
-    kinds = (int, float) if kind is float else kind
-    is_of_kind = isinstance(value, kinds) and (kind is bool or not isinstance(value, bool))
-    if not is_of_kind or (isinstance(value, str) and not value.strip()):
-        raise InputError(f"{where}, key {key!r}: {value!r} is not {description}; correct it, or leave the key out.")
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and not 0 < value < float("inf"):
-        raise InputError(f"{where}, key {key!r}: {value!r} is not {description}; correct it.")
-    if key in _FORMS and not _FORMS[key][0](str(value)):
-        raise InputError(f"{where}, key {key!r}: {value!r} is not {_FORMS[key][1]}; correct it, or leave the key out.")
-    if isinstance(value, dict) and (list(value) != ["template"] or not isinstance(value["template"], dict)):
-        raise InputError(f"{where}, key {key!r}: {value!r} is not {description}; template is the one thing it holds.")
-    allowed = (
-        public_engines() if key == "engine" and not built_in else ENGINES if key == "engine" else _VOCABULARIES.get(key)
-    )
-    if allowed is not None and value not in allowed:
-        raise InputError(f"{where}, key {key!r}: {value!r} is none of {', '.join(allowed)}; write one.")
+def _first_problem(error: ValidationError) -> str:
+    """Return the first thing that is wrong with an entry: the key, its value, and what it should be."""
+    first = error.errors(include_url=False)[0]
+    key = str(first["loc"][0])
+    if first["type"] == "unexpected_keyword_argument":
+        known = [field.name for field in fields(Entry)]
+        return f"key {key!r}: is unknown; the keys are {', '.join(known)}.{nearest(key, known)}"
+    if first["type"] == "missing":
+        return f"key {key!r}: is missing; add it."
+    return f"key {key!r}: is {first['input']!r}; {first['msg'][0].lower()}{first['msg'][1:]}; correct it."
 
 
-def _check_complete(judge: Mapping[str, object], where: str) -> None:
-    for key in ("name", "engine"):
-        if key not in judge:
-            raise InputError(f"{where}, key {key!r}: is missing; add it.")
-    if not _NAME.fullmatch(str(judge["name"])):
+def _check_complete(entry: Entry, where: str, engines: Mapping[str, Engine]) -> None:
+    """Raise `InputError` where the keys of an entry do not go together."""
+    if entry.engine not in engines:
+        raise InputError(f"{where}, key 'engine': {entry.engine!r} is none of {', '.join(engines)}; write one.")
+    if not _NAME.fullmatch(entry.name):
         raise InputError(f"{where}, key 'name': use letters, digits, '.', '_' and '-' only.")
-    model = ENGINES[str(judge["engine"])].model
-    if model == "server" and ("model" not in judge or "path" in judge):
+    model = engines[entry.engine].model
+    if model == "server" and (entry.model is None or entry.path is not None):
         raise InputError(f"{where}, key 'model': an endpoint needs the name by which its server knows the model.")
-    if model == "weights" and ("model" in judge) == ("path" in judge):
+    if model == "weights" and (entry.model is None) == (entry.path is None):
         raise InputError(
             f"{where}, key 'model': name either a model on the Hub (model = \"owner/name\") or a local folder "
             '(path = "folder").'
         )
-    if "subfolder" in judge and (model != "weights" or "model" not in judge):
+    if entry.subfolder is not None and (model != "weights" or entry.model is None):
         raise InputError(f"{where}, key 'subfolder': is of a model on the Hub whose weights are read; leave it out.")

@@ -121,8 +121,7 @@ def _absent(folder: Path, model: str, *, code: bool, subfolder: str | None) -> l
 
 def _not_here(entry: Entry, model: str, revision: str | None) -> str:
     size = entry.weights_gb()
-    told = ", by the size in its name" if entry.size_from == "name" else ""
-    about = "" if size is None else f" (about {size:.0f} GB in bfloat16{told})"
+    about = "" if size is None else f" (about {size:.0f} GB in bfloat16)"
     held = [
         commit
         for commit, folder in hub.snapshots(model).items()

@@ -31,7 +31,7 @@ from mrb_lib.benchmarks.benchmark import Benchmark, load
 from mrb_lib.demo import write_demo
 from mrb_lib.judges.local import attention, tiny
 from mrb_lib.judges.local.attention import use_own_attention
-from mrb_lib.judges.local.base import LocalJudge, group_rows
+from mrb_lib.judges.local.base import LocalJudge
 from mrb_lib.judges.local.checkpoint import load_checkpoint as load_weights
 from mrb_lib.judges.local.generative import GenerativeJudge
 from mrb_lib.judges.local.packed import PackedJudge
@@ -40,6 +40,7 @@ from mrb_lib.judges.local.weights import Weights, join
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
+from mrb_lib.judges.tasks import group_rows
 from mrb_lib.runs.execute import judge as run
 from mrb_lib.runs.local import prepare_rows
 from mrb_lib.runs.plan import Plan

@@ -42,7 +42,7 @@ def separate(
         responses = [row["response_a"], row["response_b"]][:: 1 if order == "AB" else -1]
         for dimension in benchmark.meta.dimensions:
             shown = {**row, FIRST: responses[0], SECOND: responses[1]}
-            rendered = judge._render(shown, responses, benchmark.meta.dimensions, dimension)
+            rendered = judge.writer.write(shown, responses, dimension)
             texts.append(judge._chat(rendered, len(pictures)))
     inputs = weights.to_device(weights.encode(texts, [pictures] * len(texts)))
     log_p = logits_at(weights.model, inputs, None, keeps=True)[:, 0].float().log_softmax(-1)[:, list(loss.letters)]

@@ -40,7 +40,7 @@ def _alone(judge: PackedJudge, shown: pd.DataFrame) -> torch.Tensor:
         for record in rows.to_dict("records"):
             pictures = judge.pictures(record["images"])
             responses = [record["first"], record["second"]]
-            rendered = judge._render(record, responses, judge._settings.dimensions, record["dimension"])
+            rendered = judge.writer.write(record, responses, record["dimension"])
             inputs = weights.encode([judge._chat(rendered, len(pictures))], [pictures])
             log_p = weights.model(**weights.to_device(inputs)).logits[0, -1].log_softmax(-1)
             p = record["p_first"]

@@ -78,7 +78,7 @@ def test_the_prompt_that_trl_trains_on_is_the_one_that_the_judge_is_asked(
             responses = [row["response_a"], row["response_b"]][:: 1 if order == "AB" else -1]
             pictures = judge.pictures(row["images"])
             for dimension in ("",) if method == "sft" else ("accuracy", "overall"):
-                text = judge._chat(judge._render(row, responses, judge._settings.dimensions, dimension), len(pictures))
+                text = judge._chat(judge.writer.write(row, responses, dimension), len(pictures))
                 asked.append(weights.encode([text], [pictures])["input_ids"][0].tolist())
     for ids in read:
         assert any(ids[: len(prompt)] == prompt and len(ids) >= len(prompt) for prompt in asked)

@@ -299,7 +299,7 @@ class TestWhatCannotBeJudged:
             .set_index(["case_id", "order"])
         )
         assert "aspect ratio" in rows.loc[("alpha", "AB"), "error"]
-        assert "absent.png is missing" in rows.loc[("gamma", "BA"), "error"]
+        assert "image absent.png: is not among" in rows.loc[("gamma", "BA"), "error"]
         assert rows.loc["beta", "reply"].notna().all()
         assert rows.loc["delta", "reply"].notna().all()
         assert (rows["status"] == "error").sum() == 4

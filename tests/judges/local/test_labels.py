@@ -15,17 +15,17 @@ import transformers
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
-from mrb_lib.judges.endpoint.requests import RequestWriter
 from mrb_lib.judges.fences import marks_pattern
 from mrb_lib.judges.local.categories import CategoriesJudge, NumberedCategoriesJudge
 from mrb_lib.judges.local.checkpoint import special_tokens
-from mrb_lib.judges.local.generative import GenerativeJudge, Reply
+from mrb_lib.judges.local.generative import GenerativeJudge
 from mrb_lib.judges.prompt_files import load_prompt
 from mrb_lib.judges.prompts import DEFINITIONS
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.sent import sent, shown_case
 from mrb_lib.judges.settings import Settings
+from mrb_lib.judges.tasks import Reply, task_maker
 from mrb_lib.runs.execute import judge, settings_for
 from mrb_lib.verdicts.orders import KEYS
 from mrb_lib.verdicts.store import load_verdicts, read_manifest, run_folders
@@ -116,7 +116,7 @@ def test_the_question_about_a_label_names_it_and_nothing_ends_the_turn(tiny: Tin
     packed = made(CategoriesJudge, tiny("llama"))
     packed.load()
     row = shown().iloc[1].to_dict()
-    texts = [packed._render(row, ["A lesion."], META.dimensions, f"errors\n{label}").text for label in LABELS["errors"]]
+    texts = [packed.writer.write(row, ["A lesion."], "errors", label=label).text for label in LABELS["errors"]]
     assert 'does "omission" apply to the response\'s errors?' in texts[0]
     assert "<|end|>" not in texts[1]
     assert len({text.split("Reply with")[0] for text in texts}) == 1, "what all share is read once"
@@ -130,9 +130,8 @@ def test_a_written_reply_is_asked_for_a_list_and_read(tiny: Tiny, monkeypatch: p
     asked = []
 
     def write(requests: list) -> list:
-
         asked.extend(requests)
-        return [Reply(next(replies), 1, 1, 0.0, False) for _ in requests]
+        return [Reply(next(replies)) for _ in requests]
 
     monkeypatch.setattr(written, "_write", write)
     answers = written.judge(shown())
@@ -148,13 +147,12 @@ def test_a_written_reply_is_asked_for_a_list_and_read(tiny: Tiny, monkeypatch: p
 
 def test_a_server_is_held_to_lists_of_the_labels() -> None:
     settings = settings_for(BENCHMARK, Settings(), 1)
-    writer = RequestWriter(load_prompt("rate"), settings, {}, sees=False, max_pixels=1)
-    task = next(iter(writer.tasks(shown())))
-    assert task.request is not None
-    properties = task.request.schema["properties"]
+    maker = task_maker(load_prompt("rate"), settings, sees=False)
+    task = next(iter(maker.tasks(shown())))
+    properties = maker.schema(task)["properties"]
     assert properties["errors"] == {"type": "array", "items": {"type": "string", "enum": list(LABELS["errors"])}}
     assert properties["risk"] == {"type": "string", "enum": list(RISKS)}
-    assert "But of errors, the value is a list" in str(task.request.content)
+    assert "But of errors, the value is a list" in task.text
 
 
 def test_a_run_of_labels_is_stored_and_what_was_asked_can_be_shown(tiny: Tiny, tmp_path: Path) -> None:

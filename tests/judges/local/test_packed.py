@@ -24,7 +24,6 @@ from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.fences import marks_pattern
 from mrb_lib.judges.local import reader
 from mrb_lib.judges.local.attention import Masked, TreeLayout
-from mrb_lib.judges.local.base import group_rows
 from mrb_lib.judges.local.checkpoint import special_tokens, still_processor
 from mrb_lib.judges.local.packed import PackedJudge
 from mrb_lib.judges.local.tree import Packed, Texts, Tree, grow, pack
@@ -34,6 +33,7 @@ from mrb_lib.judges.prompts import phrasing_of
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
+from mrb_lib.judges.tasks import group_rows
 from mrb_lib.replies.labels import labels_of
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.verdicts.orders import KEYS
@@ -655,7 +655,7 @@ class TestABadImage:
         failed = rows[rows["status"] == "error"]
         assert set(failed["case_id"]) == {f"bad {name}" for name in bad}
         reasons = failed.groupby("case_id")["error"].first()
-        assert "absent.png is missing" in reasons["bad absent.png"]
+        assert "image absent.png: is not among" in reasons["bad absent.png"]
         assert "broken.png" in reasons["bad broken.png"]
         assert "aspect ratio" in reasons["bad sliver.png"]
         assert "too large" in reasons["bad huge.png"]

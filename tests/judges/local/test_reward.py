@@ -230,7 +230,7 @@ class TestLimits:
         cases = CASES.assign(images=[["sliver.png"], list(pictured.cases["images"].iloc[0]), ["absent.png"], []])
         rows = _judge(headed("qwen2_5_vl"), images).judge(ask_for(cases, ("overall",), ("AB",))).set_index("case_id")
         assert "aspect ratio" in rows.loc["alpha", "error"]
-        assert "absent.png is missing" in rows.loc["same", "error"]
+        assert "image absent.png: is not among" in rows.loc["same", "error"]
         assert rows.loc[["beta", "hostile"], "status"].eq("ok").all()
 
     def test_memory_that_does_not_suffice_halves_the_batch(

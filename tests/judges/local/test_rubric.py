@@ -16,7 +16,8 @@ import transformers
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.engines.local import build_generative, build_rubric
-from mrb_lib.judges.local.rubric import MOST_SUMS, RubricJudge, WrittenRubricJudge, probability_of_more
+from mrb_lib.judges.local.generative import GenerativeJudge
+from mrb_lib.judges.local.rubric import MOST_SUMS, RubricJudge, probability_of_more
 from mrb_lib.judges.prompt_files import load_prompt
 from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
@@ -58,9 +59,9 @@ def judge(folder: Path, images: object = None, **wishes: object) -> RubricJudge:
     return RubricJudge("tiny", Entry("tiny", "rubric", path=folder), source, settings(folder, **wishes), images or {})
 
 
-def written(folder: Path, **wishes: object) -> WrittenRubricJudge:
+def written(folder: Path, **wishes: object) -> GenerativeJudge:
     entry, source = Entry("tiny", "generative", path=folder), WeightsSource(folder, "sha256:0")
-    return WrittenRubricJudge("tiny", entry, source, settings(folder, **wishes), {})
+    return GenerativeJudge("tiny", entry, source, settings(folder, prompt="criteria", **wishes), {})
 
 
 def alone(folder: Path, case: dict[str, str], response: str, place: int) -> float:
@@ -334,14 +335,13 @@ def test_the_prompt_and_the_suffix_choose_the_way(tiny: Tiny) -> None:
     request = JudgeRequest(
         Entry("tiny", "generative", path=folder), settings(folder, prompt="criteria"), {}, WeightsSource(folder, "0")
     )
-    assert isinstance(build_generative(request), WrittenRubricJudge)
+    assert build_generative(request).prompt_id == "criteria"
     plain = replace(request, settings=settings(folder))
-    assert not isinstance(build_generative(plain), WrittenRubricJudge)
     assert isinstance(build_rubric(plain), RubricJudge)
     assert build_rubric(plain).prompt_id == build_rubric(request).prompt_id == "single-criteria"
     with pytest.raises(InputError, match="one letter a criterion"):
         build_rubric(replace(request, settings=settings(folder, prompt="plain")))
-    for build in (build_rubric, build_generative):
-        rated = settings(folder, prompt="criteria", task="rating", choices=("low", "high"))
-        with pytest.raises(InputError, match="none of the categories"):
+    rated = settings(folder, prompt="criteria", task="rating", choices=("low", "high"))
+    for build, why in ((build_rubric, "has ratings of one"), (build_generative, "but this engine reads a category")):
+        with pytest.raises(InputError, match=why):
             build(replace(request, settings=rated))

@@ -1,0 +1,234 @@
+"""An engine of one method: what its model is shown, what becomes of its replies, and where it is refused."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from PIL import Image
+
+from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.judges.prompted import PromptedJudge
+from mrb_lib.judges.roster.engines import JudgeRequest
+from mrb_lib.judges.roster.entry import Entry
+from mrb_lib.judges.settings import Settings
+from mrb_lib.runs.execute import settings_for
+from mrb_lib.runs.plan import ProbeOptions, make_plan
+from mrb_lib.tables.errors import InputError, RunError
+from mrb_lib.verdicts.orders import to_case_frame, to_shown_frame
+from tests.judges.shown_benchmark import DIMENSIONS, rating_benchmark, shown_benchmark
+
+FENCE = re.compile(r"<<<response (\w+) \w+>>>\n(.*?)\n<<<end", re.DOTALL)
+
+
+def longest(prompt: str) -> str:
+    """The label of the longer response, as a model that reads the prompt alone."""
+    label = max(FENCE.findall(prompt), key=lambda found: len(found[1]))[0]
+    return json.dumps(dict.fromkeys(DIMENSIONS, label))
+
+
+class LongestJudge(PromptedJudge):
+    """Prefers the longer response, and keeps what it was shown."""
+
+    answer: Callable[[str], str] = staticmethod(longest)
+
+    def __init__(self, request: JudgeRequest) -> None:
+        super().__init__(request)
+        self.asked: list[tuple[str, list[Image.Image]]] = []
+
+    def reply(self, prompt: str, images: Sequence[Image.Image]) -> str:
+        self.asked.append((prompt, list(images)))
+        return type(self).answer(prompt)
+
+
+def png(size: tuple[int, int], mode: str = "L") -> bytes:
+    held = io.BytesIO()
+    Image.new(mode, size, 7).save(held, "PNG")
+    return held.getvalue()
+
+
+def made(bench: Benchmark, kind: type[LongestJudge] = LongestJudge, **wishes: object) -> LongestJudge:
+    settings = settings_for(bench, Settings(**wishes), 1)
+    return kind(JudgeRequest(Entry("longest", "longest"), settings, {"x.png": png((40, 20)), "y.png": png((900, 900))}))
+
+
+def rows(bench: Benchmark, n: int = 2, probe: str = "") -> pd.DataFrame:
+    probes = ProbeOptions((probe,)) if probe else None
+    plan = make_plan(bench.cases.tail(n), DIMENSIONS, orders=("AB", "BA"), repeats=1, probes=probes, seed=0)
+    return to_shown_frame(plan.rows(plan.all_numbers))
+
+
+def choices(judge: LongestJudge, asked: pd.DataFrame) -> pd.DataFrame:
+    return to_case_frame(judge.judge(asked))
+
+
+def longer(bench: Benchmark, case_id: str) -> str:
+    case = bench.cases.set_index("case_id").loc[case_id]
+    return "A" if len(case["response_a"]) > len(case["response_b"]) else "B"
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
+    made = shown_benchmark(tmp_path_factory.mktemp("prompted"))
+    images = [[], *([["x.png"], ["y.png", "x.png"]] * len(made.cases))][: len(made.cases)]
+    return Benchmark(made.meta, made.cases.assign(images=images), made.annotations)
+
+
+@pytest.mark.parametrize(("prompt", "n_prompts"), [(None, 4), ("single", 8), ("official-form", 4)])
+def test_one_prompt_for_each_order_or_dimension_and_the_choice_is_of_the_case(
+    bench: Benchmark, prompt: str | None, n_prompts: int
+) -> None:
+    judge = made(bench, prompt=prompt)
+    if prompt == "single":
+        judge = made(bench, type("Letters", (LongestJudge,), {"answer": staticmethod(letter)}), prompt=prompt)
+    out = choices(judge, rows(bench))
+    assert len(judge.asked) == n_prompts
+    assert len(out) == 8
+    assert out["status"].isin(["ok"]).all() or prompt == "official-form"  # whose last key is a reason
+    assert out["choice"].tolist() == [longer(bench, name) for name in out["case_id"]]
+    assert out["latency_s"].notna().sum() == n_prompts
+
+
+def letter(prompt: str) -> str:
+    return str(json.loads(longest(prompt))["overall"])
+
+
+def test_images_are_opened_made_smaller_and_shown_in_order(bench: Benchmark) -> None:
+    judge = made(bench, max_pixels=10_000)
+    judge.judge(rows(bench, 2))
+    shown = {tuple(image.size for image in images) for _, images in judge.asked}
+    assert shown == {((40, 20),), ((100, 100), (40, 20))}
+    assert {image.mode for _, images in judge.asked for image in images} == {"RGB"}
+    assert all("about a medical image" in prompt for prompt, images in judge.asked if len(images) == 1)
+    blind = made(bench, without_images=True)
+    blind.judge(rows(bench, 2))
+    assert not any(images for _, images in blind.asked)
+    assert not any("medical image" in prompt for prompt, _ in blind.asked)
+
+
+def test_a_missing_image_is_the_error_of_its_rows_alone(bench: Benchmark) -> None:
+    judge = made(bench)
+    judge._images = {"x.png": png((4, 4))}
+    out = judge.judge(rows(bench, 2))
+    assert out.groupby("case_id")["status"].agg(set).to_dict() == {"c22": {"error"}, "c23": {"ok"}}
+    assert out["error"].dropna().unique().tolist() == [
+        "image y.png: is not among the benchmark's images; restore the file."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("wishes", "words"),
+    [
+        ({"reference": "strong"}, ["strong-23"]),
+        ({"reference": "weak"}, ["weak-23"]),
+        ({"evidence": True}, ["passage-23", "other-23"]),
+        ({"prompt": "reference"}, ["strong-23"]),
+    ],
+)
+def test_what_the_user_wants_beside_the_case_is_shown(
+    bench: Benchmark, wishes: dict[str, object], words: list[str]
+) -> None:
+    judge = made(bench, **wishes)
+    asked = rows(bench, 1).assign(context_reference="weak-23", context_evidence='["passage-23", "other-23"]')
+    assert set(judge.judge(asked)["status"]) == {"ok"}
+    assert all(word in prompt for prompt, _ in judge.asked for word in words)
+
+
+@pytest.mark.parametrize(
+    "probe", ["prompt/labels", "prompt/wording", "prompt/persona-strict", "response/typos", "question/vote"]
+)
+def test_a_probe_changes_the_prompt(bench: Benchmark, probe: str) -> None:
+    judge = made(bench)
+    asked = rows(bench, 1, probe)
+    plain, last = (asked[asked["probe"] == name] for name in asked["probe"].iloc[[0, -1]])
+    prompts = []
+    for some in (plain, last):
+        judge.judge(some)
+        prompts.append({prompt for prompt, _ in judge.asked})
+        judge.asked.clear()
+    assert len(prompts[0]) == len(prompts[1]) == 2
+    assert not prompts[0] & prompts[1]
+
+
+def test_a_rating_is_read_as_a_category(tmp_path: Path) -> None:
+    rated = rating_benchmark(tmp_path)
+    judge = made(rated, type("High", (LongestJudge,), {"answer": staticmethod(high)}))
+    shown = rows(rated, 1).query("order == 'AB'")
+    assert judge.judge(shown)["category"].tolist() == ["high", "high"]
+
+
+def high(prompt: str) -> str:
+    return json.dumps(dict.fromkeys(DIMENSIONS, "high"))
+
+
+class TestErrors:
+    def test_an_exception_is_the_error_of_the_rows_that_waited(self, bench: Benchmark) -> None:
+        def answer(prompt: str) -> str:
+            if "first-22" in prompt:
+                raise TimeoutError("no answer in 5 s")
+            return longest(prompt)
+
+        out = made(bench, type("Slow", (LongestJudge,), {"answer": staticmethod(answer)})).judge(rows(bench))
+        assert out.groupby("case_id")["status"].agg(set).to_dict() == {"c22": {"error"}, "c23": {"ok"}}
+        assert out["error"].dropna().unique().tolist() == ["TimeoutError: no answer in 5 s"]
+
+    def test_a_run_error_and_a_reply_that_is_no_text_stop_the_judge(self, bench: Benchmark) -> None:
+        def rejected(prompt: str) -> str:
+            raise RunError("the key is rejected")
+
+        for answer, words in ((rejected, "key is rejected"), (lambda prompt: None, "returned NoneType")):
+            judge = made(bench, type("Stopped", (LongestJudge,), {"answer": staticmethod(answer)}))
+            with pytest.raises(RunError, match=words):
+                judge.judge(rows(bench))
+
+    def test_a_reply_without_a_verdict_is_unparsed_and_a_refusal_is_refused(self, bench: Benchmark) -> None:
+        for answer, status in (("", "unparsed"), ("I'm sorry, but I can't help with that.", "refused")):
+            judge = made(bench, type("Odd", (LongestJudge,), {"answer": staticmethod(lambda _, own=answer: own)}))
+            assert set(judge.judge(rows(bench))["status"]) == {status}
+
+    def test_a_prompt_whose_replies_it_cannot_read_is_refused(self, bench: Benchmark) -> None:
+        with pytest.raises(InputError, match="judge longest: prompt rating asks for a rating of one response, but"):
+            made(bench, prompt="rating")
+
+
+class TestDeclares:
+    @pytest.mark.parametrize(
+        ("declares", "wishes", "words"),
+        [
+            ("shows_references", {"reference": "strong"}, "shows no reference.*leave out --reference"),
+            ("shows_references", {"evidence": True, "examples": 2}, "leave out --evidence and --examples"),
+            ("shows_references", {"prompt": "reference"}, "leave out the prompt reference"),
+        ],
+    )
+    def test_options_that_need_more_are_refused(
+        self, bench: Benchmark, declares: str, wishes: Mapping[str, object], words: str
+    ) -> None:
+        with pytest.raises(InputError, match=f"judge longest: .*{words}"):
+            made(bench, type("Less", (LongestJudge,), {declares: False}), **wishes)
+        made(bench, type("Less", (LongestJudge,), {declares: False}))
+
+    @pytest.mark.parametrize(
+        ("declares", "wishes", "probes", "words"),
+        [
+            ("shows_images", {}, (), "shows no images, and 2 of 2 cases have some; --without-images"),
+            ("shows_probes", {}, ("none", "prompt/labels"), "is not shown what the probe prompt/labels changes"),
+            (
+                "shows_images",
+                {"without_images": True},
+                ("none", "image/blur@2"),
+                "is not shown what the probe image/blur@2 changes",
+            ),
+        ],
+    )
+    def test_cases_and_probes_that_need_more_are_refused(
+        self, bench: Benchmark, declares: str, wishes: Mapping[str, object], probes: Sequence[str], words: str
+    ) -> None:
+        judge, cases = made(bench, type("Less", (LongestJudge,), {declares: False}), **wishes), bench.cases.tail(2)
+        with pytest.raises(InputError, match=f"judge longest: {words}"):
+            judge.check_cases(cases, probes)
+        made(bench, **wishes).check_cases(cases, [name for name in probes if not wishes])
