@@ -7,16 +7,33 @@ from inspect import Parameter, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import pandas as pd
 import typer
 
+from mrb_lib.benchmarks.benchmark import load
+from mrb_lib.build.construct.work import open_work
+from mrb_lib.cli import render
+from mrb_lib.cli.findings import echo_stale_runs
+from mrb_lib.cli.judge_groups import echo_groups, grouped, named_pairs, of_judges, training_of
+from mrb_lib.cli.listing import line
 from mrb_lib.cli.options import AsJson, DeclaredCommand, Rosters, Runs, Seed, embedded, is_given
+from mrb_lib.cli.progress import status_of
+from mrb_lib.report.tabular import explained
+from mrb_lib.stats import analyze as tables
+from mrb_lib.stats.analysis import ADJUDICATED, rule_in_words
+from mrb_lib.stats.analyze import TABLES
+from mrb_lib.stats.clusters import CASE, resampling_unit
+from mrb_lib.stats.columns import MOVED, table_named
+from mrb_lib.stats.where import asks_for_tags, restricted
+from mrb_lib.tables.errors import InputError
+from mrb_lib.verdicts.manifest import Manifest
+from mrb_lib.verdicts.prompts import run_prompts
+from mrb_lib.verdicts.store import iter_verdicts
+from mrb_lib.verdicts.training import seen_notes, training_records
 
 if TYPE_CHECKING:
-    import pandas as pd
     from typer._click.core import Context  # the copy of click that Typer's own classes speak of
     from typer._click.formatting import HelpFormatter
-
-    from mrb_lib.verdicts.manifest import Manifest
 
 
 class AnalyzeCommand(DeclaredCommand):
@@ -25,7 +42,6 @@ class AnalyzeCommand(DeclaredCommand):
     @property
     def declared(self) -> Iterable[Parameter]:
         """See `DeclaredCommand`."""
-        from mrb_lib.stats.analyze import TABLES
 
         helps: dict[str, list[str]] = {}
         switches: set[str] = set()
@@ -43,7 +59,6 @@ class AnalyzeCommand(DeclaredCommand):
 
     def format_epilog(self, ctx: Context, formatter: HelpFormatter) -> None:
         """Write the tables with their questions."""
-        from mrb_lib.stats.analyze import TABLES
 
         super().format_epilog(ctx, formatter)
         with formatter.section("Tables"):
@@ -52,6 +67,9 @@ class AnalyzeCommand(DeclaredCommand):
 
 def _flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
+
+
+COMMAND = AnalyzeCommand
 
 
 def analyze(
@@ -142,24 +160,8 @@ def analyze(
     ] = False,
 ) -> None:
     """Print one table of statistics, as text, JSON, CSV or LaTeX."""
-    from mrb_lib.benchmarks.benchmark import load
-    from mrb_lib.cli import render
     from mrb_lib.cli.adjudications import where
-    from mrb_lib.cli.findings import echo_stale_runs
-    from mrb_lib.cli.judge_groups import echo_groups, grouped, named_pairs, of_judges, training_of
-    from mrb_lib.cli.listing import line
     from mrb_lib.cli.overview import as_overview
-    from mrb_lib.cli.progress import status_of
-    from mrb_lib.report.tabular import explained
-    from mrb_lib.stats import analyze as tables
-    from mrb_lib.stats.analysis import ADJUDICATED, rule_in_words
-    from mrb_lib.stats.clusters import CASE, resampling_unit
-    from mrb_lib.stats.columns import MOVED, table_named
-    from mrb_lib.stats.where import asks_for_tags, restricted
-    from mrb_lib.tables.errors import InputError
-    from mrb_lib.verdicts.prompts import run_prompts
-    from mrb_lib.verdicts.store import iter_verdicts
-    from mrb_lib.verdicts.training import seen_notes, training_records
 
     if as_json + as_csv + as_latex > 1:
         raise InputError("--json, --csv and --latex: choose one.")
@@ -266,10 +268,6 @@ def analyze(
 
 def _marks(work: Path) -> pd.DataFrame:
     """Which model answered which item of a work folder right: `item_id, model, correct`."""
-    import pandas as pd
-
-    from mrb_lib.build.construct.work import open_work
-    from mrb_lib.tables.errors import InputError
 
     chunks = list(open_work(work).chunks("answers", ["item_id", "model", "correct"]))
     if not chunks:

@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
+import pandas as pd
 import typer
 
+from mrb_lib.benchmarks.benchmark import Benchmark, load
+from mrb_lib.build.construct.pair import annotation_blocks
 from mrb_lib.cli.adjudications import where
+from mrb_lib.cli.agreeing import deal_disputed, show_until
 from mrb_lib.cli.listing import count
-from mrb_lib.cli.options import Bench, Store, options_from
+from mrb_lib.cli.options import AppCommand, Bench, Store, options_from
+from mrb_lib.cli.render import MARK, as_text
+from mrb_lib.review.annotate.app import annotate as app_of
+from mrb_lib.review.annotate.app import coordinate
+from mrb_lib.review.annotate.coordination import agreement_so_far
+from mrb_lib.review.annotate.forms import form_of
+from mrb_lib.review.records.assignment import assign, choose_cases, steps_in_order, whole_groups
+from mrb_lib.review.records.exchange import annotations_of, write_annotations, write_rows
+from mrb_lib.review.records.people import PEOPLE, add_people
+from mrb_lib.review.records.progress import CHOICE, COMMENT, SKIP, answer_log, by_annotator, case_states, skipped_cases
+from mrb_lib.review.records.rankings import ranked_items
+from mrb_lib.review.records.store import Store as ReviewStore
+from mrb_lib.review.records.store import open_store, without_password
+from mrb_lib.stats.methods.until import read_target
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.schema import CONSENSUS
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    import pandas as pd
-
-    from mrb_lib.benchmarks.benchmark import Benchmark
-    from mrb_lib.review.records.store import Store as ReviewStore
+COMMAND = AppCommand
 
 
 def annotate(
@@ -96,18 +110,8 @@ def annotate(
     ] = False,
 ) -> None:
     """Annotate preferences, ratings or rankings in a browser, blinded: assign cases, collect and export answers."""
-    from mrb_lib.benchmarks.benchmark import load
-    from mrb_lib.build.construct.pair import annotation_blocks
-    from mrb_lib.cli.agreeing import deal_disputed, show_until
     from mrb_lib.cli.serving import ServerOptions, app_address
-    from mrb_lib.review.annotate.app import annotate as app_of
-    from mrb_lib.review.annotate.app import coordinate
-    from mrb_lib.review.annotate.forms import form_of
-    from mrb_lib.review.records.people import PEOPLE, add_people
-    from mrb_lib.review.records.store import open_store, without_password
     from mrb_lib.review.server import serve
-    from mrb_lib.stats.methods.until import read_target
-    from mrb_lib.tables.errors import InputError
 
     modes = [name for name, chosen in (("--export", export), ("--agreement", agreement), ("--coordinator", coordinator),
                                        ("--assign-only", assign_only), ("--until", until), ("--adjudicate", adjudicate))
@@ -160,8 +164,6 @@ def annotate(
 
 def names_in(text: str, option: str) -> list[str]:
     """Names that are separated by commas: none that is reserved, or that a spreadsheet would run as a formula."""
-    from mrb_lib.tables.errors import InputError
-    from mrb_lib.tables.schema import CONSENSUS
 
     names = [name.strip() for name in text.split(",")]
     for name in names:
@@ -195,7 +197,6 @@ def assign_cases(
     together : the cases that go to the same people in this sequence, by the first of them, see `shown_together`; all
         numbers are then of these groups. None deals each case by itself
     """
-    from mrb_lib.review.records.assignment import assign, choose_cases, whole_groups
 
     meta = benchmark.meta
     ids = benchmark.cases["case_id"].tolist() if together is None else list(together)
@@ -239,8 +240,6 @@ def shown_together(benchmark: Benchmark, *, ranked: bool) -> dict[str, tuple[str
 
     None where each case stands by itself.
     """
-    from mrb_lib.review.records.assignment import steps_in_order
-    from mrb_lib.review.records.rankings import ranked_items
 
     if ranked:
         return {item.case_ids[0]: item.case_ids for item in ranked_items(benchmark)}
@@ -248,7 +247,6 @@ def shown_together(benchmark: Benchmark, *, ranked: bool) -> dict[str, tuple[str
 
 
 def _export(benchmark: Benchmark, store: ReviewStore, out: Path) -> None:
-    from mrb_lib.review.records.exchange import annotations_of, write_annotations
 
     frame, left_out = annotations_of(benchmark, store)
     write_annotations(frame, out)
@@ -260,8 +258,6 @@ def _export(benchmark: Benchmark, store: ReviewStore, out: Path) -> None:
 
 
 def _export_log(benchmark: Benchmark, store: ReviewStore, out: Path) -> None:
-    from mrb_lib.review.records.exchange import write_rows
-    from mrb_lib.review.records.progress import CHOICE, COMMENT, SKIP, answer_log
 
     frame, left_out = answer_log(benchmark, store)
     write_rows(frame, out)
@@ -276,10 +272,6 @@ def _export_log(benchmark: Benchmark, store: ReviewStore, out: Path) -> None:
 
 def show_agreement(benchmark: Benchmark, store: ReviewStore) -> None:
     """Progress, agreement and what was skipped; as on the coordinator's page, of the cases in the benchmark."""
-    from mrb_lib.cli.render import as_text
-    from mrb_lib.review.annotate.coordination import agreement_so_far
-    from mrb_lib.review.records.exchange import annotations_of
-    from mrb_lib.review.records.progress import by_annotator, case_states, skipped_cases
 
     meta, here = benchmark.meta, benchmark.cases["case_id"]
     assignments, answers = (
@@ -294,6 +286,5 @@ def show_agreement(benchmark: Benchmark, store: ReviewStore) -> None:
 
 
 def _mark(benchmark: Benchmark) -> str:
-    from mrb_lib.cli.render import MARK
 
     return f" ({MARK} data)" if benchmark.meta.kind == "simulated" else ""

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from mrb_lib.benchmarks.formats.base import READERS, WRITERS, Format, Read, Write, declared_options
 from mrb_lib.cli.options import DeclaredCommand
 from mrb_lib.tables.errors import InputError
 
 if TYPE_CHECKING:
     from typer._click.core import Context  # the copy of click that Typer's classes use
     from typer._click.formatting import HelpFormatter
-
-    from mrb_lib.benchmarks.formats.base import Format, Read, Write
 
 
 class _FormatCommand(DeclaredCommand, ABC):
@@ -30,7 +29,6 @@ class _FormatCommand(DeclaredCommand, ABC):
     @property
     def declared(self) -> Iterable[Parameter]:
         """See `DeclaredCommand`."""
-        from mrb_lib.benchmarks.formats.base import declared_options
 
         found: dict[str, Parameter] = {}
         helps: dict[str, list[str]] = {}
@@ -52,7 +50,6 @@ class ImportCommand(_FormatCommand):
 
     @property
     def formats(self) -> Mapping[str, Format[Any]]:
-        from mrb_lib.benchmarks.formats.base import READERS
 
         return READERS
 
@@ -62,7 +59,6 @@ class ExportCommand(_FormatCommand):
 
     @property
     def formats(self) -> Mapping[str, Format[Any]]:
-        from mrb_lib.benchmarks.formats.base import WRITERS
 
         return WRITERS
 
@@ -79,7 +75,6 @@ def chosen_options(command: str, format_: str, function: Read | Write, values: M
     InputError
         An option was given that only other formats have.
     """
-    from mrb_lib.benchmarks.formats.base import declared_options
 
     for name in values.keys() - declared_options(function).keys():
         raise InputError(f"{_flag(name)}: {command} {format_} has no such option; leave it out.")

@@ -9,9 +9,11 @@ from typing import Annotated
 
 import typer
 
+from mrb_lib.benchmarks.benchmark import load
+from mrb_lib.cli.findings import echo_stale_runs
 from mrb_lib.cli.options import Runs, Store, declares, options_from
 
-LabCommand = declares(("mrb_lib.cli.serving:ServerOptions", ("port", "host", "allow_remote", "browser")))
+COMMAND = declares(("mrb_lib.cli.serving:ServerOptions", ("port", "host", "allow_remote", "browser")))
 
 
 def lab(
@@ -29,8 +31,6 @@ def lab(
 
     Anyone with its token can run code as you.
     """
-    from mrb_lib.benchmarks.benchmark import load
-    from mrb_lib.cli.findings import echo_stale_runs
     from mrb_lib.cli.lab_server import check_lab, serve_lab
     from mrb_lib.cli.serving import ServerOptions
     from mrb_lib.report.lab import prepare

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
 from importlib import import_module
+from importlib.util import find_spec
 from inspect import Parameter, Signature
+from keyword import iskeyword
 from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, TypeVar, get_args, get_origin
@@ -38,9 +41,9 @@ def embedded(bench: Path | None) -> Path | None:
     """Return the folder of an embedded benchmark where that is named and no folder has its name."""
     if bench is None or str(bench) not in ("demo", "demo-ratings") or bench.is_dir():
         return bench
-    from mrb_lib.report.places import make_demo
+    from mrb_lib.report.places import locate
 
-    return make_demo(str(bench))
+    return locate(str(bench)).benchmark
 
 
 Bench = Annotated[
@@ -63,12 +66,64 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")]
 Seed = Annotated[int, typer.Option(min=0, help="Set the seed of everything drawn at random.")]
 
 
-class Group(TyperGroup):
-    """A group of commands that lists its commands with their whole summaries."""
+class Commands(TyperGroup):
+    """Commands in files of their own, of which only the one that runs is imported.
 
-    def get_short_help_str(self, limit: int = _WHOLE) -> str:
-        """Return the whole summary."""
-        return super().get_short_help_str(_WHOLE)
+    The file of a command defines a function with its name, or `command`, and may name its class as `COMMAND`; that of
+    a group of commands defines `app`.
+
+    Attributes
+    ----------
+    package : of the files
+    names : of the commands, in order
+    """
+
+    package: ClassVar[str]
+    names: ClassVar[tuple[str, ...]]
+
+    def list_commands(self, ctx: Context) -> list[str]:
+        """Return the names of the commands."""
+        return list(self.names)
+
+    def get_command(self, ctx: Context, cmd_name: str) -> CommandParameter | None:
+        """Return a command by its name; None where there is none."""
+        if cmd_name in self.names and cmd_name not in self.commands:
+            try:
+                module = import_module(self._module(cmd_name))
+            except ModuleNotFoundError as error:
+                extras = "pip install 'mrb-workbench[judges,review,report]'"
+                raise InputError(
+                    f"mrb {cmd_name}: needs {error.name}, which is not installed; {extras} does."
+                ) from error
+            app = getattr(module, "app", None) or typer.Typer(add_completion=False, rich_markup_mode=None)
+            if not hasattr(module, "app"):
+                function = getattr(module, _file(cmd_name), None) or module.command
+                app.command(cmd_name, cls=getattr(module, "COMMAND", Command))(function)
+            self.commands[cmd_name] = get_command(app)
+            self.commands[cmd_name].name = cmd_name
+        return self.commands.get(cmd_name)
+
+    def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
+        """Write the names and the whole summaries of the commands."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, self._summary(name)) for name in self.names])
+
+    def _module(self, name: str) -> str:
+        return f"{self.package}.{_file(name)}"
+
+    def _summary(self, name: str) -> str:
+        """Return the first sentence of the docstring of a command, or of its file, which is not imported for that."""
+        spec = find_spec(self._module(name))
+        tree = ast.parse(Path(str(spec and spec.origin)).read_text(encoding="utf-8"))
+        functions = (node for node in tree.body if isinstance(node, ast.FunctionDef))
+        command = next((one for one in functions if one.name in (_file(name), "command")), tree)
+        return (
+            " ".join((ast.get_docstring(command) or "").split("\n\n")[0].split()).partition(". ")[0].rstrip(".") + "."
+        )
+
+
+def _file(name: str) -> str:
+    return f"{name}_" if iskeyword(name) else name
 
 
 class Command(TyperCommand):

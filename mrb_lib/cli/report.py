@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from mrb_lib.benchmarks.benchmark import load
+from mrb_lib.cli.findings import echo_stale_runs
 from mrb_lib.cli.options import Bench, Runs, Seed, is_given
+from mrb_lib.report.records import PRINTED
+from mrb_lib.tables.errors import InputError
 
 
 def report(
@@ -49,12 +54,6 @@ def report(
     force: Annotated[bool, typer.Option("--force", help="Run every notebook, changed or not.")] = False,
 ) -> None:
     """Run the notebooks that changed, and write figures, tables and the static site."""
-    from importlib.util import find_spec
-
-    from mrb_lib.benchmarks.benchmark import load
-    from mrb_lib.cli.findings import echo_stale_runs
-    from mrb_lib.report.records import PRINTED
-    from mrb_lib.tables.errors import InputError
 
     missing = [name for name in ("ipykernel", "jinja2", "markdown_it", "nbformat", "papermill") if not find_spec(name)]
     if missing:
@@ -94,7 +93,6 @@ def report(
 
 
 def _name_and_value(text: str) -> tuple[str, str]:
-    from mrb_lib.tables.errors import InputError
 
     name, equals, value = text.partition("=")
     if not equals or not name.isidentifier():
@@ -103,7 +101,6 @@ def _name_and_value(text: str) -> tuple[str, str]:
 
 
 def _whole_number(name: str, text: str) -> int:
-    from mrb_lib.tables.errors import InputError
 
     if not text.isdecimal():
         raise InputError(f"-p {name}={text}: is not a whole number from 0 on.")

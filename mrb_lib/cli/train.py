@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mrb_lib.benchmarks.benchmark import Benchmark, load
 from mrb_lib.cli.options import Bench, Rosters, declares, options_from
+from mrb_lib.cli.progress import training_bars
+from mrb_lib.judges.settings import Settings
+from mrb_lib.tables.errors import InputError, MrbError, RunError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from mrb_lib.benchmarks.benchmark import Benchmark
     from mrb_lib.build.training.loop import TrainProgress
     from mrb_lib.build.training.parallel import Training
     from mrb_lib.build.training.recipe import Recipe
     from mrb_lib.build.training.train import Trained
-    from mrb_lib.tables.errors import MrbError
 
 _EXTRA = "mrb-workbench[judges,train]"
 _OF_WEIGHTS = ("device", "dtype", "max_pixels", "without_images", "revision", "download")
 
 
-TrainCommand = declares("mrb_lib.build.training.recipe:Recipe", ("mrb_lib.judges.settings:Settings", _OF_WEIGHTS))
+COMMAND = declares("mrb_lib.build.training.recipe:Recipe", ("mrb_lib.judges.settings:Settings", _OF_WEIGHTS))
 
 
 def train(
@@ -74,9 +77,6 @@ def train(
     underscores (dimensions, learning_rate and swap in full), and two tables: trainer, with any argument of the trainer
     of transformers or TRL, and adapter, with any of peft's LoraConfig.
     """
-    from mrb_lib.benchmarks.benchmark import load
-    from mrb_lib.judges.settings import Settings
-    from mrb_lib.tables.errors import InputError, MrbError, RunError
 
     if bool(model) == (from_ is not None):
         raise InputError("name either --model, the model to train further, or --from, a judge that was trained before.")
@@ -86,7 +86,6 @@ def train(
         raise InputError("--plan, --leave-out and --leave-one-out each say what to train; name one of them.")
     _check_packages()
     from mrb_lib.build.training.parallel import Training
-    from mrb_lib.cli.progress import training_bars
 
     benchmark = load(bench)
     settings = options_from(Settings(), context, only=_OF_WEIGHTS)
@@ -110,9 +109,6 @@ def train(
 
 
 def _check_engine(engine: str, parallel: int | None, n: int) -> None:
-    from importlib.util import find_spec
-
-    from mrb_lib.tables.errors import InputError
 
     if engine not in ("local", "ray"):
         raise InputError(f"--engine {engine!r}: use local or ray.")
@@ -145,9 +141,6 @@ def _results(
 
 
 def _check_packages() -> None:
-    from importlib.util import find_spec
-
-    from mrb_lib.tables.errors import InputError
 
     missing = [name for name in ("torch", "transformers", "peft", "trl", "datasets") if find_spec(name) is None]
     if missing:
@@ -164,10 +157,8 @@ def _recipes(
     context: typer.Context,
 ) -> dict[Path, Recipe]:
     """How each judge is trained, by the folder to write; all are checked before the first is trained."""
-    from dataclasses import replace
 
     from mrb_lib.build.training.recipe import plan_of, read_recipe, recipe_from
-    from mrb_lib.tables.errors import InputError
 
     base = recipe_from(read_recipe(config) if config else {}, config or "--config")
     if plan is not None:

@@ -282,7 +282,7 @@ def test_check_counts_in_plain_english(
     mrb: Callable, demo: Path, monkeypatch: pytest.MonkeyPatch, kinds: list[str], words: str
 ) -> None:
     findings = [Finding(kind, "cases.parquet", None, None, "a problem", "a cure") for kind in kinds]
-    monkeypatch.setattr("mrb_lib.benchmarks.audit.folder.audit", lambda bench, progress: findings)
+    monkeypatch.setattr("mrb_lib.cli.check.audit", lambda bench, progress: findings)
     assert mrb("check", demo).out.strip().endswith(f": {words}")
 
 

@@ -15,15 +15,11 @@ from mrb_lib.cli.app import app
 from .conftest import Result
 
 Mrb = Callable[..., Result]
-COMMANDS = {
-    name: command
-    for name, command in typer.main.get_command(app).commands.items()  # type: ignore[attr-defined]  # a group
-    if not hasattr(command, "commands")
-}
 
 
 def _options(name: str) -> list[typer.core.TyperOption]:
-    command = COMMANDS[name]
+    group = typer.main.get_command(app)
+    command = group.get_command(typer.Context(group), name)  # type: ignore[attr-defined]  # a group
     params = command.get_params(typer.Context(command))
     return [param for param in params if isinstance(param, typer.core.TyperOption)]
 
@@ -95,7 +91,7 @@ def test_the_list_of_commands_has_whole_summaries_and_takes_little_time(mrb: Mrb
 def test_an_embedded_benchmark_is_a_benchmark_for_every_command(
     mrb: Mrb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def small(name: str) -> Path:
+    def small(name: str, progress: object) -> Path:
         assert name == "demo"
         return tmp_path / "small"
 

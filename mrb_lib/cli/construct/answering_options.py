@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from mrb_lib.build.construct.answers.answering import ModelRun
+from mrb_lib.build.construct.answers.answering import ModelRun
+from mrb_lib.cli.listing import line
+from mrb_lib.runs.plan import RETRIABLE
+from mrb_lib.verdicts.run_totals import totals
 
 PoolFile = Annotated[
     Path | None,
@@ -38,9 +39,6 @@ def statuses(retry: str) -> tuple[str, ...]:
 
 def say_runs(runs: Sequence[ModelRun], mark: str) -> None:
     """What became of each model's run, on stderr: stdout is for the tables."""
-    from mrb_lib.cli.listing import line
-    from mrb_lib.runs.plan import RETRIABLE
-    from mrb_lib.verdicts.run_totals import totals
 
     for run in runs:
         done, held = run.summary, totals(run.summary.folder)

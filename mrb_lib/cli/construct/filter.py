@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from mrb_lib.build.construct.answers.marking import MarkOptions
+from mrb_lib.build.construct.answers.marking_judge import marking_sheet
+from mrb_lib.build.construct.answers.pool import pool_of
+from mrb_lib.build.construct.filter import STEP, Filtered, FilterOptions, filter_items
+from mrb_lib.build.construct.work import Work, open_work
 from mrb_lib.cli.construct import answering_options as option
+from mrb_lib.cli.construct.tables import show_tables
 from mrb_lib.cli.options import AsJson, Rosters, WorkFolder, declares, options_from
+from mrb_lib.cli.progress import verdict_bars
+from mrb_lib.runs.planned import PlannedModel
+from mrb_lib.tables.files import write_atomic
 
-if TYPE_CHECKING:
-    from mrb_lib.build.construct.filter import Filtered
-    from mrb_lib.build.construct.work import Work
-
-
-Command = declares(
+COMMAND = declares(
     "mrb_lib.build.construct.answers.marking:MarkOptions",
     option.MODEL,
     without=option.FOR_JUDGES,
@@ -62,14 +67,6 @@ def command(
 ) -> None:
     """Have models answer the items, mark their answers, and keep what a rule keeps. Answers are kept and not asked for
     again, also under another rule."""
-    from dataclasses import replace
-
-    from mrb_lib.build.construct.answers.marking import MarkOptions
-    from mrb_lib.build.construct.answers.pool import pool_of
-    from mrb_lib.build.construct.filter import FilterOptions, filter_items
-    from mrb_lib.build.construct.work import open_work
-    from mrb_lib.cli.progress import verdict_bars
-    from mrb_lib.runs.planned import PlannedModel
 
     folder = open_work(work)
     usual = options_from(PlannedModel(), context)
@@ -95,8 +92,6 @@ def command(
 
 
 def _write_sheet(folder: Work, path: Path, size: int, seed: int) -> None:
-    from mrb_lib.build.construct.answers.marking_judge import marking_sheet
-    from mrb_lib.tables.files import write_atomic
 
     sheet = marking_sheet(folder.answers(), folder.items(), size, seed)
     write_atomic(path, sheet.to_csv(index=False))
@@ -104,8 +99,6 @@ def _write_sheet(folder: Work, path: Path, size: int, seed: int) -> None:
 
 
 def _show(folder: Work, result: Filtered, *, as_json: bool) -> None:
-    from mrb_lib.build.construct.filter import STEP
-    from mrb_lib.cli.construct.tables import show_tables
 
     funnel = folder.funnel()
     tables = {

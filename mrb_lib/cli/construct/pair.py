@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
+import pandas as pd
 import typer
 
+from mrb_lib.benchmarks.benchmark import load
+from mrb_lib.benchmarks.votes import gold
+from mrb_lib.build.construct.pairing.candidates import RULES
+from mrb_lib.build.construct.pairing.design import Assumptions, meetings
+from mrb_lib.build.construct.work import Work, open_work
+from mrb_lib.cli import render
+from mrb_lib.cli.listing import count, line
 from mrb_lib.cli.options import AsJson, Seed, Store, WorkFolder, declares, options_from
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from mrb_lib.build.construct.work import Work
-
-
-Command = declares("mrb_lib.build.construct.pairing.design:Assumptions")
+COMMAND = declares("mrb_lib.build.construct.pairing.design:Assumptions")
 
 
 def command(
@@ -51,11 +54,6 @@ def command(
 ) -> None:
     """Pair responses, and say what the pairs will show: meetings, expected widths of intervals, annotation hours."""
     from mrb_lib.build.construct.pair import ADAPTIVE, Plan, pair
-    from mrb_lib.build.construct.pairing.candidates import RULES
-    from mrb_lib.build.construct.pairing.design import Assumptions, meetings
-    from mrb_lib.build.construct.work import open_work
-    from mrb_lib.cli import render
-    from mrb_lib.cli.listing import count, line
 
     opened = open_work(work)
     assumed = options_from(Assumptions(), context)
@@ -90,10 +88,7 @@ def _listed(text: str) -> tuple[str, ...]:
 
 def _labels(work: Work, store: str | None) -> pd.DataFrame | None:
     """The gold so far of the annotations in the store; None before there are any."""
-    from dataclasses import replace
 
-    from mrb_lib.benchmarks.benchmark import load
-    from mrb_lib.benchmarks.votes import gold
     from mrb_lib.cli.adjudications import where
     from mrb_lib.review.records.exchange import annotations_of
     from mrb_lib.review.records.store import open_store

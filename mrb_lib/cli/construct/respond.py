@@ -6,10 +6,17 @@ from typing import Annotated
 
 import typer
 
+from mrb_lib.build.construct.answers.pool import pool_of
+from mrb_lib.build.construct.respond import STEP, respond
+from mrb_lib.build.construct.work import open_work
 from mrb_lib.cli.construct import answering_options as option
+from mrb_lib.cli.construct.tables import show_tables
+from mrb_lib.cli.listing import line
 from mrb_lib.cli.options import AsJson, Rosters, WorkFolder, declares, options_from
+from mrb_lib.cli.progress import verdict_bars
+from mrb_lib.runs.planned import PlannedModel
 
-Command = declares(option.MODEL, without=option.FOR_JUDGES, prompt="open-answer")
+COMMAND = declares(option.MODEL, without=option.FOR_JUDGES, prompt="open-answer")
 
 
 def command(
@@ -28,13 +35,6 @@ def command(
 ) -> None:
     """Have the pool of responders answer the items. Responses are kept and not made again; refused, empty, cut-off and
     near-identical ones are flagged and counted."""
-    from mrb_lib.build.construct.answers.pool import pool_of
-    from mrb_lib.build.construct.respond import STEP, respond
-    from mrb_lib.build.construct.work import open_work
-    from mrb_lib.cli.construct.tables import show_tables
-    from mrb_lib.cli.listing import line
-    from mrb_lib.cli.progress import verdict_bars
-    from mrb_lib.runs.planned import PlannedModel
 
     folder = open_work(work)
     usual = options_from(PlannedModel(), context)

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from mrb_lib.build.construct.screen import (
+    CRITERIA,
+    ScreeningForm,
+    close_screening,
+    open_screening,
+    screening_benchmark,
+    screening_form,
+)
+from mrb_lib.build.construct.work import Work, open_work
+from mrb_lib.cli.adjudications import where
+from mrb_lib.cli.annotate import assign_cases, names_in, show_agreement
+from mrb_lib.cli.listing import count
 from mrb_lib.cli.options import AppCommand, Seed, Store, WorkFolder, options_from
+from mrb_lib.cli.render import MARK
+from mrb_lib.review.annotate.app import annotate, coordinate
+from mrb_lib.review.annotate.forms import SCREENING
+from mrb_lib.review.records.store import Store as ReviewStore
+from mrb_lib.review.records.store import open_store, without_password
+from mrb_lib.tables.errors import InputError
 
-if TYPE_CHECKING:
-    from mrb_lib.build.construct.screen import ScreeningForm
-    from mrb_lib.build.construct.work import Work
-    from mrb_lib.review.records.store import Store as ReviewStore
-
-
-Command = AppCommand
+COMMAND = AppCommand
 
 
 def command(
@@ -63,16 +75,8 @@ def command(
     ] = False,
 ) -> None:
     """Have clinicians rate the items in a browser, blinded; --close keeps those that the rule keeps."""
-    from mrb_lib.build.construct.screen import CRITERIA, open_screening, screening_benchmark, screening_form
-    from mrb_lib.build.construct.work import open_work
-    from mrb_lib.cli.adjudications import where
-    from mrb_lib.cli.annotate import assign_cases, names_in, show_agreement
     from mrb_lib.cli.serving import ServerOptions, app_address
-    from mrb_lib.review.annotate.app import annotate, coordinate
-    from mrb_lib.review.annotate.forms import SCREENING
-    from mrb_lib.review.records.store import open_store, without_password
     from mrb_lib.review.server import serve
-    from mrb_lib.tables.errors import InputError
 
     modes = [name for name, chosen in (("--close", close), ("--agreement", agreement), ("--coordinator", coordinator),
                                        ("--assign-only", assign_only)) if chosen]  # fmt: skip
@@ -115,9 +119,6 @@ def _listed(text: str) -> tuple[str, ...]:
 
 def _close(work: Work, form: ScreeningForm, reviews: ReviewStore) -> None:
     """Finish the step, and say how many items stay and why others do not."""
-    from mrb_lib.build.construct.screen import close_screening, screening_benchmark
-    from mrb_lib.cli.listing import count
-    from mrb_lib.cli.render import MARK
 
     done = close_screening(work, form, reviews.answers(screening_benchmark(work, form).meta.name))
     mark = f" ({MARK} data)" if work.meta.kind == "simulated" else ""

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import Annotated, NamedTuple
 
 import typer
 
+from mrb_lib.benchmarks.benchmark import load
+from mrb_lib.benchmarks.formats.mapping import mapped_columns
+from mrb_lib.build.construct.failures import items_of_cases, selected_cases
+from mrb_lib.build.construct.intake.crops import can_find_crops
+from mrb_lib.build.construct.layouts import LAYOUTS, SourceItem, find_layout
+from mrb_lib.build.construct.start import StartOptions, StartReport, start
+from mrb_lib.build.construct.work import begin, new_or_old_work
+from mrb_lib.cli.listing import line
 from mrb_lib.cli.options import declares, options_from
+from mrb_lib.cli.progress import bars
+from mrb_lib.tables.errors import InputError
 
-if TYPE_CHECKING:
-    from mrb_lib.build.construct.layouts import SourceItem
-    from mrb_lib.build.construct.start import StartReport
-
-
-Command = declares("mrb_lib.build.construct.start:StartOptions")
+COMMAND = declares("mrb_lib.build.construct.start:StartOptions")
 
 
 def command(
@@ -61,14 +67,8 @@ def command(
     again: Annotated[bool, typer.Option("--again", help="Replace what other choices gave.")] = False,
 ) -> None:
     """Make a work folder of the items in SRC: what is unreadable, tiny or there twice is left out and counted."""
-    from dataclasses import asdict, replace
 
-    from mrb_lib.benchmarks.formats.mapping import mapped_columns
-    from mrb_lib.build.construct.intake.crops import can_find_crops
-    from mrb_lib.build.construct.start import StartOptions, start
-    from mrb_lib.build.construct.work import begin, new_or_old_work
     from mrb_lib.cli.construct.showing import echo_funnel
-    from mrb_lib.cli.progress import bars
 
     if from_failures is None:
         source = _from_layout(src, layout, kind, selection)
@@ -118,8 +118,6 @@ class _Source(NamedTuple):
 
 
 def _from_layout(src: Path, layout: str | None, kind: list[str] | None, selection: str | None) -> _Source:
-    from mrb_lib.build.construct.layouts import LAYOUTS, find_layout
-    from mrb_lib.tables.errors import InputError
 
     if selection is not None:
         raise InputError("--selection: is of failures; say with --from-failures RUNS whose.")
@@ -131,9 +129,6 @@ def _from_layout(src: Path, layout: str | None, kind: list[str] | None, selectio
 
 
 def _from_failures(src: Path, runs: Path, kind: list[str] | None, selection: str | None, unused: object) -> _Source:
-    from mrb_lib.benchmarks.benchmark import load
-    from mrb_lib.build.construct.failures import items_of_cases, selected_cases
-    from mrb_lib.tables.errors import InputError
 
     if unused:
         raise InputError("--from-failures: SRC is a benchmark, which needs no --layout and no --map; leave them out.")
@@ -146,7 +141,6 @@ def _from_failures(src: Path, runs: Path, kind: list[str] | None, selection: str
 
 def echo_report(report: StartReport) -> None:
     """What was noticed and left nothing out, on stderr."""
-    from mrb_lib.cli.listing import line
 
     def counts(counter: dict[str, int]) -> str:
         return ", ".join(f"{name} {n:,}" for name, n in counter.items())
