@@ -1,0 +1,218 @@
+"""The choice that a value or a sentence states of two responses: A, B, a tie, or nothing that can be relied on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from mrb_lib.replies.forms import ValueReader
+from mrb_lib.replies.languages import NOUNS_APART, NOUNS_JOINED, TIES_ABROAD
+from mrb_lib.replies.names import DimensionNames
+from mrb_lib.replies.statements import Statement
+from mrb_lib.replies.text import plainly_written, without_emphasis, words
+
+_NOUN: Final = words(f"assistant answer response option model candidate reply output system agent {NOUNS_APART}")
+_SIDE: Final = re.compile(
+    rf"\b(?:the )?(?P<place>first|1st|second|2nd) (?:{_NOUN}|one)\b"
+    rf"|\b(?:the )?{_NOUN}\s?#?(?P<number>1|2|one|two)\b(?![.,]\d)"
+    rf"|\b(?:(?:the|die|la|a) )?{_NOUN}s?(?:'s)?[\s_#-]{{0,2}}[\"'(\[]{{0,3}}"
+    r"(?P<letter>(?-i:[AB])(?!\w|-\w)|a(?!\w|\s[a-z])|b(?!\w|-\w))(?:[\"'\])](?!s\b)){0,3}"
+    rf"|{words(NOUNS_JOINED)}\s?[\"'(\[]{{0,3}}(?P<joined>[AB])(?![A-Za-z0-9])[\"')\]]{{0,3}}",
+    re.IGNORECASE,
+)
+_SECOND: Final = frozenset("b second 2nd 2 two".split())
+_POSSESSED: Final = re.compile(rf"\b([AB]) ?'s(?: own)?(?: {_NOUN})?\b")
+_ADJECTIVES: Final = {
+    "accurate": "accuracy",
+    "relevant": "relevance",
+    "creative": "creativity",
+    "comprehensive": "comprehensiveness",
+    "responsive": "responsiveness",
+}
+_COMPARED: Final = re.compile(rf"\b(more|less|most|least) ({'|'.join(_ADJECTIVES)})\b")
+_TIE: Final = re.compile(
+    r"(?:(?:it's|it is|this is|they are|both are|a and b are) )?(?:an? )?"
+    r"(?:tie|tied|draw|both|neither|neither a nor b|neither b nor a|equal|same|even|equivalent|a ?=+ ?b|b ?=+ ?a"
+    rf"|no (?:clear )?(?:winner|preference|difference)|{words(TIES_ABROAD)})"
+    r"(?: (?:are |is |of them )?(?:equally )?(?:good|strong|well|relevant|accurate|better|tied|quality|equal))?",
+    re.IGNORECASE,
+)
+_GOOD: Final = words(
+    "detailed complete thorough precise correct helpful informative specific clear useful appropriate accurate relevant "
+    "comprehensive creative responsive concise reliable convincing focused nuanced faithful original insightful"
+)
+_BETTER: Final = (
+    rf"(?:better|best|superior|stronger|strongest|preferred|preferable|the winner|winner|clearer|right|correct"
+    rf"|(?:more|most) {_GOOD})"
+)
+_WORSE: Final = rf"(?:worse|worst|weaker|inferior|(?:less|least) {_GOOD})"
+_ADVERB: Final = (
+    rf"(?:{words('clearly slightly much far significantly also still generally marginally overall just even the an? both')}"
+    r" |a bit ){0,3}"
+)
+_LETTER: Final = r"(?<![\w'&./-])"
+_STATES: Final = re.compile(
+    rf"{_LETTER}(?P<is>[AB]) {_ADVERB}(?:is|was|seems|performs|does|provides|gives|has) {_ADVERB}{_BETTER}\b"
+    r"(?! (?:than (?:expected|average)|if\b|only\b|suited to someone))"
+    rf"|{_LETTER}(?P<wins>[AB]) {_ADVERB}(?:wins|won|outperforms|outperformed|excels|prevails|beats|surpasses)\b"
+    rf"|{_LETTER}(?P<loses>[AB]) {_ADVERB}(?:is|was|seems) {_ADVERB}{_WORSE}\b"
+    r"|\b(?:choose|chose|prefer|pick|select|go with|vote for|in favou?r of) (?P<choose>[AB])(?!\w)"
+    r"|(?<!worse )(?<!weaker )\b(?i:winner|verdict|decision|choice|better one|better|answer|conclusion|preference)"
+    r"(?: \w+){0,3} ?(?:is|:) ?(?:clearly )?(?P<named>[AB])(?!\w|:)"
+    r"|\b(?:worse|weaker|losing) (?:\w+ )?(?:is|:) ?(?P<worse>[AB])(?!\w)"
+    r"|\b(?i:therefore|thus|hence|so),? ?:? ?(?P<thus>[AB])(?=\s*(?:\Z|[.,;]))"
+    r"|\[\[ ?(?P<bracket>A|B|C|[Tt]ie)(?: ?>+=? ?[AB])? ?\]\]|\[\[ ?[AB] ?<+=? ?(?P<less>[AB]) ?\]\]"
+)
+_EQUAL: Final = re.compile(
+    r"\b(?:A and B|both|they)\b(?: \w+){0,3}? (?:equal|equally|tied|a tie|the same|similar|comparable)\b"
+    r"|\bneither (?:\w+ ){0,3}?better\b|\bno (?:clear |real |significant )?(?:difference|winner)\b"
+    r"|\b(?:is|are|a) (?:a )?(?:tie|draw|tied)\b",
+    re.IGNORECASE,
+)
+_OTHERS: Final = words(
+    "readers? people users? patients? experts? clinicians? physicians? doctors? radiologists? reviewers? annotators? "
+    "many some most others? they someone authors? students? judges?"
+)
+_NOT_ITS_VERDICT: Final = re.compile(
+    r"(?i)\b(?:not|never|hardly|cannot|nor|if|whether|unless|which|suppose|could|may|might|(?<!\bi )would|no longer|at first"
+    r"|initially|says?|said|claims?|writes?|states?|task|correct answer|right answer|gold|reference|almost|for a tie"
+    r"|no (?:reason|evidence|proof|way|one|doctor)|doubt|false|wrong to|far from|less likely|denie[sd]|deny|without"
+    rf"|{_OTHERS})\b|n't\b|\?"
+)
+_UNDONE: Final = re.compile(
+    r"(?i)[\s.,;:(-]*(?:wrong|incorrect|false|worse|misses|fails|lacks|in contrast|on the other hand|however|or\b|maybe"
+    r"|perhaps|[/|&;]|and\b|vs|x\b|\u274c)"
+)
+_REASON: Final = re.compile(
+    r"(?i)\s*(?:\Z|\.(?=\s*\Z|\s+(?-i:[A-Z])|\.)|[,;!(]|-|because|since|as\b|due|wins|for\b|by\b|with\b|over\b|than\b"
+    r"|overall|outperforms)"
+)
+_CORRECTED: Final = re.compile(
+    r"(?i)\b(?:no|wait|actually|correction|on (?:second thought|reflection)|hmm)\b[\s,.:;!-]*"
+    r"(?:it is |the answer is )?(?=[AB](?:\W|\Z))"
+)
+_SETTLED: Final = re.compile(r"\b(?:but|so|therefore|thus|hence),? ([AB])\W*\Z")
+_OFFERED: Final = re.compile(r"\[\[[ABC]\]\]\W*(?:or|vs|if|/|,)?\W*(?:\[\[|if\b|for a)|\"\[\[")
+_BEFORE_TIE: Final = re.compile(r"(?i)(?:\A|[.:;!?-]|\b(?:is|verdict|choice|answer|choose))\W*\Z")
+_LEANS: Final = re.compile(r"(?i)\b(?:but|though|although|lean|leaning|slight|edge)\b")
+_FIRM: Final = re.compile(r"(?i)\bfinal(?:ly)?\b|\bin conclusion\b|\bconclusion\b|\bto conclude\b")
+_SENTENCE: Final = re.compile(r"(?<=[.!?;])\s")
+_CLAUSE: Final = re.compile(
+    r"(?<=[.!?;])\s|,? \b(?:but|whereas|while|although|yet|however)\b|, and (?=[AB] |neither\b)"
+)
+_TOPIC: Final = re.compile(
+    r"(?<![AB]),? \b(?:but|whereas|and(?= (?:on|for|A|B|neither)\b))|,(?= (?:on|for|in terms of) )"
+)
+_PLAIN: Final = {"a": "A", "b": "B", "tie": "tie"}
+
+
+class ChoiceReader(ValueReader):
+    """Reads A, B and tie; see `mrb_lib.replies.forms.ValueReader`."""
+
+    def exact(self, value: object) -> str | None:
+        """Return A, B or tie, in any case and with spaces around; None for anything else."""
+        return _PLAIN.get(value.strip().lower()) if isinstance(value, str) else None
+
+    def value(self, text: str) -> str | None:
+        """Return the choice of a value: "B", "Assistant B", "[[A]]", "B, because it is clearer"."""
+        line = _sides_marked(text)
+        bare = line.strip(" \"'()[]<>.,;!-")
+        if bare in ("A", "B", "a", "b"):
+            return None if "?" in line or "\u274c" in text else bare.upper()
+        if _TIE.fullmatch(bare) or line.strip(" .\"'") == "[[C]]":
+            return None if "?" in line else "tie"
+        if (order := re.fullmatch(r"\[*([AB]) ?([<>])\2*=? ?([AB])\]*", bare)) and order[1] != order[3]:
+            return order[1] if order[2] == ">" else order[3]
+        corrected = [line[match.end()] for match in _CORRECTED.finditer(line)]
+        if len(set(re.findall(r"\[\[ ?(\w+)", line))) > 1 and not corrected and "final" not in line:
+            return None
+        begins = re.match(r"[\"'(\[]*([AB])[\"')\]]*(?=\W|\Z)", line)
+        if begins is not None:
+            rest = line[begins.end() :]
+            if corrected:
+                return corrected[-1]
+            if _UNDONE.match(rest) or _names_rival(rest, begins[1]):
+                return None
+            return begins[1] if _REASON.match(rest) else _sentence_choice(line)
+        if settled := _SETTLED.search(line):
+            return None if _NOT_ITS_VERDICT.search(line[: settled.start()].replace("almost", "")) else settled[1]
+        said = _sentence_choice(line)
+        is_tie = re.match(r"(?i)(?:it's |it is )?(?:an? )?(?:tie|draw|neither|both|equal)\b[\s.,;:(-]", bare)
+        if said in ("A", "B"):
+            return said
+        if _LEANS.search(bare) or (said is None and is_tie is None):
+            return None
+        return None if re.search(r"(?i)\bas above\b|\ba line\b|\?|\bor\b", line) else "tie"
+
+    def sentences(self, line: str, names: DimensionNames) -> Iterator[Statement]:
+        """Yield what the sentences of a line state: of the dimensions a clause names, of the only one, or finally."""
+        text = _COMPARED.sub(
+            lambda m: f"{'better' if m[1] in ('more', 'most') else 'worse'} in {_ADJECTIVES[m[2]]}", _sides_marked(line)
+        )
+        if names.pattern is not None:
+            text = re.sub(rf"(?i)\boverall (?={names.pattern.pattern})", "", text)
+        is_overall = re.match(r"(?i)(?:on|in|for|in terms of|regarding)?\s?overall,", text) is not None
+        for sentence in _SENTENCE.split(text):
+            clauses = _TOPIC.split(sentence)
+            for clause in clauses[-1:] if is_overall and names.overall is not None else clauses:
+                about = names.named_in(clause)
+                if len(about) > 1 and re.match(r"(?i)overall\W", clause.lstrip()):
+                    about = about[1:]
+                choice = _sentence_choice(clause)
+                bare = re.fullmatch(
+                    r"(?i)(?:(?:on|for|in terms of) [^,]{3,30}|overall), (?-i:([AB]))\W*", clause.strip()
+                )
+                if choice is None and about and bare:
+                    choice = bare[1]
+                if choice is None:
+                    continue
+                is_final = _FIRM.search(clause) is not None
+                if not about:
+                    about = [names.overall if is_final or is_overall else names.only]
+                for name in about:
+                    if name is not None:
+                        yield Statement({name: choice}, firm=is_final or "[[" in clause)
+
+
+def _sides_marked(text: str) -> str:
+    """Return a plain text in which every response is a capital letter by itself: `the second answer` becomes `B`."""
+
+    def letter(match: re.Match[str]) -> str:
+        named = match[match.lastgroup or "letter"].lower()
+        return " B " if named in _SECOND else " A "
+
+    marked = _SIDE.sub(letter, without_emphasis(plainly_written(text)))
+    return _POSSESSED.sub(r"\1", " ".join(marked.split()))
+
+
+def _names_rival(rest: str, letter: str) -> bool:
+    """Return True where what follows a letter names the other response beside it: "A or B", "A for x, B for y"."""
+    other = "B" if letter == "A" else "A"
+    return bool(
+        re.search(
+            rf"^\W{{0,3}}(?:or|/|\||,|;)? ?{other}\b(?!')|[;,.] ?{other} ?(?:for\b|on\b|in\b|[(:=-]|\Z)|^\s*[=/:] ?\d",
+            rest,
+        )
+    )
+
+
+def _sentence_choice(text: str) -> str | None:
+    """Return the choice that a sentence settles on; None where it is negated, asked, conditional or of others."""
+    said: list[str] = []
+    for clause in _CLAUSE.split(text):
+        if _NOT_ITS_VERDICT.search(clause) and not re.search(r"\[\[|neither", clause):
+            continue
+        if _OFFERED.search(clause):
+            continue
+        stated = list(_STATES.finditer(clause))
+        for match in stated:
+            kind = match.lastgroup or ""
+            letter = match[kind]
+            if letter == "C" and not _BEFORE_TIE.search(clause[: match.start()]):
+                continue
+            letter = letter if letter in ("A", "B") else "tie"
+            said.append(letter if kind not in ("loses", "worse") else "AB".replace(letter, ""))
+        if not stated and _EQUAL.search(clause):
+            said.append("tie")
+    return said[-1] if said else None
