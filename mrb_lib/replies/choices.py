@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from mrb_lib.replies.forms import ValueReader
-from mrb_lib.replies.languages import NOUNS_APART, NOUNS_JOINED, TIES_ABROAD
+from mrb_lib.replies.languages import NOUNS_APART, NOUNS_JOINED, TIES
 from mrb_lib.replies.names import DimensionNames
 from mrb_lib.replies.statements import Statement
 from mrb_lib.replies.text import plainly_written, without_emphasis, words
@@ -23,6 +23,7 @@ _SIDE: Final = re.compile(
 )
 _SECOND: Final = frozenset("b second 2nd 2 two".split())
 _POSSESSED: Final = re.compile(rf"\b([AB]) ?'s(?: own)?(?: {_NOUN})?\b")
+_NEITHER: Final = re.compile(r"(?i)\bneither (?-i:A nor B|B nor A)\b")
 _ADJECTIVES: Final = {
     "accurate": "accuracy",
     "relevant": "relevance",
@@ -33,8 +34,8 @@ _ADJECTIVES: Final = {
 _COMPARED: Final = re.compile(rf"\b(more|less|most|least) ({'|'.join(_ADJECTIVES)})\b")
 _TIE: Final = re.compile(
     r"(?:(?:it's|it is|this is|they are|both are|a and b are) )?(?:an? )?"
-    r"(?:tie|tied|draw|both|neither|neither a nor b|neither b nor a|equal|same|even|equivalent|a ?=+ ?b|b ?=+ ?a"
-    rf"|no (?:clear )?(?:winner|preference|difference)|{words(TIES_ABROAD)})"
+    r"(?:tie|tied|draw|both|neither|equal|same|even|equivalent|a ?=+ ?b|b ?=+ ?a"
+    rf"|no (?:clear )?(?:winner|preference|difference)|{words(TIES).replace('_', ' ')})"
     r"(?: (?:are |is |of them )?(?:equally )?(?:good|strong|well|relevant|accurate|better|tied|quality|equal))?",
     re.IGNORECASE,
 )
@@ -70,6 +71,9 @@ _EQUAL: Final = re.compile(
     r"|\b(?:is|are|a) (?:a )?(?:tie|draw|tied)\b",
     re.IGNORECASE,
 )
+_TAKEN_BACK: Final = re.compile(
+    r"(?i)\b(?:if|unless|only (?:if|when|for)|at first|initially|would|according to|says?|said|claims?|wrong|false|incorrect)\b|\?"
+)
 _OTHERS: Final = words(
     "readers? people users? patients? experts? clinicians? physicians? doctors? radiologists? reviewers? annotators? "
     "many some most others? they someone authors? students? judges?"
@@ -97,9 +101,9 @@ _OFFERED: Final = re.compile(r"\[\[[ABC]\]\]\W*(?:or|vs|if|/|,)?\W*(?:\[\[|if\b|
 _BEFORE_TIE: Final = re.compile(r"(?i)(?:\A|[.:;!?-]|\b(?:is|verdict|choice|answer|choose))\W*\Z")
 _LEANS: Final = re.compile(r"(?i)\b(?:but|though|although|lean|leaning|slight|edge)\b")
 _FIRM: Final = re.compile(r"(?i)\bfinal(?:ly)?\b|\bin conclusion\b|\bconclusion\b|\bto conclude\b")
-_SENTENCE: Final = re.compile(r"(?<=[.!?;])\s")
+_SENTENCE: Final = re.compile(r"(?<=[.!?;])\s|(?<=[.!?][\"')])\s")
 _CLAUSE: Final = re.compile(
-    r"(?<=[.!?;])\s|,? \b(?:but|whereas|while|although|yet|however)\b|, and (?=[AB] |neither\b)"
+    rf"{_SENTENCE.pattern}|,? \b(?:but|whereas|while|although|yet|however)\b|, and (?=[AB] |neither\b)"
 )
 _TOPIC: Final = re.compile(
     r"(?<![AB]),? \b(?:but|whereas|and(?= (?:on|for|A|B|neither)\b))|,(?= (?:on|for|in terms of) )"
@@ -183,7 +187,7 @@ def _sides_marked(text: str) -> str:
         return " B " if named in _SECOND else " A "
 
     marked = _SIDE.sub(letter, without_emphasis(plainly_written(text)))
-    return _POSSESSED.sub(r"\1", " ".join(marked.split()))
+    return _NEITHER.sub("neither", _POSSESSED.sub(r"\1", " ".join(marked.split())))
 
 
 def _names_rival(rest: str, letter: str) -> bool:
@@ -201,18 +205,20 @@ def _sentence_choice(text: str) -> str | None:
     """Return the choice that a sentence settles on; None where it is negated, asked, conditional or of others."""
     said: list[str] = []
     for clause in _CLAUSE.split(text):
-        if _NOT_ITS_VERDICT.search(clause) and not re.search(r"\[\[|neither", clause):
-            continue
         if _OFFERED.search(clause):
             continue
         stated = list(_STATES.finditer(clause))
         for match in stated:
             kind = match.lastgroup or ""
-            letter = match[kind]
-            if letter == "C" and not _BEFORE_TIE.search(clause[: match.start()]):
+            letter, before, after = match[kind], clause[: match.start()], clause[match.end() :]
+            is_bracketed = kind in ("bracket", "less")
+            if not is_bracketed and (_NOT_ITS_VERDICT.search(before + match.group()) or _TAKEN_BACK.search(after)):
+                continue
+            if letter == "C" and not _BEFORE_TIE.search(before):
                 continue
             letter = letter if letter in ("A", "B") else "tie"
             said.append(letter if kind not in ("loses", "worse") else "AB".replace(letter, ""))
         if not stated and _EQUAL.search(clause):
-            said.append("tie")
+            others = re.sub(r"(?i)\bneither\b|\bnor\b", "", clause)
+            said += [] if _NOT_ITS_VERDICT.search(others) else ["tie"]
     return said[-1] if said else None

@@ -7,7 +7,7 @@ import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from mrb_lib.replies.names import DimensionNames
 from mrb_lib.replies.statements import Statement
@@ -42,7 +42,7 @@ _NEXT_LABEL: Final = re.compile(r"(?i)(?:winner|verdict|better|preferred|rating|
 _CORRECTS: Final = re.compile(
     r"(?i)(?:(?:no|wait|actually|correction|hmm|on (?:second thought|reflection))[\s,.:;!-]+){1,3}(?:it is )?"
 )
-_REASON: Final = re.compile(r"(?<=\w)[,;:(]|\.\s|\bbecause\b|\bsince\b|\s-\s")
+_REASON: Final = re.compile(r"(?<=\w)(?:[,;:]|\((?!\w\)))|\.\s|\bbecause\b|\bsince\b|\s-\s")
 _CLAUSE: Final = re.compile(r"(?i)\b(?:is|was|are|better|wins)\b(?! (?:a |the )?(?:tie|draw|same))")
 _TAG: Final = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9_ -]{0,40}?)\s?/?>")
 _TICK: Final = re.compile("[\u2713\u2714\u2705\u2611]")
@@ -82,10 +82,19 @@ def sole_object(answer: str) -> dict[str, object] | None:
     return dict(pairs)
 
 
-def objects(text: str) -> Iterator[tuple[int, int, object]]:
-    """Yield start, end and value of what is JSON or resembles it; objects are tuples of pairs, loose ones their text.
+class Span(NamedTuple):
+    """What is JSON or resembles it in a text; objects are tuples of pairs, and loose ones have no value."""
 
-    An object that the end of the text or another object cuts off ends there.
+    start: int
+    end: int
+    text: str
+    value: object
+
+
+def objects(text: str, *, is_strict: bool = False) -> Iterator[Span]:
+    """Yield what is JSON or resembles it in a text, in its order.
+
+    An object that the end of the text or another object cuts off ends there. Only JSON is found where `is_strict`.
     """
     decoder, end, tried = json.JSONDecoder(object_pairs_hook=tuple), 0, 0
     for opening in _OPENS.finditer(text):
@@ -97,17 +106,14 @@ def objects(text: str) -> Iterator[tuple[int, int, object]]:
         try:
             value, end = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
-            if text[start] == "[" and not re.match(r"\[\s*\{", text[start : start + 200]):
+            if is_strict or (text[start] == "[" and not re.match(r"\[\s*\{", text[start : start + 200])):
                 continue
             end = _end_of_loose(text, start)
-            stretch = text[start:end]
-            value = _literal(stretch)
-            if value is None:
-                value = stretch
-                if _LOOSE_PAIR.search(stretch) is None:
-                    end = start + 1
-                    continue
-        yield start, end, value
+            value = _literal(text[start:end])
+            if value is None and _LOOSE_PAIR.search(text[start:end]) is None:
+                end = start + 1
+                continue
+        yield Span(start, end, text[start:end], value)
 
 
 def _end_of_loose(text: str, start: int) -> int:
@@ -126,6 +132,15 @@ def _end_of_loose(text: str, start: int) -> int:
     return min(len(text), start + _LONGEST_LOOSE)
 
 
+def _loose_pairs(stretch: str) -> tuple[tuple[str, str], ...]:
+    """Return the pairs of what resembles an object: keys with a value each that a mark of the notation closes."""
+    pairs = []
+    for match in _LOOSE_PAIR.finditer(stretch):
+        value = "" if _ALTERNATIVE.match(stretch, match.end()) else match["value"].strip("\"'` ")
+        pairs.append(((match["key"] or match["word"]).strip("\"'`"), value))
+    return tuple(pairs)
+
+
 def _literal(stretch: str) -> object:
     try:
         return _as_pairs(ast.literal_eval(re.sub(r",(\s*[}\]])", r"\1", stretch)))
@@ -139,15 +154,6 @@ def _as_pairs(value: object) -> object:
     return [_as_pairs(one) for one in value] if isinstance(value, list) else value
 
 
-def ending_object(answer: str, text: str) -> str | None:
-    """Return the object with which an answer ends, after its reasons; None where it ends otherwise."""
-    spans = list(objects(text))
-    if not spans or text[spans[-1][1] :].strip(" \n\t`"):
-        return None
-    ending = text[spans[-1][0] : spans[-1][1]]
-    return ending if answer.rstrip(" \n\t`").endswith(ending) else None
-
-
 class FormReader:
     """Reads the forms of a text; the dimensions asked and the reader of values are the same throughout."""
 
@@ -159,25 +165,23 @@ class FormReader:
             r"[*_`)\]]{0,3}\s?(?:[:=|]{1,2}|->|-(?=\s)|\bgoes to\b|(?P<is>\b(?:is|was)\b))[*_`]{0,3}"
         )
 
-    def statements(self, text: str) -> list[Statement]:
-        """Return all that a text states, in its order."""
+    def statements(self, text: str, spans: Sequence[Span], *, is_cut_off: bool = False) -> list[Statement]:
+        """Return all that a text states, in its order; of one that is cut off only what the object at its end states."""
+        if is_cut_off:
+            return [] if not spans or text[spans[-1].end :].strip(" \n\t`") else self._of_span(spans[-1])
         out: list[Statement] = []
         at = 0
-        for start, end, value in objects(text):
-            stated = self._of_root(value)
-            if stated or not isinstance(value, list):
-                out += self._lines(text[at:start])
+        for span in spans:
+            stated = self._of_span(span)
+            if stated or not isinstance(span.value, list):
+                out += self._lines(text[at : span.start])
                 out += stated
-                at = end
+                at = span.end
         return out + self._lines(text[at:])
 
-    def last_object(self, text: str) -> list[Statement]:
-        """Return what the last object of a text states, where nothing but a fence follows it."""
-        spans = list(objects(text))
-        return [] if not spans or text[spans[-1][1] :].strip(" \n\t`") else self._of_root(spans[-1][2])
-
-    def _of_root(self, value: object) -> list[Statement]:
-        stated = self._of_loose(value) if isinstance(value, str) else self._of_value(value)
+    def _of_span(self, span: Span) -> list[Statement]:
+        value = _loose_pairs(span.text) if span.value is None else span.value
+        stated = self._of_value(value)
         if stated or self.names.only is None or not isinstance(value, list | tuple) or len(value) < 2:
             return stated
         alone = self.reader.nested(value)
@@ -189,14 +193,6 @@ class FormReader:
         if isinstance(value, bool):
             value = str(value).lower()
         return self._read(str(value)) if isinstance(value, str | int | float) else None
-
-    def _of_loose(self, stretch: str) -> list[Statement]:
-        """Return what resembles an object states: keys with a value each that a mark of the notation closes."""
-        pairs = []
-        for match in _LOOSE_PAIR.finditer(stretch):
-            value = "" if _ALTERNATIVE.match(stretch, match.end()) else match["value"].strip("\"'` ")
-            pairs.append(((match["key"] or match["word"]).strip("\"'`"), value))
-        return self._of_value(tuple(pairs))
 
     def _of_value(self, value: object, depth: int = 0) -> list[Statement]:
         """Return what a decoded value states: its dimensions together, or each of the rival objects in it."""

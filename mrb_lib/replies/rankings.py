@@ -12,7 +12,6 @@ from mrb_lib.replies.forms import FormReader, ValueReader
 from mrb_lib.replies.names import names_of
 from mrb_lib.replies.reading import ReadingStatus, read_reply, status_of_one
 from mrb_lib.replies.statements import Statement, last_verdict
-from mrb_lib.replies.text import without_emphasis
 
 Places = tuple[int, ...]
 """The place of each response in the order shown, 0 the best; equal ones share the better place."""
@@ -44,6 +43,7 @@ _SCORES: Final = re.compile(r"(?i)\b(?:scores?|ratings?|points)\b")
 _RANKS: Final = re.compile(r"(?i)\brank|\bbest\b|\border\b|\d(?:st|nd)\b")
 _KEYS: Final = frozenset("ranking rankings rank ranks order ranked list".split())
 _HEAD_ENDS: Final = re.compile(r"[\"'*_`)\]]{0,3}\s{0,2}(?:ranking\s?)?(?:[:=|][ \t|]*|- |(?=\n)|(?=[A-Z] ?>))")
+_LONGEST_NAME: Final = 60
 _GROUP: Final = r"(?:[A-Z]|[(\[][A-Z](?:, ?[A-Z])+[)\]])"
 _LIST: Final = re.compile(rf"{_GROUP}(?:(?:, ?| = |,? and |; ){_GROUP})+")
 
@@ -103,7 +103,8 @@ def _groups(chain: str) -> list[list[int]]:
 
 def _number(value: object) -> int:
     """Return the number of the response that a text names; -1 where it names none."""
-    found = re.fullmatch(rf"\W*(?:{_WORD}[ _#:]{{0,3}})?\W*([A-Za-z])\W*", value) if isinstance(value, str) else None
+    is_short = isinstance(value, str) and len(value) < _LONGEST_NAME
+    found = re.fullmatch(rf"\W*(?:{_WORD}[ _#:]{{0,3}})?\W*([A-Za-z])\W*", str(value)) if is_short else None
     return ord(found[1].upper()) - 65 if found else -1
 
 
@@ -238,30 +239,41 @@ class _RankForms(FormReader):
 
     def _lines(self, text: str) -> list[Statement]:
         """Return the rankings in a text that is no JSON, by dimension: under its heading, in its row, of the only one."""
-        text = re.sub(
-            r"^[ \t]*#+[ \t]+|(?<=\[\[[A-Z])\]\]|\[\[(?=[A-Z]\]\])", "", without_emphasis(text), flags=re.MULTILINE
-        )
-        header = next((letters for line in text.split("\n") if (letters := self._header(line))), [])
+        text = re.sub(r"[*`]+|^[ \t]*#+[ \t]+|(?<=\[\[[A-Z])\]\]|\[\[(?=[A-Z]\]\])", "", text, flags=re.MULTILINE)
+        header = next((cells for line in text.split("\n") if (cells := self._header(line))), [])
         names = self.names.pattern.finditer(text) if self.names.pattern is not None else ()
         heads = [(name, end) for name in names if (end := _HEAD_ENDS.match(text, name.end())) is not None]
         starts = [name.start() for name, _ in heads]
         sections = [(self.names.only, text[: starts[0]] if starts else text, False)]
         for (head, separator), end in zip(heads, [*starts[1:], len(text)], strict=False):
             sections.append((self.names.role(head.group())[1], text[separator.end() : end], True))
-        if row := re.search(r"(?im)^\W*rank(?:ing)?\s*\|(.*)$", text):
+        if row := re.search(r"(?im)^\W{0,9}rank(?:ing)?\s*\|(.*)$", text):
             sections.append((self.names.only, row[1], True))
         out = []
         for name, section, headed in sections:
-            ranks = [_rank(cell.strip()) for cell in section.split("\n")[0].strip(" |").split("|")]
-            if headed and len(ranks) == len(header) and None not in ranks:
-                stated = [(0, self.reader.by_rank([(rank or 0, one) for rank, one in zip(ranks, header, strict=True)]))]
-            else:
+            stated = [(0, self._of_row(section.split("\n")[0], header))] if headed and header else []
+            if not stated or stated[0][1] is None:
                 stated = list(self.reader.stated(section, headed=headed))
             if stated and name is not None:
                 out.append(Statement({name: max(stated, key=lambda one: one[0])[1]}, firm=True))
         return out
 
-    def _header(self, line: str) -> list[int]:
-        """Return the responses that the last cells of a row name, each once; empty where they do not."""
-        letters = [_number(cell.strip()) for cell in line.strip(" |").split("|")][-self.reader.n :]
-        return letters if "|" in line and sorted(letters) == list(range(self.reader.n)) else []
+    def _header(self, line: str) -> list[str]:
+        """Return the last cells of a row that name each response once, or the ranks from 1; empty for other rows."""
+        cells = _cells(line)[-self.reader.n :]
+        letters, ranks = sorted(map(_number, cells)), list(map(_rank, cells))
+        n = self.reader.n
+        return cells if letters == list(range(n)) or ranks == list(range(1, n + 1)) else []
+
+    def _of_row(self, row: str, header: Sequence[str]) -> str | None:
+        """Return the ranking of a row: ranks under responses, or responses under ranks."""
+        cells = _cells(row)
+        for ranks, letters in ((cells, header), (header, cells)):
+            pairs = [(rank, _number(one)) for one, each in zip(letters, ranks, strict=False) if (rank := _rank(each))]
+            if len(pairs) == len(cells) == len(header):
+                return self.reader.by_rank(pairs)
+        return None
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip(" |").split("|")] if "|" in line else []

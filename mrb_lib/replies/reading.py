@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from mrb_lib.replies.choices import ChoiceReader
-from mrb_lib.replies.forms import FormReader, ValueReader, ending_object, sole_object
-from mrb_lib.replies.labels import LETTERS, Labels, in_letters, without_options
+from mrb_lib.replies.forms import FormReader, ValueReader, objects, sole_object
+from mrb_lib.replies.labels import LETTERS, Labels, in_letters, lists_options, without_options
 from mrb_lib.replies.languages import verdict_abroad
 from mrb_lib.replies.names import DimensionNames, names_of
 from mrb_lib.replies.statements import Statement, last_verdict
@@ -102,9 +102,8 @@ def parse(
     if labels == LETTERS:
         answer = without_options(answer, question)
     reading = read_reply(answer, FormReader(names, _CHOICES), last_verdict, is_cut_off=is_cut_off)
-    if reading.status == "unparsed" and names.overall is not None and not is_cut_off:
-        choice = verdict_abroad(plainly_written(answer[-LONGEST:]))
-        reading = reading_of(answer, {name: choice if name == names.overall else None for name in names.asked})
+    if reading.status == "unparsed" and names.only is not None and not is_cut_off and not lists_options(question):
+        reading = reading_of(answer, {names.only: verdict_abroad(plainly_written(answer[-LONGEST:]))})
     if all(choice is None or choice in offered for choice in reading.choices.values()):
         return reading
     choices = {name: choice if choice in offered else None for name, choice in reading.choices.items()}
@@ -116,11 +115,12 @@ def read_reply(reply: str, forms: FormReader, weigh: Weigh, *, is_cut_off: bool 
     answer = without_thinking(reply).strip()
     text = plainly_written(answer[-LONGEST:])
     clean = None if is_cut_off and sole_object(answer) is None else _exact(answer, forms.names, forms.reader)
-    if clean is None and (ending := ending_object(answer, text)) is not None:
-        clean = _exact(ending, forms.names, forms.reader)
+    spans = [] if clean is not None else list(objects(text))
+    if spans and not text[spans[-1].end :].strip(" \n\t`") and answer.rstrip(" \n\t`").endswith(spans[-1].text):
+        clean = _exact(spans[-1].text, forms.names, forms.reader)
     if clean is not None:
         return Reading(clean, "ok")
-    stated = weigh(forms.last_object(text) if is_cut_off else forms.statements(text), forms.names.asked)
+    stated = weigh(forms.statements(text, spans, is_cut_off=is_cut_off), forms.names.asked)
     return reading_of(answer, {name: stated.get(name) for name in forms.names.asked})
 
 

@@ -1,167 +1,78 @@
-"""The reason that a reply states: what is under a key such as `reason`, and the prose around its verdict."""
+"""The reason that a reply states: texts under a key such as `reason`, and the prose around its verdict."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 
-from mrb_lib.replies.forms import objects, sole_object
+from mrb_lib.replies.forms import Span, objects, sole_object
 from mrb_lib.replies.text import LONGEST, without_thinking
 
-_KEYS = frozenset(
-    [
-        "reason",
-        "reasons",
-        "reasoning",
-        "rationale",
-        "rationales",
-        "explanation",
-        "explanations",
-        "justification",
-        "analysis",
-        "thoughts",
-    ]
+_KEYS: Final = frozenset(
+    "reason reasons reasoning rationale rationales explanation explanations justification analysis thoughts".split()
 )
-_LOOSE = re.compile(
+_LOOSE: Final = re.compile(
     rf"[\"'\u201c\u2018]?\b(?:{'|'.join(sorted(_KEYS))})[\"'\u201d\u2019]?\s{{0,20}}[:=]\s{{0,20}}"
     r"(?:\"((?:[^\"\\]|\\.)*+)(?:\"|\Z)|'(.*?)(?:'\s{0,20}[,}\]]|\Z))",
     re.DOTALL | re.IGNORECASE,
 )
-_IDLE = (
-    frozenset(
-        [
-            "a",
-            "b",
-            "the",
-            "an",
-            "is",
-            "are",
-            "i",
-            "my",
-            "it",
-            "its",
-            "this",
-            "that",
-            "as",
-            "in",
-            "on",
-            "of",
-            "for",
-            "to",
-            "and",
-            "or",
-            "both",
-            "neither",
-            "than",
-            "would",
-            "will",
-            "say",
-            "think",
-            "choose",
-            "pick",
-            "sure",
-            "certainly",
-            "okay",
-            "ok",
-            "here",
-            "below",
-            "following",
-            "above",
-            "given",
-            "requested",
-            "response",
-            "responses",
-            "answer",
-            "answers",
-            "assistant",
-            "candidate",
-            "option",
-            "first",
-            "second",
-            "tie",
-            "tied",
-            "equal",
-            "draw",
-            "better",
-            "best",
-            "worse",
-            "superior",
-            "preferred",
-            "prefer",
-            "verdict",
-            "judgment",
-            "winner",
-            "wins",
-            "choice",
-            "decision",
-            "rating",
-            "score",
-            "category",
-            "overall",
-            "final",
-            "finally",
-            "therefore",
-            "thus",
-            "so",
-            "hence",
-            "json",
-            "object",
-            "format",
-            "output",
-            "result",
-            "results",
-            "evaluation",
-            "assessment",
-            "quality",
-            "text",
-            "none",
-            "null",
-            "how",
-            "judge",
-            "two",
-            "hope",
-            "helps",
-            "happy",
-            "conclusion",
-            "boxed",
-        ]
-    )
-    | _KEYS
+_IDLE: Final = _KEYS | frozenset(
+    "a b the an is are i my it its this that as in on of for to and or both neither than would will say think choose pick "
+    "sure certainly okay ok here below following above given requested response responses answer answers assistant "
+    "candidate option first second tie tied equal equally draw better best worse superior stronger preferred prefer "
+    "verdict judgment judgement winner wins win choice decision rating score category overall final finally therefore "
+    "thus so hence json object format output result results evaluation assessment quality text none null how judge two "
+    "hope helps happy conclusion boxed".split()
 )
+_WORD: Final = re.compile(r"[^\W\d_]+")
+_FEWEST_LETTERS, _DEEPEST = 10, 4
 
 
 def stated_reason(reply: str, dimensions: Sequence[str], categories: Sequence[str] = ()) -> str | None:
-    """The reason that a reply states for its verdict, without what was thought aloud and without the verdict itself."""
+    """Return the reason that a reply states for its verdict, without thoughts and without the verdict itself.
+
+    Parameters
+    ----------
+    reply : any text
+    dimensions : those that were asked; their names, and those of `categories`, are no reasons
+
+    Returns
+    -------
+    str or None
+        The texts under keys such as `reason` or `explanation` in its objects, and its prose before and after them, in
+        the order of the reply; paragraphs are separated by an empty line. None where it states none: prose counts if,
+        apart from the words in which verdicts are put, ten letters are left of it ("My verdict is:" and "Response A is
+        better" are no reasons). A text under such a key counts whatever it is.
+    """
     answer = without_thinking(reply).strip()
     if (sole := sole_object(answer)) is not None:
         return _joined(_under_keys(sole))
-    idle = _IDLE | {word.casefold() for name in (*dimensions, *categories) for word in re.findall(r"[^\W\d_]+", name)}
+    idle = _IDLE | {word.casefold() for name in (*dimensions, *categories) for word in _WORD.findall(name)}
     late = answer[-LONGEST:]
-    parts, at = [answer[:-LONGEST]], 0
-    for start, end, value in [*objects(late), (len(late), len(late), "")]:
-        parts[-1] += late[at:start]
-        inner = (
-            list(_under_keys(value))
-            if not isinstance(value, str)
-            else [_unescaped(m[1] if m[1] is not None else m[2]) for m in _LOOSE.finditer(value)]
-        )
-        parts, at = [*parts, *(f"\0{text}" for text in inner), ""], end
-    prose = (re.sub(r"(?m)^[ \t]*`{3,}[A-Za-z]{0,10}[ \t]*$", "", part).strip() for part in parts)
-    return _joined(part.lstrip("\0") for part in prose if part.startswith("\0") or _says_something(part, idle))
+    prose, at = answer[:-LONGEST], 0
+    parts: list[str] = []
+    for span in [*objects(late), Span(len(late), len(late), "", None)]:
+        prose = re.sub(r"(?m)^[ \t]*`{3,}[A-Za-z]{0,10}[ \t]*$", "", prose + late[at : span.start]).strip()
+        parts += [prose] if _says_something(prose, idle) else []
+        parts += map(_unescaped, _LOOSE.finditer(span.text)) if span.value is None else _under_keys(span.value)
+        prose, at = "", span.end
+    return _joined(parts)
 
 
 def _says_something(prose: str, idle: frozenset[str]) -> bool:
-    """Whether ten letters are left of a prose apart from the words in which verdicts are put."""
+    """Return True where letters enough are left of a prose apart from idle words."""
     left = 0
-    for match in re.finditer(r"[^\W\d_]+", prose):
+    for match in _WORD.finditer(prose):
         left += len(match.group()) if match.group().casefold() not in idle else 0
-        if left >= 10:
+        if left >= _FEWEST_LETTERS:
             return True
     return False
 
 
-def _unescaped(text: str) -> str:
+def _unescaped(found: re.Match[str]) -> str:
+    text = found[1] if found[1] is not None else found[2]
     try:
         return str(json.loads(f'"{text}"', strict=False))
     except ValueError:
@@ -169,17 +80,17 @@ def _unescaped(text: str) -> str:
 
 
 def _under_keys(value: object, depth: int = 0, *, is_reason: bool = False) -> Iterator[str]:
-    """The texts under the keys of reasons, in order."""
+    """Yield the texts under the keys of reasons, in order."""
     if isinstance(value, str) and is_reason:
         yield value
-    elif depth < 4 and isinstance(value, dict | tuple):
+    elif depth < _DEEPEST and isinstance(value, dict | tuple):
         for key, inner in value.items() if isinstance(value, dict) else value:
             for text in _under_keys(inner, depth + 1, is_reason=is_reason or key.strip().casefold() in _KEYS):
                 yield f"{key}: {text}" if is_reason or isinstance(inner, tuple) else text
-    elif depth < 4 and isinstance(value, list):
+    elif depth < _DEEPEST and isinstance(value, list):
         for inner in value:
             yield from _under_keys(inner, depth + 1, is_reason=is_reason)
 
 
-def _joined(texts: Iterator[str]) -> str | None:
+def _joined(texts: Iterable[str]) -> str | None:
     return "\n\n".join(kept for text in texts if (kept := text.strip())) or None
