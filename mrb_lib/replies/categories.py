@@ -26,7 +26,7 @@ _TAIL: Final = re.compile(
     r"|\s+(?:because|since|due|given|for|with|overall|based|considering|though|although|but|while|stars?|points?|rating"
     r"|label|here)\b"
 )
-_HEDGES: Final = r"(?:maybe|perhaps|possibly|even|the|or|and|option)"
+_HEDGES: Final = r"(?:maybe|perhaps|possibly|even|the|or|and|but|option)"
 _NOT_IT: Final = (
     r"[\s\"')\]>,;(\[:-]*(?:(?:incorrect|wrong|rejected)\W*\Z|\u274c|\?)"
     r"|[\s\"')\]>:-]*(?:not\b|isn't|would be|unlikely)|[\s,;(.-]*no[.,!]"
@@ -48,7 +48,10 @@ _BEGINNING: Final = words(
     "so the my our overall final most appropriate correct assigned risk harm quality safety i would think conclude "
     "selected in conclusion given is a"
 )
-_SUBJECT: Final = r"(?:this|it|that|the (?:ai )?(?:response|answer|statement|hypothesis|pair|relation(?:ship)?|output|error|summary|case))"
+_THING: Final = words(
+    "response answer statement hypothesis pair relation(?:ship)? output error summary case reply explanation level risk"
+)
+_SUBJECT: Final = rf"(?:(?:this|that)(?: {_THING})?|it|the (?:ai )?{_THING})"
 _VERB: Final = words(
     "rate rated classify classified categori[sz]ed? label assign assigned give choose chose select pick scored judge grade "
     "mark consider call deem say"
@@ -62,14 +65,14 @@ _ANNOUNCES: Final = re.compile(
     r"(?: ?[(\[][^()\[\]]{0,60}[)\]])?(?: (?:from|on|out of) [^:=\n]{1,30}(?=[:=]))?"
     r"\s?(?:[:=]{1,2}|->|-(?=\s)|\s(?:is|was|would be|should be|remains)\b[: ]?|(?=\s\d)))"
     rf"|(?P<verb>(?:[^.!?;\n]{{0,60}}\b)?(?:{_VERB}|score(?= (?:this|it|the)\b)|go with|falls under|belongs to|deserves|earns)(?: {_OBJECT}){{0,6}}\s)"
-    rf"|(?P<is>(?:\w+,? ){{0,3}}{_SUBJECT}(?: \w+){{0,1}}? (?:is|was|seems|poses|remains)\s|(?:\w+,? ){{0,3}}(?:it|this)'s\s"
+    rf"|(?P<is>(?:\w+,? ){{0,3}}{_SUBJECT} (?:is|was|seems|poses|remains)\s|(?:\w+,? ){{0,3}}(?:it|this)'s\s"
     r"|overall,\s))",
     re.IGNORECASE,
 )
 _NOT_ITS_VERDICT: Final = re.compile(
     r"(?i)\b(?:not|never|cannot|hardly|neither|nor|unlikely|less than|more than|at least|between|if|unless|could|might|may"
     r"|had|initially|at first|first considered|previously|would have|whether|experts?|physicians?|doctors?|annotators?"
-    r"|clinicians?|reviewers?|others?|they|someone|people|readers?|guidelines?|says|said|claims?|states?|reference|gold"
+    r"|clinicians?|reviewers?|others?|they|someone|people|readers?|guidelines?|says|said|claims?|states?|mentions|notes|explains|suggests|implies|reports|describes|warns|reference|gold"
     r"|possible|highest|maximum|worst|patients?(?:'s)?|tumou?r|lesion|pain|first thought|earlier|without|no longer"
     r"|far from|too)\b|n't\b"
 )

@@ -10,7 +10,7 @@ from mrb_lib.replies.forms import ValueReader
 from mrb_lib.replies.languages import NOUNS_APART, NOUNS_JOINED, TIES
 from mrb_lib.replies.names import DimensionNames
 from mrb_lib.replies.statements import Statement
-from mrb_lib.replies.text import plainly_written, without_emphasis, words
+from mrb_lib.replies.text import plainly_written, without_emphasis, word_set, words
 
 _NOUN: Final = words(f"assistant answer response option model candidate reply output system agent {NOUNS_APART}")
 _SIDE: Final = re.compile(
@@ -21,7 +21,7 @@ _SIDE: Final = re.compile(
     rf"|{words(NOUNS_JOINED)}\s?[\"'(\[]{{0,3}}(?P<joined>[AB])(?![A-Za-z0-9])[\"')\]]{{0,3}}",
     re.IGNORECASE,
 )
-_SECOND: Final = frozenset("b second 2nd 2 two".split())
+_SECOND: Final = word_set("b second 2nd 2 two")
 _POSSESSED: Final = re.compile(rf"\b([AB]) ?'s(?: own)?(?: {_NOUN})?\b")
 _NEITHER: Final = re.compile(r"(?i)\bneither (?-i:A nor B|B nor A)\b")
 _ADJECTIVES: Final = {
@@ -44,8 +44,7 @@ _GOOD: Final = words(
     "comprehensive creative responsive concise reliable convincing focused nuanced faithful original insightful"
 )
 _BETTER: Final = (
-    rf"(?:better|best|superior|stronger|strongest|preferred|preferable|the winner|winner|clearer|right|correct"
-    rf"|(?:more|most) {_GOOD})"
+    rf"(?:better|best|superior|stronger|strongest|preferred|preferable|the winner|winner|clearer|(?:more|most) {_GOOD})"
 )
 _WORSE: Final = rf"(?:worse|worst|weaker|inferior|(?:less|least) {_GOOD})"
 _ADVERB: Final = (
@@ -55,12 +54,12 @@ _ADVERB: Final = (
 _LETTER: Final = r"(?<![\w'&./-])"
 _STATES: Final = re.compile(
     rf"{_LETTER}(?P<is>[AB]) {_ADVERB}(?:is|was|seems|performs|does|provides|gives|has) {_ADVERB}{_BETTER}\b"
-    r"(?! (?:than (?:expected|average)|if\b|only\b|suited to someone))"
+    r"(?! (?:than (?:expected|average)|(?:for|written|structured|organi[sz]ed|formatted|worded|phrased|suited)\b))"
     rf"|{_LETTER}(?P<wins>[AB]) {_ADVERB}(?:wins|won|outperforms|outperformed|excels|prevails|beats|surpasses)\b"
     rf"|{_LETTER}(?P<loses>[AB]) {_ADVERB}(?:is|was|seems) {_ADVERB}{_WORSE}\b"
-    r"|\b(?:choose|chose|prefer|pick|select|go with|vote for|in favou?r of) (?P<choose>[AB])(?!\w)"
+    r"|\b(?:choose|chose|prefer|pick|select|go with|vote for|in favou?r of) (?P<choose>[AB])(?!\w|,? or\b| ?[/|])"
     r"|(?<!worse )(?<!weaker )\b(?i:winner|verdict|decision|choice|better one|better|answer|conclusion|preference)"
-    r"(?: \w+){0,3} ?(?:is|:) ?(?:clearly )?(?P<named>[AB])(?!\w|:)"
+    r"(?: \w+){0,3} ?(?:is|:) ?(?:clearly )?(?P<named>[AB])(?!\w|:|,? or\b| ?[/|])"
     r"|\b(?:worse|weaker|losing) (?:\w+ )?(?:is|:) ?(?P<worse>[AB])(?!\w)"
     r"|\b(?i:therefore|thus|hence|so),? ?:? ?(?P<thus>[AB])(?=\s*(?:\Z|[.,;]))"
     r"|\[\[ ?(?P<bracket>A|B|C|[Tt]ie)(?: ?>+=? ?[AB])? ?\]\]|\[\[ ?[AB] ?<+=? ?(?P<less>[AB]) ?\]\]"
@@ -72,7 +71,7 @@ _EQUAL: Final = re.compile(
     re.IGNORECASE,
 )
 _TAKEN_BACK: Final = re.compile(
-    r"(?i)\b(?:if|unless|only (?:if|when|for)|at first|initially|would|according to|says?|said|claims?|wrong|false|incorrect)\b|\?"
+    r"(?i)\b(?:if|unless|only (?:if|when|for)|at first|initially|would|according to|says?|said|claims?|wrong|false|incorrect)\b|\?|\bonly\W*\Z"
 )
 _OTHERS: Final = words(
     "readers? people users? patients? experts? clinicians? physicians? doctors? radiologists? reviewers? annotators? "
@@ -80,10 +79,11 @@ _OTHERS: Final = words(
 )
 _NOT_ITS_VERDICT: Final = re.compile(
     r"(?i)\b(?:not|never|hardly|cannot|nor|if|whether|unless|which|suppose|could|may|might|(?<!\bi )would|no longer|at first"
-    r"|initially|says?|said|claims?|writes?|states?|task|correct answer|right answer|gold|reference|almost|for a tie"
-    r"|no (?:reason|evidence|proof|way|one|doctor)|doubt|false|wrong to|far from|less likely|denie[sd]|deny|without"
+    r"|initially|(?<!\bi )says?|said|claims?|argue[sd]?|(?:view|idea|notion|argument) that|disagree|contrary|writes?|states?|task|correct answer|right answer|gold|reference|almost|for a tie"
+    r"|no (?:reason|evidence|proof|way|one|doctor)|(?<!without a )(?<!no )doubt|false|wrong to|far from|less likely|denie[sd]|deny"
     rf"|{_OTHERS})\b|n't\b|\?"
 )
+_WAVERS: Final = re.compile(r"(?i)\b(?:might|may|could)(?: also| well| just)? be (?-i:[AB])\b")
 _UNDONE: Final = re.compile(
     r"(?i)[\s.,;:(-]*(?:wrong|incorrect|false|worse|misses|fails|lacks|in contrast|on the other hand|however|or\b|maybe"
     r"|perhaps|[/|&;]|and\b|vs|x\b|\u274c)"
@@ -142,7 +142,9 @@ class ChoiceReader(ValueReader):
         if settled := _SETTLED.search(line):
             return None if _NOT_ITS_VERDICT.search(line[: settled.start()].replace("almost", "")) else settled[1]
         said = _sentence_choice(line)
-        is_tie = re.match(r"(?i)(?:it's |it is )?(?:an? )?(?:tie|draw|neither|both|equal)\b[\s.,;:(-]", bare)
+        is_tie = re.match(
+            r"(?i)(?:it's |it is )?(?:an? )?(?:tie|draw|neither|both|equal)(?:\s?[.,;:(-]|\s(?:because|since)\b)", bare
+        )
         if said in ("A", "B"):
             return said
         if _LEANS.search(bare) or (said is None and is_tie is None):
@@ -157,7 +159,7 @@ class ChoiceReader(ValueReader):
         if names.pattern is not None:
             text = re.sub(rf"(?i)\boverall (?={names.pattern.pattern})", "", text)
         is_overall = re.match(r"(?i)(?:on|in|for|in terms of|regarding)?\s?overall,", text) is not None
-        for sentence in _SENTENCE.split(text):
+        for sentence in [] if _WAVERS.search(text) else _SENTENCE.split(text):
             clauses = _TOPIC.split(sentence)
             for clause in clauses[-1:] if is_overall and names.overall is not None else clauses:
                 about = names.named_in(clause)
@@ -204,6 +206,8 @@ def _names_rival(rest: str, letter: str) -> bool:
 def _sentence_choice(text: str) -> str | None:
     """Return the choice that a sentence settles on; None where it is negated, asked, conditional or of others."""
     said: list[str] = []
+    if _WAVERS.search(text):
+        return None
     for clause in _CLAUSE.split(text):
         if _OFFERED.search(clause):
             continue
@@ -218,7 +222,7 @@ def _sentence_choice(text: str) -> str | None:
                 continue
             letter = letter if letter in ("A", "B") else "tie"
             said.append(letter if kind not in ("loses", "worse") else "AB".replace(letter, ""))
-        if not stated and _EQUAL.search(clause):
-            others = re.sub(r"(?i)\bneither\b|\bnor\b", "", clause)
-            said += [] if _NOT_ITS_VERDICT.search(others) else ["tie"]
+        if not stated and (tie := _EQUAL.search(clause)):
+            before, after = clause[: tie.start()], clause[tie.end() :]
+            said += [] if _NOT_ITS_VERDICT.search(before) or _TAKEN_BACK.search(after) else ["tie"]
     return said[-1] if said else None

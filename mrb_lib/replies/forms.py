@@ -15,7 +15,7 @@ from mrb_lib.replies.text import words
 
 _FENCED: Final = re.compile(r"\A```(?:json)?[ \t]*\n(.*)\n[ \t]*```\Z", re.DOTALL | re.IGNORECASE)
 _OPENS: Final = re.compile(r"[{\[](?=\s{0,200}[\"'{}\]\w/#])")
-_MOST_OBJECTS, _DEEPEST, _LONGEST_LOOSE = 64, 8, 4000
+_MOST_OBJECTS, _DEEPEST, _LONGEST_LOOSE, _MOST_WORDS = 64, 8, 4000, 8
 _QUOTED: Final = r'"(?:[^"\\\n]|\\.)*+"|' + r"'[^'\\\n]*+(?:(?:\\.|'(?=\w))[^'\\\n]*+)*'|`[^`\n]*+`"
 _LOOSE_PAIR: Final = re.compile(
     rf"(?:(?P<key>{_QUOTED})|(?:\A|[{{,;\n]|\*/)\s{{0,9}}(?P<word>[A-Za-z][\w -]{{0,40}}?))\s{{0,9}}[:=]\s{{0,9}}"
@@ -397,4 +397,5 @@ def _joined(parts: Sequence[Statement]) -> list[Statement]:
 
 def _is_alone(line: str) -> bool:
     """Return True where a line may be a value by itself, perhaps with its reason: no sentence, no heading."""
-    return not line.endswith(":") and _CLAUSE.search(_REASON.split(line)[0]) is None
+    stated = _REASON.split(line)[0]
+    return not line.endswith(":") and _CLAUSE.search(stated) is None and len(stated.split()) <= _MOST_WORDS

@@ -7,21 +7,20 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal
 
+from mrb_lib.replies.text import word_set
 from mrb_lib.tables.schema import DIMENSIONS
 
 Role = Literal["dimension", "other", "final", "verdict", "subject", "none"]
 
 _WORDS: Final = re.compile(r"[^\W_]+")
 _CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_VERDICT: Final = frozenset(
+_VERDICT: Final = word_set(
     "winner winners choice verdict preference preferred better best answer judgment judgement decision result winning "
     "selection selected pick label value vote chosen rating ratings score scores level category class grade ranking "
-    "rank met satisfied passed pass status conclusion".split()
+    "rank met satisfied passed pass status conclusion"
 )
-_FILLERS: Final = _VERDICT | frozenset(
-    "response assistant the is for on in of dimension criterion final my quality".split()
-)
-_SUBJECTS: Final = frozenset("dimension criterion criteria aspect metric name key id number item".split())
+_FILLERS: Final = _VERDICT | word_set("response assistant the is for on in of dimension criterion final my quality")
+_SUBJECTS: Final = word_set("dimension criterion criteria aspect metric name key id number item")
 LONGEST_KEY: Final = 80
 
 

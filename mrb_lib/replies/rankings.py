@@ -12,6 +12,7 @@ from mrb_lib.replies.forms import FormReader, ValueReader
 from mrb_lib.replies.names import names_of
 from mrb_lib.replies.reading import ReadingStatus, read_reply, status_of_one
 from mrb_lib.replies.statements import Statement, last_verdict
+from mrb_lib.replies.text import word_set
 
 Places = tuple[int, ...]
 """The place of each response in the order shown, 0 the best; equal ones share the better place."""
@@ -41,7 +42,7 @@ _HEADING: Final = re.compile(
 _BACKWARDS: Final = re.compile(r"(?i)\bworst\b[^\n]{0,20}\bto\b[^\n]{0,12}\bbest\b|\bworst first\b")
 _SCORES: Final = re.compile(r"(?i)\b(?:scores?|ratings?|points)\b")
 _RANKS: Final = re.compile(r"(?i)\brank|\bbest\b|\border\b|\d(?:st|nd)\b")
-_KEYS: Final = frozenset("ranking rankings rank ranks order ranked list".split())
+_KEYS: Final = word_set("ranking rankings rank ranks order ranked list")
 _HEAD_ENDS: Final = re.compile(r"[\"'*_`)\]]{0,3}\s{0,2}(?:ranking\s?)?(?:[:=|][ \t|]*|- |(?=\n)|(?=[A-Z] ?>))")
 _LONGEST_NAME: Final = 60
 _GROUP: Final = r"(?:[A-Z]|[(\[][A-Z](?:, ?[A-Z])+[)\]])"

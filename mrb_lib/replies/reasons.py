@@ -8,23 +8,23 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from mrb_lib.replies.forms import Span, objects, sole_object
-from mrb_lib.replies.text import LONGEST, without_thinking
+from mrb_lib.replies.text import LONGEST, without_thinking, word_set
 
-_KEYS: Final = frozenset(
-    "reason reasons reasoning rationale rationales explanation explanations justification analysis thoughts".split()
+_KEYS: Final = word_set(
+    "reason reasons reasoning rationale rationales explanation explanations justification analysis thoughts"
 )
 _LOOSE: Final = re.compile(
     rf"[\"'\u201c\u2018]?\b(?:{'|'.join(sorted(_KEYS))})[\"'\u201d\u2019]?\s{{0,20}}[:=]\s{{0,20}}"
     r"(?:\"((?:[^\"\\]|\\.)*+)(?:\"|\Z)|'(.*?)(?:'\s{0,20}[,}\]]|\Z))",
     re.DOTALL | re.IGNORECASE,
 )
-_IDLE: Final = _KEYS | frozenset(
+_IDLE: Final = _KEYS | word_set(
     "a b the an is are i my it its this that as in on of for to and or both neither than would will say think choose pick "
     "sure certainly okay ok here below following above given requested response responses answer answers assistant "
     "candidate option first second tie tied equal equally draw better best worse superior stronger preferred prefer "
     "verdict judgment judgement winner wins win choice decision rating score category overall final finally therefore "
     "thus so hence json object format output result results evaluation assessment quality text none null how judge two "
-    "hope helps happy conclusion boxed".split()
+    "hope helps happy conclusion boxed"
 )
 _WORD: Final = re.compile(r"[^\W\d_]+")
 _FEWEST_LETTERS, _DEEPEST = 10, 4

@@ -75,6 +75,11 @@ _BOXED: Final = (
 _EMPHASIS: Final = re.compile(r"[*`~]+|__+")
 
 
+def word_set(text: str) -> frozenset[str]:
+    """Return the words of a list written as text."""
+    return frozenset(text.split())
+
+
 def words(pattern: str) -> str:
     """Return words that a space separates as alternatives of a regular expression."""
     return f"(?:{pattern.replace(' ', '|')})"
