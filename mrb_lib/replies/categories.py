@@ -13,7 +13,7 @@ from mrb_lib.replies.forms import FormReader, ValueReader
 from mrb_lib.replies.names import DimensionNames, names_of
 from mrb_lib.replies.reading import Reading, read_reply
 from mrb_lib.replies.statements import Statement, last_verdict
-from mrb_lib.replies.text import plainly_written, without_emphasis, words
+from mrb_lib.replies.text import HEDGES, plainly_written, without_emphasis, words
 
 _NUMERIC: Final = re.compile(r"[+-]?\d{1,9}(?:\.\d{1,9})?")
 _NUMBERS: Final = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -54,7 +54,7 @@ _THING: Final = words(
 _SUBJECT: Final = rf"(?:(?:this|that)(?: {_THING})?|it|the (?:ai )?{_THING})"
 _VERB: Final = words(
     "rate rated classify classified categori[sz]ed? label assign assigned give choose chose select pick scored judge grade "
-    "mark consider call deem say"
+    "mark consider call deem say go_with falls_under belongs_to deserves earns"
 )
 _OBJECT: Final = words(
     "this it its the that response answer pair overall as to in under be of a an with category is score"
@@ -64,17 +64,14 @@ _ANNOUNCES: Final = re.compile(
     rf"(?P<label>(?:{_BEGINNING}[\s,]{{1,2}}){{0,5}}{_NOUN}s?(?: (?:for|of|on) (?:the |this )?\w+){{0,2}}"
     r"(?: ?[(\[][^()\[\]]{0,60}[)\]])?(?: (?:from|on|out of) [^:=\n]{1,30}(?=[:=]))?"
     r"\s?(?:[:=]{1,2}|->|-(?=\s)|\s(?:is|was|would be|should be|remains)\b[: ]?|(?=\s\d)))"
-    rf"|(?P<verb>(?:[^.!?;\n]{{0,60}}\b)?(?:{_VERB}|score(?= (?:this|it|the)\b)|go with|falls under|belongs to|deserves|earns)(?: {_OBJECT}){{0,6}}\s)"
+    rf"|(?P<verb>(?:[^.!?;\n]{{0,60}}\b)?(?:{_VERB}|score(?= (?:this|it|the)\b))(?: {_OBJECT}){{0,6}}\s)"
     rf"|(?P<is>(?:\w+,? ){{0,3}}{_SUBJECT} (?:is|was|seems|poses|remains)\s|(?:\w+,? ){{0,3}}(?:it|this)'s\s"
     r"|overall,\s))",
     re.IGNORECASE,
 )
 _NOT_ITS_VERDICT: Final = re.compile(
-    r"(?i)\b(?:not|never|cannot|hardly|neither|nor|unlikely|less than|more than|at least|between|if|unless|could|might|may"
-    r"|had|initially|at first|first considered|previously|would have|whether|experts?|physicians?|doctors?|annotators?"
-    r"|clinicians?|reviewers?|others?|they|someone|people|readers?|guidelines?|says|said|claims?|states?|mentions|notes|explains|suggests|implies|reports|describes|warns|reference|gold"
-    r"|possible|highest|maximum|worst|patients?(?:'s)?|tumou?r|lesion|pain|first thought|earlier|without|no longer"
-    r"|far from|too)\b|n't\b"
+    rf"(?i)\b(?:{words(HEDGES)}|neither|unlikely|less than|more than|at least|between|had|first (?:considered|thought)"
+    r"|would have|possible|highest|maximum|worst|tumou?r|lesion|pain|without|too)\b|n't\b"
 )
 _REST: Final = 200  # characters after a category that may take it back
 

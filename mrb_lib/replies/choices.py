@@ -10,7 +10,8 @@ from mrb_lib.replies.forms import ValueReader
 from mrb_lib.replies.languages import NOUNS_APART, NOUNS_JOINED, TIES
 from mrb_lib.replies.names import DimensionNames
 from mrb_lib.replies.statements import Statement
-from mrb_lib.replies.text import plainly_written, without_emphasis, word_set, words
+from mrb_lib.replies.text import HEDGES, plainly_written, without_emphasis, word_set, words
+from mrb_lib.tables.schema import DIMENSIONS
 
 _NOUN: Final = words(f"assistant answer response option model candidate reply output system agent {NOUNS_APART}")
 _SIDE: Final = re.compile(
@@ -24,18 +25,11 @@ _SIDE: Final = re.compile(
 _SECOND: Final = word_set("b second 2nd 2 two")
 _POSSESSED: Final = re.compile(rf"\b([AB]) ?'s(?: own)?(?: {_NOUN})?\b")
 _NEITHER: Final = re.compile(r"(?i)\bneither (?-i:A nor B|B nor A)\b")
-_ADJECTIVES: Final = {
-    "accurate": "accuracy",
-    "relevant": "relevance",
-    "creative": "creativity",
-    "comprehensive": "comprehensiveness",
-    "responsive": "responsiveness",
-}
-_COMPARED: Final = re.compile(rf"\b(more|less|most|least) ({'|'.join(_ADJECTIVES)})\b")
+_COMPARED: Final = re.compile(r"\b(more|less|most|least) (accurate|relevant|creative|comprehensive|responsive)\b")
 _TIE: Final = re.compile(
     r"(?:(?:it's|it is|this is|they are|both are|a and b are) )?(?:an? )?"
     r"(?:tie|tied|draw|both|neither|equal|same|even|equivalent|a ?=+ ?b|b ?=+ ?a"
-    rf"|no (?:clear )?(?:winner|preference|difference)|{words(TIES).replace('_', ' ')})"
+    rf"|no (?:clear )?(?:winner|preference|difference)|{words(TIES)})"
     r"(?: (?:are |is |of them )?(?:equally )?(?:good|strong|well|relevant|accurate|better|tied|quality|equal))?",
     re.IGNORECASE,
 )
@@ -62,7 +56,7 @@ _STATES: Final = re.compile(
     r"(?: \w+){0,3} ?(?:is|:) ?(?:clearly )?(?P<named>[AB])(?!\w|:|,? or\b| ?[/|])"
     r"|\b(?:worse|weaker|losing) (?:\w+ )?(?:is|:) ?(?P<worse>[AB])(?!\w)"
     r"|\b(?i:therefore|thus|hence|so),? ?:? ?(?P<thus>[AB])(?=\s*(?:\Z|[.,;]))"
-    r"|\[\[ ?(?P<bracket>A|B|C|[Tt]ie)(?: ?>+=? ?[AB])? ?\]\]|\[\[ ?[AB] ?<+=? ?(?P<less>[AB]) ?\]\]"
+    r"|\[\[ ?(?P<bracket>A|B|C|[Tt]ie) ?\]\]"
 )
 _EQUAL: Final = re.compile(
     r"\b(?:A and B|both|they)\b(?: \w+){0,3}? (?:equal|equally|tied|a tie|the same|similar|comparable)\b"
@@ -71,17 +65,13 @@ _EQUAL: Final = re.compile(
     re.IGNORECASE,
 )
 _TAKEN_BACK: Final = re.compile(
-    r"(?i)\b(?:if|unless|only (?:if|when|for)|at first|initially|would|according to|says?|said|claims?|wrong|false|incorrect)\b|\?|\bonly\W*\Z"
-)
-_OTHERS: Final = words(
-    "readers? people users? patients? experts? clinicians? physicians? doctors? radiologists? reviewers? annotators? "
-    "many some most others? they someone authors? students? judges?"
+    r"(?i)\b(?:if|unless|only (?:if|when|for)|at first|initially|would|according to|says?|said|claims?|wrong|false"
+    r"|incorrect)\b|\?|\bonly\W*\Z"
 )
 _NOT_ITS_VERDICT: Final = re.compile(
-    r"(?i)\b(?:not|never|hardly|cannot|nor|if|whether|unless|which|suppose|could|may|might|(?<!\bi )would|no longer|at first"
-    r"|initially|(?<!\bi )says?|said|claims?|argue[sd]?|(?:view|idea|notion|argument) that|disagree|contrary|writes?|states?|task|correct answer|right answer|gold|reference|almost|for a tie"
-    r"|no (?:reason|evidence|proof|way|one|doctor)|(?<!without a )(?<!no )doubt|false|wrong to|far from|less likely|denie[sd]|deny"
-    rf"|{_OTHERS})\b|n't\b|\?"
+    rf"(?i)\b(?:{words(HEDGES)}|which|(?<!\bi )(?:would|say|write)|(?:view|idea|notion|argument) that|disagree|contrary"
+    r"|(?:correct|right) answer|for a tie|no (?:reason|evidence|proof|way|one|doctor)|(?<!without a )(?<!no )doubt|false"
+    r"|wrong to|less likely|den(?:y|ied|ies)|judges?)\b|n't\b|\?"
 )
 _WAVERS: Final = re.compile(r"(?i)\b(?:might|may|could)(?: also| well| just)? be (?-i:[AB])\b")
 _UNDONE: Final = re.compile(
@@ -153,9 +143,7 @@ class ChoiceReader(ValueReader):
 
     def sentences(self, line: str, names: DimensionNames) -> Iterator[Statement]:
         """Yield what the sentences of a line state: of the dimensions a clause names, of the only one, or finally."""
-        text = _COMPARED.sub(
-            lambda m: f"{'better' if m[1] in ('more', 'most') else 'worse'} in {_ADJECTIVES[m[2]]}", _sides_marked(line)
-        )
+        text = _COMPARED.sub(_compared, _sides_marked(line))
         if names.pattern is not None:
             text = re.sub(rf"(?i)\boverall (?={names.pattern.pattern})", "", text)
         is_overall = re.match(r"(?i)(?:on|in|for|in terms of|regarding)?\s?overall,", text) is not None
@@ -189,18 +177,21 @@ def _sides_marked(text: str) -> str:
         return " B " if named in _SECOND else " A "
 
     marked = _SIDE.sub(letter, without_emphasis(plainly_written(text)))
+    marked = re.sub(r"([AB]) ?>+=? ?[AB](?= ?\]\])|(?<=\[\[)[AB] ?<+=? ?(?=[AB] ?\]\])", r"\1", marked)
     return _NEITHER.sub("neither", _POSSESSED.sub(r"\1", " ".join(marked.split())))
+
+
+def _compared(match: re.Match[str]) -> str:
+    """Return `better in accuracy` for `more accurate`."""
+    dimension = next(name for name in DIMENSIONS if name[:5] == match[2][:5])
+    return f"{'better' if match[1] in ('more', 'most') else 'worse'} in {dimension}"
 
 
 def _names_rival(rest: str, letter: str) -> bool:
     """Return True where what follows a letter names the other response beside it: "A or B", "A for x, B for y"."""
-    other = "B" if letter == "A" else "A"
-    return bool(
-        re.search(
-            rf"^\W{{0,3}}(?:or|/|\||,|;)? ?{other}\b(?!')|[;,.] ?{other} ?(?:for\b|on\b|in\b|[(:=-]|\Z)|^\s*[=/:] ?\d",
-            rest,
-        )
-    )
+    other = "AB".replace(letter, "")
+    beside = rf"\W{{0,3}}(?:or|/|\||,|;)? ?{other}\b(?!')|\s*[=/:] ?\d|.*?[;,.] ?{other} ?(?:for\b|on\b|in\b|[(:=-]|\Z)"
+    return re.match(beside, rest) is not None
 
 
 def _sentence_choice(text: str) -> str | None:
@@ -215,8 +206,7 @@ def _sentence_choice(text: str) -> str | None:
         for match in stated:
             kind = match.lastgroup or ""
             letter, before, after = match[kind], clause[: match.start()], clause[match.end() :]
-            is_bracketed = kind in ("bracket", "less")
-            if not is_bracketed and (_NOT_ITS_VERDICT.search(before + match.group()) or _TAKEN_BACK.search(after)):
+            if kind != "bracket" and (_NOT_ITS_VERDICT.search(before + match.group()) or _TAKEN_BACK.search(after)):
                 continue
             if letter == "C" and not _BEFORE_TIE.search(before):
                 continue

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Final
 
 from mrb_lib.replies.forms import FormReader, ValueReader
-from mrb_lib.replies.names import DimensionNames, Role
+from mrb_lib.replies.names import DimensionNames
 from mrb_lib.replies.reading import Reading, read_reply, reading_of
 from mrb_lib.replies.statements import Statement
 from mrb_lib.replies.text import LONGEST, plainly_written, without_emphasis, without_thinking
@@ -42,26 +42,12 @@ _ALL: Final = re.compile(rf"(?i)\W*(?:(?P<all>all)|none) (?:of )?(?:the )?criter
 _NEAR: Final = 60  # characters at the beginning of a value in which a decision may be hedged
 
 
-class _CriterionNames(DimensionNames):
-    """The criteria by number, among the keys of an object."""
-
-    def plain(self, key: str) -> str | None:
-        """Return the criterion that a key is about: `1`, `C1` and `criterion_1`."""
-        number = re.fullmatch(
-            r"(?i)\W*(?:criterion|criteria|crit|item|point|c)?[\s_#.:-]{0,3}(\d{1,3})[\s.):]*", key[:_NEAR]
-        )
-        return str(int(number[1])) if number is not None and str(int(number[1])) in self.asked else None
-
-    def role(self, key: str) -> tuple[Role, str | None]:
-        """Return the role of a key: a number that is not asked is another criterion."""
-        name = self.plain(key)
-        return ("other", None) if name is None and re.fullmatch(r"\W*\d{1,3}\W*", key) else super().role(key)
-
-
 @lru_cache(maxsize=64)
-def _names(n: int) -> _CriterionNames:
+def _names(n: int) -> DimensionNames:
+    """Return the criteria by number: `1`, `C1`, `criterion_1`."""
     asked = tuple(str(number) for number in range(1, n + 1))
-    return _CriterionNames(asked, {name: name for name in asked}, None)
+    nouns = ("", "c", "crit", "criterion", "criteria", "item", "point")
+    return DimensionNames(asked, {f"{noun}{number}": number for noun in nouns for number in asked}, None)
 
 
 class _DecisionReader(ValueReader):
@@ -109,9 +95,8 @@ def parse_criteria(reply: str, n: int) -> Reading:
     if n < 1:
         raise ValueError("no criterion is asked")
     names, answer = _names(n), without_thinking(reply).strip()
-    listed = _listed(answer, names)
-    if listed is not None:
-        return Reading(listed, "ok")
+    if (listed := _listed(answer)) is not None and len(listed) == n:
+        answer = json.dumps(dict(zip(names.asked, listed, strict=True)))
     text = plainly_written(answer[-LONGEST:])
 
     def weigh(stated: Sequence[Statement], asked: Sequence[str]) -> dict[str, str | None]:
@@ -126,19 +111,16 @@ def parse_criteria(reply: str, n: int) -> Reading:
     return reading_of(answer, _sequence(text, names)) if reading.status == "unparsed" else reading
 
 
-def _listed(answer: str, names: _CriterionNames) -> dict[str, str | None] | None:
-    """Return the decisions of a JSON list of one per criterion; None for anything else."""
+def _listed(answer: str) -> list[object] | None:
+    """Return the JSON list that an answer is, else None."""
     try:
         listed = json.loads(answer)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(listed, list) or len(listed) != len(names.asked):
-        return None
-    decided = dict(zip(names.asked, map(_DECISIONS.exact, listed), strict=True))
-    return decided if None not in decided.values() else None
+    return listed if isinstance(listed, list) else None
 
 
-def _numbered(text: str, names: _CriterionNames) -> Iterator[Statement]:
+def _numbered(text: str, names: DimensionNames) -> Iterator[Statement]:
     """Yield the criteria that lines number, each with its decision, on the line or on one that follows."""
     read = _DECISIONS.value
     waiting: str | None = None
@@ -173,7 +155,7 @@ def _may_begin(before: str) -> bool:
     )
 
 
-def _sequence(text: str, names: _CriterionNames) -> dict[str, str | None]:
+def _sequence(text: str, names: DimensionNames) -> dict[str, str | None]:
     """Return decisions without numbers, as many as criteria and nothing besides: "Y/N/Y", "[met, not met]"."""
     body = without_emphasis(text).strip(" \t\n\"'()[]<>.,;!-")
     for separator in (r"\s*[,;/|\n]\s*", r"\s+"):

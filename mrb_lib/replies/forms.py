@@ -143,15 +143,10 @@ def _loose_pairs(stretch: str) -> tuple[tuple[str, str], ...]:
 
 def _literal(stretch: str) -> object:
     try:
-        return _as_pairs(ast.literal_eval(re.sub(r",(\s*[}\]])", r"\1", stretch)))
+        value = ast.literal_eval(re.sub(r",(\s*[}\]])", r"\1", stretch))
+        return json.loads(json.dumps(value), object_pairs_hook=tuple)
     except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
         return None
-
-
-def _as_pairs(value: object) -> object:
-    if isinstance(value, dict):
-        return tuple((str(key), _as_pairs(one)) for key, one in value.items())
-    return [_as_pairs(one) for one in value] if isinstance(value, list) else value
 
 
 class FormReader:

@@ -27,7 +27,7 @@ _CHAIN: Final = re.compile(rf"{_ONE}(?:(?: (?:is|as) the best)?\s{{0,3}}{_SIGN}(
 _PLAIN: Final = re.compile(r"[A-Z](?: [>=] [A-Z])*")
 _REMARK: Final = re.compile(r" ?\([^()\n]{2,60}\)")
 _ORDINALS: Final = {"first": 1, "best": 1, "second": 2, "third": 3, "fourth": 4, "worst": 0, "last": 0}
-_RANK: Final = rf"(?:#?(?:rank |place )?(\d{{1,2}})(?:st|nd|rd|th)?|({'|'.join(_ORDINALS)}))"
+_RANK: Final = rf"(#?(?:rank |place )?\d{{1,2}}(?:st|nd|rd|th)?|{'|'.join(_ORDINALS)})"
 _NUMBERED: Final = re.compile(
     rf"(?i)(?<![\w.]){_RANK}(?: place)?[.):|= \t-]{{1,6}}((?:{_WORD}[ ])?[\[(\"']{{0,2}}(?-i:[A-Z])(?!\w)[\])\"']{{0,2}}"
     rf"(?:(?: ?[,=&] ?| and ){_ONE})*)(?=[ \t]*(?:\Z|[\n:,;.()|-]|\d))"
@@ -110,14 +110,11 @@ def _number(value: object) -> int:
 
 
 def _rank(value: object) -> int | None:
-    if not isinstance(value, str | int) or isinstance(value, bool):
+    """Return the rank that a text or a number is, 0 for the last; None where it is none."""
+    if not isinstance(value, str | int) or re.fullmatch(rf"(?i)\s*{_RANK}\s*", str(value)) is None:
         return None
-    found = re.fullmatch(rf"(?i)\s*{_RANK}\s*", str(value))
-    return _rank_of(found[1], found[2]) if found else None
-
-
-def _rank_of(number: str | None, ordinal: str) -> int:
-    return int(number) if number else _ORDINALS[ordinal.lower()]
+    number = re.search(r"\d+", str(value))
+    return int(number[0]) if number else _ORDINALS[str(value).strip().lower()]
 
 
 class _RankReader(ValueReader):
@@ -134,8 +131,7 @@ class _RankReader(ValueReader):
 
     def value(self, text: str) -> str | None:
         """Return the last ranking that a text is or states; None where something else is called a ranking."""
-        stated = list(self.stated(text, headed=True))
-        return max(stated, key=lambda one: one[0])[1] if stated else None
+        return self.last(text, headed=True)
 
     def nested(self, value: object) -> str | None:
         """Return the ranking of a list from best to worst, or of an object of letters and places."""
@@ -157,7 +153,7 @@ class _RankReader(ValueReader):
         ranks = [next((_rank(one) for key, one in entry if key.casefold() in _KEYS), None) for entry in value]
         if None in ranks:
             return self.chain([[one] for one in letters])
-        return self.by_rank([(rank or 0, letter) for rank, letter in zip(ranks, letters, strict=True)])
+        return self.by_rank(list(zip(ranks, letters, strict=True)))
 
     def chain(self, groups: Sequence[Sequence[int]]) -> str | None:
         """Return groups of equals, from best to worst, as a chain; None unless each response is named exactly once."""
@@ -165,16 +161,20 @@ class _RankReader(ValueReader):
             return None
         return " > ".join(" = ".join(chr(65 + number) for number in sorted(group)) for group in groups)
 
-    def by_rank(self, pairs: Sequence[tuple[int, int]]) -> str | None:
+    def by_rank(self, pairs: Sequence[tuple[int | None, int]]) -> str | None:
         """Return the chain of pairs of rank and response, 1 the best; equals share a rank (1, 2, 2, 3 or 1, 2, 2, 4)."""
-        pairs = [(rank or self.n, number) for rank, number in pairs]
-        ranks = sorted(rank for rank, _ in pairs)
+        ranked = [(rank or self.n, number) for rank, number in pairs]
+        ranks = sorted(rank for rank, _ in ranked)
         steps = all(after in (before, before + 1, i + 2) for i, (before, after) in enumerate(pairwise(ranks)))
         if ranks[:1] != [1] or not steps:
             return None
-        return self.chain([[number for rank, number in pairs if rank == one] for one in sorted(set(ranks))])
+        return self.chain([[number for rank, number in ranked if rank == one] for one in sorted(set(ranks))])
 
-    def stated(self, text: str, *, headed: bool) -> Iterator[tuple[int, str | None]]:
+    def last(self, text: str, *, headed: bool) -> str | None:
+        """Return the ranking that stands last in a text, `headed` where its first line follows a heading or a key."""
+        return max(self._stated(text, headed=headed), key=lambda one: one[0], default=(0, None))[1]
+
+    def _stated(self, text: str, *, headed: bool) -> Iterator[tuple[int, str | None]]:
         """Yield all that a text writes as a ranking, with where it ends; None where it is called one and is none."""
         text = _ARROWS.sub(">", text)
         backwards = _BACKWARDS.search(text) is not None
@@ -189,12 +189,12 @@ class _RankReader(ValueReader):
                 yield at, self.chain(groups[::-1] if backwards else groups)
         numbered = [] if backwards else list(_NUMBERED.finditer(text))
         letters = re.compile(r"(?<![A-Za-z])[A-Z](?![A-Za-z])")
-        pairs = [(_rank_of(m[1], m[2]), _number(one)) for m in numbered for one in letters.findall(m[3])]
+        pairs = [(_rank(m[1]), _number(one)) for m in numbered for one in letters.findall(m[2])]
         chain = self.by_rank(pairs) if len({rank for rank, _ in pairs}) > 1 else None
         if chain is not None and (chain != " > ".join(sorted(chain[::4])) or _RANKS.search(text)):
             yield numbered[-1].end(), chain
         valued = [] if _SCORES.search(text) else list(_VALUED.finditer(text))
-        chain = self.by_rank([(_rank_of(m[2], m[3]), _number(m[1])) for m in valued])
+        chain = self.by_rank([(_rank(m[2]), _number(m[1])) for m in valued])
         if chain is not None:
             yield valued[-1].end(), chain
 
@@ -252,11 +252,10 @@ class _RankForms(FormReader):
             sections.append((self.names.only, row[1], True))
         out = []
         for name, section, headed in sections:
-            stated = [(0, self._of_row(section.split("\n")[0], header))] if headed and header else []
-            if not stated or stated[0][1] is None:
-                stated = list(self.reader.stated(section, headed=headed))
-            if stated and name is not None:
-                out.append(Statement({name: max(stated, key=lambda one: one[0])[1]}, firm=True))
+            row = self._of_row(section.split("\n")[0], header) if headed else None
+            chain = row or self.reader.last(section, headed=headed)
+            if name is not None:
+                out.append(Statement({name: chain}, firm=True))
         return out
 
     def _header(self, line: str) -> list[str]:

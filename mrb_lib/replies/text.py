@@ -13,26 +13,25 @@ _THOUGHT: Final = (
     r"(?:seed:|longcat_|inner_|internal_|ant(?:ml:)?)?"
     r"(?:think|thinking|thoughts?|thought_process|reasoning|scratchpad|monologue)"
 )
-_ATTRIBUTES: Final = r"(?:\s[^<>|]{0,80})?\s?"
 _CHANNEL: Final = r"<\|?channel\|?>\s?"
-_OPENS: Final = (
-    rf"<\s?{_THOUGHT}{_ATTRIBUTES}>",
-    rf"<\|\s?(?:(?:begin|start)_(?:of_)?)?{_THOUGHT}(?:_(?:begin|start))?\s?\|>",
-    rf"{_CHANNEL}(?:analysis|commentary|{_THOUGHT})\b[^<\n]{{0,40}}(?:<\|constrain\|>\w*)?\s?(?:<\|message\|>)?",
-    r"<details type=\"reasoning\"[^<>]{0,120}>",
-    r"◁think▷|\[THINK\]|<unused94>",
+_CLOSE: Final = (
+    rf"<\s?/\s?{_THOUGHT}\s?>|<\|\s?(?:/|end_(?:of_)?){_THOUGHT}\s?\|>|<\|\s?{_THOUGHT}_end\s?\|>"
+    rf"|{_CHANNEL}final\b[^<\n]{{0,40}}(?:<\|constrain\|>\w*)?\s?(?:<\|message\|>)?|<channel\|>|assistantfinal"
+    r"|</details>|◁/think▷|\[/THINK\]|<unused95>"
+    r"|^Here is my response:|\[BEGIN FINAL RESPONSE\]|^#{1,4} Final Response[ \t]*$"
+)
+_THOUGHTS: Final = re.compile(
+    rf"(?:<\s?{_THOUGHT}(?:\s[^<>|]{{0,80}})?\s?>"
+    rf"|<\|\s?(?:(?:begin|start)_(?:of_)?)?{_THOUGHT}(?:_(?:begin|start))?\s?\|>"
+    rf"|{_CHANNEL}(?:analysis|commentary|{_THOUGHT})\b[^<\n]{{0,40}}(?:<\|constrain\|>\w*)?\s?(?:<\|message\|>)?"
+    r"|<details type=\"reasoning\"[^<>]{0,120}>|◁think▷|\[THINK\]|<unused94>"
     # The marks of the same models, where the server removed what it takes for special.
-    r"\A\s*thought\n|\A\s*analysis(?=[A-Z{])",
-    r"\A\s*Here (?:is my thought process|are my reasoning steps):|^#{1,4} Thinking[ \t]*$",
+    r"|\A\s*thought\n|\A\s*analysis(?=[A-Z{])"
+    r"|\A\s*Here (?:is my thought process|are my reasoning steps):|^#{1,4} Thinking[ \t]*$)"
+    rf"[\s\S]*?(?:{_CLOSE}|\Z)",
+    re.IGNORECASE | re.MULTILINE,
 )
-_CLOSES: Final = (
-    rf"<\s?/\s?{_THOUGHT}\s?>",
-    rf"<\|\s?(?:/|end_(?:of_)?){_THOUGHT}\s?\|>|<\|\s?{_THOUGHT}_end\s?\|>",
-    rf"{_CHANNEL}final\b[^<\n]{{0,40}}(?:<\|constrain\|>\w*)?\s?(?:<\|message\|>)?|<channel\|>|assistantfinal",
-    r"</details>|◁/think▷|\[/THINK\]|<unused95>",
-    r"^Here is my response:|\[BEGIN FINAL RESPONSE\]|^#{1,4} Final Response[ \t]*$",
-)
-_TAGS: Final = re.compile(rf"(?P<open>{'|'.join(_OPENS)})|(?P<close>{'|'.join(_CLOSES)})", re.IGNORECASE | re.MULTILINE)
+_CLOSES: Final = re.compile(_CLOSE, re.IGNORECASE | re.MULTILINE)
 _MARKS: Final = re.compile(
     r"<\|[a-z_]{1,24}\|>|</?s>|<(?:start|end)_of_turn>|<turn\|>|<\|turn>|<eos>|<pad>|\[/?INST\]|\[END FINAL RESPONSE\]",
     re.IGNORECASE,
@@ -72,6 +71,13 @@ _BOXED: Final = (
     re.compile(r"\\boxed\s?\{\s?(?:\\(?:text|mathrm|mathbf)\s?\{)?\s?([^{}\\]{1,40}?)\s?\}{1,2}"),
     re.compile(r"<\|begin_of_box\|>\s?([^<>]{1,40}?)\s?<\|end_of_box\|>"),
 )
+HEDGES: Final = (
+    "not never hardly cannot nor if whether unless suppose could may might no_longer far_from at_first initially earlier "
+    "previously almost said says claims? claimed argue[sd]? writes states mentions notes suggests implies reports describes "
+    "gold reference task guidelines? readers? people users? patients?(?:'s)? experts? clinicians? physicians? doctors? "
+    "radiologists? reviewers? annotators? authors? students? many some others? they someone"
+)
+"""Words before a verdict, for `words`, that make it negated, conditional, or the verdict of someone else."""
 _EMPHASIS: Final = re.compile(r"[*`~]+|__+")
 
 
@@ -80,9 +86,9 @@ def word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-def words(pattern: str) -> str:
-    """Return words that a space separates as alternatives of a regular expression."""
-    return f"(?:{pattern.replace(' ', '|')})"
+def words(text: str) -> str:
+    """Return the words of a list, where `_` stands for a space, as alternatives of a regular expression."""
+    return f"(?:{'|'.join(text.split()).replace('_', ' ')})"
 
 
 def without_thinking(reply: str) -> str:
@@ -91,20 +97,7 @@ def without_thinking(reply: str) -> str:
     A closing mark without an opening one ends a thought that began before the reply
     (chat templates open it in the prompt).
     """
-    kept: list[str] = []
-    start, inside = 0, False
-    for tag in _TAGS.finditer(reply):
-        if tag.lastgroup == "open":
-            if not inside:
-                kept.append(reply[start : tag.start()])
-            inside = True
-        else:
-            if not inside:
-                kept.clear()
-            inside, start = False, tag.end()
-    if not inside:
-        kept.append(reply[start:])
-    return "\n".join(kept)
+    return _CLOSES.split(_THOUGHTS.sub("\n", reply))[-1]
 
 
 def plainly_written(text: str) -> str:
