@@ -99,6 +99,8 @@ class Scale(ValueReader):
                 self._forms[form] = name if self._forms.get(form, name) == name else None
         for name in categories:  # what is written exactly means itself
             self._forms[name] = name if name not in self.marks or self.marks == self.categories else self._forms[name]
+        for number, word in enumerate(_NUMBERS if self.numeric else ()):
+            self._forms.setdefault(word, self._number(str(number)))
         spelt = [r"[\s_-]+".join(map(re.escape, re.split(r"[\s_-]+", name.strip()))) for name in categories]
         spelt.sort(key=len, reverse=True)
         numbers = [r"[+-]?\d+(?:[.,]\d+)*", *_NUMBERS] if self.numeric else []
@@ -120,12 +122,12 @@ class Scale(ValueReader):
         self._not_it = re.compile(_NOT_IT.replace("$RIVAL", f"{text}|{rival}"), re.IGNORECASE)
 
     def exact(self, value: object) -> str | None:
-        """Return the category that a value of JSON is: its text or its mark in any case, or its number."""
+        """Return the category that a value is: its text or its mark in any case, or its number."""
         if isinstance(value, bool) or not isinstance(value, str | int | float):
             return None
         text = str(value).strip()
-        known = self._forms.get(str(value), self._forms.get(text, self._forms.get(text.casefold())))
-        return self._number(text) if known is None and self.numeric and text not in self._forms else known
+        forms = (str(value), text, text.casefold(), _loose(text))
+        return next((self._forms[form] for form in forms if form in self._forms), self._number(text))
 
     def value(self, text: str) -> str | None:
         """Return the category that a value states, or None where it names several or takes it back."""
@@ -140,16 +142,14 @@ class Scale(ValueReader):
             return None
         rest = line[begins.end() : begins.end() + _REST]
         if self.numeric and (scale := _OUT_OF.match(rest)):
-            top = (scale["top"] or scale["to"] or scale["points"]).lower()
-            if self._number(str(_NUMBERS.index(top)) if top in _NUMBERS else top) != max(self.categories, key=Decimal):
+            if self.exact(scale["top"] or scale["to"] or scale["points"]) != max(self.categories, key=Decimal):
                 return None
             rest = rest[scale.end() :] if scale["top"] else rest
-        name = begins["name"] or begins["name1"] or begins["name2"]
-        mark = begins["mark"] or begins["mark1"] or begins["mark2"]
-        ends = _TAIL.match(rest) or (name and mark and rest.startswith(": "))
+        named = [text for text in begins.groupdict().values() if text]
+        ends = _TAIL.match(rest) or (len(named) == 2 and rest.startswith(": "))
         if self._not_it.match(rest) or not ends or (begins["mark"] and re.match(r"\.\s[a-z]", rest)):
             return None
-        meant = {self._named(one) for one in (name, mark) if one}
+        meant = set(map(self.exact, named))
         return meant.pop() if len(meant) == 1 else None
 
     def sentences(self, line: str, names: DimensionNames) -> Iterator[Statement]:
@@ -180,18 +180,11 @@ class Scale(ValueReader):
         sentences = re.split(r"[.!]\s", line.rstrip(" .!"))
         if self.numeric or len(sentences) < 2 or len(sentences[-2].split()) < 3 or sentences[-1].strip() in self.marks:
             return None
-        named = {self._named(found.group()) for found in self._names.finditer(line)}
+        named = set(map(self.exact, self._names.findall(line)))
         return named.pop() if len(named) == 1 and self.exact(sentences[-1]) in named else None
 
-    def _named(self, text: str) -> str | None:
-        word = text.lower()
-        known = self._forms.get(text, self._forms.get(word, self._forms.get(_loose(text))))
-        if known is not None or not self.numeric:
-            return known
-        return self._number(str(_NUMBERS.index(word)) if word in _NUMBERS else text)
-
     def _number(self, text: str) -> str | None:
-        stated = Decimal(text) if _NUMERIC.fullmatch(text) else None
+        stated = Decimal(text) if self.numeric and _NUMERIC.fullmatch(text) else None
         return next((name for name in self.categories if stated is not None and Decimal(name) == stated), None)
 
 

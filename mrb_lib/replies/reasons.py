@@ -63,12 +63,7 @@ def stated_reason(reply: str, dimensions: Sequence[str], categories: Sequence[st
 
 def _says_something(prose: str, idle: frozenset[str]) -> bool:
     """Return True where letters enough are left of a prose apart from idle words."""
-    left = 0
-    for match in _WORD.finditer(prose):
-        left += len(match.group()) if match.group().casefold() not in idle else 0
-        if left >= _FEWEST_LETTERS:
-            return True
-    return False
+    return sum(len(word) for word in _WORD.findall(prose) if word.casefold() not in idle) >= _FEWEST_LETTERS
 
 
 def _unescaped(found: re.Match[str]) -> str:
