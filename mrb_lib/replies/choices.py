@@ -98,6 +98,10 @@ _CLAUSE: Final = re.compile(
 _TOPIC: Final = re.compile(
     r"(?<![AB]),? \b(?:but|whereas|and(?= (?:on|for|A|B|neither)\b))|,(?= (?:on|for|in terms of) )"
 )
+_BARE: Final = re.compile(r"(?i)(?:(?:on|for|in terms of) [^,]{3,30}|overall), (?-i:([AB]))\W*")
+_BEGINS_TIE: Final = re.compile(
+    r"(?i)(?:it's |it is )?(?:an? )?(?:tie|draw|neither|both|equal)(?:\s?[.,;:(-]|\s(?:because|since)\b)"
+)
 _PLAIN: Final = {"a": "A", "b": "B", "tie": "tie"}
 
 
@@ -132,14 +136,12 @@ class ChoiceReader(ValueReader):
         if settled := _SETTLED.search(line):
             return None if _NOT_ITS_VERDICT.search(line[: settled.start()].replace("almost", "")) else settled[1]
         said = _sentence_choice(line)
-        is_tie = re.match(
-            r"(?i)(?:it's |it is )?(?:an? )?(?:tie|draw|neither|both|equal)(?:\s?[.,;:(-]|\s(?:because|since)\b)", bare
-        )
         if said in ("A", "B"):
             return said
-        if _LEANS.search(bare) or (said is None and is_tie is None):
-            return None
-        return None if re.search(r"(?i)\bas above\b|\ba line\b|\?|\bor\b", line) else "tie"
+        is_tie = said == "tie" or (
+            _BEGINS_TIE.match(bare) and not re.search(r"(?i)\bas above\b|\ba line\b|\?|\bor\b", line)
+        )
+        return "tie" if is_tie and not _LEANS.search(bare) else None
 
     def sentences(self, line: str, names: DimensionNames) -> Iterator[Statement]:
         """Yield what the sentences of a line state: of the dimensions a clause names, of the only one, or finally."""
@@ -153,19 +155,11 @@ class ChoiceReader(ValueReader):
                 about = names.named_in(clause)
                 if len(about) > 1 and re.match(r"(?i)overall\W", clause.lstrip()):
                     about = about[1:]
-                choice = _sentence_choice(clause)
-                bare = re.fullmatch(
-                    r"(?i)(?:(?:on|for|in terms of) [^,]{3,30}|overall), (?-i:([AB]))\W*", clause.strip()
-                )
-                if choice is None and about and bare:
-                    choice = bare[1]
-                if choice is None:
-                    continue
+                bare = about and _BARE.fullmatch(clause.strip())
+                choice = _sentence_choice(clause) or (bare[1] if bare else None)
                 is_final = _FIRM.search(clause) is not None
-                if not about:
-                    about = [names.overall if is_final or is_overall else names.only]
-                for name in about:
-                    if name is not None:
+                for name in about or [names.overall if is_final or is_overall else names.only]:
+                    if name is not None and choice is not None:
                         yield Statement({name: choice}, firm=is_final or "[[" in clause)
 
 

@@ -45,6 +45,11 @@ _CORRECTS: Final = re.compile(
 _REASON: Final = re.compile(r"(?<=\w)(?:[,;:]|\((?!\w\)))|\.\s|\bbecause\b|\bsince\b|\s-\s")
 _CLAUSE: Final = re.compile(r"(?i)\b(?:is|was|are|better|wins)\b(?! (?:a |the )?(?:tie|draw|same))")
 _TAG: Final = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9_ -]{0,40}?)\s?/?>")
+_HTML: Final = {
+    **dict.fromkeys(("td", "th"), "|"),
+    **dict.fromkeys(("b", "i", "em", "strong", "code", "span"), ""),
+    **dict.fromkeys(("br", "p", "li", "ul", "div", "tr", "table"), "\n"),
+}
 _TICK: Final = re.compile("[\u2713\u2714\u2705\u2611]")
 _RULE: Final = frozenset(" \t|:+-")
 
@@ -323,23 +328,17 @@ class FormReader:
 
     def _is_row(self, line: str, *, within: bool) -> bool:
         """Return True where a line is a row of a table, `within` one or not."""
-        if "|" not in line:
-            return False
-        if line.lstrip().startswith("|"):
-            return True
-        if self._labels(line):
+        is_framed = line.lstrip().startswith("|")
+        if "|" not in line or (not is_framed and self._labels(line)):
             return False
         cells = [cell.strip(" *_`") for cell in line.split("|")]
         is_pair = self.names.role(cells[0])[0] in ("dimension", "other") and self._read(cells[1]) is not None
-        return within or len(cells) > 2 or is_pair
+        return is_framed or within or len(cells) > 2 or is_pair
 
     def _of_table(self, lines: Sequence[str]) -> list[Statement]:
         """Return what a table states, a row or a column per dimension; one with two different values has none."""
-        rows = [
-            [cell.strip(" \t*_`") for cell in line.strip().strip("|").split("|")]
-            for line in lines
-            if not _RULE.issuperset(line)
-        ]
+        filled = [line.strip().strip("|") for line in lines if not _RULE.issuperset(line)]
+        rows = [[cell.strip(" \t*_`") for cell in line.split("|")] for line in filled]
         if not rows:
             return []
         head, choices = rows[0], dict[str, str | None]()
@@ -351,10 +350,8 @@ class FormReader:
             return [Statement(stated[0], firm=True)] if len(stated) == 1 else []
         verdict = next((i for i, (role, _) in enumerate(roles) if i and role in ("verdict", "final")), None)
         for row in rows:
-            first = next(
-                (i for i, cell in enumerate(row[:2]) if self.names.role(cell)[0] in ("dimension", "other")), -1
-            )
-            name = self.names.role(row[first])[1] if first >= 0 else None
+            named = [(i, *self.names.role(cell)) for i, cell in enumerate(row[:2])]
+            first, name = next(((i, name) for i, role, name in named if role in ("dimension", "other")), (0, None))
             if name is None:
                 continue
             cells = row[first + 1 :] if verdict is None else row[verdict : verdict + 1]
@@ -368,14 +365,12 @@ class FormReader:
         """Return `<accuracy>B</accuracy>` as a labelled line, cells of HTML as those of a table, no other tags."""
 
         def plain(tag: re.Match[str]) -> str:
-            closes, name = tag.group(1), tag.group(2).lower()
-            if name in ("td", "th"):
-                return " | " if closes else "| "
-            if name in ("b", "i", "em", "strong", "code", "span") and tag.group(2) != "B":
-                return ""
+            closes, name = tag[1], tag[2].lower()
+            if name in _HTML and tag[2] != "B":
+                return _HTML[name]
             if self.names.role(name)[0] != "none":
                 return "\n" if closes else f"\n{name}: "
-            return "\n" if name in ("br", "p", "li", "ul", "div", "tr", "table") else tag.group()
+            return tag.group()
 
         return _TAG.sub(plain, text) if "<" in text else text
 
