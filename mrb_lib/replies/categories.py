@@ -32,17 +32,17 @@ _NOT_IT: Final = (
     r"|[\s\"')\]>:-]*(?:not\b|isn't|would be|unlikely)|[\s,;(.-]*no[.,!]"
     r"|[\s\"')\]>]{0,8}(?:[-~/|&,;+]\s?(?!\s?(?:because|since|the|it)\b)|\bto\b|\bor\b|\band\b|\bvs\b\.?|\bat best\b|\n"
     rf"|\.{{2,3}}|\.\s(?=maybe|perhaps|or\b))[\s\"'(\[<-]{{0,8}}(?:{_HEDGES}\s+)*(?:$RIVAL)"
-    r"|[\s,;]{0,3}\b(?:maybe|perhaps|possibly|leaning|almost|up to|if not|or (?:higher|lower|more|less)|at best|according)\b"
-    r"|\sfor [^.;\n]{0,60}[,;] ?(?:$RIVAL)"
+    r"|[\s,;]{0,3}\b(?:maybe|perhaps|possibly|leaning|almost|up to|if not|or (?:higher|lower|more|less)|at best"
+    r"|according)\b|\sfor [^.;\n]{0,60}[,;] ?(?:$RIVAL)"
 )
 _OUT_OF: Final = re.compile(
-    r"(?i)\s*(?:/|\(?\s*(?:out\s+)?of)\s*(?P<top>\d+(?:\.\d+)?|\w+)|.{0,40}\bscale (?:of|from) \w+ ?(?:to|-) ?(?P<to>\w+)"
-    r"|.{0,40}?\b(?P<points>\d+)-point\b"
+    r"(?i)\s*(?:/|\(?\s*(?:out\s+)?of)\s*(?P<top>\d+(?:\.\d+)?|\w+)"
+    r"|.{0,40}\bscale (?:of|from) \w+ ?(?:to|-) ?(?P<to>\w+)|.{0,40}?\b(?P<points>\d+)-point\b"
 )
 _CHANGED: Final = re.compile(r"(?i)(?<=\S\s)(?:no\s?[,.:]|actually\b|correction\b)[\s,.:;]*(?=\S)")
 _NOUN: Final = words(
-    "rating score level category classification class label grade verdict answer choice judge?ment assessment decision "
-    "result conclusion option relation(?:ship)?"
+    "rating score level category classification class label grade verdict answer choice judge?ment assessment "
+    "decision result conclusion option relation(?:ship)?"
 )
 _BEGINNING: Final = words(
     "so the my our overall final most appropriate correct assigned risk harm quality safety i would think conclude "
@@ -53,8 +53,8 @@ _THING: Final = words(
 )
 _SUBJECT: Final = rf"(?:(?:this|that)(?: {_THING})?|it|the (?:ai )?{_THING})"
 _VERB: Final = words(
-    "rate rated classify classified categori[sz]ed? label assign assigned give choose chose select pick scored judge grade "
-    "mark consider call deem say go_with falls_under belongs_to deserves earns"
+    "rate rated classify classified categori[sz]ed? label assign assigned give choose chose select pick scored judge "
+    "grade mark consider call deem say go_with falls_under belongs_to deserves earns"
 )
 _OBJECT: Final = words(
     "this it its the that response answer pair overall as to in under be of a an with category is score"

@@ -34,16 +34,17 @@ _TIE: Final = re.compile(
     re.IGNORECASE,
 )
 _GOOD: Final = words(
-    "detailed complete thorough precise correct helpful informative specific clear useful appropriate accurate relevant "
-    "comprehensive creative responsive concise reliable convincing focused nuanced faithful original insightful"
+    "detailed complete thorough precise correct helpful informative specific clear useful appropriate accurate "
+    "relevant comprehensive creative responsive concise reliable convincing focused nuanced faithful original "
+    "insightful"
 )
 _BETTER: Final = (
     rf"(?:better|best|superior|stronger|strongest|preferred|preferable|the winner|winner|clearer|(?:more|most) {_GOOD})"
 )
 _WORSE: Final = rf"(?:worse|worst|weaker|inferior|(?:less|least) {_GOOD})"
 _ADVERB: Final = (
-    rf"(?:{words('clearly slightly much far significantly also still generally marginally overall just even the an? both')}"
-    r" |a bit ){0,3}"
+    r"(?:(?:clearly|slightly|much|far|significantly|also|still|generally|marginally|overall|just|even|the|an?|a bit)"
+    r" ){0,3}"
 )
 _LETTER: Final = r"(?<![\w'&./-])"
 _STATES: Final = re.compile(
@@ -70,8 +71,8 @@ _TAKEN_BACK: Final = re.compile(
 )
 _NOT_ITS_VERDICT: Final = re.compile(
     rf"(?i)\b(?:{words(HEDGES)}|which|(?<!\bi )(?:would|say|write)|(?:view|idea|notion|argument) that|disagree|contrary"
-    r"|(?:correct|right) answer|for a tie|no (?:reason|evidence|proof|way|one|doctor)|(?<!without a )(?<!no )doubt|false"
-    r"|wrong to|less likely|den(?:y|ied|ies)|judges?)\b|n't\b|\?"
+    r"|(?:correct|right) answer|for a tie|no (?:reason|evidence|proof|way|one|doctor)|(?<!without a )(?<!no )doubt"
+    r"|false|wrong to|less likely|den(?:y|ied|ies)|judges?)\b|n't\b|\?"
 )
 _WAVERS: Final = re.compile(r"(?i)\b(?:might|may|could)(?: also| well| just)? be (?-i:[AB])\b")
 _UNDONE: Final = re.compile(

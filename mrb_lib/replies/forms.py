@@ -166,7 +166,7 @@ class FormReader:
         )
 
     def statements(self, text: str, spans: Sequence[Span], *, is_cut_off: bool = False) -> list[Statement]:
-        """Return all that a text states, in its order; of one that is cut off only what the object at its end states."""
+        """Return all that a text states, in its order; where it is cut off only what the object at its end states."""
         if is_cut_off:
             return [] if not spans or text[spans[-1].end :].strip(" \n\t`") else self._of_span(spans[-1])
         out: list[Statement] = []

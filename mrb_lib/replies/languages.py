@@ -20,24 +20,27 @@ _WORDS: Final = {
     "n": f"{NOUNS_APART} {NOUNS_JOINED} 答え antworten respuestas réponses respostas",
     "=": TIES,
     "+": "besser beste bessere überlegen meilleure meilleur supérieure supérieur préférable mejor preferible melhor "
-    "preferível superior 更胜一筹 更好 更优 更佳 较好 较优 最好 最佳 胜出 获胜 優れています 優れている 優れた より良い 良い よい いい 優秀",
-    "-": "schlechter schlechtere unterlegen pire inférieure inférieur peor pior inferior 更差 较差 劣っています 劣っている",
+    "preferível superior 更胜一筹 更好 更优 更佳 较好 较优 最好 最佳 胜出 获胜 優れています 優れている 優れた "
+    "より良い 良い よい いい 優秀",
+    "-": "schlechter schlechtere unterlegen pire inférieure inférieur peor pior inferior 更差 较差 劣っています "
+    "劣っている",
     "!": "gewinnt gagne l'emporte gana vence ganha 优于 好于 胜过",
     "~": "不如",
     "c": "比",
     ">": "als que do_que よりも より",
     ".": "ist war est es é sind sont son são 是 为 為 は が です だ :",
     "#": "weil da denn car parce_que puisque porque ya_que pues pois já_que 因为 由于 なぜなら",
-    "l": "urteil entscheidung ergebnis gewinner gewinnerin sieger wahl fazit verdict gagnant gagnante vainqueur décision "
-    "choix conclusion veredicto ganador ganadora decisión elección conclusión veredito vencedor vencedora decisão "
-    "escolha conclusão 结论 判断 判决 裁决 选择 胜者 获胜者 赢家 判定 結論 勝者 選択",
+    "l": "urteil entscheidung ergebnis gewinner gewinnerin sieger wahl fazit verdict gagnant gagnante vainqueur "
+    "décision choix conclusion veredicto ganador ganadora decisión elección conclusión veredito vencedor vencedora "
+    "decisão escolha conclusão 结论 判断 判决 裁决 选择 胜者 获胜者 赢家 判定 結論 勝者 選択",
     "2": "beide ambas les_deux las_dos as_duas 两个 两者 二者 両者 どちらも",
     "&": "und et y e 和 与 と",
     "": "die das der la le el o mi minha ein eine une un um à deutlich klar etwas eindeutig insgesamt viel nettement "
     "clairement légèrement bien claramente ligeramente mucho muito ligeiramente daher deshalb somit also donc ainsi "
     "globalement portanto logo assim endgültige finale final ich_finde meiner_meinung_nach je_pense_que à_mon_avis "
-    "creo_que por_lo_tanto por_tanto en_resumen acho_que em_resumo 的 最终的な 最終的な 最终 我的 明显 略 稍微 总体 相对 因此 "
-    "所以 综上所述 综上 总的来说 总之 我认为 我觉得 我选择 の方 のほう したがって よって 総合的に 明らかに やや",
+    "creo_que por_lo_tanto por_tanto en_resumen acho_que em_resumo 的 最终的な 最終的な 最终 我的 明显 略 稍微 总体 "
+    "相对 因此 所以 综上所述 综上 总的来说 总之 我认为 我觉得 我选择 の方 のほう したがって よって 総合的に 明らかに "
+    "やや",
 }
 _SIGNS: Final = {word.replace("_", " "): sign for sign, listed in _WORDS.items() for word in listed.split()}
 _SPELT: Final = "|".join(

@@ -15,9 +15,9 @@ Role = Literal["dimension", "other", "final", "verdict", "subject", "none"]
 _WORDS: Final = re.compile(r"[^\W_]+")
 _CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _VERDICT: Final = word_set(
-    "winner winners choice verdict preference preferred better best answer judgment judgement decision result winning "
-    "selection selected pick label value vote chosen rating ratings score scores level category class grade ranking "
-    "rank met satisfied passed pass status conclusion"
+    "winner winners choice verdict preference preferred better best answer judgment judgement decision result "
+    "winning selection selected pick label value vote chosen rating ratings score scores level category class grade "
+    "ranking rank met satisfied passed pass status conclusion"
 )
 _FILLERS: Final = _VERDICT | word_set("response assistant the is for on in of dimension criterion final my quality")
 _SUBJECTS: Final = word_set("dimension criterion criteria aspect metric name key id number item")

@@ -29,15 +29,16 @@ _REMARK: Final = re.compile(r" ?\([^()\n]{2,60}\)")
 _ORDINALS: Final = {"first": 1, "best": 1, "second": 2, "third": 3, "fourth": 4, "worst": 0, "last": 0}
 _RANK: Final = rf"(#?(?:rank |place )?\d{{1,2}}(?:st|nd|rd|th)?|{'|'.join(_ORDINALS)})"
 _NUMBERED: Final = re.compile(
-    rf"(?i)(?<![\w.]){_RANK}(?: place)?[.):|= \t-]{{1,6}}((?:{_WORD}[ ])?[\[(\"']{{0,2}}(?-i:[A-Z])(?!\w)[\])\"']{{0,2}}"
-    rf"(?:(?: ?[,=&] ?| and ){_ONE})*)(?=[ \t]*(?:\Z|[\n:,;.()|-]|\d))"
+    rf"(?i)(?<![\w.]){_RANK}(?: place)?[.):|= \t-]{{1,6}}"
+    rf"((?:{_WORD}[ ])?[\[(\"']{{0,2}}(?-i:[A-Z])(?!\w)[\])\"']{{0,2}}(?:(?: ?[,=&] ?| and ){_ONE})*)"
+    rf"(?=[ \t]*(?:\Z|[\n:,;.()|-]|\d))"
 )
 _VALUED: Final = re.compile(
     rf"{_ONE}[ \t]?(?:is |ranks? )?[:=|(-]{{0,2}}[ \t]?(?i:{_RANK})(?![\d./]| ?(?:of|out|points))"
 )
 _HEADING: Final = re.compile(
-    r"(?i)(?:\b(?:rank(?:ing|ed|s)?|order|verdict|best (?:response )?to (?:the )?worst|worst to best)\b[^:=\n]{0,50}[:=]"
-    r"|\brank(?:ing)?(?: them| the responses)?(?: as)?(?= ))\s*"
+    r"(?i)(?:\b(?:rank(?:ing|ed|s)?|order|verdict|best (?:response )?to (?:the )?worst|worst to best)\b"
+    r"[^:=\n]{0,50}[:=]|\brank(?:ing)?(?: them| the responses)?(?: as)?(?= ))\s*"
 )
 _BACKWARDS: Final = re.compile(r"(?i)\bworst\b[^\n]{0,20}\bto\b[^\n]{0,12}\bbest\b|\bworst first\b")
 _SCORES: Final = re.compile(r"(?i)\b(?:scores?|ratings?|points)\b")
@@ -162,7 +163,7 @@ class _RankReader(ValueReader):
         return " > ".join(" = ".join(chr(65 + number) for number in sorted(group)) for group in groups)
 
     def by_rank(self, pairs: Sequence[tuple[int | None, int]]) -> str | None:
-        """Return the chain of pairs of rank and response, 1 the best; equals share a rank (1, 2, 2, 3 or 1, 2, 2, 4)."""
+        """Return the chain of pairs of rank and response; equals share a rank (1, 2, 2, 3 or 1, 2, 2, 4)."""
         ranked = [(rank or self.n, number) for rank, number in pairs]
         ranks = sorted(rank for rank, _ in ranked)
         steps = all(after in (before, before + 1, i + 2) for i, (before, after) in enumerate(pairwise(ranks)))
@@ -239,7 +240,7 @@ class _RankForms(FormReader):
     reader: _RankReader
 
     def _lines(self, text: str) -> list[Statement]:
-        """Return the rankings in a text that is no JSON, by dimension: under its heading, in its row, of the only one."""
+        """Return the rankings in a text that is no JSON: under a heading, in a row, or of the only dimension."""
         text = re.sub(r"[*`]+|^[ \t]*#+[ \t]+|(?<=\[\[[A-Z])\]\]|\[\[(?=[A-Z]\]\])", "", text, flags=re.MULTILINE)
         header = next((cells for line in text.split("\n") if (cells := self._header(line))), [])
         names = self.names.pattern.finditer(text) if self.names.pattern is not None else ()

@@ -19,12 +19,12 @@ _LOOSE: Final = re.compile(
     re.DOTALL | re.IGNORECASE,
 )
 _IDLE: Final = _KEYS | word_set(
-    "a b the an is are i my it its this that as in on of for to and or both neither than would will say think choose pick "
-    "sure certainly okay ok here below following above given requested response responses answer answers assistant "
-    "candidate option first second tie tied equal equally draw better best worse superior stronger preferred prefer "
-    "verdict judgment judgement winner wins win choice decision rating score category overall final finally therefore "
-    "thus so hence json object format output result results evaluation assessment quality text none null how judge two "
-    "hope helps happy conclusion boxed"
+    "a b the an is are i my it its this that as in on of for to and or both neither than would will say think choose "
+    "pick sure certainly okay ok here below following above given requested response responses answer answers "
+    "assistant candidate option first second tie tied equal equally draw better best worse superior stronger "
+    "preferred prefer verdict judgment judgement winner wins win choice decision rating score category overall final "
+    "finally therefore thus so hence json object format output result results evaluation assessment quality text "
+    "none null how judge two hope helps happy conclusion boxed"
 )
 _WORD: Final = re.compile(r"[^\W\d_]+")
 _FEWEST_LETTERS, _DEEPEST = 10, 4

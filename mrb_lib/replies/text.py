@@ -72,10 +72,10 @@ _BOXED: Final = (
     re.compile(r"<\|begin_of_box\|>\s?([^<>]{1,40}?)\s?<\|end_of_box\|>"),
 )
 HEDGES: Final = (
-    "not never hardly cannot nor if whether unless suppose could may might no_longer far_from at_first initially earlier "
-    "previously almost said says claims? claimed argue[sd]? writes states mentions notes suggests implies reports describes "
-    "gold reference task guidelines? readers? people users? patients?(?:'s)? experts? clinicians? physicians? doctors? "
-    "radiologists? reviewers? annotators? authors? students? many some others? they someone"
+    "not never hardly cannot nor if whether unless suppose could may might no_longer far_from at_first initially "
+    "earlier previously almost said says claims? claimed argue[sd]? writes states mentions notes suggests implies "
+    "reports describes gold reference task guidelines? readers? people users? patients?(?:'s)? experts? clinicians? "
+    "physicians? doctors? radiologists? reviewers? annotators? authors? students? many some others? they someone"
 )
 """Words before a verdict, for `words`, that make it negated, conditional, or the verdict of someone else."""
 _EMPHASIS: Final = re.compile(r"[*`~]+|__+")
