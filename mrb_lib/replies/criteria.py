@@ -97,18 +97,19 @@ def parse_criteria(reply: str, n: int) -> Reading:
     names, answer = _names(n), without_thinking(reply).strip()
     if (listed := _listed(answer)) is not None and len(listed) == n:
         answer = json.dumps(dict(zip(names.asked, listed, strict=True)))
-    text = plainly_written(answer[-LONGEST:])
+    reading = read_reply(answer, _CriterionForms(names, _DECISIONS), _agreed)
+    if reading.status != "unparsed":
+        return reading
+    return reading_of(answer, _sequence(plainly_written(answer[-LONGEST:]), names))
 
-    def weigh(stated: Sequence[Statement], asked: Sequence[str]) -> dict[str, str | None]:
-        """Return the decisions on which all statements agree."""
-        decided: dict[str, set[str | None]] = {}
-        for statement in [*stated, *_numbered(text, names)]:
-            for name, choice in statement.choices.items():
-                decided.setdefault(name, set()).add(choice)
-        return {name: each.pop() if len(each) == 1 else None for name, each in decided.items()}
 
-    reading = read_reply(answer, FormReader(names, _DECISIONS), weigh)
-    return reading_of(answer, _sequence(text, names)) if reading.status == "unparsed" else reading
+def _agreed(stated: Sequence[Statement], asked: Sequence[str]) -> dict[str, str | None]:
+    """Return the decisions on which all statements agree."""
+    decided: dict[str, set[str | None]] = {}
+    for statement in stated:
+        for name, choice in statement.choices.items():
+            decided.setdefault(name, set()).add(choice)
+    return {name: each.pop() if len(each) == 1 else None for name, each in decided.items()}
 
 
 def _listed(answer: str) -> list[object] | None:
@@ -120,30 +121,39 @@ def _listed(answer: str) -> list[object] | None:
     return listed if isinstance(listed, list) else None
 
 
-def _numbered(text: str, names: DimensionNames) -> Iterator[Statement]:
-    """Yield the criteria that lines number, each with its decision, on the line or on one that follows."""
-    read = _DECISIONS.value
-    waiting: str | None = None
-    for line in filter(str.strip, without_emphasis(text).split("\n")):
-        for group in _GROUP.finditer(line):
-            stated = NOT_MET if group["no"] else MET
-            asked = [number for number in re.findall(r"\d+", group["n"]) if number in names.asked]
-            yield Statement(dict.fromkeys(asked, stated), firm=True)
-        if (whole := _ALL.fullmatch(line)) is not None:
-            yield Statement(dict.fromkeys(names.asked, MET if whole["all"] else NOT_MET), firm=True)
-        labels = [match for match in _LABEL.finditer(line) if match["of"] or _may_begin(line[: match.start()])]
-        if not labels and waiting and (stated := read(re.sub(r"(?i)^\W*(?:verdict|decision|answer)\W+", "", line))):
-            yield Statement({waiting: stated}, firm=True)
-            waiting = None
-        for label, following in zip(labels, [*labels[1:], None], strict=bool(labels)):
-            value = line[label.end() : None if following is None else following.start()].strip(" ,;|")
-            name = str(int(label["of"] or label["bare"]))
-            decided = read(value if _DECISION.match(value) else re.split(r":\s|\s-\s|\|", value)[-1])
-            if name in names.asked and (decided or _PARTLY.search(value)):
-                yield Statement(
-                    {name: None if _PARTLY.search(value[:_NEAR]) and not read(value) else decided}, firm=True
-                )
-            waiting = name if name in names.asked and decided is None else None
+class _CriterionForms(FormReader):
+    """Reads the forms of all kinds, and lines that number the criteria."""
+
+    def _lines(self, text: str) -> list[Statement]:
+        return [*super()._lines(text), *self._numbered(text)]
+
+    def _numbered(self, text: str) -> Iterator[Statement]:
+        """Yield the criteria that lines number, each with its decision, on the line or on one that follows."""
+        waiting: str | None = None
+        for line in filter(str.strip, without_emphasis(text).split("\n")):
+            for group in _GROUP.finditer(line):
+                stated = NOT_MET if group["no"] else MET
+                asked = [number for number in re.findall(r"\d+", group["n"]) if number in self.names.asked]
+                yield Statement(dict.fromkeys(asked, stated), firm=True)
+            if (whole := _ALL.fullmatch(line)) is not None:
+                yield Statement(dict.fromkeys(self.names.asked, MET if whole["all"] else NOT_MET), firm=True)
+            labels = [match for match in _LABEL.finditer(line) if match["of"] or _may_begin(line[: match.start()])]
+            if (
+                not labels
+                and waiting
+                and (stated := self._read(re.sub(r"(?i)^\W*(?:verdict|decision|answer)\W+", "", line)))
+            ):
+                yield Statement({waiting: stated}, firm=True)
+                waiting = None
+            for label, following in zip(labels, [*labels[1:], None], strict=bool(labels)):
+                value = line[label.end() : None if following is None else following.start()].strip(" ,;|")
+                name = str(int(label["of"] or label["bare"]))
+                decided = self._read(value if _DECISION.match(value) else re.split(r":\s|\s-\s|\|", value)[-1])
+                if name in self.names.asked and (decided or _PARTLY.search(value)):
+                    yield Statement(
+                        {name: None if _PARTLY.search(value[:_NEAR]) and not self._read(value) else decided}, firm=True
+                    )
+                waiting = name if name in self.names.asked and decided is None else None
 
 
 def _may_begin(before: str) -> bool:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 from mrb_lib.replies.categories import parse_categories
-from mrb_lib.replies.forms import Span, objects, sole_object
+from mrb_lib.replies.forms import Span, objects
 from mrb_lib.replies.names import DimensionNames, names_of
 from mrb_lib.replies.reading import Reading, reading_of
-from mrb_lib.replies.text import LONGEST, without_thinking
+from mrb_lib.replies.text import without_thinking
 from mrb_lib.tables.schema import NO_LABEL, SEPARATOR, joined_labels
 
 _ANSWER: Final = re.compile(r"(?i)(?:the |my )?(?:final )?(?:answer|labels|list|reply)(?: is)?")
@@ -63,52 +62,35 @@ def parse_labels(reply: str, labels: Mapping[str, Sequence[str]], *, alone: bool
         is not a list of these labels. Nothing is read from sentences.
     """
     answer, names = without_thinking(reply).strip(), names_of(tuple(labels))
-    only = names.only if alone else None
-    clean = _clean(answer, labels, names, only)
-    if clean is not None:
-        return Reading(clean, "ok")
-    stated = _last_object(answer[-LONGEST:], names, only)
-    return reading_of(answer, {name: _chosen(stated.get(name), own) for name, own in labels.items()})
+    spans = list(objects(answer, is_strict=True))
+    stated: dict[str, object] = {}
+    for span in spans:
+        pairs = span.value if isinstance(span.value, tuple) else ()
+        named = [names.plain(key) for key, _ in pairs]
+        values = {name: value for (_, value), name in zip(pairs, named, strict=True) if name is not None}
+        stated = {name: None if named.count(name) > 1 else value for name, value in values.items()} or stated
+    if not stated and alone and names.only is not None and _ends_with_list(answer, spans, names):
+        stated = {names.only: spans[-1].value}
+    choices = {name: _chosen(stated.get(name), own) for name, own in labels.items()}
+    is_whole = len(spans) == 1 and re.sub(r"\A```(?:json)?\s|\s```\Z", "", answer).strip() == spans[0].text
+    if is_whole and all(_is_exact(stated.get(name), own) for name, own in labels.items()):
+        return Reading(choices, "ok")
+    return reading_of(answer, choices)
 
 
-def _clean(
-    answer: str, labels: Mapping[str, Sequence[str]], names: DimensionNames, only: str | None
-) -> dict[str, str | None] | None:
-    """Return the choices of an answer that needs no leniency, else None."""
-    stated = sole_object(answer)
-    if stated is None and only is not None:
-        try:
-            stated = {only: json.loads(re.sub(r"\A```(?:json)?\s|\s```\Z", "", answer))}
-        except (ValueError, RecursionError):
-            return None
-    named = [names.plain(key) for key in stated or {}]
-    chosen: dict[str, str | None] = {}
-    for name, own in labels.items():
-        value = (stated or {}).get(name)
-        if named.count(name) != 1 or not isinstance(value, list) or not all(one in own for one in value):
-            return None
-        chosen[name] = joined_labels(value, own)
-    return chosen
+def _is_exact(stated: object, labels: Sequence[str]) -> bool:
+    return isinstance(stated, list) and all(one in labels for one in stated)
 
 
-def _last_object(text: str, names: DimensionNames, only: str | None) -> dict[str, object]:
-    """Return the values of the last JSON object that names a dimension, or the one list at the end for the only one."""
-    found: dict[str, object] = {}
-    lists: list[Span] = []
-    for span in objects(text, is_strict=True):
-        if isinstance(span.value, list):
-            lists.append(span)
-        elif isinstance(span.value, tuple):
-            named = [names.plain(key) for key, _ in span.value]
-            own = {name: stated for (_, stated), name in zip(span.value, named, strict=True) if name is not None}
-            found = {name: None if named.count(name) > 1 else stated for name, stated in own.items()} or found
-    if found or only is None or "{" in text or not lists:
-        return found
-    *earlier, last = lists
+def _ends_with_list(text: str, spans: Sequence[Span], names: DimensionNames) -> bool:
+    """Return True where a text has no object and ends with its one list, under the title of the only dimension or none."""
+    if not spans or "{" in text or not isinstance(spans[-1].value, list):
+        return False
+    *earlier, last = spans
     title = text[text.rfind("\n", 0, last.start) + 1 : last.start].strip(" :*-#")
-    is_titled = not title or names.plain(title) == only or _ANSWER.fullmatch(title) is not None
+    is_titled = not title or names.plain(title) is not None or _ANSWER.fullmatch(title) is not None
     others = [span for span in earlier if re.search("[A-Za-z]{4}", span.text)]
-    return {only: last.value} if is_titled and not text[last.end :].strip(" .`\n") and not others else {}
+    return is_titled and not text[last.end :].strip(" .`\n") and not others
 
 
 def _chosen(stated: object, labels: Sequence[str]) -> str | None:
