@@ -17,9 +17,9 @@ from mrb_lib.replies.text import LONGEST, plainly_written, without_emphasis, wit
 MET: Final = "met"
 NOT_MET: Final = "not met"
 
-_MET: Final = r"(?:met|satisfied|fulfilled|achieved|passed|yes|y|true|1|pass|[\u2713\u2714\u2705\u2611])"
+_MET: Final = r"(?:met|satisfied|fulfilled|achieved|present|passed|yes|y|true|1|pass|[\u2713\u2714\u2705\u2611])"
 _NOT: Final = (
-    r"(?:not\s(?:been\s)?(?:met|satisfied|fulfilled|achieved)|not_met|unmet|no|n|false|0|fail(?:ed|s)?"
+    r"(?:not\s(?:been\s)?(?:met|satisfied|fulfilled|achieved)|not_met|unmet|absent|missing|no|n|false|0|fail(?:ed|s)?"
     r"|[\u2717\u2718\u274c\u2715])"
 )
 _DECISION: Final = re.compile(
@@ -134,35 +134,28 @@ class _CriterionForms(FormReader):
             for group in _GROUP.finditer(line):
                 stated = NOT_MET if group["no"] else MET
                 asked = [number for number in re.findall(r"\d+", group["n"]) if number in self.names.asked]
-                yield Statement(dict.fromkeys(asked, stated), firm=True)
+                yield Statement(dict.fromkeys(asked, stated))
             if (whole := _ALL.fullmatch(line)) is not None:
-                yield Statement(dict.fromkeys(self.names.asked, MET if whole["all"] else NOT_MET), firm=True)
+                yield Statement(dict.fromkeys(self.names.asked, MET if whole["all"] else NOT_MET))
             labels = [match for match in _LABEL.finditer(line) if match["of"] or _may_begin(line[: match.start()])]
-            if (
-                not labels
-                and waiting
-                and (stated := self._read(re.sub(r"(?i)^\W*(?:verdict|decision|answer)\W+", "", line)))
-            ):
-                yield Statement({waiting: stated}, firm=True)
+            alone = None if labels else self._read(re.sub(r"(?i)^\W*(?:verdict|decision|answer)\W+", "", line))
+            if waiting and alone:
+                yield Statement({waiting: alone})
                 waiting = None
             for label, following in zip(labels, [*labels[1:], None], strict=bool(labels)):
                 value = line[label.end() : None if following is None else following.start()].strip(" ,;|")
                 name = str(int(label["of"] or label["bare"]))
                 decided = self._read(value if _DECISION.match(value) else re.split(r":\s|\s-\s|\|", value)[-1])
                 if name in self.names.asked and (decided or _PARTLY.search(value)):
-                    yield Statement(
-                        {name: None if _PARTLY.search(value[:_NEAR]) and not self._read(value) else decided}, firm=True
-                    )
+                    is_hedged = _PARTLY.search(value[:_NEAR]) and not self._read(value)
+                    yield Statement({name: None if is_hedged else decided})
                 waiting = name if name in self.names.asked and decided is None else None
 
 
 def _may_begin(before: str) -> bool:
     """Return True where a bare number after this text may be a criterion's: at the start or after a decision."""
-    return (
-        not before.strip(" -+#|*(")
-        or _DECISIONS.value(before.rstrip().rpartition(" ")[2]) is not None
-        or before.rstrip()[-1:] in ",;.\u2705\u274c\u2713\u2717"
-    )
+    before = before.strip(" -+#|*(")
+    return not before or before[-1] in ",;.\u2705\u274c\u2713\u2717" or _DECISIONS.value(before.split()[-1]) is not None
 
 
 def _sequence(text: str, names: DimensionNames) -> dict[str, str | None]:

@@ -185,7 +185,7 @@ class FormReader:
         if stated or self.names.only is None or not isinstance(value, list | tuple) or len(value) < 2:
             return stated
         alone = self.reader.nested(value)
-        return [] if alone is None else [Statement({self.names.only: alone}, firm=True)]
+        return [] if alone is None else [Statement({self.names.only: alone})]
 
     def _scalar(self, value: object) -> str | None:
         if isinstance(value, list | tuple):
@@ -230,7 +230,7 @@ class FormReader:
             choices[self.names.only] = final or agreed
         elif final and self.names.overall is not None:
             choices.setdefault(self.names.overall, final)
-        return _joined([*inner, *([Statement(choices, firm=True)] if choices else [])])
+        return _joined([*inner, *([Statement(choices)] if choices else [])])
 
     def _verdict_in(self, stated: Sequence[tuple[str, object]]) -> str | None:
         roles = [(self.names.role(key)[0], value) for key, value in stated]
@@ -268,7 +268,7 @@ class FormReader:
                 continue
             change = _CORRECTS.match(body)
             if out and out[-1].firm and change and (value := self._read(body[change.end() :])):
-                out.append(Statement(dict.fromkeys(out[-1].choices, value), firm=True))
+                out.append(Statement(dict.fromkeys(out[-1].choices, value)))
                 continue
             target, label = section, _VERDICT.match(body)
             value = None if label is None else self._read(body[label.end() :])
@@ -278,7 +278,7 @@ class FormReader:
                 value = self._read(body)
             waits = False
             if value is not None and target is not None:
-                out.append(Statement({target: value}, firm=True))
+                out.append(Statement({target: value}))
             else:
                 out += self.reader.sentences(body, self.names)
         return out
@@ -324,7 +324,7 @@ class FormReader:
             bare = _NEXT_LABEL.sub("", value).strip(" \t,;|-*_`.")
             choice = self._read(bare)
             if name is not None and (choice is not None or not re.search(r"[.!?]\s", bare)):
-                yield Statement({name: choice}, firm=True)
+                yield Statement({name: choice})
 
     def _is_row(self, line: str, *, within: bool) -> bool:
         """Return True where a line is a row of a table, `within` one or not."""
@@ -347,7 +347,7 @@ class FormReader:
         if len(columns) > 1 or (columns and 0 not in columns):
             answers = [{name: self._read(row[i]) for i, name in columns.items() if i < len(row)} for row in rows[1:]]
             stated = [one for one in answers if any(one.values())]
-            return [Statement(stated[0], firm=True)] if len(stated) == 1 else []
+            return [Statement(stated[0])] if len(stated) == 1 else []
         verdict = next((i for i, (role, _) in enumerate(roles) if i and role in ("verdict", "final")), None)
         for row in rows:
             named = [(i, *self.names.role(cell)) for i, cell in enumerate(row[:2])]
@@ -359,7 +359,7 @@ class FormReader:
             said = set(map(self._read, cells)) - {None} or set(map(self._read, ticked)) - {None}
             choice = said.pop() if len(said) == 1 else None
             choices[name] = choice if choices.get(name, choice) == choice else None
-        return [Statement(choices, firm=True)] if choices else []
+        return [Statement(choices)] if choices else []
 
     def _untagged(self, text: str) -> str:
         """Return `<accuracy>B</accuracy>` as a labelled line, cells of HTML as those of a table, no other tags."""
@@ -382,7 +382,7 @@ def _joined(parts: Sequence[Statement]) -> list[Statement]:
         if not whole.keys().isdisjoint(part.choices):
             return list(parts)
         whole.update(part.choices)
-    return [Statement(whole, firm=True)] if whole else []
+    return [Statement(whole)] if whole else []
 
 
 def _is_alone(line: str) -> bool:

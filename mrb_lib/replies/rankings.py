@@ -256,7 +256,7 @@ class _RankForms(FormReader):
             row = self._of_row(section.split("\n")[0], header) if headed else None
             chain = row or self.reader.last(section, headed=headed)
             if name is not None:
-                out.append(Statement({name: chain}, firm=True))
+                out.append(Statement({name: chain}))
         return out
 
     def _header(self, line: str) -> list[str]:
