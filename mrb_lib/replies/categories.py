@@ -192,9 +192,7 @@ def _loose(name: str) -> str:
     return " ".join(part for part in re.split(r"(?<=[^\W_])[\s_-]+(?=[^\W_])|\s+", name.strip()) if part).casefold()
 
 
-@lru_cache(maxsize=64)
-def _scale_of(categories: tuple[str, ...]) -> Scale:
-    return Scale(categories)
+_scale_of = lru_cache(maxsize=64)(Scale)
 
 
 def parse_categories(

@@ -189,18 +189,15 @@ class FormReader:
 
     def _scalar(self, value: object) -> str | None:
         if isinstance(value, list | tuple):
-            return self.reader.nested(value)
-        if isinstance(value, bool):
-            value = str(value).lower()
-        return self._read(str(value)) if isinstance(value, str | int | float) else None
+            return self.reader.nested(value) or (self._verdict_in(value) if isinstance(value, tuple) else None)
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+        return None if value is None else self._read(text)
 
     def _of_value(self, value: object, depth: int = 0) -> list[Statement]:
         """Return what a decoded value states: its dimensions together, or each of the rival objects in it."""
-        if depth > _DEEPEST:
-            return []
-        if isinstance(value, list):
+        if isinstance(value, list) and depth < _DEEPEST:
             return _joined([part for one in value for part in self._of_value(one, depth + 1)])
-        if not isinstance(value, tuple):
+        if not isinstance(value, tuple) or depth > _DEEPEST:
             return []
         choices: dict[str, str | None] = {}
         inner: list[Statement] = []
@@ -213,10 +210,7 @@ class FormReader:
             if role == "subject" and isinstance(stated, str | int):
                 subject = self.names.role(str(stated))[1] or subject
                 continue
-            choice = self._scalar(stated)
-            if choice is None and isinstance(stated, tuple):
-                choice = self._verdict_in(stated)
-            nested = self._of_value(stated, depth + 1) if isinstance(stated, tuple | list) else []
+            choice, nested = self._scalar(stated), self._of_value(stated, depth + 1)
             if role == "dimension" and name is not None and (choice is not None or not nested):
                 choices[name] = choice if choices.get(name, choice) == choice else None
                 continue

@@ -47,21 +47,20 @@ _SPELT: Final = "|".join(
     rf"{re.escape(word)}(?![^\W\d_])" if "a" <= word[0] < "\u3000" else re.escape(word)
     for word in sorted(_SIGNS, key=len, reverse=True)
 )
-_TOKEN: Final = re.compile(rf"(?P<side>[AB])(?![A-Za-z])|(?P<word>(?i:{_SPELT})|a(?= ))|[\s,\"'()\[\]*_]+")
+_TOKEN: Final = re.compile(
+    rf"(?P<side>[AB])(?![A-Za-z])|(?P<word>(?i:{_SPELT})|a(?= ))|[\s,\"'()\[\]*_]+|(?P<unknown>.)"
+)
 _SIDE, _RIVAL, _LED = r"n?(?P<side>[AB])n?", r"n?[AB]n?", r"(?:[ln]\.)?"
-_GRAMMAR: Final = [
-    (kind, re.compile(form))
-    for kind, form in (
-        ("same", rf"{_LED}{_SIDE}\.*\+n?(?:>{_RIVAL})?\.*"),
-        ("same", rf"{_LED}{_SIDE}!(?:>?{_RIVAL})?"),
-        ("same", rf"{_LED}{_SIDE}(?:c{_RIVAL}|\.{_RIVAL}>)\+\.*"),
-        ("same", rf"{_LED}{_RIVAL}>{_SIDE}\.*\+\.*"),
-        ("same", rf"(?:l|\+?n\+?|\+)n?\.{_SIDE}\.*"),
-        ("other", rf"{_LED}{_SIDE}\.*-n?(?:>{_RIVAL})?\.*"),
-        ("other", rf"{_LED}{_SIDE}~{_RIVAL}|-n?\.{_SIDE.replace('side', 'loser')}\.*"),
-        ("tie", rf"{_LED}(?:2n?|n|{_RIVAL}&{_RIVAL})?\.*=\.*"),
-    )
-]
+_GRAMMAR: Final = (
+    ("same", rf"{_LED}{_SIDE}\.*\+n?(?:>{_RIVAL})?\.*"),
+    ("same", rf"{_LED}{_SIDE}!(?:>?{_RIVAL})?"),
+    ("same", rf"{_LED}{_SIDE}(?:c{_RIVAL}|\.{_RIVAL}>)\+\.*"),
+    ("same", rf"{_LED}{_RIVAL}>{_SIDE}\.*\+\.*"),
+    ("same", rf"(?:l|\+?n\+?|\+)n?\.{_SIDE}\.*"),
+    ("other", rf"{_LED}{_SIDE}(?:\.*-n?(?:>{_RIVAL})?\.*|~{_RIVAL})"),
+    ("other", rf"-n?\.{_SIDE}\.*"),
+    ("tie", rf"{_LED}(?:2n?|n|{_RIVAL}&{_RIVAL})?\.*=\.*(?P<side>)"),
+)
 _CUE: Final = re.compile(r"[-+=!~lc].*[AB]|[AB].*[-+=!~lc]|n\.n?[AB]")
 
 
@@ -73,23 +72,16 @@ def verdict_abroad(text: str) -> str | None:
     """
     said: set[str | None] = set()
     for sentence in re.split(r"(?<=[.!?;])\s+|\n+", text):
-        bare = sentence.strip().rstrip(".! ")
-        signs, end = "", 0
-        for token in _TOKEN.finditer(bare):
-            sign = token["side"] or _SIGNS.get((token["word"] or "").lower(), "")
-            if token.start() > end:
-                sign = f"?{sign}"  # a word between that is not known
-            end = token.end()
-            if sign == "#":
-                end = len(bare)
-                break
-            signs += sign
-        signs = re.sub(r"\AA(?=\+?n[.AB])", "", signs if end == len(bare) else f"{signs}?")  # "A resposta B"
-        stated = [(kind, found) for kind, form in _GRAMMAR if (found := form.fullmatch(signs))]
+        signs = _TOKEN.sub(_sign, sentence.strip().rstrip(".! ")).partition("#")[0]
+        signs = re.sub(r"\AA(?=\+?n[.AB])", "", signs)  # the article of "A resposta B"
+        stated = [(kind, found["side"]) for kind, form in _GRAMMAR if (found := re.fullmatch(form, signs))]
         if stated:
-            kind, found = stated[0]
-            letters = [letter for letter in found.groupdict().values() if letter]
-            said.add({"same": "".join(letters), "other": "AB".replace("".join(letters), ""), "tie": "tie"}[kind])
+            kind, side = stated[0]
+            said.add({"same": side, "other": "AB".replace(side, ""), "tie": "tie"}[kind])
         elif _CUE.search(signs):
             said.add(None)
     return said.pop() if len(said) == 1 else None
+
+
+def _sign(token: re.Match[str]) -> str:
+    return token["side"] or ("?" if token["unknown"] else _SIGNS.get((token["word"] or "").lower(), ""))

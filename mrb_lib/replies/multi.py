@@ -83,7 +83,7 @@ def _is_exact(stated: object, labels: Sequence[str]) -> bool:
 
 
 def _ends_with_list(text: str, spans: Sequence[Span], names: DimensionNames) -> bool:
-    """Return True where a text has no object and ends with its one list, under the title of the only dimension or none."""
+    """Return True where a text ends with its one list, titled by the only dimension or not, and has no object."""
     if not spans or "{" in text or not isinstance(spans[-1].value, list):
         return False
     *earlier, last = spans

@@ -147,9 +147,8 @@ class _RankReader(ValueReader):
         if not isinstance(value, list):
             return None
         if not value or not all(isinstance(one, tuple) for one in value):
-            return self.chain(
-                [[_number(one) for one in (each if isinstance(each, list) else [each])] for each in value]
-            )
+            groups = [each if isinstance(each, list) else [each] for each in value]
+            return self.chain([[_number(one) for one in group] for group in groups])
         letters = [next((_number(one) for _, one in entry if _number(one) >= 0), -1) for entry in value]
         ranks = [next((_rank(one) for key, one in entry if key.casefold() in _KEYS), None) for entry in value]
         if None in ranks:
@@ -208,14 +207,10 @@ class _RankReader(ValueReader):
             for sign, letter in zip(signs, letters[1:], strict=False):
                 groups[-1:] = [groups[-1], [letter]] if sign[0] in "<>" else [[*groups[-1], letter]]
             directions = {sign[0] for sign in signs} & {"<", ">"}
-            unsure = re.match(r"\s*(?:\bor\b|[><=])", text[found.end() :]) or re.search(
-                r"\bor\s*\Z", text[: found.start()]
-            )
-            if len(directions) > 1 or unsure or (backwards and signs[0][0] == ">"):
-                chain = None
-            else:
-                chain = self.chain(groups[::-1] if "<" in directions else groups)
             before = text[text.rfind("\n", 0, found.start()) + 1 : found.start()].strip()
+            unsure = before.endswith(" or") or re.match(r"\s*(?:\bor\b|[><=])", text[found.end() :])
+            is_wrong = len(directions) > 1 or unsure or (backwards and signs[0][0] == ">")
+            chain = None if is_wrong else self.chain(groups[::-1] if "<" in directions else groups)
             if chain is not None or unsure or not before or before[-1] in ":|":
                 yield found.end(), chain
 
