@@ -9,10 +9,9 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Final
 
-from mrb_lib.replies.forms import FormReader, ValueReader
+from mrb_lib.replies.forms import FormReader, Statement, ValueReader, last_verdict
 from mrb_lib.replies.names import DimensionNames, names_of
 from mrb_lib.replies.reading import Reading, read_reply
-from mrb_lib.replies.statements import Statement, last_verdict
 from mrb_lib.replies.text import HEDGES, plainly_written, without_emphasis, words
 
 _NUMERIC: Final = re.compile(r"[+-]?\d{1,9}(?:\.\d{1,9})?")

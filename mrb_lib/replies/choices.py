@@ -6,10 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from mrb_lib.replies.forms import ValueReader
+from mrb_lib.replies.forms import Statement, ValueReader
 from mrb_lib.replies.languages import NOUNS_APART, NOUNS_JOINED, TIES
 from mrb_lib.replies.names import DimensionNames
-from mrb_lib.replies.statements import Statement
 from mrb_lib.replies.text import HEDGES, plainly_written, without_emphasis, word_set, words
 from mrb_lib.tables.schema import DIMENSIONS
 
@@ -166,12 +165,8 @@ class ChoiceReader(ValueReader):
 
 def _sides_marked(text: str) -> str:
     """Return a plain text in which every response is a capital letter by itself: `the second answer` becomes `B`."""
-
-    def letter(match: re.Match[str]) -> str:
-        named = match[match.lastgroup or "letter"].lower()
-        return " B " if named in _SECOND else " A "
-
-    marked = _SIDE.sub(letter, without_emphasis(plainly_written(text)))
+    plain = without_emphasis(plainly_written(text))
+    marked = _SIDE.sub(lambda side: " B " if side[side.lastgroup or 0].lower() in _SECOND else " A ", plain)
     marked = re.sub(r"([AB]) ?>+=? ?[AB](?= ?\]\])|(?<=\[\[)[AB] ?<+=? ?(?=[AB] ?\]\])", r"\1", marked)
     return _NEITHER.sub("neither", _POSSESSED.sub(r"\1", " ".join(marked.split())))
 

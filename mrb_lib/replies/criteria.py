@@ -8,10 +8,9 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Final
 
-from mrb_lib.replies.forms import FormReader, ValueReader
+from mrb_lib.replies.forms import FormReader, Statement, ValueReader
 from mrb_lib.replies.names import DimensionNames
 from mrb_lib.replies.reading import Reading, read_reply, reading_of
-from mrb_lib.replies.statements import Statement
 from mrb_lib.replies.text import LONGEST, plainly_written, without_emphasis, without_thinking
 
 MET: Final = "met"

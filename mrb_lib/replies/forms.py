@@ -1,4 +1,4 @@
-"""Forms of a reply (JSON and what resembles it, tables, labelled lines, headings, sentences) become statements."""
+"""Forms of a reply (JSON and what resembles it, tables, labelled lines, sentences) become statements, and a verdict."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import ast
 import json
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from mrb_lib.replies.names import DimensionNames
-from mrb_lib.replies.statements import Statement
 from mrb_lib.replies.text import words
 
 _FENCED: Final = re.compile(r"\A```(?:json)?[ \t]*\n(.*)\n[ \t]*```\Z", re.DOTALL | re.IGNORECASE)
@@ -54,6 +54,21 @@ _TICK: Final = re.compile("[\u2713\u2714\u2705\u2611]")
 _RULE: Final = frozenset(" \t|:+-")
 
 
+@dataclass(frozen=True)
+class Statement:
+    """Choices made together: by one object, one table, one labelled line, one sentence.
+
+    Attributes
+    ----------
+    choices : by dimension: A, B, tie, or None where it speaks about the dimension but
+        without a readable or an unambiguous choice
+    firm : written as a verdict (an object, a table, a label, `[[A]]`), not said in passing
+    """
+
+    choices: Mapping[str, str | None]
+    firm: bool = True
+
+
 class ValueReader(ABC):
     """The reader of one kind of verdict: choices, categories, decisions on criteria, rankings."""
 
@@ -67,8 +82,10 @@ class ValueReader(ABC):
 
     def nested(self, value: object) -> str | None:
         """Return the verdict of a list, or of an object as a tuple of pairs: that of a list's one entry."""
-        is_one = isinstance(value, list) and len(value) == 1 and isinstance(value[0], str | int | float)
-        return self.value(str(value[0])) if is_one else None
+        match value:
+            case [str() | int() | float() as one]:
+                return self.value(str(one))
+        return None
 
     def sentences(self, line: str, names: DimensionNames) -> Iterator[Statement]:
         """Yield the statements of a line's sentences."""
@@ -383,3 +400,46 @@ def _is_alone(line: str) -> bool:
     """Return True where a line may be a value by itself, perhaps with its reason: no sentence, no heading."""
     stated = _REASON.split(line)[0]
     return not line.endswith(":") and _CLAUSE.search(stated) is None and len(stated.split()) <= _MOST_WORDS
+
+
+def last_verdict(statements: Sequence[Statement], dimensions: Sequence[str]) -> dict[str, str]:
+    """Return the last complete verdict, or the last partial one where none is complete.
+
+    A verdict is a run of statements that name no dimension twice; a statement about a
+    dimension that the run already has ends what came before it. Remarks in passing do
+    not count on dimensions for which there is a firm statement: an explanation that
+    concedes a point to A after a verdict for B is not a verdict for A.
+    """
+    run = _runs(_weighed(statements))
+    newest: dict[str, int] = {}
+    chosen: dict[str, tuple[int, str]] = {}
+    start, complete = 0, None
+    for number, statement in enumerate(run):
+        for name, choice in statement.choices.items():
+            start = max(start, newest.get(name, -1) + 1)
+            newest[name] = number
+            if choice is not None:
+                chosen[name] = (number, choice)
+        if all(name in chosen and chosen[name][0] >= start for name in dimensions):
+            complete = {name: chosen[name][1] for name in dimensions}
+    if complete is not None:
+        return complete
+    return {name: choice for name, (number, choice) in chosen.items() if number >= start}
+
+
+def _weighed(statements: Sequence[Statement]) -> list[Statement]:
+    """Return statements that are not empty, without remarks on what is stated firmly."""
+    decided = [s for s in statements if any(s.choices.values())]
+    firm = {name for s in decided if s.firm for name, choice in s.choices.items() if choice is not None}
+    kept = [{name: c for name, c in s.choices.items() if s.firm or name not in firm} for s in decided]
+    return [Statement(choices, s.firm) for choices, s in zip(kept, decided, strict=True) if choices]
+
+
+def _runs(statements: Sequence[Statement]) -> list[Statement]:
+    """Return statements without those that the next one replaces: a section that weighs A may settle on B."""
+    kept: list[Statement] = []
+    for statement in statements:
+        if kept and len(statement.choices) == 1 and kept[-1].choices.keys() == statement.choices.keys():
+            kept.pop()
+        kept.append(statement)
+    return kept

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from mrb_lib.replies.forms import FormReader, ValueReader
+from mrb_lib.replies.forms import FormReader, Statement, ValueReader, last_verdict
 from mrb_lib.replies.names import names_of
 from mrb_lib.replies.reading import ReadingStatus, read_reply, status_of_one
-from mrb_lib.replies.statements import Statement, last_verdict
 from mrb_lib.replies.text import word_set
 
 Places = tuple[int, ...]
@@ -242,10 +241,10 @@ class _RankForms(FormReader):
         heads = [(name, end) for name in names if (end := _HEAD_ENDS.match(text, name.end())) is not None]
         starts = [name.start() for name, _ in heads]
         sections = [(self.names.only, text[: starts[0]] if starts else text, False)]
-        for (head, separator), end in zip(heads, [*starts[1:], len(text)], strict=False):
-            sections.append((self.names.role(head.group())[1], text[separator.end() : end], True))
-        if row := re.search(r"(?im)^\W{0,9}rank(?:ing)?\s*\|(.*)$", text):
-            sections.append((self.names.only, row[1], True))
+        for (head, separator), stop in zip(heads, [*starts[1:], len(text)], strict=False):
+            sections.append((self.names.role(head.group())[1], text[separator.end() : stop], True))
+        if ranks := re.search(r"(?im)^\W{0,9}rank(?:ing)?\s*\|(.*)$", text):
+            sections.append((self.names.only, ranks[1], True))
         out = []
         for name, section, headed in sections:
             row = self._of_row(section.split("\n")[0], header) if headed else None

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from mrb_lib.replies.choices import ChoiceReader
-from mrb_lib.replies.forms import FormReader, ValueReader, objects, sole_object
+from mrb_lib.replies.forms import FormReader, Statement, ValueReader, last_verdict, objects, sole_object
 from mrb_lib.replies.labels import LETTERS, Labels, in_letters, lists_options, without_options
 from mrb_lib.replies.languages import verdict_abroad
 from mrb_lib.replies.names import DimensionNames, names_of
-from mrb_lib.replies.statements import Statement, last_verdict
 from mrb_lib.replies.text import LONGEST, plainly_written, refuses, without_thinking
 from mrb_lib.tables.schema import CHOICES
 
