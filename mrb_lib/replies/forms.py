@@ -143,14 +143,11 @@ def _end_of_loose(text: str, start: int) -> int:
     depth = 0
     for brace in re.finditer(r"[{}]", text[start : start + _LONGEST_LOOSE]):
         at = start + brace.start()
-        if brace.group() == "}":
-            depth -= 1
-            if depth <= 0:
-                return at + 1
-        else:
-            if depth and not _NESTED.search(text[max(start, at - 60) : at]):
-                return at
-            depth += 1
+        if brace.group() == "{" and depth and not _NESTED.search(text[max(start, at - 60) : at]):
+            return at
+        depth += 1 if brace.group() == "{" else -1
+        if depth <= 0:
+            return at + 1
     return min(len(text), start + _LONGEST_LOOSE)
 
 
@@ -267,11 +264,9 @@ class FormReader:
                 continue
             body = line[_BULLET.match(line).end() :].rstrip("*_` ")  # type: ignore[union-attr]  # matches the empty text
             role, name = self._heading(body)
-            if role == "verdict":
-                waits = True
-                continue
             if role != "none":
-                section, waits = (self.names.overall if role == "final" else name), True
+                waits = True
+                section = section if role == "verdict" else self.names.overall if role == "final" else name
                 continue
             if labels := self._labels(body):
                 out += self.reader.sentences(body[: labels[0].start()], self.names)
@@ -388,11 +383,9 @@ class FormReader:
 
 def _joined(parts: Sequence[Statement]) -> list[Statement]:
     """Return one statement of several that share no dimension; otherwise they are rivals, each by itself."""
-    whole: dict[str, str | None] = {}
-    for part in parts:
-        if not whole.keys().isdisjoint(part.choices):
-            return list(parts)
-        whole.update(part.choices)
+    whole = {name: choice for part in parts for name, choice in part.choices.items()}
+    if len(whole) < sum(len(part.choices) for part in parts):
+        return list(parts)
     return [Statement(whole)] if whole else []
 
 

@@ -65,21 +65,17 @@ def parse_labels(reply: str, labels: Mapping[str, Sequence[str]], *, alone: bool
     spans = list(objects(answer, is_strict=True))
     stated: dict[str, object] = {}
     for span in spans:
-        pairs = span.value if isinstance(span.value, tuple) else ()
-        named = [names.plain(key) for key, _ in pairs]
-        values = {name: value for (_, value), name in zip(pairs, named, strict=True) if name is not None}
+        entries = span.value if isinstance(span.value, tuple) else ()
+        named = [names.plain(key) for key, _ in entries]
+        values = {name: value for (_, value), name in zip(entries, named, strict=True) if name is not None}
         stated = {name: None if named.count(name) > 1 else value for name, value in values.items()} or stated
     if not stated and alone and names.only is not None and _ends_with_list(answer, spans, names):
         stated = {names.only: spans[-1].value}
     choices = {name: _chosen(stated.get(name), own) for name, own in labels.items()}
     is_whole = len(spans) == 1 and re.sub(r"\A```(?:json)?\s|\s```\Z", "", answer).strip() == spans[0].text
-    if is_whole and all(_is_exact(stated.get(name), own) for name, own in labels.items()):
-        return Reading(choices, "ok")
-    return reading_of(answer, choices)
-
-
-def _is_exact(stated: object, labels: Sequence[str]) -> bool:
-    return isinstance(stated, list) and all(one in labels for one in stated)
+    pairs = [(stated.get(name), own) for name, own in labels.items()]
+    is_exact = all(isinstance(value, list) and all(one in own for one in value) for value, own in pairs)
+    return Reading(choices, "ok") if is_whole and is_exact else reading_of(answer, choices)
 
 
 def _ends_with_list(text: str, spans: Sequence[Span], names: DimensionNames) -> bool:

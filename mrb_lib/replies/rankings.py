@@ -86,20 +86,15 @@ def parse_rankings(reply: str, dimensions: Sequence[str], n: int, *, is_cut_off:
     """
     forms = _RankForms(names_of(tuple(dimensions)), _RankReader(n))
     reading = read_reply(reply, forms, last_verdict, is_cut_off=is_cut_off)
-    places = {name: None if chain is None else _places(_groups(chain), n) for name, chain in reading.choices.items()}
+    places = {name: None if chain is None else _places(chain) for name, chain in reading.choices.items()}
     return RankingReading(places, reading.status)
 
 
-def _places(groups: Sequence[Sequence[int]], n: int) -> Places | None:
-    """Return the places of responses in groups from best to worst; None unless each is named exactly once."""
-    if sorted(number for group in groups for number in group) != list(range(n)):
-        return None
-    place = {number: sum(map(len, groups[:i])) for i, group in enumerate(groups) for number in group}
-    return tuple(place[number] for number in range(n))
-
-
-def _groups(chain: str) -> list[list[int]]:
-    return [[_number(one) for one in group.split(" = ")] for group in chain.split(" > ")]
+def _places(chain: str) -> Places:
+    """Return the places of the responses in a chain; equal ones share the better place."""
+    groups = [group.split(" = ") for group in chain.split(" > ")]
+    place = {letter: sum(map(len, groups[:i])) for i, group in enumerate(groups) for letter in group}
+    return tuple(place[letter] for letter in sorted(place))
 
 
 def _number(value: object) -> int:
@@ -156,7 +151,7 @@ class _RankReader(ValueReader):
 
     def chain(self, groups: Sequence[Sequence[int]]) -> str | None:
         """Return groups of equals, from best to worst, as a chain; None unless each response is named exactly once."""
-        if _places(groups, self.n) is None:
+        if sorted(number for group in groups for number in group) != list(range(self.n)):
             return None
         return " > ".join(" = ".join(chr(65 + number) for number in sorted(group)) for group in groups)
 

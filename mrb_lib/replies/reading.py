@@ -99,7 +99,7 @@ def parse(
     names = names_of(tuple(dimensions))
     answer = in_letters(without_thinking(reply), labels)
     if labels == LETTERS:
-        answer = without_options(answer, question)
+        answer = without_options(answer, question, names)
     reading = read_reply(answer, FormReader(names, _CHOICES), last_verdict, is_cut_off=is_cut_off)
     if reading.status == "unparsed" and names.only is not None and not is_cut_off and not lists_options(question):
         reading = reading_of(answer, {names.only: verdict_abroad(plainly_written(answer[-LONGEST:]))})
