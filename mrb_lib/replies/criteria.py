@@ -73,13 +73,14 @@ class _DecisionReader(ValueReader):
 _DECISIONS: Final = _DecisionReader()
 
 
-def parse_criteria(reply: str, n: int) -> Reading:
+def parse_criteria(reply: str, n: int, *, is_cut_off: bool = False) -> Reading:
     """Read the criteria that a judge's reply calls met.
 
     Parameters
     ----------
     reply : any text; what the model thought aloud before its answer is left out
     n : the number of criteria that the prompt numbers, from 1
+    is_cut_off : see `parse`
 
     Returns
     -------
@@ -96,10 +97,9 @@ def parse_criteria(reply: str, n: int) -> Reading:
     names, answer = _names(n), without_thinking(reply).strip()
     if (listed := _listed(answer)) is not None and len(listed) == n:
         answer = json.dumps(dict(zip(names.asked, listed, strict=True)))
-    reading = read_reply(answer, _CriterionForms(names, _DECISIONS), _agreed)
-    if reading.status != "unparsed":
-        return reading
-    return reading_of(answer, _sequence(plainly_written(answer[-LONGEST:]), names))
+    reading = read_reply(answer, _CriterionForms(names, _DECISIONS), _agreed, is_cut_off=is_cut_off)
+    sequence = None if is_cut_off else _sequence(plainly_written(answer[-LONGEST:]), names)
+    return reading_of(answer, sequence) if sequence and reading.status == "unparsed" else reading
 
 
 def _agreed(stated: Sequence[Statement], asked: Sequence[str]) -> dict[str, str | None]:

@@ -22,7 +22,7 @@ _LOOSE_PAIR: Final = re.compile(
     rf"(?P<value>(?:{_QUOTED})(?=\s{{0,9}}(?:[,}}\]\n:|]|//?|/\*|#|or\b|\Z|[\"']))"
     r"|[^\s,{}\[\]\"'`][^,{}\[\]\"'`\n]*?(?=\s*(?:[,}\n]|//|/\*)))"
 )
-_NESTED: Final = re.compile(r"(?:[\"'`]|[{,][ \t]{0,9}[\w ]{1,40})\s{0,9}[:=]\s{0,9}\Z|[,\[]\s{0,9}\Z")
+_NESTED: Final = re.compile(r"(?:[\"'`]|\{[ \t]{0,9}[\w ]{1,40})\s{0,9}[:=]\s{0,9}\Z|[,\[]\s{0,9}\Z")
 _ALTERNATIVE: Final = re.compile(r"\s{0,3}(?:\||/(?![/*])|or\b)")
 _BULLET: Final = re.compile(r"[\s>]*(?:#{1,6}\s*)?(?:[-+\u2022*]\s+)?(?:\(?\d{1,2}[.):]\s+|\([a-z]\)\s+)?[*_`]{0,3}")
 _NOUN: Final = words(
@@ -105,7 +105,7 @@ def sole_object(answer: str) -> dict[str, object] | None:
 
 
 class Span(NamedTuple):
-    """What is JSON or resembles it in a text; objects are tuples of pairs, and loose ones have no value."""
+    """A stretch of a text that is JSON or resembles it; objects are tuples of pairs, and loose ones have no value."""
 
     start: int
     end: int

@@ -37,7 +37,7 @@ def parse_ratings(
     one = [name for name in dimensions if name not in labels]
     if not several:
         return parse_categories(reply, dimensions, categories, is_cut_off=is_cut_off)
-    readings = [parse_labels(reply, several, alone=not one)]
+    readings = [parse_labels(reply, several, alone=not one, is_cut_off=is_cut_off)]
     readings += [parse_categories(reply, one, categories, is_cut_off=is_cut_off)] if one else []
     read = {name: choice for reading in readings for name, choice in reading.choices.items()}
     statuses = {reading.status for reading in readings}
@@ -46,7 +46,9 @@ def parse_ratings(
     return Reading(dict.fromkeys(dimensions), "refused" if "refused" in statuses else "unparsed")
 
 
-def parse_labels(reply: str, labels: Mapping[str, Sequence[str]], *, alone: bool = True) -> Reading:
+def parse_labels(
+    reply: str, labels: Mapping[str, Sequence[str]], *, alone: bool = True, is_cut_off: bool = False
+) -> Reading:
     """Read the labels that a judge's reply gives in each dimension.
 
     Parameters
@@ -54,6 +56,7 @@ def parse_labels(reply: str, labels: Mapping[str, Sequence[str]], *, alone: bool
     reply : any text; what the model thought aloud before its answer is left out
     labels : those of each dimension asked
     alone : no other dimension was asked, so that a list by itself answers the only one
+    is_cut_off : see `parse`
 
     Returns
     -------
@@ -64,6 +67,8 @@ def parse_labels(reply: str, labels: Mapping[str, Sequence[str]], *, alone: bool
     answer, names = without_thinking(reply).strip(), names_of(tuple(labels))
     spans = list(objects(answer, is_strict=True))
     stated: dict[str, object] = {}
+    if is_cut_off and spans and answer[spans[-1].end :].strip(" `\n"):
+        spans = []
     for span in spans:
         entries = span.value if isinstance(span.value, tuple) else ()
         named = [names.plain(key) for key, _ in entries]

@@ -108,7 +108,7 @@ class _RankingWriter(RequestWriter):
 
 
 def _reading(task: Task, reply: ChatReply) -> RankingReading:
-    return parse_rankings(reply.content, task.asked, len(lineup_of(_records(task)[0])))
+    return parse_rankings(reply.content, task.asked, len(lineup_of(_records(task)[0])), is_cut_off=reply.cut_off)
 
 
 def _records(task: Task) -> Sequence[Mapping[str, object]]:

@@ -419,8 +419,9 @@ class EndpointJudge:
 
     def _reading(self, task: Task, reply: ChatReply) -> Reading:
         if self._rated:
-            return parse_ratings(reply.content, task.asked, self._choices, self._labels)
-        return parse(reply.content, task.asked, self._choices, task.labels)
+            return parse_ratings(reply.content, task.asked, self._choices, self._labels, is_cut_off=reply.cut_off)
+        is_cut_off, question = reply.cut_off, task.question
+        return parse(reply.content, task.asked, self._choices, task.labels, question=question, is_cut_off=is_cut_off)
 
     def _note_probabilities(self, reply: ChatReply) -> None:
         if not reply.tokens and not self._rated:

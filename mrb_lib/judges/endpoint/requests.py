@@ -34,6 +34,7 @@ class Task:
     request : None where none can be made
     problem : why that is so
     labels : what the request calls the response shown first, and the second
+    question : the case's, which may list options by letter
     """
 
     case_id: str
@@ -42,6 +43,7 @@ class Task:
     request: ChatRequest | None
     problem: str = ""
     labels: Labels = LETTERS
+    question: str = ""
 
 
 def wants_only_json(prompt: Prompt) -> bool:
@@ -148,7 +150,9 @@ class RequestWriter:
             schema=schema if wants_only_json(self.prompt) else None,
             seed=_seed(str(self.settings.seed), *(str(case[name]) for name in self.shared), dimension),
         )
-        return Task(str(case["case_id"]), tuple(rows), asked, request, labels=phrasing["labels"])
+        return Task(
+            str(case["case_id"]), tuple(rows), asked, request, labels=phrasing["labels"], question=str(case["question"])
+        )
 
     @property
     def shared(self) -> tuple[str, ...]:

@@ -144,7 +144,8 @@ class _ChecklistWriter(RequestWriter):
 
 def _checks(task: Task, reply: ChatReply) -> Checked:
     text = reply.whole if reply.refused else reply.content
-    made = read_checks(text, len(cast("_ResponseTask", task).answers.criteria), refused=reply.refused)
+    n = len(cast("_ResponseTask", task).answers.criteria)
+    made = read_checks(text, n, refused=reply.refused, is_cut_off=reply.cut_off)
     return replace(made, reply=reply.whole)
 
 

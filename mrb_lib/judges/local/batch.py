@@ -81,7 +81,7 @@ class BatchJudge(GenerativeJudge):
     def _read(self, rows: VerdictRows, request: ReplyRequest, reply: Reply) -> None:
         ranked = cast("_RankingRequest", request)
         dimensions = request.dimensions[:1] if self._prompt.asks == "ranking" else self._settings.dimensions
-        reading = parse_rankings(reply.text, dimensions, ranked.n)
+        reading = parse_rankings(reply.text, dimensions, ranked.n, is_cut_off=reply.is_cut_off)
         took = {
             "prompt_tokens": reply.prompt_tokens,
             "completion_tokens": reply.tokens,

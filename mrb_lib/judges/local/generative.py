@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
 from typing import ClassVar, Final, cast
@@ -42,6 +42,7 @@ class ReplyRequest:
     dimensions: tuple[str, ...]
     seed: int
     labels: Labels
+    question: str = field(default="", kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,9 @@ class GenerativeJudge(LocalJudge):
         seed = int.from_bytes(hashlib.blake2b(key.encode(), digest_size=7).digest(), "big")
         inputs = self.weights.encode([self._chat(rendered, len(pictures))], [pictures])
         check_context(inputs["input_ids"].shape[1], context_length(self.weights), self._length)
-        return ReplyRequest(inputs, len(pictures), tuple(positions), wanted, seed, labels_of(row))
+        return ReplyRequest(
+            inputs, len(pictures), tuple(positions), wanted, seed, labels_of(row), question=str(row["question"])
+        )
 
     def _answer(self, rows: VerdictRows, requests: Sequence[ReplyRequest]) -> pd.DataFrame:
         # Some models take images a row of the batch, and so as many in each.
@@ -165,11 +168,11 @@ class GenerativeJudge(LocalJudge):
                 )
             return
         dimensions = request.dimensions if self._prompt.is_of_one else self._settings.dimensions
-        offered, rated = self._settings.choices, self._settings.is_rating
+        offered, rated, cut_off = self._settings.choices, self._settings.is_rating, reply.is_cut_off
         reading = (
-            parse_ratings(reply.text, dimensions, offered, self._settings.labels)
+            parse_ratings(reply.text, dimensions, offered, self._settings.labels, is_cut_off=cut_off)
             if rated
-            else parse(reply.text, dimensions, offered, request.labels)
+            else parse(reply.text, dimensions, offered, request.labels, question=request.question, is_cut_off=cut_off)
         )
         for i, (position, dimension) in enumerate(zip(request.positions, request.dimensions, strict=True)):
             choice = reading.choices[dimension]

@@ -237,7 +237,7 @@ class WrittenRubricJudge(GenerativeJudge):
     def _read(self, rows: VerdictRows, request: ReplyRequest, reply: Reply) -> None:
         one = cast("_ResponseRequest", request)
         answers = one.answers
-        answers.replies[one.place] = read_checks(reply.text, len(answers.criteria)), reply
+        answers.replies[one.place] = read_checks(reply.text, len(answers.criteria), is_cut_off=reply.is_cut_off), reply
         if len(answers.replies) < answers.n:
             return
         checked, replies = zip(*(answers.replies[place] for place in range(answers.n)), strict=True)
