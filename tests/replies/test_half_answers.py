@@ -78,8 +78,8 @@ def test_a_cut_off_object_gives_way_to_the_one_that_corrects_it() -> None:
 @pytest.mark.parametrize(
     "reply",
     [
-        "B. Pneumonia", "**B**. Pneumonia", "The answer is B.", "Answer: B", "**Answer:** B", "So: B", '{"answer": "B"}',
-        "\\boxed{B}", "I choose B", "B because of the consolidation", "B\n\nPneumonia", "Antwort: B", "答案: B",
+        "B. Pneumonia", "**B**. Pneumonia", "The answer is B.", "Answer: B", "**Answer:** B", "So: B", "I choose B",
+        '{"answer": "B"}', "\\boxed{B}", "B because of the consolidation", "B\n\nPneumonia", "Antwort: B", "答案: B",
     ],
 )  # fmt: skip
 def test_a_letter_that_may_answer_the_question_is_no_verdict(reply: str) -> None:
