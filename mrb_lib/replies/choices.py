@@ -9,7 +9,7 @@ from typing import Final
 from mrb_lib.replies.forms import Statement, ValueReader
 from mrb_lib.replies.languages import NOUNS_APART, NOUNS_JOINED, TIES
 from mrb_lib.replies.names import DimensionNames
-from mrb_lib.replies.text import HEDGES, plainly_written, without_emphasis, word_set, words
+from mrb_lib.replies.text import HEDGES, plainly_written, without_emphasis, words
 from mrb_lib.tables.schema import DIMENSIONS
 
 _NOUN: Final = words(f"assistant answer response option model candidate reply output system agent {NOUNS_APART}")
@@ -21,7 +21,7 @@ _SIDE: Final = re.compile(
     rf"|{words(NOUNS_JOINED)}\s?[\"'(\[]{{0,3}}(?P<joined>[AB])(?![A-Za-z0-9])[\"')\]]{{0,3}}",
     re.IGNORECASE,
 )
-_SECOND: Final = word_set("b second 2nd 2 two")
+_SECOND: Final = re.compile(r"(?i)b|second|2nd|2|two")
 _POSSESSED: Final = re.compile(rf"\b([AB]) ?'s(?: own)?(?: {_NOUN})?\b")
 _NEITHER: Final = re.compile(r"(?i)\bneither (?-i:A nor B|B nor A)\b")
 _COMPARED: Final = re.compile(r"\b(more|less|most|least) (accurate|relevant|creative|comprehensive|responsive)\b")
@@ -166,7 +166,7 @@ class ChoiceReader(ValueReader):
 def _sides_marked(text: str) -> str:
     """Return a plain text in which every response is a capital letter by itself: `the second answer` becomes `B`."""
     plain = without_emphasis(plainly_written(text))
-    marked = _SIDE.sub(lambda side: " B " if side[side.lastgroup or 0].lower() in _SECOND else " A ", plain)
+    marked = _SIDE.sub(lambda side: " B " if _SECOND.fullmatch(side[side.lastgroup or 0]) else " A ", plain)
     marked = re.sub(r"([AB]) ?>+=? ?[AB](?= ?\]\])|(?<=\[\[)[AB] ?<+=? ?(?=[AB] ?\]\])", r"\1", marked)
     return _NEITHER.sub("neither", _POSSESSED.sub(r"\1", " ".join(marked.split())))
 

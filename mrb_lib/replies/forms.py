@@ -82,10 +82,8 @@ class ValueReader(ABC):
 
     def nested(self, value: object) -> str | None:
         """Return the verdict of a list, or of an object as a tuple of pairs: that of a list's one entry."""
-        match value:
-            case [str() | int() | float() as one]:
-                return self.value(str(one))
-        return None
+        one = value[0] if isinstance(value, list) and len(value) == 1 else None
+        return self.value(str(one)) if isinstance(one, str | int | float) else None
 
     def sentences(self, line: str, names: DimensionNames) -> Iterator[Statement]:
         """Yield the statements of a line's sentences."""

@@ -56,17 +56,12 @@ _PLAIN: Final = str.maketrans(
     | dict.fromkeys("\u2018\u2019\u201a\u201b\u2039\u203a\u00b4\uff07", "'")
     | dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff\u00ad\ufe0f")
     | dict.fromkeys("\u2192\u21d2\u279c\u2794\u27f6", "->")
-    | {
-        "\u2236": ":",
-        "\u3002": ". ",
-        "\u3001": ", ",
-        "\u3010": "[",
-        "\u3011": "]",
-        "\u2502": "|",
-        "\r": "\n",
-        "\u2028": "\n",
-    }
+    | dict.fromkeys("\u00a0\u2002\u2003\u2009\u200a\u202f\u3000", " ")
+    | {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F) if code not in (0xFF02, 0xFF07)}
+    | dict(zip(map(ord, "\u2236\u3010\u3011\u2502\r\u2028\u2029"), ":[]|\n\n\n", strict=True))
+    | {"\u3002": ". ", "\u3001": ", ", "\u2026": "..."}
 )
+_STYLED: Final = re.compile(r"[\U0001d400-\U0001d7ff\u24b6-\u24e9]")
 _BOXED: Final = (
     re.compile(r"\\boxed\s?\{\s?(?:\\(?:text|mathrm|mathbf)\s?\{)?\s?([^{}\\]{1,40}?)\s?\}{1,2}"),
     re.compile(r"<\|begin_of_box\|>\s?([^<>]{1,40}?)\s?<\|end_of_box\|>"),
@@ -105,7 +100,7 @@ def plainly_written(text: str) -> str:
 
     A boxed value becomes `[[A]]`; marks of a model's own (`<|im_end|>`) become ends of lines.
     """
-    plain = unicodedata.normalize("NFKC", text.translate(_PLAIN))
+    plain = _STYLED.sub(lambda styled: unicodedata.normalize("NFKC", styled[0]), text.translate(_PLAIN))
     for boxed in _BOXED:
         plain = boxed.sub(r"[[\1]]", plain)
     return _MARKS.sub("\n", plain)
