@@ -41,11 +41,11 @@ def rubric_of(row: Mapping[str, object]) -> tuple[Criterion, ...]:
     return read_rubric(stated)
 
 
-def read_checks(reply: str, n: int, *, refused: bool = False) -> Checked:
+def read_checks(reply: str, n: int, *, refused: bool = False, is_cut_off: bool = False) -> Checked:
     """Return the decisions of a reply on `n` criteria; none of one in which the model refused."""
     if refused:
         return Checked([None] * n, "refused", reply)
-    reading = parse_criteria(reply, n)
+    reading = parse_criteria(reply, n, is_cut_off=is_cut_off)
     said = [reading.choices[str(number)] for number in range(1, n + 1)]
     return Checked([None if each is None else float(each == MET) for each in said], reading.status, reply)
 

@@ -353,8 +353,16 @@ class TaskMaker(PromptWriter):
 
     def _reading(self, task: Task, reply: Reply) -> Reading:
         if self.settings.is_rating:
-            return parse_ratings(reply.text, task.asked, self.settings.choices, self.settings.labels)
-        return parse(reply.text, task.asked, self.settings.choices, task.labels)
+            choices, labels = self.settings.choices, self.settings.labels
+            return parse_ratings(reply.text, task.asked, choices, labels, is_cut_off=reply.is_cut_off)
+        return parse(
+            reply.text,
+            task.asked,
+            self.settings.choices,
+            task.labels,
+            question=str(task.records[0]["question"]),
+            is_cut_off=reply.is_cut_off,
+        )
 
     def _value_schema(self, task: Task, offered: Sequence[str]) -> Mapping[str, object]:
         return {"type": "string", "enum": list(offered)}
@@ -401,7 +409,7 @@ class RankingMaker(TaskMaker):
         return lineup_of(row)
 
     def _ranking(self, task: Task, reply: Reply) -> RankingReading:
-        return parse_rankings(reply.text, task.asked, len(lineup_of(task.records[0])))
+        return parse_rankings(reply.text, task.asked, len(lineup_of(task.records[0])), is_cut_off=reply.is_cut_off)
 
     def _value_schema(self, task: Task, offered: Sequence[str]) -> Mapping[str, object]:
         """Return that of a list of letters, with lists of equal ones in it where a tie may be."""
@@ -481,7 +489,8 @@ class ChecklistMaker(TaskMaker):
 
     def _checks(self, task: Task, reply: Reply) -> Checked:
         text = reply.kept if reply.is_refused else reply.text
-        made = read_checks(text, len(_joint(task).criteria), refused=reply.is_refused)
+        n = len(_joint(task).criteria)
+        made = read_checks(text, n, refused=reply.is_refused, is_cut_off=reply.is_cut_off)
         return replace(made, reply=reply.kept)
 
 
