@@ -203,7 +203,7 @@ class _RankReader(ValueReader):
                 groups[-1:] = [groups[-1], [letter]] if sign[0] in "<>" else [[*groups[-1], letter]]
             directions = {sign[0] for sign in signs} & {"<", ">"}
             before = text[text.rfind("\n", 0, found.start()) + 1 : found.start()].strip()
-            unsure = _DENIED.search(before) or re.match(r"\s*(?:\bor\b|[><=?])", text[found.end() :])
+            unsure = _DENIED.search(before[-_LONGEST_NAME:]) or re.match(r"\s*(?:\bor\b|[><=?])", text[found.end() :])
             is_wrong = len(directions) > 1 or unsure or (backwards and signs[0][0] == ">")
             chain = None if is_wrong else self.chain(groups[::-1] if "<" in directions else groups)
             if chain is not None or unsure or not before or before[-1] in ":|":
