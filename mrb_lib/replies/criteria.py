@@ -55,9 +55,8 @@ class _DecisionReader(ValueReader):
 
     def exact(self, value: object) -> str | None:
         """Return the decision that a value of JSON is without any reason."""
-        if not isinstance(value, bool | str | int):
-            return None
-        return self.value(str(value)) if len(str(value)) < 14 else None
+        text = str(value) if isinstance(value, bool | str | int) else ""
+        return self.value(text) if len(text) < 14 else None
 
     def value(self, text: str) -> str | None:
         """Return the decision with which a value begins; None where it is partial, hedged, or names both."""
