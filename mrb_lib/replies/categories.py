@@ -154,8 +154,8 @@ class Scale(ValueReader):
     def sentences(self, line: str, names: DimensionNames) -> Iterator[Statement]:
         """Yield what the sentences of a line announce: "I would rate this 4", "It is low risk", "[[4]]"."""
         line = without_emphasis(plainly_written(line))
-        if len(set(re.findall(r"\[\[ ?([^\[\]]+)", line))) == 1:
-            line = re.sub(r".*\[\[ ?([^\[\]]+?) ?\]\].*", r"verdict: \1", line, flags=re.DOTALL)
+        if len(bracketed := set(re.findall(r"\[\[ ?([^\[\]]+?) ?\]\]", line))) == 1:
+            line = f"verdict: {bracketed.pop()}"
         at, is_stated = 0, False
         while (said := _ANNOUNCES.search(line, at)) is not None:
             at = max(said.end(), at + 1)

@@ -102,6 +102,7 @@ _BARE: Final = re.compile(r"(?i)(?:(?:on|for|in terms of) [^,]{3,30}|overall), (
 _BEGINS_TIE: Final = re.compile(
     r"(?i)(?:it's |it is )?(?:an? )?(?:tie|draw|neither|both|equal)(?:\s?[.,;:(-]|\s(?:because|since)\b)"
 )
+_NEAR: Final = 400  # characters around a verdict that may take it back
 _PLAIN: Final = {"a": "A", "b": "B", "tie": "tie"}
 
 
@@ -195,7 +196,7 @@ def _sentence_choice(text: str) -> str | None:
         stated = list(_STATES.finditer(clause))
         for match in stated:
             kind = match.lastgroup or ""
-            letter, before, after = match[kind], clause[: match.start()], clause[match.end() :]
+            letter, before, after = match[kind], clause[: match.start()][-_NEAR:], clause[match.end() :][:_NEAR]
             if kind != "bracket" and (_NOT_ITS_VERDICT.search(before + match.group()) or _TAKEN_BACK.search(after)):
                 continue
             if letter == "C" and not _BEFORE_TIE.search(before):

@@ -25,6 +25,7 @@ _DECISION: Final = re.compile(
     rf"(?i)\s*(?:(?:it|this|criterion|is|was|has been|verdict|answer)\b[\s:]*){{0,3}}(?:(?P<no>{_NOT})|(?P<yes>{_MET}))"
     r"(?![\w+%/'-])(?![.,]\d)(?=[\s\"']*(?:\Z|[.,;:!)\]}]|-)|\s*\(|\s(?:because|since|as|due|but|for|with|the|it)\b|\s\s?\Z)"
 )
+_WHOLE: Final = re.compile(rf"(?i)\W*(?:{_NOT}|{_MET})\W*")
 _PARTLY: Final = re.compile(
     r"(?i)\b(?:partial|partly|somewhat|mostly|unclear|n/a|cannot|maybe|perhaps|possibly|probably|almost|half|unsure|fully"
     r"|entirely|completely|quite)|/|\bor\b"
@@ -54,9 +55,8 @@ class _DecisionReader(ValueReader):
 
     def exact(self, value: object) -> str | None:
         """Return the decision that a value of JSON is without any reason."""
-        if not isinstance(value, bool | str | int):
-            return None
-        return self.value(str(value)) if len(str(value)) < 14 else None
+        text = str(value) if isinstance(value, bool | str | int) else ""
+        return self.value(text) if len(text) < 14 else None
 
     def value(self, text: str) -> str | None:
         """Return the decision with which a value begins; None where it is partial, hedged, or names both."""
@@ -161,7 +161,7 @@ def _sequence(text: str, names: DimensionNames) -> dict[str, str | None]:
     """Return decisions without numbers, as many as criteria and nothing besides: "Y/N/Y", "[met, not met]"."""
     body = without_emphasis(text).strip(" \t\n\"'()[]<>.,;!-")
     for separator in (r"\s*[,;/|\n]\s*", r"\s+"):
-        stated = [_DECISIONS.value(part) for part in re.split(separator, body)]
+        stated = [_DECISIONS.value(part) if _WHOLE.fullmatch(part) else None for part in re.split(separator, body)]
         if len(stated) != len(names.asked) or None in stated:
             continue
         if not (re.search("[/|]", body) and stated == [MET, NOT_MET]):

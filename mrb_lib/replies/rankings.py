@@ -40,6 +40,7 @@ _HEADING: Final = re.compile(
     r"[^:=\n]{0,50}[:=]|\brank(?:ing)?(?: them| the responses)?(?: as)?(?= ))\s*"
 )
 _BACKWARDS: Final = re.compile(r"(?i)\bworst\b[^\n]{0,20}\bto\b[^\n]{0,12}\bbest\b|\bworst first\b")
+_DENIED: Final = re.compile(r"(?i)\b(?:not|never)\b|n't\b|\bor\Z")
 _SCORES: Final = re.compile(r"(?i)\b(?:scores?|ratings?|points)\b")
 _RANKS: Final = re.compile(r"(?i)\brank|\bbest\b|\border\b|\d(?:st|nd)\b")
 _KEYS: Final = word_set("ranking rankings rank ranks order ranked list")
@@ -202,7 +203,7 @@ class _RankReader(ValueReader):
                 groups[-1:] = [groups[-1], [letter]] if sign[0] in "<>" else [[*groups[-1], letter]]
             directions = {sign[0] for sign in signs} & {"<", ">"}
             before = text[text.rfind("\n", 0, found.start()) + 1 : found.start()].strip()
-            unsure = before.endswith(" or") or re.match(r"\s*(?:\bor\b|[><=])", text[found.end() :])
+            unsure = _DENIED.search(before[-_LONGEST_NAME:]) or re.match(r"\s*(?:\bor\b|[><=?])", text[found.end() :])
             is_wrong = len(directions) > 1 or unsure or (backwards and signs[0][0] == ">")
             chain = None if is_wrong else self.chain(groups[::-1] if "<" in directions else groups)
             if chain is not None or unsure or not before or before[-1] in ":|":

@@ -102,3 +102,9 @@ def test_questions_that_list_options() -> None:
         assert lists_options(question)
     for question in ("", "Is hepatitis B likely?", "Compare image A with image B.", "Is vitamin A. low?"):
         assert not lists_options(question)
+
+
+def test_what_is_denied_or_counted_is_no_ranking_and_no_decision() -> None:
+    for reply in ("Not B > A > C", "I would not rank them B > A > C.", "B > A > C?", "It isn't B > A > C"):
+        assert parse_rankings(reply, ["overall"], 3).places == {"overall": None}
+    assert set(parse_criteria("Met: 2\nNot met: 1", 2).choices.values()) == {None}
