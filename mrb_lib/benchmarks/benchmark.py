@@ -25,7 +25,7 @@ from mrb_lib.tables.files import inside
 from mrb_lib.tables.schema import (
     SEEN_BY_JUDGES,
 )
-from mrb_lib.tables.validation import check_references, conform
+from mrb_lib.tables.validation import check_references
 
 
 class FolderImages(Mapping[str, bytes]):
@@ -179,16 +179,9 @@ def load(path: str | Path) -> Benchmark:
     folder = Path(path)
     meta = read_meta(folder / "benchmark.toml")
     path_of_cases = folder / "cases.parquet"
-    cases = conform(read_table(path_of_cases), "cases", str(path_of_cases), dimensions=meta.dimensions, task=meta.task)
+    cases = meta.conform(read_table(path_of_cases), "cases", str(path_of_cases))
     source = folder / "annotations.parquet"
-    annotations = conform(
-        read_table(source),
-        "annotations",
-        str(source),
-        dimensions=meta.dimensions,
-        categories=meta.categories,
-        labels=meta.labels,
-    )
+    annotations = meta.conform(read_table(source), "annotations", str(source))
     check_references(annotations, cases, str(source))
     return Benchmark(meta, cases, annotations, FolderImages(folder / "images"), folder)
 
@@ -223,15 +216,8 @@ class BenchmarkWriter:
 
         An image that a case names and `images` lacks is left out; `mrb check` reports it.
         """
-        cases = conform(cases, "cases", "cases", dimensions=self.meta.dimensions, task=self.meta.task)
-        annotations = conform(
-            annotations,
-            "annotations",
-            "annotations",
-            dimensions=self.meta.dimensions,
-            categories=self.meta.categories,
-            labels=self.meta.labels,
-        )
+        cases = self.meta.conform(cases, "cases", "cases")
+        annotations = self.meta.conform(annotations, "annotations", "annotations")
         check_references(annotations, cases, "annotations")
         repeated = [case for case in cases["case_id"] if case in self._ids]
         if repeated:

@@ -16,7 +16,8 @@ from mrb_lib.benchmarks.formats.base import (
     verdict_table,
     writes,
 )
-from mrb_lib.benchmarks.formats.sources import SourceRow, csv_records, read_csv, read_json_array, read_jsonl
+from mrb_lib.benchmarks.formats.cells import read_csv
+from mrb_lib.benchmarks.formats.sources import SourceRow, csv_records, read_json_array, read_jsonl
 
 __all__ = [
     "READERS",

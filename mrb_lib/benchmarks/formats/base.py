@@ -31,11 +31,13 @@ class Imported(NamedTuple):
     benchmark : lives in memory; its images are read from the source when asked for
     verdicts : the verdicts table, without rows where the source has none
     findings : what was counted on the way and is not an error
+    understood : how the files were read, a line each, for the user to confirm
     """
 
     benchmark: Benchmark
     verdicts: pd.DataFrame
     findings: list[Finding]
+    understood: tuple[str, ...] = ()
 
 
 Read = Callable[..., Imported]
@@ -139,14 +141,7 @@ def annotation_table(
     """
     listed = list(rows)
     frame = pd.DataFrame(listed, columns=list(ANNOTATION_COLUMNS), dtype="str") if listed else empty_annotations()
-    return conform(
-        frame,
-        "annotations",
-        str(source),
-        dimensions=meta.dimensions,
-        categories=meta.categories,
-        labels=meta.labels,
-    )
+    return meta.conform(frame, "annotations", str(source))
 
 
 def verdict_table(rows: Iterable[Sequence[object]], source: str | Path) -> pd.DataFrame:
@@ -191,7 +186,7 @@ def import_tables(
     """
     if cases.empty:
         raise InputError(f"{source}: holds no cases; check that it is the folder you mean.")
-    cases = conform(cases, "cases", str(source), task=meta.task)
+    cases = meta.conform(cases, "cases", str(source))
     annotations = empty_annotations() if annotations is None else annotations
     verdicts = verdict_table([], source) if verdicts is None else verdicts
     check_references(annotations, cases, str(source))

@@ -13,7 +13,8 @@ from uuid import NAMESPACE_URL, uuid5
 import pandas as pd
 
 from mrb_lib.benchmarks.benchmark import Benchmark, read_table
-from mrb_lib.benchmarks.formats.sources import read_csv, read_jsonl
+from mrb_lib.benchmarks.formats.cells import read_csv
+from mrb_lib.benchmarks.formats.sources import read_jsonl
 from mrb_lib.review.records.marks import Adjudication, CaseTag, Region
 from mrb_lib.review.records.progress import offered
 from mrb_lib.review.records.store import Store, open_store

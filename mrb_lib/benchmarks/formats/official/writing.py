@@ -19,8 +19,7 @@ import pyarrow.parquet as pq
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.formats.base import counted, writes
-from mrb_lib.benchmarks.formats.official.cases import NOTE, ORDER, ORGAN, RENAMED
-from mrb_lib.benchmarks.formats.official.images import COLUMN as IMAGE
+from mrb_lib.benchmarks.formats.official.cases import IMAGE, NOTE, ORDER, ORGAN, RENAMED
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import inside, is_safe_name, slug
