@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from mrb_lib.benchmarks.meta import BenchmarkMeta, read_meta, write_meta
+from mrb_lib.benchmarks.table_digests import MARK, TABLES, check_digests, record_digests
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import inside
 from mrb_lib.tables.schema import (
@@ -174,15 +175,16 @@ def load(path: str | Path) -> Benchmark:
     Raises
     ------
     InputError
-        The folder is not a benchmark, or a table breaks its contract.
+        The folder is not a benchmark, or a table is damaged or breaks its contract.
     """
     folder = Path(path)
     meta = read_meta(folder / "benchmark.toml")
-    path_of_cases = folder / "cases.parquet"
-    cases = meta.conform(read_table(path_of_cases), "cases", str(path_of_cases))
-    source = folder / "annotations.parquet"
-    annotations = meta.conform(read_table(source), "annotations", str(source))
-    check_references(annotations, cases, str(source))
+    paths = [folder / name for name in TABLES]
+    frames = [read_table(path) for path in paths]
+    check_digests(folder)
+    cases = meta.conform(frames[0], "cases", str(paths[0]))
+    annotations = meta.conform(frames[1], "annotations", str(paths[1]))
+    check_references(annotations, cases, str(paths[1]))
     return Benchmark(meta, cases, annotations, FolderImages(folder / "images"), folder)
 
 
@@ -210,6 +212,7 @@ class BenchmarkWriter:
             writer.close()
         if kind is None:
             write_meta(self.meta, self.folder / "benchmark.toml")
+            record_digests(self.folder)
 
     def add(self, cases: pd.DataFrame, annotations: pd.DataFrame, images: Mapping[str, bytes]) -> None:
         """Append a chunk: its cases, their annotations, and the images they name.
@@ -234,7 +237,7 @@ class BenchmarkWriter:
     def _append(self, table: str, frame: pd.DataFrame) -> None:
         schema = self._writers[table].schema if table in self._writers else None
         try:
-            arrow = pa.Table.from_pandas(frame, schema=schema, preserve_index=False).replace_schema_metadata(None)
+            arrow = pa.Table.from_pandas(frame, schema=schema, preserve_index=False).replace_schema_metadata(MARK)
             if schema is None:
                 arrow = arrow.cast(_without_null_types(arrow.schema))
                 path = self.folder / f"{table}.parquet"
@@ -256,7 +259,7 @@ def _without_null_types(schema: pa.Schema) -> pa.Schema:
             return pa.list_(pa.string())
         return kind
 
-    return pa.schema([pa.field(f.name, concrete(f.type)) for f in schema])
+    return pa.schema([pa.field(f.name, concrete(f.type)) for f in schema], schema.metadata)
 
 
 def save(benchmark: Benchmark, folder: Path) -> None:

@@ -35,12 +35,13 @@ def import_(
 
     options = chosen_options("import", format_, READERS[format_].convert, ctx.obj)
     imported = read_source(format_, src, map_=map_ or (), **options)
-    typer.echo("\n".join(map(line, preview(imported))))
     if dry_run:
+        typer.echo("\n".join(map(line, preview(imported))))
         echo_findings(imported.findings)
         return
     with staged_folder(out, overwrite=overwrite, source=src) as folder:
         write_imported(imported, folder, str(src))
+    typer.echo("\n".join(map(line, preview(imported))))
     echo_findings(imported.findings)
     if len(imported.verdicts) and imported.benchmark.meta.kind != "simulated":
         from mrb_lib.cli.judge_groups import echo_groups

@@ -62,6 +62,21 @@ class Finding:
         return shortened(f"{where}: {self.problem}; {self.cure}.")
 
 
+def counted(
+    count: int,
+    severity: Severity,
+    file: object,
+    problem: str,
+    cure: str,
+    column: str | None = None,
+    row: int | None = None,
+) -> list[Finding]:
+    """One finding that says how often something occurred; none where it never did."""
+    if not count:
+        return []
+    return [Finding(severity, str(file), row, column, f"{count:,} {problem}", cure)]
+
+
 def raise_on_error(findings: Iterable[Finding]) -> None:
     """Raise `InputError` with the first finding that is an error, and the count of the others."""
     errors = [finding for finding in findings if finding.severity == "error"]

@@ -16,7 +16,7 @@ from mrb_lib.benchmarks.formats.mapping import mapped_columns
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.registry import Registry
-from mrb_lib.tables.validation import Finding, Severity, check_references, conform
+from mrb_lib.tables.validation import Finding, check_references, conform
 
 ANNOTATION_COLUMNS = ("case_id", "annotator", "dimension", "choice")
 VERDICT_COLUMNS = ("judge", "case_id", "dimension", "order", "choice", "status", "reply")
@@ -197,18 +197,3 @@ def import_tables(
 def no_verdicts(path: Path, judge: str) -> Finding:
     """The finding that a judge's file, which the source publishes, is not there."""
     return Finding("info", str(path), None, None, f"there are no verdicts of {judge}", "add the file if you want them")
-
-
-def counted(
-    count: int,
-    severity: Severity,
-    file: str | Path,
-    problem: str,
-    cure: str,
-    column: str | None = None,
-    row: int | None = None,
-) -> list[Finding]:
-    """One finding that says how often something occurred; none where it never did."""
-    if not count:
-        return []
-    return [Finding(severity, str(file), row, column, f"{count:,} {problem}", cure)]

@@ -179,14 +179,14 @@ def _named(frame: pd.DataFrame, header: list[str], path: Path, findings: list[Fi
     nameless = [place for place, name in enumerate(header) if not name.strip()]
     empty = [place for place in nameless if (frame[place] == "").all()]
     if nameless:
-        named = ", ".join(f"column {place + 1}" for place in nameless if place not in empty)
+        named = ", ".join(f"unnamed {place + 1}" for place in nameless if place not in empty)
         problem = f"{len(nameless)} columns have no name: " + (f"kept as {named}" if named else "empty, left out")
         findings.append(Finding("info", str(path), None, None, problem, "name them if they matter"))
-    names = [f"column {place + 1}" if place in nameless else name for place, name in enumerate(header)]
+    names = [f"unnamed {place + 1}" if place in nameless else name for place, name in enumerate(header)]
     for name in names:
         if names.count(name) > 1:
             raise InputError(f"{path}, column {name}: the name occurs twice in the header; rename one of the two.")
-    return frame.set_axis(names, axis="columns").drop(columns=[f"column {place + 1}" for place in empty])
+    return frame.set_axis(names, axis="columns").drop(columns=[f"unnamed {place + 1}" for place in empty])
 
 
 def _with_points(texts: pd.Series) -> pd.Series:

@@ -32,6 +32,8 @@ class FoundImages(Mapping[str, bytes]):
     def file(self, name: str) -> str | None:
         """Return the file that a name stands for, relative to the folder; None where there is none or several."""
         plain = name.replace("\\", "/")
+        if ".." in plain.split("/"):
+            return None
         if (self._folder / plain).is_file() and is_safe_name(plain):
             return plain
         return self._files.get(_file_key(plain)) or self._files.get(_file_key(plain.rpartition("/")[2]))

@@ -98,10 +98,11 @@ def read_labels(
     unknown = [label for label in map(str, counts.index) if label not in read]
     if unknown:
         shown = ", ".join(f"{visible(label)} ({counts[label]:,})" for label in unknown[:6])
+        row = int(choices.index[choices.astype("str").isin(unknown).to_numpy()][0]) + 1
         example = ",".join(f"{label}=..." for label in unknown[:6])
         raise InputError(
-            f"{source}, column choice: {len(unknown)} labels are none of {', '.join(categories)}: {shown}; say what "
-            f"each stands for with --labels '{example}', or name all categories with --categories."
+            f"{source}, row {row}, column choice: {len(unknown)} labels are none of {', '.join(categories)}: {shown}; "
+            f"say what each stands for with --labels '{example}', or name all categories with --categories."
         )
     changed = [f"{label} -> {ours} ({counts[label]:,})" for label, ours in read.items() if label != ours]
     if changed:

@@ -15,12 +15,12 @@ from urllib.parse import unquote
 
 import pandas as pd
 
-from mrb_lib.benchmarks.formats.base import Imported, annotation_table, counted, import_tables, reads, verdict_table
+from mrb_lib.benchmarks.formats.base import Imported, annotation_table, import_tables, reads, verdict_table
 from mrb_lib.benchmarks.formats.found_images import FoundImages
 from mrb_lib.benchmarks.formats.labels import winner
 from mrb_lib.benchmarks.formats.sources import SourceRow, id_text, read_json_array, renamed
 from mrb_lib.benchmarks.meta import dimensions_of, meta_from
-from mrb_lib.tables.validation import Finding
+from mrb_lib.tables.validation import Finding, counted
 
 _FIELDS: Mapping[str, tuple[str, ...]] = {
     "question": ("question", "prompt", "instruction", "text"),
@@ -98,9 +98,7 @@ def _data(task: SourceRow) -> SourceRow:
 
 
 def _case(data: SourceRow, case_id: str) -> dict[str, object]:
-    keys = {
-        ours: next((key for key in (ours, *theirs) if key in data.values), ours) for ours, theirs in _FIELDS.items()
-    }
+    keys = {ours: next((key for key in theirs if key in data.values), ours) for ours, theirs in _FIELDS.items()}
     fields: dict[str, object] = {
         "case_id": case_id,
         **{ours: data.text(keys[ours]) for ours in ("question", "response_a", "response_b")},

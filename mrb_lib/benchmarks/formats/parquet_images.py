@@ -10,10 +10,9 @@ from pathlib import Path, PurePosixPath
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mrb_lib.benchmarks.formats.base import counted
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import is_safe_name
-from mrb_lib.tables.validation import Finding
+from mrb_lib.tables.validation import Finding, counted
 
 _BATCH = 4
 _BUFFER = 1 << 20

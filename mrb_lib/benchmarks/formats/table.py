@@ -25,7 +25,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from mrb_lib.benchmarks.benchmark import Benchmark, read_table
-from mrb_lib.benchmarks.formats.base import Imported, counted, import_tables, reads, writes
+from mrb_lib.benchmarks.formats.base import Imported, import_tables, reads, writes
 from mrb_lib.benchmarks.formats.cells import TEXT_SUFFIXES, Cells, read_cells, read_workbook, renamed_columns
 from mrb_lib.benchmarks.formats.flat import OVERALL, is_blank, long_labels, split_flat
 from mrb_lib.benchmarks.formats.found_images import FoundImages
@@ -37,8 +37,9 @@ from mrb_lib.benchmarks.meta import BenchmarkMeta, dimensions_of, meta_from, rea
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import inside, is_safe_name, slug
 from mrb_lib.tables.names import one_spelling, spelling_key
+from mrb_lib.tables.rubrics import read_rubric, rubric_fault, rubric_text
 from mrb_lib.tables.schema import COLUMNS, CONSENSUS, KINDS, SUBFIELDS, Column, TableName
-from mrb_lib.tables.validation import Finding, check_references
+from mrb_lib.tables.validation import Finding, check_references, counted
 
 READ_SUFFIXES = (*TEXT_SUFFIXES, ".xlsx", ".parquet", ".jsonl", ".json")
 WRITTEN = ("csv", "parquet")
@@ -116,9 +117,9 @@ def read(
     cases, files = frames.pop("cases"), {table: source.file for table, source in sources.items()}
     if categories is not None and not meta.is_preference and "response_b" not in cases:
         meta = replace(meta, task="rating")
-    _refuse_incomplete(cases, meta, files["cases"])
+    _refuse_incomplete(cases, ("case_id", "question", "response_a"), files["cases"])
     frames = {table: _complete(frame, table, files[table], findings) for table, frame in frames.items()}
-    meta = replace(meta, dimensions=meta.dimensions or dimensions_of(frames.values()))
+    meta = replace(meta, dimensions=meta.dimensions or dimensions_of([*frames.values(), rubric_dimensions(cases)]))
     stated = stated_labels(labels, meta.categories)
     refuse_unused(stated, [label for frame in frames.values() for label in frame["choice"].dropna().unique()])
     pictures = loose.images if loose is not None else sources["cases"].images
@@ -257,6 +258,8 @@ def _from_records(records: list[SourceRow], path: Path, table: TableName | None)
 
 
 def _split(flat: _Source, verdicts: Sequence[str], findings: list[Finding]) -> dict[TableName, _Source]:
+    if not {"chosen", "rejected"} <= set(flat.frame):
+        _refuse_incomplete(flat.frame, ("question", "response_a"), flat.file)
     parts = split_flat(flat.frame, verdicts, flat.file, findings)
     frames = zip(_TABLES, parts, strict=True)
     return {table: replace(flat, frame=frame, images=None) for table, frame in frames if frame is not None}
@@ -275,16 +278,21 @@ def _stated_meta(src: Path, kind: str | None, name: str | None, categories: str 
     return meta_from(raw, str(path), dimensions=())
 
 
-def _refuse_incomplete(cases: pd.DataFrame, meta: BenchmarkMeta, file: str) -> None:
+def _refuse_incomplete(cases: pd.DataFrame, needed: Sequence[str], file: str) -> None:
     """Refuse cases that lack columns: all of them at once, with the names that the file has."""
-    needed = ["case_id", "question", "response_a", *([] if meta.is_rating else ["response_b"])]
     missing = [name for name in needed if name not in cases]
-    if len(missing) < 2:
-        return  # `conform` says what one column is for
-    free = [str(name) for name in cases.columns if name not in {column.name for column in COLUMNS["cases"]}]
-    example = f'--map "{free[0] if free else "their column"}={missing[0]}"'
-    columns = ", ".join(map(str, cases.columns))
-    raise InputError(f"{file}: has no columns {', '.join(missing)}, but {columns}; name them with {example} and so on.")
+    if missing:
+        columns = ", ".join(map(str, cases.columns))
+        example = " ".join(f'--map "THEIRS={name}"' for name in missing)
+        raise InputError(f"{file}: has no columns {', '.join(missing)}; name them with {example}; it has {columns}.")
+
+
+def rubric_dimensions(cases: pd.DataFrame) -> pd.DataFrame:
+    """Return the dimensions that the rubrics of cases name, a row each; those of a rubric that is wrong are left out."""
+    rubrics = cases["rubric"].dropna().map(rubric_text).map(str).unique() if "rubric" in cases else ()
+    sound = [read_rubric(text) for text in rubrics if rubric_fault(text) is None]
+    named = [criterion.dimension for criteria in sound for criterion in criteria if criterion.dimension is not None]
+    return pd.DataFrame({"dimension": named}, dtype="str")
 
 
 def _complete(frame: pd.DataFrame, table: TableName, file: str, findings: list[Finding]) -> pd.DataFrame:

@@ -11,14 +11,13 @@ from pathlib import Path
 import pandas as pd
 import pyarrow as pa
 
-from mrb_lib.benchmarks.formats.base import counted
 from mrb_lib.benchmarks.formats.mapping import clash, column_map
 from mrb_lib.benchmarks.formats.parquet_images import ImageIndex, ParquetImages, holds_bytes, open_parquet
 from mrb_lib.benchmarks.formats.sources import id_text
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import slug
 from mrb_lib.tables.schema import CASES, ORGAN_DEPARTMENT, ORGANS
-from mrb_lib.tables.validation import Finding
+from mrb_lib.tables.validation import Finding, counted
 
 RENAMED = {
     "question_id": "case_id",
