@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -19,6 +20,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from mrb_lib.benchmarks.images.metadata import ImagesWithoutTexts
 from mrb_lib.benchmarks.meta import BenchmarkMeta, read_meta, write_meta
 from mrb_lib.benchmarks.table_digests import MARK, TABLES, check_digests, record_digests
 from mrb_lib.tables.errors import InputError
@@ -26,7 +28,7 @@ from mrb_lib.tables.files import inside
 from mrb_lib.tables.schema import (
     SEEN_BY_JUDGES,
 )
-from mrb_lib.tables.validation import check_references
+from mrb_lib.tables.validation import Finding, check_references
 
 
 class FolderImages(Mapping[str, bytes]):
@@ -36,13 +38,21 @@ class FolderImages(Mapping[str, bytes]):
         self.folder = folder
 
     def __getitem__(self, name: str) -> bytes:
-        path = inside(self.folder, name)
+        path = self.path(name)
         if not path.is_file():
             raise KeyError(name)
         return path.read_bytes()
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and inside(self.folder, name).is_file()
+        return isinstance(name, str) and self.path(name).is_file()
+
+    def path(self, name: str) -> Path:
+        """Return the file of an image, whose name a file system may have composed otherwise (NFC or NFD)."""
+        path = inside(self.folder, name)
+        if name.isascii() or path.is_file():
+            return path
+        others = (inside(self.folder, unicodedata.normalize(form, name)) for form in ("NFC", "NFD"))
+        return next((other for other in others if other.is_file()), path)
 
     def sizes(self) -> dict[str, int]:
         """The number of bytes of each file."""
@@ -128,8 +138,7 @@ class Benchmark:
 
     def _digest(self, tables: Iterable[tuple[str, bytes]]) -> str:
         """Over tables, or columns of one, and the images."""
-        folder = self._folder()
-        images = ((f"images/{name}", (folder / "images" / name).read_bytes()) for name in self.images)
+        images = ((f"images/{name}", self.images[name]) for name in self.images)
         digest = hashlib.sha256()
         for name, content in chain(tables, images):
             digest.update(name.encode("utf-8") + b"\0" + hashlib.blake2b(content, digest_size=16).digest())
@@ -192,7 +201,8 @@ class BenchmarkWriter:
     """Writes a benchmark in chunks, so that its size is not bounded by memory.
 
     Use as a context manager, inside `mrb_lib.tables.files.staged_folder`. Every chunk is
-    validated; case ids must be unique over all chunks.
+    validated; case ids must be unique over all chunks. Texts beside the pixels of images, which may name a patient, are
+    left out; `findings` says so.
     """
 
     def __init__(self, folder: Path, meta: BenchmarkMeta) -> None:
@@ -200,6 +210,7 @@ class BenchmarkWriter:
         self.meta = meta
         self._ids: set[str] = set()
         self._writers: dict[str, pq.ParquetWriter] = {}
+        self.findings: list[Finding] = []
 
     def __enter__(self) -> BenchmarkWriter:
         (self.folder / "images").mkdir(parents=True, exist_ok=True)
@@ -228,11 +239,13 @@ class BenchmarkWriter:
         self._ids.update(cases["case_id"])
         self._append("cases", cases)
         self._append("annotations", annotations)
+        clean = ImagesWithoutTexts(images)
         for name in dict.fromkeys(name for names in cases["images"] for name in names):
             if name in images:
                 path = inside(self.folder / "images", name)
                 path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(images[name])
+                path.write_bytes(clean[name])
+        self.findings += clean.findings()
 
     def _append(self, table: str, frame: pd.DataFrame) -> None:
         schema = self._writers[table].schema if table in self._writers else None
@@ -262,7 +275,11 @@ def _without_null_types(schema: pa.Schema) -> pa.Schema:
     return pa.schema([pa.field(f.name, concrete(f.type)) for f in schema], schema.metadata)
 
 
-def save(benchmark: Benchmark, folder: Path) -> None:
-    """Write a benchmark into `folder`; wrap it in `mrb_lib.tables.files.staged_folder` so that no half is ever seen."""
+def save(benchmark: Benchmark, folder: Path) -> list[Finding]:
+    """Write a benchmark into `folder`, and return what was removed from its images.
+
+    Wrap it in `mrb_lib.tables.files.staged_folder` so that no half is ever seen.
+    """
     with BenchmarkWriter(folder, benchmark.meta) as writer:
         writer.add(benchmark.cases, benchmark.annotations, benchmark.images)
+    return writer.findings

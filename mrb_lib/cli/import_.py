@@ -40,9 +40,9 @@ def import_(
         echo_findings(imported.findings)
         return
     with staged_folder(out, overwrite=overwrite, source=src) as folder:
-        write_imported(imported, folder, str(src))
+        removed = write_imported(imported, folder, str(src))
     typer.echo("\n".join(map(line, preview(imported))))
-    echo_findings(imported.findings)
+    echo_findings([*imported.findings, *removed])
     if len(imported.verdicts) and imported.benchmark.meta.kind != "simulated":
         from mrb_lib.cli.judge_groups import echo_groups
         from mrb_lib.judges.roster.groups import judge_groups

@@ -13,12 +13,13 @@ from mrb_lib.tables.schema import CASES
 
 if TYPE_CHECKING:
     from mrb_lib.benchmarks.formats.base import Imported
+    from mrb_lib.tables.validation import Finding
 
 _SHOWN = 8
 
 
-def write_imported(imported: Imported, folder: Path, source: str) -> None:
-    """Write a benchmark into a staged folder, and its verdicts into `runs` there.
+def write_imported(imported: Imported, folder: Path, source: str) -> list[Finding]:
+    """Write a benchmark into a staged folder, its verdicts into `runs` there; return what was removed from images.
 
     Parameters
     ----------
@@ -35,7 +36,7 @@ def write_imported(imported: Imported, folder: Path, source: str) -> None:
     from mrb_lib.verdicts.store import save_imported
 
     meta = imported.benchmark.meta
-    save(imported.benchmark, folder)
+    removed = save(imported.benchmark, folder)
     written = set(FolderImages(folder / "images"))
     present = imported.benchmark.cases["images"].map(lambda names: [name for name in names if name in written])
     findings, _ = image_findings(folder / "images", imported.benchmark.cases.assign(images=present))
@@ -51,6 +52,7 @@ def write_imported(imported: Imported, folder: Path, source: str) -> None:
             ratings=ratings,
             labels=meta.labels,
         )
+    return removed
 
 
 def preview(imported: Imported) -> list[str]:

@@ -288,7 +288,7 @@ def _refuse_incomplete(cases: pd.DataFrame, needed: Sequence[str], file: str) ->
 
 
 def rubric_dimensions(cases: pd.DataFrame) -> pd.DataFrame:
-    """Return the dimensions that the rubrics of cases name, a row each; those of a rubric that is wrong are left out."""
+    """Return the dimensions that the rubrics of cases name, a row each; a rubric that is wrong names none."""
     rubrics = cases["rubric"].dropna().map(rubric_text).map(str).unique() if "rubric" in cases else ()
     sound = [read_rubric(text) for text in rubrics if rubric_fault(text) is None]
     named = [criterion.dimension for criteria in sound for criterion in criteria if criterion.dimension is not None]
