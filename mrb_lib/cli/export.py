@@ -44,9 +44,7 @@ def export(
         findings = write(benchmark, verdicts, folder, **options)
     echo_findings([*findings, *images.findings()])
     if not runs and len(verdicts):
-        typer.echo(
-            f"{own}: {len(verdicts):,} verdicts are exported too (`- ` in place of RUNS leaves them out)", err=True
-        )
+        typer.echo(f"{own}: its {len(verdicts):,} verdicts are exported too; `-` as RUNS leaves them out", err=True)
     mark = " (SIMULATED)" if benchmark.meta.kind == "simulated" else ""
     typer.echo(f"{out}{mark}: {bench} in format {format_}")
 

@@ -168,10 +168,8 @@ def _in_one_order(analysis: Analysis, read: Verdicts, n_rows: int) -> BoolArray:
     """Return which rows are of judges whose verdicts on pairs came in one order only, though the policy reads both."""
     if analysis.policy == "official" or analysis.meta.is_rating:
         return np.zeros(n_rows, dtype=bool)
-    orders = [
-        np.bincount(read.cell[read.order == order], minlength=len(read.cells)) > 0 for order in range(len(ORDERS))
-    ]
-    is_one = np.logical_xor.reduce(orders) & read.cells["kind"].eq(IS_JUDGE).to_numpy()
+    forward, backward = (np.bincount(read.cell[read.order == order], minlength=len(read.cells)) > 0 for order in (0, 1))
+    is_one = (forward ^ backward) & read.cells["kind"].eq(IS_JUDGE).to_numpy()
     return np.tile(is_one, n_rows // max(len(is_one), 1))
 
 
