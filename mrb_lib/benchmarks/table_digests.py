@@ -49,7 +49,7 @@ def record_digests(folder: Path, tables: Iterable[str] = TABLES) -> None:
 
 def digests_with(folder: Path, digests: Mapping[str, str]) -> bytes:
     """Return the text of `SHA256SUMS` with the digests of some tables exchanged."""
-    lines = sorted((_recorded(folder) | digests).items())
+    lines = sorted({**_recorded(folder), **digests}.items())
     return "".join(f"{digest}  {name}\n" for name, digest in lines).encode("utf-8")
 
 

@@ -63,7 +63,7 @@ def read_cells(path: Path, findings: list[Finding] | None = None) -> Cells:
         problem = f"is not UTF-8 text and was read as {encoding}"
         found.append(Finding("warning", str(path), None, None, problem, "look at its accents, or save it as UTF-8"))
     frame = _table(_rows(text, separator, path), path, found)
-    if separator == ";":
+    if separator != ",":
         frame = frame.apply(_with_points)
     return Cells(frame, f"CSV, {SEPARATORS.get(separator, repr(separator))}, {encoding}")
 

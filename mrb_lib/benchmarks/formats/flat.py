@@ -53,7 +53,9 @@ def split_flat(flat: pd.DataFrame, verdict_columns: Sequence[str], source: str, 
     for name in verdict_columns:
         if name not in flat:
             hint = nearest(name, flat.columns)
-            raise InputError(f"--verdicts {name}: there is no such column; use one of {', '.join(flat)}.{hint}")
+            raise InputError(
+                f"--verdicts {name}: there is no such column; use one of {', '.join(map(str, flat))}.{hint}"
+            )
     flat = _with_case_ids(flat, source, findings)
     is_judged = "judge" in flat
     labels = [] if is_judged else [name for name in flat if name == "choice" or is_dimension(str(name))]

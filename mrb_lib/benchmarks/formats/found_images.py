@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -20,14 +21,13 @@ class FoundImages(Mapping[str, bytes]):
         self._folder, self._files = folder, dict[str, str]()
         pattern = folder.rglob("*") if recursive else folder.glob("*")
         files = [path.relative_to(folder) for path in sorted(pattern) if path.is_file() or path.is_symlink()]
-        for keys in (lambda f: [f.as_posix()], lambda f: [f.name], lambda f: [f.with_suffix("").as_posix(), f.stem]):
-            found: dict[str, set[str]] = {}
-            for file in files:
-                for key in keys(file):
-                    found.setdefault(_file_key(key), set()).add(file.as_posix())
-            for key, same in found.items():
-                if len(same) == 1:
-                    self._files.setdefault(key, *same)
+        shorter = [[f.as_posix() for f in files], [f.name for f in files], [f.stem for f in files]]
+        for names in shorter:  # a full name goes before a shorter one that another file has as well
+            keys = [_file_key(name) for name in names]
+            counts = Counter(keys)
+            for key, file in zip(keys, files, strict=True):
+                if counts[key] == 1:
+                    self._files.setdefault(key, file.as_posix())
 
     def file(self, name: str) -> str | None:
         """Return the file that a name stands for, relative to the folder; None where there is none or several."""

@@ -93,7 +93,7 @@ def read_labels(
         ours = stated.get(label) or by_key.get(spelling_key(label)) or (label if label in categories else None)
         if ours is None and known:
             ours = known.get(spelling_key(label)) or winner(label)
-        if ours in categories:
+        if ours is not None and ours in categories:
             read[label] = ours
     unknown = [label for label in map(str, counts.index) if label not in read]
     if unknown:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
 from mrb_lib.benchmarks.formats.cells import read_cells, skipped
-from mrb_lib.benchmarks.formats.mapping import Fields, column_map
+from mrb_lib.benchmarks.formats.mapping import column_map
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import read_text
 from mrb_lib.tables.validation import Finding
@@ -27,11 +27,18 @@ class SourceRow:
     file : the file, to name in messages
     location : where in it, as "row 3" (counted from 1) or "line 3"
     values : the fields
+    renamed : what the file calls the fields that `--map` renames, by our names
     """
 
     file: str
     location: str
     values: Mapping[str, object]
+    renamed: Mapping[str, str] = field(default_factory=dict)
+
+    def under(self, renames: Mapping[str, str]) -> SourceRow:
+        """Return the record with some fields under other names, as `--map` gives them."""
+        values = {renames.get(name, name): value for name, value in self.values.items()}
+        return replace(self, values=values, renamed={ours: theirs for theirs, ours in renames.items()})
 
     def error(self, column: str | None, problem: str, cure: str) -> InputError:
         """The error that says what is wrong with this record."""
@@ -42,6 +49,7 @@ class SourceRow:
         """The value of a field that must be there; it may be null."""
         if column not in self.values:
             raise self.error(column, "the field is missing", "restore the file from its source")
+        column_map().reads([column])
         return self.values[column]
 
     def text(self, column: str) -> str:
@@ -84,8 +92,9 @@ class SourceRow:
         InputError
             A column is mapped to one that the format fills itself.
         """
-        added = self.values.carried(fields, self.file) if isinstance(self.values, Fields) else ()
-        return {**fields, **dict(added)}
+        carried = column_map().carried(self.renamed, fields, self.file) if self.renamed else []
+        # An empty cell is a missing value.
+        return {**fields, **{ours: self.values.get(ours) or None for ours in carried}}
 
     def same(self, column: str, other: SourceRow, hint: str) -> None:
         """Refuse a field that differs from the same field of another record."""
@@ -240,7 +249,7 @@ def renamed(records: list[SourceRow], path: Path) -> list[SourceRow]:
     if not columns.names:
         return records
     renames = columns.of(dict.fromkeys(name for record in records for name in record.values), path)
-    return [replace(record, values=Fields(record.values, columns, renames)) for record in records]
+    return [record.under(renames) for record in records]
 
 
 def csv_records(path: Path, required: tuple[str, ...]) -> list[SourceRow]:

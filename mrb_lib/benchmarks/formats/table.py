@@ -242,6 +242,7 @@ def _from_records(records: list[SourceRow], path: Path, table: TableName | None)
         raise InputError(f"{path}: is empty; write one object a line, or remove the file.")
     contract = {column.name for name in ([table] if table else _TABLES) for column in COLUMNS[name]}
     names = list(dict.fromkeys(name for record in records for name in record.values))
+    column_map().reads(names)
     columns = {}
     for name in names:
         values = [record.values.get(name) for record in records]
