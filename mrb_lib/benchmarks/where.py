@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from mrb_lib.tables.dates import day_span
 from mrb_lib.tables.errors import InputError
 
 Mask = NDArray[np.bool_]
@@ -155,7 +156,7 @@ def _compared(left: ast.expr, how: ast.cmpop, right: ast.expr, lookup: Lookup, t
     numeric = pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
     given = isinstance(other, int | float) and not isinstance(other, bool)
     orders = not numeric and not isinstance(how, ast.Eq | ast.NotEq)
-    if orders and (given or (_is_number(other) and values.dropna().map(_is_number).mean() > _MOSTLY)):
+    if orders and (given or (_is_number(other) and _holds_numbers(values))):
         values, other, numeric, given = _numbers(values, ast.unparse(left), text), float(str(other)), True, True
     if not isinstance(other, pd.Series) and numeric != given:
         raise InputError(
@@ -174,6 +175,12 @@ def _is_number(value: object) -> bool:
         return isinstance(value, str) and bool(np.isfinite(float(value)))
     except ValueError:
         return False
+
+
+def _holds_numbers(texts: pd.Series) -> bool:
+    """Return True if most texts are numbers; dates, which may be years, are ordered as text."""
+    given = texts.dropna().astype("str")
+    return bool(given.map(_is_number).mean() > _MOSTLY) and not given.map(day_span).notna().all()
 
 
 def _numbers(values: pd.Series, name: str, text: str) -> pd.Series:

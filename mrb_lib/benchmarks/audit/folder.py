@@ -116,7 +116,7 @@ def _table(folder: Path, table: TableName, meta: BenchmarkMeta | None, findings:
         elif path.is_file() and path.stat().st_size == 0:
             problem = "the file is empty"
         else:
-            problem = f"the file is truncated or not a parquet file ({error})"
+            problem = f"the file is truncated or not a parquet file ({str(error).strip()})"
         cure = "restore it from its source or import the benchmark again"
         findings.append(Finding("error", file, None, None, problem, cure))
         return None

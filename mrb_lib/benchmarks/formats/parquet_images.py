@@ -103,7 +103,7 @@ def open_parquet(path: Path) -> pq.ParquetFile:
         what = (
             "is empty"
             if path.is_file() and path.stat().st_size == 0
-            else f"is damaged: truncated, or not a parquet file ({error})"
+            else f"is damaged: truncated, or not a parquet file ({str(error).strip()})"
         )
         raise InputError(f"{path}: {what}; restore it from its source.") from error
 
