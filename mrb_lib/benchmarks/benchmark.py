@@ -166,7 +166,9 @@ def read_table(path: Path, columns: list[str] | None = None) -> pd.DataFrame:
         raise InputError(f"{path}: the file is missing; import the benchmark again.") from error
     except (pa.ArrowException, OSError) as error:
         size = path.stat().st_size if path.is_file() else 0
-        what = "is empty" if size == 0 else f"is damaged: truncated, or not a parquet file of text ({str(error).strip()})"
+        what = (
+            "is empty" if size == 0 else f"is damaged: truncated, or not a parquet file of text ({str(error).strip()})"
+        )
         raise InputError(f"{path}: {what}; restore it from its source or import it again.") from error
     repeated = frame.columns[frame.columns.duplicated()]
     if len(repeated):

@@ -49,7 +49,7 @@ def split_flat(flat: pd.DataFrame, verdict_columns: Sequence[str], source: str, 
     InputError
         Two rows of a case differ in a column of the cases, or a column is not there.
     """
-    flat = _with_preferred(flat.reset_index(drop=True), findings, source)
+    flat = flat.reset_index(drop=True)
     for name in verdict_columns:
         if name not in flat:
             hint = nearest(name, flat.columns)
@@ -161,13 +161,22 @@ def _verdicts(flat: pd.DataFrame, columns: Sequence[str], source: str) -> pd.Dat
     return pd.concat(frames, ignore_index=True) if frames else None
 
 
-def _with_preferred(flat: pd.DataFrame, findings: list[Finding], source: str) -> pd.DataFrame:
+def with_texts(flat: pd.DataFrame) -> pd.DataFrame:
+    """Return conversations as texts: responses are their last messages, a question that is not there the first."""
+    for name in ("chosen", "rejected", "response_a", "response_b"):
+        talks = flat[name].map(_is_conversation) if name in flat else pd.Series(dtype=bool)
+        if talks.any():
+            if "question" not in flat:
+                flat = flat.assign(question=flat[name].map(lambda talk: _message(talk, 0)))
+            flat = flat.assign(**{name: flat[name].map(lambda talk: _message(talk, -1))})
+    return flat
+
+
+def with_sides(flat: pd.DataFrame, source: str, findings: list[Finding]) -> pd.DataFrame:
     """Return the pairs of a preference data set, `chosen` and `rejected`, as two responses on sides drawn by chance."""
     if not {"chosen", "rejected"} <= set(flat) or {"response_a", "response_b"} & set(flat):
         return flat
-    chosen, rejected = (flat[name].map(_last_message) for name in ("chosen", "rejected"))
-    if "question" not in flat and flat["chosen"].map(lambda value: isinstance(value, (list, np.ndarray))).all():
-        flat = flat.assign(question=flat["chosen"].map(_first_message))
+    chosen, rejected = flat["chosen"].astype("str"), flat["rejected"].astype("str")
     first = (chosen + "\0" + rejected).map(lambda text: hashlib.sha256(text.encode("utf-8")).digest()[0] % 2 == 0)
     problem = f"chosen is response_a in {first.sum():,} of {len(flat):,} rows and response_b in the others, by chance"
     findings.append(Finding("info", source, None, "chosen", problem, "so that always naming one side gains nothing"))
@@ -175,13 +184,12 @@ def _with_preferred(flat: pd.DataFrame, findings: list[Finding], source: str) ->
     return flat.drop(columns=["chosen", "rejected"]).assign(**sides, choice=first.map({True: "A", False: "B"}))
 
 
-def _last_message(value: object) -> str:
-    """Return a text, or the last message of a conversation."""
-    return str(value[-1].get("content", "")) if isinstance(value, (list, np.ndarray)) and len(value) else str(value)
+def _is_conversation(value: object) -> bool:
+    return isinstance(value, (list, np.ndarray)) and len(value) > 0 and isinstance(value[0], dict)
 
 
-def _first_message(value: list[dict[str, object]]) -> str:
-    return str(next((each["content"] for each in value if each.get("role") == "user"), ""))
+def _message(value: object, place: int) -> object:
+    return value[place].get("content") if isinstance(value, (list, np.ndarray)) and _is_conversation(value) else value
 
 
 def _key(value: object) -> str:

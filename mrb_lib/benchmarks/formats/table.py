@@ -27,7 +27,7 @@ import pyarrow.parquet as pq
 from mrb_lib.benchmarks.benchmark import Benchmark, read_table
 from mrb_lib.benchmarks.formats.base import Imported, import_tables, reads, writes
 from mrb_lib.benchmarks.formats.cells import TEXT_SUFFIXES, Cells, read_cells, read_workbook, renamed_columns
-from mrb_lib.benchmarks.formats.flat import OVERALL, is_blank, long_labels, split_flat
+from mrb_lib.benchmarks.formats.flat import OVERALL, is_blank, long_labels, split_flat, with_sides, with_texts
 from mrb_lib.benchmarks.formats.found_images import FoundImages
 from mrb_lib.benchmarks.formats.labels import read_labels, refuse_unused, stated_labels
 from mrb_lib.benchmarks.formats.mapping import column_map
@@ -57,6 +57,11 @@ class _Source:
     about: str
     is_text: bool = False
     images: Mapping[str, bytes] | None = None
+
+    @property
+    def understood(self) -> str:
+        """Return a line on the file for the user to confirm."""
+        return f"{self.file}: {self.about}, {len(self.frame):,} rows"
 
 
 @reads("table", about="your own data: CSV, Excel, parquet or JSON, a folder of tables or one file")
@@ -103,14 +108,8 @@ def read(
     Validated by tests/benchmarks/formats/test_table.py (round trips of arbitrary text) and test_desk_tables.py.
     """
     findings: list[Finding] = []
-    sources, loose = _sources(Path(src), findings)
-    understood = [f"{source.file}: {source.about}, {len(source.frame):,} rows" for source in sources.values()]
+    sources, understood = _sources(Path(src), verdicts or [], findings)
     meta = _stated_meta(Path(src), kind, name, categories)
-    if loose is not None:
-        understood = [f"{loose.file}: {loose.about}, {len(loose.frame):,} rows"]
-        sources = _split(loose, verdicts or [], findings)
-    elif verdicts:
-        raise InputError("--verdicts: names a column of one flat file; these tables have a table of verdicts.")
     frames = {table: _typed(source, table) for table, source in sources.items()}
     if normalize_names:
         frames = {table: _with_one_spelling(frame) for table, frame in frames.items()}
@@ -120,29 +119,30 @@ def read(
     _refuse_incomplete(cases, ("case_id", "question", "response_a"), files["cases"])
     frames = {table: _complete(frame, table, files[table], findings) for table, frame in frames.items()}
     meta = replace(meta, dimensions=meta.dimensions or dimensions_of([*frames.values(), rubric_dimensions(cases)]))
-    stated = stated_labels(labels, meta.categories)
-    refuse_unused(stated, [label for frame in frames.values() for label in frame["choice"].dropna().unique()])
-    pictures = loose.images if loose is not None else sources["cases"].images
+    pictures = sources["cases"].images
     if pictures is None and "images" in cases:
         cases, pictures = _with_images(cases, Path(src), images, understood, findings)
     cases = meta.conform(cases, "cases", files["cases"])
+    stated = stated_labels(labels, meta.categories)
+    refuse_unused(stated, [label for frame in frames.values() for label in frame["choice"].dropna().unique()])
     for table, frame in frames.items():
-        of_one = ~frame["dimension"].isin(list(meta.labels))
-        choices = read_labels(frame["choice"][of_one], stated, meta.categories, files[table], findings)
-        frame = frame.assign(choice=choices.reindex(frame.index).where(of_one, frame["choice"]))
-        frames[table] = meta.conform(frame, table, files[table])
+        one = ~frame["dimension"].isin(list(meta.labels))
+        choices = read_labels(frame["choice"][one], stated, meta.categories, files[table], findings)
+        read_as = frame.assign(choice=choices.reindex(frame.index).where(one, frame["choice"]))
+        frames[table] = meta.conform(read_as, table, files[table])
         check_references(frames[table], cases, files[table])
-    tables = [frames.get(table) for table in ("annotations", "verdicts")]
-    made = import_tables(meta, cases, *tables, findings, source=Path(src), images=pictures)
+    votes, judged = frames.get("annotations"), frames.get("verdicts")
+    made = import_tables(meta, cases, votes, judged, findings, source=Path(src), images=pictures)
     return made._replace(understood=tuple(understood))
 
 
-def _sources(src: Path, findings: list[Finding]) -> tuple[dict[TableName, _Source], _Source | None]:
-    """Return the tables of a folder or workbook; or none of them, and the one file that holds a row per label."""
+def _sources(src: Path, verdicts: Sequence[str], findings: list[Finding]) -> tuple[dict[TableName, _Source], list[str]]:
+    """Return the tables of a folder or workbook, or those made of one flat file; and the files that were read."""
     if src.is_dir():
         found = {table: path for table in _TABLES if (path := find_table(src, table)) is not None}
         if "cases" in found:
-            return {table: _only(_read(path, table, findings)) for table, path in found.items()}, None
+            whole = {table: next(iter(_read(path, table, findings).values())) for table, path in found.items()}
+            return _refusing(verdicts, whole), [source.understood for source in whole.values()]
         others = [path for path in sorted(src.iterdir()) if path.suffix.lower() in READ_SUFFIXES]
         if len(others) != 1:
             there = f"; it holds {', '.join(path.name for path in others)}" if others else ""
@@ -153,15 +153,17 @@ def _sources(src: Path, findings: list[Finding]) -> tuple[dict[TableName, _Sourc
     sheets = _read(src, None, findings)
     tables = {table: sheets[table] for table in _TABLES if table in sheets}
     if "cases" in tables:
-        return tables, None
+        return _refusing(verdicts, tables), [source.understood for source in tables.values()]
     first, *more = sheets.values()
-    passed_over = f"sheets are passed over: {', '.join(map(str, list(sheets)[1:]))}"
+    passed_over = f"sheets are passed over: {', '.join(list(sheets)[1:])}"
     findings += counted(len(more), "warning", src, passed_over, "put the sheet you mean first, or name it cases")
-    return {}, first
+    return _split(first, verdicts, findings), [first.understood]
 
 
-def _only(sheets: Mapping[str, _Source]) -> _Source:
-    return next(iter(sheets.values()))
+def _refusing(verdicts: Sequence[str], tables: dict[TableName, _Source]) -> dict[TableName, _Source]:
+    if verdicts:
+        raise InputError("--verdicts: names a column of one flat file; these tables have a table of verdicts.")
+    return tables
 
 
 def find_table(folder: Path, table: TableName) -> Path | None:
@@ -259,11 +261,11 @@ def _from_records(records: list[SourceRow], path: Path, table: TableName | None)
 
 
 def _split(flat: _Source, verdicts: Sequence[str], findings: list[Finding]) -> dict[TableName, _Source]:
-    if not {"chosen", "rejected"} <= set(flat.frame):
-        _refuse_incomplete(flat.frame, ("question", "response_a"), flat.file)
-    parts = split_flat(flat.frame, verdicts, flat.file, findings)
+    frame = with_sides(with_texts(flat.frame), flat.file, findings)
+    _refuse_incomplete(frame, ("question", "response_a"), flat.file)
+    parts = split_flat(frame, verdicts, flat.file, findings)
     frames = zip(_TABLES, parts, strict=True)
-    return {table: replace(flat, frame=frame, images=None) for table, frame in frames if frame is not None}
+    return {table: replace(flat, frame=frame) for table, frame in frames if frame is not None}
 
 
 def _stated_meta(src: Path, kind: str | None, name: str | None, categories: str | None) -> BenchmarkMeta:
@@ -376,8 +378,8 @@ def _number(text: str) -> float:
     return number
 
 
-def _names(cell: str, file: str, row: int) -> list[str]:
-    if pd.isna(cell):
+def _names(cell: object, file: str, row: int) -> list[str]:
+    if not isinstance(cell, str):
         return []
     if not cell.startswith("["):
         return [name.strip() for name in cell.split(";") if name.strip()]

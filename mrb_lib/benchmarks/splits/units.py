@@ -71,7 +71,9 @@ def split_units(
         The column is absent, or empty in every case.
     """
     cases = benchmark.cases
-    patient = next((name for name in cases if _PATIENT.fullmatch(str(name)) and _has_values(cases, name)), None)
+    patient = next(
+        (str(name) for name in cases if _PATIENT.fullmatch(str(name)) and _has_values(cases, str(name))), None
+    )
     chosen = by or (CLUSTER if _has_values(cases, CLUSTER) else patient or ITEM)
     values = _values(benchmark, chosen)
     near = near_duplicates(benchmark, progress)

@@ -179,6 +179,22 @@ def test_chosen_and_rejected_are_put_on_sides_by_chance(tmp_path: Path) -> None:
     assert made.cases["response_a"].str.startswith("right").tolist() == (choice == "A").tolist()
 
 
+def test_conversations_of_an_arena_are_read_by_their_last_message(tmp_path: Path) -> None:
+    def talk(reply: str) -> list[dict[str, str]]:
+        return [{"role": "user", "content": "Which view?"}, {"role": "assistant", "content": reply}]
+
+    rows = [
+        {"question_id": "q1", "conversation_a": talk("Lateral."), "conversation_b": talk("PA."), "winner": "model_b"}
+    ]
+    pd.DataFrame(rows).to_json(tmp_path / "arena.json", orient="records")
+    names = ["question_id=case_id", "conversation_a=response_a", "conversation_b=response_b", "winner=choice"]
+    made = read_source("table", tmp_path / "arena.json", map_=names).benchmark
+    assert made.cases[["question", "response_a", "response_b"]].to_numpy().tolist() == [
+        ["Which view?", "Lateral.", "PA."]
+    ]
+    assert made.annotations["choice"].tolist() == ["B"]
+
+
 def test_verdicts_in_a_column_are_of_the_judge_it_is_named_after(tmp_path: Path) -> None:
     rows = [[*row, {"T1": "1", "T2": ""}[row[0]]] for row in ROWS]
     content = export(rows).replace(b"Dosis", b"Dosis;gpt")
