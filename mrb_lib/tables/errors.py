@@ -8,13 +8,19 @@ with `exit_code`; so do notebooks.
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-LONGEST_MESSAGE = 500
+LONGEST_MESSAGE, MOST_LINES = 500, 40
 
 
 def shortened(text: str, longest: int = LONGEST_MESSAGE) -> str:
-    """Return a text of at most `longest` characters: a longer one loses its middle, not its cause or its cure."""
+    """Return a text of at most `longest` characters: a longer one loses its middle, not its cause or its cure.
+
+    Up to 40 messages, one per line, are shortened one by one.
+    """
+    lines = text.split("\n")
     if len(text) <= longest:
         return text
+    if 1 < len(lines) <= MOST_LINES:
+        return "\n".join(shortened(line, longest) for line in lines)
     end = longest // 3
     return f"{text[: longest - end - 5]} ... {text[-end:]}"
 

@@ -144,6 +144,10 @@ def _sources(src: Path, verdicts: Sequence[str], findings: list[Finding]) -> tup
             whole = {table: next(iter(_read(path, table, findings).values())) for table, path in found.items()}
             return _refusing(verdicts, whole), [source.understood for source in whole.values()]
         others = [path for path in sorted(src.iterdir()) if path.suffix.lower() in READ_SUFFIXES]
+        shards = sorted(src.rglob("*.parquet"))
+        if shards and set(others) <= set(shards):
+            whole_set = _from_parquet(shards, findings)
+            return _split(whole_set, verdicts, findings), [whole_set.understood]
         if len(others) != 1:
             there = f"; it holds {', '.join(path.name for path in others)}" if others else ""
             raise InputError(f"{src}: there is no cases.csv, .xlsx, .parquet or .jsonl{there}; name the file you mean.")
@@ -202,7 +206,7 @@ def _read(path: Path, table: TableName | None, findings: list[Finding]) -> dict[
         records = read_jsonl(path, findings) if suffix == ".jsonl" else read_json_array(path)
         return {"": _Source(_from_records(records, path, table), str(path), "JSON")}
     if suffix == ".parquet":
-        return {"": _from_parquet(path, findings)}
+        return {"": _from_parquet([path], findings)}
     raise InputError(f"{path}: is no file of {', '.join(READ_SUFFIXES)}; save it as .xlsx or .csv.")
 
 
@@ -220,8 +224,17 @@ def _with_images_column(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.rename(columns={"image": "images"}) if "image" in frame and "images" not in frame else frame
 
 
-def _from_parquet(path: Path, findings: list[Finding]) -> _Source:
-    """Return a parquet table; of a column `images` that holds the pictures themselves, their names."""
+def _from_parquet(paths: Sequence[Path], findings: list[Finding]) -> _Source:
+    """Return one table of parquet files; of a column `images` that holds the pictures themselves, their names."""
+    index = ImageIndex()
+    frames = [_with_pictures(path, index, findings) for path in paths]
+    file = str(paths[0] if len(paths) == 1 else paths[0].parent)
+    images = ParquetImages(index.positions) if index.positions else None
+    frame = pd.concat(frames, ignore_index=True)
+    return _Source(frame, file, "parquet with pictures" if images else "parquet", images=images)
+
+
+def _with_pictures(path: Path, index: ImageIndex, findings: list[Finding]) -> pd.DataFrame:
     schema = open_parquet(path).schema_arrow
     embedded = [name for name in schema.names if holds_bytes(schema.field(name).type)]
     frame = _with_images_column(renamed_columns(read_table(path, [n for n in schema.names if n not in embedded]), path))
@@ -231,12 +244,11 @@ def _from_parquet(path: Path, findings: list[Finding]) -> _Source:
         problem, cure = "holds bytes and is left out", f"read it as the images with --map {name}=images"
         findings.append(Finding("warning", str(path), None, name, problem, cure))
     if not pictures:
-        return _Source(frame, str(path), "parquet")
+        return frame
     column_map().reads(["images"])
-    index, ids = ImageIndex(), frame.get("case_id", pd.Series(range(1, len(frame) + 1)))
+    ids = frame.get("case_id", pd.Series([f"{path.stem}-{row}" for row in range(1, len(frame) + 1)]))
     names = index.add(path, pictures[0], [slug(str(case_id)) for case_id in ids], findings)
-    frame = frame.assign(images=pd.Series(names, index=frame.index, dtype=object))
-    return _Source(frame, str(path), "parquet with images", images=ParquetImages(index.positions))
+    return frame.assign(images=pd.Series(names, index=frame.index, dtype=object))
 
 
 def _from_records(records: list[SourceRow], path: Path, table: TableName | None) -> pd.DataFrame:

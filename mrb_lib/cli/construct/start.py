@@ -104,7 +104,7 @@ def command(
         "map": map_ or [],
         "dataset": options.dataset,
         "licence": options.licence,
-        "meanings": None if meanings is None else meanings.read_text(encoding="utf-8"),
+        "meanings": None if meanings is None else meanings.read_text(encoding="utf-8-sig"),
         "where": where,
         "not_in": [str(bench) for bench in options.not_in],
         "min_side": min_side,

@@ -252,6 +252,18 @@ def test_pictures_within_a_parquet_file_are_read(tmp_path: Path, several: bool) 
     assert {len(names) for names in made.cases["images"]} == {2 if several else 1}
 
 
+def test_the_shards_of_a_data_set_are_one_table(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    for shard in range(2):
+        rows = [{"question": f"{shard}{i}?", "response_a": "x", "response_b": "y",
+                 "image": {"bytes": picture(10 * shard + i), "path": "x.png"}} for i in range(3)]  # fmt: skip
+        pd.DataFrame(rows).to_parquet(tmp_path / "data" / f"train-0000{shard}-of-00002.parquet")
+    made = read_source("table", tmp_path).benchmark
+    assert made.cases["question"].tolist() == ["00?", "01?", "02?", "10?", "11?", "12?"]
+    shades = [10 * shard + i for shard in range(2) for i in range(3)]
+    assert [made.images[names[0]] for names in made.cases["images"]] == [picture(shade) for shade in shades]
+
+
 def test_bytes_in_a_column_of_other_things_are_said_and_left_out(tmp_path: Path) -> None:
     row = {"case_id": "1", "question": "q", "response_a": "a", "response_b": "b", "blob": b"\x00\x01" * 900}
     pd.DataFrame([row]).to_parquet(tmp_path / "cases.parquet")

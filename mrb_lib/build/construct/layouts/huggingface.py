@@ -84,7 +84,7 @@ def _licence(src: Path) -> str | None:
     if not path.is_file():
         return None
     try:
-        licence = DatasetCard(path.read_text(encoding="utf-8")).data.get("license")
+        licence = DatasetCard(path.read_text(encoding="utf-8-sig")).data.get("license")
     except Exception:  # noqa: BLE001  # a card that somebody wrote by hand may break its parser anywhere
         return None
     return licence if isinstance(licence, str) else None
