@@ -71,53 +71,32 @@ def annotation_findings(cases: pd.DataFrame, annotations: pd.DataFrame, dimensio
 def _missing_labels(
     ids: pd.Series, cells: pd.DataFrame, annotators: np.ndarray, dimensions: Sequence[str]
 ) -> Iterator[Finding]:
-    used = np.sort(cells["dimension"].unique())
-    cases = np.sort(cells["case"].unique())
-    grid = pd.MultiIndex.from_product([cases, used])
-    count = cells.groupby(["case", "dimension"])["annotator"].nunique().reindex(grid, fill_value=0)
+    grid = pd.MultiIndex.from_product([np.sort(cells[name].unique()) for name in ("case", "dimension")])
+    voters = cells.groupby(["case", "dimension"])["annotator"].agg(frozenset).reindex(grid)
+    voters = voters.map(lambda people: people if isinstance(people, frozenset) else frozenset())
+    count = voters.map(len)
     usual = int(count.mode().iloc[0])
     reach = cells.groupby("annotator")["case"].nunique()
-    panel = reach.index[reach >= PANEL_SHARE * len(cases)].to_numpy()
-    first_row = cells.groupby("case")["row"].min()
-    if len(panel) == usual:
-        absent = _absent_from_panel(cells, panel, cases, used)
-        texts = absent.map(
-            lambda pairs: "; ".join(
-                f"{annotators[who]} gave no label on {', '.join(dimensions[d] for d in missing)}"
-                for who, missing in pairs
-            )
-        )
-    elif (count == usual).mean() >= DESIGN_SHARE:
-        short = count[count < usual].reset_index()
-        short.columns = pd.Index(["case", "dimension", "n"])
-        shortfalls = short.apply(
-            lambda r: f"{r['n']} of {usual} annotators on {dimensions[int(r['dimension'])]}", axis=1
-        )
-        texts = shortfalls.groupby(short["case"]).agg("; ".join) if len(short) else pd.Series(dtype="str")
-    else:
+    panel = frozenset(reach.index[reach >= PANEL_SHARE * cells["case"].nunique()])
+    if len(panel) != usual and (count == usual).mean() < DESIGN_SHARE:
         sizes = ", ".join(f"{n} in {times}" for n, times in count.value_counts().sort_index().items())
         problem = f"annotators per case and dimension vary: {sizes} ({len(annotators)} annotators)"
         yield Finding("info", ANNOTATIONS_FILE, None, "annotator", problem, "agreement allows for it; nothing to do")
         return
-    texts = texts.sort_index()
-    for i, text in zip(texts.index.to_numpy(dtype=int), texts, strict=True):
-        row = int(first_row.loc[i]) + 1
+    missing: dict[int, dict[str, list[str]]] = {}
+    for (case, dimension), people in voters.items():
+        if len(panel) == usual:
+            absent = [f"{annotators[one]} gave no label" for one in sorted(panel - people)]
+        else:
+            absent = [f"{len(people)} of {usual} annotators"] if len(people) < usual else []
+        for what in absent:
+            missing.setdefault(case, {}).setdefault(what, []).append(dimensions[dimension])
+    first_row = cells.groupby("case")["row"].min()
+    for case, absences in missing.items():
+        problem = "; ".join(f"{what} on {', '.join(names)}" for what, names in absences.items())
         cure = "add the label if it exists; otherwise gold and agreement rest on the others here"
-        yield Finding("warning", ANNOTATIONS_FILE, row, "annotator", str(text), cure, str(ids.iloc[i]))
-
-
-def _absent_from_panel(cells: pd.DataFrame, panel: np.ndarray, cases: np.ndarray, used: np.ndarray) -> pd.Series:
-    """By case, the panel's annotators and the dimensions they left out."""
-    grid = pd.MultiIndex.from_product([cases, panel, used])
-    labelled = pd.MultiIndex.from_frame(cells[["case", "annotator", "dimension"]])
-    absent = grid[~grid.isin(labelled)].to_frame(index=False, name=["case", "annotator", "dimension"])
-    by_annotator = absent.groupby(["case", "annotator"])["dimension"].agg(list).reset_index()
-    pairs = pd.Series(
-        list(zip(by_annotator["annotator"], by_annotator["dimension"], strict=True)),
-        index=by_annotator["case"].to_numpy(),
-        dtype=object,
-    )
-    return pairs.groupby(level=0).agg(list)
+        row = int(first_row.loc[case]) + 1
+        yield Finding("warning", ANNOTATIONS_FILE, row, "annotator", problem, cure, str(ids.iloc[case]))
 
 
 def majority_findings(gold: pd.DataFrame) -> list[Finding]:
