@@ -14,7 +14,7 @@ def export(
     bench: Annotated[Path, typer.Argument(metavar="BENCH", help="The benchmark folder.")],
     folders: Annotated[
         list[Path],
-        typer.Argument(metavar="[RUNS] OUT", help="The runs, if any (or - for none), and the folder to write."),
+        typer.Argument(metavar="[RUNS] OUT", help="The runs (table and official: BENCH/runs; - for none), and the folder to write."),
     ],
 ) -> None:
     """Write a benchmark and its verdicts in another layout, or its labels as rows to train on."""
@@ -32,16 +32,16 @@ def export(
     if len(folders) > _MOST_FOLDERS:
         raise InputError(f"{folders[2]}: is one folder too many; name BENCH, RUNS where there are any, and OUT.")
     *runs, out = folders
-    write = WRITERS[format_].convert
-    options = chosen_options("export", format_, write, ctx.obj)
+    writer = WRITERS[format_]
+    options = chosen_options("export", format_, writer.convert, ctx.obj)
     benchmark = load(bench)
     images = ImagesWithoutTexts(benchmark.images)
     benchmark = replace(benchmark, images=images)
     own = bench / "runs"
-    read = [folder for folder in runs or ([own] if own.is_dir() else []) if str(folder) != "-"]
+    read = [folder for folder in runs or ([own] if writer.has_verdicts and own.is_dir() else []) if str(folder) != "-"]
     verdicts = load_verdicts(read[0], benchmark.cases, replies=True) if read else empty_verdicts()
     with staged_folder(out) as folder:
-        findings = write(benchmark, verdicts, folder, **options)
+        findings = writer.convert(benchmark, verdicts, folder, **options)
     echo_findings([*findings, *images.findings()])
     if not runs and len(verdicts):
         typer.echo(f"{own}: its {len(verdicts):,} verdicts are exported too; `-` as RUNS leaves them out", err=True)

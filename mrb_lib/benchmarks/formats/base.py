@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Final, Generic, NamedTuple, TypeVar
 
@@ -54,10 +53,12 @@ class Format(Generic[F]):
     convert : a reader is called with the path of the source; a writer with the benchmark, the verdicts table and an
         empty folder, and returns what the format could not hold; both take the options of the format as keywords
     about : what the format is, for a list of formats
+    has_verdicts : a writer keeps verdicts, so that `mrb export` gives it those of the benchmark's own runs
     """
 
     convert: F
     about: str
+    has_verdicts: bool = False
 
 
 READERS: Final[Registry[Format[Read]]] = Registry("format", "mrb_lib.benchmarks.formats")
@@ -71,17 +72,22 @@ def reads(name: str, *, about: str) -> Callable[[Read], Read]:
 
     Its keyword-only parameters become options of `mrb import`; each is annotated `Annotated[type, "what it does"]`.
     """
-    return partial(_register, READERS, name, about)
+
+    def register(convert: Read) -> Read:
+        READERS.add(name, Format(convert, about))
+        return convert
+
+    return register
 
 
-def writes(name: str, *, about: str) -> Callable[[Write], Write]:
+def writes(name: str, *, about: str, has_verdicts: bool = False) -> Callable[[Write], Write]:
     """Register the decorated function as the writer of a format; its options are declared as those of `reads`."""
-    return partial(_register, WRITERS, name, about)
 
+    def register(convert: Write) -> Write:
+        WRITERS.add(name, Format(convert, about, has_verdicts))
+        return convert
 
-def _register(formats: Registry[Format[F]], name: str, about: str, convert: F) -> F:
-    formats.add(name, Format(convert, about))
-    return convert
+    return register
 
 
 def read_source(format_: str, src: Path, *, map_: Sequence[str] = (), **options: object) -> Imported:

@@ -13,34 +13,21 @@ from mrb_lib.tables.names import spelling_key, visible
 from mrb_lib.tables.schema import CHOICES
 from mrb_lib.tables.validation import Finding
 
-_SIDES: Final = ("", "model", "response", "assistant", "answer", "output", "option")
-WINNERS: Final[Mapping[str, str]] = {
-    **{f"{word}{side}": choice for word in _SIDES for side, choice in (("a", "A"), ("1", "A"), ("b", "B"), ("2", "B"))},
-    "left": "A",
-    "first": "A",
-    "a>b": "A",
-    "a>>b": "A",
-    "right": "B",
-    "second": "B",
-    "b>a": "B",
-    "b>>a": "B",
-    "a=b": "tie",
-    "tie": "tie",
-    "tiebothbad": "tie",
-    "bothbad": "tie",
-    "bothgood": "tie",
-    "draw": "tie",
-    "equal": "tie",
-    "same": "tie",
-    "[[c]]": "tie",
+_SIDE: Final = "(model|response|assistant|answer|output|option)?"
+WINNERS: Final = {
+    "A": re.compile(rf"{_SIDE}(a|1)|left|first|a>>?b"),
+    "B": re.compile(rf"{_SIDE}(b|2)|right|second|b>>?a"),
+    "tie": re.compile(r"tie(bothbad)?|both(bad|good)|draw|equal|same|a=b"),
 }
-"""Winners by the words of other harnesses, without case, spaces and underscores; `[[C]]` is MT-Bench's tie."""
+"""Winners by the words of other harnesses, without case, spaces, underscores and brackets."""
+_MT_BENCH_TIE: Final = "[[c]]"  # a bare C would be the third of several options
 
 
 def winner(text: str) -> str | None:
     """Return the choice that a word of another harness stands for; None where it is not known."""
-    plain = re.sub(r"[\s_-]", "", spelling_key(text))
-    return WINNERS.get(plain) or WINNERS.get(re.sub(r"[\[\]()\"']", "", plain))
+    word = re.sub(r"[\s_-]", "", spelling_key(text))
+    plain = "tie" if word == _MT_BENCH_TIE else re.sub(r"[\[\]()\"']", "", word)
+    return next((choice for choice, words in WINNERS.items() if words.fullmatch(plain)), None)
 
 
 def stated_labels(text: str | None, categories: Sequence[str]) -> dict[str, str]:

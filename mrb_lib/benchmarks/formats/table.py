@@ -435,7 +435,7 @@ def _with_images(
     return cases, pictures
 
 
-@writes("table", about="cases, annotations and verdicts as CSV or parquet, with the images beside them")
+@writes("table", about="cases, annotations and verdicts as CSV or parquet, and the images", has_verdicts=True)
 def write(
     benchmark: Benchmark, verdicts: pd.DataFrame, out: Path, *, file_format: Annotated[str, "csv or parquet"] = "csv"
 ) -> list[Finding]:

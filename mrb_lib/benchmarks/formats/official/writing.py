@@ -38,7 +38,7 @@ _WRITTEN = {"judge", "case_id", "dimension", "order", "repeat", "probe", "choice
 _REPEATED = ("dataset", "modality_type", "question_type", "question")
 
 
-@writes("official", about="the published layout, which the published evaluation script reads")
+@writes("official", about="the published layout, which the published evaluation script reads", has_verdicts=True)
 def write(benchmark: Benchmark, verdicts: pd.DataFrame, out: Path) -> list[Finding]:
     """Write a benchmark and its verdicts in the published layout.
 
