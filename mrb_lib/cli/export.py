@@ -14,7 +14,9 @@ def export(
     bench: Annotated[Path, typer.Argument(metavar="BENCH", help="The benchmark folder.")],
     folders: Annotated[
         list[Path],
-        typer.Argument(metavar="[RUNS] OUT", help="The runs (table and official: BENCH/runs; - for none), and the folder to write."),
+        typer.Argument(
+            metavar="[RUNS] OUT", help="The runs (by default BENCH/runs, - for none), and the folder to write."
+        ),
     ],
 ) -> None:
     """Write a benchmark and its verdicts in another layout, or its labels as rows to train on."""

@@ -12,8 +12,8 @@ import pandas as pd
 
 from mrb_lib.tables.errors import InputError, nearest
 from mrb_lib.tables.names import spelling_key
-from mrb_lib.tables.schema import CASES, CONSENSUS, DIMENSIONS, VERDICTS
-from mrb_lib.tables.validation import Finding
+from mrb_lib.tables.schema import CASES, DIMENSIONS, VERDICTS
+from mrb_lib.tables.validation import Finding, counted
 
 OVERALL = "overall"
 _LABELS = ("annotator", "dimension", "choice")
@@ -75,6 +75,8 @@ def split_flat(flat: pd.DataFrame, verdict_columns: Sequence[str], source: str, 
         else:
             own.append(name)
     cases = _first_given(flat[shared], case)
+    repeated = 0 if labels or is_judged or verdict_columns else len(flat) - len(cases)
+    findings += counted(repeated, "warning", source, "rows repeat a case word for word", "each case is read once")
     rows = flat[["case_id", *(name for name in flat if name in {*_LABELS, *labels, *own})]]
     if is_judged:
         columns = [name for name in flat if name in row_columns or name in own]
@@ -100,18 +102,6 @@ def long_labels(frame: pd.DataFrame) -> pd.DataFrame:
 def is_blank(values: pd.Series) -> pd.Series:
     """Return True for null and for texts without a visible character."""
     return values.isna() | values.map(lambda value: isinstance(value, str) and not value.strip()).astype(bool)
-
-
-def with_defaults(frame: pd.DataFrame, **defaults: str) -> pd.DataFrame:
-    """Return a table with the columns that it lacks filled with one value each, and where they are blank."""
-    for name, value in defaults.items():
-        frame = frame.assign(**{name: value if name not in frame else frame[name].mask(is_blank(frame[name]), value)})
-    return frame
-
-
-def annotator_default(frame: pd.DataFrame) -> dict[str, str]:
-    """Return the annotator of labels whose source names none at all."""
-    return {} if "annotator" in frame else {"annotator": CONSENSUS}
 
 
 def _with_case_ids(flat: pd.DataFrame, source: str, findings: list[Finding]) -> pd.DataFrame:
@@ -149,8 +139,8 @@ def _verdicts(flat: pd.DataFrame, columns: Sequence[str], source: str) -> pd.Dat
     """Return the verdicts in columns named after judges, one per case and dimension."""
     frames = []
     for name in columns:
-        rows = with_defaults(flat[["case_id", *(["dimension"] if "dimension" in flat else [])]], dimension=OVERALL)
-        rows = rows.assign(judge=name, choice=flat[name])
+        dimension = flat["dimension"] if "dimension" in flat else OVERALL
+        rows = flat[["case_id"]].assign(dimension=dimension, judge=name, choice=flat[name])
         case = rows["case_id"].astype("str") + "\0" + rows["dimension"].astype("str")
         differs = _differing(rows["choice"], case)
         if differs.any():
