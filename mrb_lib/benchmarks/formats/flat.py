@@ -139,8 +139,7 @@ def _verdicts(flat: pd.DataFrame, columns: Sequence[str], source: str) -> pd.Dat
     """Return the verdicts in columns named after judges, one per case and dimension."""
     frames = []
     for name in columns:
-        dimension = flat["dimension"] if "dimension" in flat else OVERALL
-        rows = flat[["case_id"]].assign(dimension=dimension, judge=name, choice=flat[name])
+        rows = flat[["case_id"]].assign(dimension=flat.get("dimension", OVERALL), judge=name, choice=flat[name])
         case = rows["case_id"].astype("str") + "\0" + rows["dimension"].astype("str")
         differs = _differing(rows["choice"], case)
         if differs.any():

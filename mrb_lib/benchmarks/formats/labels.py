@@ -72,7 +72,7 @@ def read_labels(
     InputError
         A label is none of the categories and nothing says which it stands for.
     """
-    counts = choices.astype("str").value_counts()
+    counts = choices.value_counts()
     by_key = {spelling_key(theirs): ours for theirs, ours in stated.items()}
     known = {spelling_key(name): name for name in categories} if set(categories) <= set(CHOICES) else {}
     read: dict[str, str] = {}
@@ -85,7 +85,7 @@ def read_labels(
     unknown = [label for label in map(str, counts.index) if label not in read]
     if unknown:
         shown = ", ".join(f"{visible(label)} ({counts[label]:,})" for label in unknown[:6])
-        row = int(choices.index[choices.astype("str").isin(unknown).to_numpy()][0]) + 1
+        row = int(choices.index[choices.isin(unknown).to_numpy()][0]) + 1
         example = ",".join(f"{label}=..." for label in unknown[:6])
         raise InputError(
             f"{source}, row {row}, column choice: {len(unknown)} labels are none of {', '.join(categories)}: {shown}; "
@@ -95,7 +95,7 @@ def read_labels(
     if changed:
         problem = f"labels are read as: {', '.join(changed)}"
         findings.append(Finding("info", source, None, "choice", problem, "say otherwise with --labels"))
-    return choices.astype("str").map(read, na_action="ignore").astype("str")
+    return choices.map(read, na_action="ignore").astype("str")
 
 
 def refuse_unused(stated: Mapping[str, str], labels: Iterable[str]) -> None:

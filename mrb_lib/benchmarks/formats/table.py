@@ -32,7 +32,7 @@ from mrb_lib.benchmarks.formats.found_images import FoundImages
 from mrb_lib.benchmarks.formats.labels import read_labels, refuse_unused, stated_labels
 from mrb_lib.benchmarks.formats.mapping import column_map
 from mrb_lib.benchmarks.formats.parquet_images import ImageIndex, ParquetImages, holds_bytes, open_parquet
-from mrb_lib.benchmarks.formats.sources import SourceRow, read_json_array, read_jsonl
+from mrb_lib.benchmarks.formats.sources import SourceRow, id_text, read_json_array, read_jsonl
 from mrb_lib.benchmarks.meta import BenchmarkMeta, dimensions_of, meta_from, read_raw_meta, write_meta
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import inside, is_safe_name, slug
@@ -322,7 +322,8 @@ def _complete(frame: pd.DataFrame, table: TableName, file: str, findings: list[F
     if "choice" not in frame:
         raise InputError(f"{file}, column choice: the column is missing; name it with --map theirs=choice.")
     blank = is_blank(frame["choice"])
-    frame = frame.assign(choice=frame["choice"].mask(blank))
+    choices = frame["choice"].mask(blank).map(lambda label: id_text(label) or str(label), na_action="ignore")
+    frame = frame.assign(choice=choices.astype("str"))
     if table == "annotations":
         findings += counted(int(blank.sum()), "warning", file, "labels are blank", "they are left out", "choice")
         return frame[~blank]

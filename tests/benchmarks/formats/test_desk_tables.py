@@ -164,6 +164,20 @@ def test_winners_of_other_harnesses_need_one_map(tmp_path: Path, first: str, sec
     assert made.annotations["choice"].tolist() == ["A", "B", "tie"]
 
 
+def test_numbers_with_gaps_that_parquet_stores_as_fractions_are_winners_too(tmp_path: Path) -> None:
+    rows = {
+        "case_id": ["1", "2", "3"],
+        "question": "q",
+        "response_a": "a",
+        "response_b": "b",
+        "choice": [1.0, None, 2.0],
+    }
+    pd.DataFrame(rows).to_parquet(tmp_path / "x.parquet")
+    made = read_source("table", tmp_path / "x.parquet")
+    assert made.benchmark.annotations[["case_id", "choice"]].to_numpy().tolist() == [["1", "A"], ["3", "B"]]
+    assert "1 labels are blank" in "\n".join(map(str, made.findings))
+
+
 def test_chosen_and_rejected_are_put_on_sides_by_chance(tmp_path: Path) -> None:
     talk = [{"role": "user", "content": "What is seen?"}]
     rows = [
