@@ -27,7 +27,7 @@ from mrb_lib.tables.schema import (
     joined_labels,
     split_labels,
 )
-from mrb_lib.tables.validation import conform
+from mrb_lib.tables.validation import Rules, conform
 
 LONGEST_CATEGORY: Final = 80
 MOST_CATEGORIES: Final = 26
@@ -72,17 +72,14 @@ class BenchmarkMeta:
     revision: str = ""
     extra: Mapping[str, object] = field(default_factory=dict)
 
+    @property
+    def rules(self) -> Rules:
+        """Return what the benchmark allows in its tables."""
+        return Rules(dimensions=self.dimensions, categories=self.categories, task=self.task, labels=self.labels)
+
     def conform(self, frame: pd.DataFrame, table: TableName, source: str) -> pd.DataFrame:
         """Return a table checked against this benchmark's dimensions and labels; see `validation.conform`."""
-        return conform(
-            frame,
-            table,
-            source,
-            dimensions=self.dimensions,
-            categories=self.categories,
-            task=self.task,
-            labels=self.labels,
-        )
+        return conform(frame, table, source, **self.rules)
 
     @property
     def is_preference(self) -> bool:

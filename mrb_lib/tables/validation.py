@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypedDict, Unpack
 
 import numpy as np
 import pandas as pd
@@ -85,16 +85,25 @@ def raise_on_error(findings: Iterable[Finding]) -> None:
         raise InputError(f"{errors[0]}{others}")
 
 
-def conform(
-    frame: pd.DataFrame,
-    table: TableName,
-    source: str,
-    *,
-    dimensions: Sequence[str] | None = None,
-    categories: Sequence[str] | None = None,
-    task: Task = "preference",
-    labels: Mapping[str, Sequence[str]] | None = None,
-) -> pd.DataFrame:
+class Rules(TypedDict, total=False):
+    """What a benchmark allows in its tables.
+
+    Attributes
+    ----------
+    dimensions : the benchmark's dimensions; others are errors, in the rubrics of cases too. None checks nothing.
+    categories : the labels that an annotation, and a verdict of a rating, may carry; None means A, B, tie.
+    task : of a "rating", cases have one response (`response_b` is absent or empty, and becomes the empty text), and
+        verdicts the order AB
+    labels : those of the dimensions in which several may apply, whose choices are as `joined_labels` writes them
+    """
+
+    dimensions: Sequence[str] | None
+    categories: Sequence[str] | None
+    task: Task
+    labels: Mapping[str, Sequence[str]] | None
+
+
+def conform(frame: pd.DataFrame, table: TableName, source: str, **rules: Unpack[Rules]) -> pd.DataFrame:
     """Validate one table and give its columns their types and defaults.
 
     Parameters
@@ -102,11 +111,7 @@ def conform(
     frame : DataFrame, one row an observation
     table : which of the three stored tables it is
     source : the file (or other origin) to name in messages
-    dimensions : the benchmark's dimensions; others are errors, in the rubrics of cases too. None checks nothing.
-    categories : the labels that an annotation, and a verdict of a rating, may carry; None means A, B, tie.
-    task : of a "rating", cases have one response (`response_b` is absent or empty, and becomes the empty text), and
-        verdicts the order AB
-    labels : those of the dimensions in which several may apply, whose choices are as `joined_labels` writes them
+    rules : what the benchmark allows
 
     Returns
     -------
@@ -120,11 +125,9 @@ def conform(
         A column is missing, a value has the wrong type or is outside its
         vocabulary, or a key occurs twice; names file, row and column.
     """
-    raise_on_error(
-        inspect(frame, table, source, dimensions=dimensions, categories=categories, task=task, labels=labels)
-    )
+    raise_on_error(inspect(frame, table, source, **rules))
     out = frame.copy(deep=False)
-    for column in _columns(table, task):
+    for column in _columns(table, rules.get("task", "preference")):
         if column.name in out.columns:
             values = out[column.name]
             if (typed := _cast(values, column.type)) is not values:
@@ -143,18 +146,11 @@ def conform(
     return out.reset_index(drop=True)
 
 
-def inspect(
-    frame: pd.DataFrame,
-    table: TableName,
-    source: str,
-    *,
-    dimensions: Sequence[str] | None = None,
-    categories: Sequence[str] | None = None,
-    task: Task = "preference",
-    labels: Mapping[str, Sequence[str]] | None = None,
-) -> list[Finding]:
+def inspect(frame: pd.DataFrame, table: TableName, source: str, **rules: Unpack[Rules]) -> list[Finding]:
     """Everything in `frame` that breaks the contract of `table`; see `conform` for the parameters."""
     findings: list[Finding] = []
+    task, labels = rules.get("task", "preference"), rules.get("labels")
+    dimensions, categories = rules.get("dimensions"), rules.get("categories")
     columns = _columns(table, task)
     for column in columns:
         if column.name not in frame.columns:

@@ -29,7 +29,7 @@ from mrb_lib.benchmarks.votes import gold
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import is_safe_name
 from mrb_lib.tables.schema import COLUMNS, TableName
-from mrb_lib.tables.validation import Finding, Severity, conform, inspect
+from mrb_lib.tables.validation import Finding, Rules, Severity, conform, inspect
 
 _META_FILE = "benchmark.toml"
 _SEVERITY = {"error": 0, "warning": 1, "info": 2}
@@ -131,12 +131,9 @@ def _table(folder: Path, table: TableName, meta: BenchmarkMeta | None, findings:
             Finding("error", file, None, name, "the column occurs twice", "remove one of the two") for name in repeated
         ]
         return None
-    dimensions, categories = (meta.dimensions, meta.categories) if meta is not None else (None, None)
-    if table == "annotations" and meta is None:
-        categories = tuple(frame["choice"].dropna().astype("str").unique()) if "choice" in frame.columns else ()
-    task = meta.task if meta is not None else "preference"
-    labels = meta.labels if meta is not None else None
-    findings += inspect(frame, table, file, dimensions=dimensions, categories=categories, task=task, labels=labels)
+    occurring = frame.get("choice", pd.Series(dtype="str")).dropna().astype("str").unique()
+    rules = meta.rules if meta is not None else Rules(categories=occurring.tolist())
+    findings += inspect(frame, table, file, **rules)
     required = [column.name for column in COLUMNS[table] if column.required]
     return _comparable(frame, table) if set(required) <= set(frame.columns) else None
 
