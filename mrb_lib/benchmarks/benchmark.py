@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
@@ -29,6 +29,33 @@ from mrb_lib.tables.schema import (
     SEEN_BY_JUDGES,
 )
 from mrb_lib.tables.validation import Finding, check_references
+
+
+class LazyImages(Mapping[str, bytes]):
+    """Images by name, read when asked for.
+
+    Parameters
+    ----------
+    names : of all images, in their order
+    load : returns the bytes of an image by its name
+    """
+
+    def __init__(self, names: Iterable[str], load: Callable[[str], bytes]) -> None:
+        self._names, self._load = dict.fromkeys(names), load
+
+    def __getitem__(self, name: str) -> bytes:
+        if name not in self._names:
+            raise KeyError(name)
+        return self._load(name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
 
 
 class FolderImages(Mapping[str, bytes]):

@@ -14,7 +14,7 @@ from PIL import Image, UnidentifiedImageError
 from mrb_lib.benchmarks.audit.report import case_finding
 from mrb_lib.benchmarks.benchmark import FolderImages
 from mrb_lib.benchmarks.images import IMAGE_FORMATS
-from mrb_lib.benchmarks.images.dicom import header, is_dicom, read_dicom
+from mrb_lib.benchmarks.images.dicom import facts, is_dicom, read_dicom
 from mrb_lib.benchmarks.images.metadata import without_texts
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import WORK_RECORD
@@ -144,13 +144,17 @@ def _has_dicom(path: Path) -> bool:
 def _decode_dicom(path: Path) -> Iterator[Problem]:
     content = path.read_bytes()
     read_dicom(content)
-    frames, identifying = header(content)
-    if frames > 1:
-        yield "warning", f"holds {frames} pictures, and a judge sees the first only", "store the frame that counts"
-    if identifying:
+    stated = facts(content)
+    if stated.frames > 1:
         yield (
             "warning",
-            f"identifies the patient ({', '.join(identifying)})",
+            f"holds {stated.frames} pictures, and a judge sees the first only",
+            "store the frame that counts",
+        )
+    if stated.identifying:
+        yield (
+            "warning",
+            f"identifies the patient ({', '.join(stated.identifying)})",
             "empty these elements, or set PatientIdentityRemoved to YES if what they hold is a pseudonym",
         )
 

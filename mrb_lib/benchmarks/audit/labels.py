@@ -84,7 +84,7 @@ def _missing_labels(
         yield Finding("info", ANNOTATIONS_FILE, None, "annotator", problem, "agreement allows for it; nothing to do")
         return
     missing: dict[int, dict[str, list[str]]] = {}
-    for (case, dimension), people in voters.items():
+    for (case, dimension), people in zip(grid.to_list(), voters, strict=True):
         if len(panel) == usual:
             absent = [f"{annotators[one]} gave no label" for one in sorted(panel - people)]
         else:

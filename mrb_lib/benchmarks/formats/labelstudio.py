@@ -15,8 +15,9 @@ from urllib.parse import unquote
 
 import pandas as pd
 
+from mrb_lib.benchmarks.benchmark import LazyImages
 from mrb_lib.benchmarks.formats.base import Imported, annotation_table, import_tables, reads, verdict_table
-from mrb_lib.benchmarks.formats.found_images import FoundImages
+from mrb_lib.benchmarks.formats.image_files import ImageFiles
 from mrb_lib.benchmarks.formats.labels import winner
 from mrb_lib.benchmarks.formats.sources import SourceRow, id_text, read_json_array, renamed
 from mrb_lib.benchmarks.meta import dimensions_of, meta_from
@@ -74,11 +75,14 @@ def read(
     people = [(one.case_id, one.by, dimension, one.choice) for one, dimension in rows if not one.is_prediction]
     judged = [(one.by, one.case_id, dimension, "AB", one.choice, "ok", None) for one, dimension in rows
               if one.is_prediction]  # fmt: skip
-    pictures = FoundImages(images, recursive=True) if images is not None else {}
     cases = pd.DataFrame([_case(text, task.id("id")) for text, task in zip(texts, tasks, strict=True)])
-    absent = sum(name not in pictures for names in cases["images"] for name in names)
+    named = {name for names in cases["images"] for name in names}
+    files = None if images is None else ImageFiles(images, recursive=True)
+    found = {name: path for name in named if files is not None and (path := files.find(name)) is not None}
+    absent = len(named) - len(found)
     findings += counted(absent, "warning", src, "images are not there", "name their folder with --images", "images")
     annotations, verdicts = annotation_table(people, src, meta), verdict_table(judged, src)
+    pictures = LazyImages(found, lambda name: found[name].read_bytes())
     return import_tables(meta, cases, annotations, verdicts, findings, source=Path(src), images=pictures)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from mrb_lib.benchmarks.benchmark import LazyImages
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import is_safe_name
 from mrb_lib.tables.validation import Finding, counted
@@ -49,7 +50,7 @@ class _Cursor:
     images: list[Mapping[str, object]] = field(default_factory=list)
 
 
-class ParquetImages(Mapping[str, bytes]):
+class ParquetImages(LazyImages):
     """Images by name, read from parquet files when asked for.
 
     A row group of each file that is being read is in memory, no more. Reading the
@@ -58,10 +59,11 @@ class ParquetImages(Mapping[str, bytes]):
     """
 
     def __init__(self, positions: Mapping[str, ImagePosition]) -> None:
+        super().__init__(positions, self._read)
         self._positions = dict(positions)
         self._cursors: dict[Path, _Cursor] = {}
 
-    def __getitem__(self, name: str) -> bytes:
+    def _read(self, name: str) -> bytes:
         position = self._positions[name]
         cursor = self._cursors.get(position.path)
         if cursor is None or cursor.group != position.group or position.row < cursor.row:
@@ -78,15 +80,6 @@ class ParquetImages(Mapping[str, bytes]):
         if position.last:
             del self._cursors[position.path]
         return content
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._positions
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._positions)
-
-    def __len__(self) -> int:
-        return len(self._positions)
 
 
 def open_parquet(path: Path) -> pq.ParquetFile:

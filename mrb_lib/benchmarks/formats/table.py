@@ -24,11 +24,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mrb_lib.benchmarks.benchmark import Benchmark, read_table
+from mrb_lib.benchmarks.benchmark import Benchmark, LazyImages, read_table
 from mrb_lib.benchmarks.formats.base import Imported, import_tables, reads, writes
 from mrb_lib.benchmarks.formats.cells import TEXT_SUFFIXES, Cells, read_cells, read_workbook, renamed_columns
 from mrb_lib.benchmarks.formats.flat import OVERALL, is_blank, long_labels, split_flat, with_sides, with_texts
-from mrb_lib.benchmarks.formats.found_images import FoundImages
+from mrb_lib.benchmarks.formats.image_files import ImageFiles
 from mrb_lib.benchmarks.formats.labels import read_labels, refuse_unused, stated_labels
 from mrb_lib.benchmarks.formats.mapping import column_map
 from mrb_lib.benchmarks.formats.parquet_images import ImageIndex, ParquetImages, holds_bytes, open_parquet
@@ -416,24 +416,24 @@ def _with_images(
         raise InputError(f"--images {folder}: there is no such folder; name the one that holds the images.")
     own = beside / "images"
     used = folder or (own if own.is_dir() else beside)
-    pictures = FoundImages(used, recursive=used != beside)
+    files, found = ImageFiles(used, recursive=used != beside), dict[str, Path]()
 
     def stored(name: object) -> object:
-        file = pictures.file(name) if isinstance(name, str) else None
-        if file is None:
+        path = files.find(name) if isinstance(name, str) else None
+        if path is None:
             return name
-        has_own = isinstance(name, str) and is_safe_name(name) and Path(name).suffix == Path(file).suffix
-        return name if has_own else file
+        is_kept = is_safe_name(str(name)) and Path(str(name)).suffix == path.suffix
+        kept = str(name) if is_kept else path.relative_to(used).as_posix()
+        found[kept] = path
+        return kept
 
-    names = cases["images"].map(lambda row: [stored(name) for name in row])
-    cases = cases.assign(images=names)
+    cases = cases.assign(images=cases["images"].map(lambda row: [stored(name) for name in row]))
     wanted = {name for row in cases["images"] for name in row}
-    absent = sum(name not in pictures for name in wanted)
     if wanted:
-        understood.append(f"images: {len(wanted) - absent:,} of {len(wanted):,} found in {used}")
+        understood.append(f"images: {len(found):,} of {len(wanted):,} found in {used}")
     cure = "name their folder with --images" if folder is None else "add the files"
-    findings += counted(absent, "warning", used, "images are not there", cure, "images")
-    return cases, pictures
+    findings += counted(len(wanted) - len(found), "warning", used, "images are not there", cure, "images")
+    return cases, LazyImages(found, lambda name: found[name].read_bytes())
 
 
 @writes("table", about="cases, annotations and verdicts as CSV or parquet, and the images", has_verdicts=True)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from mrb_lib.tables.files import inside, is_safe_name
 
 
-class FoundImages(Mapping[str, bytes]):
-    """The files that image names of a table stand for, read when asked for.
+class ImageFiles:
+    """The files that image names of a table stand for.
 
     Names match files however their characters are composed (NFC or NFD) and whatever their case; a name without its
     folder or without its suffix is enough where one file has it.
@@ -29,30 +28,21 @@ class FoundImages(Mapping[str, bytes]):
                 if counts[key] == 1:
                     self._files.setdefault(key, file.as_posix())
 
-    def file(self, name: str) -> str | None:
-        """Return the file that a name stands for, relative to the folder; None where there is none or several."""
+    def find(self, name: str) -> Path | None:
+        """Return the file that a name stands for; None where there is none or several.
+
+        Raises
+        ------
+        InputError
+            The file is a link that leads out of the folder.
+        """
         plain = name.replace("\\", "/")
         if ".." in plain.split("/"):
             return None
-        if (self._folder / plain).is_file() and is_safe_name(plain):
-            return plain
-        return self._files.get(_file_key(plain)) or self._files.get(_file_key(plain.rpartition("/")[2]))
-
-    def __getitem__(self, name: str) -> bytes:
-        file = self.file(name)
-        if file is None:
-            raise KeyError(name)
-        return inside(self._folder, file).read_bytes()
-
-    def __contains__(self, name: object) -> bool:
-        file = self.file(name) if isinstance(name, str) else None
-        return file is not None and inside(self._folder, file).is_file()
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(dict.fromkeys(self._files.values()))
-
-    def __len__(self) -> int:
-        return len(set(self._files.values()))
+        if is_safe_name(plain) and (self._folder / plain).is_file():
+            return inside(self._folder, plain)
+        file = self._files.get(_file_key(plain)) or self._files.get(_file_key(plain.rpartition("/")[2]))
+        return None if file is None else inside(self._folder, file)
 
 
 def _file_key(name: str) -> str:
