@@ -269,11 +269,7 @@ class BenchmarkWriter:
         self._append("cases", cases)
         self._append("annotations", annotations)
         clean = ImagesWithoutTexts(images)
-        for name in dict.fromkeys(name for names in cases["images"] for name in names):
-            if name in images:
-                path = inside(self.folder / "images", name)
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(clean[name])
+        write_images(cases, clean, self.folder / "images")
         self.findings += clean.findings()
 
     def _append(self, table: str, frame: pd.DataFrame) -> None:
@@ -302,6 +298,17 @@ def _without_null_types(schema: pa.Schema) -> pa.Schema:
         return kind
 
     return pa.schema([pa.field(f.name, concrete(f.type)) for f in schema], schema.metadata)
+
+
+def write_images(cases: pd.DataFrame, images: Mapping[str, bytes], folder: Path) -> int:
+    """Write the images that cases name into a folder; return how many there are not."""
+    names = dict.fromkeys(name for row in cases["images"] for name in row)
+    there = [name for name in names if name in images]
+    for name in there:
+        path = inside(folder, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(images[name])
+    return len(names) - len(there)
 
 
 def save(benchmark: Benchmark, folder: Path) -> list[Finding]:

@@ -24,7 +24,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mrb_lib.benchmarks.benchmark import Benchmark, LazyImages, read_table
+from mrb_lib.benchmarks.benchmark import Benchmark, LazyImages, read_table, write_images
 from mrb_lib.benchmarks.formats.base import Imported, import_tables, reads, writes
 from mrb_lib.benchmarks.formats.cells import TEXT_SUFFIXES, Cells, read_cells, read_workbook, renamed_columns
 from mrb_lib.benchmarks.formats.flat import OVERALL, is_blank, long_labels, split_flat, with_sides, with_texts
@@ -35,7 +35,7 @@ from mrb_lib.benchmarks.formats.parquet_images import ImageIndex, ParquetImages,
 from mrb_lib.benchmarks.formats.sources import SourceRow, id_text, read_json_array, read_jsonl
 from mrb_lib.benchmarks.meta import BenchmarkMeta, dimensions_of, meta_from, read_raw_meta, write_meta
 from mrb_lib.tables.errors import InputError
-from mrb_lib.tables.files import inside, is_safe_name, slug
+from mrb_lib.tables.files import is_safe_name, slug
 from mrb_lib.tables.names import one_spelling, spelling_key
 from mrb_lib.tables.rubrics import read_rubric, rubric_fault, rubric_text
 from mrb_lib.tables.schema import COLUMNS, CONSENSUS, KINDS, SUBFIELDS, Column, TableName
@@ -44,7 +44,6 @@ from mrb_lib.tables.validation import Finding, check_references, counted
 READ_SUFFIXES = (*TEXT_SUFFIXES, ".xlsx", ".parquet", ".jsonl", ".json")
 WRITTEN = ("csv", "parquet")
 _TABLES: tuple[TableName, ...] = ("cases", "annotations", "verdicts")
-_CHUNK = 50_000
 _PLAIN_NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.[0-9]{1,17})?(e[+-][0-9]{2,3})?")
 
 
@@ -473,21 +472,10 @@ def write(
             _write_csv(frame, table, path, findings)
         else:
             pq.write_table(pa.Table.from_pandas(frame, preserve_index=False), path, compression="zstd")
-    _write_images(benchmark, out / "images", findings)
+    absent = write_images(benchmark.cases, benchmark.images, out / "images")
+    findings += counted(absent, "warning", "images", "images could not be found", "restore them and export again")
     write_meta(benchmark.meta, out / "benchmark.toml")
     return findings
-
-
-def _write_images(benchmark: Benchmark, folder: Path, findings: list[Finding]) -> None:
-    absent = 0
-    for name in dict.fromkeys(name for names in benchmark.cases["images"] for name in names):
-        if name not in benchmark.images:
-            absent += 1
-            continue
-        path = inside(folder, name)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(benchmark.images[name])
-    findings += counted(absent, "warning", "images", "images could not be found", "restore them and export again")
 
 
 def _write_csv(frame: pd.DataFrame, table: TableName, path: Path, findings: list[Finding]) -> None:
@@ -496,9 +484,7 @@ def _write_csv(frame: pd.DataFrame, table: TableName, path: Path, findings: list
     with path.open("w", encoding="utf-8", newline="") as stream:
         rows = csv.writer(stream, lineterminator="\r\n")
         rows.writerow(frame.columns)
-        for start in range(0, len(frame), _CHUNK):
-            chunk = frame.iloc[start : start + _CHUNK]
-            rows.writerows(zip(*(_cells(chunk[name]) for name in frame.columns), strict=True))
+        rows.writerows(zip(*(_cells(frame[name]) for name in frame.columns), strict=True))
 
 
 def _cells(values: pd.Series) -> Iterator[object]:
