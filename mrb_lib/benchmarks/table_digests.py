@@ -43,8 +43,9 @@ class ChangedTable(NamedTuple):
 
 
 def record_digests(folder: Path, tables: Iterable[str] = TABLES) -> None:
-    """Record the digests of tables as they are now; those of the others stay."""
-    write_atomic(folder / SUMS, digests_with(folder, {name: sha256_of(folder / name) for name in tables}))
+    """Record the digests of tables that are there as they are now; those of the others stay."""
+    present = {name: sha256_of(folder / name) for name in tables if (folder / name).is_file()}
+    write_atomic(folder / SUMS, digests_with(folder, present))
 
 
 def digests_with(folder: Path, digests: Mapping[str, str]) -> bytes:

@@ -38,8 +38,11 @@ def check(
     from mrb_lib.verdicts.store import run_folders
 
     if accept:
+        there = [name for name in TABLES if (bench / name).is_file()]
+        if not there:
+            raise InputError(f"{bench}: holds no {' or '.join(TABLES)}; name a benchmark folder.")
         record_digests(bench)
-        typer.echo(f"{bench}: the digests of {' and '.join(TABLES)} are recorded", err=True)
+        typer.echo(f"{bench}: the digests of {' and '.join(there)} are recorded", err=True)
     with bars() as step:
         findings = audit(bench, progress=step)
     runs = bench / "runs"
