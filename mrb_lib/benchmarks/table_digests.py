@@ -45,6 +45,8 @@ class ChangedTable(NamedTuple):
 def record_digests(folder: Path, tables: Iterable[str] = TABLES) -> None:
     """Record the digests of tables that are there as they are now; those of the others stay."""
     present = {name: sha256_of(folder / name) for name in tables if (folder / name).is_file()}
+    if present.keys() >= set(TABLES):
+        (folder / SUMS).unlink(missing_ok=True)  # a damaged record of all that is recorded anew is of no use
     write_atomic(folder / SUMS, digests_with(folder, present))
 
 

@@ -65,3 +65,6 @@ def test_a_benchmark_without_a_record_opens(folder: Path) -> None:
     (folder / SUMS).write_text("nonsense")
     with pytest.raises(InputError, match="SHA256SUMS: is damaged"):
         load(folder)
+    assert [finding.file for finding in audit(folder) if finding.severity == "error"] == [SUMS]
+    record_digests(folder)
+    load(folder)

@@ -24,7 +24,7 @@ from mrb_lib.benchmarks.audit.splits import split_findings
 from mrb_lib.benchmarks.audit.text import text_findings
 from mrb_lib.benchmarks.benchmark import Benchmark, FolderImages, empty_annotations
 from mrb_lib.benchmarks.meta import BenchmarkMeta, read_meta
-from mrb_lib.benchmarks.table_digests import changed_tables
+from mrb_lib.benchmarks.table_digests import SUMS, changed_tables
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import is_safe_name
@@ -120,10 +120,14 @@ def _table(folder: Path, table: TableName, meta: BenchmarkMeta | None, findings:
         cure = "restore it from its source or import the benchmark again"
         findings.append(Finding("error", file, None, None, problem, cure))
         return None
-    for changed in changed_tables(folder):
-        if changed.file == file:
-            severity: Severity = "warning" if changed.is_edited else "error"
-            findings.append(Finding(severity, file, None, None, changed.problem, changed.cure))
+    try:
+        changes = [change for change in changed_tables(folder) if change.file == file]
+    except InputError as error:
+        changes, fault = [], _as_finding(error, folder, SUMS)
+        findings += [fault] if fault not in findings else []
+    for change in changes:
+        severity: Severity = "warning" if change.is_edited else "error"
+        findings.append(Finding(severity, file, None, None, change.problem, change.cure))
     frame = _decoded(arrow, file, findings).to_pandas()
     repeated = frame.columns[frame.columns.duplicated()]
     if len(repeated):
