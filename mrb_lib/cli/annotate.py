@@ -12,7 +12,7 @@ from mrb_lib.cli.listing import count
 from mrb_lib.cli.serving import AllowRemote, BaseUrl, Browser, Host, NewToken, Port
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     import pandas as pd
 
@@ -174,7 +174,6 @@ def annotate(
 def names_in(text: str, option: str) -> list[str]:
     """Names that are separated by commas: none that is reserved, or that a spreadsheet would run as a formula."""
     from mrb_lib.tables.errors import InputError
-    from mrb_lib.tables.names import spellings, visible
     from mrb_lib.tables.schema import CONSENSUS
 
     names = [name.strip() for name in text.split(",")]
@@ -186,10 +185,19 @@ def names_in(text: str, option: str) -> list[str]:
     for name in names:
         if names.count(name) > 1:
             raise InputError(f"{option} {name!r}: occurs twice; name each once.")
-    for group in spellings(names):
-        alike = " and ".join(map(visible, group))
-        raise InputError(f"{option}: {alike} look alike; name each person once, or tell them apart by more than that.")
+    refuse_alike(names, option)
     return names
+
+
+def refuse_alike(names: Sequence[str], option: str, known: Collection[str] = ()) -> None:
+    """Refuse new names of which one looks like another, or like a known one."""
+    from mrb_lib.tables.errors import InputError
+    from mrb_lib.tables.names import spellings, visible
+
+    for group in spellings([*known, *names]):
+        if not set(group) <= set(known):
+            alike = " and ".join(map(visible, group))
+            raise InputError(f"{option}: {alike} look alike; name each person once, or tell them apart by more.")
 
 
 def assign_cases(
@@ -226,6 +234,7 @@ def assign_cases(
         store.assign(meta.name, rows.assign(order="AB") if meta.is_rating else rows)  # one response has no order
 
     before = assigned()
+    refuse_alike(names, "--annotators", before["annotator"].unique().tolist())
     people = len(set(names) | set(before["annotator"]))
     if shared:
         # By the seed alone: who comes later gets the same ones.
