@@ -156,7 +156,7 @@ def _compared(left: ast.expr, how: ast.cmpop, right: ast.expr, lookup: Lookup, t
     numeric = pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
     given = isinstance(other, int | float) and not isinstance(other, bool)
     orders = not numeric and not isinstance(how, ast.Eq | ast.NotEq)
-    if orders and (given or (_is_number(other) and _holds_numbers(values))):
+    if orders and (given or _is_number(other)) and _holds_numbers(values, 0.0 if given else _MOSTLY):
         values, other, numeric, given = _numbers(values, ast.unparse(left), text), float(str(other)), True, True
     if not isinstance(other, pd.Series) and numeric != given:
         raise InputError(
@@ -177,10 +177,11 @@ def _is_number(value: object) -> bool:
         return False
 
 
-def _holds_numbers(texts: pd.Series) -> bool:
-    """Return True if most texts are numbers; dates, which may be years, are ordered as text."""
+def _holds_numbers(texts: pd.Series, more_than: float) -> bool:
+    """Return True if more than a share of texts are numbers; dates, which may be years, are ordered as text."""
     given = texts.dropna().astype("str")
-    return bool(given.map(_is_number).mean() > _MOSTLY) and not given.map(day_span).notna().all()
+    numbers = sum(map(_is_number, given))
+    return numbers > more_than * len(given) and not all(map(day_span, given))
 
 
 def _numbers(values: pd.Series, name: str, text: str) -> pd.Series:
