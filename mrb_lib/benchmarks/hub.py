@@ -204,75 +204,72 @@ def hub_errors(hub_repo: HubRepo) -> Iterator[None]:
     """
     from huggingface_hub.errors import (  # type: ignore[attr-defined]  # HTTPError, of the HTTP library below it
         CachedRepoTreeNotFoundError,
-        HfHubHTTPError,
         HTTPError,
-        LocalEntryNotFoundError,
-        OfflineModeIsEnabled,
     )
 
-    name, endpoint, alternative = hub_repo.name, without_credentials(hub_repo.endpoint), hub_repo.alternative
     try:
         yield
     except MrbError:
         raise
-    except HfHubHTTPError as error:
-        raise _refused(error, hub_repo) from None
-    except (CachedRepoTreeNotFoundError, OfflineModeIsEnabled, LocalEntryNotFoundError, HTTPError) as error:
-        if is_offline():
-            at_revision = f" at {hub_repo.revision}" if hub_repo.revision else ""
-            raise RunError(
-                f"{name}{at_revision}: HF_HUB_OFFLINE is set and the Hub's cache holds no complete copy; "
-                f"unset it and run the command once with a network, or {alternative}."
-            ) from None
-        reason = type(error.__cause__ or error).__name__
-        raise RunError(
-            f"{name}: {endpoint} cannot be reached, or the connection broke ({reason}); check the connection and "
-            "run the command again (complete files are kept), set HF_ENDPOINT to a mirror, set HF_HUB_OFFLINE=1 to "
-            f"use an earlier download, or {alternative}."
-        ) from None
     except KeyboardInterrupt:
-        raise RunError(f"{name}: interrupted; run the command again, complete files are kept.") from None
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise RunError(
-                f"{name}: there is no space left for the Hub's cache; make room, or set HF_HOME to a larger disk, "
-                "and run the command again."
-            ) from None
-        reason = error.strerror or "a file arrived with the wrong size"
-        raise RunError(f"{name}: the download failed ({reason}); run the command again, or {alternative}.") from None
-    except (ValueError, KeyError, TypeError, AssertionError) as error:
-        raise RunError(
-            f"{name}: {endpoint} does not answer like a Hub ({type(error).__name__}); check HF_ENDPOINT, or "
-            f"{alternative}."
-        ) from None
+        raise RunError(f"{hub_repo.name}: interrupted; run the command again, complete files are kept.") from None
+    except (CachedRepoTreeNotFoundError, HTTPError, OSError, ValueError, KeyError, TypeError, AssertionError) as error:
+        raise _explained(error, hub_repo) from None
 
 
-def _refused(error: Exception, hub_repo: HubRepo) -> MrbError:
-    """What an answer other than success means to the user."""
-    from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RevisionNotFoundError
-
-    name, endpoint = hub_repo.name, without_credentials(hub_repo.endpoint)
-    status = error.response.status_code if isinstance(error, HfHubHTTPError) else 0
-    if isinstance(error, RevisionNotFoundError):
-        return InputError(
-            f"{name}: has no revision {hub_repo.revision!r}; name a commit, branch or tag listed at {hub_repo.page}."
-        )
-    if isinstance(error, GatedRepoError) or status == 403:
-        return RunError(
-            f"{name}: access is not granted (status {status}); accept its terms at {hub_repo.page} and set HF_TOKEN to "
-            "a token of that account."
-        )
-    if status == 401:
-        return RunError(
-            f"{name}: the Hub asks who you are (status 401): it is private, does not exist, or HF_TOKEN is not valid; "
-            "check the name and set HF_TOKEN to a valid token."
-        )
-    if status == 404:
-        return InputError(f"{name}: there is no such {hub_repo.kind} at {endpoint}; check the name and HF_ENDPOINT.")
-    return RunError(
-        f"{name}: {endpoint} answered with status {status}; run the command again later, or set HF_ENDPOINT to a "
-        "mirror."
+def _explained(error: Exception, hub_repo: HubRepo) -> MrbError:
+    """Return what an error of the library means to the user."""
+    from huggingface_hub.errors import (  # type: ignore[attr-defined]
+        CachedRepoTreeNotFoundError,
+        GatedRepoError,
+        HfHubHTTPError,
+        HTTPError,
+        LocalEntryNotFoundError,
+        OfflineModeIsEnabled,
+        RevisionNotFoundError,
     )
+
+    name, endpoint, alternative = hub_repo.name, without_credentials(hub_repo.endpoint), hub_repo.alternative
+    if isinstance(error, RevisionNotFoundError):
+        known = f"name a commit, branch or tag listed at {hub_repo.page}"
+        return InputError(f"{name}: has no revision {hub_repo.revision!r}; {known}.")
+    if isinstance(error, HfHubHTTPError):
+        status = error.response.status_code
+        if status == 404:
+            kind = f"there is no such {hub_repo.kind} at {endpoint}"
+            return InputError(f"{name}: {kind}; check the name and HF_ENDPOINT.")
+        why = {
+            401: "the Hub asks who you are (status 401): it is private, does not exist, or HF_TOKEN is not valid; "
+            "check the name and set HF_TOKEN to a valid token",
+            403: f"access is not granted (status {status}); accept its terms at {hub_repo.page} and set HF_TOKEN to a "
+            "token of that account",
+        }
+        again = f"{endpoint} answered with status {status}; run the command again later, or set HF_ENDPOINT to a mirror"
+        return RunError(f"{name}: {why.get(403 if isinstance(error, GatedRepoError) else status, again)}.")
+    unreached = (CachedRepoTreeNotFoundError, OfflineModeIsEnabled, LocalEntryNotFoundError, HTTPError)
+    if isinstance(error, unreached) and is_offline():
+        at_revision = f" at {hub_repo.revision}" if hub_repo.revision else ""
+        return RunError(
+            f"{name}{at_revision}: HF_HUB_OFFLINE is set and the Hub's cache holds no complete copy; "
+            f"unset it and run the command once with a network, or {alternative}."
+        )
+    if isinstance(error, unreached):
+        return RunError(
+            f"{name}: {endpoint} cannot be reached, or the connection broke "
+            f"({type(error.__cause__ or error).__name__}); check the connection and run the command again (complete "
+            "files are kept), set HF_ENDPOINT to a mirror, set HF_HUB_OFFLINE=1 to use an earlier download, or "
+            f"{alternative}."
+        )
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return RunError(
+            f"{name}: there is no space left for the Hub's cache; make room, or set HF_HOME to a larger disk, and run "
+            "the command again."
+        )
+    if isinstance(error, OSError):
+        reason = error.strerror or "a file arrived with the wrong size"
+        return RunError(f"{name}: the download failed ({reason}); run the command again, or {alternative}.")
+    reason = f"{endpoint} does not answer like a Hub ({type(error).__name__})"
+    return RunError(f"{name}: {reason}; check HF_ENDPOINT, or {alternative}.")
 
 
 def progress_bar_class(*, visible: bool) -> type[object] | None:

@@ -2,34 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pandas as pd
 
-from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.benchmarks.benchmark import Benchmark, LazyImages
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import CHOICES, CONSENSUS, Kind
 
 _OWN = ("case_id", "cluster", "item")
-
-
-class MergedImages(Mapping[str, bytes]):
-    """The images of several benchmarks under `BENCHMARK/NAME`, read only when asked for."""
-
-    def __init__(self, images: Mapping[str, Mapping[str, bytes]]) -> None:
-        self._images = images
-
-    def __getitem__(self, name: str) -> bytes:
-        source, _, own = name.partition("/")
-        return self._images[source][own]
-
-    def __iter__(self) -> Iterator[str]:
-        return (f"{source}/{name}" for source, images in self._images.items() for name in images)
-
-    def __len__(self) -> int:
-        return sum(map(len, self._images.values()))
 
 
 def merge(benchmarks: Mapping[str, Benchmark]) -> Benchmark:
@@ -65,8 +48,9 @@ def merge(benchmarks: Mapping[str, Benchmark]) -> Benchmark:
     _check_alike(metas)
     cases = pd.concat([_cases(name, each.cases) for name, each in benchmarks.items()], ignore_index=True)
     annotations = [_annotations(name, each.annotations) for name, each in benchmarks.items()]
-    images = MergedImages({name: benchmark.images for name, benchmark in benchmarks.items()})
-    return Benchmark(_meta(benchmarks), cases, pd.concat(annotations, ignore_index=True), images)
+    images = {f"{name}/{image}": (name, image) for name, each in benchmarks.items() for image in each.images}
+    merged = LazyImages(images, lambda name: benchmarks[images[name][0]].images[images[name][1]])
+    return Benchmark(_meta(benchmarks), cases, pd.concat(annotations, ignore_index=True), merged)
 
 
 def _check_alike(metas: Sequence[BenchmarkMeta]) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from mrb_lib.tables.dates import day_span
 from mrb_lib.tables.errors import InputError
 
 Mask = NDArray[np.bool_]
@@ -33,6 +34,7 @@ class Several:
 Lookup = Callable[[str, tuple[str, ...]], "pd.Series | Several"]
 LENGTHS: Final = {"length_question": "question", "length_a": "response_a", "length_b": "response_b"}
 _LONGEST = 2000
+_MOSTLY = 0.5  # of the values of a column of texts that are numbers, to compare it as numbers
 _COMPARED: Final[Mapping[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
@@ -153,6 +155,9 @@ def _compared(left: ast.expr, how: ast.cmpop, right: ast.expr, lookup: Lookup, t
     other: object = _values(right, lookup, text) if _is_name(right) else _constant(right, text)
     numeric = pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
     given = isinstance(other, int | float) and not isinstance(other, bool)
+    orders = not numeric and not isinstance(how, ast.Eq | ast.NotEq)
+    if orders and (given or _is_number(other)) and _holds_numbers(values, 0.0 if given else _MOSTLY):
+        values, other, numeric, given = _numbers(values, ast.unparse(left), text), float(str(other)), True, True
     if not isinstance(other, pd.Series) and numeric != given:
         raise InputError(
             f"where {text!r}: {ast.unparse(left)} holds {'numbers' if numeric else 'text'}; compare it so."
@@ -163,6 +168,38 @@ def _compared(left: ast.expr, how: ast.cmpop, right: ast.expr, lookup: Lookup, t
         raise InputError(f"where {text!r}: {ast.unparse(left)} cannot be compared so.") from None
     known = values.notna() & (other.notna() if isinstance(other, pd.Series) else True)
     return np.asarray(compared.fillna(False).astype(bool) & known, dtype=bool)
+
+
+def _is_number(value: object) -> bool:
+    try:
+        return isinstance(value, str) and bool(np.isfinite(float(value)))
+    except ValueError:
+        return False
+
+
+def _holds_numbers(texts: pd.Series, more_than: float) -> bool:
+    """Return True if more than a share of texts are numbers; dates, which may be years, are ordered as text."""
+    given = texts.dropna().astype("str")
+    numbers = sum(map(_is_number, given))
+    return numbers > more_than * len(given) and not all(map(day_span, given))
+
+
+def _numbers(values: pd.Series, name: str, text: str) -> pd.Series:
+    """Return numbers that a source holds as text; sorted as text, 7 would come after 60.
+
+    Raises
+    ------
+    InputError
+        A value is no number.
+    """
+    numbers = pd.to_numeric(values, errors="coerce")
+    words = values[values.notna() & numbers.isna()]
+    if len(words):
+        raise InputError(
+            f"where {text!r}: {name} holds text that is no number in {len(words):,} of {values.notna().sum():,} cases, "
+            f"such as {str(words.iloc[0])[:40]!r}; leave those cells empty, or compare it with ==."
+        )
+    return numbers.astype("float64")
 
 
 def _of_several(values: pd.Series, how: ast.cmpop, other: ast.expr, text: str, *, within: bool) -> Mask:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -29,6 +29,7 @@ from mrb_lib.review.records.store import Store as ReviewStore
 from mrb_lib.review.records.store import open_store, without_password
 from mrb_lib.stats.methods.until import read_target
 from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.names import spellings, visible
 from mrb_lib.tables.schema import CONSENSUS
 
 COMMAND = AppCommand
@@ -174,7 +175,16 @@ def names_in(text: str, option: str) -> list[str]:
     for name in names:
         if names.count(name) > 1:
             raise InputError(f"{option} {name!r}: occurs twice; name each once.")
+    refuse_alike(names, option)
     return names
+
+
+def refuse_alike(names: Sequence[str], option: str, known: Collection[str] = ()) -> None:
+    """Refuse new names of which one looks like another, or like a known one."""
+    for group in spellings([*known, *names]):
+        if not set(group) <= set(known):
+            alike = " and ".join(map(visible, group))
+            raise InputError(f"{option}: {alike} look alike; name each person once, or tell them apart by more.")
 
 
 def assign_cases(
@@ -210,6 +220,7 @@ def assign_cases(
         store.assign(meta.name, rows.assign(order="AB") if meta.is_rating else rows)  # one response has no order
 
     before = assigned()
+    refuse_alike(names, "--annotators", before["annotator"].unique().tolist())
     people = len(set(names) | set(before["annotator"]))
     if shared:
         # By the seed alone: who comes later gets the same ones.

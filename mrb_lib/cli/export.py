@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +10,7 @@ import typer
 
 from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.benchmarks.formats import WRITERS
+from mrb_lib.benchmarks.images.metadata import ImagesWithoutTexts
 from mrb_lib.cli.findings import echo_findings
 from mrb_lib.cli.formats import ExportCommand, chosen_options
 from mrb_lib.cli.options import Bench
@@ -25,7 +27,9 @@ def export(
     bench: Bench,
     folders: Annotated[
         list[Path],
-        typer.Argument(metavar="[RUNS] OUT", help="The runs, if any (or - for none), and the folder to write."),
+        typer.Argument(
+            metavar="[RUNS] OUT", help="The runs (by default BENCH/runs, - for none), and the folder to write."
+        ),
     ],
 ) -> None:
     """Write a benchmark and its verdicts in another layout, or its labels as rows to train on."""
@@ -33,14 +37,19 @@ def export(
     if len(folders) > _MOST_FOLDERS:
         raise InputError(f"{folders[2]}: is one folder too many; name BENCH, RUNS where there are any, and OUT.")
     *runs, out = folders
-    write = WRITERS[format_].convert
-    options = chosen_options("export", format_, write, ctx.obj)
+    writer = WRITERS[format_]
+    options = chosen_options("export", format_, writer.convert, ctx.obj)
     benchmark = load(bench)
-    read = [folder for folder in runs if str(folder) != "-"]
+    images = ImagesWithoutTexts(benchmark.images)
+    benchmark = replace(benchmark, images=images)
+    own = bench / "runs"
+    read = [folder for folder in runs or ([own] if writer.has_verdicts and own.is_dir() else []) if str(folder) != "-"]
     verdicts = load_verdicts(read[0], benchmark.cases, replies=True) if read else empty_verdicts()
     with staged_folder(out) as folder:
-        findings = write(benchmark, verdicts, folder, **options)
-    echo_findings(findings)
+        findings = writer.convert(benchmark, verdicts, folder, **options)
+    echo_findings([*findings, *images.findings()])
+    if not runs and len(verdicts):
+        typer.echo(f"{own}: its {len(verdicts):,} verdicts are exported too; `-` as RUNS leaves them out", err=True)
     mark = " (SIMULATED)" if benchmark.meta.kind == "simulated" else ""
     typer.echo(f"{out}{mark}: {bench} in format {format_}")
 

@@ -22,7 +22,7 @@ def read_plan(file: Path, kind: str) -> tuple[dict[str, object], list[dict[str, 
         The file cannot be read, or contains something else.
     """
     try:
-        tables: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
+        tables: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError) as error:
         raise InputError(f"{file}: cannot be read as a plan ({error}); name a TOML file.") from error
     common, listed = tables.pop("common", {}), tables.pop(kind, None)

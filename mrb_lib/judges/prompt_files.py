@@ -65,10 +65,10 @@ def load_prompt(id_or_file: str) -> Prompt:
     for kind, ids in by_kind.items():
         if id_or_file in ids:
             own = FOLDER.joinpath(kind, f"{id_or_file}.jinja")
-            return prompt_from_text(id_or_file, own.read_text(encoding="utf-8"))
+            return prompt_from_text(id_or_file, own.read_text(encoding="utf-8-sig"))
     path = Path(id_or_file)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except (OSError, ValueError) as error:
         known = ", ".join(chain.from_iterable(by_kind.values()))
         raise InputError(

@@ -27,7 +27,7 @@ from mrb_lib.stats.subfields import By, columns_of, subfield_values
 from mrb_lib.stats.where import restricted
 from mrb_lib.tables.errors import InputError, NotApplicable
 from mrb_lib.tables.questions import adjudication_columns
-from mrb_lib.tables.schema import KEYS, LEVELS, NO_PROBE, POLICIES
+from mrb_lib.tables.schema import KEYS, LEVELS, NO_PROBE, POLICIES, category_numbers
 from mrb_lib.verdicts.training import mark_seen
 
 FEWEST_RESAMPLES: Final = 40
@@ -204,6 +204,10 @@ def _check_options(given: Analysis) -> None:
         check_choice("correction", given.correction, CORRECTIONS)
     check_choice("family", given.family, FAMILIES)
     check_choice("level", given.level, LEVELS)
+    numbers = category_numbers(meta.categories)
+    if given.level == "ordinal" and list(numbers) != sorted(numbers):
+        stated = ", ".join(meta.categories)
+        raise InputError(f"level ordinal: the categories do not rise ({stated}); list them in order in benchmark.toml.")
     check_choice("policy", given.policy, POLICIES)
     for dimension in given.dimensions:
         check_choice("dimension", dimension, meta.dimensions)

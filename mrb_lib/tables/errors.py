@@ -9,11 +9,30 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from urllib.parse import urlsplit, urlunsplit
 
+LONGEST_MESSAGE, MOST_LINES = 500, 40
+
+
+def shortened(text: str, longest: int = LONGEST_MESSAGE) -> str:
+    """Return a text of at most `longest` characters: a longer one loses its middle, not its cause or its cure.
+
+    Up to 40 messages, one per line, are shortened one by one.
+    """
+    lines = text.split("\n")
+    if len(text) <= longest:
+        return text
+    if 1 < len(lines) <= MOST_LINES:
+        return "\n".join(shortened(line, longest) for line in lines)
+    end = longest // 3
+    return f"{text[: longest - end - 5]} ... {text[-end:]}"
+
 
 class MrbError(Exception):
-    """Base of all errors raised on purpose; the command line exits with 1."""
+    """Base of all errors raised on purpose; the command line exits with 1. A message has at most 500 characters."""
 
     exit_code = 1
+
+    def __init__(self, message: object = "") -> None:
+        super().__init__(shortened(str(message)))
 
     def _render_traceback_(self) -> list[str]:
         """Return the lines that IPython shows: the message alone."""

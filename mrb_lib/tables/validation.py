@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypedDict, Unpack
 
 import numpy as np
 import pandas as pd
 
 from mrb_lib.tables.dates import day_span
-from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.errors import InputError, shortened
 from mrb_lib.tables.files import is_safe_name
+from mrb_lib.tables.names import spelling_key, visible
 from mrb_lib.tables.rubrics import rubric_fault, rubric_text
 from mrb_lib.tables.schema import (
     ANSWERED_STATUSES,
@@ -58,7 +59,22 @@ class Finding:
             where += f", column {self.column}"
         if self.case_id is not None:
             where += f" (case {self.case_id})"
-        return f"{where}: {self.problem}; {self.cure}."
+        return shortened(f"{where}: {self.problem}; {self.cure}.")
+
+
+def counted(
+    count: int,
+    severity: Severity,
+    file: object,
+    problem: str,
+    cure: str,
+    column: str | None = None,
+    row: int | None = None,
+) -> list[Finding]:
+    """One finding that says how often something occurred; none where it never did."""
+    if not count:
+        return []
+    return [Finding(severity, str(file), row, column, f"{count:,} {problem}", cure)]
 
 
 def raise_on_error(findings: Iterable[Finding]) -> None:
@@ -69,16 +85,25 @@ def raise_on_error(findings: Iterable[Finding]) -> None:
         raise InputError(f"{errors[0]}{others}")
 
 
-def conform(
-    frame: pd.DataFrame,
-    table: TableName,
-    source: str,
-    *,
-    dimensions: Sequence[str] | None = None,
-    categories: Sequence[str] | None = None,
-    task: Task = "preference",
-    labels: Mapping[str, Sequence[str]] | None = None,
-) -> pd.DataFrame:
+class Rules(TypedDict, total=False):
+    """What a benchmark allows in its tables.
+
+    Attributes
+    ----------
+    dimensions : the benchmark's dimensions; others are errors, in the rubrics of cases too. None checks nothing.
+    categories : the labels that an annotation, and a verdict of a rating, may carry; None means A, B, tie.
+    task : of a "rating", cases have one response (`response_b` is absent or empty, and becomes the empty text), and
+        verdicts the order AB
+    labels : those of the dimensions in which several may apply, whose choices are as `joined_labels` writes them
+    """
+
+    dimensions: Sequence[str] | None
+    categories: Sequence[str] | None
+    task: Task
+    labels: Mapping[str, Sequence[str]] | None
+
+
+def conform(frame: pd.DataFrame, table: TableName, source: str, **rules: Unpack[Rules]) -> pd.DataFrame:
     """Validate one table and give its columns their types and defaults.
 
     Parameters
@@ -86,11 +111,7 @@ def conform(
     frame : DataFrame, one row an observation
     table : which of the three stored tables it is
     source : the file (or other origin) to name in messages
-    dimensions : the benchmark's dimensions; others are errors, in the rubrics of cases too. None checks nothing.
-    categories : the labels that an annotation, and a verdict of a rating, may carry; None means A, B, tie.
-    task : of a "rating", cases have one response (`response_b` is absent or empty, and becomes the empty text), and
-        verdicts the order AB
-    labels : those of the dimensions in which several may apply, whose choices are as `joined_labels` writes them
+    rules : what the benchmark allows
 
     Returns
     -------
@@ -104,11 +125,9 @@ def conform(
         A column is missing, a value has the wrong type or is outside its
         vocabulary, or a key occurs twice; names file, row and column.
     """
-    raise_on_error(
-        inspect(frame, table, source, dimensions=dimensions, categories=categories, task=task, labels=labels)
-    )
+    raise_on_error(inspect(frame, table, source, **rules))
     out = frame.copy(deep=False)
-    for column in _columns(table, task):
+    for column in _columns(table, rules.get("task", "preference")):
         if column.name in out.columns:
             values = out[column.name]
             if (typed := _cast(values, column.type)) is not values:
@@ -127,18 +146,11 @@ def conform(
     return out.reset_index(drop=True)
 
 
-def inspect(
-    frame: pd.DataFrame,
-    table: TableName,
-    source: str,
-    *,
-    dimensions: Sequence[str] | None = None,
-    categories: Sequence[str] | None = None,
-    task: Task = "preference",
-    labels: Mapping[str, Sequence[str]] | None = None,
-) -> list[Finding]:
+def inspect(frame: pd.DataFrame, table: TableName, source: str, **rules: Unpack[Rules]) -> list[Finding]:
     """Everything in `frame` that breaks the contract of `table`; see `conform` for the parameters."""
     findings: list[Finding] = []
+    task, labels = rules.get("task", "preference"), rules.get("labels")
+    dimensions, categories = rules.get("dimensions"), rules.get("categories")
     columns = _columns(table, task)
     for column in columns:
         if column.name not in frame.columns:
@@ -373,15 +385,17 @@ def check_references(frame: pd.DataFrame, cases: pd.DataFrame, source: str) -> N
     InputError
         A `case_id` of `frame` is not in `cases`; names the row and counts the others.
     """
-    unknown = ~frame["case_id"].isin(cases["case_id"])
+    unknown = _is(~frame["case_id"].isin(cases["case_id"]))
+    alike = {spelling_key(name): name for name in cases["case_id"]} if unknown.any() else {}
     raise_on_error(
-        Finding(
-            "error",
-            source,
-            i + 1,
-            "case_id",
-            f"the case {frame['case_id'].iloc[i]!r} does not exist",
-            "correct the id or remove the row",
-        )
-        for i in _rows(_is(unknown))
+        Finding("error", source, i + 1, "case_id", *_unknown_case(str(frame["case_id"].iloc[i]), alike))
+        for i in _rows(unknown)
     )
+
+
+def _unknown_case(case_id: str, alike: Mapping[str, str]) -> tuple[str, str]:
+    """Return the problem and the cure of an id that no case has; `alike` holds the ids of cases by their spelling."""
+    problem, near = f"the case {visible(case_id)} does not exist", alike.get(spelling_key(case_id))
+    if near is None:
+        return problem, "correct the id or remove the row"
+    return f"{problem}, but {visible(near)} does", "write the id in one way in both tables"

@@ -118,3 +118,15 @@ def test_of_several_values_any_may_hold(where: str, expected: list[int]) -> None
 def test_what_cannot_be_asked_of_several_values_is_said(where: str) -> None:
     with pytest.raises(InputError, match=r"^where"):
         matching(where, lambda _name, _keys: Several(pd.Series(TAGS, dtype=object)))
+
+
+def test_numbers_that_are_stored_as_text_are_compared_as_numbers() -> None:
+    ages, dates = pd.Series(["7", "61", "100", None], dtype="str"), pd.Series(["2023-05", "2021", "2024", "2023"])
+    cases = pd.DataFrame({"age": ages, "date": dates, "dose": ["7", "61", "n/a", "5"]}, dtype="str")
+    look = case_lookup(cases)
+    for text in ("age > 60", "age > '60'", "60 < age"):
+        assert matching(text, look).tolist() == [False, True, True, False]
+    assert matching("date > '2022'", look).tolist() == [True, False, True, True]
+    for text in ("dose > 6", "dose > '6'"):
+        with pytest.raises(InputError, match="dose holds text that is no number in 1 of 4 cases, such as 'n/a'"):
+            matching(text, look)

@@ -11,20 +11,25 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from mrb_lib.benchmarks.audit.images import ProgressCallback, image_findings
-from mrb_lib.benchmarks.audit.labels import annotation_findings, cluster_findings, majority_findings, subfield_findings
+from mrb_lib.benchmarks.audit.labels import (
+    annotation_findings,
+    cluster_findings,
+    majority_findings,
+    spelling_findings,
+    subfield_findings,
+)
 from mrb_lib.benchmarks.audit.leaks import leak_findings
-from mrb_lib.benchmarks.audit.pairing import pairing_findings
 from mrb_lib.benchmarks.audit.report import ANNOTATIONS_FILE, CASES_FILE
 from mrb_lib.benchmarks.audit.splits import split_findings
 from mrb_lib.benchmarks.audit.text import text_findings
-from mrb_lib.benchmarks.audit.vocabulary import displaced_rows, vocabulary_findings, word_sets
 from mrb_lib.benchmarks.benchmark import Benchmark, FolderImages, empty_annotations
 from mrb_lib.benchmarks.meta import BenchmarkMeta, read_meta
+from mrb_lib.benchmarks.table_digests import SUMS, changed_tables
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import is_safe_name
 from mrb_lib.tables.schema import COLUMNS, TableName
-from mrb_lib.tables.validation import Finding, conform, inspect
+from mrb_lib.tables.validation import Finding, Rules, Severity, conform, inspect
 
 _META_FILE = "benchmark.toml"
 _SEVERITY = {"error": 0, "warning": 1, "info": 2}
@@ -111,10 +116,18 @@ def _table(folder: Path, table: TableName, meta: BenchmarkMeta | None, findings:
         elif path.is_file() and path.stat().st_size == 0:
             problem = "the file is empty"
         else:
-            problem = f"the file is truncated or not a parquet file ({error})"
+            problem = f"the file is truncated or not a parquet file ({str(error).strip()})"
         cure = "restore it from its source or import the benchmark again"
         findings.append(Finding("error", file, None, None, problem, cure))
         return None
+    try:
+        changes = [change for change in changed_tables(folder) if change.file == file]
+    except InputError as error:
+        changes, fault = [], _as_finding(error, folder, SUMS)
+        findings += [fault] if fault not in findings else []
+    for change in changes:
+        severity: Severity = "warning" if change.is_edited else "error"
+        findings.append(Finding(severity, file, None, None, change.problem, change.cure))
     frame = _decoded(arrow, file, findings).to_pandas()
     repeated = frame.columns[frame.columns.duplicated()]
     if len(repeated):
@@ -122,12 +135,9 @@ def _table(folder: Path, table: TableName, meta: BenchmarkMeta | None, findings:
             Finding("error", file, None, name, "the column occurs twice", "remove one of the two") for name in repeated
         ]
         return None
-    dimensions, categories = (meta.dimensions, meta.categories) if meta is not None else (None, None)
-    if table == "annotations" and meta is None:
-        categories = tuple(frame["choice"].dropna().astype("str").unique()) if "choice" in frame.columns else ()
-    task = meta.task if meta is not None else "preference"
-    labels = meta.labels if meta is not None else None
-    findings += inspect(frame, table, file, dimensions=dimensions, categories=categories, task=task, labels=labels)
+    occurring = frame.get("choice", pd.Series(dtype="str")).dropna().astype("str").unique()
+    rules = meta.rules if meta is not None else Rules(categories=occurring.tolist())
+    findings += inspect(frame, table, file, **rules)
     required = [column.name for column in COLUMNS[table] if column.required]
     return _comparable(frame, table) if set(required) <= set(frame.columns) else None
 
@@ -184,11 +194,7 @@ def _contents(
     preference = meta.is_preference if meta is not None else bool(cases["response_b"].fillna("").ne("").any())
     findings, digests = image_findings(folder / "images", cases, progress)
     findings += text_findings(cases, digests, preference=preference)
-    words = word_sets(cases) if preference else None
-    if words is not None:
-        displaced = pairing_findings(cases, words)
-        findings += displaced
-        findings += vocabulary_findings(cases, words, set(displaced_rows(displaced)))
+    findings += spelling_findings(cases, annotations)
     findings += subfield_findings(cases)
     findings += cluster_findings(cases)
     labels = None

@@ -11,12 +11,14 @@ import pandas as pd
 
 from mrb_lib.benchmarks.audit.report import ANNOTATIONS_FILE, CASES_FILE, case_finding
 from mrb_lib.benchmarks.audit.text import folded
-from mrb_lib.tables.schema import DEPARTMENTS, ORGAN_DEPARTMENT, ORGANS
+from mrb_lib.tables.names import spellings, visible
+from mrb_lib.tables.schema import DEPARTMENTS, ORGAN_DEPARTMENT, ORGANS, SUBFIELDS
 from mrb_lib.tables.validation import Finding
 
 PANEL_SHARE = 0.8  # of the cases an annotator labelled, to belong to a panel that labels all
 DESIGN_SHARE = 0.8  # of the cells with the usual number of annotators, for that number to be the design
 _SHOWN_ROWS = 5
+_TYPING_ERROR = 0.88  # of one letter: "Cardiolgy" is 0.95 like Cardiology; Radiology 0.84, Urology 0.88 like Neurology
 _GROUP_ID = re.compile(
     r"^(?:question|prompt|item|group|source|original|patient|study|instruction|query|dialog(?:ue)?|conversation|image)"
     r"s?_?(?:id|idx|index|key|slug)$",
@@ -69,53 +71,32 @@ def annotation_findings(cases: pd.DataFrame, annotations: pd.DataFrame, dimensio
 def _missing_labels(
     ids: pd.Series, cells: pd.DataFrame, annotators: np.ndarray, dimensions: Sequence[str]
 ) -> Iterator[Finding]:
-    used = np.sort(cells["dimension"].unique())
-    cases = np.sort(cells["case"].unique())
-    grid = pd.MultiIndex.from_product([cases, used])
-    count = cells.groupby(["case", "dimension"])["annotator"].nunique().reindex(grid, fill_value=0)
+    grid = pd.MultiIndex.from_product([np.sort(cells[name].unique()) for name in ("case", "dimension")])
+    voters = cells.groupby(["case", "dimension"])["annotator"].agg(frozenset).reindex(grid)
+    voters = voters.map(lambda people: people if isinstance(people, frozenset) else frozenset())
+    count = voters.map(len)
     usual = int(count.mode().iloc[0])
     reach = cells.groupby("annotator")["case"].nunique()
-    panel = reach.index[reach >= PANEL_SHARE * len(cases)].to_numpy()
-    first_row = cells.groupby("case")["row"].min()
-    if len(panel) == usual:
-        absent = _absent_from_panel(cells, panel, cases, used)
-        texts = absent.map(
-            lambda pairs: "; ".join(
-                f"{annotators[who]} gave no label on {', '.join(dimensions[d] for d in missing)}"
-                for who, missing in pairs
-            )
-        )
-    elif (count == usual).mean() >= DESIGN_SHARE:
-        short = count[count < usual].reset_index()
-        short.columns = pd.Index(["case", "dimension", "n"])
-        shortfalls = short.apply(
-            lambda r: f"{r['n']} of {usual} annotators on {dimensions[int(r['dimension'])]}", axis=1
-        )
-        texts = shortfalls.groupby(short["case"]).agg("; ".join) if len(short) else pd.Series(dtype="str")
-    else:
+    panel = frozenset(reach.index[reach >= PANEL_SHARE * cells["case"].nunique()])
+    if len(panel) != usual and (count == usual).mean() < DESIGN_SHARE:
         sizes = ", ".join(f"{n} in {times}" for n, times in count.value_counts().sort_index().items())
         problem = f"annotators per case and dimension vary: {sizes} ({len(annotators)} annotators)"
         yield Finding("info", ANNOTATIONS_FILE, None, "annotator", problem, "agreement allows for it; nothing to do")
         return
-    texts = texts.sort_index()
-    for i, text in zip(texts.index.to_numpy(dtype=int), texts, strict=True):
-        row = int(first_row.loc[i]) + 1
+    missing: dict[int, dict[str, list[str]]] = {}
+    for (case, dimension), people in zip(grid.to_list(), voters, strict=True):
+        if len(panel) == usual:
+            absent = [f"{annotators[one]} gave no label" for one in sorted(panel - people)]
+        else:
+            absent = [f"{len(people)} of {usual} annotators"] if len(people) < usual else []
+        for what in absent:
+            missing.setdefault(case, {}).setdefault(what, []).append(dimensions[dimension])
+    first_row = cells.groupby("case")["row"].min()
+    for case, absences in missing.items():
+        problem = "; ".join(f"{what} on {', '.join(names)}" for what, names in absences.items())
         cure = "add the label if it exists; otherwise gold and agreement rest on the others here"
-        yield Finding("warning", ANNOTATIONS_FILE, row, "annotator", str(text), cure, str(ids.iloc[i]))
-
-
-def _absent_from_panel(cells: pd.DataFrame, panel: np.ndarray, cases: np.ndarray, used: np.ndarray) -> pd.Series:
-    """By case, the panel's annotators and the dimensions they left out."""
-    grid = pd.MultiIndex.from_product([cases, panel, used])
-    labelled = pd.MultiIndex.from_frame(cells[["case", "annotator", "dimension"]])
-    absent = grid[~grid.isin(labelled)].to_frame(index=False, name=["case", "annotator", "dimension"])
-    by_annotator = absent.groupby(["case", "annotator"])["dimension"].agg(list).reset_index()
-    pairs = pd.Series(
-        list(zip(by_annotator["annotator"], by_annotator["dimension"], strict=True)),
-        index=by_annotator["case"].to_numpy(),
-        dtype=object,
-    )
-    return pairs.groupby(level=0).agg(list)
+        row = int(first_row.loc[case]) + 1
+        yield Finding("warning", ANNOTATIONS_FILE, row, "annotator", problem, cure, str(ids.iloc[case]))
 
 
 def majority_findings(gold: pd.DataFrame) -> list[Finding]:
@@ -171,11 +152,32 @@ def _unknown(cases: pd.DataFrame, column: str, vocabulary: tuple[str, ...]) -> I
         shown = ", ".join(str(int(i) + 1) for i in rows.index[:_SHOWN_ROWS])
         more = f" and {len(rows) - _SHOWN_ROWS} more" if len(rows) > _SHOWN_ROWS else ""
         where = f" (rows {shown}{more})" if len(rows) > 1 else ""
-        close = difflib.get_close_matches(str(value).lower(), [name.lower() for name in vocabulary], n=1)
+        close = difflib.get_close_matches(str(value).lower(), [name.lower() for name in vocabulary], 1, _TYPING_ERROR)
         meant = next((name for name in vocabulary if close and name.lower() == close[0]), None)
-        cure = f"write {meant}" if meant else f"use one of {', '.join(vocabulary)}, or leave it empty"
+        cure = f"write {meant}" if meant else "keep it if it is meant: tables list it under its own name"
         i = int(rows.index[0])
         yield case_finding(cases, i, column, f"{str(value)!r} is not a known {column}{where}", cure)
+
+
+def spelling_findings(cases: pd.DataFrame, annotations: pd.DataFrame | None) -> list[Finding]:
+    """Report ids, annotators, dimensions, labels and subfields of which two differ by what readers overlook."""
+    named = [(CASES_FILE, cases, name) for name in ("case_id", *SUBFIELDS, "model_a", "model_b")]
+    if annotations is not None:
+        named += [(ANNOTATIONS_FILE, annotations, name) for name in ("annotator", "dimension", "choice")]
+    return [
+        alike_names(file, name, group)
+        for file, frame, name in named
+        if name in frame
+        for group in spellings(frame[name].dropna().astype("str"))
+        if not {*ORGANS, *DEPARTMENTS}.intersection(group)  # then `subfield_findings` says which to write
+    ]
+
+
+def alike_names(file: str, column: str, group: Sequence[str]) -> Finding:
+    """Return the warning that names of a column may be one name."""
+    problem = f"{' and '.join(map(visible, group[:4]))} differ by case, spaces, width or invisible characters only"
+    cure = "write one of them, or import again with --normalize-names, which joins them"
+    return Finding("warning", file, None, column, problem, cure)
 
 
 def cluster_findings(cases: pd.DataFrame) -> list[Finding]:

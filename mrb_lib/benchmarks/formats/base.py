@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Final, Generic, NamedTuple, TypeVar
 
@@ -16,7 +15,7 @@ from mrb_lib.benchmarks.formats.mapping import mapped_columns
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.registry import Registry
-from mrb_lib.tables.validation import Finding, Severity, check_references, conform
+from mrb_lib.tables.validation import Finding, check_references, conform
 
 ANNOTATION_COLUMNS = ("case_id", "annotator", "dimension", "choice")
 VERDICT_COLUMNS = ("judge", "case_id", "dimension", "order", "choice", "status", "reply")
@@ -31,11 +30,13 @@ class Imported(NamedTuple):
     benchmark : lives in memory; its images are read from the source when asked for
     verdicts : the verdicts table, without rows where the source has none
     findings : what was counted on the way and is not an error
+    understood : how the files were read, a line each, for the user to confirm
     """
 
     benchmark: Benchmark
     verdicts: pd.DataFrame
     findings: list[Finding]
+    understood: tuple[str, ...] = ()
 
 
 Read = Callable[..., Imported]
@@ -52,10 +53,12 @@ class Format(Generic[F]):
     convert : a reader is called with the path of the source; a writer with the benchmark, the verdicts table and an
         empty folder, and returns what the format could not hold; both take the options of the format as keywords
     about : what the format is, for a list of formats
+    has_verdicts : a writer keeps verdicts, so that `mrb export` gives it those of the benchmark's own runs
     """
 
     convert: F
     about: str
+    has_verdicts: bool = False
 
 
 READERS: Final[Registry[Format[Read]]] = Registry("format", "mrb_lib.benchmarks.formats")
@@ -69,17 +72,22 @@ def reads(name: str, *, about: str) -> Callable[[Read], Read]:
 
     Its keyword-only parameters become options of `mrb import`; each is annotated `Annotated[type, "what it does"]`.
     """
-    return partial(_register, READERS, name, about)
+
+    def register(convert: Read) -> Read:
+        READERS.add(name, Format(convert, about))
+        return convert
+
+    return register
 
 
-def writes(name: str, *, about: str) -> Callable[[Write], Write]:
+def writes(name: str, *, about: str, has_verdicts: bool = False) -> Callable[[Write], Write]:
     """Register the decorated function as the writer of a format; its options are declared as those of `reads`."""
-    return partial(_register, WRITERS, name, about)
 
+    def register(convert: Write) -> Write:
+        WRITERS.add(name, Format(convert, about, has_verdicts))
+        return convert
 
-def _register(formats: Registry[Format[F]], name: str, about: str, convert: F) -> F:
-    formats.add(name, Format(convert, about))
-    return convert
+    return register
 
 
 def read_source(format_: str, src: Path, *, map_: Sequence[str] = (), **options: object) -> Imported:
@@ -139,14 +147,7 @@ def annotation_table(
     """
     listed = list(rows)
     frame = pd.DataFrame(listed, columns=list(ANNOTATION_COLUMNS), dtype="str") if listed else empty_annotations()
-    return conform(
-        frame,
-        "annotations",
-        str(source),
-        dimensions=meta.dimensions,
-        categories=meta.categories,
-        labels=meta.labels,
-    )
+    return meta.conform(frame, "annotations", str(source))
 
 
 def verdict_table(rows: Iterable[Sequence[object]], source: str | Path) -> pd.DataFrame:
@@ -191,7 +192,7 @@ def import_tables(
     """
     if cases.empty:
         raise InputError(f"{source}: holds no cases; check that it is the folder you mean.")
-    cases = conform(cases, "cases", str(source), task=meta.task)
+    cases = meta.conform(cases, "cases", str(source))
     annotations = empty_annotations() if annotations is None else annotations
     verdicts = verdict_table([], source) if verdicts is None else verdicts
     check_references(annotations, cases, str(source))
@@ -202,18 +203,3 @@ def import_tables(
 def no_verdicts(path: Path, judge: str) -> Finding:
     """The finding that a judge's file, which the source publishes, is not there."""
     return Finding("info", str(path), None, None, f"there are no verdicts of {judge}", "add the file if you want them")
-
-
-def counted(
-    count: int,
-    severity: Severity,
-    file: str | Path,
-    problem: str,
-    cure: str,
-    column: str | None = None,
-    row: int | None = None,
-) -> list[Finding]:
-    """One finding that says how often something occurred; none where it never did."""
-    if not count:
-        return []
-    return [Finding(severity, str(file), row, column, f"{count:,} {problem}", cure)]

@@ -74,13 +74,26 @@ class ColumnMap:
         """Note that the format read these columns, by our names."""
         self._read.update(names)
 
-    def is_read(self, name: str) -> bool:
-        """Whether the format has read a column, by our name."""
-        return name in self._read
+    def carried(self, renamed: Mapping[str, str], filled: Iterable[str], file: str) -> list[str]:
+        """Return the columns, by our names, that the format has not read and that go into the cases as they are.
 
-    def carries(self, name: str) -> None:
-        """Note that a renamed column, by our name, goes into the cases as it is."""
-        self._carried.add(name)
+        Parameters
+        ----------
+        renamed : what the file calls each renamed column, by our name
+        filled : the columns of the cases that the format fills
+
+        Raises
+        ------
+        InputError
+            One of them is filled by the format.
+        """
+        unread = [ours for ours in renamed if ours not in self._read]
+        for ours in unread:
+            if ours in filled:
+                raise clash(file, renamed[ours], ours)
+        carried = [ours for ours in unread if ours in CARRIED]
+        self._carried.update(carried)
+        return carried
 
     def missing(self) -> MappingError | None:
         """What to say of the first pair whose column is in none of the files read; None where all are."""
@@ -166,51 +179,3 @@ def mapped_columns(pairs: Sequence[str]) -> Iterator[ColumnMap]:
         raise cause from error
     finally:
         _MAP.reset(token)
-
-
-class Fields(Mapping[str, object]):
-    """The fields of a record whose columns may be renamed; it notes which of them the format reads.
-
-    Attributes
-    ----------
-    columns : the mapping of the import
-    theirs : the name in the file of each renamed field
-    values_by_name : the fields under our names
-    """
-
-    def __init__(self, values: Mapping[str, object], columns: ColumnMap, renames: Mapping[str, str]) -> None:
-        self.columns = columns
-        self.theirs = {ours: theirs for theirs, ours in renames.items()}
-        self.values_by_name = {renames.get(name, name): value for name, value in values.items()}
-
-    def __getitem__(self, name: str) -> object:
-        value = self.values_by_name[name]
-        self.columns.reads([name])
-        return value
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.values_by_name)
-
-    def __len__(self) -> int:
-        return len(self.values_by_name)
-
-    def carried(self, filled: Iterable[str], file: str) -> Iterator[tuple[str, object]]:
-        """The renamed fields that the format has not read and that cases may have: our name and the value.
-
-        Parameters
-        ----------
-        filled : the columns of the cases that the format fills
-
-        Raises
-        ------
-        InputError
-            One of them is filled by the format.
-        """
-        for ours, theirs in self.theirs.items():
-            if self.columns.is_read(ours):
-                continue
-            if ours in filled:
-                raise clash(file, theirs, ours)
-            if ours in CARRIED:
-                self.columns.carries(ours)
-                yield ours, self.values_by_name.get(ours) or None  # an empty cell is a missing value

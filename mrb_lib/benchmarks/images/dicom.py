@@ -77,20 +77,6 @@ def read_dicom(content: bytes, name: str = "image", frame: int = 1) -> Pixels:
         return _decoded(dataset, import_module("pydicom.pixels"), frame, frames)
 
 
-def header(content: bytes, name: str = "image") -> tuple[int, list[str]]:
-    """How many pictures a DICOM file holds, and which of its elements identify the patient.
-
-    No element is listed where the file declares the identity removed (Patient Identity Removed, DICOM PS3.3, C.7.1.1).
-
-    Raises
-    ------
-    InputError
-        As `read_dicom`.
-    """
-    with reading(content, name) as dataset:
-        return _n_frames(dataset), _identifying(dataset)
-
-
 def _identifying(dataset: Any) -> list[str]:
     removed = str(dataset.get("PatientIdentityRemoved", "")) == "YES"
     return [] if removed else [tag for tag in _IDENTITY if str(dataset.get(tag) or "")]
@@ -104,9 +90,11 @@ class DicomFacts:
     ----------
     modality, body_part : Modality and BodyPartExamined as they stand; None where they are absent
     patient : what tells this patient from others, to keep their pictures together; never to be stored
-    identifying : the names of the elements that identify the patient, as `header` gives them
+    identifying : the names of the elements that identify the patient; none where the file declares the identity
+        removed (Patient Identity Removed, DICOM PS3.3, C.7.1.1)
     number : where in its series the picture stands; None where the file does not say
     burnt_in : whether the file states that the pixels hold annotations
+    frames : the pictures that the file holds
     """
 
     modality: str | None
@@ -115,6 +103,7 @@ class DicomFacts:
     identifying: tuple[str, ...]
     number: int | None
     burnt_in: bool
+    frames: int
 
 
 def facts(content: bytes, name: str = "image") -> DicomFacts:
@@ -129,6 +118,7 @@ def facts(content: bytes, name: str = "image") -> DicomFacts:
             tuple(_identifying(dataset)),
             int(number) if number.isdecimal() else None,
             str(dataset.get("BurnedInAnnotation") or "") == "YES",
+            _n_frames(dataset),
         )
 
 

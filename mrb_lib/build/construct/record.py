@@ -35,7 +35,7 @@ def read_record(folder: Path) -> dict[str, Any]:
     """
     path = folder / RECORD
     try:
-        record = tomllib.loads(path.read_text(encoding="utf-8"))
+        record = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (FileNotFoundError, NotADirectoryError) as error:
         raise InputError(
             f"{folder}: is not a work folder ({RECORD} is missing); make one with `mrb construct start SRC {folder}`."

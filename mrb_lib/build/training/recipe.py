@@ -118,7 +118,7 @@ def read_recipe(name_or_file: str) -> dict[str, object]:
     try:
         if name_or_file in recipe_names():
             return tomllib.loads(_RECIPES.joinpath(f"{name_or_file}.toml").read_text(encoding="utf-8"))
-        return tomllib.loads(Path(name_or_file).read_text(encoding="utf-8"))
+        return tomllib.loads(Path(name_or_file).read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(
             f"--config {name_or_file!r}: is none of {', '.join(recipe_names())} and cannot be read as a file."

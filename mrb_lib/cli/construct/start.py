@@ -86,7 +86,7 @@ def command(
         **source.choices,
         "map": map_ or [],
         **asdict(options),
-        "meanings": None if options.meanings is None else options.meanings.read_text(encoding="utf-8"),
+        "meanings": None if options.meanings is None else options.meanings.read_text(encoding="utf-8-sig"),
         "not_in": [str(bench) for bench in options.not_in],
     }
     made = new_or_old_work(work, name, source.kind)

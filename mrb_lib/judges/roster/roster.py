@@ -60,7 +60,7 @@ def entries(extra: Sequence[Path] = ()) -> list[Entry]:
     where = {entry.name: "the roster" for entry in judges}
     for file in extra:
         try:
-            text = file.read_text(encoding="utf-8")
+            text = file.read_text(encoding="utf-8-sig")
         except (OSError, ValueError) as error:
             raise InputError(f"{file}: cannot be read as a roster ({error}); name a TOML file.") from error
         for entry in read_entries(text, str(file), file.parent):

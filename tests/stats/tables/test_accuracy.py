@@ -46,6 +46,15 @@ def test_every_case_is_scored_or_counted_as_excluded() -> None:
     assert "fewer than two clusters" in rows.loc["gaps", "reason"]
 
 
+def test_verdicts_of_one_order_only_are_said() -> None:
+    verdicts = verdicts_of({("once", "AB"): "ABAB", ("both", "AB"): "ABAB", ("both", "BA"): "ABAA"})
+    rows = accuracy(verdicts, gold_of("ABAA"), cases_of(4), **FAST).set_index("judge")
+    assert "came in one order only" in rows.loc["once", "reason"]
+    assert "one order" not in rows.loc["both", "reason"]
+    official = accuracy(verdicts, gold_of("ABAA"), cases_of(4), policy="official", **FAST).set_index("judge")
+    assert "one order" not in official.loc["once", "reason"], "the rule of the published pipeline reads one order"
+
+
 def test_answered_keeps_its_coverage_beside_it() -> None:
     verdicts = verdicts_of({("j", "AB"): "AB??", ("j", "BA"): "A???"})
     row = accuracy(verdicts, gold_of("AAAA"), cases_of(4), policy="answered", **FAST).iloc[0]

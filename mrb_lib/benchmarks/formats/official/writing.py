@@ -9,23 +9,22 @@ from __future__ import annotations
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TextIO
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from mrb_lib.benchmarks.benchmark import Benchmark
-from mrb_lib.benchmarks.formats.base import counted, writes
-from mrb_lib.benchmarks.formats.official.cases import NOTE, ORDER, ORGAN, RENAMED
-from mrb_lib.benchmarks.formats.official.images import COLUMN as IMAGE
+from mrb_lib.benchmarks.formats.base import writes
+from mrb_lib.benchmarks.formats.official.cases import IMAGE, NOTE, ORDER, ORGAN, RENAMED
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import inside, is_safe_name, slug
 from mrb_lib.tables.schema import CONSENSUS, DIMENSIONS, NO_PROBE, ORGAN_DEPARTMENT
-from mrb_lib.tables.validation import Finding
+from mrb_lib.tables.validation import Finding, counted
 
 COPIED = ("dataset", "question_type", "image_id", "body_part")
 _OFFICIAL_NAMES = {name: official for official, name in RENAMED.items()}
@@ -39,7 +38,7 @@ _WRITTEN = {"judge", "case_id", "dimension", "order", "repeat", "probe", "choice
 _REPEATED = ("dataset", "modality_type", "question_type", "question")
 
 
-@writes("official", about="the published layout, which the published evaluation script reads")
+@writes("official", about="the published layout, which the published evaluation script reads", has_verdicts=True)
 def write(benchmark: Benchmark, verdicts: pd.DataFrame, out: Path) -> list[Finding]:
     """Write a benchmark and its verdicts in the published layout.
 
@@ -316,24 +315,31 @@ def _write_judge(
     """Write one judge's files; returns the number of cases whose reply is made from the choices."""
     answers = _answers(rows)
     replaced = 0
-    files: dict[str, TextIO] = {}
-    try:
-        for case_id, case in shown.items():
-            if case_id not in answers:
-                continue
-            reply, choices, model = answers[case_id]
-            if choices and reply is None:
-                reply = json.dumps(choices)
-                replaced += 1
-            organ = str(case["modality_type"])
-            for group in ("all", organ):
-                _line(_open(files, out, f"{RAW}/{group}", name), judge, case_id, case, reply, model)
-            normalized = _open(files, out, f"{NORMALIZED}/{organ}", name)
-            if choices:
-                _line(normalized, judge, case_id, case, choices, model)
-    finally:
-        for stream in files.values():
-            stream.close()
+    files: dict[str, list[dict[str, object]]] = defaultdict(list)
+    for case_id in (each for each in shown if each in answers):
+        case, (reply, choices, model) = shown[case_id], answers[case_id]
+        if choices and reply is None:
+            reply = json.dumps(choices)
+            replaced += 1
+        organ = str(case["modality_type"])
+        row = {
+            "question_id": case_id,
+            **{name: case[name] for name in _REPEATED},
+            "chosen_answer": reply,
+            "image_id": case["image_id"],
+            "body_part": case["body_part"],
+            "answer_model": model or judge,
+        }
+        files[f"{RAW}/all"].append(row)
+        files[f"{RAW}/{organ}"].append(row)
+        files[f"{NORMALIZED}/{organ}"] += [row | {"chosen_answer": choices}] if choices else []
+    for folder, lines in files.items():
+        path = inside(out, f"{folder}/pair_{name}.jsonl")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists():
+            raise InputError(f"{path}: two judges would share this file; rename one of them.")
+        text = "".join(json.dumps(line, ensure_ascii=False, default=str) + "\n" for line in lines)
+        path.write_text(text, encoding="utf-8", newline="\n")
     return replaced
 
 
@@ -357,32 +363,3 @@ def _answers(rows: pd.DataFrame) -> dict[str, tuple[str | None, dict[str, str], 
         ordered = {name: case_choices[name] for name in DIMENSIONS if name in case_choices}
         answers[case_id] = (None if only is None else str(only), ordered, models[case_id])
     return answers
-
-
-def _open(files: dict[str, TextIO], out: Path, folder: str, name: str) -> TextIO:
-    if folder not in files:
-        path = inside(out, f"{folder}/pair_{name}.jsonl")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if path.exists():
-            raise InputError(f"{path}: two judges would share this file; rename one of them.")
-        files[folder] = path.open("w", encoding="utf-8", newline="\n")
-    return files[folder]
-
-
-def _line(
-    stream: TextIO,
-    judge: str,
-    case_id: str,
-    case: Mapping[str, object],
-    answer: str | Mapping[str, str] | None,
-    model: str | None,
-) -> None:
-    row = {
-        "question_id": case_id,
-        **{name: case[name] for name in _REPEATED},
-        "chosen_answer": answer,
-        "image_id": case["image_id"],
-        "body_part": case["body_part"],
-        "answer_model": model or judge,
-    }
-    stream.write(json.dumps(row, ensure_ascii=False, default=str) + "\n")

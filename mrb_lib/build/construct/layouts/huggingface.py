@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from mrb_lib.benchmarks.formats import SourceRow
-from mrb_lib.benchmarks.formats.mapping import Fields, column_map
+from mrb_lib.benchmarks.formats.mapping import column_map
 from mrb_lib.build.construct.layouts.base import SourceImage, SourceItem, layout
 from mrb_lib.build.construct.layouts.table import item_of, rows_of
 from mrb_lib.tables.errors import InputError
@@ -58,7 +58,7 @@ def _parquet_rows(path: Path) -> Iterator[SourceRow]:
         for batch in source.iter_batches(batch_size=_BATCH):
             for record in batch.to_pylist():
                 number += 1
-                yield SourceRow(str(path), f"row {number}", Fields(record, columns, renames))
+                yield SourceRow(str(path), f"row {number}", record).under(renames)
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"{path}: cannot be read ({error}); download it again.") from error
 
@@ -84,7 +84,7 @@ def _licence(src: Path) -> str | None:
     if not path.is_file():
         return None
     try:
-        licence = DatasetCard(path.read_text(encoding="utf-8")).data.get("license")
+        licence = DatasetCard(path.read_text(encoding="utf-8-sig")).data.get("license")
     except Exception:  # noqa: BLE001  # a card that somebody wrote by hand may break its parser anywhere
         return None
     return licence if isinstance(licence, str) else None

@@ -1,0 +1,186 @@
+"""One file with a row per case and annotator, as hospitals export it, becomes cases, annotations and verdicts."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from mrb_lib.tables.errors import InputError, nearest
+from mrb_lib.tables.names import spelling_key
+from mrb_lib.tables.schema import CASES, DIMENSIONS, VERDICTS
+from mrb_lib.tables.validation import Finding, counted
+
+OVERALL = "overall"
+_LABELS = ("annotator", "dimension", "choice")
+_OF_VERDICTS = {column.name for column in VERDICTS} - {"case_id", "dimension", "choice"}
+_OF_CASES = {column.name for column in CASES}
+
+
+class Tables(NamedTuple):
+    """The tables of a flat file; None for one that it does not hold."""
+
+    cases: pd.DataFrame
+    annotations: pd.DataFrame | None
+    verdicts: pd.DataFrame | None
+
+
+def split_flat(flat: pd.DataFrame, verdict_columns: Sequence[str], source: str, findings: list[Finding]) -> Tables:
+    """Split a file into the tables of a benchmark.
+
+    Parameters
+    ----------
+    flat : a row per case, or per case and annotator, or per case and judge; blank cells are null or empty texts
+    verdict_columns : columns that hold the verdicts of the judge they are named after
+    source : the file to name in messages
+
+    Returns
+    -------
+    Tables
+        A case's texts stand in its first row with one. Columns that the tables do not know belong to the cases if
+        they are alike in all rows of each case, else to the annotations or verdicts.
+
+    Raises
+    ------
+    InputError
+        Two rows of a case differ in a column of the cases, or a column is not there.
+    """
+    flat = flat.reset_index(drop=True)
+    for name in verdict_columns:
+        if name not in flat:
+            hint = nearest(name, flat.columns)
+            raise InputError(
+                f"--verdicts {name}: there is no such column; use one of {', '.join(map(str, flat))}.{hint}"
+            )
+    flat = _with_case_ids(flat, source, findings)
+    is_judged = "judge" in flat
+    labels = [] if is_judged else [name for name in flat if name == "choice" or is_dimension(str(name))]
+    row_columns = {*verdict_columns, *labels, *_LABELS, *(_OF_VERDICTS if is_judged else ())}
+    case = flat["case_id"]
+    shared, own = [], []
+    for name in flat.columns:
+        if name in row_columns:
+            continue
+        differs = _differing(flat[name], case)
+        if not differs.any():
+            shared.append(name)
+        elif name in _OF_CASES or not (labels or is_judged):
+            row = int(differs.to_numpy().argmax())
+            problem = f"differs from an earlier row of the case {case[row]}"
+            raise InputError(f"{source}, row {row + 1}, column {name}: {problem}; correct one of the two.")
+        else:
+            own.append(name)
+    cases = _first_given(flat[shared], case)
+    repeated = 0 if labels or is_judged or verdict_columns else len(flat) - len(cases)
+    findings += counted(repeated, "warning", source, "rows repeat a case word for word", "each case is read once")
+    rows = flat[["case_id", *(name for name in flat if name in {*_LABELS, *labels, *own})]]
+    if is_judged:
+        columns = [name for name in flat if name in row_columns or name in own]
+        return Tables(cases, None, flat[["case_id", *columns]])
+    return Tables(cases, long_labels(rows) if labels else None, _verdicts(flat, verdict_columns, source))
+
+
+def is_dimension(name: str) -> bool:
+    """Return True if a column is named after one of the standard dimensions, however it is spelled."""
+    return spelling_key(name) in DIMENSIONS
+
+
+def long_labels(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return annotations with a row per dimension, where the source may have a column per dimension."""
+    wide = [str(name) for name in frame.columns if is_dimension(str(name))]
+    if "choice" in frame or not wide:
+        return frame
+    kept = [name for name in frame.columns if name not in wide]
+    long = frame.melt(kept, wide, var_name="dimension", value_name="choice")
+    return long.assign(dimension=long["dimension"].map(spelling_key))
+
+
+def is_blank(values: pd.Series) -> pd.Series:
+    """Return True for null and for texts without a visible character."""
+    return values.isna() | values.map(lambda value: isinstance(value, str) and not value.strip()).astype(bool)
+
+
+def _with_case_ids(flat: pd.DataFrame, source: str, findings: list[Finding]) -> pd.DataFrame:
+    """Return rows with a `case_id`: by default rows with equal texts and images are one case, numbered from 1."""
+    if "case_id" in flat:
+        return flat
+    texts = [name for name in ("question", "response_a", "response_b", "images") if name in flat]
+    keys = flat[texts].map(_key).agg("\0".join, axis=1) if texts else pd.Series("", index=flat.index)
+    codes = pd.factorize(keys)[0] + 1
+    problem = f"no column is named case_id, so cases are numbered 1 to {codes.max(initial=0)} by their texts"
+    findings.append(Finding("info", source, None, "case_id", problem, "name the column with --map if there is one"))
+    return flat.assign(case_id=pd.Series(codes, index=flat.index).astype("str"))
+
+
+def _differing(values: pd.Series, case: pd.Series) -> pd.Series:
+    """Return True for values that differ from the first one given in their case."""
+    keys = values.map(_key).astype("str").mask(is_blank(values))
+    return keys.notna() & (keys != keys.groupby(case, sort=False).transform("first"))
+
+
+def _first_given(frame: pd.DataFrame, case: pd.Series) -> pd.DataFrame:
+    """Return a row per case, of each column the first value that is not blank."""
+    first = case.drop_duplicates().index
+    out = frame.loc[first]
+    for name in frame.columns:
+        blank = is_blank(frame[name])
+        if blank[first].any() and not blank.all():
+            given = frame[name][~blank].groupby(case[~blank], sort=False).first()
+            filled = case[first].map(given)
+            out = out.assign(**{str(name): out[name].where(~blank[first] | filled.isna(), filled)})
+    return out.reset_index(drop=True)
+
+
+def _verdicts(flat: pd.DataFrame, columns: Sequence[str], source: str) -> pd.DataFrame | None:
+    """Return the verdicts in columns named after judges, one per case and dimension."""
+    frames = []
+    for name in columns:
+        rows = flat[["case_id"]].assign(dimension=flat.get("dimension", OVERALL), judge=name, choice=flat[name])
+        case = rows["case_id"].astype("str") + "\0" + rows["dimension"].astype("str")
+        differs = _differing(rows["choice"], case)
+        if differs.any():
+            row = int(differs.to_numpy().argmax())
+            problem = f"differs from an earlier row of the case {rows['case_id'][row]}"
+            raise InputError(f"{source}, row {row + 1}, column {name}: {problem}; keep one verdict per case.")
+        frames.append(_first_given(rows, case))
+    return pd.concat(frames, ignore_index=True) if frames else None
+
+
+def with_texts(flat: pd.DataFrame) -> pd.DataFrame:
+    """Return conversations as texts: responses are their last messages, a question that is not there the first."""
+    for name in ("chosen", "rejected", "response_a", "response_b"):
+        talks = flat[name].map(_is_conversation) if name in flat else pd.Series(dtype=bool)
+        if talks.any():
+            if "question" not in flat:
+                flat = flat.assign(question=flat[name].map(lambda talk: _message(talk, 0)))
+            flat = flat.assign(**{name: flat[name].map(lambda talk: _message(talk, -1))})
+    return flat
+
+
+def with_sides(flat: pd.DataFrame, source: str, findings: list[Finding]) -> pd.DataFrame:
+    """Return the pairs of a preference data set, `chosen` and `rejected`, as two responses on sides drawn by chance."""
+    if not {"chosen", "rejected"} <= set(flat) or {"response_a", "response_b"} & set(flat):
+        return flat
+    chosen, rejected = flat["chosen"].astype("str"), flat["rejected"].astype("str")
+    first = (chosen + "\0" + rejected).map(lambda text: hashlib.sha256(text.encode("utf-8")).digest()[0] % 2 == 0)
+    problem = f"chosen is response_a in {first.sum():,} of {len(flat):,} rows and response_b in the others, by chance"
+    findings.append(Finding("info", source, None, "chosen", problem, "so that always naming one side gains nothing"))
+    sides = {"response_a": chosen.where(first, rejected), "response_b": rejected.where(first, chosen)}
+    return flat.drop(columns=["chosen", "rejected"]).assign(**sides, choice=first.map({True: "A", False: "B"}))
+
+
+def _is_conversation(value: object) -> bool:
+    return isinstance(value, (list, np.ndarray)) and len(value) > 0 and isinstance(value[0], dict)
+
+
+def _message(value: object, place: int) -> object:
+    return value[place].get("content") if isinstance(value, (list, np.ndarray)) and _is_conversation(value) else value
+
+
+def _key(value: object) -> str:
+    """Return a value as a text that equal values share."""
+    return value if isinstance(value, str) else json.dumps(value, default=str, sort_keys=True)

@@ -1,0 +1,200 @@
+"""The images inside parquet files, as Hugging Face stores them: named safely and read one at a time."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from mrb_lib.benchmarks.benchmark import LazyImages
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.files import is_safe_name
+from mrb_lib.tables.validation import Finding, counted
+
+_BATCH = 4
+_BUFFER = 1 << 20
+_MAGIC = (
+    (b"\x89PNG\r\n\x1a\n", ".png"),
+    (b"\xff\xd8\xff", ".jpg"),
+    (b"GIF8", ".gif"),
+    (b"BM", ".bmp"),
+    (b"II*\0", ".tif"),
+    (b"MM\0*", ".tif"),
+    (b"RIFF", ".webp"),
+)
+
+
+@dataclass(frozen=True)
+class ImagePosition:
+    """Where an image is in a parquet file; `last` if its row group holds none behind it."""
+
+    path: Path
+    column: str
+    group: int
+    row: int
+    place: int
+    last: bool
+
+
+@dataclass
+class _Cursor:
+    """How far a row group has been read: `images` are those of `row`."""
+
+    group: int
+    rows: Iterator[list[Mapping[str, object]]]
+    row: int = -1
+    images: list[Mapping[str, object]] = field(default_factory=list)
+
+
+class ParquetImages(LazyImages):
+    """Images by name, read from parquet files when asked for.
+
+    A row group of each file that is being read is in memory, no more. Reading the
+    images of a file in their order goes through it once, whatever other files are read
+    in between; going back starts the row group again.
+    """
+
+    def __init__(self, positions: Mapping[str, ImagePosition]) -> None:
+        super().__init__(positions, self._read)
+        self._positions = dict(positions)
+        self._cursors: dict[Path, _Cursor] = {}
+
+    def _read(self, name: str) -> bytes:
+        position = self._positions[name]
+        cursor = self._cursors.get(position.path)
+        if cursor is None or cursor.group != position.group or position.row < cursor.row:
+            cursor = _Cursor(position.group, _rows_of(position.path, position.column, position.group))
+            self._cursors[position.path] = cursor
+        while cursor.row < position.row and (images := next(cursor.rows, None)) is not None:
+            cursor.row, cursor.images = cursor.row + 1, images
+        found = cursor.images[position.place : position.place + 1] if cursor.row == position.row else []
+        content = found[0].get("bytes") if found else None
+        if not isinstance(content, bytes):
+            raise InputError(
+                f"{position.path}: the image {name} is gone; the file changed while it was read, so start again."
+            )
+        if position.last:
+            del self._cursors[position.path]
+        return content
+
+
+def open_parquet(path: Path) -> pq.ParquetFile:
+    """Open a parquet file.
+
+    Raises
+    ------
+    InputError
+        The file is empty, truncated or not parquet.
+    """
+    try:
+        return pq.ParquetFile(path, buffer_size=_BUFFER, pre_buffer=False)
+    except (pa.ArrowException, OSError) as error:
+        what = (
+            "is empty"
+            if path.is_file() and path.stat().st_size == 0
+            else f"is damaged: truncated, or not a parquet file ({str(error).strip()})"
+        )
+        raise InputError(f"{path}: {what}; restore it from its source.") from error
+
+
+def _rows_of(path: Path, column: str, group: int) -> Iterator[list[Mapping[str, object]]]:
+    """Yield the images of each row of a row group, each with its `bytes` and `path`."""
+    try:
+        for batch in open_parquet(path).iter_batches(_BATCH, row_groups=[group], columns=[column]):
+            for value in batch.column(0).to_pylist():
+                images = value if isinstance(value, list) else [value]
+                yield [image if isinstance(image, dict) else {"bytes": image} for image in images]
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"{path}, column {column}: cannot be read ({error}); restore the file.") from error
+
+
+def holds_bytes(kind: pa.DataType) -> bool:
+    """Return True if a column of this type holds bytes, perhaps within lists or structs."""
+    if pa.types.is_nested(kind):
+        return any(holds_bytes(kind.field(i).type) for i in range(kind.num_fields))
+    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind))
+
+
+class ImageIndex:
+    """Names every image of the parquet files, in reading order, without keeping any.
+
+    An image keeps the name the file gives it where that is a plain relative name that
+    no other image has; else it is named after its case. Equal images of equal name are one image.
+    """
+
+    def __init__(self) -> None:
+        self.positions: dict[str, ImagePosition] = {}
+        self._digests: dict[str, bytes] = {}
+        self._folders: set[str] = set()
+
+    def add(self, path: Path, column: str, case_names: Sequence[str], findings: list[Finding]) -> list[list[str]]:
+        """Return the image names of each row of a file; an empty list where a row has no image.
+
+        Parameters
+        ----------
+        case_names : safe names of the cases in the order of the rows
+
+        Raises
+        ------
+        InputError
+            The column is damaged or holds something else than images.
+        """
+        file = open_parquet(path)
+        kind = file.schema_arrow.field(column).type
+        if not holds_bytes(kind):
+            raise InputError(
+                f"{path}, column {column}: is {kind}, not image bytes; save it as a struct of bytes and path."
+            )
+        names: list[list[str]] = []
+        absent = renamed = 0
+        for group in range(file.num_row_groups):
+            last = file.metadata.row_group(group).num_rows - 1
+            for row, images in enumerate(_rows_of(path, column, group)):
+                of_row: list[str] = []
+                for place, image in enumerate(images):
+                    content, file_name = image.get("bytes"), image.get("path")
+                    if not isinstance(content, bytes):
+                        absent += 1
+                        continue
+                    name = self._name(content, str(file_name) if file_name else None, case_names[len(names)])
+                    renamed += file_name is not None and name != file_name
+                    is_last = row == last and place == len(images) - 1
+                    self.positions.setdefault(name, ImagePosition(path, column, group, row, place, is_last))
+                    of_row.append(name)
+                names.append(of_row)
+        findings += counted(absent, "warning", path, "images are null", "those cases have no image", column)
+        problem = "image paths lead out of the folder or repeat"
+        findings += counted(renamed, "info", path, problem, "those images are named after their case", column)
+        return names
+
+    def _name(self, content: bytes, file_name: str | None, case_name: str) -> str:
+        digest = hashlib.blake2b(content, digest_size=16).digest()
+        candidates = [file_name] if file_name is not None and _is_plain(file_name) else []
+        candidates += [case_name + _suffix(content), f"{case_name}-{digest.hex()}{_suffix(content)}"]
+        for name in candidates:
+            folders = {parent.as_posix() for parent in PurePosixPath(name).parents} - {"."}
+            earlier_digest = self._digests.get(name)
+            if earlier_digest == digest:
+                return name
+            if earlier_digest is None and name not in self._folders and not folders & self._digests.keys():
+                self._digests[name] = digest
+                self._folders |= folders
+                return name
+        raise InputError(f"image of case {case_name}: no free name is left; rename the images {case_name}*.")
+
+
+def _is_plain(name: str) -> bool:
+    parts = name.split("/")
+    return (
+        is_safe_name(name)
+        and name.isprintable()
+        and all(folder and not folder.startswith(".") and len(folder.encode("utf-8")) <= 150 for folder in parts)
+    )
+
+
+def _suffix(content: bytes) -> str:
+    return next((suffix for magic, suffix in _MAGIC if content.startswith(magic)), ".img")
