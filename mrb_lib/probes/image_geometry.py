@@ -65,18 +65,19 @@ def lesion_hidden(picture: Image.Image, severity: int, rng: np.random.Generator,
     around[rows, columns] = 0
     if not around.any():
         return picture_of(128 + 10 * texture, picture.mode)
-    # The mean of what lies within one and a half times the rectangle, carried into it.
-    reach = [3 * (side.stop - side.start) // 2 for side in (rows, columns)]
-    near = partial(ndimage.uniform_filter, size=(*reach, 0), mode="nearest")
-    filled = near(values * around) / np.maximum(near(around), 1e-6)
-    window = tuple(
-        slice(max(0, side.start - far), side.stop + far) for side, far in zip((rows, columns), reach, strict=True)
-    )
+    # From the rim inwards, each pixel becomes the mean of what is known around it.
+    sides = rows.stop - rows.start, columns.stop - columns.start
+    near = partial(ndimage.uniform_filter, size=(*(3 + side // 8 for side in sides), 0), mode="nearest")
+    filled, known = values * around, around
+    while not known.all():
+        weight = near(known)
+        filled = np.where(known > 0, filled, near(filled) / np.maximum(weight, 1e-6))
+        filled, known = filled * (weight > 1e-6), np.maximum(known, weight > 1e-6)
+    window = tuple(slice(max(0, part.start - n), part.stop + n) for part, n in zip((rows, columns), sides, strict=True))
     # The median, for edges of organs are no grain; 0.95 is that of steps of grain of standard deviation 1.
     steps = np.abs(np.diff(values[window], axis=1))
     rough = np.float32(np.median(steps) / 0.95) if steps.size else np.float32(0)
-    out = values.copy()
-    out[rows, columns] = (filled + rough * texture)[rows, columns]
+    out = np.where(around > 0, values, filled + rough * texture)
     return picture_of(out, picture.mode)
 
 
