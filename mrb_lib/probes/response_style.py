@@ -9,11 +9,10 @@ from typing import Final
 import numpy as np
 
 from mrb_lib.probes.probe import Case, register_response
-from mrb_lib.probes.wording import WORDS, Edit, Span, Words, in_place, is_finished, is_layout, sentences, some_of
+from mrb_lib.probes.wording import WORDS, Edit, Words, in_place, is_finished, is_layout, sentences, some_of
 
 _STYLE: Final = WORDS["style"]
 _DOUBT: Final = frozenset(_STYLE["doubt"])
-_REFERS: Final = frozenset(_STYLE["refers"])
 _LOWERED: Final = frozenset(("the", "this", "these", "there", "a", "an", "it", "no", "its"))
 _NOW: Final = frozenset(("is", "are", "has", "have", "shows", "measures", "lies", "contains"))
 _NO_ASIDE: Final = ("it is important", "it is recommended", "it is best", "it is essential", "it is also", "no,", "no:")
@@ -92,18 +91,6 @@ def typos(text: str, severity: int, rng: np.random.Generator, case: Case) -> str
         if draw <= share and (wrong := _misspelt(word[0], place)) not in known:
             edits.append(Edit(word.start(), word.end(), wrong))
     return in_place(text, edits) if edits else None
-
-
-@register_response("response/shuffled", expected="same")
-def shuffled(text: str, severity: int, rng: np.random.Generator, case: Case) -> str | None:
-    """Put the sentences of one response in another order, those that refer to the one before kept after it."""
-    blocks = _blocks(text, sentences(text))
-    if len(blocks) < 3 or is_layout(text) or "\n" in text.strip() or text.rstrip()[-1] not in ".!?":
-        return None
-    order = rng.permutation(len(blocks)).tolist()
-    if order == sorted(order):
-        order = order[1:] + order[:1]
-    return " ".join(blocks[i].of(text) for i in order)
 
 
 @register_response(
@@ -199,16 +186,3 @@ def _may_be_swapped(a: str, b: str) -> bool:
     if a in _VOWELS or b in _VOWELS:
         return not {a, b} <= _VOWELS and not {a, b} & {"l", "r"}
     return a != b
-
-
-def _blocks(text: str, parts: list[Span]) -> list[Span]:
-    """Sentences, each with those after it that refer back."""
-    out: list[Span] = []
-    for part in parts:
-        sentence = part.of(text)
-        is_free = is_finished(sentence) and ":" not in sentence and not _REFERS.intersection(Words.of(sentence).lower)
-        if out and not is_free:
-            out[-1] = Span(out[-1].start, part.end)
-        else:
-            out.append(part)
-    return out
