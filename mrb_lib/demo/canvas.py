@@ -19,6 +19,7 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFilter, ImageFont
+from scipy import ndimage
 
 WIDTH = 256
 FIELD = 244
@@ -56,10 +57,7 @@ class Frame:
 def _tile(blur: float) -> Raster:
     """A tile of smooth noise, mean 0 and standard deviation 1, the same in every process."""
     noise = np.random.Generator(np.random.Philox(key=20508)).standard_normal((_TILE, _TILE), dtype=np.float32)
-    if blur:
-        spectrum = np.fft.rfft2(noise)
-        fy, fx = np.fft.fftfreq(_TILE)[:, None], np.fft.rfftfreq(_TILE)[None, :]
-        noise = np.fft.irfft2(spectrum * np.exp(-2 * (np.pi * blur) ** 2 * (fx**2 + fy**2))).astype(np.float32)
+    noise = ndimage.gaussian_filter(noise, blur, mode="wrap")
     return np.asarray(noise / noise.std(), dtype=np.float32)
 
 
