@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -19,13 +20,15 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from mrb_lib.benchmarks.images.metadata import ImagesWithoutTexts
 from mrb_lib.benchmarks.meta import BenchmarkMeta, read_meta, write_meta
+from mrb_lib.benchmarks.table_digests import MARK, TABLES, check_digests, record_digests
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import inside
 from mrb_lib.tables.schema import (
     SEEN_BY_JUDGES,
 )
-from mrb_lib.tables.validation import check_references, conform
+from mrb_lib.tables.validation import Finding, check_references
 
 
 class FolderImages(Mapping[str, bytes]):
@@ -35,13 +38,21 @@ class FolderImages(Mapping[str, bytes]):
         self.folder = folder
 
     def __getitem__(self, name: str) -> bytes:
-        path = inside(self.folder, name)
+        path = self.path(name)
         if not path.is_file():
             raise KeyError(name)
         return path.read_bytes()
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and inside(self.folder, name).is_file()
+        return isinstance(name, str) and self.path(name).is_file()
+
+    def path(self, name: str) -> Path:
+        """Return the file of an image, whose name a file system may have composed otherwise (NFC or NFD)."""
+        path = inside(self.folder, name)
+        if name.isascii() or path.is_file():
+            return path
+        others = (inside(self.folder, unicodedata.normalize(form, name)) for form in ("NFC", "NFD"))
+        return next((other for other in others if other.is_file()), path)
 
     def sizes(self) -> dict[str, int]:
         """The number of bytes of each file."""
@@ -127,8 +138,7 @@ class Benchmark:
 
     def _digest(self, tables: Iterable[tuple[str, bytes]]) -> str:
         """Over tables, or columns of one, and the images."""
-        folder = self._folder()
-        images = ((f"images/{name}", (folder / "images" / name).read_bytes()) for name in self.images)
+        images = ((f"images/{name}", self.images[name]) for name in self.images)
         digest = hashlib.sha256()
         for name, content in chain(tables, images):
             digest.update(name.encode("utf-8") + b"\0" + hashlib.blake2b(content, digest_size=16).digest())
@@ -174,22 +184,16 @@ def load(path: str | Path) -> Benchmark:
     Raises
     ------
     InputError
-        The folder is not a benchmark, or a table breaks its contract.
+        The folder is not a benchmark, or a table is damaged or breaks its contract.
     """
     folder = Path(path)
     meta = read_meta(folder / "benchmark.toml")
-    path_of_cases = folder / "cases.parquet"
-    cases = conform(read_table(path_of_cases), "cases", str(path_of_cases), dimensions=meta.dimensions, task=meta.task)
-    source = folder / "annotations.parquet"
-    annotations = conform(
-        read_table(source),
-        "annotations",
-        str(source),
-        dimensions=meta.dimensions,
-        categories=meta.categories,
-        labels=meta.labels,
-    )
-    check_references(annotations, cases, str(source))
+    paths = [folder / name for name in TABLES]
+    frames = [read_table(path) for path in paths]
+    check_digests(folder)
+    cases = meta.conform(frames[0], "cases", str(paths[0]))
+    annotations = meta.conform(frames[1], "annotations", str(paths[1]))
+    check_references(annotations, cases, str(paths[1]))
     return Benchmark(meta, cases, annotations, FolderImages(folder / "images"), folder)
 
 
@@ -197,7 +201,8 @@ class BenchmarkWriter:
     """Writes a benchmark in chunks, so that its size is not bounded by memory.
 
     Use as a context manager, inside `mrb_lib.tables.files.staged_folder`. Every chunk is
-    validated; case ids must be unique over all chunks.
+    validated; case ids must be unique over all chunks. Texts beside the pixels of images, which may name a patient, are
+    left out; `findings` says so.
     """
 
     def __init__(self, folder: Path, meta: BenchmarkMeta) -> None:
@@ -205,6 +210,7 @@ class BenchmarkWriter:
         self.meta = meta
         self._ids: set[str] = set()
         self._writers: dict[str, pq.ParquetWriter] = {}
+        self.findings: list[Finding] = []
 
     def __enter__(self) -> BenchmarkWriter:
         (self.folder / "images").mkdir(parents=True, exist_ok=True)
@@ -217,21 +223,15 @@ class BenchmarkWriter:
             writer.close()
         if kind is None:
             write_meta(self.meta, self.folder / "benchmark.toml")
+            record_digests(self.folder)
 
     def add(self, cases: pd.DataFrame, annotations: pd.DataFrame, images: Mapping[str, bytes]) -> None:
         """Append a chunk: its cases, their annotations, and the images they name.
 
         An image that a case names and `images` lacks is left out; `mrb check` reports it.
         """
-        cases = conform(cases, "cases", "cases", dimensions=self.meta.dimensions, task=self.meta.task)
-        annotations = conform(
-            annotations,
-            "annotations",
-            "annotations",
-            dimensions=self.meta.dimensions,
-            categories=self.meta.categories,
-            labels=self.meta.labels,
-        )
+        cases = self.meta.conform(cases, "cases", "cases")
+        annotations = self.meta.conform(annotations, "annotations", "annotations")
         check_references(annotations, cases, "annotations")
         repeated = [case for case in cases["case_id"] if case in self._ids]
         if repeated:
@@ -239,16 +239,18 @@ class BenchmarkWriter:
         self._ids.update(cases["case_id"])
         self._append("cases", cases)
         self._append("annotations", annotations)
+        clean = ImagesWithoutTexts(images)
         for name in dict.fromkeys(name for names in cases["images"] for name in names):
             if name in images:
                 path = inside(self.folder / "images", name)
                 path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(images[name])
+                path.write_bytes(clean[name])
+        self.findings += clean.findings()
 
     def _append(self, table: str, frame: pd.DataFrame) -> None:
         schema = self._writers[table].schema if table in self._writers else None
         try:
-            arrow = pa.Table.from_pandas(frame, schema=schema, preserve_index=False).replace_schema_metadata(None)
+            arrow = pa.Table.from_pandas(frame, schema=schema, preserve_index=False).replace_schema_metadata(MARK)
             if schema is None:
                 arrow = arrow.cast(_without_null_types(arrow.schema))
                 path = self.folder / f"{table}.parquet"
@@ -270,10 +272,14 @@ def _without_null_types(schema: pa.Schema) -> pa.Schema:
             return pa.list_(pa.string())
         return kind
 
-    return pa.schema([pa.field(f.name, concrete(f.type)) for f in schema])
+    return pa.schema([pa.field(f.name, concrete(f.type)) for f in schema], schema.metadata)
 
 
-def save(benchmark: Benchmark, folder: Path) -> None:
-    """Write a benchmark into `folder`; wrap it in `mrb_lib.tables.files.staged_folder` so that no half is ever seen."""
+def save(benchmark: Benchmark, folder: Path) -> list[Finding]:
+    """Write a benchmark into `folder`, and return what was removed from its images.
+
+    Wrap it in `mrb_lib.tables.files.staged_folder` so that no half is ever seen.
+    """
     with BenchmarkWriter(folder, benchmark.meta) as writer:
         writer.add(benchmark.cases, benchmark.annotations, benchmark.images)
+    return writer.findings

@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Final
 
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import tomli_w
 
-from mrb_lib.tables.errors import InputError
-from mrb_lib.tables.files import write_atomic
+from mrb_lib.tables.errors import InputError, shortened
+from mrb_lib.tables.files import read_text, write_atomic
 from mrb_lib.tables.schema import (
     CHOICES,
     DIMENSIONS,
-    KINDS,
-    LEVELS,
     NO_LABEL,
-    TASKS,
     Kind,
     Level,
+    TableName,
     Task,
     category_numbers,
     joined_labels,
     split_labels,
 )
+from mrb_lib.tables.validation import conform
 
 LONGEST_CATEGORY: Final = 80
 MOST_CATEGORIES: Final = 26
@@ -70,6 +72,18 @@ class BenchmarkMeta:
     revision: str = ""
     extra: Mapping[str, object] = field(default_factory=dict)
 
+    def conform(self, frame: pd.DataFrame, table: TableName, source: str) -> pd.DataFrame:
+        """Return a table checked against this benchmark's dimensions and labels; see `validation.conform`."""
+        return conform(
+            frame,
+            table,
+            source,
+            dimensions=self.dimensions,
+            categories=self.categories,
+            task=self.task,
+            labels=self.labels,
+        )
+
     @property
     def is_preference(self) -> bool:
         """Whether the labels are preferences between two responses."""
@@ -104,134 +118,145 @@ class BenchmarkMeta:
 
 
 def read_meta(path: Path) -> BenchmarkMeta:
-    """Read `benchmark.toml`.
+    """Read `benchmark.toml`; where it states no dimensions, they are those of the annotations beside it.
 
     Raises
     ------
     InputError
         It is missing, is not TOML, or a value is outside its vocabulary.
     """
+    raw = read_raw_meta(path)
+    annotations = path.with_name("annotations.parquet")
+    if "dimensions" in raw or not annotations.is_file():
+        return meta_from(raw, str(path))
     try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
+        occurring = pq.ParquetFile(annotations).read(columns=["dimension"]).to_pandas()
+    except (pa.ArrowException, OSError):  # whoever reads the table says what is wrong with it
+        return meta_from(raw, str(path))
+    return meta_from(raw, str(path), dimensions_of([occurring]))
+
+
+def read_raw_meta(path: Path) -> dict[str, object]:
+    """Return what `benchmark.toml` states, unchecked; raises `InputError` where it is missing or is not TOML."""
+    if not path.is_file():
         raise InputError(
             f"{path.parent}: is not a benchmark ({path.name} is missing); make one with `mrb demo` or `mrb import`."
-        ) from error
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}); check the path and its permissions.") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        )
+    try:
+        return tomllib.loads(read_text(path))
+    except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path}: is not valid TOML ({error}); correct it.") from error
-    return meta_from(raw, str(path))
 
 
-def meta_from(raw: Mapping[str, object], source: str) -> BenchmarkMeta:
-    """Build the metadata from parsed TOML; see `read_meta`."""
+def dimensions_of(tables: Iterable[pd.DataFrame]) -> tuple[str, ...]:
+    """Return the dimensions that occur in tables, the standard ones first; `overall` where none does."""
+    occurring = {str(name) for frame in tables if "dimension" in frame for name in frame["dimension"].dropna().unique()}
+    standard = [name for name in DIMENSIONS if name in occurring]
+    return (*standard, *sorted(occurring.difference(standard))) or ("overall",)
+
+
+def meta_from(raw: Mapping[str, object], source: str, dimensions: tuple[str, ...] = ("overall",)) -> BenchmarkMeta:
+    """Build the metadata from parsed TOML.
+
+    Parameters
+    ----------
+    source : the file to name in messages
+    dimensions : of the benchmark where `raw` states none
+
+    Raises
+    ------
+    InputError
+        A value has the wrong type, is outside its vocabulary, or does not fit another.
+    """
+    import pydantic
+
     names = {f.name for f in fields(BenchmarkMeta)} - {"extra"}
-    values: dict[str, object] = {}
-    for name in names & raw.keys():
-        value = raw[name]
-        if name == "definitions":
-            if not isinstance(value, Mapping) or not all(isinstance(text, str) for text in value.values()):
-                raise InputError(
-                    f'{source}, key {name}: a table of texts is needed; write name = "..." under [{name}].'
-                )
-            values[name] = {key: " ".join(text.split()) for key, text in value.items()}
-        elif name in ("dimensions", "categories", "acceptable"):
-            values[name] = _names(value, name, source)
-        elif name == "labels":
-            if not isinstance(value, Mapping):
-                raise InputError(f'{source}, key {name}: is not a table; write dimension = ["..."] under [{name}].')
-            values[name] = {key: _names(labels, key, source) for key, labels in value.items()}
-        elif isinstance(value, str):
-            values[name] = value
-        else:
-            raise InputError(f"{source}, key {name}: text is needed, not {type(value).__name__}; put it in quotes.")
-    for name, allowed in (("kind", KINDS), ("level", LEVELS), ("task", TASKS)):
-        if name in values and values[name] not in allowed:
-            raise InputError(f"{source}, key {name}: {values[name]!r} is unknown; use one of {', '.join(allowed)}.")
+    extra = {name: value for name, value in raw.items() if name not in names}
+    values = {"dimensions": dimensions} | {name: value for name, value in raw.items() if name in names}
     for name in ("name", "kind"):
         if name not in values:
             raise InputError(f'{source}: the key {name} is missing; add {name} = "...".')
-    extra = {name: value for name, value in raw.items() if name not in names}
-    meta = BenchmarkMeta(**values, extra=extra)  # type: ignore[arg-type]  # each value was checked above
-    _check_rating(meta, source)
-    _check_labels(meta, source)
+    try:
+        meta = pydantic.TypeAdapter(BenchmarkMeta).validate_python({**values, "extra": extra}, strict=False)
+    except pydantic.ValidationError as error:
+        first = error.errors()[0]
+        key = [part for part in first["loc"] if isinstance(part, str)][-1]
+        allowed = first.get("ctx", {}).get("expected", "").replace("'", "").replace(" or ", ", ")
+        unknown = f"{shortened(repr(first['input']), 80)} is unknown; use one of {allowed}"
+        fault = _FORMS.get(first["type"], unknown).format(key=key)
+        raise InputError(f"{source}, key {key}: {fault}.") from None
+    meta = replace(meta, definitions={key: " ".join(text.split()) for key, text in meta.definitions.items()})
+    for fault in _faults(meta):
+        raise InputError(f"{source}, {fault}.")
     return meta
 
 
-def _names(value: object, key: str, source: str) -> tuple[str, ...]:
-    if not isinstance(value, (list, tuple)) or not value or not all(isinstance(v, str) and v for v in value):
-        raise InputError(f'{source}, key {key}: a list of names is needed; write {key} = ["..."].')
-    if len(set(value)) != len(value):
-        raise InputError(f"{source}, key {key}: a name occurs twice; keep one.")
-    return tuple(value)
+_FORMS: Final = {
+    "string_type": "text is needed; put it in quotes",
+    "tuple_type": 'a list of names is needed; write {key} = ["..."]',
+    "mapping_type": "is not a table; write the names and what they stand for below [{key}]",
+    "dict_type": "is not a table; write the names and what they stand for below [{key}]",
+}
+"""What to say of pydantic's types of errors."""
 
 
-def _check_labels(meta: BenchmarkMeta, source: str) -> None:
-    """Raise `InputError` where the dimensions of several labels cannot be."""
-    if meta.labels and not meta.is_rating:
-        raise InputError(f'{source}, key labels: only a rating has some; remove them, or write task = "rating".')
+def _faults(meta: BenchmarkMeta) -> Iterator[str]:
+    """Yield what does not fit together, each with the key it is about and the cure."""
+    lists = {"dimensions": meta.dimensions, "categories": meta.categories, "acceptable": meta.acceptable, **meta.labels}
+    for key, names in lists.items():
+        if len(set(names)) != len(names):
+            yield f"key {key}: a name occurs twice; keep one"
+        if not all(names) or (not names and key in meta.labels):
+            yield f'key {key}: a list of names is needed; write {key} = ["..."]'
+    if not meta.is_rating:
+        for key in ("acceptable", "labels"):
+            if getattr(meta, key):
+                yield f'key {key}: only a rating has some; remove it, or write task = "rating"'
+        return
+    yield from _faults_of_categories(meta)
     for dimension, labels in meta.labels.items():
         if dimension not in meta.dimensions:
-            known = ", ".join(meta.dimensions)
-            raise InputError(f"{source}, key labels: {dimension!r} is no dimension; use some of {known}.")
+            yield f"key labels: {dimension!r} is no dimension; use some of {', '.join(meta.dimensions)}"
         if len(labels) > MOST_CATEGORIES:
-            raise InputError(
-                f"{source}, labels of {dimension}: {len(labels)} are too many; name at most {MOST_CATEGORIES}."
-            )
+            yield f"labels of {dimension}: {len(labels)} are too many; name at most {MOST_CATEGORIES}"
         for name in labels:
             if ";" in name or _is_awkward(name) or name.casefold() == NO_LABEL:
-                raise InputError(
-                    f"{source}, labels of {dimension}: {name[:80]!r} is not one line of at most {LONGEST_CATEGORY} "
-                    f"characters without a semicolon or spaces around it, and not {NO_LABEL}; name it otherwise."
+                yield (
+                    f"labels of {dimension}: {name[:80]!r} is not one line of at most {LONGEST_CATEGORY} characters "
+                    f"without a semicolon or spaces around it, and not {NO_LABEL}; name it otherwise"
                 )
     if meta.labels and any(_is_awkward(name) for name in meta.dimensions):
-        raise InputError(
-            f"{source}, key dimensions: a name is not one short line, as it must be beside labels; shorten it."
-        )
+        yield "key dimensions: a name is not one short line, as it must be beside labels; shorten it"
     if meta.labels and not meta.one_choice:
-        raise InputError(f"{source}, key labels: leave no dimension for the categories; keep one without labels.")
+        yield "key labels: leave no dimension for the categories; keep one without labels"
+
+
+def _faults_of_categories(meta: BenchmarkMeta) -> Iterator[str]:
+    named = ", ".join(meta.categories)
+    if set(meta.categories) <= set(CHOICES) or len(meta.categories) < 2:
+        yield (
+            "key categories: a rating needs two categories of its own or more, from the lowest; "
+            'write categories = ["...", "..."]'
+        )
+    if len(meta.categories) > MOST_CATEGORIES:
+        yield f"key categories: {len(meta.categories)} are too many to choose from; name at most {MOST_CATEGORIES}"
+    for name in filter(_is_awkward, meta.categories):
+        yield (
+            f"key categories: {name[:80]!r} is not one line of at most {LONGEST_CATEGORY} characters without spaces "
+            "around it; name it shortly, and say what it means under [definitions]"
+        )
+    numbers = category_numbers(meta.categories)
+    if meta.level != "nominal" and list(numbers) != sorted(set(numbers)):
+        yield f"key categories: are numbers that do not rise ({named}); list them from the lowest"
+    for name in meta.acceptable:
+        if name not in meta.categories:
+            yield f"key acceptable: {name!r} is no category; use some of {named}"
+    if meta.acceptable and set(meta.acceptable) == set(meta.categories):
+        yield "key acceptable: names all categories, so that nothing is left to find; leave one"
 
 
 def _is_awkward(name: str) -> bool:
     return len(name) > LONGEST_CATEGORY or len(name.splitlines()) != 1 or name != name.strip()
-
-
-def _check_rating(meta: BenchmarkMeta, source: str) -> None:
-    """Raise `InputError` where the keys of a rating do not fit each other."""
-    if not meta.is_rating:
-        if meta.acceptable:
-            raise InputError(f'{source}, key acceptable: only a rating has one; remove it, or write task = "rating".')
-        return
-    if set(meta.categories) <= set(CHOICES) or len(meta.categories) < 2:
-        raise InputError(
-            f"{source}, key categories: a rating needs two categories of its own or more, from the lowest; "
-            'write categories = ["...", "..."].'
-        )
-    if len(meta.categories) > MOST_CATEGORIES:
-        raise InputError(
-            f"{source}, key categories: {len(meta.categories)} are too many to choose from; "
-            f"name at most {MOST_CATEGORIES}."
-        )
-    awkward = [name for name in meta.categories if _is_awkward(name)]
-    if awkward:
-        raise InputError(
-            f"{source}, key categories: {awkward[0][:80]!r} is not one line of at most {LONGEST_CATEGORY} characters "
-            "without spaces around it; name it shortly, and say what it means under [definitions]."
-        )
-    numbers = category_numbers(meta.categories)
-    if meta.level != "nominal" and list(numbers) != sorted(set(numbers)):
-        raise InputError(
-            f"{source}, key categories: are numbers that do not rise ({', '.join(meta.categories)}); "
-            "list them from the lowest."
-        )
-    unknown = [name for name in meta.acceptable if name not in meta.categories]
-    if unknown:
-        raise InputError(
-            f"{source}, key acceptable: {unknown[0]!r} is no category; use some of {', '.join(meta.categories)}."
-        )
-    if meta.acceptable and set(meta.acceptable) == set(meta.categories):
-        raise InputError(f"{source}, key acceptable: names all categories, so that nothing is left to find; leave one.")
 
 
 def meta_text(meta: BenchmarkMeta) -> str:

@@ -174,6 +174,7 @@ def annotate(
 def names_in(text: str, option: str) -> list[str]:
     """Names that are separated by commas: none that is reserved, or that a spreadsheet would run as a formula."""
     from mrb_lib.tables.errors import InputError
+    from mrb_lib.tables.names import spellings, visible
     from mrb_lib.tables.schema import CONSENSUS
 
     names = [name.strip() for name in text.split(",")]
@@ -185,6 +186,9 @@ def names_in(text: str, option: str) -> list[str]:
     for name in names:
         if names.count(name) > 1:
             raise InputError(f"{option} {name!r}: occurs twice; name each once.")
+    for group in spellings(names):
+        alike = " and ".join(map(visible, group))
+        raise InputError(f"{option}: {alike} look alike; name each person once, or tell them apart by more than that.")
     return names
 
 

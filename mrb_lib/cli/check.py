@@ -13,6 +13,10 @@ _WORDS = {"error": "error", "warning": "warning", "info": "remark"}
 def check(
     bench: Annotated[Path, typer.Argument(metavar="BENCH", help="The benchmark folder.")],
     show_all: Annotated[bool, typer.Option("--all", help="Show all findings, not only the first of a kind.")] = False,
+    accept: Annotated[
+        bool,
+        typer.Option("--accept", help="Record the tables as they are, after you changed them."),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Findings as JSON on stdout.")] = False,
 ) -> None:
     """Validate a benchmark; every finding names file, row, column and the cure. Exits with 2 on errors."""
@@ -24,12 +28,23 @@ def check(
     if not bench.is_dir():
         raise InputError(f"{bench}: there is no such folder; name a benchmark folder.")
     from mrb_lib.benchmarks.audit.folder import audit
+    from mrb_lib.benchmarks.audit.labels import alike_names
+    from mrb_lib.benchmarks.table_digests import TABLES, record_digests
     from mrb_lib.cli.findings import echo_findings
     from mrb_lib.cli.listing import count
     from mrb_lib.cli.progress import bars
+    from mrb_lib.tables.names import spellings
+    from mrb_lib.verdicts.manifest import read_manifest
+    from mrb_lib.verdicts.store import run_folders
 
+    if accept:
+        record_digests(bench)
+        typer.echo(f"{bench}: the digests of {' and '.join(TABLES)} are recorded", err=True)
     with bars() as step:
         findings = audit(bench, progress=step)
+    runs = bench / "runs"
+    judges = [read_manifest(folder).judge for folder in run_folders(runs)] if runs.is_dir() else []
+    findings += [alike_names("runs", "judge", group) for group in spellings(judges)]
     counts = {name: sum(f.severity == name for f in findings) for name in _WORDS}
     if as_json:
         typer.echo(json.dumps([asdict(finding) for finding in findings], ensure_ascii=False, indent=1))

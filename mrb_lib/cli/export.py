@@ -18,8 +18,11 @@ def export(
     ],
 ) -> None:
     """Write a benchmark and its verdicts in another layout, or its labels as rows to train on."""
+    from dataclasses import replace
+
     from mrb_lib.benchmarks.benchmark import load
     from mrb_lib.benchmarks.formats import WRITERS
+    from mrb_lib.benchmarks.images.metadata import ImagesWithoutTexts
     from mrb_lib.cli.findings import echo_findings
     from mrb_lib.cli.formats import chosen_options
     from mrb_lib.tables.errors import InputError
@@ -32,11 +35,16 @@ def export(
     write = WRITERS[format_].convert
     options = chosen_options("export", format_, write, ctx.obj)
     benchmark = load(bench)
-    read = [folder for folder in runs if str(folder) != "-"]
+    images = ImagesWithoutTexts(benchmark.images)
+    benchmark = replace(benchmark, images=images)
+    own = bench / "runs"
+    read = [folder for folder in runs or ([own] if own.is_dir() else []) if str(folder) != "-"]
     verdicts = load_verdicts(read[0], benchmark.cases, replies=True) if read else empty_verdicts()
     with staged_folder(out) as folder:
         findings = write(benchmark, verdicts, folder, **options)
-    echo_findings(findings)
+    echo_findings([*findings, *images.findings()])
+    if not runs and len(verdicts):
+        typer.echo(f"{own}: its {len(verdicts):,} verdicts are exported too; `-` as RUNS leaves them out", err=True)
     mark = " (SIMULATED)" if benchmark.meta.kind == "simulated" else ""
     typer.echo(f"{out}{mark}: {bench} in format {format_}")
 

@@ -23,19 +23,26 @@ def import_(
         ),
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace OUT if this program wrote it.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print how SRC is understood and write nothing.")] = False,
 ) -> None:
     """Turn somebody else's files into a benchmark, and their verdicts into runs under OUT/runs."""
     from mrb_lib.benchmarks.formats import READERS, read_source
     from mrb_lib.cli.findings import echo_findings
     from mrb_lib.cli.formats import chosen_options
-    from mrb_lib.cli.writing import import_summary, write_imported
+    from mrb_lib.cli.listing import line
+    from mrb_lib.cli.writing import import_summary, preview, write_imported
     from mrb_lib.tables.files import staged_folder
 
     options = chosen_options("import", format_, READERS[format_].convert, ctx.obj)
     imported = read_source(format_, src, map_=map_ or (), **options)
+    if dry_run:
+        typer.echo("\n".join(map(line, preview(imported))))
+        echo_findings(imported.findings)
+        return
     with staged_folder(out, overwrite=overwrite, source=src) as folder:
-        write_imported(imported, folder, str(src))
-    echo_findings(imported.findings)
+        removed = write_imported(imported, folder, str(src))
+    typer.echo("\n".join(map(line, preview(imported))))
+    echo_findings([*imported.findings, *removed])
     if len(imported.verdicts) and imported.benchmark.meta.kind != "simulated":
         from mrb_lib.cli.judge_groups import echo_groups
         from mrb_lib.judges.roster.groups import judge_groups

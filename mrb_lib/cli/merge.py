@@ -18,6 +18,7 @@ def merge(
     """Write several benchmarks and their runs as one: ids kept apart by the folders' names, the sources listed."""
     from mrb_lib.benchmarks.benchmark import load, save
     from mrb_lib.benchmarks.merge import merge as merge_benchmarks
+    from mrb_lib.cli.findings import echo_findings
     from mrb_lib.cli.listing import count, line
     from mrb_lib.tables.errors import InputError
     from mrb_lib.tables.files import slug, staged_folder
@@ -31,9 +32,10 @@ def merge(
     loaded = {name: load(folder) for name, folder in zip(names, sources, strict=True)}
     merged = merge_benchmarks(loaded)
     with staged_folder(out, overwrite=overwrite) as stage:
-        save(merged, stage)
+        removed = save(merged, stage)
         made = None if no_runs else merge_runs(loaded, load(stage), stage / "runs")
         left = count_verdicts(loaded.values()) if no_runs else (0, 0)
+    echo_findings(removed)
     mark = " SIMULATED" if merged.meta.kind == "simulated" else ""
     typer.echo(f"{out}: {len(merged.cases):,}{mark} cases of {', '.join(names)}")
     if made is not None and made.judges:

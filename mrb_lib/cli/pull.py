@@ -26,6 +26,6 @@ def pull(
     with staged_folder(out, overwrite=overwrite) as folder:
         imported = download_dataset(repo=repo, revision=revision)
         meta = imported.benchmark.meta
-        write_imported(imported, folder, meta.source)
-    echo_findings(imported.findings)
+        removed = write_imported(imported, folder, meta.source)
+    echo_findings([*imported.findings, *removed])
     typer.echo(f"{import_summary(imported, out)}; {repo} at {meta.revision}")

@@ -18,9 +18,12 @@ def split(
         typer.Option(
             metavar="UNIT",
             help="What stays together: cluster, item, organ, dataset, model_pair, or another column of the cases. "
-            "Left out: cluster where the cases have it, else item. Near-duplicates always do.",
+            "Left out: cluster where the cases have it, else patient, else item. Near-duplicates always do.",
         ),
     ] = None,
+    join_texts: Annotated[
+        bool, typer.Option("--join-texts", help="Keep cases of nearly the same texts together though images differ.")
+    ] = False,
     test: Annotated[float, typer.Option(metavar="SHARE", help="Share of the cases to test on.")] = 0.2,
     validation: Annotated[float, typer.Option(metavar="SHARE", help="Share of the cases to stop training by.")] = 0.1,
     seed: Annotated[int, typer.Option(min=0, help="The seed of the draw.")] = 0,
@@ -55,6 +58,7 @@ def split(
             seed=seed,
             leave_out=leave_out or [],
             folds=folds,
+            join_texts=join_texts,
             progress=step,
         )
     write_split(made.benchmark)

@@ -6,12 +6,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pandas as pd
+from pandas.api.types import is_numeric_dtype
+
+from mrb_lib.tables.schema import CASES
+
 if TYPE_CHECKING:
     from mrb_lib.benchmarks.formats.base import Imported
+    from mrb_lib.tables.validation import Finding
+
+_SHOWN = 8
 
 
-def write_imported(imported: Imported, folder: Path, source: str) -> None:
-    """Write a benchmark into a staged folder, and its verdicts into `runs` there.
+def write_imported(imported: Imported, folder: Path, source: str) -> list[Finding]:
+    """Write a benchmark into a staged folder, its verdicts into `runs` there; return what was removed from images.
 
     Parameters
     ----------
@@ -28,7 +36,7 @@ def write_imported(imported: Imported, folder: Path, source: str) -> None:
     from mrb_lib.verdicts.store import save_imported
 
     meta = imported.benchmark.meta
-    save(imported.benchmark, folder)
+    removed = save(imported.benchmark, folder)
     written = set(FolderImages(folder / "images"))
     present = imported.benchmark.cases["images"].map(lambda names: [name for name in names if name in written])
     findings, _ = image_findings(folder / "images", imported.benchmark.cases.assign(images=present))
@@ -44,6 +52,28 @@ def write_imported(imported: Imported, folder: Path, source: str) -> None:
             ratings=ratings,
             labels=meta.labels,
         )
+    return removed
+
+
+def preview(imported: Imported) -> list[str]:
+    """Return how the source was understood, a line each: files, cases, labels and verdicts."""
+    benchmark, verdicts = imported.benchmark, imported.verdicts
+    known = {column.name for column in CASES}
+    more = [f"{name} (numbers)" if is_numeric_dtype(benchmark.cases[name]) else str(name)
+            for name in benchmark.cases.columns if name not in known]  # fmt: skip
+    lines = [*imported.understood, f"cases: {len(benchmark.cases):,}" + (f", with {', '.join(more)}" if more else "")]
+    for name, rows, by in (("annotations", benchmark.annotations, "annotator"), ("verdicts", verdicts, "judge")):
+        if len(rows):
+            lines.append(f"{name}: {len(rows):,} by " + "; on ".join(_counts(rows[c]) for c in (by, "dimension")))
+            lines.append(f"  choices: {_counts(rows['choice'])}")
+    return lines
+
+
+def _counts(values: pd.Series) -> str:
+    """Return the most frequent values with their numbers of rows."""
+    counts = values.value_counts()
+    shown = ", ".join(f"{value} ({n:,})" for value, n in counts.head(_SHOWN).items())
+    return shown + (f" and {len(counts) - _SHOWN} more" if len(counts) > _SHOWN else "")
 
 
 def import_summary(imported: Imported, out: Path) -> str:

@@ -8,11 +8,24 @@ with `exit_code`; so do notebooks.
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+LONGEST_MESSAGE = 500
+
+
+def shortened(text: str, longest: int = LONGEST_MESSAGE) -> str:
+    """Return a text of at most `longest` characters: a longer one loses its middle, not its cause or its cure."""
+    if len(text) <= longest:
+        return text
+    end = longest // 3
+    return f"{text[: longest - end - 5]} ... {text[-end:]}"
+
 
 class MrbError(Exception):
-    """Base of all errors raised on purpose; the command line exits with 1."""
+    """Base of all errors raised on purpose; the command line exits with 1. A message has at most 500 characters."""
 
     exit_code = 1
+
+    def __init__(self, message: object = "") -> None:
+        super().__init__(shortened(str(message)))
 
     def _render_traceback_(self) -> list[str]:
         """Return the lines that IPython shows: the message alone."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import os
 import re
@@ -134,6 +135,55 @@ def replace_files(folder: Path, contents: Mapping[str, bytes]) -> None:
                 else:
                     (folder / file).unlink()
             raise
+
+
+def decoded(content: bytes) -> tuple[str, str]:
+    """Return the text of a file and its encoding.
+
+    A byte order mark decides between UTF-8 and UTF-16 and is left out. A text without one that is not UTF-8 is taken
+    for Windows-1252, which nearly all other files of Western Europe and America are.
+    """
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return content.decode("utf-16"), "UTF-16"
+    try:
+        return content.decode("utf-8-sig"), "UTF-8"
+    except UnicodeDecodeError:
+        try:
+            return content.decode("cp1252"), "Windows-1252"
+        except UnicodeDecodeError:
+            return content.decode("latin-1"), "Latin-1"
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a file in UTF-8, or in UTF-16 with a byte order mark, without that mark.
+
+    Raises
+    ------
+    InputError
+        The file is missing, cannot be read, or has another encoding; names the line.
+    """
+    with readable(path):
+        content = path.read_bytes()
+        text, encoding = decoded(content)
+    if encoding.startswith("UTF"):
+        return text
+    line = next(i for i, each in enumerate(content.split(b"\n"), start=1) if decoded(each)[1] != "UTF-8")
+    raise InputError(f"{path}, line {line}: is not UTF-8 text but probably {encoding}; convert the file to UTF-8.")
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Turn the faults of opening a file into messages."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise InputError(f"{path}: the file is missing; check the folder or restore it from its source.") from error
+    except IsADirectoryError as error:
+        raise InputError(f"{path}: is a folder where a file belongs; check the folder's layout.") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: is not {error.encoding} text ({error.reason}); save it as UTF-8.") from error
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}); check the path and its permissions.") from error
 
 
 def slug(text: str) -> str:

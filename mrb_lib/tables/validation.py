@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.tables.dates import day_span
-from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.errors import InputError, shortened
 from mrb_lib.tables.files import is_safe_name
+from mrb_lib.tables.names import spelling_key, visible
 from mrb_lib.tables.rubrics import rubric_fault, rubric_text
 from mrb_lib.tables.schema import (
     ANSWERED_STATUSES,
@@ -58,7 +59,22 @@ class Finding:
             where += f", column {self.column}"
         if self.case_id is not None:
             where += f" (case {self.case_id})"
-        return f"{where}: {self.problem}; {self.cure}."
+        return shortened(f"{where}: {self.problem}; {self.cure}.")
+
+
+def counted(
+    count: int,
+    severity: Severity,
+    file: object,
+    problem: str,
+    cure: str,
+    column: str | None = None,
+    row: int | None = None,
+) -> list[Finding]:
+    """One finding that says how often something occurred; none where it never did."""
+    if not count:
+        return []
+    return [Finding(severity, str(file), row, column, f"{count:,} {problem}", cure)]
 
 
 def raise_on_error(findings: Iterable[Finding]) -> None:
@@ -373,15 +389,17 @@ def check_references(frame: pd.DataFrame, cases: pd.DataFrame, source: str) -> N
     InputError
         A `case_id` of `frame` is not in `cases`; names the row and counts the others.
     """
-    unknown = ~frame["case_id"].isin(cases["case_id"])
+    unknown = _is(~frame["case_id"].isin(cases["case_id"]))
+    alike = {spelling_key(name): name for name in cases["case_id"]} if unknown.any() else {}
     raise_on_error(
-        Finding(
-            "error",
-            source,
-            i + 1,
-            "case_id",
-            f"the case {frame['case_id'].iloc[i]!r} does not exist",
-            "correct the id or remove the row",
-        )
-        for i in _rows(_is(unknown))
+        Finding("error", source, i + 1, "case_id", *_unknown_case(str(frame["case_id"].iloc[i]), alike))
+        for i in _rows(unknown)
     )
+
+
+def _unknown_case(case_id: str, alike: Mapping[str, str]) -> tuple[str, str]:
+    """Return the problem and the cure of an id that no case has; `alike` holds the ids of cases by their spelling."""
+    problem, near = f"the case {visible(case_id)} does not exist", alike.get(spelling_key(case_id))
+    if near is None:
+        return problem, "correct the id or remove the row"
+    return f"{problem}, but {visible(near)} does", "write the id in one way in both tables"

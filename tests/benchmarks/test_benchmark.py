@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from mrb_lib.benchmarks.audit.folder import audit
 from mrb_lib.benchmarks.benchmark import Benchmark, BenchmarkWriter, empty_annotations, load, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta, meta_from, read_meta, write_meta
+from mrb_lib.benchmarks.table_digests import record_digests
 from mrb_lib.benchmarks.votes import gold, votes_behind
 from mrb_lib.tables.errors import InputError
 
@@ -215,6 +216,7 @@ def test_a_column_that_occurs_twice_is_named(tmp_path: Path) -> None:
     save(_benchmark({"1": "A"}), tmp_path)
     table = pq.read_table(tmp_path / "cases.parquet")
     pq.write_table(table.append_column("question", table["question"]), tmp_path / "cases.parquet")
+    record_digests(tmp_path)
     with pytest.raises(InputError, match=r"cases\.parquet, column question: .*twice"):
         load(tmp_path)
     assert [(f.column, f.problem) for f in audit(tmp_path)] == [("question", "the column occurs twice")]

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.benchmarks.splits import check_split, split, split_digest, write_split
 from mrb_lib.benchmarks.splits.units import split_units
+from mrb_lib.benchmarks.table_digests import record_digests
 from mrb_lib.tables import files
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import SPLITS
@@ -137,13 +138,38 @@ def test_empty_files_are_not_one_image() -> None:
 def test_near_duplicates_stay_together_beside_any_unit() -> None:
     pictures = {f"{i}.png": stored(drawing(i)) for i in range(30)} | {"again.jpg": stored_again(drawing(3))["jpeg"]}
     rows: list[dict[str, object]] = [{"images": [name], "dataset": f"d{i}"} for i, name in enumerate(pictures)]
-    rows[9] |= {"question": sentence(1000), "response_a": sentence(1001)}
-    rows[20] |= {"question": sentence(1000), "response_a": "Just so.", "response_b": sentence(1001)}
+    rows[9] |= {"question": sentence(1000), "response_a": sentence(1001), "images": []}
+    rows[20] |= {"question": sentence(1000), "response_a": "Just so.", "response_b": sentence(1001), "images": []}
     for seed in range(8):
         made = split(bench(rows, pictures), by="dataset", seed=seed)
         named = made.benchmark.cases["split"].tolist()
         assert (named[3], named[9]) == (named[30], named[20])
         assert made.statements[0].endswith("; 2 pairs of near-duplicates stay together")
+
+
+def films_with_one_question(patients: bool = False) -> Benchmark:
+    """Forty films that share their question and answers, two of each patient."""
+    texts = {"question": sentence(7), "response_a": sentence(8), "response_b": sentence(9)}
+    rows = [{"images": [f"{i}.png"], **texts, **({"patient_id": f"p{i // 2}"} if patients else {})} for i in range(40)]
+    return bench(rows, {f"{i}.png": stored(drawing(i)) for i in range(40)})
+
+
+def test_one_text_about_many_images_joins_no_cases_but_is_said() -> None:
+    benchmark = films_with_one_question()
+    made = split(benchmark)
+    assert made.units.n == 40
+    assert made.benchmark.cases["split"].value_counts().to_dict() == {"train": 28, "test": 8, "validation": 4}
+    assert "39 more have nearly the same texts about different images" in made.statements[0]
+    with pytest.raises(InputError, match="one unit holds all cases"):
+        split(benchmark, join_texts=True)
+
+
+def test_patients_are_clusters_and_their_neglect_is_said() -> None:
+    benchmark = films_with_one_question(patients=True)
+    made = split(benchmark)
+    assert (made.units.by, made.units.n) == ("patient_id", 20)
+    assert made.benchmark.cases.groupby("patient_id")["split"].nunique().max() == 1
+    assert "20 values of patient_id are in several units" in split(benchmark, by="item").statements[0]
 
 
 def test_what_is_left_out_is_tested_on_with_its_whole_units() -> None:
@@ -282,4 +308,5 @@ def test_a_split_does_not_change_what_judges_were_shown(written: Path) -> None:
         place = table.schema.get_field_index(name)
         changed = pa.array([*table.column(name).to_pylist()[:-1], "another"], table.schema.field(name).type)
         pq.write_table(table.set_column(place, name, changed), written / "cases.parquet")
+        record_digests(written)
         assert load(written).case_fingerprint() != seen

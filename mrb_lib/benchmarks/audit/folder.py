@@ -11,20 +11,25 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from mrb_lib.benchmarks.audit.images import ProgressCallback, image_findings
-from mrb_lib.benchmarks.audit.labels import annotation_findings, cluster_findings, majority_findings, subfield_findings
+from mrb_lib.benchmarks.audit.labels import (
+    annotation_findings,
+    cluster_findings,
+    majority_findings,
+    spelling_findings,
+    subfield_findings,
+)
 from mrb_lib.benchmarks.audit.leaks import leak_findings
-from mrb_lib.benchmarks.audit.pairing import pairing_findings
 from mrb_lib.benchmarks.audit.report import ANNOTATIONS_FILE, CASES_FILE
 from mrb_lib.benchmarks.audit.splits import split_findings
 from mrb_lib.benchmarks.audit.text import text_findings
-from mrb_lib.benchmarks.audit.vocabulary import displaced_rows, vocabulary_findings, word_sets
 from mrb_lib.benchmarks.benchmark import Benchmark, FolderImages, empty_annotations
 from mrb_lib.benchmarks.meta import BenchmarkMeta, read_meta
+from mrb_lib.benchmarks.table_digests import changed_tables
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import is_safe_name
 from mrb_lib.tables.schema import COLUMNS, TableName
-from mrb_lib.tables.validation import Finding, conform, inspect
+from mrb_lib.tables.validation import Finding, Severity, conform, inspect
 
 _META_FILE = "benchmark.toml"
 _SEVERITY = {"error": 0, "warning": 1, "info": 2}
@@ -115,6 +120,10 @@ def _table(folder: Path, table: TableName, meta: BenchmarkMeta | None, findings:
         cure = "restore it from its source or import the benchmark again"
         findings.append(Finding("error", file, None, None, problem, cure))
         return None
+    for changed in changed_tables(folder):
+        if changed.file == file:
+            severity: Severity = "warning" if changed.is_edited else "error"
+            findings.append(Finding(severity, file, None, None, changed.problem, changed.cure))
     frame = _decoded(arrow, file, findings).to_pandas()
     repeated = frame.columns[frame.columns.duplicated()]
     if len(repeated):
@@ -184,11 +193,7 @@ def _contents(
     preference = meta.is_preference if meta is not None else bool(cases["response_b"].fillna("").ne("").any())
     findings, digests = image_findings(folder / "images", cases, progress)
     findings += text_findings(cases, digests, preference=preference)
-    words = word_sets(cases) if preference else None
-    if words is not None:
-        displaced = pairing_findings(cases, words)
-        findings += displaced
-        findings += vocabulary_findings(cases, words, set(displaced_rows(displaced)))
+    findings += spelling_findings(cases, annotations)
     findings += subfield_findings(cases)
     findings += cluster_findings(cases)
     labels = None

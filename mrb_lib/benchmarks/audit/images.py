@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import unicodedata
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,8 +15,8 @@ from mrb_lib.benchmarks.audit.report import case_finding
 from mrb_lib.benchmarks.benchmark import FolderImages
 from mrb_lib.benchmarks.images import IMAGE_FORMATS
 from mrb_lib.benchmarks.images.dicom import header, is_dicom, read_dicom
+from mrb_lib.benchmarks.images.metadata import without_texts
 from mrb_lib.tables.errors import InputError
-from mrb_lib.tables.files import inside
 from mrb_lib.tables.schema import WORK_RECORD
 from mrb_lib.tables.validation import Finding, Severity
 
@@ -61,12 +62,15 @@ def image_findings(
             users.setdefault(name, []).append(i)
     findings: list[Finding] = []
     digests: dict[str, str] = {}
+    files = FolderImages(folder)
     is_work = (folder.parent / WORK_RECORD).is_file()
-    names = sorted(users.keys() | (set() if is_work else set(FolderImages(folder))))
+    composed = {unicodedata.normalize("NFC", name) for name in users}
+    unused = {name for name in files if unicodedata.normalize("NFC", name) not in composed}
+    names = sorted(users.keys() | (set() if is_work else unused))
     for done, name in enumerate(names, start=1):
         report = _ImageReport(name, users.get(name, []), cases)
         try:
-            path = inside(folder, name)
+            path = files.path(name)
         except InputError:
             findings.append(report.finding("error", "is a link out of the folder", "put the file itself there"))
             continue
@@ -164,6 +168,9 @@ def _decode(path: Path) -> Iterator[Problem]:
             )
             return
         yield from _peculiarities(image, path)
+        if texts := without_texts(path.read_bytes(), path.name)[1]:
+            problem = f"holds texts beside its pixels, which may name a patient ({', '.join(texts[:6])})"
+            yield "warning", problem, "remove them, or import the benchmark again, which does"
         image.load()
     if image.format == "PNG":
         # The decoder stops at the last pixel: a file cut off in the chunks behind it is found only here.

@@ -11,12 +11,14 @@ import pandas as pd
 
 from mrb_lib.benchmarks.audit.report import ANNOTATIONS_FILE, CASES_FILE, case_finding
 from mrb_lib.benchmarks.audit.text import folded
-from mrb_lib.tables.schema import DEPARTMENTS, ORGAN_DEPARTMENT, ORGANS
+from mrb_lib.tables.names import spellings, visible
+from mrb_lib.tables.schema import DEPARTMENTS, ORGAN_DEPARTMENT, ORGANS, SUBFIELDS
 from mrb_lib.tables.validation import Finding
 
 PANEL_SHARE = 0.8  # of the cases an annotator labelled, to belong to a panel that labels all
 DESIGN_SHARE = 0.8  # of the cells with the usual number of annotators, for that number to be the design
 _SHOWN_ROWS = 5
+_TYPING_ERROR = 0.88  # of one letter: "Cardiolgy" is 0.95 like Cardiology; Radiology 0.84, Urology 0.88 like Neurology
 _GROUP_ID = re.compile(
     r"^(?:question|prompt|item|group|source|original|patient|study|instruction|query|dialog(?:ue)?|conversation|image)"
     r"s?_?(?:id|idx|index|key|slug)$",
@@ -171,11 +173,32 @@ def _unknown(cases: pd.DataFrame, column: str, vocabulary: tuple[str, ...]) -> I
         shown = ", ".join(str(int(i) + 1) for i in rows.index[:_SHOWN_ROWS])
         more = f" and {len(rows) - _SHOWN_ROWS} more" if len(rows) > _SHOWN_ROWS else ""
         where = f" (rows {shown}{more})" if len(rows) > 1 else ""
-        close = difflib.get_close_matches(str(value).lower(), [name.lower() for name in vocabulary], n=1)
+        close = difflib.get_close_matches(str(value).lower(), [name.lower() for name in vocabulary], 1, _TYPING_ERROR)
         meant = next((name for name in vocabulary if close and name.lower() == close[0]), None)
-        cure = f"write {meant}" if meant else f"use one of {', '.join(vocabulary)}, or leave it empty"
+        cure = f"write {meant}" if meant else "keep it if it is meant: tables list it under its own name"
         i = int(rows.index[0])
         yield case_finding(cases, i, column, f"{str(value)!r} is not a known {column}{where}", cure)
+
+
+def spelling_findings(cases: pd.DataFrame, annotations: pd.DataFrame | None) -> list[Finding]:
+    """Report ids, annotators, dimensions, labels and subfields of which two differ by what readers overlook."""
+    named = [(CASES_FILE, cases, name) for name in ("case_id", *SUBFIELDS, "model_a", "model_b")]
+    if annotations is not None:
+        named += [(ANNOTATIONS_FILE, annotations, name) for name in ("annotator", "dimension", "choice")]
+    return [
+        alike_names(file, name, group)
+        for file, frame, name in named
+        if name in frame
+        for group in spellings(frame[name].dropna().astype("str"))
+        if not {*ORGANS, *DEPARTMENTS}.intersection(group)  # then `subfield_findings` says which to write
+    ]
+
+
+def alike_names(file: str, column: str, group: Sequence[str]) -> Finding:
+    """Return the warning that names of a column may be one name."""
+    problem = f"{' and '.join(map(visible, group[:4]))} differ by case, spaces, width or invisible characters only"
+    cure = "write one of them, or import again with --normalize-names, which joins them"
+    return Finding("warning", file, None, column, problem, cure)
 
 
 def cluster_findings(cases: pd.DataFrame) -> list[Finding]:

@@ -9,14 +9,15 @@ from mrb_lib.benchmarks.formats.base import (
     WRITERS,
     Imported,
     annotation_table,
-    counted,
     import_tables,
     read_source,
     reads,
     verdict_table,
     writes,
 )
-from mrb_lib.benchmarks.formats.sources import SourceRow, csv_records, read_csv, read_json_array, read_jsonl
+from mrb_lib.benchmarks.formats.cells import read_csv
+from mrb_lib.benchmarks.formats.sources import SourceRow, csv_records, read_json_array, read_jsonl
+from mrb_lib.tables.validation import counted
 
 __all__ = [
     "READERS",

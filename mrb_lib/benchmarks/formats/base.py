@@ -16,7 +16,7 @@ from mrb_lib.benchmarks.formats.mapping import mapped_columns
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.registry import Registry
-from mrb_lib.tables.validation import Finding, Severity, check_references, conform
+from mrb_lib.tables.validation import Finding, check_references, conform
 
 ANNOTATION_COLUMNS = ("case_id", "annotator", "dimension", "choice")
 VERDICT_COLUMNS = ("judge", "case_id", "dimension", "order", "choice", "status", "reply")
@@ -31,11 +31,13 @@ class Imported(NamedTuple):
     benchmark : lives in memory; its images are read from the source when asked for
     verdicts : the verdicts table, without rows where the source has none
     findings : what was counted on the way and is not an error
+    understood : how the files were read, a line each, for the user to confirm
     """
 
     benchmark: Benchmark
     verdicts: pd.DataFrame
     findings: list[Finding]
+    understood: tuple[str, ...] = ()
 
 
 Read = Callable[..., Imported]
@@ -139,14 +141,7 @@ def annotation_table(
     """
     listed = list(rows)
     frame = pd.DataFrame(listed, columns=list(ANNOTATION_COLUMNS), dtype="str") if listed else empty_annotations()
-    return conform(
-        frame,
-        "annotations",
-        str(source),
-        dimensions=meta.dimensions,
-        categories=meta.categories,
-        labels=meta.labels,
-    )
+    return meta.conform(frame, "annotations", str(source))
 
 
 def verdict_table(rows: Iterable[Sequence[object]], source: str | Path) -> pd.DataFrame:
@@ -191,7 +186,7 @@ def import_tables(
     """
     if cases.empty:
         raise InputError(f"{source}: holds no cases; check that it is the folder you mean.")
-    cases = conform(cases, "cases", str(source), task=meta.task)
+    cases = meta.conform(cases, "cases", str(source))
     annotations = empty_annotations() if annotations is None else annotations
     verdicts = verdict_table([], source) if verdicts is None else verdicts
     check_references(annotations, cases, str(source))
@@ -202,18 +197,3 @@ def import_tables(
 def no_verdicts(path: Path, judge: str) -> Finding:
     """The finding that a judge's file, which the source publishes, is not there."""
     return Finding("info", str(path), None, None, f"there are no verdicts of {judge}", "add the file if you want them")
-
-
-def counted(
-    count: int,
-    severity: Severity,
-    file: str | Path,
-    problem: str,
-    cure: str,
-    column: str | None = None,
-    row: int | None = None,
-) -> list[Finding]:
-    """One finding that says how often something occurred; none where it never did."""
-    if not count:
-        return []
-    return [Finding(severity, str(file), row, column, f"{count:,} {problem}", cure)]

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from mrb_lib.benchmarks.formats.base import Imported, annotation_table, counted, import_tables, reads
+from mrb_lib.benchmarks.formats.base import Imported, annotation_table, import_tables, reads
 from mrb_lib.benchmarks.formats.sources import SourceRow, by_id, read_jsonl, text_id
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import CONSENSUS
-from mrb_lib.tables.validation import Finding
+from mrb_lib.tables.validation import Finding, counted
 
 CATEGORY: dict[str, str] = {
     "mmlu-pro": "knowledge",

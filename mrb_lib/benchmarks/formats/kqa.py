@@ -36,7 +36,7 @@ META = BenchmarkMeta(
     licence="MIT",
     citation="Manes et al., K-QA: A Real-World Medical Q&A Benchmark, 2024, arXiv 2401.14493",
 )
-_COLUMNS = ("", "Question", "llm_x", "answer", "claim", "category_x", "majority_label", *ANNOTATORS)
+_COLUMNS = ("unnamed 1", "Question", "llm_x", "answer", "claim", "category_x", "majority_label", *ANNOTATORS)
 _LABELS: dict[str | int | None, str] = {label: label for label in META.categories}
 
 
@@ -70,7 +70,7 @@ def read(src: Path) -> Imported:
     path = src if src.is_file() else src / FILE_NAME
     records = csv_records(path, _COLUMNS)
     labels = [
-        (record.id(""), annotator, "overall", record.label(annotator, _LABELS))
+        (record.id("unnamed 1"), annotator, "overall", record.label(annotator, _LABELS))
         for record in records
         for annotator in ANNOTATORS
     ]
@@ -82,7 +82,7 @@ def read(src: Path) -> Imported:
 def _case(record: SourceRow) -> dict[str, object]:
     question, claim = record.text("Question"), record.text("claim")
     fields = {
-        "case_id": record.id(""),
+        "case_id": record.id("unnamed 1"),
         "question": f"{question}\n\nStatement: {claim}",
         "response_a": record.text("answer"),
         "claim": claim,

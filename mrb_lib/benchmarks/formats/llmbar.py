@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from mrb_lib.benchmarks.formats.base import Imported, annotation_table, counted, import_tables, reads, verdict_table
+from mrb_lib.benchmarks.formats.base import Imported, annotation_table, import_tables, reads, verdict_table
 from mrb_lib.benchmarks.formats.sources import SourceRow, only_folder, read_json_array
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import CONSENSUS
-from mrb_lib.tables.validation import Finding
+from mrb_lib.tables.validation import Finding, counted
 
 ITEMS = "dataset.json"
 META = BenchmarkMeta(

@@ -15,7 +15,6 @@ from mrb_lib.benchmarks.formats.base import (
     PREFERENCE,
     Imported,
     annotation_table,
-    counted,
     import_tables,
     no_verdicts,
     reads,
@@ -23,7 +22,7 @@ from mrb_lib.benchmarks.formats.base import (
 )
 from mrb_lib.benchmarks.formats.sources import SourceRow, by_id, csv_records, only_folder, read_jsonl
 from mrb_lib.benchmarks.meta import BenchmarkMeta
-from mrb_lib.tables.validation import Finding
+from mrb_lib.tables.validation import Finding, counted
 
 PAIRS, CROWD = "pairs-crowd.jsonl", "crowd-comparisons.csv"
 JUDGES = {"gpt3": "gpt3-crowd-comparisons.csv", "gpt4": "gpt4-crowd-comparisons.csv"}

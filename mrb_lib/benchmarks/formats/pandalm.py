@@ -20,7 +20,6 @@ from mrb_lib.benchmarks.formats.base import (
     PREFERENCE,
     Imported,
     annotation_table,
-    counted,
     import_tables,
     no_verdicts,
     reads,
@@ -28,7 +27,7 @@ from mrb_lib.benchmarks.formats.base import (
 )
 from mrb_lib.benchmarks.formats.sources import SourceRow, only_folder, read_json_array
 from mrb_lib.benchmarks.meta import BenchmarkMeta
-from mrb_lib.tables.validation import Finding
+from mrb_lib.tables.validation import Finding, counted
 
 TEST_SET = "testset-v1.json"
 ANNOTATORS = ("annotator1", "annotator2", "annotator3")

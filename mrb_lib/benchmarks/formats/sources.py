@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import json
-import sys
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
-import pandas as pd
-
+from mrb_lib.benchmarks.formats.cells import read_cells, skipped
 from mrb_lib.benchmarks.formats.mapping import Fields, column_map
 from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.files import read_text
 from mrb_lib.tables.validation import Finding
 
 Label = TypeVar("Label")
-_CHUNK = 50_000
 
 
 @dataclass(frozen=True)
@@ -138,45 +134,6 @@ def _shown(value: object) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-@contextmanager
-def readable(path: Path) -> Iterator[None]:
-    """Turn the faults of opening and decoding a file into messages."""
-    try:
-        yield
-    except FileNotFoundError as error:
-        raise InputError(f"{path}: the file is missing; check the folder or restore it from its source.") from error
-    except IsADirectoryError as error:
-        raise InputError(f"{path}: is a folder where a file belongs; check the folder's layout.") from error
-    except UnicodeDecodeError as error:
-        line = _first_undecodable_line(path)
-        raise InputError(f"{path}, line {line}: is not UTF-8 text; convert the file to UTF-8.") from error
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}); check the path and its permissions.") from error
-
-
-def _first_undecodable_line(path: Path) -> int:
-    number = 0
-    with path.open("rb") as stream:
-        for number, line in enumerate(stream, start=1):
-            try:
-                line.decode("utf-8")
-            except UnicodeDecodeError:
-                return number
-    return number
-
-
-def read_text(path: Path) -> str:
-    """The text of a UTF-8 file, without a byte order mark.
-
-    Raises
-    ------
-    InputError
-        The file is missing, cannot be read, or is not UTF-8; names the line.
-    """
-    with readable(path):
-        return path.read_bytes().decode("utf-8-sig")
-
-
 def parse_json(text: str) -> object:
     """Parse JSON strictly: no repeated keys, no NaN, no halves of surrogate pairs.
 
@@ -236,7 +193,7 @@ def read_json_array(path: Path) -> list[SourceRow]:
                 f"{path}, row {i}: {_kind(value)} where an object belongs; restore the file from its source."
             )
         records.append(SourceRow(str(path), f"row {i}", value))
-    return _renamed(records, path)
+    return renamed(records, path)
 
 
 def read_jsonl(path: Path, findings: list[Finding] | None = None) -> list[SourceRow]:
@@ -274,10 +231,10 @@ def read_jsonl(path: Path, findings: list[Finding] | None = None) -> list[Source
         with path.open("rb") as stream:
             if stream.read(3) == b"\xef\xbb\xbf":
                 findings.append(skipped(path, "a byte order mark"))
-    return _renamed(records, path)
+    return renamed(records, path)
 
 
-def _renamed(records: list[SourceRow], path: Path) -> list[SourceRow]:
+def renamed(records: list[SourceRow], path: Path) -> list[SourceRow]:
     """Records whose fields have the names that `--map` gives them."""
     columns = column_map()
     if not columns.names:
@@ -286,97 +243,15 @@ def _renamed(records: list[SourceRow], path: Path) -> list[SourceRow]:
     return [replace(record, values=Fields(record.values, columns, renames)) for record in records]
 
 
-def read_csv(path: Path, findings: list[Finding] | None = None) -> pd.DataFrame:
-    """A CSV file with a header, every cell as the text it is: nothing becomes a number or missing.
-
-    Parameters
-    ----------
-    findings : blank lines are counted here
-
-    Returns
-    -------
-    DataFrame
-        Columns of dtype str; the text "None" stays "None", an empty cell is "".
-
-    Raises
-    ------
-    InputError
-        The file is missing, empty or not UTF-8, a name occurs twice in the header,
-        or a row has more or fewer cells than the header; names the row.
-    """
-    return renamed_columns(_cells_of(path, findings), path)
-
-
-def renamed_columns(frame: pd.DataFrame, path: Path) -> pd.DataFrame:
-    """A table whose columns are all kept, under the names that `--map` gives them."""
-    columns = column_map()
-    renamed = frame.rename(columns=columns.of(frame.columns, path))
-    columns.reads(renamed.columns)
-    return renamed
-
-
-def _cells_of(path: Path, findings: list[Finding] | None = None) -> pd.DataFrame:
-    """See `read_csv`; the columns have the file's own names."""
-    chunks: list[pd.DataFrame] = []
-    rows: list[list[str]] = []
-    blank = 0
-    number = 0
-    with readable(path), path.open(encoding="utf-8-sig", newline="") as stream, _long_cells():
-        cells = csv.reader(stream, strict=True)
-        try:
-            header = _header(next(cells, None), path)
-            for row in cells:
-                if not row:
-                    blank += 1
-                    continue
-                number += 1
-                if len(row) != len(header):
-                    raise InputError(
-                        f"{path}, row {number}: has {len(row)} cells where the header has {len(header)}; "
-                        "check the quotes and commas of the row."
-                    )
-                rows.append(row)
-                if len(rows) == _CHUNK:
-                    chunks.append(pd.DataFrame(rows, columns=header, dtype="str"))
-                    rows = []
-        except csv.Error as error:
-            raise InputError(
-                f"{path}, row {number + 1}: is not valid CSV ({error}); check the quotes of the row."
-            ) from error
-    chunks.append(pd.DataFrame(rows, columns=header, dtype="str"))
-    if findings is not None and blank:
-        findings.append(skipped(path, f"{blank:,} blank lines"))
-    return pd.concat(chunks, ignore_index=True)
-
-
-def _header(header: list[str] | None, path: Path) -> list[str]:
-    if not header:
-        raise InputError(f"{path}: is empty; write a header line with the names of the columns.")
-    for name in header:
-        if header.count(name) > 1:
-            raise InputError(f"{path}, column {name}: the name occurs twice in the header; rename one of the two.")
-    return header
-
-
-@contextmanager
-def _long_cells() -> Iterator[None]:
-    """Lift the csv module's limit of 128 KiB a cell: a response may be longer."""
-    limit = csv.field_size_limit(sys.maxsize)
-    try:
-        yield
-    finally:
-        csv.field_size_limit(limit)
-
-
 def csv_records(path: Path, required: tuple[str, ...]) -> list[SourceRow]:
     """The rows of a CSV file as records of text; the columns in `required` must be there.
 
     Raises
     ------
     InputError
-        See `read_csv`; or a required column is missing.
+        See `read_cells`; or a required column is missing.
     """
-    frame = _cells_of(path)
+    frame = read_cells(path).frame
     names = list(frame.columns)
     renames = column_map().of(names, path)
     for name in required:
@@ -387,12 +262,7 @@ def csv_records(path: Path, required: tuple[str, ...]) -> list[SourceRow]:
         SourceRow(str(path), f"row {i}", dict(zip(names, cells, strict=True)))
         for i, cells in enumerate(zip(*columns, strict=True), start=1)
     ]
-    return _renamed(records, path)
-
-
-def skipped(path: Path, what: str) -> Finding:
-    """The finding that something was skipped which other readers fail on."""
-    return Finding("info", str(path), None, None, f"skipped: {what}", "save the file without; other readers fail on it")
+    return renamed(records, path)
 
 
 def only_folder(src: Path) -> Path:

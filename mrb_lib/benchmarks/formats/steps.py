@@ -12,10 +12,10 @@ from typing import Final
 import pandas as pd
 
 from mrb_lib.benchmarks.benchmark import Benchmark, empty_annotations, save
-from mrb_lib.benchmarks.formats.base import counted, writes
+from mrb_lib.benchmarks.formats.base import writes
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.tables.errors import InputError
-from mrb_lib.tables.validation import Finding
+from mrb_lib.tables.validation import Finding, counted
 
 MOST_STEPS: Final = 100
 RULE: Final = (

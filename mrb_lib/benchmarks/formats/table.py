@@ -1,16 +1,12 @@
-"""The tidy tables of this library as CSV, parquet or JSON lines: the format to bring one's own data in.
+"""The tables of this library as CSV, Excel, parquet or JSON: the format to bring one's own data in.
 
-A folder holds `cases`, and may hold `annotations`, `verdicts`, `images/` and
-`benchmark.toml`; each table as `.csv`, `.parquet` or `.jsonl`, with the columns of
-`mrb_lib.tables.schema`. Other columns are kept.
+A folder or workbook holds `cases`, and may hold `annotations`, `verdicts`, `images/` and `benchmark.toml`; or one file
+has a row per case and annotator (see `flat`). The columns are those of `mrb_lib.tables.schema`; others are kept.
 
-In CSV every cell is text. An empty cell is missing where the column may be missing
-(and in columns the contract does not know), else it is the empty text; "None" and
-"NA" are texts like any other. A column of the cases that the contract does not know
-is one of numbers if each of its cells is a number in plain form ("60", "-1.5"; "007"
-and "1,000" are text), so that `--where "age > 60"` compares numbers. `images` holds
-file names separated by semicolons, or a JSON list of them, which it is taken for if it
-starts with `[`.
+In CSV and Excel every cell is text. An empty cell is missing where the column may be missing (and in columns the
+contract does not know), else it is the empty text; "None" and "NA" are texts like any other. A column of the cases that
+the contract does not know is one of numbers if each of its cells is a number in plain form ("60", "-1.5"; "007" and
+"1,000" are text). `images` holds file names separated by semicolons, or a JSON list of them.
 """
 
 from __future__ import annotations
@@ -18,130 +14,158 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mrb_lib.benchmarks.benchmark import Benchmark, FolderImages, empty_annotations, read_table
-from mrb_lib.benchmarks.formats.base import Imported, counted, import_tables, reads, verdict_table, writes
-from mrb_lib.benchmarks.formats.sources import SourceRow, only_folder, read_csv, read_jsonl, renamed_columns
-from mrb_lib.benchmarks.meta import BenchmarkMeta, read_meta, write_meta
+from mrb_lib.benchmarks.benchmark import Benchmark, read_table
+from mrb_lib.benchmarks.formats.base import Imported, import_tables, reads, writes
+from mrb_lib.benchmarks.formats.cells import TEXT_SUFFIXES, Cells, read_cells, read_workbook, renamed_columns
+from mrb_lib.benchmarks.formats.flat import OVERALL, is_blank, long_labels, split_flat
+from mrb_lib.benchmarks.formats.found_images import FoundImages
+from mrb_lib.benchmarks.formats.labels import read_labels, refuse_unused, stated_labels
+from mrb_lib.benchmarks.formats.mapping import column_map
+from mrb_lib.benchmarks.formats.parquet_images import ImageIndex, ParquetImages, holds_bytes, open_parquet
+from mrb_lib.benchmarks.formats.sources import SourceRow, read_json_array, read_jsonl
+from mrb_lib.benchmarks.meta import BenchmarkMeta, dimensions_of, meta_from, read_raw_meta, write_meta
 from mrb_lib.tables.errors import InputError
-from mrb_lib.tables.files import inside
-from mrb_lib.tables.schema import CHOICES, COLUMNS, DIMENSIONS, KINDS, Column, Kind, TableName, are_numbers
-from mrb_lib.tables.validation import Finding, check_references, conform
+from mrb_lib.tables.files import inside, is_safe_name, slug
+from mrb_lib.tables.names import one_spelling, spelling_key
+from mrb_lib.tables.rubrics import read_rubric, rubric_fault, rubric_text
+from mrb_lib.tables.schema import COLUMNS, CONSENSUS, KINDS, SUBFIELDS, Column, TableName
+from mrb_lib.tables.validation import Finding, check_references, counted
 
-READ_SUFFIXES = (".csv", ".parquet", ".jsonl")
+READ_SUFFIXES = (*TEXT_SUFFIXES, ".xlsx", ".parquet", ".jsonl", ".json")
 WRITTEN = ("csv", "parquet")
+_TABLES: tuple[TableName, ...] = ("cases", "annotations", "verdicts")
 _CHUNK = 50_000
 _PLAIN_NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.[0-9]{1,17})?(e[+-][0-9]{2,3})?")
 
 
-@reads("table", about="cases, annotations and verdicts as CSV, parquet or JSON lines: for your own data")
+@dataclass(frozen=True)
+class _Source:
+    """A table as a file holds it: `is_text` if its cells are texts; `images` are those within a parquet file."""
+
+    frame: pd.DataFrame
+    file: str
+    about: str
+    is_text: bool = False
+    images: Mapping[str, bytes] | None = None
+
+
+@reads("table", about="your own data: CSV, Excel, parquet or JSON, a folder of tables or one file")
 def read(
     src: Path,
     *,
     kind: Annotated[str | None, "clinical, general or simulated"] = None,
     name: Annotated[str | None, "the benchmark's name"] = None,
+    labels: Annotated[str | None, "what labels stand for, as in 'Antwort 1=A,Antwort 2=B,gleich=tie'"] = None,
+    categories: Annotated[
+        str | None, "the labels of a benchmark that has others than A, B, tie, from the lowest"
+    ] = None,
+    images: Annotated[Path | None, "the folder of the images"] = None,
+    verdicts: Annotated[list[str] | None, "a column with the verdicts of the judge it is named after"] = None,
+    normalize_names: Annotated[bool, "join names that differ by case, spaces or width only"] = False,
 ) -> Imported:
     """Read tables that somebody wrote by hand or with another program.
 
     Parameters
     ----------
-    src : the folder that holds the tables
+    src : a folder or workbook of tables, or one file with a row per case and annotator
     kind : "clinical", "general" or "simulated"; by default what benchmark.toml states, else "general"
-    name : the benchmark's name; by default what benchmark.toml states, else the folder's name
+    name : the benchmark's name; by default what benchmark.toml states, else that of the folder or file
+    labels : "theirs=ours" of each label that is not A, B, tie, separated by commas
+    categories : of a benchmark whose labels are no preference, separated by commas; one without `response_b` is a
+        rating
+    images : the folder of the images; by default `images` in, or beside, `src`
+    verdicts : columns of a flat file that hold verdicts in order AB, each of the judge it is named after
 
     Returns
     -------
     Imported
-        Without benchmark.toml the dimensions are those that occur, the six standard
-        ones first, and the categories are A, B, tie; or, where no label is one of
-        these, the labels that occur: numbers from the lowest, other labels in alphabetical order.
+        Dimensions are those of benchmark.toml, else those that occur; where no column names any, `overall`. Labels that
+        are blank are left out and counted.
 
     Raises
     ------
     InputError
-        A file is damaged or there twice, a value breaks the contract of its table, or a
+        A file is damaged or there twice, a label stands for nothing, a value breaks the contract of its table, or a
         row names a case that does not exist; names file, row and column.
 
     Notes
     -----
-    Validated by tests/benchmarks/formats/test_table.py (round trips of arbitrary text).
+    Validated by tests/benchmarks/formats/test_table.py (round trips of arbitrary text) and test_desk_tables.py.
     """
-    folder = only_folder(Path(src))
     findings: list[Finding] = []
-    cases_path = find_table(folder, "cases")
-    if cases_path is None:
-        raise InputError(f"{folder}: there is no cases.csv, cases.parquet or cases.jsonl; add one of them.")
-    cases = read_frame(cases_path, "cases", findings)
-    annotations_path, verdicts_path = find_table(folder, "annotations"), find_table(folder, "verdicts")
-    annotations = empty_annotations()
-    if annotations_path is not None:
-        annotations = read_frame(annotations_path, "annotations", findings)
-    verdicts = verdict_table([], folder)
-    if verdicts_path is not None:
-        verdicts = read_frame(verdicts_path, "verdicts", findings)
-    meta = _meta(folder, kind, name, annotations, verdicts, findings)
-    own = partial(conform, dimensions=meta.dimensions, categories=meta.categories, task=meta.task, labels=meta.labels)
-    cases = own(cases, "cases", str(cases_path))
-    annotations = own(annotations, "annotations", str(annotations_path))
-    verdicts = own(verdicts, "verdicts", str(verdicts_path))
-    for frame, path in ((annotations, annotations_path), (verdicts, verdicts_path)):
-        check_references(frame, cases, str(path))
-    images = FolderImages(folder / "images")
-    absent = sum(name not in images for names in cases["images"] for name in names)
-    findings += counted(absent, "warning", folder / "images", "images are not there", "add the files", "images")
-    return import_tables(meta, cases, annotations, verdicts, findings, source=cases_path, images=images)
+    sources, loose = _sources(Path(src), findings)
+    understood = [f"{source.file}: {source.about}, {len(source.frame):,} rows" for source in sources.values()]
+    meta = _stated_meta(Path(src), kind, name, categories)
+    if loose is not None:
+        understood = [f"{loose.file}: {loose.about}, {len(loose.frame):,} rows"]
+        sources = _split(loose, verdicts or [], findings)
+    elif verdicts:
+        raise InputError("--verdicts: names a column of one flat file; these tables have a table of verdicts.")
+    frames = {table: _typed(source, table) for table, source in sources.items()}
+    if normalize_names:
+        frames = {table: _with_one_spelling(frame) for table, frame in frames.items()}
+    cases, files = frames.pop("cases"), {table: source.file for table, source in sources.items()}
+    if categories is not None and not meta.is_preference and "response_b" not in cases:
+        meta = replace(meta, task="rating")
+    _refuse_incomplete(cases, ("case_id", "question", "response_a"), files["cases"])
+    frames = {table: _complete(frame, table, files[table], findings) for table, frame in frames.items()}
+    meta = replace(meta, dimensions=meta.dimensions or dimensions_of([*frames.values(), rubric_dimensions(cases)]))
+    stated = stated_labels(labels, meta.categories)
+    refuse_unused(stated, [label for frame in frames.values() for label in frame["choice"].dropna().unique()])
+    pictures = loose.images if loose is not None else sources["cases"].images
+    if pictures is None and "images" in cases:
+        cases, pictures = _with_images(cases, Path(src), images, understood, findings)
+    cases = meta.conform(cases, "cases", files["cases"])
+    for table, frame in frames.items():
+        of_one = ~frame["dimension"].isin(list(meta.labels))
+        choices = read_labels(frame["choice"][of_one], stated, meta.categories, files[table], findings)
+        frame = frame.assign(choice=choices.reindex(frame.index).where(of_one, frame["choice"]))
+        frames[table] = meta.conform(frame, table, files[table])
+        check_references(frames[table], cases, files[table])
+    tables = [frames.get(table) for table in ("annotations", "verdicts")]
+    made = import_tables(meta, cases, *tables, findings, source=Path(src), images=pictures)
+    return made._replace(understood=tuple(understood))
 
 
-def _meta(
-    folder: Path,
-    kind: str | None,
-    name: str | None,
-    annotations: pd.DataFrame,
-    verdicts: pd.DataFrame,
-    findings: list[Finding],
-) -> BenchmarkMeta:
-    if kind is not None and kind not in KINDS:
-        raise InputError(f"kind {kind!r}: is unknown; use one of {', '.join(KINDS)}.")
-    path = folder / "benchmark.toml"
-    if path.is_file():
-        meta = read_meta(path)
-        return replace(meta, kind=cast(Kind, kind or meta.kind), name=name or meta.name)
-    labels = _values(annotations, "choice")
-    categories: tuple[str, ...] = CHOICES
-    if labels and not set(labels) & set(CHOICES):
-        categories = tuple(sorted(labels, key=float) if are_numbers(labels) else labels)
-        problem = f"the labels are not A, B, tie but {', '.join(categories)}"
-        cure = "state the categories and their order in benchmark.toml if this is not what you mean"
-        findings.append(Finding("info", "annotations", None, "choice", problem, cure))
-    occurring = set(_values(annotations, "dimension")) | set(_values(verdicts, "dimension"))
-    dimensions = [d for d in DIMENSIONS if d in occurring] + sorted(occurring - set(DIMENSIONS))
-    return BenchmarkMeta(
-        name=name or folder.resolve().name or "table",
-        kind=cast(Kind, kind or "general"),
-        dimensions=tuple(dimensions) or DIMENSIONS,
-        categories=categories,
-    )
+def _sources(src: Path, findings: list[Finding]) -> tuple[dict[TableName, _Source], _Source | None]:
+    """Return the tables of a folder or workbook; or none of them, and the one file that holds a row per label."""
+    if src.is_dir():
+        found = {table: path for table in _TABLES if (path := find_table(src, table)) is not None}
+        if "cases" in found:
+            return {table: _only(_read(path, table, findings)) for table, path in found.items()}, None
+        others = [path for path in sorted(src.iterdir()) if path.suffix.lower() in READ_SUFFIXES]
+        if len(others) != 1:
+            there = f"; it holds {', '.join(path.name for path in others)}" if others else ""
+            raise InputError(f"{src}: there is no cases.csv, .xlsx, .parquet or .jsonl{there}; name the file you mean.")
+        src = others[0]
+    elif not src.exists():
+        raise InputError(f"{src}: there is no such file or folder; check the path.")
+    sheets = _read(src, None, findings)
+    tables = {table: sheets[table] for table in _TABLES if table in sheets}
+    if "cases" in tables:
+        return tables, None
+    first, *more = sheets.values()
+    passed_over = f"sheets are passed over: {', '.join(map(str, list(sheets)[1:]))}"
+    findings += counted(len(more), "warning", src, passed_over, "put the sheet you mean first, or name it cases")
+    return {}, first
 
 
-def _values(frame: pd.DataFrame, column: str) -> Sequence[str]:
-    """The different values of a column, sorted; none where the column is missing."""
-    if column not in frame.columns:
-        return []
-    return sorted(value for value in frame[column].dropna().astype("str").unique() if value)
+def _only(sheets: Mapping[str, _Source]) -> _Source:
+    return next(iter(sheets.values()))
 
 
 def find_table(folder: Path, table: TableName) -> Path | None:
-    """The file of a table in a folder, or None.
+    """Return the file of a table in a folder, or None.
 
     Raises
     ------
@@ -154,40 +178,168 @@ def find_table(folder: Path, table: TableName) -> Path | None:
     return paths[0] if paths else None
 
 
-def read_frame(path: Path, table: TableName, findings: list[Finding]) -> pd.DataFrame:
-    """Read a table from a file of any of the three formats.
+def _read(path: Path, table: TableName | None, findings: list[Finding]) -> dict[str, _Source]:
+    """Return the table of a file, of a workbook those of all its sheets by name.
 
-    Returns
-    -------
-    DataFrame
-        Missing values as missing, numbers as numbers, images as lists; `conform` still has to check it.
+    Parameters
+    ----------
+    table : the one that the file is known to hold; None for a flat file
 
     Raises
     ------
     InputError
-        The file is damaged; names the row.
+        The file is damaged or of another kind; names the row.
     """
-    contract = {column.name: column for column in COLUMNS[table]}
-    if path.suffix == ".jsonl":
-        frame = _from_records(read_jsonl(path, findings), path, contract)
-    else:
-        frame = read_csv(path, findings) if path.suffix == ".csv" else renamed_columns(read_table(path), path)
-    if path.suffix == ".csv":
-        columns = {name: _from_text(frame[name], contract.get(name), path) for name in frame.columns}
-        if table == "cases":
-            columns |= {name: plain_numbers(columns[name]) for name in columns if name not in contract}
-        return pd.DataFrame(columns)
-    for name, column in contract.items():
-        if column.type == "names" and name in frame.columns:
-            lists = [[] if value is None else value for value in frame[name].tolist()]
-            frame[name] = pd.Series(lists, index=frame.index, dtype=object)
+    suffix = path.suffix.lower()
+    if suffix == ".xlsx":
+        sheets = read_workbook(path, findings)
+        return {_known_name(sheet): _from_cells(cells, path) for sheet, cells in sheets.items()}
+    if suffix in TEXT_SUFFIXES:
+        return {"": _from_cells(read_cells(path, findings), path)}
+    if suffix in (".jsonl", ".json"):
+        records = read_jsonl(path, findings) if suffix == ".jsonl" else read_json_array(path)
+        return {"": _Source(_from_records(records, path, table), str(path), "JSON")}
+    if suffix == ".parquet":
+        return {"": _from_parquet(path, findings)}
+    raise InputError(f"{path}: is no file of {', '.join(READ_SUFFIXES)}; save it as .xlsx or .csv.")
+
+
+def _known_name(sheet: str) -> str:
+    return next((table for table in _TABLES if table == spelling_key(sheet)), sheet)
+
+
+def _from_cells(cells: Cells, path: Path) -> _Source:
+    frame = _with_images_column(renamed_columns(cells.frame, path))
+    return _Source(frame, str(path), cells.about, is_text=True)
+
+
+def _with_images_column(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a table whose column `image`, as most data sets call it, is `images`."""
+    return frame.rename(columns={"image": "images"}) if "image" in frame and "images" not in frame else frame
+
+
+def _from_parquet(path: Path, findings: list[Finding]) -> _Source:
+    """Return a parquet table; of a column `images` that holds the pictures themselves, their names."""
+    schema = open_parquet(path).schema_arrow
+    embedded = [name for name in schema.names if holds_bytes(schema.field(name).type)]
+    frame = _with_images_column(renamed_columns(read_table(path, [n for n in schema.names if n not in embedded]), path))
+    renames = column_map().of(schema.names, path)
+    pictures = [name for name in embedded if renames.get(name, name) in ("images", "image")]
+    for name in set(embedded).difference(pictures[:1]):
+        problem, cure = "holds bytes and is left out", f"read it as the images with --map {name}=images"
+        findings.append(Finding("warning", str(path), None, name, problem, cure))
+    if not pictures:
+        return _Source(frame, str(path), "parquet")
+    column_map().reads(["images"])
+    index, ids = ImageIndex(), frame.get("case_id", pd.Series(range(1, len(frame) + 1)))
+    names = index.add(path, pictures[0], [slug(str(case_id)) for case_id in ids], findings)
+    frame = frame.assign(images=pd.Series(names, index=frame.index, dtype=object))
+    return _Source(frame, str(path), "parquet with images", images=ParquetImages(index.positions))
+
+
+def _from_records(records: list[SourceRow], path: Path, table: TableName | None) -> pd.DataFrame:
+    if not records:
+        raise InputError(f"{path}: is empty; write one object a line, or remove the file.")
+    contract = {column.name for name in ([table] if table else _TABLES) for column in COLUMNS[name]}
+    names = list(dict.fromkeys(name for record in records for name in record.values))
+    columns = {}
+    for name in names:
+        values = [record.values.get(name) for record in records]
+        column = pd.Series(values, dtype=object)
+        if name not in contract:
+            try:
+                pa.array(values, from_pandas=True)
+            except (pa.ArrowException, OverflowError) as error:
+                problem = f"mixes types or holds a number that is too large ({error})"
+                raise InputError(f"{path}, column {name}: {problem}; make its values alike, or text.") from error
+            column = column.infer_objects()
+        columns[name] = column
+    return _with_images_column(pd.DataFrame(columns))
+
+
+def _split(flat: _Source, verdicts: Sequence[str], findings: list[Finding]) -> dict[TableName, _Source]:
+    if not {"chosen", "rejected"} <= set(flat.frame):
+        _refuse_incomplete(flat.frame, ("question", "response_a"), flat.file)
+    parts = split_flat(flat.frame, verdicts, flat.file, findings)
+    frames = zip(_TABLES, parts, strict=True)
+    return {table: replace(flat, frame=frame, images=None) for table, frame in frames if frame is not None}
+
+
+def _stated_meta(src: Path, kind: str | None, name: str | None, categories: str | None) -> BenchmarkMeta:
+    """Return the metadata of benchmark.toml and of the options; without dimensions where neither states any."""
+    if kind is not None and kind not in KINDS:
+        raise InputError(f"kind {kind!r}: is unknown; use one of {', '.join(KINDS)}.")
+    path = src / "benchmark.toml"
+    raw: dict[str, object] = {"name": src.resolve().stem or "table", "kind": "general"}
+    raw |= read_raw_meta(path) if path.is_file() else {}
+    raw |= {key: value for key, value in (("name", name), ("kind", kind)) if value is not None}
+    if categories is not None:
+        raw["categories"] = [each.strip() for each in categories.split(",")]
+    return meta_from(raw, str(path), dimensions=())
+
+
+def _refuse_incomplete(cases: pd.DataFrame, needed: Sequence[str], file: str) -> None:
+    """Refuse cases that lack columns: all of them at once, with the names that the file has."""
+    missing = [name for name in needed if name not in cases]
+    if missing:
+        columns = ", ".join(map(str, cases.columns))
+        example = " ".join(f'--map "THEIRS={name}"' for name in missing)
+        raise InputError(f"{file}: has no columns {', '.join(missing)}; name them with {example}; it has {columns}.")
+
+
+def rubric_dimensions(cases: pd.DataFrame) -> pd.DataFrame:
+    """Return the dimensions that the rubrics of cases name, a row each; a rubric that is wrong names none."""
+    rubrics = cases["rubric"].dropna().map(rubric_text).map(str).unique() if "rubric" in cases else ()
+    sound = [read_rubric(text) for text in rubrics if rubric_fault(text) is None]
+    named = [criterion.dimension for criteria in sound for criterion in criteria if criterion.dimension is not None]
+    return pd.DataFrame({"dimension": named}, dtype="str")
+
+
+def _complete(frame: pd.DataFrame, table: TableName, file: str, findings: list[Finding]) -> pd.DataFrame:
+    """Return annotations or verdicts with a row per dimension and the defaults; blank labels are taken out of them."""
+    frame = long_labels(frame) if table == "annotations" else frame
+    defaults = {"dimension": OVERALL} | ({"annotator": CONSENSUS} if table == "annotations" else {"order": "AB"})
+    for name, value in defaults.items():
+        if name not in frame:
+            problem, cure = f"no column says the {name}, so it is {value}", f"name its column with --map theirs={name}"
+            findings.append(Finding("info", file, None, name, problem, cure))
+            frame = frame.assign(**{name: value})
+    if "choice" not in frame:
+        raise InputError(f"{file}, column choice: the column is missing; name it with --map theirs=choice.")
+    blank = is_blank(frame["choice"])
+    frame = frame.assign(choice=frame["choice"].mask(blank))
+    if table == "annotations":
+        findings += counted(int(blank.sum()), "warning", file, "labels are blank", "they are left out", "choice")
+        return frame[~blank]
+    findings += counted(int(blank.sum()), "info", file, "verdicts have no choice", "they stay without one", "choice")
     return frame
 
 
-def _from_text(values: pd.Series, column: Column | None, path: Path) -> pd.Series:
-    """The values of a CSV column, in the type that its contract requires."""
+def _with_one_spelling(frame: pd.DataFrame) -> pd.DataFrame:
+    named = [name for name in ("annotator", "judge", "dimension", "choice", *SUBFIELDS) if name in frame]
+    return frame.assign(**{name: one_spelling(frame[name]) for name in named})
+
+
+def _typed(source: _Source, table: TableName) -> pd.DataFrame:
+    """Return a table with missing values as missing, numbers as numbers, images as lists; `conform` still checks it."""
+    contract = {column.name: column for column in COLUMNS[table]}
+    if source.is_text:
+        frame = source.frame
+        columns = {name: _from_text(frame[name], contract.get(name), source.file) for name in frame.columns}
+        if table == "cases":
+            columns |= {name: plain_numbers(columns[name]) for name in columns if name not in contract}
+        return pd.DataFrame(columns)
+    frame = source.frame
+    if table == "cases" and "images" in frame:
+        lists = [[value] if isinstance(value, str) else [] if value is None else value for value in frame["images"]]
+        frame = frame.assign(images=pd.Series(lists, index=frame.index, dtype=object))
+    return frame
+
+
+def _from_text(values: pd.Series, column: Column | None, file: str) -> pd.Series:
+    """Return the values of a column of texts in the type that its contract requires."""
     if column is not None and column.type == "names":
-        cells = [_names(cell, path, row) for row, cell in enumerate(values, start=1)]
+        cells = [_names(cell, file, row) for row, cell in enumerate(values, start=1)]
         return pd.Series(cells, index=values.index, dtype=object)
     if column is None or column.nullable or column.type != "str":
         values = values.mask(values == "")
@@ -209,7 +361,7 @@ def plain_numbers(texts: pd.Series) -> pd.Series:
     may be identifiers or words.
     """
     given = texts.dropna()
-    if given.empty or not all(map(_PLAIN_NUMBER.fullmatch, given)):
+    if given.empty or not all(isinstance(text, str) and _PLAIN_NUMBER.fullmatch(text) for text in given):
         return texts
     if not given.str.contains("[.e]").any():
         return texts.astype("Int64") if len(given) < len(texts) else texts.astype("int64")
@@ -223,37 +375,49 @@ def _number(text: str) -> float:
     return number
 
 
-def _names(cell: str, path: Path, row: int) -> list[str]:
+def _names(cell: str, file: str, row: int) -> list[str]:
+    if pd.isna(cell):
+        return []
     if not cell.startswith("["):
         return [name.strip() for name in cell.split(";") if name.strip()]
     try:
         names = json.loads(cell)
     except ValueError as error:
         raise InputError(
-            f"{path}, row {row}, column images: is not a JSON list ({error}); write names separated by semicolons."
+            f"{file}, row {row}, column images: is not a JSON list ({error}); write names separated by semicolons."
         ) from error
     if not isinstance(names, list):
-        raise InputError(f"{path}, row {row}, column images: is not a list; write names separated by semicolons.")
+        raise InputError(f"{file}, row {row}, column images: is not a list; write names separated by semicolons.")
     return names
 
 
-def _from_records(records: list[SourceRow], path: Path, contract: dict[str, Column]) -> pd.DataFrame:
-    if not records:
-        raise InputError(f"{path}: is empty; write one object a line, or remove the file.")
-    names = list(dict.fromkeys(name for record in records for name in record.values))
-    columns = {}
-    for name in names:
-        values = [record.values.get(name) for record in records]
-        column = pd.Series(values, dtype=object)
-        if name not in contract:
-            try:
-                pa.array(values, from_pandas=True)
-            except (pa.ArrowException, OverflowError) as error:
-                problem = f"mixes types or holds a number that is too large ({error})"
-                raise InputError(f"{path}, column {name}: {problem}; make its values alike, or text.") from error
-            column = column.infer_objects()
-        columns[name] = column
-    return pd.DataFrame(columns)
+def _with_images(
+    cases: pd.DataFrame, src: Path, folder: Path | None, understood: list[str], findings: list[Finding]
+) -> tuple[pd.DataFrame, Mapping[str, bytes]]:
+    """Return the cases with the names that their images have in the benchmark, and the images."""
+    beside = src if src.is_dir() else src.parent
+    if folder is not None and not folder.is_dir():
+        raise InputError(f"--images {folder}: there is no such folder; name the one that holds the images.")
+    own = beside / "images"
+    used = folder or (own if own.is_dir() else beside)
+    pictures = FoundImages(used, recursive=used != beside)
+
+    def stored(name: object) -> object:
+        file = pictures.file(name) if isinstance(name, str) else None
+        if file is None:
+            return name
+        has_own = isinstance(name, str) and is_safe_name(name) and Path(name).suffix == Path(file).suffix
+        return name if has_own else file
+
+    names = cases["images"].map(lambda row: [stored(name) for name in row])
+    cases = cases.assign(images=names)
+    wanted = {name for row in cases["images"] for name in row}
+    absent = sum(name not in pictures for name in wanted)
+    if wanted:
+        understood.append(f"images: {len(wanted) - absent:,} of {len(wanted):,} found in {used}")
+    cure = "name their folder with --images" if folder is None else "add the files"
+    findings += counted(absent, "warning", used, "images are not there", cure, "images")
+    return cases, pictures
 
 
 @writes("table", about="cases, annotations and verdicts as CSV or parquet, with the images beside them")

@@ -71,13 +71,14 @@ def split(
     seed: int = 0,
     leave_out: Sequence[str] = (),
     folds: str | None = None,
+    join_texts: bool = False,
     progress: ProgressCallback | None = None,
 ) -> Split:
     """Draw train, validation and test, alike in organ and in gold, with no unit in two of them.
 
     Parameters
     ----------
-    by : what makes cases one unit, see `mrb_lib.benchmarks.splits.units.split_units`; near-duplicates always do
+    by, join_texts : what makes cases one unit, see `mrb_lib.benchmarks.splits.units.split_units`
     test, validation : shares of the cases; the rest is to train on
     leave_out : "column=value" of cases that are all tested on, with the whole units they belong to; the shares are of
         the other cases, so that a part of the test is like what was trained on
@@ -103,7 +104,7 @@ def split(
     shares = _shares(test, validation)
     cases = benchmark.cases
     named = _left_out(cases, leave_out)
-    units = split_units(benchmark, by, progress)
+    units = split_units(benchmark, by, progress, join_texts=join_texts)
     statements = [f"split {units.statement}"]
     held = np.isin(units.codes, units.codes[named])
     if named.any():
@@ -123,6 +124,7 @@ def split(
     rule: dict[str, object] = {"by": units.by, "test": test, "validation": validation, "seed": seed}
     rule |= {"leave_out": list(leave_out)} if leave_out else {}
     rule |= {"folds": folds} if folds is not None else {}
+    rule |= {"join_texts": True} if join_texts else {}
     rule |= {f"n_{name}": int((out[SPLIT] == name).sum()) for name in SPLITS}
     rule |= {"n_units": units.n, "digest": split_digest(out)}
     meta = replace(benchmark.meta, extra={**benchmark.meta.extra, SPLIT: rule})

@@ -41,7 +41,7 @@ def check_split(benchmark: Benchmark) -> None:
         raise InputError(f"{where}: case {case} is in split {name!r}; write {', '.join(SPLITS)}, or {again}.")
     if is_tampered(benchmark):
         raise InputError(f"{where}: the cases are split otherwise than benchmark.toml says (its digest); {again}.")
-    leaks = split_leaks(benchmark)
+    leaks = split_leaks(benchmark.cases, units_of_split(benchmark))
     if len(leaks):
         raise InputError(f"{where}: {leaks[0].problem(benchmark.cases)}, one of {len(leaks):,} such cases; {again}.")
 
@@ -81,16 +81,17 @@ class Leak:
         return f"{case} shares {self.shared} with {other}"
 
 
-def split_leaks(benchmark: Benchmark, progress: ProgressCallback | None = None) -> list[Leak]:
-    """The cases of validation and test whose unit is trained on, and those whose unit has a case in another fold too.
+def units_of_split(benchmark: Benchmark, progress: ProgressCallback | None = None) -> SplitUnits:
+    """Return the units by the rule of the split, where there is one; see `split_units`."""
+    stated = benchmark.meta.extra.get(SPLIT)
+    rule = stated if isinstance(stated, Mapping) else {}
+    by = rule.get("by")
+    values = by if isinstance(by, str) and (by in benchmark.cases or by in (ITEM, MODEL_PAIR)) else None
+    return split_units(benchmark, values, progress, join_texts=bool(rule.get("join_texts")))
 
-    Units are those of `by` in the rule of the split, where there is one; see `split_units`.
-    """
-    cases = benchmark.cases
-    rule = benchmark.meta.extra.get(SPLIT)
-    by = rule.get("by") if isinstance(rule, Mapping) else None
-    values = by if isinstance(by, str) and (by in cases or by in (ITEM, MODEL_PAIR)) else None
-    units = split_units(benchmark, values, progress)
+
+def split_leaks(cases: pd.DataFrame, units: SplitUnits) -> list[Leak]:
+    """Return the cases of validation and test whose unit is trained on, and those whose unit is in two folds."""
     is_train = (cases[SPLIT] == TRAIN).to_numpy(dtype=bool)
     leaks = list(_crossings(units, cases[SPLIT], is_train, cases[SPLIT].isin([VALIDATION, TEST]).to_numpy(dtype=bool)))
     if FOLD in cases:

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.meta import meta_text
+from mrb_lib.benchmarks.table_digests import MARK, SUMS, digests_with
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import replace_files
 
@@ -67,6 +68,8 @@ def write_split(benchmark: Benchmark) -> None:
         values = pa.array(benchmark.cases[name].astype(object).where(benchmark.cases[name].notna(), None), pa.string())
         stored = stored.append_column(name, values) if place < 0 else stored.set_column(place, name, values)
     buffer = io.BytesIO()
-    pq.write_table(stored, buffer, compression="zstd")
-    meta = meta_text(benchmark.meta).encode("utf-8")
-    replace_files(folder, {"cases.parquet": buffer.getvalue(), "benchmark.toml": meta})
+    marked = stored.replace_schema_metadata({**(stored.schema.metadata or {}), **MARK})
+    pq.write_table(marked, buffer, compression="zstd")
+    contents = {"cases.parquet": buffer.getvalue(), "benchmark.toml": meta_text(benchmark.meta).encode("utf-8")}
+    contents[SUMS] = digests_with(folder, {"cases.parquet": hashlib.sha256(buffer.getvalue()).hexdigest()})
+    replace_files(folder, contents)

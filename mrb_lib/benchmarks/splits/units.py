@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -12,11 +13,12 @@ from numpy.typing import NDArray
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.items import ITEM as ITEM
 from mrb_lib.benchmarks.items import item_keys
-from mrb_lib.benchmarks.near_duplicates import ProgressCallback, components, near_duplicates
+from mrb_lib.benchmarks.near_duplicates import SIMILAR_TEXT, ProgressCallback, components, near_duplicates
 from mrb_lib.tables.errors import InputError
 
 CLUSTER: Final = "cluster"
 MODEL_PAIR: Final = "model_pair"
+_PATIENT: Final = re.compile(r"(patient|subject)s?[ _-]?(id|no|nr|number)?", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -27,13 +29,15 @@ class SplitUnits:
     ----------
     by : what makes cases one unit: `cluster`, `item`, `model_pair` or another column
     codes : shape (n_cases,), the unit of each case, numbered by first case
-    near : the pairs of near-duplicates, see `mrb_lib.benchmarks.near_duplicates.near_duplicates`
+    near : the pairs of near-duplicates that are joined, see `mrb_lib.benchmarks.near_duplicates.near_duplicates`
+    alike : the pairs with nearly the same texts about different images, which are not
     statement : what the units are and how many, in one line
     """
 
     by: str
     codes: NDArray[np.int64]
     near: pd.DataFrame
+    alike: pd.DataFrame
     statement: str
 
     @property
@@ -42,15 +46,18 @@ class SplitUnits:
         return int(self.codes.max(initial=-1)) + 1
 
 
-def split_units(benchmark: Benchmark, by: str | None = None, progress: ProgressCallback | None = None) -> SplitUnits:
+def split_units(
+    benchmark: Benchmark, by: str | None = None, progress: ProgressCallback | None = None, *, join_texts: bool = False
+) -> SplitUnits:
     """The units that a split must not cut.
 
     Parameters
     ----------
     by : a column of the cases; or "item", which is the column of that name and, where it is empty or absent, the
         question with its images; or "model_pair", the two responders in either order. None takes `cluster` where a
-        case has one, else "item". A case without a value is a unit of its own.
+        case has one, else a column of patients, else "item". A case without a value is a unit of its own.
     progress : see `mrb_lib.benchmarks.near_duplicates.near_duplicates`
+    join_texts : join cases with nearly the same texts even where they are about different images
 
     Returns
     -------
@@ -64,16 +71,27 @@ def split_units(benchmark: Benchmark, by: str | None = None, progress: ProgressC
         The column is absent, or empty in every case.
     """
     cases = benchmark.cases
-    chosen = by or (CLUSTER if _has_values(cases, CLUSTER) else ITEM)
+    patient = next((name for name in cases if _PATIENT.fullmatch(str(name)) and _has_values(cases, name)), None)
+    chosen = by or (CLUSTER if _has_values(cases, CLUSTER) else patient or ITEM)
     values = _values(benchmark, chosen)
     near = near_duplicates(benchmark, progress)
+    pictured = (cases["images"].map(len) > 0).to_numpy() if "images" in cases else np.zeros(len(cases), dtype=bool)
+    apart = (near["kind"] == SIMILAR_TEXT).to_numpy() & pictured[near["row_1"]] & pictured[near["row_2"]]
+    apart &= not join_texts
+    near, alike = near[~apart].reset_index(drop=True), near[apart].reset_index(drop=True)
     pairs = [(near["row_1"].to_numpy(), near["row_2"].to_numpy()), _with_first(values)]
     if chosen != CLUSTER and _has_values(cases, CLUSTER):
         pairs.append(_with_first(cases[CLUSTER]))
     one, other = (np.concatenate(rows) for rows in zip(*pairs, strict=True))
     codes = components(len(cases), one, other)
-    units = SplitUnits(chosen, codes, near, "")
-    return SplitUnits(chosen, codes, near, _statement(units, values))
+    units = SplitUnits(chosen, codes, near, alike, "")
+    neglected = "" if patient in (None, chosen) else _neglect(str(patient), cases[patient], codes)
+    return replace(units, statement=_statement(units, values) + neglected)
+
+
+def _neglect(name: str, patients: pd.Series, codes: NDArray[np.int64]) -> str:
+    n = int((pd.Series(codes).groupby(patients.to_numpy()).nunique() > 1).sum())
+    return f"; {n:,} values of {name} are in several units, which may stand on two sides (--by {name})" if n else ""
 
 
 def _statement(units: SplitUnits, values: pd.Series) -> str:
@@ -81,7 +99,8 @@ def _statement(units: SplitUnits, values: pd.Series) -> str:
     joined = f" (of {n_values:,}, joined by clusters and near-duplicates)" if n_values > units.n else ""
     n = len(units.near)
     near = f"; {n:,} {'pair' if n == 1 else 'pairs'} of near-duplicates stay together" if n else ""
-    return f"by {units.by}: {len(values):,} cases in {units.n:,} units{joined}{near}"
+    apart = f"; {len(units.alike):,} more have nearly the same texts about different images (--join-texts joins them)"
+    return f"by {units.by}: {len(values):,} cases in {units.n:,} units{joined}{near}{apart if len(units.alike) else ''}"
 
 
 def _has_values(cases: pd.DataFrame, column: str) -> bool:

@@ -140,10 +140,10 @@ def release(
             contact=terms.contact,
         )
         with staged_folder(out, overwrite=overwrite, source=work.path) as folder:
-            save(made.benchmark, folder)
+            removed = save(made.benchmark, folder)
             write_atomic(folder / "README.md", data_card(facts))
             write_atomic(folder / CROISSANT, json.dumps(croissant(folder, made.benchmark.meta), indent=1) + "\n")
-    return Released(replace(made.benchmark, path=out), facts, made.statements)
+    return Released(replace(made.benchmark, path=out), facts, (*made.statements, *map(str, removed)))
 
 
 def _summary(people: pd.DataFrame | None, labels: pd.DataFrame) -> pd.DataFrame:

@@ -13,7 +13,9 @@ from uuid import NAMESPACE_URL, uuid5
 import pandas as pd
 
 from mrb_lib.benchmarks.benchmark import Benchmark, read_table
-from mrb_lib.benchmarks.formats.sources import read_csv, read_jsonl
+from mrb_lib.benchmarks.formats.cells import read_csv
+from mrb_lib.benchmarks.formats.sources import read_jsonl
+from mrb_lib.benchmarks.table_digests import SUMS, TABLES, record_digests
 from mrb_lib.review.records.marks import Adjudication, CaseTag, Region
 from mrb_lib.review.records.progress import offered
 from mrb_lib.review.records.store import Store, open_store
@@ -151,6 +153,8 @@ def write_annotations(frame: pd.DataFrame, path: Path) -> None:
     rows = conform(frame, "annotations", str(path))
     is_csv = _ending(path, (".parquet", ".csv")) == ".csv"
     write_atomic(path, rows.to_csv(index=False, lineterminator="\n") if is_csv else rows.to_parquet(index=False))
+    if path.name in TABLES and (path.parent / SUMS).is_file():
+        record_digests(path.parent, [path.name])
 
 
 def regions_from(items: Iterable[Any]) -> tuple[Region, ...]:

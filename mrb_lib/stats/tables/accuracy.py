@@ -36,6 +36,7 @@ AVERAGED: Final[dict[str, Rule | None]] = {
 FEWEST_OF_SIDE, MANY_CLUSTERS = 5, 200
 PARTIAL = "not ranked: scored on fewer than half of the cases that other judges are scored on"
 LACKS = "not judged on every dimension"
+ONE_ORDER = "verdicts came in one order only, so position bias is not averaged out"
 ONE_CATEGORY = "cohen_kappa: gold or verdicts contain one category only"
 DECISIVE: Final = estimated(
     "decisive_accuracy",
@@ -64,7 +65,8 @@ def best_judge(rows: pd.DataFrame) -> str:
     said += f". Its accuracy is {best['accuracy']:.0%}{ends} over {int(best['n']):,} cases"
     for _, row in known[known["judge"].eq(scoring.BEST_CONSTANT) & known["kind"].eq(REFERENCE)].iterrows():
         said += f"; always answering {row['label']} scores {row['accuracy']:.0%}"
-    return f"{said}.{more}"
+    once = " Its verdicts came in one order only." if ONE_ORDER in str(best["reason"]) else ""
+    return f"{said}.{once}{more}"
 
 
 @table(
@@ -157,8 +159,18 @@ def _measured(analysis: Analysis) -> tuple[pd.DataFrame, dict[str, NDArray[Any]]
         for part in analysis.parts
     ]
     rows = rows.join(pd.concat([pd.DataFrame(vars(each)) for each in ranks], ignore_index=True))
-    rows["reason"] = np.where(rows["is_partial"], PARTIAL, "")
+    reason = np.where(_in_one_order(analysis, read, len(rows)) & rows["n"].gt(0), ONE_ORDER, "")
+    rows["reason"] = np.where(rows["is_partial"], PARTIAL, reason)
     return rows, values | {"seen": verdicts.seen, "sides": sides}
+
+
+def _in_one_order(analysis: Analysis, read: Verdicts, n_rows: int) -> BoolArray:
+    """Return which rows are of judges whose verdicts on pairs came in one order only, though the policy reads both."""
+    if analysis.policy == "official" or analysis.meta.is_rating:
+        return np.zeros(n_rows, dtype=bool)
+    forward, backward = (np.bincount(read.cell[read.order == order], minlength=len(read.cells)) > 0 for order in (0, 1))
+    is_one = (forward ^ backward) & read.cells["kind"].eq(IS_JUDGE).to_numpy()
+    return np.tile(is_one, n_rows // max(len(is_one), 1))
 
 
 def _average(analysis: Analysis, every: pd.DataFrame, values: list[dict[str, NDArray[Any]]]) -> pd.DataFrame:

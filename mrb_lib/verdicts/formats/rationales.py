@@ -12,13 +12,13 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.benchmarks.benchmark import Benchmark, BenchmarkWriter, empty_annotations
-from mrb_lib.benchmarks.formats.base import counted, writes
+from mrb_lib.benchmarks.formats.base import writes
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.replies.reasons import stated_reason
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import NO_PROBE
-from mrb_lib.tables.validation import Finding
+from mrb_lib.tables.validation import Finding, counted
 from mrb_lib.verdicts.orders import FIRST, SECOND, TIE, choice_to_shown, to_shown_frame
 
 DIMENSION: Final = "reason"

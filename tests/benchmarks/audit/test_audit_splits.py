@@ -43,7 +43,7 @@ LEAKS = {
     "a copy of an image": (same(10, images=["copy.png"]), 11, "shares the same image with case c2 (train)"),
     "an image stored again": (same(10, images=["again.jpg"]), 11, "shares nearly the same image with case c2 (train)"),
     "the same texts": (
-        same(5, 6, question=sentence(70), response_a=sentence(71), response_b=sentence(72)),
+        same(5, 6, question=sentence(70), response_a=sentence(71), response_b=sentence(72), images=[]),
         7,
         "shares nearly the same question and responses with case c5 (train)",
     ),
@@ -71,6 +71,14 @@ def test_a_planted_leak_is_found_and_refused(leak: str) -> None:
     assert words in str(caught.value)
     assert "one of 1 such cases" in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_the_same_texts_about_different_images_are_a_warning() -> None:
+    benchmark = planted(same(5, 6, question=sentence(70), response_a=sentence(71), response_b=sentence(72)))
+    [finding] = split_findings(benchmark)
+    assert (finding.severity, finding.column) == ("warning", "split")
+    assert finding.problem.startswith("1 pairs of cases about different images have nearly the same texts")
+    check_split(benchmark)
 
 
 def test_what_stays_on_one_side_or_off_the_training_set_is_no_leak() -> None:

@@ -54,7 +54,7 @@ def test_an_answer_may_be_the_text_none(tmp_path: Path) -> None:
         ([HEADER, ROW, [*ROW[:-1], "Maybe"]], r"row 2, column label_2: \"Maybe\" is not a known value"),
         ([HEADER[:-1], ROW[:-1]], "column label_2: the column is missing"),
         ([HEADER, ROW[:-1]], "row 1: has 9 cells where the header has 10"),
-        ([HEADER, ["", *ROW[1:]]], "row 1, column"),
+        ([HEADER, ["", *ROW[1:]], [*ROW]], "row 1, column unnamed 1"),
         ([HEADER, ROW, ROW], "occurs again"),
         ([], "is empty"),
     ],

@@ -235,7 +235,7 @@ def test_a_missing_ground_truth_file_is_a_finding_and_missing_pairs_an_error(tre
 def test_empty_and_truncated_files(tree) -> None:
     root = tree.write()
     good = tree.pairs_path().read_bytes()
-    for content, message in ((b"", "is empty"), (good[:-50], "is truncated"), (good[: len(good) // 2], "is truncated")):
+    for content, message in ((b"", "is empty"), (good[:-50], "is damaged"), (good[: len(good) // 2], "is damaged")):
         tree.pairs_path().write_bytes(content)
         with pytest.raises(InputError, match=rf"brain\.parquet: {message}"):
             read(root)

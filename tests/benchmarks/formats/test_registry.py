@@ -49,12 +49,13 @@ def test_unknown_names_list_the_registered_ones() -> None:
 
 
 def test_every_format_says_what_it_is_and_what_its_options_do() -> None:
-    assert set(FOLDERS) | {"table"} == set(READERS)
+    assert set(FOLDERS) | {"table", "labelstudio"} == set(READERS)
     assert all(feature.about for feature in (*READERS.values(), *WRITERS.values()))
     functions = [entry.convert for entry in (*READERS.values(), *WRITERS.values())]
     options = [option for function in functions for option in declared_options(function).values()]
     assert {option.name for option in options} == {
         "kind", "name", "unparsed_as_tie", "file_format", "split", "dimension", "prompt", "no_swap", "reference",
-        "per_annotator", "ties", "by_agreement", "seed", "limit",
+        "per_annotator", "ties", "by_agreement", "seed", "limit", "labels", "categories", "images", "verdicts",
+        "normalize_names",
     }  # fmt: skip
     assert all(option.annotation.__metadata__[0] for option in options)

@@ -151,18 +151,19 @@ def test_dimensions_and_defaults_follow_the_data(tmp_path: Path) -> None:
     assert (verdict["repeat"], verdict["probe"], verdict["status"]) == (0, "none", "unparsed")
 
 
-def test_labels_that_are_no_preference(tmp_path: Path) -> None:
+def test_labels_that_are_no_preference_are_new_categories_only_if_they_are_named(tmp_path: Path) -> None:
     annotations = "case_id,annotator,dimension,choice\n001,r,overall,Neutral\n002,r,overall,Entailment\n"
-    imported = read(folder(tmp_path, cases__csv=CASES, annotations__csv=annotations))
-    assert imported.benchmark.meta.categories == ("Entailment", "Neutral")
-    assert "the labels are not A, B, tie but Entailment, Neutral" in str(imported.findings[0])
+    source = folder(tmp_path, cases__csv=CASES, annotations__csv=annotations)
+    with pytest.raises(InputError, match=r"row 1, column choice: 2 labels are none of A, B, tie: 'Neutral' \(1\)"):
+        read(source)
+    assert read(source, categories="Neutral,Entailment").benchmark.meta.categories == ("Neutral", "Entailment")
 
 
 def test_benchmark_toml_states_the_rest(tmp_path: Path) -> None:
     toml = 'name = "n"\nkind = "clinical"\ndimensions = ["overall"]\ncategories = ["A", "B"]\nlevel = "nominal"\n'
     annotations = "case_id,annotator,dimension,choice\n001,r,overall,tie\n"
     source = folder(tmp_path, cases__csv=CASES, benchmark__toml=toml, annotations__csv=annotations)
-    with pytest.raises(InputError, match=r"annotations\.csv, row 1, column choice .*'tie' is not a known choice"):
+    with pytest.raises(InputError, match=r"annotations\.csv, row 1, column choice: 1 labels are none of A, B: 'tie'"):
         read(source)
     (tmp_path / "annotations.csv").unlink()
     assert read(source).benchmark.meta.name == "n"
@@ -226,12 +227,11 @@ VERDICTS = "judge,case_id,dimension,order,choice,p_a,repeat\n"
         ),
         ({"cases__parquet": "PAR1 not"}, r"cases\.parquet: is damaged: truncated, or not a parquet file"),
         ({"cases__parquet": ""}, r"cases\.parquet: is empty"),
-        ({"cases__csv": CASES, "annotations__csv": ANNOTATIONS + "001,r,overall,a\n001,r2,overall,A\n"},
-         r"annotations\.csv, row 1, column choice .*'a' is not a known choice"),
+        ({"cases__csv": CASES, "annotations__csv": ANNOTATIONS + "001,r,overall,yes\n001,r2,overall,A\n"},
+         r"annotations\.csv, row 1, column choice: 1 labels are none of A, B, tie: 'yes'"),
         ({"cases__csv": CASES, "annotations__csv": ANNOTATIONS + "1,r,overall,A\n"},
          r"annotations\.csv, row 1, column case_id: the case '1' does not exist"),
         ({"cases__csv": CASES, "annotations__csv": ANNOTATIONS + "001,r,overall,A\n001,r,overall,B\n"}, "occurs again"),
-        ({"cases__csv": CASES, "annotations__csv": ANNOTATIONS + "001,r,overall,\n"}, "row 1, column choice"),
         ({"cases__csv": CASES, "verdicts__csv": VERDICTS + "j,009,overall,AB,A,,0\n"},
          r"verdicts\.csv, row 1, column case_id: the case '009' does not exist"),
         ({"cases__csv": CASES, "verdicts__csv": VERDICTS + "j,001,overall,AB,A,0.5,0\nj,002,overall,AB,A,high,0\n"},
@@ -248,9 +248,14 @@ def test_faults_name_file_row_and_column(tmp_path: Path, files: dict[str, str], 
         read(folder(tmp_path, **files))
 
 
-def test_text_that_is_not_utf8_names_the_line(tmp_path: Path) -> None:
+def test_text_that_is_not_utf8_is_read_or_its_encoding_named(tmp_path: Path) -> None:
     (tmp_path / "cases.csv").write_bytes(CASES.encode() + b"003,q,caf\xe9,b\n")
-    with pytest.raises(InputError, match=r"cases\.csv, line 4: is not UTF-8"):
+    imported = read(tmp_path)
+    assert imported.benchmark.cases["response_a"].iloc[2] == "caf\u00e9"
+    assert "was read as Windows-1252" in str(imported.findings[0])
+    (tmp_path / "cases.csv").unlink()
+    (tmp_path / "cases.jsonl").write_bytes(b'{"question": "x"}\n{"question": "caf\xe9"}\n')
+    with pytest.raises(InputError, match=r"cases\.jsonl, line 2: is not UTF-8 text but probably Windows-1252"):
         read(tmp_path)
 
 

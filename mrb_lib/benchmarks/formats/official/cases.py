@@ -11,14 +11,13 @@ from pathlib import Path
 import pandas as pd
 import pyarrow as pa
 
-from mrb_lib.benchmarks.formats.base import counted
 from mrb_lib.benchmarks.formats.mapping import clash, column_map
-from mrb_lib.benchmarks.formats.official.images import COLUMN as IMAGE
-from mrb_lib.benchmarks.formats.official.images import ImageIndex, ParquetImages, open_parquet
+from mrb_lib.benchmarks.formats.parquet_images import ImageIndex, ParquetImages, holds_bytes, open_parquet
 from mrb_lib.benchmarks.formats.sources import id_text
 from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.files import slug
 from mrb_lib.tables.schema import CASES, ORGAN_DEPARTMENT, ORGANS
-from mrb_lib.tables.validation import Finding
+from mrb_lib.tables.validation import Finding, counted
 
 RENAMED = {
     "question_id": "case_id",
@@ -26,6 +25,7 @@ RENAMED = {
     "answer1_text": "response_a",
     "answer2_text": "response_b",
 }
+IMAGE = "image"
 ORGAN = "modality_type"
 ORDER = "mrb_order"
 NOTE = b"mrb"
@@ -35,13 +35,14 @@ _TAKEN = {"case_id", "response_a", "response_b", "images", "organ"}
 
 @dataclass(frozen=True)
 class OrganFile:
-    """One organ's rows before they are put together; `ids` are as in the file."""
+    """One organ's rows before they are put together; `ids` and the name of the column of images are as in the file."""
 
     path: Path
     organ: str
     ids: list[str]
     table: pa.Table
     note: Mapping[str, object]
+    image_column: str | None
 
 
 def read_organ(path: Path, findings: list[Finding]) -> OrganFile:
@@ -62,7 +63,7 @@ def read_organ(path: Path, findings: list[Finding]) -> OrganFile:
     for name in RENAMED:
         if name not in theirs:
             raise InputError(f"{path}, column {name}: the column is missing; restore the file from its source.")
-    binary = [name for name, own in theirs.items() if name != IMAGE and _holds_bytes(schema.field(own).type)]
+    binary = [name for name, own in theirs.items() if name != IMAGE and holds_bytes(schema.field(own).type)]
     names = [name for name in theirs if name != IMAGE and name not in binary]
     columns_in_file = [theirs[name] for name in names]
     findings += [
@@ -75,7 +76,7 @@ def read_organ(path: Path, findings: list[Finding]) -> OrganFile:
         raise InputError(f"{path}: is truncated or damaged ({error}); restore it from its source.") from error
     ids = _ids(table, path)
     columns = _columns(table, path, findings)
-    return OrganFile(path, path.stem, ids, pa.table(columns), _note(schema, path))
+    return OrganFile(path, path.stem, ids, pa.table(columns), _note(schema, path), theirs.get(IMAGE))
 
 
 def _names_in_file(names: list[str], path: Path) -> dict[str, str]:
@@ -87,12 +88,6 @@ def _names_in_file(names: list[str], path: Path) -> dict[str, str]:
             raise clash(str(path), theirs, ours)
     columns.reads(renames.values())
     return {renames.get(name, name): name for name in names}
-
-
-def _holds_bytes(kind: pa.DataType) -> bool:
-    if pa.types.is_nested(kind):
-        return any(_holds_bytes(kind.field(i).type) for i in range(kind.num_fields))
-    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind))
 
 
 def _ids(table: pa.Table, path: Path) -> list[str]:
@@ -216,7 +211,13 @@ def combine(
     parts = []
     for file in files:
         ids = [case_ids[file.organ, question] for question in file.ids]
-        names = index.add(file.path, file.organ, ids, findings)
+        if file.image_column is None:
+            problem = "the column is missing, so no case has an image"
+            findings.append(Finding("warning", str(file.path), None, IMAGE, problem, "judges see the text only"))
+            names: list[list[str]] = [[] for _ in ids]
+        else:
+            case_names = [f"{file.organ}/{slug(case_id)}" for case_id in ids]
+            names = index.add(file.path, file.image_column, case_names, findings)
         parts.append(file.table.append_column("images", pa.array(names, pa.list_(pa.string()))))
     try:
         table = pa.concat_tables(parts, promote_options="permissive")

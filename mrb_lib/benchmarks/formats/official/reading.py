@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from mrb_lib.benchmarks.formats.base import Imported, annotation_table, counted, import_tables, reads
+from mrb_lib.benchmarks.formats.base import Imported, annotation_table, import_tables, reads
 from mrb_lib.benchmarks.formats.official.cases import OrganFile, combine, read_organ
 from mrb_lib.benchmarks.formats.official.results import read_results, result_files
 from mrb_lib.benchmarks.formats.sources import SourceRow, by_id, read_jsonl
@@ -17,7 +17,7 @@ from mrb_lib.benchmarks.meta import BenchmarkMeta, meta_from
 from mrb_lib.replies.reading import plain_choice
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import CONSENSUS, DIMENSIONS
-from mrb_lib.tables.validation import Finding
+from mrb_lib.tables.validation import Finding, counted
 
 DATA = "pair_gt_all"
 _META: Mapping[str, object] = {

@@ -19,12 +19,12 @@ from typing import TypeVar
 
 import pandas as pd
 
-from mrb_lib.benchmarks.formats.base import counted, verdict_table
+from mrb_lib.benchmarks.formats.base import verdict_table
 from mrb_lib.benchmarks.formats.sources import SourceRow, read_jsonl
 from mrb_lib.replies.reading import choices_in_object, parse
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import DIMENSIONS
-from mrb_lib.tables.validation import Finding
+from mrb_lib.tables.validation import Finding, counted
 
 PREFIX, ALL = "pair_", "all"
 NORMALIZED = "normalized"

@@ -18,14 +18,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from mrb_lib.benchmarks.benchmark import Benchmark
-from mrb_lib.benchmarks.formats.base import counted, writes
-from mrb_lib.benchmarks.formats.official.cases import NOTE, ORDER, ORGAN, RENAMED
-from mrb_lib.benchmarks.formats.official.images import COLUMN as IMAGE
+from mrb_lib.benchmarks.formats.base import writes
+from mrb_lib.benchmarks.formats.official.cases import IMAGE, NOTE, ORDER, ORGAN, RENAMED
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import inside, is_safe_name, slug
 from mrb_lib.tables.schema import CONSENSUS, DIMENSIONS, NO_PROBE, ORGAN_DEPARTMENT
-from mrb_lib.tables.validation import Finding
+from mrb_lib.tables.validation import Finding, counted
 
 COPIED = ("dataset", "question_type", "image_id", "body_part")
 _OFFICIAL_NAMES = {name: official for official, name in RENAMED.items()}

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from mrb_lib.benchmarks.benchmark import read_table
 from mrb_lib.benchmarks.formats import SourceRow, read_csv, read_json_array, read_jsonl
-from mrb_lib.benchmarks.formats.sources import renamed_columns
+from mrb_lib.benchmarks.formats.cells import renamed_columns
 from mrb_lib.build.construct.layouts.base import SourceImage, SourceItem, image_in, layout, location, text_of, texts_of
 from mrb_lib.build.construct.tables import ABOUT
 from mrb_lib.tables.errors import InputError

@@ -1,22 +1,19 @@
-"""The images inside the official layout's parquet files, named safely and read one at a time."""
+"""The images inside parquet files, as Hugging Face stores them: named safely and read one at a time."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mrb_lib.benchmarks.formats.base import counted
-from mrb_lib.benchmarks.formats.mapping import column_map
 from mrb_lib.tables.errors import InputError
-from mrb_lib.tables.files import is_safe_name, slug
-from mrb_lib.tables.validation import Finding
+from mrb_lib.tables.files import is_safe_name
+from mrb_lib.tables.validation import Finding, counted
 
-COLUMN = "image"
 _BATCH = 4
 _BUFFER = 1 << 20
 _MAGIC = (
@@ -32,22 +29,24 @@ _MAGIC = (
 
 @dataclass(frozen=True)
 class ImagePosition:
-    """Where an image is: a row of a row group of a column of a parquet file; `last` of its group or not."""
+    """Where an image is in a parquet file; `last` if its row group holds none behind it."""
 
     path: Path
     column: str
     group: int
     row: int
+    place: int
     last: bool
 
 
 @dataclass
 class _Cursor:
-    """How far a row group has been read."""
+    """How far a row group has been read: `images` are those of `row`."""
 
     group: int
-    rows: Iterator[tuple[int, bytes | None, str | None]]
-    next_row: int = 0
+    rows: Iterator[list[Mapping[str, object]]]
+    row: int = -1
+    images: list[Mapping[str, object]] = field(default_factory=list)
 
 
 class ParquetImages(Mapping[str, bytes]):
@@ -65,18 +64,20 @@ class ParquetImages(Mapping[str, bytes]):
     def __getitem__(self, name: str) -> bytes:
         position = self._positions[name]
         cursor = self._cursors.get(position.path)
-        if cursor is None or cursor.group != position.group or position.row < cursor.next_row:
+        if cursor is None or cursor.group != position.group or position.row < cursor.row:
             cursor = _Cursor(position.group, _rows_of(position.path, position.column, position.group))
             self._cursors[position.path] = cursor
-        for row, content, _ in cursor.rows:
-            cursor.next_row = row + 1
-            if row == position.row and content is not None:
-                if position.last:
-                    del self._cursors[position.path]
-                return content
-        raise InputError(
-            f"{position.path}: the image {name} is gone; the file changed while it was read, so start again."
-        )
+        while cursor.row < position.row and (images := next(cursor.rows, None)) is not None:
+            cursor.row, cursor.images = cursor.row + 1, images
+        found = cursor.images[position.place : position.place + 1] if cursor.row == position.row else []
+        content = found[0].get("bytes") if found else None
+        if not isinstance(content, bytes):
+            raise InputError(
+                f"{position.path}: the image {name} is gone; the file changed while it was read, so start again."
+            )
+        if position.last:
+            del self._cursors[position.path]
+        return content
 
     def __contains__(self, name: object) -> bool:
         return name in self._positions
@@ -99,35 +100,37 @@ def open_parquet(path: Path) -> pq.ParquetFile:
     try:
         return pq.ParquetFile(path, buffer_size=_BUFFER, pre_buffer=False)
     except (pa.ArrowException, OSError) as error:
-        what = "is empty" if path.is_file() and path.stat().st_size == 0 else f"is truncated or not parquet ({error})"
+        what = (
+            "is empty"
+            if path.is_file() and path.stat().st_size == 0
+            else f"is damaged: truncated, or not a parquet file ({error})"
+        )
         raise InputError(f"{path}: {what}; restore it from its source.") from error
 
 
-def _rows_of(path: Path, column: str, group: int) -> Iterator[tuple[int, bytes | None, str | None]]:
-    """The row, the bytes and the path of each image of a row group."""
-    row = 0
+def _rows_of(path: Path, column: str, group: int) -> Iterator[list[Mapping[str, object]]]:
+    """Yield the images of each row of a row group, each with its `bytes` and `path`."""
     try:
         for batch in open_parquet(path).iter_batches(_BATCH, row_groups=[group], columns=[column]):
             for value in batch.column(0).to_pylist():
-                image = value if isinstance(value, dict) else {"bytes": value}
-                yield row, image.get("bytes"), image.get("path")
-                row += 1
+                images = value if isinstance(value, list) else [value]
+                yield [image if isinstance(image, dict) else {"bytes": image} for image in images]
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"{path}, column {column}: cannot be read ({error}); restore the file.") from error
 
 
-def _check_type(path: Path, column: str, kind: pa.DataType) -> None:
-    inner = kind.field("bytes").type if pa.types.is_struct(kind) and kind.get_field_index("bytes") >= 0 else kind
-    if not (pa.types.is_binary(inner) or pa.types.is_large_binary(inner)):
-        raise InputError(f"{path}, column {column}: is {kind}, not image bytes; save it as a struct of bytes and path.")
+def holds_bytes(kind: pa.DataType) -> bool:
+    """Return True if a column of this type holds bytes, perhaps within lists or structs."""
+    if pa.types.is_nested(kind):
+        return any(holds_bytes(kind.field(i).type) for i in range(kind.num_fields))
+    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind))
 
 
 class ImageIndex:
     """Names every image of the parquet files, in reading order, without keeping any.
 
     An image keeps the name the file gives it where that is a plain relative name that
-    no other image has; else it is named after its organ and case. Equal images of
-    equal name are one image.
+    no other image has; else it is named after its case. Equal images of equal name are one image.
     """
 
     def __init__(self) -> None:
@@ -135,8 +138,12 @@ class ImageIndex:
         self._digests: dict[str, bytes] = {}
         self._folders: set[str] = set()
 
-    def add(self, path: Path, organ: str, case_ids: Sequence[str], findings: list[Finding]) -> list[list[str]]:
-        """The image names of each row of a file: one name, or none where there is no image.
+    def add(self, path: Path, column: str, case_names: Sequence[str], findings: list[Finding]) -> list[list[str]]:
+        """Return the image names of each row of a file; an empty list where a row has no image.
+
+        Parameters
+        ----------
+        case_names : safe names of the cases in the order of the rows
 
         Raises
         ------
@@ -144,34 +151,35 @@ class ImageIndex:
             The column is damaged or holds something else than images.
         """
         file = open_parquet(path)
-        renames = column_map().of(file.schema_arrow.names, path)
-        column = next((theirs for theirs, ours in renames.items() if ours == COLUMN), COLUMN)
-        if column not in file.schema_arrow.names:
-            problem = "the column is missing, so no case has an image"
-            findings.append(Finding("warning", str(path), None, COLUMN, problem, "judges see the text only"))
-            return [[] for _ in case_ids]
-        _check_type(path, column, file.schema_arrow.field(column).type)
+        kind = file.schema_arrow.field(column).type
+        if not holds_bytes(kind):
+            raise InputError(
+                f"{path}, column {column}: is {kind}, not image bytes; save it as a struct of bytes and path."
+            )
         names: list[list[str]] = []
         absent = renamed = 0
         for group in range(file.num_row_groups):
             last = file.metadata.row_group(group).num_rows - 1
-            for row, content, file_name in _rows_of(path, column, group):
-                if content is None:
-                    absent += 1
-                    names.append([])
-                    continue
-                name = self._name(content, file_name, organ, case_ids[len(names)])
-                renamed += file_name is not None and name != file_name
-                self.positions.setdefault(name, ImagePosition(path, column, group, row, row == last))
-                names.append([name])
-        findings += counted(absent, "warning", path, "images are null", "those cases have no image", COLUMN)
+            for row, images in enumerate(_rows_of(path, column, group)):
+                of_row: list[str] = []
+                for place, image in enumerate(images):
+                    content, file_name = image.get("bytes"), image.get("path")
+                    if not isinstance(content, bytes):
+                        absent += 1
+                        continue
+                    name = self._name(content, str(file_name) if file_name else None, case_names[len(names)])
+                    renamed += file_name is not None and name != file_name
+                    is_last = row == last and place == len(images) - 1
+                    self.positions.setdefault(name, ImagePosition(path, column, group, row, place, is_last))
+                    of_row.append(name)
+                names.append(of_row)
+        findings += counted(absent, "warning", path, "images are null", "those cases have no image", column)
         problem = "image paths lead out of the folder or repeat"
-        findings += counted(renamed, "info", path, problem, "those images are named after their case", COLUMN)
+        findings += counted(renamed, "info", path, problem, "those images are named after their case", column)
         return names
 
-    def _name(self, content: bytes, file_name: str | None, organ: str, case_id: str) -> str:
+    def _name(self, content: bytes, file_name: str | None, case_name: str) -> str:
         digest = hashlib.blake2b(content, digest_size=16).digest()
-        case_name = f"{organ}/{slug(case_id)}"
         candidates = [file_name] if file_name is not None and _is_plain(file_name) else []
         candidates += [case_name + _suffix(content), f"{case_name}-{digest.hex()}{_suffix(content)}"]
         for name in candidates:
@@ -183,7 +191,7 @@ class ImageIndex:
                 self._digests[name] = digest
                 self._folders |= folders
                 return name
-        raise InputError(f"image of case {case_id}: no free name is left; rename the images {case_name}*.")
+        raise InputError(f"image of case {case_name}: no free name is left; rename the images {case_name}*.")
 
 
 def _is_plain(name: str) -> bool:

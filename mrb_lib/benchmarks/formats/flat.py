@@ -1,0 +1,187 @@
+"""One file with a row per case and annotator, as hospitals export it, becomes cases, annotations and verdicts."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from mrb_lib.tables.errors import InputError, nearest
+from mrb_lib.tables.names import spelling_key
+from mrb_lib.tables.schema import CASES, CONSENSUS, DIMENSIONS, VERDICTS
+from mrb_lib.tables.validation import Finding
+
+OVERALL = "overall"
+_LABELS = ("annotator", "dimension", "choice")
+_OF_VERDICTS = {column.name for column in VERDICTS} - {"case_id", "dimension", "choice"}
+_OF_CASES = {column.name for column in CASES}
+
+
+class Tables(NamedTuple):
+    """The tables of a flat file; None for one that it does not hold."""
+
+    cases: pd.DataFrame
+    annotations: pd.DataFrame | None
+    verdicts: pd.DataFrame | None
+
+
+def split_flat(flat: pd.DataFrame, verdict_columns: Sequence[str], source: str, findings: list[Finding]) -> Tables:
+    """Split a file into the tables of a benchmark.
+
+    Parameters
+    ----------
+    flat : a row per case, or per case and annotator, or per case and judge; blank cells are null or empty texts
+    verdict_columns : columns that hold the verdicts of the judge they are named after
+    source : the file to name in messages
+
+    Returns
+    -------
+    Tables
+        A case's texts stand in its first row with one. Columns that the tables do not know belong to the cases if
+        they are alike in all rows of each case, else to the annotations or verdicts.
+
+    Raises
+    ------
+    InputError
+        Two rows of a case differ in a column of the cases, or a column is not there.
+    """
+    flat = _with_preferred(flat.reset_index(drop=True), findings, source)
+    for name in verdict_columns:
+        if name not in flat:
+            hint = nearest(name, flat.columns)
+            raise InputError(f"--verdicts {name}: there is no such column; use one of {', '.join(flat)}.{hint}")
+    flat = _with_case_ids(flat, source, findings)
+    is_judged = "judge" in flat
+    labels = [] if is_judged else [name for name in flat if name == "choice" or is_dimension(str(name))]
+    row_columns = {*verdict_columns, *labels, *_LABELS, *(_OF_VERDICTS if is_judged else ())}
+    case = flat["case_id"]
+    shared, own = [], []
+    for name in flat.columns:
+        if name in row_columns:
+            continue
+        differs = _differing(flat[name], case)
+        if not differs.any():
+            shared.append(name)
+        elif name in _OF_CASES or not (labels or is_judged):
+            row = int(differs.to_numpy().argmax())
+            problem = f"differs from an earlier row of the case {case[row]}"
+            raise InputError(f"{source}, row {row + 1}, column {name}: {problem}; correct one of the two.")
+        else:
+            own.append(name)
+    cases = _first_given(flat[shared], case)
+    rows = flat[["case_id", *(name for name in flat if name in {*_LABELS, *labels, *own})]]
+    if is_judged:
+        columns = [name for name in flat if name in row_columns or name in own]
+        return Tables(cases, None, flat[["case_id", *columns]])
+    return Tables(cases, long_labels(rows) if labels else None, _verdicts(flat, verdict_columns, source))
+
+
+def is_dimension(name: str) -> bool:
+    """Return True if a column is named after one of the standard dimensions, however it is spelled."""
+    return spelling_key(name) in DIMENSIONS
+
+
+def long_labels(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return annotations with a row per dimension, where the source may have a column per dimension."""
+    wide = [str(name) for name in frame.columns if is_dimension(str(name))]
+    if "choice" in frame or not wide:
+        return frame
+    kept = [name for name in frame.columns if name not in wide]
+    long = frame.melt(kept, wide, var_name="dimension", value_name="choice")
+    return long.assign(dimension=long["dimension"].map(spelling_key))
+
+
+def is_blank(values: pd.Series) -> pd.Series:
+    """Return True for null and for texts without a visible character."""
+    return values.isna() | values.map(lambda value: isinstance(value, str) and not value.strip()).astype(bool)
+
+
+def with_defaults(frame: pd.DataFrame, **defaults: str) -> pd.DataFrame:
+    """Return a table with the columns that it lacks filled with one value each, and where they are blank."""
+    for name, value in defaults.items():
+        frame = frame.assign(**{name: value if name not in frame else frame[name].mask(is_blank(frame[name]), value)})
+    return frame
+
+
+def annotator_default(frame: pd.DataFrame) -> dict[str, str]:
+    """Return the annotator of labels whose source names none at all."""
+    return {} if "annotator" in frame else {"annotator": CONSENSUS}
+
+
+def _with_case_ids(flat: pd.DataFrame, source: str, findings: list[Finding]) -> pd.DataFrame:
+    """Return rows with a `case_id`: by default rows with equal texts and images are one case, numbered from 1."""
+    if "case_id" in flat:
+        return flat
+    texts = [name for name in ("question", "response_a", "response_b", "images") if name in flat]
+    keys = flat[texts].map(_key).agg("\0".join, axis=1) if texts else pd.Series("", index=flat.index)
+    codes = pd.factorize(keys)[0] + 1
+    problem = f"no column is named case_id, so cases are numbered 1 to {codes.max(initial=0)} by their texts"
+    findings.append(Finding("info", source, None, "case_id", problem, "name the column with --map if there is one"))
+    return flat.assign(case_id=pd.Series(codes, index=flat.index).astype("str"))
+
+
+def _differing(values: pd.Series, case: pd.Series) -> pd.Series:
+    """Return True for values that differ from the first one given in their case."""
+    keys = values.map(_key).astype("str").mask(is_blank(values))
+    return keys.notna() & (keys != keys.groupby(case, sort=False).transform("first"))
+
+
+def _first_given(frame: pd.DataFrame, case: pd.Series) -> pd.DataFrame:
+    """Return a row per case, of each column the first value that is not blank."""
+    first = case.drop_duplicates().index
+    out = frame.loc[first]
+    for name in frame.columns:
+        blank = is_blank(frame[name])
+        if blank[first].any() and not blank.all():
+            given = frame[name][~blank].groupby(case[~blank], sort=False).first()
+            filled = case[first].map(given)
+            out = out.assign(**{str(name): out[name].where(~blank[first] | filled.isna(), filled)})
+    return out.reset_index(drop=True)
+
+
+def _verdicts(flat: pd.DataFrame, columns: Sequence[str], source: str) -> pd.DataFrame | None:
+    """Return the verdicts in columns named after judges, one per case and dimension."""
+    frames = []
+    for name in columns:
+        rows = with_defaults(flat[["case_id", *(["dimension"] if "dimension" in flat else [])]], dimension=OVERALL)
+        rows = rows.assign(judge=name, choice=flat[name])
+        case = rows["case_id"].astype("str") + "\0" + rows["dimension"].astype("str")
+        differs = _differing(rows["choice"], case)
+        if differs.any():
+            row = int(differs.to_numpy().argmax())
+            problem = f"differs from an earlier row of the case {rows['case_id'][row]}"
+            raise InputError(f"{source}, row {row + 1}, column {name}: {problem}; keep one verdict per case.")
+        frames.append(_first_given(rows, case))
+    return pd.concat(frames, ignore_index=True) if frames else None
+
+
+def _with_preferred(flat: pd.DataFrame, findings: list[Finding], source: str) -> pd.DataFrame:
+    """Return the pairs of a preference data set, `chosen` and `rejected`, as two responses on sides drawn by chance."""
+    if not {"chosen", "rejected"} <= set(flat) or {"response_a", "response_b"} & set(flat):
+        return flat
+    chosen, rejected = (flat[name].map(_last_message) for name in ("chosen", "rejected"))
+    if "question" not in flat and flat["chosen"].map(lambda value: isinstance(value, (list, np.ndarray))).all():
+        flat = flat.assign(question=flat["chosen"].map(_first_message))
+    first = (chosen + "\0" + rejected).map(lambda text: hashlib.sha256(text.encode("utf-8")).digest()[0] % 2 == 0)
+    problem = f"chosen is response_a in {first.sum():,} of {len(flat):,} rows and response_b in the others, by chance"
+    findings.append(Finding("info", source, None, "chosen", problem, "so that always naming one side gains nothing"))
+    sides = {"response_a": chosen.where(first, rejected), "response_b": rejected.where(first, chosen)}
+    return flat.drop(columns=["chosen", "rejected"]).assign(**sides, choice=first.map({True: "A", False: "B"}))
+
+
+def _last_message(value: object) -> str:
+    """Return a text, or the last message of a conversation."""
+    return str(value[-1].get("content", "")) if isinstance(value, (list, np.ndarray)) and len(value) else str(value)
+
+
+def _first_message(value: list[dict[str, object]]) -> str:
+    return str(next((each["content"] for each in value if each.get("role") == "user"), ""))
+
+
+def _key(value: object) -> str:
+    """Return a value as a text that equal values share."""
+    return value if isinstance(value, str) else json.dumps(value, default=str, sort_keys=True)

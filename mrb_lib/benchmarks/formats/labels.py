@@ -1,0 +1,120 @@
+"""Labels as people and other harnesses write them, read as the categories of a benchmark."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+import pandas as pd
+
+from mrb_lib.tables.errors import InputError, nearest
+from mrb_lib.tables.names import spelling_key, visible
+from mrb_lib.tables.schema import CHOICES
+from mrb_lib.tables.validation import Finding
+
+_SIDES: Final = ("", "model", "response", "assistant", "answer", "output", "option")
+WINNERS: Final[Mapping[str, str]] = {
+    **{f"{word}{side}": choice for word in _SIDES for side, choice in (("a", "A"), ("1", "A"), ("b", "B"), ("2", "B"))},
+    "left": "A",
+    "first": "A",
+    "a>b": "A",
+    "a>>b": "A",
+    "right": "B",
+    "second": "B",
+    "b>a": "B",
+    "b>>a": "B",
+    "a=b": "tie",
+    "tie": "tie",
+    "tiebothbad": "tie",
+    "bothbad": "tie",
+    "bothgood": "tie",
+    "draw": "tie",
+    "equal": "tie",
+    "same": "tie",
+    "[[c]]": "tie",
+}
+"""Winners by the words of other harnesses, without case, spaces and underscores; `[[C]]` is MT-Bench's tie."""
+
+
+def winner(text: str) -> str | None:
+    """Return the choice that a word of another harness stands for; None where it is not known."""
+    plain = re.sub(r"[\s_-]", "", spelling_key(text))
+    return WINNERS.get(plain) or WINNERS.get(re.sub(r"[\[\]()\"']", "", plain))
+
+
+def stated_labels(text: str | None, categories: Sequence[str]) -> dict[str, str]:
+    """Return the pairs of `--labels "theirs=ours,..."`.
+
+    Raises
+    ------
+    InputError
+        One is not a pair, is there twice, or names no category.
+    """
+    labels: dict[str, str] = {}
+    for pair in filter(None, (text or "").split(",")):
+        theirs, equals, ours = (part.strip() for part in pair.rpartition("="))
+        if not theirs or not equals:
+            raise InputError(
+                f"--labels {pair!r}: is not a pair; write their label=ours, as in 'Antwort 1=A,gleich=tie'."
+            )
+        if ours not in categories:
+            raise InputError(f"--labels {pair}: {ours!r} is no label; use one of {', '.join(categories)}.")
+        if labels.setdefault(theirs, ours) != ours:
+            raise InputError(f"--labels {pair}: {theirs!r} is {labels[theirs]} as well; keep one of the two.")
+    return labels
+
+
+def read_labels(
+    choices: pd.Series,
+    stated: Mapping[str, str],
+    categories: Sequence[str],
+    source: str,
+    findings: list[Finding],
+) -> pd.Series:
+    """Return labels as categories; null stays null, and what was translated is reported.
+
+    Parameters
+    ----------
+    choices : texts as they stand in the source
+    stated : the pairs of `--labels`
+    categories : of the benchmark; only where they are A, B, tie are the words of other harnesses understood
+
+    Raises
+    ------
+    InputError
+        A label is none of the categories and nothing says which it stands for.
+    """
+    counts = choices.astype("str").value_counts()
+    by_key = {spelling_key(theirs): ours for theirs, ours in stated.items()}
+    known = {spelling_key(name): name for name in categories} if set(categories) <= set(CHOICES) else {}
+    read: dict[str, str] = {}
+    for label in map(str, counts.index):
+        ours = stated.get(label) or by_key.get(spelling_key(label)) or (label if label in categories else None)
+        if ours is None and known:
+            ours = known.get(spelling_key(label)) or winner(label)
+        if ours in categories:
+            read[label] = ours
+    unknown = [label for label in map(str, counts.index) if label not in read]
+    if unknown:
+        shown = ", ".join(f"{visible(label)} ({counts[label]:,})" for label in unknown[:6])
+        row = int(choices.index[choices.astype("str").isin(unknown).to_numpy()][0]) + 1
+        example = ",".join(f"{label}=..." for label in unknown[:6])
+        raise InputError(
+            f"{source}, row {row}, column choice: {len(unknown)} labels are none of {', '.join(categories)}: {shown}; "
+            f"say what each stands for with --labels '{example}', or name all categories with --categories."
+        )
+    changed = [f"{label} -> {ours} ({counts[label]:,})" for label, ours in read.items() if label != ours]
+    if changed:
+        problem = f"labels are read as: {', '.join(changed)}"
+        findings.append(Finding("info", source, None, "choice", problem, "say otherwise with --labels"))
+    return choices.astype("str").map(read, na_action="ignore").astype("str")
+
+
+def refuse_unused(stated: Mapping[str, str], labels: Iterable[str]) -> None:
+    """Refuse a pair of `--labels` whose label occurs nowhere."""
+    there = {spelling_key(label): label for label in labels}
+    for theirs in stated:
+        if spelling_key(theirs) not in there:
+            hint = nearest(theirs, there.values())
+            raise InputError(f"--labels {theirs}={stated[theirs]}: no row has that label; leave it out.{hint}")

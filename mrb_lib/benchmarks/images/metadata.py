@@ -1,0 +1,187 @@
+"""Texts that image files hold beside their pixels, such as a patient's name in EXIF: removed, the pixels untouched."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from PIL import ExifTags, Image
+
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.validation import Finding, counted
+
+_ORIENTATION: Final = 0x0112
+_PNG: Final = b"\x89PNG\r\n\x1a\n"
+_PNG_TEXTS: Final = (b"tEXt", b"zTXt", b"iTXt", b"eXIf")
+_JPEG_KEPT: Final = {0xE0, 0xE2, 0xEE}
+"""The application segments of a JPEG that show it: JFIF, colour profile, Adobe's transform."""
+_TIFF_TEXT, _TIFF_BYTES, _TIFF_FOLDERS = 2, (1, 7), (34665, 34853, 330)
+_TIFF_BLOCKS: Final = (700, 33723, 34377, *range(40091, 40096), 37500, 37510)
+"""Tags whose bytes are texts: XMP, IPTC, Photoshop, Windows' own, the camera maker's note and the user's comment."""
+
+
+def without_texts(content: bytes, name: str = "image") -> tuple[bytes, list[str]]:
+    """Return an image file without the texts beside its pixels, and what they were called.
+
+    Returns
+    -------
+    bytes
+        The same pixels, orientation and colour profile; the very bytes where there is no text. DICOM files are
+        returned as they are, see `mrb_lib.benchmarks.images.dicom.without_patient`.
+    list of str
+        "EXIF Artist", "PNG text Comment" and the like.
+
+    Raises
+    ------
+    InputError
+        The file is a GIF with a comment or a TIFF beyond 4 GB, whose texts cannot be removed.
+
+    Notes
+    -----
+    Validated by tests/benchmarks/images/test_metadata.py.
+    """
+    try:
+        if content.startswith(_PNG):
+            return _png(content)
+        if content.startswith(b"\xff\xd8\xff"):
+            return _jpeg(content)
+        if content.startswith((b"II*\0", b"MM\0*")):
+            return _tiff(content)
+        if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
+            return _webp(content)
+    except (struct.error, IndexError):
+        return content, []  # a damaged file, which whoever decodes it reports
+    if content.startswith((b"II+\0", b"MM\0+")) or (content.startswith(b"GIF8") and b"\x21\xfe" in content):
+        raise InputError(f"{name}: may hold texts that name a patient and cannot be removed; store it as PNG.")
+    return content, []
+
+
+class ImagesWithoutTexts(Mapping[str, bytes]):
+    """Images of which `without_texts` removes what may name a patient, read when asked for; `removed` by name."""
+
+    def __init__(self, images: Mapping[str, bytes]) -> None:
+        self._images = images
+        self.removed: dict[str, list[str]] = {}
+
+    def __getitem__(self, name: str) -> bytes:
+        content, removed = without_texts(self._images[name], name)
+        if removed:
+            self.removed[name] = removed
+        return content
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._images
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._images)
+
+    def __len__(self) -> int:
+        return len(self._images)
+
+    def findings(self) -> list[Finding]:
+        """Return how many of the images that were read held texts, and which kinds."""
+        kinds = dict.fromkeys(kind for removed in self.removed.values() for kind in removed)
+        shown = ", ".join([*kinds][:6]) + (", ..." if len(kinds) > 6 else "")
+        problem = f"images held texts beside their pixels, which were removed ({shown})"
+        return counted(len(self.removed), "warning", "images", problem, "look for patients' names in your originals")
+
+
+def _png(content: bytes) -> tuple[bytes, list[str]]:
+    kept, removed, place = [_PNG], list[str](), len(_PNG)
+    while place < len(content):
+        (length,) = struct.unpack_from(">I", content, place)
+        kind, data = content[place + 4 : place + 8], content[place + 8 : place + 8 + length]
+        chunk, place = content[place : place + 12 + length], place + 12 + length
+        if kind == b"eXIf":
+            names = _exif_names(data)
+            removed += names
+            chunk = chunk if not names else b""
+        elif kind in _PNG_TEXTS:
+            removed.append(f"PNG text {data.partition(bytes(1))[0].decode('latin-1')}")
+            continue
+        kept.append(chunk)
+    return (b"".join(kept), removed) if removed else (content, [])
+
+
+def _jpeg(content: bytes) -> tuple[bytes, list[str]]:
+    kept, removed, place, orientation = [content[:2]], list[str](), 2, 1
+    while content[place] == 0xFF and content[place + 1] != 0xDA:
+        kind = content[place + 1]
+        (length,) = struct.unpack_from(">H", content, place + 2)
+        segment, place = content[place : place + 2 + length], place + 2 + length
+        data = segment[4:]
+        if kind == 0xE1 and data.startswith(b"Exif\0\0"):
+            names = _exif_names(data)
+            removed += names
+            if names:
+                orientation = _exif(data).get(_ORIENTATION, 1)
+                continue
+        elif kind == 0xFE or (0xE0 <= kind <= 0xEF and kind not in _JPEG_KEPT):
+            title = data[:20].partition(bytes(1))[0].decode("latin-1")
+            removed.append("JPEG comment" if kind == 0xFE else f"JPEG segment {title}")
+            continue
+        kept.append(segment)
+    if not removed:
+        return content, []
+    if orientation != 1:
+        exif = Image.Exif()
+        exif[_ORIENTATION] = orientation
+        data = exif.tobytes()
+        kept.insert(1, b"\xff\xe1" + struct.pack(">H", len(data) + 2) + data)
+    return b"".join([*kept, content[place:]]), removed
+
+
+def _webp(content: bytes) -> tuple[bytes, list[str]]:
+    kept, removed, place = list[bytes](), list[str](), 12
+    while place + 8 <= len(content):
+        kind = content[place : place + 4]
+        (length,) = struct.unpack_from("<I", content, place + 4)
+        chunk, place = content[place : place + 8 + length + length % 2], place + 8 + length + length % 2
+        if kind in (b"EXIF", b"XMP "):
+            removed.append(f"WebP {kind.decode().strip()}")
+        else:
+            kept.append(chunk)
+    if not removed:
+        return content, []
+    kept = [one[:8] + bytes([one[8] & ~0x0C]) + one[9:] if one[:4] == b"VP8X" else one for one in kept]
+    body = b"WEBP" + b"".join(kept)
+    return b"RIFF" + struct.pack("<I", len(body)) + body, removed
+
+
+def _tiff(content: bytes) -> tuple[bytes, list[str]]:
+    order, blanked, removed = "<" if content[:2] == b"II" else ">", bytearray(content), list[str]()
+    folders, seen = list(struct.unpack_from(order + "I", content, 4)), set[int]()
+    while folders:
+        start = folders.pop()
+        if not start or start in seen:
+            continue
+        seen.add(start)
+        (entries,) = struct.unpack_from(order + "H", content, start)
+        for place in range(start + 2, start + 2 + 12 * entries, 12):
+            tag, kind, n = struct.unpack_from(order + "HHI", content, place)
+            (value,) = struct.unpack_from(order + "I", content, place + 8)
+            if tag in _TIFF_FOLDERS and n == 1:
+                folders.append(value)
+            elif kind == _TIFF_TEXT or (tag in _TIFF_BLOCKS and kind in _TIFF_BYTES):
+                first = place + 8 if n <= 4 else value
+                if content[first : first + n].strip(b"\0 "):
+                    removed.append(f"TIFF {ExifTags.TAGS.get(tag, tag)}")
+                    blanked[first : first + n] = bytes(len(content[first : first + n]))
+        folders += struct.unpack_from(order + "I", content, start + 2 + 12 * entries)
+    return (bytes(blanked), removed) if removed else (content, [])
+
+
+def _exif(data: bytes) -> Image.Exif:
+    exif = Image.Exif()
+    exif.load(data)
+    return exif
+
+
+def _exif_names(data: bytes) -> list[str]:
+    """Return the names of the tags of EXIF data beside the orientation of the picture."""
+    try:
+        tags = [tag for tag in _exif(data) if tag != _ORIENTATION]
+    except Exception:  # noqa: BLE001  # Pillow raises nearly anything on damaged EXIF, which is removed as a whole
+        return ["EXIF"]
+    return [f"EXIF {ExifTags.TAGS.get(tag, tag)}" for tag in tags]

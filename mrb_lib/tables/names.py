@@ -1,0 +1,57 @@
+"""Names as people type them: spellings that look alike, and characters that nobody sees."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable
+
+import pandas as pd
+
+
+def spelling_key(name: str) -> str:
+    """Return a name without what readers overlook: case, width, surplus spaces and invisible characters."""
+    plain = unicodedata.normalize("NFKC", name)
+    return " ".join("".join(character for character in plain if not _is_hidden(character)).casefold().split())
+
+
+def spellings(names: Iterable[str]) -> list[list[str]]:
+    """Return the groups of different names that look alike, each in order of first occurrence."""
+    groups: dict[str, list[str]] = {}
+    for name in dict.fromkeys(names):
+        groups.setdefault(spelling_key(name), []).append(name)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def one_spelling(names: pd.Series) -> pd.Series:
+    """Return names of which those that look alike are spelled in one way, the most frequent; null stays null."""
+    counts = names.value_counts()
+    spelling: dict[str, str] = {}
+    for group in spellings(counts.index):  # the most frequent first
+        kept = next((name for name in group if visible(name) == repr(name)), " ".join(group[0].split()))
+        spelling |= dict.fromkeys(group, kept)
+    return names.map(lambda name: spelling.get(name, name), na_action="ignore").astype(names.dtype)
+
+
+def visible(name: str) -> str:
+    """Return a quoted name that names its invisible characters and the spaces at its ends by their code points."""
+    start, end = 0, len(name)
+    while start < end and _is_unseen(name[start]):
+        start += 1
+    while end > start and _is_unseen(name[end - 1]):
+        end -= 1
+    inner = "".join(f"<{_code(one)}>" if _is_hidden(one) or one == "\u00a0" else one for one in name[start:end])
+    before = f" preceded by {', '.join(map(_code, name[:start]))}" if start else ""
+    after = f" followed by {', '.join(map(_code, name[end:]))}" if end < len(name) else ""
+    return f"{inner!r}{before}{after}"
+
+
+def _is_hidden(character: str) -> bool:
+    return unicodedata.category(character) in ("Cf", "Cc") and not character.isspace()
+
+
+def _is_unseen(character: str) -> bool:
+    return character.isspace() or _is_hidden(character)
+
+
+def _code(character: str) -> str:
+    return f"U+{ord(character):04X}"

@@ -1,0 +1,303 @@
+"""Tables from people's desks: Excel, other separators and encodings, one file for everything, names typed by hand."""
+
+from __future__ import annotations
+
+import io
+import unicodedata
+from collections.abc import Sequence
+from pathlib import Path
+
+import openpyxl
+import pandas as pd
+import pytest
+from PIL import Image
+
+from mrb_lib.benchmarks.audit.folder import audit
+from mrb_lib.benchmarks.benchmark import load, save
+from mrb_lib.benchmarks.formats import Imported, read_source
+from mrb_lib.benchmarks.where import case_lookup, matching
+from mrb_lib.tables.errors import InputError, MrbError
+
+HEADER = ["Fall", "Frage", "Antwort 1", "Antwort 2", "Leser", "Urteil", "Alter", "Dosis"]
+MAP = [
+    "Fall=case_id", "Frage=question", "Antwort 1=response_a", "Antwort 2=response_b", "Leser=annotator",
+    "Urteil=choice",
+]  # fmt: skip
+LABELS = "erste=A,zweite=B,beide gleich=tie"
+ROWS = [
+    ["T1", "Sieht man Luft?", "Ja, links", "Nein", "Dr. Kühn", "erste", "61", "0,5"],
+    ["T1", "Sieht man Luft?", "Ja, links", "Nein", "Dr. Groß", "zweite", "61", "0,5"],
+    ["T2", "Ist das Herz groß?", "Nein", "Ja, deutlich", "Dr. Kühn", "beide gleich", "7", "1.250,25"],
+    ["T2", "Ist das Herz groß?", "Nein", "Ja, deutlich", "Dr. Groß", "", "7", "1.250,25"],
+]
+
+
+def export(
+    rows: Sequence[Sequence[str]] = ROWS, separator: str = ";", encoding: str = "utf-8", first: str = ""
+) -> bytes:
+    lines = [separator.join(row) for row in (HEADER, *rows)]
+    return (first + "\r\n".join(lines) + "\r\n").encode(encoding)
+
+
+def flat(path: Path, content: bytes, **options: object) -> Imported:
+    path.write_bytes(content)
+    return read_source("table", path, map_=MAP, labels=LABELS, **options)
+
+
+def check_export(imported: Imported) -> None:
+    bench = imported.benchmark
+    assert bench.cases["case_id"].tolist() == ["T1", "T2"]
+    assert bench.cases["response_a"].tolist() == ["Ja, links", "Nein"]
+    assert bench.cases["Alter"].tolist() == [61, 7]
+    assert matching("Alter > 10", case_lookup(bench.cases)).tolist() == [True, False]
+    assert bench.cases["Dosis"].tolist() == [0.5, 1250.25]
+    assert bench.meta.dimensions == ("overall",)
+    labels = bench.annotations[["case_id", "annotator", "choice"]].to_numpy().tolist()
+    assert labels == [["T1", "Dr. Kühn", "A"], ["T1", "Dr. Groß", "B"], ["T2", "Dr. Kühn", "tie"]]
+    said = "\n".join(map(str, imported.findings))
+    assert "1 labels are blank; they are left out" in said
+    assert "erste -> A (1)" in said
+    assert "no column says the dimension, so it is overall" in said
+
+
+@pytest.mark.parametrize(
+    ("content", "about"),
+    [
+        (export(), "CSV, semicolons, UTF-8"),
+        (export(encoding="utf-8-sig"), "CSV, semicolons, UTF-8"),
+        (export(encoding="cp1252"), "CSV, semicolons, Windows-1252"),
+        (export(first="sep=;\r\n"), "CSV, semicolons, UTF-8"),
+        (export(encoding="utf-16"), "CSV, semicolons, UTF-16"),
+        (
+            export([[*row, "", ""] for row in ROWS] + [[""] * 10]).replace(b"Dosis", b"Dosis;;"),
+            "CSV, semicolons, UTF-8",
+        ),
+    ],
+)
+def test_one_file_with_a_row_per_case_and_reader(tmp_path: Path, content: bytes, about: str) -> None:
+    imported = flat(tmp_path / "befund.csv", content)
+    check_export(imported)
+    assert imported.understood[0] == f"{tmp_path / 'befund.csv'}: {about}, 4 rows"
+
+
+def test_tabs_and_bars_separate_too(tmp_path: Path) -> None:
+    for separator, suffix in (("\t", "tsv"), ("|", "txt")):
+        rows = [[*row[:-1], row[-1].replace("1.250,25", "1250.25").replace("0,5", "0.5")] for row in ROWS]
+        check_export(flat(tmp_path / f"x.{suffix}", export(rows, separator)))
+
+
+def workbook(path: Path, **sheets: Sequence[Sequence[object]]) -> Path:
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for name, rows in sheets.items():
+        sheet = book.create_sheet(name)
+        for row in rows:
+            sheet.append(row)
+    book.save(path)
+    return path
+
+
+def test_a_workbook_is_read_with_its_numbers_dates_and_merged_cells(tmp_path: Path) -> None:
+    typed = [[*row[:6], int(row[6]), float(row[7].replace(".", "").replace(",", "."))] for row in ROWS]
+    path = workbook(tmp_path / "befund.xlsx", Tabelle1=[[], HEADER, *typed])
+    book = openpyxl.load_workbook(path)
+    for column in "ABCDGH":
+        book["Tabelle1"].merge_cells(f"{column}3:{column}4")
+    book.save(path)
+    check_export(read_source("table", path, map_=MAP, labels=LABELS))
+
+
+def test_a_workbook_may_hold_the_tables_as_sheets(tmp_path: Path) -> None:
+    cases = [
+        ["case_id", "question", "response_a", "response_b", "seen"],
+        [7, "q", "a", "b", pd.Timestamp("2024-05-06")],
+    ]
+    annotations = [["case_id", "annotator", "accuracy", "Overall"], [7, "r", "A", "tie"]]
+    path = workbook(tmp_path / "mine.xlsx", Cases=cases, annotations=annotations)
+    bench = read_source("table", path).benchmark
+    assert bench.cases[["case_id", "seen"]].to_numpy().tolist() == [["7", "2024-05-06"]]
+    assert bench.annotations[["dimension", "choice"]].to_numpy().tolist() == [["accuracy", "A"], ["overall", "tie"]]
+    assert bench.meta.dimensions == ("accuracy", "overall")
+
+
+def test_what_is_no_workbook_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "x.xlsx").write_bytes(b"PK\x03\x04 cut off")
+    with pytest.raises(InputError, match=r"x\.xlsx: is not a readable \.xlsx workbook"):
+        read_source("table", tmp_path / "x.xlsx")
+    (tmp_path / "x.xls").write_bytes(b"old")
+    with pytest.raises(InputError, match=r"x\.xls: is no file of .*; save it as \.xlsx or \.csv"):
+        read_source("table", tmp_path / "x.xls")
+
+
+def test_all_missing_columns_are_named_at_once_with_those_that_are_there(tmp_path: Path) -> None:
+    (tmp_path / "befund.csv").write_bytes(export())
+    with pytest.raises(InputError) as caught:
+        read_source("table", tmp_path / "befund.csv")
+    assert 'has no columns question, response_a; name them with --map "THEIRS=question"' in str(caught.value)
+    assert "it has Fall, Frage, Antwort 1" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (None, r"row 1, column choice: 3 labels are none of A, B, tie: 'erste' \(1\)"),
+        ("erste", "'erste': is not a pair"),
+        ("erste=C", "'C' is no label; use one of A, B, tie"),
+        ("erste=A,zweite=B,beide gleich=tie,dritte=A", "dritte=A: no row has that label"),
+    ],
+)
+def test_labels_are_mapped_or_refused(tmp_path: Path, labels: str | None, message: str) -> None:
+    (tmp_path / "x.csv").write_bytes(export())
+    with pytest.raises(InputError, match=message):
+        read_source("table", tmp_path / "x.csv", map_=MAP, labels=labels)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "both"),
+    [("model_a", "model_b", "tie"), ("1", "2", "tie (bothbad)"), ("[[A]]", "[[B]]", "[[C]]"), ("A>B", "B>>A", "A=B"),
+     ("Left", "right", "Draw"), ("Response A", "response_b", "Tie")],
+)  # fmt: skip
+def test_winners_of_other_harnesses_need_one_map(tmp_path: Path, first: str, second: str, both: str) -> None:
+    rows = "".join(f"{i},q{i},a,b,{winner}\n" for i, winner in enumerate((first, second, both)))
+    (tmp_path / "arena.csv").write_text("id,question,response_a,response_b,winner\n" + rows)
+    made = read_source("table", tmp_path / "arena.csv", map_=["winner=choice"]).benchmark
+    assert made.annotations["choice"].tolist() == ["A", "B", "tie"]
+
+
+def test_chosen_and_rejected_are_put_on_sides_by_chance(tmp_path: Path) -> None:
+    talk = [{"role": "user", "content": "What is seen?"}]
+    rows = [
+        {"chosen": [*talk, {"role": "assistant", "content": f"right {i}"}],
+         "rejected": [*talk, {"role": "assistant", "content": f"wrong {i}"}]}
+        for i in range(60)
+    ]  # fmt: skip
+    pd.DataFrame(rows).to_parquet(tmp_path / "train.parquet")
+    made = read_source("table", tmp_path / "train.parquet").benchmark
+    assert set(made.cases["question"]) == {"What is seen?"}
+    choice = made.annotations["choice"]
+    assert 15 < (choice == "A").sum() < 45
+    assert made.cases["response_a"].str.startswith("right").tolist() == (choice == "A").tolist()
+
+
+def test_verdicts_in_a_column_are_of_the_judge_it_is_named_after(tmp_path: Path) -> None:
+    rows = [[*row, {"T1": "1", "T2": ""}[row[0]]] for row in ROWS]
+    content = export(rows).replace(b"Dosis", b"Dosis;gpt")
+    imported = flat(tmp_path / "x.csv", content, verdicts=["gpt"])
+    verdicts = imported.verdicts[["judge", "case_id", "order", "status"]].to_numpy().tolist()
+    assert verdicts == [["gpt", "T1", "AB", "ok"], ["gpt", "T2", "AB", "unparsed"]]
+    assert "gpt" not in imported.benchmark.cases
+    with pytest.raises(InputError, match=r"--verdicts gtp: there is no such column.* Did you mean gpt\?"):
+        flat(tmp_path / "x.csv", content, verdicts=["gtp"])
+
+
+def test_two_rows_of_a_case_that_differ_are_named(tmp_path: Path) -> None:
+    rows = [ROWS[0], [*ROWS[1][:2], "Ja, rechts", *ROWS[1][3:]]]
+    with pytest.raises(InputError, match=r"row 2, column response_a: differs from an earlier row of the case T1"):
+        flat(tmp_path / "x.csv", export(rows))
+
+
+def picture(shade: int = 0) -> bytes:
+    stream = io.BytesIO()
+    Image.new("RGB", (30, 20), (shade, 0, 0)).save(stream, "PNG")
+    return stream.getvalue()
+
+
+def test_images_are_found_whatever_their_folder_case_and_composition(tmp_path: Path) -> None:
+    folder = tmp_path / "Bilder" / "2024"
+    folder.mkdir(parents=True)
+    composed = unicodedata.normalize("NFC", "Tömö.png")
+    for name, shade in ((unicodedata.normalize("NFD", composed), 1), ("scan2.png", 2), ("scan3.PNG", 3)):
+        (folder / name).write_bytes(picture(shade))
+    (tmp_path / "x.csv").write_text(
+        f"case_id,question,response_a,response_b,image\n1,q,a,b,{composed}\n2,q,a,c,C:\\bilder\\scan2.png\n3,q,a,d,scan3\n"
+    )
+    imported = read_source("table", tmp_path / "x.csv", images=tmp_path / "Bilder")
+    assert "images: 3 of 3 found in" in imported.understood[1]
+    save(imported.benchmark, tmp_path / "bench")
+    made = load(tmp_path / "bench")
+    assert [made.images[names[0]] for names in made.cases["images"]] == [picture(i) for i in (1, 2, 3)]
+    image = made.cases["images"][0][0]
+    (tmp_path / "bench" / "images" / image).rename(tmp_path / "bench" / "images" / unicodedata.normalize("NFD", image))
+    assert made.images[image] == picture(1), "a file system may decompose names"
+    assert not [each for each in audit(tmp_path / "bench") if "image" in each.problem]
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_pictures_within_a_parquet_file_are_read(tmp_path: Path, several: bool) -> None:
+    rows = []
+    for i in range(6):
+        image = {"bytes": picture(i), "path": None if i else "first.png"}
+        rows.append({"question": f"q{i}?", "response_a": "x", "response_b": "yy",
+                     "image": [image, image | {"bytes": picture(50 + i)}] if several else image})  # fmt: skip
+    pd.DataFrame(rows).to_parquet(tmp_path / "train.parquet")
+    save(read_source("table", tmp_path / "train.parquet").benchmark, tmp_path / "bench")
+    made = load(tmp_path / "bench")
+    assert [made.images[names[0]] for names in made.cases["images"]] == [picture(i) for i in range(6)]
+    assert {len(names) for names in made.cases["images"]} == {2 if several else 1}
+
+
+def test_bytes_in_a_column_of_other_things_are_said_and_left_out(tmp_path: Path) -> None:
+    row = {"case_id": "1", "question": "q", "response_a": "a", "response_b": "b", "blob": b"\x00\x01" * 900}
+    pd.DataFrame([row]).to_parquet(tmp_path / "cases.parquet")
+    imported = read_source("table", tmp_path)
+    assert "blob" not in imported.benchmark.cases
+    assert "column blob: holds bytes and is left out" in str(imported.findings[0])
+
+
+def test_no_message_is_longer_than_500_characters() -> None:
+    text = str(MrbError("cause: " + "x" * 10_000 + "; do this."))
+    assert len(text) == 500
+    assert text.startswith("cause: x") and text.endswith("; do this.")
+
+
+@pytest.mark.parametrize(
+    ("theirs", "shown"),
+    [
+     ("k1\u200b", "'k1' followed by U\\+200B"), ("\ufeffk1", "'k1' preceded by U\\+FEFF"),
+     ("k\u00ad1", "'k<U\\+00AD>1'"),
+     ("k1 ", "'k1' followed by U\\+0020"), ("\uff4b1", "'\uff4b1'")],
+)  # fmt: skip
+def test_an_id_with_an_invisible_difference_names_it(tmp_path: Path, theirs: str, shown: str) -> None:
+    (tmp_path / "cases.csv").write_text("case_id,question,response_a,response_b\nk1,q,a,b\n")
+    (tmp_path / "annotations.csv").write_text(f"case_id,annotator,choice\n{theirs},r,A\n", encoding="utf-8")
+    with pytest.raises(InputError, match=f"row 1, column case_id: the case {shown} does not exist, but 'k1' does"):
+        read_source("table", tmp_path)
+
+
+def hand_typed(folder: Path) -> Path:
+    folder.mkdir()
+    (folder / "cases.csv").write_text(
+        "case_id,question,response_a,response_b,modality\n1,q,a,b,X-Ray\n2,q,a,b,x-ray\n3,q,a,b,X-Ray\n"
+    )
+    people = ["Ayşe K.", "ayşe k.", "Ayşe  K. ", "\uff22\uff4f", "Bo", "Bo"]
+    rows = "".join(f"{i % 3 + 1},{name},Image quality,A\n" for i, name in enumerate(people))
+    (folder / "annotations.csv").write_text("case_id,annotator,dimension,choice\n" + rows, encoding="utf-8")
+    return folder
+
+
+def test_names_typed_in_several_ways_are_warned_of_and_joined_on_request(tmp_path: Path) -> None:
+    source = hand_typed(tmp_path / "src")
+    apart = read_source("table", source).benchmark
+    assert apart.annotations["annotator"].nunique() == 5
+    save(apart, tmp_path / "bench")
+    warned = [finding for finding in audit(tmp_path / "bench") if "differ by case, spaces, width" in finding.problem]
+    assert [finding.column for finding in warned] == ["annotator", "annotator", "modality"]
+    assert "'Ayşe K.' and 'ayşe k.'" in warned[0].problem
+    joined = read_source("table", source, normalize_names=True).benchmark
+    assert set(joined.annotations["annotator"]) == {"Ayşe K.", "Bo"}
+    assert set(joined.cases["modality"]) == {"X-Ray"}
+
+
+def test_a_benchmark_toml_without_dimensions_takes_those_of_the_data(tmp_path: Path) -> None:
+    source = hand_typed(tmp_path / "src")
+    (source / "benchmark.toml").write_bytes(b'\xef\xbb\xbfname = "mine"\n')
+    made = read_source("table", source).benchmark
+    assert (made.meta.name, made.meta.kind, made.meta.dimensions) == ("mine", "general", ("Image quality",))
+    (source / "annotations.csv").unlink()
+    assert read_source("table", source).benchmark.meta.dimensions == ("overall",)
+
+
+def test_a_rating_of_one_response_needs_its_categories_only(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("case_id,question,response_a,annotator,choice\n1,q,a,r,poor\n2,q,b,r,good\n")
+    made = read_source("table", tmp_path / "x.csv", categories="poor, fair, good").benchmark
+    assert (made.meta.task, made.meta.categories) == ("rating", ("poor", "fair", "good"))

@@ -1,0 +1,58 @@
+"""One command for one file; edits of a benchmark are accepted; its runs are exported with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+
+FILE = "id,question,response_a,response_b,reader,winner\n1,q1,a,b,Dr Lee,model_a\n2,q2,c,d,Dr Lee,tie\n"
+NAMES = ["--map", "id=case_id", "--map", "reader=annotator", "--map", "winner=choice"]
+
+
+def test_a_dry_run_prints_what_is_understood_and_writes_nothing(mrb: Callable, tmp_path: Path) -> None:
+    (tmp_path / "study.csv").write_text(FILE)
+    before = sorted(tmp_path.iterdir())
+    done = mrb("import", "table", tmp_path / "study.csv", tmp_path / "out", *NAMES, "--dry-run")
+    assert done.code == 0, done.err
+    assert "study.csv: CSV, commas, UTF-8, 2 rows" in done.out
+    assert "annotations: 2 by Dr Lee (2); on overall (2)" in done.out
+    assert sorted(tmp_path.iterdir()) == before
+    whole = mrb("import", "table", tmp_path / "study.csv", tmp_path / "out", *NAMES)
+    assert whole.out.startswith(done.out)
+    assert (tmp_path / "out" / "cases.parquet").is_file()
+
+
+def test_an_edited_table_is_accepted_once(mrb: Callable, tmp_path: Path) -> None:
+    (tmp_path / "study.csv").write_text(FILE)
+    bench = tmp_path / "out"
+    mrb("import", "table", tmp_path / "study.csv", bench, *NAMES)
+    pd.read_parquet(bench / "cases.parquet").assign(organ="eye").to_parquet(bench / "cases.parquet")
+    assert "cases.parquet: was rewritten by another program" in mrb("check", bench).err
+    done = mrb("check", bench, "--accept")
+    assert (done.code, "digests of cases.parquet and annotations.parquet" in done.err) == (0, True)
+    assert "rewritten" not in mrb("check", bench).err
+
+
+def test_an_export_takes_the_runs_along(mrb: Callable, tables: Path, tmp_path: Path) -> None:
+    mrb("import", "table", tables, tmp_path / "bench")
+    done = mrb("export", "table", tmp_path / "bench", tmp_path / "with")
+    assert "verdicts are exported too" in done.err
+    assert len(pd.read_csv(tmp_path / "with" / "verdicts.csv")) == len(pd.read_csv(tables / "verdicts.csv"))
+    mrb("export", "table", tmp_path / "bench", "-", tmp_path / "without")
+    assert not (tmp_path / "without" / "verdicts.csv").exists()
+
+
+def test_judges_that_look_alike_are_warned_of(mrb: Callable, tables: Path, tmp_path: Path) -> None:
+    verdicts = (tables / "verdicts.csv").read_text()
+    assert "\nj," in verdicts
+    (tables / "verdicts.csv").write_text(verdicts.replace("\nj,", "\nj ,", 1))
+    mrb("import", "table", tables, tmp_path / "bench")
+    assert "'j' and 'j' followed by U+0020 differ by case" in mrb("check", tmp_path / "bench").err
+
+
+def test_annotators_that_look_alike_are_refused(mrb: Callable, tables: Path, tmp_path: Path) -> None:
+    mrb("import", "table", tables, tmp_path / "bench")
+    done = mrb("annotate", tmp_path / "bench", "--annotators", "Kim,KIM")
+    assert (done.code, "'Kim' and 'KIM' look alike" in done.err) == (2, True)
