@@ -14,8 +14,12 @@ if TYPE_CHECKING:
 
 
 def command(
-    src: Annotated[Path, typer.Argument(metavar="SRC", help="The folder, or the file of questions, to read.")],
-    work: Annotated[Path, typer.Argument(metavar="WORK", help="The work folder to make.")],
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="SRC... WORK", help="The folders, or files of questions, to read; the work folder to make."
+        ),
+    ],
     layout: Annotated[
         str | None,
         typer.Option(
@@ -47,13 +51,6 @@ def command(
     near_copies: Annotated[
         bool, typer.Option("--keep-near-copies", help="Keep the same question about a copy of the same image.")
     ] = False,
-    crops: Annotated[
-        bool | None,
-        typer.Option(
-            "--crops/--no-crops",
-            help="Whether a part of an image is a copy of it; left out: where OpenCV, which finds it, is installed.",
-        ),
-    ] = None,
     dataset: Annotated[str | None, typer.Option(help="The dataset of items that do not name theirs.")] = None,
     licence: Annotated[str | None, typer.Option(help="The licence of items that do not state theirs.")] = None,
     name: Annotated[str | None, typer.Option(help="What the benchmark will be called; left out: WORK's name.")] = None,
@@ -82,25 +79,31 @@ def command(
     ] = None,
     again: Annotated[bool, typer.Option("--again", help="Replace what other choices gave.")] = False,
 ) -> None:
-    """Make a work folder of the items in SRC: what is unreadable, tiny or there twice is left out and counted."""
+    """Make a work folder of the items in all SRC: what is unreadable, tiny or there twice is left out and counted."""
+    from dataclasses import replace
+
     from mrb_lib.benchmarks.formats.mapping import mapped_columns
-    from mrb_lib.build.construct.intake.crops import can_find_crops
     from mrb_lib.build.construct.start import StartOptions, start
     from mrb_lib.build.construct.work import begin, new_or_old_work
     from mrb_lib.cli.construct.showing import echo_funnel
     from mrb_lib.cli.progress import bars
+    from mrb_lib.tables.errors import InputError
 
+    *folders, work = paths
+    if not folders:
+        raise InputError("construct start: name the source and the work folder to make: SRC WORK.")
     if from_failures is None:
-        source = _from_layout(src, layout, kind, selection)
+        found = {src.resolve().name: _from_layout(src, layout, kind, selection) for src in folders}
     else:
-        source = _from_failures(src, from_failures, kind, selection, layout or map_)
-    options = StartOptions(
-        dataset or source.dataset, licence or source.licence, meanings, where, tuple(not_in or ()), min_side,
-        near_copies, can_find_crops() if crops is None else crops,
-    )  # fmt: skip
+        found = {folders[0].resolve().name: _from_failures(folders[0], from_failures, kind, selection, layout or map_)}
+    if len(found) < len(folders):
+        raise InputError("construct start: with --from-failures, and of one folder name, there can be one SRC only.")
+    options = StartOptions(dataset, licence, meanings, where, tuple(not_in or ()), min_side, near_copies)
     choices = {
-        "source": str(src),
-        **source.choices,
+        "sources": [
+            {"source": str(src), **{key: value for key, value in one.choices.items() if value is not None}}
+            for src, one in zip(folders, found.values(), strict=True)
+        ],
         "map": map_ or [],
         "dataset": options.dataset,
         "licence": options.licence,
@@ -109,23 +112,23 @@ def command(
         "not_in": [str(bench) for bench in options.not_in],
         "min_side": min_side,
         "keep_near_copies": near_copies,
-        "crops": options.crops,
     }
-    made = new_or_old_work(work, name, source.kind)
+    made = new_or_old_work(work, name, next(iter(found.values())).kind)
     with made as opened, begin(opened, "start", choices, seed=0, again=again) as step:
         if step.is_done:
             typer.echo(f"{work}: start is done already with these choices; --again with others replaces it.", err=True)
             return
         with bars() as progress, mapped_columns(map_ or ()) as columns:
 
-            def items() -> Iterator[SourceItem]:
-                yield from source.items()
+            def items(source: _Source) -> Iterator[SourceItem]:
+                usual = {"dataset": dataset or source.dataset, "licence": licence or source.licence}
+                for item in source.items():
+                    stated = {key: value for key, value in item.about.items() if value}
+                    yield replace(item, about=usual | stated)
                 columns.check(str(source.choices.get("layout")))
 
-            report = start(step, src.resolve().name, items(), options, progress)
+            report = start(step, {key: items(one) for key, one in found.items()}, options, progress)
     echo_report(report)
-    if not options.crops:
-        typer.echo("parts cut out of other images were not looked for; --crops does, with OpenCV", err=True)
     echo_funnel(opened, "start")
 
 
@@ -178,6 +181,12 @@ def echo_report(report: StartReport) -> None:
     if report.suspected:
         typer.echo(
             f"{report.suspected:,} items may have text burnt into an image (items.suspicion): look at them", err=True
+        )
+    if report.altered:
+        typer.echo(
+            f"{report.altered:,} items show an altered copy of another's image (items.copy_of): they share its "
+            "cluster, so that no split parts them",
+            err=True,
         )
     if report.without:
         typer.echo(f"items without: {counts(report.without)}", err=True)
