@@ -24,7 +24,7 @@ _SIDE: Final = 64
 _FREQUENCIES: Final = 32
 _COARSE: Final = 16
 _FLAT = 1.0  # the length, in grey levels, under which a picture holds nothing but rounding
-_NEIGHBOURS: Final = 20
+_NEIGHBOURS: Final = 8
 _LEAST_COSINE: Final = 0.15  # neighbours less alike are not looked at closer
 _SCALES: Final = (1.0, 0.95, 0.9, 0.85, 0.8)
 _FRAME_SPREAD: Final = 3.0  # grey levels: rows and columns at the rim that vary less are a frame
@@ -42,7 +42,7 @@ class Pictures:
     image keeps a cosine over 0.998; two different ones of the embedded benchmark reach 0.993.
 
     An altered one: the local mean is taken away and divided by the local spread, so that neither brightness nor
-    contrast matters, nor the sign after an inversion. Of the 20 pictures most like it at 16 x 16 pixels, those are
+    contrast matters, nor the sign after an inversion. Of the 8 pictures most like it at 16 x 16 pixels, those are
     altered copies whose correlation is 0.55 or more at the best place and scale, from 0.8 to 1. Neighbouring slices of
     a scan and drawings of one view count as altered copies, too. Crops of more than a tenth of each side, turns by a
     few degrees, and pictures put beside others are not recognised.

@@ -14,12 +14,8 @@ if TYPE_CHECKING:
 
 
 def command(
-    paths: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="SRC... WORK", help="The folders, or files of questions, to read; the work folder to make."
-        ),
-    ],
+    sources: Annotated[list[Path], typer.Argument(metavar="SRC", help="The folders, or files of questions, to read.")],
+    work: Annotated[Path, typer.Argument(metavar="WORK", help="The work folder to make.")],
     layout: Annotated[
         str | None,
         typer.Option(
@@ -89,20 +85,17 @@ def command(
     from mrb_lib.cli.progress import bars
     from mrb_lib.tables.errors import InputError
 
-    *folders, work = paths
-    if not folders:
-        raise InputError("construct start: name the source and the work folder to make: SRC WORK.")
     if from_failures is None:
-        found = {src.resolve().name: _from_layout(src, layout, kind, selection) for src in folders}
+        found = {src.resolve().name: _from_layout(src, layout, kind, selection) for src in sources}
     else:
-        found = {folders[0].resolve().name: _from_failures(folders[0], from_failures, kind, selection, layout or map_)}
-    if len(found) < len(folders):
+        found = {sources[0].resolve().name: _from_failures(sources[0], from_failures, kind, selection, layout or map_)}
+    if len(found) < len(sources):
         raise InputError("construct start: with --from-failures, and of one folder name, there can be one SRC only.")
     options = StartOptions(dataset, licence, meanings, where, tuple(not_in or ()), min_side, near_copies)
     choices = {
         "sources": [
             {"source": str(src), **{key: value for key, value in one.choices.items() if value is not None}}
-            for src, one in zip(folders, found.values(), strict=True)
+            for src, one in zip(sources, found.values(), strict=True)
         ],
         "map": map_ or [],
         "dataset": options.dataset,

@@ -1,4 +1,4 @@
-"""Time, memory and copies found by `mrb construct start`: python tests/benchmarks/speed/construct_start.py FOLDER [N...].
+"""Time, memory and copies found of `mrb construct start`: python tests/benchmarks/speed/construct_start.py FOLDER [N]
 
 Every picture is made on the way, with structure at every size as radiographs have; what that takes is measured apart.
 One in twenty is followed by an altered copy of each kind under another question.
