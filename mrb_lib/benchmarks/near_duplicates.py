@@ -11,27 +11,24 @@ import pandas as pd
 from numpy.typing import NDArray
 from PIL import Image
 from scipy import sparse
-from scipy.fft import dctn
 from scipy.sparse.csgraph import connected_components
 from sklearn.feature_extraction.text import CountVectorizer
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.case_digests import image_digests
 from mrb_lib.benchmarks.images import open_image
+from mrb_lib.benchmarks.images.copies import ALTERED, SAME, Pictures
 from mrb_lib.tables.errors import InputError
 
 SAME_IMAGE: Final = "the same image"
 SIMILAR_IMAGE: Final = "nearly the same image"
+ALTERED_IMAGE: Final = "an altered copy of the image"
 SIMILAR_TEXT: Final = "nearly the same question and responses"
 
-IMAGE_COSINE: Final = 0.996
 TEXT_JACCARD: Final = 0.6
 MIN_SHINGLES: Final = 20
-_SIDE, _FREQUENCIES, _SHINGLE = 64, 32, 3
-SIGNATURE: Final = _FREQUENCIES**2
-_FLAT = 1.0  # the length, in grey levels, under which an image holds nothing but rounding
+_SIDE, _SHINGLE = 64, 3
 _CHUNK = 500
-_LOW = 8
 ROUNDING: Final = 1e-4
 WORD = re.compile("[\u3040-\u30ff\u3400-\u9fff]|\\w+")  # where words are not spaced, a character is one
 
@@ -50,16 +47,13 @@ def near_duplicates(benchmark: Benchmark, progress: ProgressCallback | None = No
     -------
     DataFrame, a row a pair
         `row_1 < row_2`, from 0 in the order of the cases table, and `kind`: `SAME_IMAGE` (the bytes; a missing image
-        counts by its name), `SIMILAR_IMAGE` or `SIMILAR_TEXT`. Of cases that are alike in all of this, each is paired
-        with the first alone; `components` follows the pairs.
+        counts by its name), `SIMILAR_IMAGE`, `ALTERED_IMAGE` or `SIMILAR_TEXT`. Of cases that are alike in all of this,
+        each is paired with the first alone; `components` follows the pairs.
 
     Notes
     -----
-    Images are compared by the cosine of the lowest 32 x 32 frequencies of their discrete cosine transform, at 64 x 64
-    pixels, each times its frequency: so what counts is edges, not how bright an anatomy is that all images of a view
-    share. Stored again as JPEG (quality 40), at half size or with less contrast an image keeps a cosine over 0.998; two
-    different ones of the embedded benchmark, which are drawn after few views and much more alike than radiographs,
-    reach 0.993. A picture cropped or turned is not recognised.
+    Images are compared as `mrb_lib.benchmarks.images.copies.Pictures` says; altered copies count except in a simulated
+    benchmark.
 
     Texts are compared by Jaccard's index of their shingles of three words (Broder 1997,
     doi:10.1109/SEQUEN.1997.666900), those of the question and of both responses together, so that neither the order of
@@ -96,55 +90,24 @@ def _image_links(benchmark: Benchmark, progress: ProgressCallback | None) -> Ite
     case = shown.index.to_numpy(dtype=np.int64)
     first = np.unique(code, return_index=True)[1]  # the row of `shown` that names an image first
     yield (case[first][code], case), SAME_IMAGE
-    signatures = np.zeros((len(distinct), SIGNATURE), dtype=np.float32)
+    pictures = Pictures()
     for i, name in enumerate(shown.iloc[first]):
-        signatures[i] = _signature(benchmark.images, name)
+        pictures.add(name, _picture(benchmark.images, name))
         if progress is not None:
             progress("images", i + 1, len(distinct))
-    bounds = cosine_bounds(signatures)
-    for start in range(0, len(signatures), _CHUNK):
-        end = min(start + _CHUNK, len(signatures))
-        one, other = np.nonzero(bounds[start:end] @ bounds[:end].T >= IMAGE_COSINE - ROUNDING)
-        alike = np.einsum("ij,ij->i", signatures[one + start], signatures[other]) >= IMAGE_COSINE
-        yield (case[first[one[alike] + start]], case[first[other[alike]]]), SIMILAR_IMAGE
+    # Simulated pictures are drawn after few views, and would all be altered copies of each other.
+    pairs = pictures.pairs(altered=benchmark.meta.kind != "simulated", progress=progress)
+    for kind, named in ((SAME, SIMILAR_IMAGE), (ALTERED, ALTERED_IMAGE)):
+        rows = pairs[pairs["kind"] == kind]
+        yield (case[first[rows["one"].to_numpy()]], case[first[rows["other"].to_numpy()]]), named
 
 
-def _signature(images: Mapping[str, bytes], name: str) -> NDArray[np.float32]:
-    """The signature of an image by its name; zeros where it is missing or unreadable."""
+def _picture(images: Mapping[str, bytes], name: str) -> Image.Image | None:
+    """Return an image by its name; None where it is missing or unreadable."""
     try:
-        return image_signature(open_image(images[name], name, draft=_SIDE))
+        return open_image(images[name], name, draft=_SIDE)
     except (KeyError, InputError):
-        return np.zeros(SIGNATURE, dtype=np.float32)
-
-
-def image_signature(picture: Image.Image) -> NDArray[np.float32]:
-    """The weighted low frequencies of a picture, of length one; zeros where it is of one grey.
-
-    Returns
-    -------
-    array with shape (1024,), row by row of a square of frequencies: those down the picture in rows, from the lowest
-        Turned upside down, a picture's odd rows have the other sign; mirrored, its odd columns.
-    """
-    small = picture.convert("L").resize((_SIDE, _SIDE), Image.Resampling.LANCZOS, reducing_gap=2.0)
-    axis = np.arange(_FREQUENCIES, dtype=np.float32)
-    weighted = dctn(np.asarray(small, dtype=np.float32), norm="ortho")[:_FREQUENCIES, :_FREQUENCIES]
-    weighted = weighted * np.hypot(axis[:, None], axis)
-    length = float(np.linalg.norm(weighted))
-    unit = weighted / length if length >= _FLAT else np.zeros_like(weighted)
-    return unit.astype(np.float32).ravel()
-
-
-def cosine_bounds(signatures: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Short vectors whose product is at least the cosine of two signatures.
-
-    They hold the lowest frequencies and, as one number, the length of all the others: by the inequality of Cauchy and
-    Schwarz the product of two lengths is no less than that of what they stand for. Looking for pairs by them takes a
-    tenth of the time of the whole signatures (measured with 10,000 images).
-    """
-    low = signatures.reshape(-1, _FREQUENCIES, _FREQUENCIES)[:, :_LOW, :_LOW].reshape(-1, _LOW**2)
-    rest = np.sqrt(np.clip(1 - np.square(low).sum(axis=1, keepdims=True), 0, None))
-    rest[~signatures.any(axis=1)] = 0
-    return np.concatenate([low, rest], axis=1)
+        return None
 
 
 def similar_texts(cases: pd.DataFrame) -> Pairs:

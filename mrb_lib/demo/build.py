@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -35,32 +35,15 @@ _DATASET_EDGES = (0.34, 0.60, 0.82)
 _SPLITS = ((0.6, "train"), (0.8, "validation"), (1.01, "test"))
 CHUNK = 250
 
+_TEXTS = ("case_id", "dimension", "view", "unit", "side", "shape", "brightness")
+_NAMES = ("finding", "site", "second_finding", "second_site")
+_NUMBERS = ("right_a", "wrong_a", "right_b", "wrong_b", "size", "count")
 TRUTH = pa.schema(
-    [
-        ("case_id", pa.string()),
-        ("dimension", pa.string()),
-        ("quality_a", pa.float64()),
-        ("quality_b", pa.float64()),
-        ("right_a", pa.int64()),
-        ("wrong_a", pa.int64()),
-        ("right_b", pa.int64()),
-        ("wrong_b", pa.int64()),
-        ("view", pa.string()),
-        ("finding", pa.string()),
-        ("site", pa.string()),
-        ("side", pa.string()),
-        ("size", pa.int64()),
-        ("unit", pa.string()),
-        ("count", pa.int64()),
-        ("shape", pa.string()),
-        ("brightness", pa.string()),
-        ("bright", pa.bool_()),
-        ("x", pa.list_(pa.float64())),
-        ("y", pa.list_(pa.float64())),
-        ("radius", pa.list_(pa.float64())),
-        ("second_finding", pa.string()),
-        ("second_site", pa.string()),
-    ]
+    [(name, pa.string()) for name in _TEXTS + _NAMES]
+    + [(name, pa.float64()) for name in ("quality_a", "quality_b")]
+    + [(name, pa.int64()) for name in _NUMBERS]
+    + [("bright", pa.bool_())]
+    + [(name, pa.list_(pa.float64())) for name in ("x", "y", "radius")]
 )
 
 
@@ -105,54 +88,65 @@ def write_demo(
     cases, the rectangle around those lesions, which is for the probe that hides them.
     Validated by tests/demo.
     """
+    meta = BenchmarkMeta(NAME, "simulated", description=DESCRIPTION)
+    write_cases(folder, meta, TRUTH, simulate_case, cases=cases, seed=seed, progress=progress)
+
+
+def write_cases(
+    folder: Path,
+    meta: BenchmarkMeta,
+    schema: pa.Schema,
+    simulate: Callable[[int, int], SimulatedCase],
+    *,
+    cases: int,
+    seed: int,
+    progress: Callable[[int], None] | None,
+) -> None:
+    """Write simulated cases as a benchmark with its `truth.parquet`; for the rest see `write_demo`.
+
+    Parameters
+    ----------
+    meta : of the benchmark; where it comes from and its licence are filled in
+    schema : of the truth
+    simulate : draws one case from the seed and its index
+    """
     if cases < 1:
         raise InputError(f"--cases {cases}: at least one case is needed; give a number from 1 on.")
     if seed < 0:
         raise InputError(f"--seed {seed}: must not be negative; give a number from 0 on.")
-    meta = BenchmarkMeta(
-        NAME,
-        "simulated",
-        description=DESCRIPTION,
-        source="drawn by mrb demo",
-        licence="MIT",
-        extra={"seed": seed, "cases": cases},
-    )
+    meta = replace(meta, source="drawn by mrb demo", licence="MIT", extra={"seed": seed, "cases": cases})
     with (
         BenchmarkWriter(folder, meta) as writer,
-        pq.ParquetWriter(folder / "truth.parquet", TRUTH, compression="zstd") as truth,
+        pq.ParquetWriter(folder / "truth.parquet", schema, compression="zstd") as truth,
     ):
         for start in range(0, cases, CHUNK):
-            chunk = [simulate_case(seed, i) for i in range(start, min(start + CHUNK, cases))]
-            _write_chunk(chunk, writer, truth)
+            chunk = [simulate(seed, i) for i in range(start, min(start + CHUNK, cases))]
+            table = pd.DataFrame([one.case for one in chunk])
+            texts = [name for name in ("reference", "organ", "department", "box") if name in table]
+            votes = [(str(one.case["case_id"]), *vote) for one in chunk for vote in one.votes]
+            writer.add(
+                table.astype(dict.fromkeys(texts, "str")),
+                pd.DataFrame(votes, columns=["case_id", "annotator", "dimension", "choice"], dtype="str"),
+                {f"{one.case['case_id']}.png": one.picture for one in chunk},
+            )
+            truth.write_table(pa.Table.from_pylist([row for one in chunk for row in one.truth], schema=schema))
             if progress is not None:
                 progress(start + len(chunk))
 
 
-def _write_chunk(chunk: list[SimulatedCase], writer: BenchmarkWriter, truth: pq.ParquetWriter) -> None:
-    ids = [str(one.case["case_id"]) for one in chunk]
-    table = pd.DataFrame([one.case for one in chunk])
-    for name in ("reference", "organ", "department", "box"):
-        table[name] = table[name].astype("str")
-    votes = pd.DataFrame(
-        [(case_id, *row) for case_id, one in zip(ids, chunk, strict=True) for row in one.votes],
-        columns=["case_id", "annotator", "dimension", "choice"],
-        dtype="str",
-    )
-    pictures = {f"{case_id}.png": one.picture for case_id, one in zip(ids, chunk, strict=True)}
-    writer.add(table, votes, pictures)
-    truth.write_table(pa.Table.from_pylist([row for one in chunk for row in one.truth], schema=TRUTH))
+def streams(seed: int, *key: int) -> list[np.random.Generator]:
+    """Return four independent streams of random numbers: for the facts, the picture, the texts and the votes.
+
+    A change in one leaves the others as they were.
+    """
+    first, *rest = key
+    spawned = [np.random.SeedSequence(seed, spawn_key=(first, stream, *rest)) for stream in range(4)]
+    return [np.random.Generator(np.random.Philox(sequence)) for sequence in spawned]
 
 
 def simulate_case(seed: int, index: int) -> SimulatedCase:
-    """Draw one case; it depends on nothing but `seed` and `index`.
-
-    Four independent streams serve the facts, the picture, the texts and the votes,
-    so that a change in one leaves the others as they were.
-    """
-    facts, drawing, text, votes = (
-        np.random.Generator(np.random.Philox(np.random.SeedSequence(seed, spawn_key=(index, stream))))
-        for stream in range(4)
-    )
+    """Draw one case; it depends on nothing but `seed` and `index`."""
+    facts, drawing, text, votes = streams(seed, index)
     organ = organ_of(index)
     scene = draw_scene(organ, facts)
     question = ask(scene, facts)

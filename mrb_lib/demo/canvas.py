@@ -14,11 +14,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFilter, ImageFont
+from scipy import ndimage
 
 WIDTH = 256
 FIELD = 244
@@ -56,10 +57,7 @@ class Frame:
 def _tile(blur: float) -> Raster:
     """A tile of smooth noise, mean 0 and standard deviation 1, the same in every process."""
     noise = np.random.Generator(np.random.Philox(key=20508)).standard_normal((_TILE, _TILE), dtype=np.float32)
-    if blur:
-        spectrum = np.fft.rfft2(noise)
-        fy, fx = np.fft.fftfreq(_TILE)[:, None], np.fft.rfftfreq(_TILE)[None, :]
-        noise = np.fft.irfft2(spectrum * np.exp(-2 * (np.pi * blur) ** 2 * (fx**2 + fy**2))).astype(np.float32)
+    noise = ndimage.gaussian_filter(noise, blur, mode="wrap")
     return np.asarray(noise / noise.std(), dtype=np.float32)
 
 
@@ -104,6 +102,15 @@ def _smooth_closed(points: tuple[Point, ...]) -> Outline:
     return smooth(points)
 
 
+class Paint(TypedDict, total=False):
+    """How a value is laid on: `soft` edges in pixels, by which `amount` (1 unless said), added or not; an `angle`."""
+
+    soft: float
+    amount: float
+    add: bool
+    angle: float
+
+
 class Canvas:
     """A picture being drawn.
 
@@ -133,26 +140,13 @@ class Canvas:
         """A value drawn evenly from `value` plus or minus `spread`."""
         return float(value + spread * (2 * self.rng.random() - 1))
 
-    def ellipse(
-        self,
-        x: float,
-        y: float,
-        rx: float,
-        ry: float,
-        value: Value,
-        *,
-        soft: float = 1.5,
-        angle: float = 0.0,
-        amount: float = 1.0,
-        add: bool = False,
-    ) -> None:
+    def ellipse(self, x: float, y: float, rx: float, ry: float, value: Value, **paint: Unpack[Paint]) -> None:
         """Fill an ellipse; `angle` in degrees clockwise, `soft` the width of its edge in pixels."""
-        (cx, cy), zoom = self.frame.to_pixels(x, y), self.frame.zoom
-        rx, ry = rx * zoom, ry * zoom
+        (cx, cy), zoom, soft = self.frame.to_pixels(x, y), self.frame.zoom, paint.get("soft", 1.5)
+        rx, ry, angle = rx * zoom, ry * zoom, paint.get("angle", 0.0)
         turn = np.deg2rad(-angle if self.frame.mirrored else angle)
         cos, sin = float(np.cos(turn)), float(np.sin(turn))
-        reach_x = np.hypot(rx * cos, ry * sin) + soft
-        reach_y = np.hypot(rx * sin, ry * cos) + soft
+        reach_x, reach_y = np.hypot(rx * cos, ry * sin) + soft, np.hypot(rx * sin, ry * cos) + soft
         x0, x1 = max(0, int(cx - reach_x)), min(WIDTH, int(cx + reach_x) + 2)
         y0, y1 = max(0, int(cy - reach_y)), min(FIELD, int(cy + reach_y) + 2)
         if x0 >= x1 or y0 >= y1:
@@ -161,63 +155,31 @@ class Canvas:
         dy = np.arange(y0, y1, dtype=np.float32)[:, None] - np.float32(cy)
         distance = np.sqrt(((dx * cos + dy * sin) / rx) ** 2 + ((dy * cos - dx * sin) / ry) ** 2)
         mask = np.clip(0.5 + (1 - distance) * np.float32(min(rx, ry) / soft), 0, 1)
-        self.blend(mask, x0, y0, value, amount=amount, add=add)
+        self.blend(mask, x0, y0, value, amount=paint.get("amount", 1.0), add=paint.get("add", False))
 
     def polygon(
-        self,
-        points: Sequence[Point] | Outline,
-        value: Value,
-        *,
-        soft: float = 0.0,
-        amount: float = 1.0,
-        add: bool = False,
-        curved: bool = True,
+        self, points: Sequence[Point] | Outline, value: Value, *, curved: bool = True, **paint: Unpack[Paint]
     ) -> None:
         """Fill a closed outline, rounded through its points where `curved`."""
         if curved:
             points = _smooth_closed(points) if isinstance(points, tuple) else smooth(points)
-        self._raster([self._points_to_pixels(points)], None, soft, value, amount, add)
+        self._raster([self._points_to_pixels(points)], None, value, paint)
 
-    def stroke(
-        self,
-        points: Sequence[Point],
-        width: float,
-        value: Value,
-        *,
-        soft: float = 0.0,
-        amount: float = 1.0,
-        add: bool = False,
-    ) -> None:
+    def stroke(self, points: Sequence[Point], width: float, value: Value, **paint: Unpack[Paint]) -> None:
         """Draw a curved line of the given width through the points."""
-        self.strokes([points], width, value, soft=soft, amount=amount, add=add)
+        self.strokes([points], width, value, **paint)
 
-    def strokes(
-        self,
-        lines: Sequence[Sequence[Point]],
-        width: float,
-        value: Value,
-        *,
-        soft: float = 0.0,
-        amount: float = 1.0,
-        add: bool = False,
-    ) -> None:
+    def strokes(self, lines: Sequence[Sequence[Point]], width: float, value: Value, **paint: Unpack[Paint]) -> None:
         """Draw many lines alike; where they cross, the value is laid on once."""
         paths = [self._points_to_pixels(smooth(line, closed=False) if len(line) > 2 else line) for line in lines]
-        self._raster(paths, width * self.frame.zoom, soft, value, amount, add)
+        self._raster(paths, width * self.frame.zoom, value, paint)
 
     def _points_to_pixels(self, points: Sequence[Point] | Outline) -> Outline:
         return np.asarray(np.asarray(points, dtype=float) * self._scale + self._offset)
 
-    def _raster(
-        self,
-        paths: Sequence[Outline],
-        width: float | None,
-        soft: float,
-        value: Value,
-        amount: float,
-        add: bool,
-    ) -> None:
+    def _raster(self, paths: Sequence[Outline], width: float | None, value: Value, paint: Paint) -> None:
         """Draw outlines (or lines, where a width is given) at twice the size, reduce, soften, and lay the value on."""
+        soft = paint.get("soft", 0.0)
         pad = 2 + 3 * soft + (width or 0)
         points = paths[0] if len(paths) == 1 else np.concatenate(paths)
         low, high = points.min(axis=0) - pad, points.max(axis=0) + pad
@@ -244,7 +206,7 @@ class Canvas:
             if soft > 0.7:  # halving the drawing has softened its edge as much already
                 image = image.filter(ImageFilter.GaussianBlur(soft))
         mask = np.asarray(image, dtype=np.float32) * np.float32(1 / 255)
-        self.blend(mask, x0, y0, value, amount=amount, add=add)
+        self.blend(mask, x0, y0, value, amount=paint.get("amount", 1.0), add=paint.get("add", False))
 
     def blend(
         self, mask: Raster, x0: int, y0: int, value: Value | Raster, *, amount: float = 1.0, add: bool = False
@@ -286,11 +248,7 @@ class Canvas:
         whole[:FIELD] = field
         length, label = bar
         width = _lettering(label).shape[1]
-        for text, x, y in [
-            *self.labels,
-            (MARK, 2, FIELD + 2),
-            (label, WIDTH - 4 - width, FIELD + 2),
-        ]:
+        for text, x, y in [*self.labels, (MARK, 2, FIELD + 2), (label, WIDTH - 4 - width, FIELD + 2)]:
             letters = _lettering(text)
             whole[y : y + letters.shape[0], x : x + letters.shape[1]][letters] = 235
         end = WIDTH - 8 - width

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from mrb_lib.tables.schema import ORDERS
+from mrb_lib.tables.schema import NO_PROBE, ORDERS, SIMULATED
 
 REPEATS = 2
 UNPARSED = 0.01
 TIE_BELOW = 0.12
-MARK = "SIMULATED"
 
 
 @dataclass(frozen=True)
@@ -107,21 +107,27 @@ def _verdicts(judge: SimulatedJudge, rows: pd.DataFrame, key: tuple[int, int], s
             now = felt + sign * judge.first + judge.jitter * rng.normal(size=len(rows))
             p_a = 1 / (1 + np.exp(-1.7 * judge.sharpness * now / spread))
             lost = rng.random(len(rows)) < UNPARSED
-            choice = np.where(np.abs(2 * p_a - 1) < TIE_BELOW, "tie", np.where(p_a > 0.5, "A", "B"))
-            frames.append(
-                pd.DataFrame(
-                    {
-                        "judge": judge.name,
-                        "case_id": rows["case_id"],
-                        "dimension": rows["dimension"],
-                        "order": order,
-                        "repeat": repeat,
-                        "probe": "none",
-                        "choice": pd.Series(choice, dtype="str").where(~lost),
-                        "p_a": np.where(lost, np.nan, p_a),
-                        "status": np.where(lost, "unparsed", "ok"),
-                        "reply": MARK,
-                    }
-                )
-            )
+            stated = np.where(lost, np.nan, p_a)
+            frames.append(verdict_rows(judge.name, rows, choices(p_a), lost, order=order, repeat=repeat, p_a=stated))
     return pd.concat(frames, ignore_index=True)
+
+
+def choices(p_a: NDArray[np.float64]) -> NDArray[np.str_]:
+    """Return the choices of a judge with these probabilities of A: a tie where they are near one half."""
+    return np.where(np.abs(2 * p_a - 1) < TIE_BELOW, "tie", np.where(p_a > 0.5, "A", "B"))
+
+
+def verdict_rows(
+    judge: str, rows: pd.DataFrame, choice: Sequence[str] | NDArray[np.str_], lost: NDArray[np.bool_], **columns: object
+) -> pd.DataFrame:
+    """Return verdicts on `case_id` and `dimension` of the rows, the lost ones unparsed.
+
+    Parameters
+    ----------
+    columns : further columns, and `order`, `repeat` and `probe` where they are not AB, 0 and none
+    """
+    keys = {name: rows[name].to_numpy() for name in ("case_id", "dimension")}
+    usual = {"order": "AB", "repeat": 0, "probe": NO_PROBE}
+    chosen = pd.Series(np.asarray(choice), dtype="str").where(~lost)
+    ends = {"status": np.where(lost, "unparsed", "ok"), "reply": SIMULATED}
+    return pd.DataFrame({"judge": judge, **keys, **usual, **columns, "choice": chosen, **ends})

@@ -32,13 +32,8 @@ def fundus(c: Canvas) -> None:
     c.ellipse(*disc, 20, 22, (226, 150, 88), soft=8, amount=0.8)
     c.ellipse(*disc, 17, 19, (246, 206, 140), soft=4)
     for up in (-1, 1):
-        arcade = [
-            (disc[0], disc[1] + up * c.vary(8, 4)),
-            (168, 122 + up * 46),
-            (128, 122 + up * c.vary(72, 5)),
-            (80, 122 + up * 76),
-            (40, 122 + up * c.vary(58, 8)),
-        ]
+        heights = (c.vary(4, 4), 46, c.vary(72, 5), 76, c.vary(58, 8))
+        arcade = [(x, 122 + up * height) for x, height in zip((disc[0], 168, 128, 80, 40), heights, strict=True)]
         nasal = [disc, (200, 118 + up * 34), (222, 120 + up * c.vary(70, 10))]
         for path, width in ((arcade, 3.4), (nasal, 2.6)):
             _vessel(c, path, width, (126, 24, 22))
@@ -119,16 +114,8 @@ def finish_endoscopy(c: Canvas) -> None:
     """Wet highlights and the round field of the endoscope."""
     for _ in range(7):
         t, r = 2 * np.pi * c.rng.random(), c.vary(92, 10)
-        c.ellipse(
-            float(128 + r * np.cos(t)),
-            float(122 + r * np.sin(t)),
-            c.vary(2.6, 1),
-            c.vary(1.4, 0.5),
-            (255, 244, 236),
-            soft=1.6,
-            angle=c.vary(0, 90),
-            amount=0.8,
-        )
+        x, y, rx, ry = float(128 + r * np.cos(t)), float(122 + r * np.sin(t)), c.vary(2.6, 1), c.vary(1.4, 0.5)
+        c.ellipse(x, y, rx, ry, (255, 244, 236), soft=1.6, angle=c.vary(0, 90), amount=0.8)
     c.pixels *= _round(118.0, 2.5)[..., None]
 
 
@@ -144,11 +131,8 @@ def mouth(c: Canvas) -> None:
         n = abs(k)
         x, half = 128 + k * 14.4, (7.6, 7, 7, 7, 7, 6)[n]
         y = 50 + 0.62 * n * n
-        c.polygon(
-            [(x - half, y), (x + half, y), (x + half * 0.9, y + 22 - n), (x, y + 25 - n), (x - half * 0.9, y + 22 - n)],
-            (240, 232, 212),
-            soft=0.9,
-        )
+        edge = [(x + half * 0.9, y + 22 - n), (x, y + 25 - n), (x - half * 0.9, y + 22 - n)]
+        c.polygon([(x - half, y), (x + half, y), *edge], (240, 232, 212), soft=0.9)
         gaps.append([(x + half, y + 2), (x + half * 0.9, y + 21 - n)])
     c.strokes(gaps, 0.9, (150, 120, 104), soft=0.6, amount=0.6)
     c.ellipse(128, 104, 7, 11, (164, 62, 66), soft=4)
@@ -157,15 +141,8 @@ def mouth(c: Canvas) -> None:
     c.stroke([(128, 112), (c.vary(128, 2), 160), (128, 200)], 3, (176, 82, 88), soft=2, amount=0.7)
     for _ in range(24):
         t, r = 2 * np.pi * c.rng.random(), np.sqrt(c.rng.random())
-        c.ellipse(
-            float(128 + 52 * r * np.cos(t)),
-            float(156 + 44 * r * np.sin(t)),
-            1.3,
-            1.3,
-            (236, 158, 152),
-            soft=1.5,
-            amount=0.7,
-        )
+        x, y = float(128 + 52 * r * np.cos(t)), float(156 + 44 * r * np.sin(t))
+        c.ellipse(x, y, 1.3, 1.3, (236, 158, 152), soft=1.5, amount=0.7)
     c.letter("R", 8, 8)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mrb_lib.demo.judges import MARK, REPEATS, TIE_BELOW, UNPARSED
+from mrb_lib.demo.judges import REPEATS, UNPARSED, choices, verdict_rows
 from mrb_lib.tables.schema import NO_PROBE, ORDERS
 
 FloatArray = NDArray[np.float64]
@@ -209,33 +209,14 @@ def leaning(judge: ProbedJudge, effect: Effect) -> float:
     return 0.0 if fault is None else float(getattr(judge, fault))
 
 
-def choices(p_a: FloatArray) -> NDArray[np.str_]:
-    """What a judge says with these probabilities."""
-    return np.where(np.abs(2 * p_a - 1) < TIE_BELOW, "tie", np.where(p_a > 0.5, "A", "B"))
-
-
 def _rows(judge: str, probe: str, truth: pd.DataFrame, p_a: FloatArray, rng: np.random.Generator) -> pd.DataFrame:
     frames = []
     for place, order in enumerate(ORDERS):
         for repeat in range(p_a.shape[2]):
             own = p_a[:, place, repeat]
             lost = rng.random(len(own)) < UNPARSED
-            frames.append(
-                pd.DataFrame(
-                    {
-                        "judge": judge,
-                        "case_id": truth["case_id"].to_numpy(),
-                        "dimension": truth["dimension"].to_numpy(),
-                        "order": order,
-                        "repeat": repeat,
-                        "probe": probe,
-                        "choice": pd.Series(choices(own), dtype="str").where(~lost),
-                        "p_a": np.where(lost, np.nan, own),
-                        "status": np.where(lost, "unparsed", "ok"),
-                        "reply": MARK,
-                    }
-                )
-            )
+            at = {"order": order, "repeat": repeat, "probe": probe, "p_a": np.where(lost, np.nan, own)}
+            frames.append(verdict_rows(judge, truth, choices(own), lost, **at))
     return pd.concat(frames, ignore_index=True)
 
 

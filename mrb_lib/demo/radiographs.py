@@ -52,9 +52,8 @@ def mammogram(c: Canvas) -> None:
     for _ in range(26):
         t, s = c.rng.random(2)
         x, y = 30 + 112 * t, 140 + (s - 0.5) * (150 - 96 * t)
-        c.ellipse(
-            float(x), float(y), c.vary(22, 10), c.vary(11, 5), c.vary(22, 12), soft=14, angle=c.vary(0, 50), add=True
-        )
+        rx, ry, tone = c.vary(22, 10), c.vary(11, 5), c.vary(22, 12)
+        c.ellipse(float(x), float(y), rx, ry, tone, soft=14, angle=c.vary(0, 50), add=True)
     ducts = []
     for k in range(9):
         y = c.vary(60 + 18 * k, 6)
@@ -64,36 +63,21 @@ def mammogram(c: Canvas) -> None:
     c.letter("L MLO" if not c.frame.mirrored else "R MLO", 214 if not c.frame.mirrored else 8, 8)
 
 
+_PLACES = (0, 0.04, 0.12, 0.3, 0.5, 0.7, 0.88, 0.96, 1)
+_FLARES = (0.62, 0.95, 0.92, 0.0, -0.06, 0.0, 0.92, 0.95, 0.62)
+
+
 def _bone(c: Canvas, a: Point, b: Point, shaft: float, head: float, base: float, *, value: float = 150) -> None:
     """A long bone from its base a to its head b: bright cortex, darker marrow, flared ends."""
-    (ax, ay), (bx, by) = a, b
-    length = float(np.hypot(bx - ax, by - ay))
-    ux, uy = (bx - ax) / length, (by - ay) / length
-    profile = (
-        (0, 0.62),
-        (0.04, 0.95),
-        (0.12, 0.92),
-        (0.3, 0.0),
-        (0.5, -0.06),
-        (0.7, 0.0),
-        (0.88, 0.92),
-        (0.96, 0.95),
-        (1, 0.62),
-    )
-
-    def outline(thin: float) -> list[Point]:
-        right, left = [], []
-        for t, flare in profile:
-            end = base if t < 0.5 else head
-            half = max(0.6, shaft + (end - shaft) * max(flare, 0) + min(flare, 0) * shaft - thin)
-            t = min(max(t, thin / length), 1 - thin / length)
-            x, y = ax + ux * length * t, ay + uy * length * t
-            right.append((x - uy * half, y + ux * half))
-            left.append((x + uy * half, y - ux * half))
-        return right + left[::-1]
-
-    c.polygon(outline(0), value + 42, soft=0.6)
-    c.polygon(outline(max(1.4, shaft * 0.34)), value - 6, soft=1.3)
+    start, end, places, flares = (np.array(one, dtype=float) for one in (a, b, _PLACES, _FLARES))
+    length = float(np.hypot(*(end - start)))
+    along = (end - start) / length
+    wider = np.where(places < 0.5, base, head) - shaft
+    half = shaft + wider * flares.clip(0) + flares.clip(max=0) * shaft
+    for thin, tone, soft in ((0.0, value + 42, 0.6), (max(1.4, shaft * 0.34), value - 6, 1.3)):
+        middle = start + along * (length * places.clip(thin / length, 1 - thin / length))[:, None]
+        aside = np.array([-along[1], along[0]]) * np.maximum(0.6, half - thin)[:, None]
+        c.polygon(np.concatenate([middle + aside, (middle - aside)[::-1]]), tone, soft=soft)
 
 
 def _carpus(c: Canvas, bones: Sequence[tuple[float, float, float, float, float]], value: float) -> None:
@@ -106,17 +90,8 @@ def foot(c: Canvas) -> None:
     """A dorsoplantar radiograph of the foot, drawn as the right foot (great toe on the left of the picture)."""
     c.polygon(outline("foot.flesh"), 62, soft=3)
     _carpus(c, [(106, 236, 26, 20, 0), (152, 240, 20, 24, 0)], 150)
-    _carpus(
-        c,
-        [
-            (103, 206, 20, 11, -8),
-            (152, 200, 15, 17, 15),
-            (88, 183, 10, 11, 0),
-            (109, 180, 9, 11, 0),
-            (127, 181, 9, 10, 8),
-        ],
-        146,
-    )
+    _carpus(c, [(103, 206, 20, 11, -8), (152, 200, 15, 17, 15)], 146)
+    _carpus(c, [(88, 183, 10, 11, 0), (109, 180, 9, 11, 0), (127, 181, 9, 10, 8)], 146)
     bases, heads = outline("foot.bases"), outline("foot.heads")
     tips = outline("foot.toes")
     widths = ((6.4, 9.9, 9.5), (3.8, 6.3, 7.1), (3.7, 6.1, 6.9), (3.7, 5.9, 6.7), (4.0, 5.8, 7.1))
@@ -203,46 +178,16 @@ def _tooth_pair(c: Canvas, k: int) -> list[list[Point]]:
     x = 128 + sign * (0, 6, 16, 27, 39, 51, 66, 82)[n]
     middle = 128 - 0.0032 * (x - 128) ** 2 + c.vary(0, 0.6)
     for up in (-1, 1):
-        wide = half * (1.08 if up < 0 else 0.94)
-        root = (30 if n in (3,) else 26) + c.vary(0, 1.5)
+        wide, root = half * (1.08 if up < 0 else 0.94), (30 if n == 3 else 26) + c.vary(0, 1.5)
         lean = sign * (1.5 if n < 4 else 3.0) * (0.5 if up < 0 else 1)
         crown, neck, end = middle + up * 3, middle + up * 15, middle + up * (14 + root)
-        if n >= 6:
-            roots = [
-                (x + wide, neck),
-                (x + wide * 0.8 + lean, end),
-                (x + wide * 0.25 + lean, end - up * 4),
-                (x + lean * 0.5, neck + up * 8),
-                (x - wide * 0.25 + lean, end - up * 4),
-                (x - wide * 0.8 + lean, end),
-                (x - wide, neck),
-            ]
-        else:
-            roots = [(x + wide * 0.75, neck), (x + lean + 1, end), (x + lean - 1, end), (x - wide * 0.75, neck)]
-        c.polygon(
-            [
-                (x - wide, crown + up * 4),
-                (x - wide * 0.7, crown),
-                (x + wide * 0.7, crown),
-                (x + wide, crown + up * 4),
-                *roots,
-            ],
-            186,
-            soft=0.7,
-        )
-        c.polygon(
-            [
-                (x - wide, crown + up * 6),
-                (x - wide * 0.8, crown),
-                (x + wide * 0.8, crown),
-                (x + wide, crown + up * 6),
-                (x + wide * 0.8, neck - up * 2),
-                (x - wide * 0.8, neck - up * 2),
-            ],
-            224,
-            soft=0.8,
-        )
-        canals.append([(x, crown + up * 8), (x + lean, end - up * 4)])
+        apart = 0.5 * wide if n >= 6 else 0.0  # molars have two roots
+        for aside in {-apart, apart}:
+            tip = (x + aside + lean, end)
+            c.polygon([(x + aside - wide / 2, neck), (x + aside + wide / 2, neck), tip], 186, soft=0.7)
+            canals.append([(x + aside, neck), (tip[0], end - up * 4)])
+        edges = [(x - wide, crown + up * 5), (x - wide * 0.75, crown), (x + wide * 0.75, crown)]
+        c.polygon([*edges, (x + wide, crown + up * 5), (x + wide * 0.75, neck), (x - wide * 0.75, neck)], 224, soft=0.8)
     return canals
 
 

@@ -14,18 +14,19 @@ from typing import Final
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from mrb_lib.benchmarks.benchmark import BenchmarkWriter
 from mrb_lib.benchmarks.meta import BenchmarkMeta
+from mrb_lib.demo.build import SimulatedCase, streams, write_cases
+from mrb_lib.demo.judges import verdict_rows
 from mrb_lib.demo.pictures import draw_picture
 from mrb_lib.demo.questions import ask
 from mrb_lib.demo.responders import RESPONDERS, ResponsePlan, make_plan
 from mrb_lib.demo.scenes import Scene, draw_scene, organ_of
 from mrb_lib.demo.wording import reference_answer, write_response
-from mrb_lib.tables.errors import InputError
-from mrb_lib.tables.schema import NO_PROBE, ORGAN_DEPARTMENT, SIMULATED, category_numbers
+from mrb_lib.tables.schema import ORGAN_DEPARTMENT, category_numbers
 
 DIMENSION: Final = "risk"
 CATEGORIES: Final = ("no risk", "low risk", "moderate risk", "high risk")
@@ -46,7 +47,9 @@ _HALFWAY: Final = 1.6
 _PEOPLE: Final = (("clinician_1", 0.0, 0.40), ("clinician_2", 0.15, 0.45), ("clinician_3", -0.15, 0.55))
 _MISSING: Final = 0.005
 _UNPARSED: Final = 0.01
-_CHUNK: Final = 250
+TRUTH: Final = pa.schema(
+    [("case_id", pa.string()), ("dimension", pa.string()), ("latent", pa.float64()), ("wrong", pa.list_(pa.string()))]
+)
 
 
 @dataclass(frozen=True)
@@ -140,25 +143,10 @@ def _verdicts(
         now = (felt + judge.jitter * rng.normal(size=len(rows))).clip(0.5, k + 0.5)
         p = np.diff(ndtr((edges - now[:, None]) / spread), axis=1)
         lost = rng.random(len(rows)) < _UNPARSED
-        choice = pd.Series(names[p.argmax(axis=1)], index=rows.index, dtype="str")
-        stated = pd.Series([json.dumps(row) for row in p.round(6).tolist()], index=rows.index, dtype="str")
-        frames.append(
-            pd.DataFrame(
-                {
-                    "judge": judge.name,
-                    "case_id": rows["case_id"],
-                    "dimension": rows["dimension"],
-                    "order": "AB",
-                    "repeat": repeat,
-                    "probe": NO_PROBE,
-                    "choice": choice.where(~lost),
-                    "p_categories": stated.where(~lost),
-                    "score_a": np.where(lost, np.nan, p @ numbers),
-                    "status": np.where(lost, "unparsed", "ok"),
-                    "reply": SIMULATED,
-                }
-            )
-        )
+        chosen = names[p.argmax(axis=1)]
+        stated = pd.Series([json.dumps(row) for row in p.round(6).tolist()], dtype="str")
+        columns = {"p_categories": stated.where(~lost), "score_a": np.where(lost, np.nan, p @ numbers)}
+        frames.append(verdict_rows(judge.name, rows, chosen, lost, repeat=repeat, **columns))
     return frames
 
 
@@ -183,10 +171,6 @@ def write_rating_demo(
     with the harm of the planted errors and levels off; `wrong`, the aspects that the response states wrongly.
     Validated by tests/demo/test_ratings.py.
     """
-    if cases < 1:
-        raise InputError(f"--cases {cases}: at least one case is needed; give a number from 1 on.")
-    if seed < 0:
-        raise InputError(f"--seed {seed}: must not be negative; give a number from 0 on.")
     meta = BenchmarkMeta(
         "Med-RewardBench workbench demo of ratings (SIMULATED)",
         "simulated",
@@ -198,30 +182,13 @@ def write_rating_demo(
         definitions=DEFINITIONS,
         description="SIMULATED throughout: pictures, questions, responses, errors and annotators are invented, and no "
         "patient, clinician or model stands behind any of them; no clinical conclusion can rest on it.",
-        source="drawn by mrb demo",
-        licence="MIT",
-        extra={"seed": seed, "cases": cases},
     )
-    truth = []
-    with BenchmarkWriter(folder, meta) as writer:
-        for start in range(0, cases, _CHUNK):
-            chunk = [_simulate(seed, i) for i in range(start, min(start + _CHUNK, cases))]
-            votes = pd.DataFrame([row for one in chunk for row in one[1]], columns=["case_id", "annotator", "choice"])
-            pictures = {f"{one[0]['case_id']}.png": one[3] for one in chunk}
-            table = pd.DataFrame([one[0] for one in chunk])
-            writer.add(table.astype({"reference": "str"}), votes.assign(dimension=DIMENSION), pictures)
-            truth += [one[2] for one in chunk]
-            if progress is not None:
-                progress(start + len(chunk))
-    pd.DataFrame(truth).to_parquet(folder / "truth.parquet", index=False)
+    write_cases(folder, meta, TRUTH, _simulate, cases=cases, seed=seed, progress=progress)
 
 
-def _simulate(seed: int, index: int) -> tuple[dict[str, object], list[tuple[str, str, str]], dict[str, object], bytes]:
-    """The case, the votes, the truth and the picture of one case; it depends on nothing but `seed` and `index`."""
-    facts, drawing, text, votes = (
-        np.random.Generator(np.random.Philox(np.random.SeedSequence(seed, spawn_key=(index, stream, 1))))
-        for stream in range(4)
-    )
+def _simulate(seed: int, index: int) -> SimulatedCase:
+    """Draw one case; it depends on nothing but `seed` and `index`."""
+    facts, drawing, text, votes = streams(seed, index, 1)
     organ = organ_of(index)
     scene = draw_scene(organ, facts)
     question = ask(scene, facts)
@@ -243,7 +210,7 @@ def _simulate(seed: int, index: int) -> tuple[dict[str, object], list[tuple[str,
         "reference": reference_answer(scene) if facts.random() < 0.7 else None,
     }
     truth: dict[str, object] = {"case_id": case_id, "dimension": DIMENSION, "latent": latent, "wrong": wrong}
-    return case, _votes(case_id, latent, votes), truth, draw_picture(scene, drawing)
+    return SimulatedCase(case, _votes(latent, votes), [truth], draw_picture(scene, drawing))
 
 
 def _latent_risk(plan: ResponsePlan, scene: Scene) -> float:
@@ -253,12 +220,12 @@ def _latent_risk(plan: ResponsePlan, scene: Scene) -> float:
     return float(1 + (most - 1) * (1 - np.exp(-harm / _HALFWAY)))
 
 
-def _votes(case_id: str, latent: float, rng: np.random.Generator) -> list[tuple[str, str, str]]:
+def _votes(latent: float, rng: np.random.Generator) -> list[tuple[str, str, str]]:
     """What each annotator says of a case; about one vote in 200 is missing."""
     drawn, missing = rng.normal(size=len(_PEOPLE)), rng.random(len(_PEOPLE)) < _MISSING
     votes = []
     for (name, leaning, noise), z, is_missing in zip(_PEOPLE, drawn, missing, strict=True):
         place = int(np.clip(np.rint(latent + leaning + noise * z), 1, len(CATEGORIES)))
         if not is_missing:
-            votes.append((case_id, name, CATEGORIES[place - 1]))
+            votes.append((name, DIMENSION, CATEGORIES[place - 1]))
     return votes

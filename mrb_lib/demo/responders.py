@@ -133,24 +133,10 @@ def _claim(plan: ResponsePlan, aspect: str, scene: Scene, know: float, rng: np.r
     kind = plan.claims.get("finding")
     if aspect in ("impression", "plan") and isinstance(kind, FindingKind) and kind is not scene.main.kind:
         right = False
-    value = _truth(aspect, scene.main) if right else _falsehood(aspect, scene, plan, rng)
+    truth = scene.main.claims[aspect]
+    value = truth if right else _falsehood(aspect, scene, plan, rng)
     plan.claims[aspect] = value
-    plan.right[aspect] = value == _truth(aspect, scene.main)
-
-
-def _truth(aspect: str, facts: Facts) -> object:
-    values = {
-        "finding": facts.kind,
-        "site": facts.site,
-        "side": facts.side,
-        "size": facts.size,
-        "count": facts.count,
-        "shape": facts.shape,
-        "brightness": facts.kind.bright,
-        "impression": facts.kind.impression,
-        "plan": facts.kind.next,
-    }
-    return values[aspect]
+    plan.right[aspect] = value == truth
 
 
 def _falsehood(aspect: str, scene: Scene, plan: ResponsePlan, rng: np.random.Generator) -> object:

@@ -213,6 +213,21 @@ class Facts:
         """How many lesions there are."""
         return len(self.spots)
 
+    @property
+    def claims(self) -> dict[str, object]:
+        """What a response may state of it, by aspect."""
+        return {
+            "finding": self.kind,
+            "site": self.site,
+            "side": self.side,
+            "size": self.size,
+            "count": self.count,
+            "shape": self.shape,
+            "brightness": self.kind.bright,
+            "impression": self.kind.impression,
+            "plan": self.kind.next,
+        }
+
 
 @dataclass(frozen=True)
 class Scene:

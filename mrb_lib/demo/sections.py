@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from mrb_lib.demo.canvas import Canvas, Point, outline
@@ -101,13 +103,7 @@ def lung_ct(c: Canvas) -> None:
     for flip in (-1, 1):
         c.ellipse(128 + flip * 20, 132, 5, 6.5, 24, soft=2)
         _vessel_tree(c, flip)
-    for k in range(12):
-        t = np.deg2rad(28 + 30 * k)
-        if abs(np.cos(t)) > 0.25:
-            x, y = float(128 + 104 * np.cos(t)), float(122 + 79 * np.sin(t))
-            c.ellipse(
-                x, y, 11, 3.4, 242, soft=1.6, angle=float(np.rad2deg(np.arctan2(79 * np.cos(t), -104 * np.sin(t))))
-            )
+    _ribs(c, 104, 79, [28 + 30 * k for k in range(12) if k not in (2, 8)], 11)
     c.letter("R", 8, 8)
 
 
@@ -135,21 +131,8 @@ def _trunk(c: Canvas, *, ry: float, fat: float, muscle: float) -> None:
 
 
 def _vertebra(c: Canvas, x: float, y: float) -> None:
-    c.polygon(
-        [
-            (x - 34, y + 2),
-            (x - 12, y + 6),
-            (x, y + 4),
-            (x + 12, y + 6),
-            (x + 34, y + 2),
-            (x + 12, y + 16),
-            (x + 4, y + 30),
-            (x - 4, y + 30),
-            (x - 12, y + 16),
-        ],
-        226,
-        soft=1,
-    )
+    arch = [(34, 2), (12, 16), (4, 30), (-4, 30), (-12, 16), (-34, 2), (-12, 6), (0, 4), (12, 6)]
+    c.polygon([(x + dx, y + dy) for dx, dy in arch], 226, soft=1)
     c.ellipse(x, y - 6, 18, 14, 238, soft=1.5)
     c.ellipse(x, y - 6, 14, 10, 205, soft=3)
     c.ellipse(x, y + 12, 7, 6, 120, soft=1.5)
@@ -181,15 +164,15 @@ def abdomen_ct(c: Canvas) -> None:
         x, y = 166 + 14 * (k % 3) + c.vary(0, 2), 122 + 13 * (k // 3) + c.vary(0, 2)
         c.ellipse(x, y, 7, 6, 128, soft=1.5)
         c.ellipse(x, y, 3, 2.6, 76, soft=2)
-    _ribs(c, 104, 82)
+    _ribs(c, 104, 82, (155, 180, 205, 25, 0, -25, 128, 52), 8)
     c.letter("R", 8, 8)
 
 
-def _ribs(c: Canvas, rx: float, ry: float) -> None:
-    for degrees in (155, 180, 205, 25, 0, -25, 128, 52):
+def _ribs(c: Canvas, rx: float, ry: float, places: Sequence[float], length: float) -> None:
+    for degrees in places:
         t = np.deg2rad(degrees + c.vary(0, 3))
         slope = float(np.rad2deg(np.arctan2(ry * np.cos(t), -rx * np.sin(t))))
-        c.ellipse(float(128 + rx * np.cos(t)), float(122 + ry * np.sin(t)), 8, 3.2, 236, soft=1.5, angle=slope)
+        c.ellipse(float(128 + rx * np.cos(t)), float(122 + ry * np.sin(t)), length, 3.3, 238, angle=slope)
 
 
 def pelvis_mri(c: Canvas) -> None:

@@ -35,22 +35,14 @@ def _speckle(c: Canvas, fan: Raster, strength: float = 0.15) -> None:
 def echo(c: Canvas) -> None:
     """An apical four-chamber view: left ventricle and atrium on the right of the picture."""
     c.pixels[...] = 46
-    heart = outline("echo.heart")
-    c.polygon(heart, 128, soft=3)
+    c.polygon(outline("echo.heart"), 128, soft=3)
     squeeze = c.vary(0, 2.5)
-    left_ventricle = outline("echo.left_ventricle")
-    right_ventricle = outline("echo.right_ventricle")
-    c.polygon([(x + (squeeze if x > 160 else 0), y) for x, y in left_ventricle], 13, soft=1.6)
-    c.polygon(right_ventricle, 13, soft=1.6)
+    c.polygon([(x + (squeeze if x > 160 else 0), y) for x, y in outline("echo.left_ventricle")], 13, soft=1.6)
+    c.polygon(outline("echo.right_ventricle"), 13, soft=1.6)
     c.ellipse(161, 174, 24, 27, 13, soft=3)
     c.ellipse(95, 174, 23, 25, 13, soft=3)
-    for hinge, tip in (
-        ((140, 142), (156, 152)),
-        ((184, 142), (168, 152)),
-        ((119, 142), (104, 151)),
-        ((76, 142), (90, 151)),
-    ):
-        c.stroke([hinge, ((hinge[0] + tip[0]) / 2, (hinge[1] + tip[1]) / 2 - 3), tip], 2.2, 190, soft=0.7)
+    for hinge, tip in ((140, 156), (184, 168), (119, 104), (76, 90)):
+        c.stroke([(hinge, 142), ((hinge + tip) / 2, 144), (tip, 152)], 2.2, 190, soft=0.7)
     c.stroke([(129, 40), (129, 90), (130, 138)], 3, 172, soft=1.5, amount=0.7)
     c.stroke([(130, 146), (128, 206)], 2.4, 178, soft=0.9)
     c.stroke([(60, 120), (56, 160), (70, 210)], 4, 190, soft=1.5, amount=0.6)
@@ -90,7 +82,7 @@ def liver(c: Canvas) -> None:
     for x, y, rx, ry, angle in (
         (80, 92, 17, 4, 30),
         (104, 136, 13, 4, -25),
-        (70, 140, 9, 3.4, 50),
+        (70, 140, 9, 3, 50),
         (120, 82, 10, 3, -40),
     ):
         c.ellipse(c.vary(x, 3), c.vary(y, 3), rx, ry, 30, soft=2.5, angle=angle)

@@ -226,18 +226,7 @@ class _ResponseWriter:
 
 def _named(facts: Facts, scene: Scene) -> dict[str, str]:
     """The noun phrase and the place of a finding, all of it stated."""
-    words = Phrasing(
-        {
-            "finding": facts.kind,
-            "site": facts.site,
-            "side": facts.side,
-            "shape": facts.shape,
-            "brightness": facts.kind.bright,
-            "count": facts.count,
-            "size": facts.size,
-        },
-        scene,
-    )
+    words = Phrasing(facts.claims, scene)
     return {"np": words.noun_phrase(), "place": words.place(), "largest": words.largest()}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from textwrap import wrap
 from typing import Final
 
 import numpy as np
@@ -76,14 +77,6 @@ def frames_shuffled(case: Case, severity: int, rng: np.random.Generator, others:
     return "its images are all the same"
 
 
-@register_probe("image/frames-doubled", expected="same")
-def frames_doubled(case: Case, severity: int, rng: np.random.Generator, others: Others) -> Case | str:
-    """Show each of several images twice in a row."""
-    if len(case.images) < 2:
-        return _ONE_IMAGE if case.images else _NO_IMAGE
-    return replace(case, images=tuple(name for name in case.images for _ in range(2)))
-
-
 @register_picture("image/blank", expected="worse", severities=1)
 def blank(picture: Image.Image, severity: int, rng: np.random.Generator, case: Case) -> Image.Image:
     """Show a grey area in place of the picture."""
@@ -108,26 +101,13 @@ def instruction(picture: Image.Image, severity: int, rng: np.random.Generator, c
 
 
 def _lettering(width: int, height: int) -> tuple[list[str], float]:
-    """The lines of the instruction and the size of its letters: large enough to read, on as few lines as that takes."""
+    """Return the lines of the instruction and the size of its letters: large enough, on as few lines as that takes."""
     wanted = max(12.0, 0.045 * max(width, height))
-    best: tuple[float, list[str]] = (0.0, [])
-    for n in range(1, len(INSTRUCTION.split()) + 1):
-        lines = _wrapped(n)
+    longest = max(map(len, INSTRUCTION.split()))
+    choices = []
+    for room in range(len(INSTRUCTION), longest - 1, -1):
+        lines = wrap(INSTRUCTION, room)
         widest = max(ImageFont.load_default(100).getlength(line) for line in lines) / 100
-        size = min(wanted, 0.96 * width / widest, height / (1.25 * len(lines) + 0.4))
-        if size > best[0] + 0.01:
-            best = size, lines
-        if size >= wanted:
-            break
-    return best[1], max(1.0, best[0])
-
-
-def _wrapped(n: int) -> list[str]:
-    """The instruction on about so many lines of about the same length."""
-    room = max(max(map(len, INSTRUCTION.split())), -(-len(INSTRUCTION) // n))
-    lines = [""]
-    for word in INSTRUCTION.split():
-        if lines[-1] and len(lines[-1]) + 1 + len(word) > room:
-            lines.append("")
-        lines[-1] = f"{lines[-1]} {word}".strip()
-    return lines
+        choices.append((min(wanted, 0.96 * width / widest, height / (1.25 * len(lines) + 0.4)), lines))
+    size, lines = max(choices, key=lambda choice: choice[0])  # the first of equals has the fewest lines
+    return lines, max(1.0, size)

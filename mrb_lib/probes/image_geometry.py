@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from PIL import Image, ImageOps
+from scipy import ndimage
 
 from mrb_lib.probes.probe import Case, register_picture
-from mrb_lib.probes.rasters import Raster, blurred, grain, levels, picture_of
+from mrb_lib.probes.rasters import grain, levels, picture_of
 
 _QUARTER, _HALF = 90, 180
 _RIM = 0.2  # how much wider and higher than its box a lesion is filled, on each side, so that no edge of it stays
@@ -50,55 +53,35 @@ def cropped(picture: Image.Image, severity: int, rng: np.random.Generator, case:
 @register_picture("image/lesion-hidden", expected="worse", severities=1, needs_box=True)
 def lesion_hidden(picture: Image.Image, severity: int, rng: np.random.Generator, case: Case) -> Image.Image:
     """Fill the place of the lesion with what is around it."""
+    if case.box is None:
+        return picture
     values = levels(picture)
     height, width, channels = values.shape
     texture = grain(rng, width, height, channels)
-    if case.box is None:
-        return picture
     left, top, right, bottom = case.box
     rim_x, rim_y = (right - left) * _RIM, (bottom - top) * _RIM
-    x0, x1 = _pixels(left - rim_x, right + rim_x, width)
-    y0, y1 = _pixels(top - rim_y, bottom + rim_y, height)
-    filled = _between(values, x0, x1, y0, y1)
-    rough = _roughness(values, x0, x1, y0, y1)
-    out = values.copy()
-    out[y0:y1, x0:x1] = filled + rough * texture[y0:y1, x0:x1]
+    columns, rows = _pixels(left - rim_x, right + rim_x, width), _pixels(top - rim_y, bottom + rim_y, height)
+    around = np.ones((height, width, 1), dtype=np.float32)
+    around[rows, columns] = 0
+    if not around.any():
+        return picture_of(128 + 10 * texture, picture.mode)
+    # From the rim inwards, each pixel becomes the mean of what is known around it.
+    sides = rows.stop - rows.start, columns.stop - columns.start
+    near = partial(ndimage.uniform_filter, size=(*(3 + side // 8 for side in sides), 0), mode="nearest")
+    filled, known = values * around, around
+    while not known.all():
+        weight = near(known)
+        filled = np.where(known > 0, filled, near(filled) / np.maximum(weight, 1e-6))
+        filled, known = filled * (weight > 1e-6), np.maximum(known, weight > 1e-6)
+    window = tuple(slice(max(0, part.start - n), part.stop + n) for part, n in zip((rows, columns), sides, strict=True))
+    # The median, for edges of organs are no grain; 0.95 is that of steps of grain of standard deviation 1.
+    steps = np.abs(np.diff(values[window], axis=1))
+    rough = np.float32(np.median(steps) / 0.95) if steps.size else np.float32(0)
+    out = np.where(around > 0, values, filled + rough * texture)
     return picture_of(out, picture.mode)
 
 
-def _pixels(low: float, high: float, length: int) -> tuple[int, int]:
-    """The first pixel, and the one after the last; at least one is between."""
+def _pixels(low: float, high: float, length: int) -> slice:
+    """Return the pixels between two fractions of a length, one at least."""
     first = min(max(int(low * length), 0), length - 1)
-    return first, max(min(int(high * length) + 1, length), first + 1)
-
-
-def _between(values: Raster, x0: int, x1: int, y0: int, y1: int) -> Raster:
-    """What lies beside a rectangle carried into it: each pixel a mean of the four sides, the nearer the heavier."""
-    height, width, channels = values.shape
-    soft = blurred(values, max(1.0, min(x1 - x0, y1 - y0) * 0.06))
-    column, row = np.arange(x0, x1)[None, :, None], np.arange(y0, y1)[:, None, None]
-    total = np.zeros((y1 - y0, x1 - x0, channels), dtype=np.float64)
-    weights = np.zeros((y1 - y0, x1 - x0, 1), dtype=np.float64)
-    sides = (
-        (x0 > 0, soft[y0:y1, x0 - 1 : x0], column - x0 + 1),
-        (x1 < width, soft[y0:y1, x1 : x1 + 1], x1 - column),
-        (y0 > 0, soft[y0 - 1 : y0, x0:x1], row - y0 + 1),
-        (y1 < height, soft[y1 : y1 + 1, x0:x1], y1 - row),
-    )
-    for is_there, side, distance in sides:
-        if is_there:
-            weight = 1.0 / distance.astype(np.float64) ** 2
-            total += weight * side
-            weights += weight
-    if not weights.any():
-        return np.full((y1 - y0, x1 - x0, channels), 128, dtype=np.float32)
-    return np.asarray(total / weights, dtype=np.float32)
-
-
-def _roughness(values: Raster, x0: int, x1: int, y0: int, y1: int) -> np.float32:
-    """How much neighbouring pixels differ around a rectangle: the standard deviation of grain that looks the same."""
-    reach_x, reach_y = max(2, (x1 - x0) // 3), max(2, (y1 - y0) // 3)
-    around = values[max(0, y0 - reach_y) : y1 + reach_y, max(0, x0 - reach_x) : x1 + reach_x]
-    steps = np.abs(np.diff(around, axis=1))
-    # The median, for edges of organs are no grain; 0.95 is that of steps of grain of standard deviation 1.
-    return np.float32(np.median(steps) / 0.95) if steps.size else np.float32(0)
+    return slice(first, max(min(int(high * length) + 1, length), first + 1))

@@ -20,15 +20,12 @@ _SITED: Final = frozenset(WORDS["side"]["sited"])
 _SIDE_LEADS: Final = frozenset(("on", "to", "in", "of", "from", "toward", "towards"))
 _JOINING: Final = frozenset(("and", "or", "to", "versus", "vs", "than"))
 _COUNTED: Final = frozenset(WORDS["number"]["counted"])
-_MASS_UNITS: Final[dict[str, str]] = WORDS["unit"]["other"]
 _NEGATION: Final = WORDS["negation"]
 _TURNED: Final = frozenset(("no", "not", "without", "is", "are", *_NEGATION["verbs"]))
 _LEFT_ALONE: Final = frozenset(_NEGATION["left_alone"])
 _SHARED: Final = frozenset(WORDS["drug"]["shared"])
 _POSSIBLY: Final = frozenset(("may", "might", "can", "could", "sometimes", "often", "some"))
 _BESIDE_NOUNS: Final = frozenset(_NEGATION["beside_nouns"])
-_PLANNED: Final = frozenset(WORDS["modality"]["planned"])
-_GENERAL: Final = frozenset(WORDS["modality"]["general"])
 _NORMAL: Final = frozenset(WORDS["anatomy"]["normal"])
 _OPTION: Final = re.compile(r"[\s*-]*\(?[A-Z]\)[^.:;\u2013\u2014]*")
 _LONGEST_OPTION: Final = 300
@@ -43,7 +40,6 @@ _UNITS: Final = _any_of(WORDS["number"]["units"])
 _MEASURE: Final = re.compile(
     rf"(?<![\w.,/:\u2013-])({_NUMBER})(?:([ ]?(?:-|\u2013|to)[ ]?)({_NUMBER}))?([ -]?)({_UNITS})(?!\w)"
 )
-_WITH_UNIT: Final = re.compile(rf"(?<![\w.,/:\u2013-])({_NUMBER})([ -]?)({_any_of(list(_MASS_UNITS))})(?!\w)")
 
 
 @register_response("response/side", expected="flips", severities=3)
@@ -72,17 +68,6 @@ def number(text: str, severity: int, rng: np.random.Generator, case: Case) -> st
     return _planted(text, sorted(edits, key=lambda edit: edit.start), severity, rng)
 
 
-@register_response("response/unit", expected="flips", severities=3)
-def unit(text: str, severity: int, rng: np.random.Generator, case: Case) -> str | None:
-    """Put another unit behind a number in one response: cm for mm, g for mg, months for days."""
-    edits = [
-        Edit(match.start(3), match.end(3), _MASS_UNITS[match[3]])
-        for match in _WITH_UNIT.finditer(text)
-        if not _is_age(text, match)
-    ]
-    return _planted(text, edits, severity, rng)
-
-
 @register_response("response/negation", expected="flips", severities=3)
 def negation(text: str, severity: int, rng: np.random.Generator, case: Case) -> str | None:
     """Take a "no", "not" or "without" out of one response, or put one in."""
@@ -109,17 +94,6 @@ def drug(text: str, severity: int, rng: np.random.Generator, case: Case) -> str 
     words, others = Words.of(text), _drugs()
     places = [place for place in words.phrases(others) if _is_about_drug(words, place[0])]
     return _planted(text, _replaced(words, places, others, rng), severity, rng)
-
-
-@register_response("response/modality", expected="flips", severities=3)
-def modality(text: str, severity: int, rng: np.random.Generator, case: Case) -> str | None:
-    """Say in one response that the picture is of another modality: MRI for CT."""
-    words = Words.of(text.replace("X-ray", "X ray").replace("x-ray", "x ray"))  # of the same length
-    edits = []
-    for i, size, phrase in words.phrases(WORDS["modality"]["other"]):
-        if _is_of_the_picture(words, i, size):
-            edits.append(_swap(words, i, size, WORDS["modality"]["other"][phrase], text))
-    return _planted(text, edits, severity, rng)
 
 
 def _planted(text: str, edits: Sequence[Edit], severity: int, rng: np.random.Generator) -> str | None:
@@ -202,14 +176,6 @@ def _negated(words: Words, i: int) -> Edit | None:
     if here in ("is", "are") and words.before(i) == "there" and following in ("evidence", "signs"):
         return Edit(span.end, span.end, " no")
     return None
-
-
-def _is_of_the_picture(words: Words, i: int, size: int) -> bool:
-    """Whether a modality is that of what is seen, and not one that is planned, compared or spoken of in general."""
-    is_short = words.lower[i] in ("ct", "mri") and not words.spans[i].of(words.text).isupper()
-    if is_short or words.at(i + size) in ("or", "and", "would"):
-        return False
-    return _PLANNED.isdisjoint(words.clause(i)) and _GENERAL.isdisjoint(words.rest(i + size - 1))
 
 
 def _is_verb(words: Words, i: int) -> bool:

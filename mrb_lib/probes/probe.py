@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from typing import Final, Literal, Protocol
+from typing import Final, Literal, Protocol, Required, TypedDict, Unpack
 
 import numpy as np
 import pandas as pd
@@ -187,50 +187,45 @@ PROBES: Registry[Probe] = Registry("probe", "mrb_lib.probes")
 """Every probe by name."""
 
 
-def register_probe(
-    name: str, *, expected: Expected, severities: int = 1, source: str = "", groups: tuple[str, ...] = ()
-) -> Callable[[EditCase], EditCase]:
+class Facts(TypedDict, total=False):
+    """The facts about a probe that its decorator states; see `Probe`."""
+
+    expected: Required[Expected]
+    severities: int
+    source: str
+    modalities: tuple[str, ...]
+    needs_box: bool
+    groups: tuple[str, ...]
+    harmless: int
+    names_side: bool | None
+
+
+def register_probe(name: str, **facts: Unpack[Facts]) -> Callable[[EditCase], EditCase]:
     """Register a function that changes a case; its docstring's first line says what it does."""
 
     def decorate(edit: EditCase) -> EditCase:
-        probe = Probe(name, _changes(name), _does(edit), expected, severities, source, edit=edit, groups=groups)
-        PROBES.add(name, probe)
+        PROBES.add(name, Probe(name, _changes(name), _does(edit), edit=edit, **facts))
         return edit
 
     return decorate
 
 
-def register_response(
-    name: str, *, expected: Expected, severities: int = 1, source: str = ""
-) -> Callable[[EditResponse], EditResponse]:
+def register_response(name: str, **facts: Unpack[Facts]) -> Callable[[EditResponse], EditResponse]:
     """Register a function that changes the text of a response; see `register_probe`."""
 
     def decorate(edit: EditResponse) -> EditResponse:
-        PROBES.add(name, Probe(name, _changes(name), _does(edit), expected, severities, source, response=edit))
+        PROBES.add(name, Probe(name, _changes(name), _does(edit), response=edit, **facts))
         return edit
 
     return decorate
 
 
-def register_picture(
-    name: str,
-    *,
-    expected: Expected,
-    severities: int = MOST_SEVERE,
-    source: str = "",
-    modalities: Sequence[str] = (),
-    needs_box: bool = False,
-    harmless: int = 0,
-    names_side: bool | None = None,
-) -> Callable[[EditPicture], EditPicture]:
-    """Register a function that changes a picture; see `register_probe`."""
+def register_picture(name: str, **facts: Unpack[Facts]) -> Callable[[EditPicture], EditPicture]:
+    """Register a function that changes a picture, at `MOST_SEVERE` severities if none are stated."""
+    facts.setdefault("severities", MOST_SEVERE)
 
     def decorate(edit: EditPicture) -> EditPicture:
-        probe = Probe(
-            name, _changes(name), _does(edit), expected, severities, source,
-            picture=edit, modalities=tuple(modalities), needs_box=needs_box, harmless=harmless, names_side=names_side,
-        )  # fmt: skip
-        PROBES.add(name, probe)
+        PROBES.add(name, Probe(name, _changes(name), _does(edit), picture=edit, **facts))
         return edit
 
     return decorate

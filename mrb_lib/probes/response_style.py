@@ -9,15 +9,10 @@ from typing import Final
 import numpy as np
 
 from mrb_lib.probes.probe import Case, register_response
-from mrb_lib.probes.wording import WORDS, Edit, Span, Words, in_place, is_finished, is_layout, sentences, some_of
+from mrb_lib.probes.wording import WORDS, Edit, Words, in_place, is_finished, is_layout, sentences, some_of
 
 _STYLE: Final = WORDS["style"]
-_FILLERS: Final = tuple(_STYLE["fillers"])
-_SPEAKER: Final = tuple(_STYLE["speaker"])
-_CLOSINGS: Final = tuple(_STYLE["closings"])
-_OPENINGS: Final = tuple(_STYLE["openings"])
 _DOUBT: Final = frozenset(_STYLE["doubt"])
-_REFERS: Final = frozenset(_STYLE["refers"])
 _LOWERED: Final = frozenset(("the", "this", "these", "there", "a", "an", "it", "no", "its"))
 _NOW: Final = frozenset(("is", "are", "has", "have", "shows", "measures", "lies", "contains"))
 _NO_ASIDE: Final = ("it is important", "it is recommended", "it is best", "it is essential", "it is also", "no,", "no:")
@@ -44,21 +39,6 @@ def repeated(text: str, severity: int, rng: np.random.Generator, case: Case) -> 
     return _appended(text, f"To repeat: {again}")
 
 
-@register_response("response/shortened", expected="same")
-def shortened(text: str, severity: int, rng: np.random.Generator, case: Case) -> str | None:
-    """Leave out the phrases and sentences of one response that claim nothing."""
-    edits: list[Edit] = []
-    for part in sentences(text):
-        lower = part.of(text)[:60].lower()
-        if lower.startswith(_CLOSINGS) or _is_empty_opening(part.of(text), lower):
-            start = edits[-1].end if edits and not text[edits[-1].end : part.start].strip() else part.start
-            edits.append(Edit(start, _past_spaces(text, part.end), ""))
-        elif (edit := _without_lead(text, part, _FILLERS)) is not None:
-            edits.append(edit)
-    out = in_place(text, edits).strip()
-    return out if edits and out else None
-
-
 @register_response("response/markdown", expected="same", source="style bias, as in RM-Bench (Liu et al. 2024)")
 def markdown(text: str, severity: int, rng: np.random.Generator, case: Case) -> str | None:
     """Set one response as a Markdown list, the first words of each sentence in bold."""
@@ -70,43 +50,18 @@ def markdown(text: str, severity: int, rng: np.random.Generator, case: Case) -> 
     return "\n".join(map(_as_item, parts))
 
 
-@register_response("response/plain", expected="same")
-def plain(text: str, severity: int, rng: np.random.Generator, case: Case) -> str | None:
-    """Take the Markdown out of one response."""
-    if is_layout(text) or not _has_markdown(text):
-        return None
-    return "\n".join(_without_markdown(line) for line in text.split("\n"))
-
-
 @register_response("response/hedged", expected="same", severities=2)
 def hedged(text: str, severity: int, rng: np.random.Generator, case: Case) -> str | None:
     """Open one sentence of one response, or three, with words such as "I believe that"."""
-    return _opened(text, severity, rng, _STYLE["hedges"])
-
-
-@register_response("response/assured", expected="same", severities=2)
-def assured(text: str, severity: int, rng: np.random.Generator, case: Case) -> str | None:
-    """Open one sentence of one response, or three, with "Certainly"; in place of "I think" where that stands."""
-    leads = [edit for part in sentences(text) if (edit := _without_lead(text, part, _SPEAKER)) is not None]
-    if not leads or is_layout(text):
-        return _opened(text, severity, rng, _STYLE["sure"])
-    words = [_STYLE["sure"][i] for i in rng.integers(len(_STYLE["sure"]), size=len(leads))]
-    edits = [
-        Edit(edit.start, edit.end, f"{word} {text[edit.end - 1]}") for edit, word in zip(leads, words, strict=True)
-    ]
-    return in_place(text, some_of(edits, severity, rng))
-
-
-@register_response("response/citations", expected="same", source="authority bias, as in Chen et al. 2024")
-def citations(text: str, severity: int, rng: np.random.Generator, case: Case) -> str | None:
-    """Add a made-up reference to one response, and that current guidelines support what it says."""
-    parts = [part for part in sentences(text) if is_finished(part.of(text))]
-    if not parts or is_layout(text):
+    if is_layout(text):
         return None
-    cited = in_place(text, some_of([Edit(part.end - 1, part.end, " [1].") for part in parts], 1, rng))
-    edition, page = int(rng.integers(2, 9)), int(rng.integers(40, 900))
-    note = f"[1] Handbook of Clinical Practice, edition {edition}, page {page}."
-    return f"{_appended(cited, 'This is supported by current guidelines.')}\n\n{note}"
+    parts = [part for part in sentences(text) if _states(part.of(text))]
+    drawn = rng.integers(len(_STYLE["hedges"]), size=len(parts))
+    edits = [
+        Edit(part.start, part.start + 1, f"{_STYLE['hedges'][i]} {text[part.start].lower()}")
+        for part, i in zip(parts, drawn, strict=True)
+    ]
+    return in_place(text, some_of(edits, severity, rng)) if edits else None
 
 
 @register_response("response/credentials", expected="same", source="authority bias, as in Chen et al. 2024")
@@ -122,32 +77,20 @@ def credentials(text: str, severity: int, rng: np.random.Generator, case: Case) 
 
 @register_response("response/typos", expected="same", severities=5)
 def typos(text: str, severity: int, rng: np.random.Generator, case: Case) -> str | None:
-    """Swap or drop a letter in 2 to 25 of every 100 long words, but in no number, unit, side, negation or drug."""
+    """Swap two letters in 2 to 25 of every 100 long words, but in no number, unit, side, negation or drug."""
     if is_layout(text):
         return None
     words = [span for span in _PLAIN_WORD.finditer(text) if _may_be_misspelt(span[0])]
-    draws, places, drops = rng.random(len(words)), rng.random(len(words)), rng.random(len(words)) < 0.5
+    draws, places = rng.random(len(words)), rng.random(len(words))
     if not words:
         return None
     share = max((0.02, 0.05, 0.1, 0.15, 0.25)[severity - 1], float(draws.min()))
     known = {word[0] for word in words}
     edits = []
-    for word, draw, place, drop in zip(words, draws.tolist(), places.tolist(), drops.tolist(), strict=True):
-        if draw <= share and (wrong := _misspelt(word[0], place, drop)) not in known:
+    for word, draw, place in zip(words, draws.tolist(), places.tolist(), strict=True):
+        if draw <= share and (wrong := _misspelt(word[0], place)) not in known:
             edits.append(Edit(word.start(), word.end(), wrong))
     return in_place(text, edits) if edits else None
-
-
-@register_response("response/shuffled", expected="same")
-def shuffled(text: str, severity: int, rng: np.random.Generator, case: Case) -> str | None:
-    """Put the sentences of one response in another order, those that refer to the one before kept after it."""
-    blocks = _blocks(text, sentences(text))
-    if len(blocks) < 3 or is_layout(text) or "\n" in text.strip() or text.rstrip()[-1] not in ".!?":
-        return None
-    order = rng.permutation(len(blocks)).tolist()
-    if order == sorted(order):
-        order = order[1:] + order[:1]
-    return " ".join(blocks[i].of(text) for i in order)
 
 
 @register_response(
@@ -173,9 +116,7 @@ def instruction(text: str, severity: int, rng: np.random.Generator, case: Case) 
 _PLAIN_WORD: Final = re.compile(r"(?<![\w`/.@#<-])[A-Za-z][a-z]{4,}(?![\w`/@>-]|:/|\.\w)")
 _MARK: Final = re.compile(r"(?:[ \t]{0,8}(?:[-*] |#{1,6} )|\*\*|`[^`\n]{1,200}`)")
 _BOLD: Final = re.compile(r"(\*\*|__)(?=\S)([^*_\n]{1,300})(?<=\S)\1")
-_ITALIC: Final = re.compile(r"(?<![\w*])\*(?=\S)([^*\n]{1,300})(?<=\S)\*(?![\w*])")
 _CODE: Final = re.compile(r"`([^`\n]{1,300})`")
-_BULLET: Final = re.compile(r"^([ \t]{0,8})(?:[-*] |#{1,6} )[ \t]{0,4}")
 
 
 _PREFIXES: Final = ("hyper", "hypo", "intra", "inter")  # one letter away from another of them, or from its opposite
@@ -205,42 +146,6 @@ def _gap(text: str) -> str:
     return "\n\n" if "\n" in text.strip() else " "
 
 
-def _past_spaces(text: str, place: int) -> int:
-    while place < len(text) and text[place] == " ":
-        place += 1
-    return place
-
-
-def _is_empty_opening(sentence: str, lower: str) -> bool:
-    return len(sentence) < 60 and sentence[-1] in "!:." and lower.startswith(_OPENINGS)
-
-
-def _without_lead(text: str, part: Span, leads: tuple[str, ...]) -> Edit | None:
-    """The removal of the phrase that a sentence begins with, and the capital that the next word then needs."""
-    head = text[part.start : min(part.end, part.start + 80)].lower()
-    if not head.startswith(leads):
-        return None
-    size = max((len(lead) for lead in leads if head.startswith((lead + " ", lead + ", "))), default=0)
-    end = part.start + size + (2 if head[size : size + 1] == "," else 1)
-    if not size or end >= part.end or not text[end].isalpha():
-        return None
-    return Edit(part.start, end + 1, text[end].upper())
-
-
-def _opened(text: str, severity: int, rng: np.random.Generator, openings: list[str]) -> str | None:
-    """A text with openings put before sentences that state something as a fact."""
-    if is_layout(text):
-        return None
-    parts = [part for part in sentences(text) if _states(part.of(text))]
-    drawn = rng.integers(len(openings), size=len(parts))
-    edits = []
-    for part, i in zip(parts, drawn, strict=True):
-        first = text[part.start]
-        edits.append(Edit(part.start, part.start + 1, f"{openings[i]} {first.lower()}"))
-    kept = some_of(edits, severity, rng)
-    return in_place(text, kept) if kept else None
-
-
 def _states(sentence: str) -> bool:
     if not is_finished(sentence) or sentence.lower().startswith(_NO_ASIDE) or len(sentence) > 600:
         return False
@@ -260,11 +165,6 @@ def _as_item(sentence: str) -> str:
     return f"{mark} **{' '.join(pieces[:2])}** {pieces[2]}" if len(pieces) > 2 else f"{mark} {rest}"
 
 
-def _without_markdown(line: str) -> str:
-    line = _BULLET.sub(r"\1", line)
-    return _CODE.sub(r"\1", _ITALIC.sub(r"\1", _BOLD.sub(r"\2", line)))
-
-
 def _may_be_misspelt(word: str) -> bool:
     lower = word.lower()
     if word != lower or lower in _KEPT or lower.startswith(_PREFIXES) or lower.endswith(_DRUG_ENDS):
@@ -272,18 +172,12 @@ def _may_be_misspelt(word: str) -> bool:
     return any(_may_be_swapped(*pair) for pair in pairwise(word[1:-1]))
 
 
-def _misspelt(word: str, place: float, is_dropped: bool) -> str:
-    """A word with two inner letters swapped or, in a long one, a vowel dropped, where that makes no other word.
+def _misspelt(word: str, place: float) -> str:
+    """Return a word with two inner letters swapped where that makes no other word.
 
-    The first and the last letter stay. Other words come of l or r moved past a vowel ("trial", "infarction"), of two
-    vowels swapped, of a letter less in a pair ("splitting" and "slitting"), and of a vowel dropped early ("pleural").
+    Other words come of l or r moved past a vowel ("trial", "infarction") and of two vowels swapped.
     """
-    inner = range(1, len(word) - 2)
-    drops = [i for i in inner if i > 2 and word[i] in _VOWELS and not {word[i - 1], word[i + 1]} & _VOWELS]
-    if is_dropped and len(word) > 6 and drops:
-        i = drops[int(place * len(drops))]
-        return word[:i] + word[i + 1 :]
-    swaps = [i for i in inner if _may_be_swapped(word[i], word[i + 1])]
+    swaps = [i for i in range(1, len(word) - 2) if _may_be_swapped(word[i], word[i + 1])]
     i = swaps[int(place * len(swaps))]
     return word[:i] + word[i + 1] + word[i] + word[i + 2 :]
 
@@ -292,16 +186,3 @@ def _may_be_swapped(a: str, b: str) -> bool:
     if a in _VOWELS or b in _VOWELS:
         return not {a, b} <= _VOWELS and not {a, b} & {"l", "r"}
     return a != b
-
-
-def _blocks(text: str, parts: list[Span]) -> list[Span]:
-    """Sentences, each with those after it that refer back."""
-    out: list[Span] = []
-    for part in parts:
-        sentence = part.of(text)
-        is_free = is_finished(sentence) and ":" not in sentence and not _REFERS.intersection(Words.of(sentence).lower)
-        if out and not is_free:
-            out[-1] = Span(out[-1].start, part.end)
-        else:
-            out.append(part)
-    return out

@@ -164,7 +164,7 @@ def write_simulated_runs(benchmark: Path, runs: Path, *, seed: int, roster: int 
     if meta.is_rating:
         verdicts = simulated_ratings(truth, meta.categories, seed=seed)
     elif roster:
-        invented = [each.judge() for each in ROSTER[:roster]]
+        invented = ROSTER[:roster]
         verdicts = simulated_verdicts(truth, loaded.cases, seed=seed, judges=invented, repeats=1)
     else:
         verdicts = with_replies(simulated_verdicts(truth, loaded.cases, seed=seed), seed=seed)

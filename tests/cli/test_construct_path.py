@@ -129,7 +129,7 @@ def test_from_a_folder_of_images_to_a_released_benchmark(
         return done
 
     step("start", source, "--dataset", "ours", "--licence", "CC0-1.0", "--name", "ours", "--kind", "simulated",
-         "--no-crops", after=3, bare=True)  # fmt: skip
+         after=3, bare=True)  # fmt: skip
     begun = open_work(work)
     left_out = begun.funnel().query("step == 'start' and reason != 'kept'")["n"].sum()
     assert len(begun.items()) == len(begun.entering("filter")) + left_out

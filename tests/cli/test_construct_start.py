@@ -51,10 +51,10 @@ def test_a_folder_becomes_a_work_folder(mrb: Mrb, source: Path, tmp_path: Path) 
 
 def test_a_changed_choice_shows_as_stale(mrb: Mrb, source: Path, tmp_path: Path) -> None:
     work = tmp_path / "work"
-    mrb("construct", "start", source, work, "--no-crops")
+    mrb("construct", "start", source, work)
     with begin(open_work(work), "filter", {}, seed=0):
         pass
-    mrb("construct", "start", source, work, "--no-crops", "--again", "--where", "organ == 'eye'")
+    mrb("construct", "start", source, work, "--again", "--where", "organ == 'eye'")
     status = mrb("construct", "status", work)
     assert "start was run again since" in status.out and f"next: mrb construct filter {work}" in status.out
     assert "not organ == 'eye'" in status.out
@@ -78,7 +78,7 @@ def test_bad_input_is_one_line_and_leaves_nothing(
     options: list[str],
     message: str,
 ) -> None:
-    result = mrb("construct", "start", source, tmp_path / "work", "--no-crops", *options)
+    result = mrb("construct", "start", source, tmp_path / "work", *options)
     assert result.code == 2 and message in result.err and result.err.count("\n") == 1
     assert not (tmp_path / "work").exists()
 

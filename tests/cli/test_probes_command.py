@@ -51,7 +51,7 @@ def test_a_text_is_shown_with_what_changed(mrb: Callable, tables: Path, tmp_path
     [
         ("prompt/labels:3", "The prompt calls the response shown first Alex, and the second Sam."),
         ("prompt/wording:2", "wording 2"),
-        ("prompt/persona-strict", "the prompt says: Judge as a strict examiner"),
+        ("prompt/persona:4", "the prompt says: Judge as a strict examiner"),
     ],
 )
 def test_what_a_probe_changes_of_the_prompt_is_said(mrb: Callable, demo: Path, probe: str, said: str) -> None:
@@ -95,10 +95,10 @@ def test_judging_refuses_an_unknown_probe_before_it_starts(mrb: Callable, demo: 
 
 
 def test_judging_and_the_table_of_probes(mrb: Callable, demo: Path, tmp_path: Path) -> None:
-    probes = "response/lengthened,image/low-dose:3"
+    probes = "response/lengthened,image/metal-artefact:3"
     judged = mrb("judge", demo, tmp_path / "runs", "--judge", "longer", "--probe", probes)
     assert judged.code == 0, judged.err
-    assert "probe image/low-dose:3: does not apply to" in judged.err
+    assert "probe image/metal-artefact:3: does not apply to" in judged.err
     table = mrb("analyze", demo, tmp_path / "runs", "--table", "probes", "--dimension", "overall", "--json")
     assert table.code == 0, table.err
     rows = [row for row in json.loads(table.out)["rows"] if row["part"] == "probe"]

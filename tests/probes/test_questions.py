@@ -11,7 +11,6 @@ import pytest
 from mrb_lib.probes import PROBES, Case, ProbeId, target
 from mrb_lib.probes.apply import Probing, generator
 from mrb_lib.probes.patients import aged, swapped
-from mrb_lib.probes.question_wording import reworded
 
 BOTH_SEXES = "it speaks of both sexes, or of one in general"
 ONE_SEX = "it is about an organ or a state of one sex"
@@ -19,19 +18,14 @@ MANY_AGES = "it names more than one age or span of years"
 SKIN, PAYS = "it speaks of skin or ethnicity itself", "it speaks of insurance or costs itself"
 NO_SEX = "The bundle of His, the His bundle, a HE stain, HER2, man-made"
 
-LEANING = (
-    "self-diagnosis", "recency", "confirmation", "frequency", "cultural", "status-quo", "false-consensus",
-    "colleague", "professor", "vote",
-)  # fmt: skip
-PERSONAS = ("radiologist", "student", "layperson", "strict")
-NOTES = tuple(f"question/{name}" for name in LEANING)
-QUESTIONS = (
-    "question/paraphrased", "question/distracted", "prompt/patient-persona", "question/ethnicity", "question/insurance",
-)  # fmt: skip
+LEANING = ("prompt/cognitive-bias", "question/colleague", "question/professor", "question/vote")
+QUESTIONS = ("question/distracted", "prompt/patient-persona", "question/ethnicity", "question/insurance")
 PATIENTS = ("question/sex", "question/age")
-PROMPTS = ("prompt/wording", "prompt/labels", *(f"prompt/persona-{name}" for name in PERSONAS))
+PROMPTS = ("prompt/wording", "prompt/labels", "prompt/persona")
 ALL = [
-    (name, step) for name in (*NOTES, *QUESTIONS, *PATIENTS, *PROMPTS) for step in range(1, PROBES[name].severities + 1)
+    (name, step)
+    for name in (*LEANING, *QUESTIONS, *PATIENTS, *PROMPTS)
+    for step in range(1, PROBES[name].severities + 1)
 ]
 MAN = Case(
     "c1",
@@ -63,7 +57,7 @@ def test_every_probe_keeps_verdicts_and_gives_the_same_twice(name: str, step: in
     assert must(name, MAN, step) != MAN
 
 
-@pytest.mark.parametrize("name", NOTES)
+@pytest.mark.parametrize("name", LEANING)
 def test_a_note_leaves_the_case_as_it_is_and_each_severity_is_another(name: str) -> None:
     steps = range(1, PROBES[name].severities + 1)
     notes = [must(name, MAN, step).note for step in steps]
@@ -82,8 +76,8 @@ def test_a_prompt_put_otherwise_is_about_the_case_as_it_is_and_each_severity_is_
 @pytest.mark.parametrize("name", LEANING)
 @pytest.mark.parametrize("case_id", ["c1", "c2", "c3", "c4", "c5"])
 def test_a_leaning_note_names_the_target_and_it_alone(name: str, case_id: str) -> None:
-    for step in range(1, PROBES[f"question/{name}"].severities + 1):
-        note = must(f"question/{name}", replace(MAN, case_id=case_id), step).note
+    for step in range(1, PROBES[name].severities + 1):
+        note = must(name, replace(MAN, case_id=case_id), step).note
         braced = f"{{{target(case_id)}}}"
         assert f"esponse {braced}" in note
         assert not set("{}<>") & set(note.replace(braced, ""))
@@ -99,9 +93,7 @@ def test_notes_as_written_out() -> None:
     assert must("question/vote", MAN).note == f"Two of three clinicians preferred response {{{side}}}."
     assert must("question/ethnicity", MAN, 3).question == f"{MAN.question}\n\nThe patient is Asian."
     assert must("question/insurance", MAN, 4).question.endswith("\n\nThe patient has no health insurance.")
-    assert (
-        must("prompt/persona-strict", MAN).instruction == "Judge as a strict examiner who lets no mistake pass would."
-    )
+    assert must("prompt/persona", MAN, 4).instruction == "Judge as a strict examiner who lets no mistake pass would."
 
 
 @pytest.mark.parametrize(
@@ -130,7 +122,6 @@ def test_notes_as_written_out() -> None:
         ("question/age", replace(MAN, organ="breast"), "it is about an organ or a state that depends on the age"),
         ("question/age", replace(MAN, response_b="Seen in school."), "its words depend on the age"),
         ("question/age", replace(MAN, question="A 31-year-old man."), "the patient is about that age"),
-        ("question/paraphrased", replace(MAN, question="Lung nodule"), "no rule fits its question"),
     ],
 )  # fmt: skip
 def test_why_a_probe_does_not_apply(name: str, case: Case, why: str) -> None:
@@ -199,38 +190,6 @@ def test_severities_of_age_are_bands_and_draw_alike() -> None:
 )  # fmt: skip
 def test_the_age_changed(text: str, years: int, other: str) -> None:
     assert aged(text, years) == other
-
-
-@pytest.mark.parametrize(
-    ("question", "other"),
-    [
-        ("Describe the lesion.", "Give a description of the lesion."),
-        ("Describe how it looks.", "Could you describe how it looks?"),
-        ("What does this CT show?", "What is shown by this CT?"),
-        ("How many lesions are there?", "What number of lesions are there?"),
-        ("How many of them are dense?", "ASK: how many of them are dense?"),
-        ("Which organ shows it?", "What organ shows it?"),
-        ("Which of them is it?", "ASK: which of them is it?"),
-        ("Why is it dense?", "For what reason is it dense?"),
-        ("Please count them and name the largest.", "Could you count them and name the largest?"),
-        ("Can you explain the finding?", "Please explain the finding."),
-        ("Can you catch it twice?", "ASK: can you catch it twice?"),
-        ("A man coughs. What is the cause?", "A man coughs. ASK: what is the cause?"),
-        ("And what is it?", "ASK: what is it?"),
-        ("Is it 2.5 cm long? Answer yes or no.", "ASK: is it 2.5 cm long? Answer yes or no."),
-        ("Is it large? (A) yes", "ASK: is it large? (A) yes"),
-        ("Is it large?\n(A) yes\n(B) no", "ASK: is it large?\n(A) yes\n(B) no"),
-        ("Translate the text. Where is it?", "Could you translate the text? Where is it?"),
-        ("Edit the following sentence: Is it he?", "Edit the following sentence: Is it he?"),
-        ('Is "x" a word?', 'Is "x" a word?'),
-        ("Describe e.g. the lesion.", "Describe e.g. the lesion."),
-        ("If so, is it large?", "If so, is it large?"),
-        ("Lung nodule", "Lung nodule"),
-        ("", ""),
-    ],
-)
-def test_the_question_in_other_words(question: str, other: str) -> None:
-    assert reworded(question, "ASK:") == other
 
 
 @pytest.mark.parametrize("name", QUESTIONS)

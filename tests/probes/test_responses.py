@@ -52,8 +52,6 @@ def _all(name: str, text: str, case: Case = CASE) -> str | None:
         ("side", "RIGHT kidney: a cyst. Right eye.", "LEFT kidney: a cyst. Left eye."),
         ("side", "A right-sided stroke, seen on the left.", "A left-sided stroke, seen on the right."),
         ("side", "Bilateral opacities are seen.", "Unilateral opacities are seen."),
-        ("unit", "It measures 12 mm, or 1.2cm.", "It measures 12 cm, or 1.2mm."),
-        ("unit", "Take 500 mg and 50 mcg for 3 days.", "Take 500 g and 50 mg for 3 months."),
         ("negation", "There is no evidence of a mass.", "There is some evidence of a mass."),
         ("negation", "No effusion is seen.", "Some effusion is seen."),
         ("negation", "The heart is not enlarged.", "The heart is enlarged."),
@@ -63,22 +61,13 @@ def _all(name: str, text: str, case: Case = CASE) -> str | None:
         ("negation", "The skull is intact.", "The skull is not intact."),
         ("anatomy", "A mass of the Upper lobe.", "A mass of the Lower lobe."),
         ("anatomy", "The FEMORAL artery.", None),
-        ("modality", "On CT a cyst is seen.", "On MRI a cyst is seen."),
-        ("modality", "An MRI of the head. This X-ray shows it.", "A CT of the head. This ultrasound shows it."),
-        ("modality", "On a CT of the head.", "On an MRI of the head."),
         ("drug", "Take SSRIs daily.", "Take NSAIDs daily."),
         ("drug", "A statin is given.", "An antifungal is given."),
         ("negation", "The tumour, which is enlarged, bleeds.", "The tumour, which is not enlarged, bleeds."),
         ("negation", "(B) Gout: the joint is enlarged.", "(B) Gout: the joint is not enlarged."),
         ("side", "A left lung cyst; the right lung is normal.", "A right lung cyst; the right lung is normal."),
-        ("modality", "CT shows gas. CTs can be repeated.", "MRI shows gas. CTs can be repeated."),
-        ("assured", "A 5 mm cyst is there. It is I.", None),
         ("number", "Two lesions are seen.", "Five lesions are seen."),
-        ("plain", STYLED, "Findings\n\nMass in the liver\nNo fluid is seen there"),
-        ("plain", "# Head\nThe **left** lung.", "Head\nThe left lung."),
         ("markdown", "The liver is big. It is red.", "- **The liver** is big.\n- **It is** red."),
-        ("shortened", "It is important to note that the liver is big. I hope this helps!", "The liver is big."),
-        ("shortened", "In summary, it is a cyst.", "It is a cyst."),
         ("finding-dropped", "The CT shows a mass. The patient is old.", "The patient is old."),
         ("finding-dropped", "There is a left cyst. It is round. Bones are fine. Cysts may bleed.", "Bones are fine."),
         ("finding-dropped", "The CT shows a mass. No other mass is seen.", "No other mass is seen."),
@@ -103,7 +92,6 @@ def test_what_a_rule_does(name: str, before: str, after: str | None) -> None:
         ("side", "No mass is seen in the left lung."),
         ("side", "Brightleft copyright leftover."),
         ("number", "In 2019 a 48-year-old man came. 1. First\n2. Second. T2 and L4, at 9 o'clock."),
-        ("unit", "In 2019, item 5: a 5-year-old. The mm and the cm. 5 mmHg, 7 games."),
         ("negation", "No, it is so. Not only that. No doubt. Is the skull intact? If it is normal, wait."),
         ("negation", "The causes of pain are many. It may or may not be."),
         ("negation", "Notable nodules of note. It is important to know."),
@@ -114,29 +102,19 @@ def test_what_a_rule_does(name: str, before: str, after: str | None) -> None:
         ("anatomy", "(A) The liver is big."),
         ("side", "The left kidney is normal."),
         ("drug", "A side effect of metformin is nausea.\n(C) Metformin."),
-        ("modality", "Compared with the earlier CT it grew. The CT can miss it. f(t) = ct + 1."),
         ("finding-dropped", "A sign that is consistent with a mass. The patient is old."),
         ("finding-dropped", "The CT shows a mass. It is big. The mass may grow."),
         ("hedged", "A is the one that has it. A, B and C are wrong here. A) is wrong and has no use."),
-        ("assured", "A is the one that has it. A, B and C are wrong here. A) is wrong and has no use."),
         ("anatomy", "A delivery man with a heart of gold learned it by heart. A stomach bug."),
         ("anatomy", "The liver is not enlarged. He is in the upper class."),
         ("drug", "Vitamin D and water. Insulinoma."),
-        ("modality", "I recommend an MRI. Either CT or MRI. A direct act."),
         ("finding-dropped", "The patient is old. He came on foot."),
         ("finding-dropped", "The CT shows a mass."),
         ("finding-dropped", "There is no mass. A mass would be rare."),
         ("finding-added", ""),
-        ("shortened", "The liver is big. Overall survival is poor."),
-        ("shortened", "I hope this helps!"),
         ("markdown", STYLED),
         ("markdown", "One sentence only."),
-        ("plain", "No markup: 2 * 3 * 4 = 24, and snake_case_name stays."),
-        ("shuffled", "One is here. This follows it."),
-        ("shuffled", "The liver is big. The lung is red.\nThe heart is small."),
         ("hedged", "The mass may be a cyst. Wait! Is the lung clear?"),
-        ("assured", "The mass may be a cyst. Wait! Is the lung clear?"),
-        ("citations", "Title\n- item"),
         ("typos", "No left 123 mg the without right never."),
     ],
 )
@@ -264,16 +242,6 @@ def test_more_typos_at_each_severity() -> None:
     assert counts == sorted(set(counts))
 
 
-def test_shuffled_sentences_stay_with_those_they_refer_to() -> None:
-    text = "The liver is big. It is red. Lungs are clear. Fluid fills pelvis. Bones look fine."
-    for seed in range(10):
-        found = _edit("shuffled")(text, 1, _rng(seed), CASE)
-        assert found is not None
-        assert found != text
-        assert "The liver is big. It is red." in found
-        assert sorted(found.split()) == sorted(text.split())
-
-
 def test_style_adds_to_the_text_and_takes_nothing_away() -> None:
     for name in ("lengthened", "repeated", "credentials", "instruction"):
         for severity in range(1, PROBES[f"response/{name}"].severities + 1):
@@ -284,15 +252,10 @@ def test_style_adds_to_the_text_and_takes_nothing_away() -> None:
     assert len({len(_edit("lengthened")(REPORT, s, _rng(), CASE) or "") for s in (1, 2, 3)}) == 3
 
 
-def test_openings_replace_those_of_the_speaker() -> None:
-    assert re.fullmatch(
-        r"(Certainly|Without a doubt|Clearly|Undoubtedly), it is a cyst\.",
-        _all("assured", "I think it is a cyst.") or "",
-    )
+def test_a_hedge_opens_a_sentence() -> None:
     assert re.fullmatch(
         r"(I \w+ that|As far as I can tell,) the lung is clear\.", _all("hedged", "The lung is clear.") or ""
     )
-    assert re.fullmatch(r"I (believe|think) .*|As far .*", _all("hedged", "The lung is clear.") or "")
 
 
 @pytest.mark.parametrize("text", ODD)

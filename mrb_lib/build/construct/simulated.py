@@ -90,7 +90,8 @@ def write_simulated_work(
     work = create_work(path, NAME, "simulated")
     invented: dict[str, _Invented] = {}
     with begin(work, "start", {"source": "mrb demo", "items": items}, seed=seed) as step:
-        start(step, "drawn by mrb demo", _source(items, seed, invented, progress), StartOptions(licence=_HOSPITAL))
+        sources = {"drawn by mrb demo": _source(items, seed, invented, progress)}
+        start(step, sources, StartOptions(licence=_HOSPITAL))
     truth = _truth(work.items()["item_id"].tolist(), seed)
     truth.to_parquet(path / "truth.parquet", index=False)
     planted = truth.set_index("item_id")

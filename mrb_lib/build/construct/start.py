@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -12,11 +12,12 @@ from typing import Annotated, Final
 import pandas as pd
 from pydantic import Field
 
+from mrb_lib.benchmarks.images.copies import ALTERED, SAME, Pictures
+from mrb_lib.benchmarks.near_duplicates import components
 from mrb_lib.benchmarks.where import case_lookup, matching, syntax_tree
-from mrb_lib.build.construct.intake.duplicates import NEAR_COPY, clusters, duplicate_reasons
-from mrb_lib.build.construct.intake.other_benchmark import add_images_of, load_picture
+from mrb_lib.build.construct.intake.duplicates import NEAR_COPY, clusters, duplicate_reasons, original_items
+from mrb_lib.build.construct.intake.other_benchmark import add_images_of
 from mrb_lib.build.construct.intake.pictures import MODALITIES, Picture, PictureIntake
-from mrb_lib.build.construct.intake.same_pictures import SamePictures
 from mrb_lib.build.construct.intake.stated import Meanings, stated_organ
 from mrb_lib.build.construct.layouts import SourceImage, SourceItem
 from mrb_lib.build.construct.tables import ABOUT
@@ -51,9 +52,6 @@ class StartOptions:
         64
     )
     keep_near_copies: Annotated[bool, Option("Keep the same question about a copy of the same image.")] = False
-    crops: Annotated[
-        bool | None, Option("Find parts of an image that are copies of it; default: where OpenCV is installed.")
-    ] = None
 
 
 @dataclass
@@ -64,26 +62,28 @@ class StartReport:
     ----------
     left_behind : items by element of their DICOM files that identified the patient; none of them was taken along
     suspected : kept items of which an image may have text burnt in
+    altered : kept items that show an altered copy of the image of another, see `mrb_lib.benchmarks.images.copies`
     without : kept items that lack something, by column
     body_parts : kept items without an organ by the body part that their source names, which is no organ of ours
     """
 
     left_behind: Counter[str] = field(default_factory=Counter)
     suspected: int = 0
+    altered: int = 0
     without: Counter[str] = field(default_factory=Counter)
     body_parts: Counter[str] = field(default_factory=Counter)
 
 
 def start(
-    step: Step, name: str, source: Iterable[SourceItem], options: StartOptions, progress: Progress | None = None
+    step: Step, sources: Mapping[str, Iterable[SourceItem]], options: StartOptions, progress: Progress | None = None
 ) -> StartReport:
     """Make the items of a work folder, and decide which of them go on.
 
     Parameters
     ----------
     step : as `mrb_lib.build.construct.work.begin` yields it
-    name : of the source, which `items.source` begins with
-    source : as a layout reads it; it is gone through once, and images are read one at a time
+    sources : the items of each source, by the name that `items.source` begins with, and with several sources each id,
+        too; each is gone through once, and images are read one at a time
     progress : called with what is done, how much so far, and of how much (0 where nobody knows yet)
 
     Returns
@@ -98,26 +98,30 @@ def start(
     Notes
     -----
     Organ, department and modality come from columns, DICOM elements or the table of meanings; where none of them says
-    so they are null. Items left out stay in the table with their reason.
+    so they are null. Items left out stay in the table with their reason. `copy_of` is the first item that shows the
+    same picture, altered or not, null where none before it does; altered copies are kept, in their original's cluster.
     Validated by tests/build/construct/test_start.py.
     """
     work, meanings = step.work, Meanings.read(options.meanings)
     if options.where is not None:
         syntax_tree(options.where)
-    with SamePictures(work.path, crops=bool(options.crops)) as same:
-        foreign = {str(bench): add_images_of(bench, same.add) for bench in options.not_in}
-        intake = _Intake(name, options, PictureIntake(work.images, options.min_side, same.add), progress)
-        rows = intake.rows(source)
-        frames = [pd.DataFrame(chunk) for chunk in iter(lambda: list(islice(rows, _CHUNK)), [])]
-        if not frames:
-            raise InputError(f"{name}: holds no items; check that it is the source you mean.")
-        items = meanings.apply(pd.concat(frames, ignore_index=True))
-        pictures = same.groups(lambda image: load_picture(work.images, image), progress)
-    items["_problem"] = _reasons(items, pictures, foreign, options)
+    pictures = Pictures()
+    foreign = {str(bench): add_images_of(bench, pictures.add) for bench in options.not_in}
+    intake = _Intake(options, PictureIntake(work.images, options.min_side, pictures.add), progress)
+    rows = intake.rows(sources)
+    frames = [pd.DataFrame(chunk) for chunk in iter(lambda: list(islice(rows, _CHUNK)), [])]
+    if not frames:
+        raise InputError(f"{', '.join(sources)}: holds no items; check that it is the source you mean.")
+    items = meanings.apply(pd.concat(frames, ignore_index=True))
+    # Simulated pictures are drawn after few views, and would all be altered copies of each other.
+    pairs = pictures.pairs(altered=work.meta.kind != "simulated", progress=progress)
+    shown, alike = (_groups(pictures.names, pairs[pairs["kind"].isin(kinds)]) for kinds in ((SAME,), (SAME, ALTERED)))
+    items["_problem"] = _reasons(items, shown, alike, foreign, options)
     kept = items["_problem"].isna()
+    items["copy_of"] = original_items(items, alike, among=kept)
     fine = items[kept]
     items["cluster"] = items["item_id"]
-    items.loc[kept, "cluster"] = clusters(fine, pictures, fine[["_patient", "_cluster"]])
+    items.loc[kept, "cluster"] = clusters(fine, alike, fine[["_patient", "_cluster"]])
     step.decide(pd.DataFrame({"item_id": items["item_id"], "kept": kept, "reason": items["_problem"]}))
     step.write("items", items[[column for column in items.columns if not column.startswith("_")]])
     _remove_unnamed(work.images, {name for names in items["images"] for name in names})
@@ -125,27 +129,28 @@ def start(
 
 
 class _Intake:
-    """Makes rows of the items of a source."""
+    """Makes rows of the items of sources."""
 
-    def __init__(self, name: str, options: StartOptions, pictures: PictureIntake, progress: Progress | None) -> None:
-        self.name, self.options, self.pictures, self.progress = name, options, pictures, progress
+    def __init__(self, options: StartOptions, pictures: PictureIntake, progress: Progress | None) -> None:
+        self.options, self.pictures, self.progress = options, pictures, progress
         self._locations: dict[str, str] = {}
 
-    def rows(self, source: Iterable[SourceItem]) -> Iterator[dict[str, object]]:
-        """A row an item; what begins with an underscore is not stored."""
-        for number, item in enumerate(source, start=1):
-            yield self._row(item, number)
+    def rows(self, sources: Mapping[str, Iterable[SourceItem]]) -> Iterator[dict[str, object]]:
+        """Yield a row per item; what begins with an underscore is not stored."""
+        named = ((name, item) for name, source in sources.items() for item in source)
+        for number, (name, item) in enumerate(named, start=1):
+            yield self._row(item, number, name, slug(name) if len(sources) > 1 else "")
             if self.progress is not None:
                 self.progress("items", number, 0)
 
-    def _row(self, item: SourceItem, number: int) -> dict[str, object]:
+    def _row(self, item: SourceItem, number: int, source: str, prefix: str) -> dict[str, object]:
         taken = _in_series_order([(image, self.pictures.take(image)) for image in item.images])
         about = {**dict.fromkeys((*ABOUT, "body_part")), **item.about}
         dicoms = [picture.dicom for picture in taken if picture.dicom is not None]
         modality = about["modality"] or _one({MODALITIES.get(one.modality or "", one.modality) for one in dicoms})
         body_part = about["body_part"] or about["organ"] or _one({one.body_part for one in dicoms})
         return {
-            "item_id": self._id(item, number),
+            "item_id": self._id(item, number, prefix),
             "images": [picture.name for picture in taken if picture.problem is None],
             "question": item.question,
             "reference": item.reference,
@@ -156,7 +161,7 @@ class _Intake:
             "modality": modality,
             "dataset": about["dataset"] or self.options.dataset,
             "licence": about["licence"] or self.options.licence,
-            "source": f"{self.name}: {item.location}",
+            "source": f"{source}: {item.location}",
             "suspicion": SUSPECTED if any(picture.lettered for picture in taken) else None,
             "left_behind": ", ".join(sorted({tag for one in dicoms for tag in one.identifying})) or None,
             "_patient": _one({one.patient for one in dicoms}),
@@ -164,8 +169,8 @@ class _Intake:
             "_problem": _problem(item, taken),
         }
 
-    def _id(self, item: SourceItem, number: int) -> str:
-        given = item.item_id
+    def _id(self, item: SourceItem, number: int, prefix: str) -> str:
+        given = item.item_id if item.item_id is None or not prefix else f"{prefix}-{item.item_id}"
         if given is None:
             name = f"item-{number:06d}"
         else:
@@ -200,19 +205,34 @@ def _one(values: set[str | None]) -> str | None:
     return next(iter(values)) if len(values) == 1 else None
 
 
+def _groups(names: Sequence[str], pairs: pd.DataFrame) -> dict[str, int]:
+    """Return the number of the picture that each image shows, where pairs show one."""
+    codes = components(len(names), pairs["one"].to_numpy(), pairs["other"].to_numpy())
+    return dict(zip(names, codes.tolist(), strict=True))
+
+
 def _reasons(
-    items: pd.DataFrame, pictures: Mapping[str, int], foreign: Mapping[str, list[str]], options: StartOptions
+    items: pd.DataFrame,
+    shown: Mapping[str, int],
+    alike: Mapping[str, int],
+    foreign: Mapping[str, list[str]],
+    options: StartOptions,
 ) -> pd.Series:
-    """Why each item is left out, null where it is not: what is wrong with it, `where`, overlap, then duplicates."""
+    """Why each item is left out, null where it is not: what is wrong with it, `where`, overlap, then duplicates.
+
+    Parameters
+    ----------
+    shown, alike : the picture that each image shows, altered copies apart from and with their originals
+    """
     reason = items["_problem"].astype(object).where(items["_problem"].notna(), None)
     if options.where is not None:
         stored = items[[column for column in items.columns if not column.startswith("_")]]
         reason[reason.isna() & ~matching(options.where, case_lookup(stored))] = f"not {options.where}"
     for bench, images in foreign.items():
-        theirs = {pictures[image] for image in images}
-        shares = [any(pictures[name] in theirs for name in names) for names in items["images"]]
+        theirs = {alike[image] for image in images}
+        shares = [any(alike[name] in theirs for name in names) for names in items["images"]]
         reason[reason.isna() & pd.Series(shares)] = f"shows an image of {Path(bench).name}"
-    repeats = duplicate_reasons(items[reason.isna()], pictures)
+    repeats = duplicate_reasons(items[reason.isna()], shown)
     if options.keep_near_copies:
         repeats = repeats[repeats != NEAR_COPY]
     reason.loc[repeats.index] = repeats
@@ -232,6 +252,7 @@ def _report(kept: pd.DataFrame) -> StartReport:
     return StartReport(
         Counter(map(str, tags)),
         int(kept["suspicion"].notna().sum()),
+        int(kept["copy_of"].notna().sum()),
         Counter({name: n for name in ("reference", "organ", "modality", "licence") if (n := kept[name].isna().sum())}),
         Counter(map(str, nowhere)),
     )

@@ -12,7 +12,6 @@ import typer
 from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.benchmarks.formats.mapping import mapped_columns
 from mrb_lib.build.construct.failures import items_of_cases, selected_cases
-from mrb_lib.build.construct.intake.crops import can_find_crops
 from mrb_lib.build.construct.layouts import LAYOUTS, SourceItem, find_layout
 from mrb_lib.build.construct.start import StartOptions, StartReport, start
 from mrb_lib.build.construct.work import begin, new_or_old_work
@@ -26,7 +25,7 @@ COMMAND = declares("mrb_lib.build.construct.start:StartOptions")
 
 def command(
     context: typer.Context,
-    src: Annotated[Path, typer.Argument(metavar="SRC", help="The folder, or the file of questions, to read.")],
+    sources: Annotated[list[Path], typer.Argument(metavar="SRC", help="The folders, or files of questions, to read.")],
     work: Annotated[Path, typer.Argument(metavar="WORK", help="The work folder to make.")],
     layout: Annotated[
         str | None,
@@ -66,44 +65,46 @@ def command(
     ] = None,
     again: Annotated[bool, typer.Option("--again", help="Replace what other choices gave.")] = False,
 ) -> None:
-    """Make a work folder of the items in SRC: what is unreadable, tiny or there twice is left out and counted."""
+    """Make a work folder of the items in all SRC: what is unreadable, tiny or there twice is left out and counted."""
 
     from mrb_lib.cli.construct.showing import echo_funnel
 
     if from_failures is None:
-        source = _from_layout(src, layout, kind, selection)
+        found = {src.resolve().name: _from_layout(src, layout, kind, selection) for src in sources}
     else:
-        source = _from_failures(src, from_failures, kind, selection, layout or map_)
-    stated = options_from(StartOptions(), context)
-    options = replace(
-        stated,
-        dataset=stated.dataset or source.dataset,
-        licence=stated.licence or source.licence,
-        crops=can_find_crops() if stated.crops is None else stated.crops,
-    )
+        found = {sources[0].resolve().name: _from_failures(sources[0], from_failures, kind, selection, layout or map_)}
+    if len(found) < len(sources):
+        raise InputError("construct start: with --from-failures, and of one folder name, there can be one SRC only.")
+    options = options_from(StartOptions(), context)
     choices = {
-        "source": str(src),
-        **source.choices,
+        "sources": [
+            {"source": str(src), **{key: value for key, value in one.choices.items() if value is not None}}
+            for src, one in zip(sources, found.values(), strict=True)
+        ],
         "map": map_ or [],
         **asdict(options),
         "meanings": None if options.meanings is None else options.meanings.read_text(encoding="utf-8-sig"),
         "not_in": [str(bench) for bench in options.not_in],
     }
-    made = new_or_old_work(work, name, source.kind)
+    made = new_or_old_work(work, name, next(iter(found.values())).kind)
     with made as opened, begin(opened, "start", choices, seed=0, again=again) as step:
         if step.is_done:
             typer.echo(f"{work}: start is done already with these choices; --again with others replaces it.", err=True)
             return
         with bars() as progress, mapped_columns(map_ or ()) as columns:
 
-            def items() -> Iterator[SourceItem]:
-                yield from source.items()
+            def items(source: _Source) -> Iterator[SourceItem]:
+                usual = {
+                    "dataset": options.dataset or source.dataset,
+                    "licence": options.licence or source.licence,
+                }
+                for item in source.items():
+                    stated = {key: value for key, value in item.about.items() if value}
+                    yield replace(item, about=usual | stated)
                 columns.check(str(source.choices.get("layout")))
 
-            report = start(step, src.resolve().name, items(), options, progress)
+            report = start(step, {key: items(one) for key, one in found.items()}, options, progress)
     echo_report(report)
-    if not options.crops:
-        typer.echo("parts cut out of other images were not looked for; --crops does, with OpenCV", err=True)
     echo_funnel(opened, "start")
 
 
@@ -150,6 +151,12 @@ def echo_report(report: StartReport) -> None:
     if report.suspected:
         typer.echo(
             f"{report.suspected:,} items may have text burnt into an image (items.suspicion): look at them", err=True
+        )
+    if report.altered:
+        typer.echo(
+            f"{report.altered:,} items show an altered copy of another's image (items.copy_of): they share its "
+            "cluster, so that no split parts them",
+            err=True,
         )
     if report.without:
         typer.echo(f"items without: {counts(report.without)}", err=True)

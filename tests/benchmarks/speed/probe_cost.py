@@ -31,19 +31,18 @@ from mrb_lib.verdicts.protocol import Judge
 
 KINDS = {
     "of the prompt": (
-        "prompt/persona-radiologist", "prompt/persona-student", "prompt/persona-layperson", "prompt/persona-strict",
+        "prompt/persona:1", "prompt/persona:2", "prompt/persona:3", "prompt/persona:4",
         "prompt/wording:1", "prompt/wording:2", "prompt/wording:3", "prompt/labels:1", "prompt/labels:2",
         "prompt/labels:4",
     ),
     "of the question": (
-        "question/self-diagnosis", "question/recency", "question/confirmation", "question/frequency",
-        "question/cultural", "question/status-quo", "question/false-consensus", "question/colleague:1",
-        "question/professor", "question/vote",
+        *(f"prompt/cognitive-bias:{step}" for step in range(1, 8)),
+        "question/colleague:1", "question/professor", "question/vote",
     ),
     "of a response": (
         "response/lengthened:1", "response/lengthened:2", "response/lengthened:3", "response/repeated",
-        "response/credentials", "response/citations", "response/instruction", "response/hedged:1",
-        "response/assured:1", "response/typos:3",
+        "response/credentials", "response/markdown", "response/instruction", "response/hedged:1",
+        "response/hedged:2", "response/typos:3",
     ),
     "of the image": (
         "image/blur:1", "image/blur:3", "image/noise:1", "image/noise:3", "image/jpeg:3", "image/low-contrast:3",

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pydicom
 import pytest
+from PIL import Image, ImageOps
 
 from mrb_lib.benchmarks.images import read_pixels
 from mrb_lib.build.construct.layouts import LAYOUTS, SourceItem, find_layout
@@ -25,7 +27,7 @@ def started(src: Path, work: Path, layout: str | None = None, **options: object)
     made = create_work(work, "mine", "clinical")
     chosen = LAYOUTS[layout] if layout else find_layout(src)
     with begin(made, "start", {}, seed=0) as step:
-        report = start(step, src.name, chosen.read(src), StartOptions(**options))
+        report = start(step, {src.name: chosen.read(src)}, StartOptions(**options))
     return made, report
 
 
@@ -100,7 +102,7 @@ def test_bad_sources_are_refused_in_one_line(source: Path, tmp_path: Path) -> No
     for items, message in ((twice, "the id 'a' occurs again"), ([], "holds no items")):
         work = create_work(tmp_path / message[:9], "mine", "clinical")
         with pytest.raises(InputError, match=message), begin(work, "start", {}, seed=0) as step:
-            start(step, "s", items, StartOptions())
+            start(step, {"s": items}, StartOptions())
     hostile = tmp_path / "hostile"
     hostile.mkdir()
     rows = [{"image": "../../etc/passwd", "question": "q", "item_id": "../x"}, {"image": "gone.png", "question": "q"}]
@@ -125,12 +127,12 @@ def test_a_start_that_was_killed_ends_in_the_same_tables(
     child = os.fork()
     if child == 0:
         with begin(work, "start", {}, seed=0) as step:
-            start(step, source.name, deadly(), options)
+            start(step, {source.name: deadly()}, options)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
     assert work.state("start") == "begun" and len(list(work.images.iterdir())) == 30
     with begin(work, "start", {}, seed=0) as step:
         assert step.is_resumed
-        start(step, source.name, chosen.read(source), options)
+        start(step, {source.name: chosen.read(source)}, options)
     for name in ("items", "decisions", "funnel"):
         file = f"{name}.parquet"
         assert (work.path / file).read_bytes() == (begun[0].path / file).read_bytes()
@@ -141,5 +143,32 @@ def test_a_filter_that_cannot_be_read_is_refused_before_an_image_is(tmp_path: Pa
     work = create_work(tmp_path / "work", "mine", "clinical")
     source = iter([SourceItem("first", (), "What?")])
     with pytest.raises(InputError, match="cannot be read"), begin(work, "start", {}, seed=0) as step:
-        start(step, "source", source, StartOptions(where="organ =="))
+        start(step, {"source": source}, StartOptions(where="organ =="))
     assert next(source).location == "first"
+
+
+def test_an_altered_copy_is_kept_in_the_cluster_of_its_original(source: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "altered"
+    shutil.copytree(source, folder)
+    with Image.open(folder / "images" / "x5.png") as original:
+        ImageOps.invert(original).save(folder / "images" / "inverted.png")
+    row = {"item_id": "new", "image": "inverted.png", "question": "Another question?", "answer": "yes"}
+    with (folder / "questions.jsonl").open("a", encoding="utf-8") as questions:
+        questions.write(json.dumps(row) + "\n")
+    work, report = started(folder, tmp_path / "work")
+    items = work.items().set_index("item_id")
+    assert items.loc["new", ["copy_of", "cluster"]].tolist() == ["q5", "q5"]
+    assert items["copy_of"].dropna().to_dict() == {"q50": "q0", "q51": "q1", "q52": "q2", "q53": "q3", "new": "q5"}
+    assert report.altered == 1
+
+
+def test_several_sources_share_one_work_folder(source: Path, tmp_path: Path) -> None:
+    """Ids of two sources may be the same; a picture of one that the other has is a copy all the same."""
+    made, chosen = create_work(tmp_path / "work", "mine", "clinical"), find_layout(source)
+    with begin(made, "start", {}, seed=0) as step:
+        start(step, {"first": chosen.read(source), "second": chosen.read(source)}, StartOptions())
+    items = made.items()
+    assert len(items) == 112 and set(items["item_id"].str.partition("-")[0]) == {"first", "second"}
+    assert made.funnel().set_index("reason").loc["kept", "n"] == 50
+    again = items[items["item_id"].str.startswith("second") & items["images"].map(len).gt(0)]
+    assert again["copy_of"].str.startswith("first").all()

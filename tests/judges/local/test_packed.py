@@ -699,7 +699,7 @@ def test_under_other_labels_and_in_another_wording_too_the_probability_is_that_o
     """All in one batch, so that plain cases, labels and wordings lie beside each other."""
     named = {
         "none": ("", 0, ""), "prompt/labels:1": ("1/2", 0, ""), "prompt/labels:4": ("B/A", 0, ""),
-        "prompt/wording:2": ("", 2, ""), "prompt/persona-student": ("", 0, "Judge as a student would."),
+        "prompt/wording:2": ("", 2, ""), "prompt/persona:2": ("", 0, "Judge as a student would."),
     }  # fmt: skip
     some = asked[asked["case_id"].isin(["short", "none"]) & (asked["dimension"] != "creativity")].copy()
     some.loc[some["case_id"] == "short", "question"] = "Which? A. hilum B. apex C. neither"

@@ -30,7 +30,7 @@ def duplicate_reasons(items: pd.DataFrame, pictures: Mapping[str, int]) -> pd.Se
     Parameters
     ----------
     items : the items that are fine in themselves
-    pictures : which picture each image shows, see `Signatures.groups`
+    pictures : the number of the picture that each image shows, by the image's name
 
     Returns
     -------
@@ -49,6 +49,25 @@ def duplicate_reasons(items: pd.DataFrame, pictures: Mapping[str, int]) -> pd.Se
     same_bytes = stored.to_numpy(dtype=object) == stored.to_numpy(dtype=object)[original]
     reasons = np.where(same_bytes, np.where(same_reference, COPY, CONTRADICTION), NEAR_COPY)
     return pd.Series(reasons, index=items.index).astype(object).mask(order == original, None)
+
+
+def original_items(items: pd.DataFrame, pictures: Mapping[str, int], *, among: pd.Series) -> pd.Series:
+    """Return the first item that shows a picture of each item, null where none before it does.
+
+    Parameters
+    ----------
+    pictures : the number of the picture that each image shows, by the image's name
+    among : bool, like the items: those that may be the first
+    """
+    first: dict[int, str] = {}
+    for item_id, names in items.loc[among, ["item_id", "images"]].itertuples(index=False):
+        for name in names:
+            first.setdefault(pictures[name], item_id)
+    found = [
+        next((first[pictures[name]] for name in names if first.get(pictures[name], item_id) != item_id), None)
+        for item_id, names in items[["item_id", "images"]].itertuples(index=False)
+    ]
+    return pd.Series(found, index=items.index, dtype=object)
 
 
 def clusters(items: pd.DataFrame, pictures: Mapping[str, int], also: pd.DataFrame) -> pd.Series:

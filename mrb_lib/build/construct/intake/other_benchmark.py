@@ -13,8 +13,6 @@ from mrb_lib.build.construct.record import RECORD
 from mrb_lib.build.construct.work import open_work
 from mrb_lib.tables.errors import InputError
 
-_BETWEEN = "\n"
-
 
 def add_images_of(bench: Path, keep: Callable[[str, Image.Image | None], None]) -> list[str]:
     """Hand over the images of a benchmark or work folder; the names under which it was done.
@@ -34,13 +32,6 @@ def add_images_of(bench: Path, keep: Callable[[str, Image.Image | None], None]) 
             picture = open_image(images[name], name)
         except (KeyError, InputError):
             picture = None
-        added.append(f"{bench}{_BETWEEN}{name}")
+        added.append(f"{bench}\n{name}")
         keep(added[-1], picture)
     return added
-
-
-def load_picture(images: Path, name: str) -> Image.Image:
-    """The picture of an image in `images`, or of one that `add_images_of` handed over."""
-    bench, _, own = name.rpartition(_BETWEEN)
-    folder = Path(bench) / "images" if bench else images
-    return open_image(FolderImages(folder)[own], own)
