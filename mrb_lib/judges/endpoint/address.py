@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import re
 from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
@@ -104,7 +105,7 @@ def _split(url: str) -> tuple[SplitResult, int]:
 
 def _proxy(url: str) -> str:
     """Return the URL of a proxy, which may hold a password and is in no message."""
-    if urlsplit(url).scheme not in _PORTS or not urlsplit(url).hostname:
+    if not re.fullmatch(r"https?://[^/?#\s]+/?", url):
         raise InputError("the proxy's URL is malformed; write it as http://proxy.example.org:3128.")
     return url
 

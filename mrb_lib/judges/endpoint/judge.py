@@ -384,6 +384,7 @@ class EndpointJudge:
             if isinstance(one.answer, ChatReply):
                 self._n_replies += 1
                 self._n_kept += one.is_kept
+                self._note_lacks(one.answer)
                 is_first = self._cache is None or one.cached is None or self._cache.claim(one.cached)
                 batch.claimed += [one.cached] if is_first and one.cached is not None else []
                 self._put(batch.rows, one.task, one.answer, self._took(one.answer, is_stated=not is_first))
@@ -406,12 +407,6 @@ class EndpointJudge:
 
     def _put(self, rows: VerdictRows, task: Task, reply: ChatReply, took: dict[str, object]) -> None:
         """Read a reply into its rows; what it took stands on the first of them."""
-        if reply.cut_off:
-            self._notices.add("replies were cut off at their longest length; --max-new-tokens raises it")
-        if not reply.content.strip() and not reply.refused:
-            self._notices.add(_ONLY_THOUGHT if reply.reasoning else "replies are empty: the server sent no text")
-        if self._prompt.asks in ("all", "one"):
-            self._note_probabilities(reply)
         # Under other labels than A and B, the tokens that state a choice are not looked for.
         looks = self._prompt.asks in ("all", "one") and task.labels == LETTERS
 
@@ -424,8 +419,13 @@ class EndpointJudge:
 
         self._tasks.put(rows, task, _reply(reply, took), *([p_first] if looks else []))
 
-    def _note_probabilities(self, reply: ChatReply) -> None:
-        if not reply.tokens:
+    def _note_lacks(self, reply: ChatReply) -> None:
+        """Say what replies lack."""
+        if reply.cut_off and not self.reads_first_token:
+            self._notices.add("replies were cut off at their longest length; --max-new-tokens raises it")
+        if not reply.content.strip() and not reply.refused:
+            self._notices.add(_ONLY_THOUGHT if reply.reasoning else "replies are empty: the server sent no text")
+        if self._prompt.asks in ("all", "one") and not reply.tokens:
             self._notices.add("replies came without probabilities of tokens: their p_a is null")
 
     def _frame(self, batch: _Batch) -> pd.DataFrame:

@@ -114,6 +114,12 @@ class Turns:
             self.n_answered += 1
             self._changed.notify_all()
 
+    @property
+    def outage_s(self) -> float:
+        """Seconds since the first of the attempts that failed in a row; 0 where the last one was answered."""
+        with self._changed:
+            return self._clock() - self._failing_since if self._failures else 0.0
+
     def failed(self) -> bool:
         """Note that an attempt failed; True once the server is gone.
 

@@ -58,7 +58,8 @@ _SIGNS: Final[Mapping[ErrorRow, re.Pattern[str]]] = {
     "refused": _pattern(
         r"content.?filter(?!_?results?)|content.?policy|prohibited.?content|inappropriate content|content exists risk"
         r"|filtered True|block(?:ed)?.?reason|blocked by|requires moderation|\bflagged\b|usage (?:policy|guidelines)"
-        r"|high risk|responsible.?ai|data_?inspection|guardrail|不安全|敏感"
+        r"|blocked True|finish.?reason (?:image_)?(?:safety|recitation|blocklist|spii)|high risk|responsible.?ai"
+        r"|data_?inspection|guardrail|不安全|敏感"
     ),
     "account": _pattern(
         r"insufficient.{0,20}(?:quota|balance|credit|funds)|quota.{0,20}(?:used up|exhausted)|exceeded_current_quota"
