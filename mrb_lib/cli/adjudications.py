@@ -1,45 +1,43 @@
-"""`mrb adjudications`: export, import and summarise what reviewers said of a benchmark."""
+"""Export, import and summarise reviewers' adjudications and tags."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
+import pandas as pd
 import typer
 
+from mrb_lib.benchmarks.benchmark import Benchmark, load
+from mrb_lib.cli import render
+from mrb_lib.cli.judge_groups import training_of
 from mrb_lib.cli.listing import count
+from mrb_lib.cli.options import AsJson, Bench, Command, Runs, Store
+from mrb_lib.review.records.exchange import read_reviews, reviews_from, write_reviews
+from mrb_lib.review.records.marks import case_fingerprint
+from mrb_lib.review.records.store import open_store
+from mrb_lib.stats import analyze as tables
+from mrb_lib.stats.clusters import resampling_unit
+from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import REVIEWS
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.tables.schema import ADJUDICATION_VERDICTS
+from mrb_lib.verdicts.store import empty_verdicts, iter_verdicts
 
 app = typer.Typer(
-    help="Reviewers' adjudications and tags: export, import, summary.", no_args_is_help=True, rich_markup_mode=None
+    help="Reviewers' adjudications and tags: export, import, summary.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
 )
 
-Bench = Annotated[Path, typer.Argument(metavar="BENCH", help="The benchmark folder.")]
-Where = Annotated[
-    str | None,
-    typer.Option(
-        "--store",
-        envvar="MRB_STORE",
-        help=f"The store: a path, or a URL such as postgresql://user@host/name; default: BENCH/{REVIEWS}.",
-    ),
-]
 
-
-@app.command("export")
+@app.command("export", cls=Command)
 def export(
     bench: Bench,
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The file: .csv, .jsonl or .parquet.")],
-    store: Where = None,
+    store: Store = None,
     current: Annotated[bool, typer.Option("--current", help="Only those that count now, without history.")] = False,
 ) -> None:
     """Write the adjudications and the tags of a benchmark, with their history, to a file; a tag is a row of its own."""
-    from mrb_lib.review.records.exchange import write_reviews
-    from mrb_lib.review.records.store import open_store
 
     benchmark = _load(bench)
     with open_store(where(bench, store), create=False) as opened:
@@ -49,16 +47,13 @@ def export(
     typer.echo(f"{out}: {count(len(frame), 'adjudication')}, {count(len(tags), 'row')} of tags")
 
 
-@app.command("import")
+@app.command("import", cls=Command)
 def import_(
     bench: Bench,
     source: Annotated[Path, typer.Argument(metavar="FILE", help="The file: .csv, .jsonl or .parquet.")],
-    store: Where = None,
+    store: Store = None,
 ) -> None:
     """Add the adjudications and tags of a file to the store, all or none; what is there already is not added again."""
-    from mrb_lib.review.records.exchange import read_reviews
-    from mrb_lib.review.records.store import open_store
-    from mrb_lib.tables.errors import InputError
 
     benchmark = _load(bench)
     name, choices = benchmark.meta.name, benchmark.meta.choices
@@ -76,21 +71,17 @@ def import_(
     typer.echo(f"{source}: {told}")
 
 
-@app.command("summary")
+@app.command("summary", cls=Command)
 def summary(
     bench: Bench,
-    runs: Annotated[Path | None, typer.Argument(metavar="[RUNS]", help="The runs; default: BENCH/runs.")] = None,
-    store: Where = None,
+    runs: Runs = None,
+    store: Store = None,
     policy: Annotated[str, typer.Option(help="official, balanced, strict, net or answered.")] = "balanced",
     resamples: Annotated[int, typer.Option(help="Bootstrap resamples.")] = 2000,
-    as_json: Annotated[bool, typer.Option("--json", help="JSON on stdout.")] = False,
+    as_json: AsJson = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="CSV on stdout.")] = False,
 ) -> None:
     """Show how far reviewers agree, why judges fail, and other answers; gold_rules is the corrected leaderboard."""
-    from mrb_lib.cli import render
-    from mrb_lib.review.records.exchange import reviews_from
-    from mrb_lib.stats.clusters import resampling_unit
-    from mrb_lib.tables.errors import InputError
 
     if as_json and as_csv:
         raise InputError("--json and --csv: choose one.")
@@ -119,8 +110,6 @@ def where(bench: Path, store: str | None) -> str | Path:
 
 
 def _load(bench: Path) -> Benchmark:
-    from mrb_lib.benchmarks.benchmark import load
-    from mrb_lib.tables.errors import InputError
 
     benchmark = load(bench)
     if not benchmark.meta.is_judged:
@@ -131,9 +120,6 @@ def _load(bench: Path) -> Benchmark:
 def _table(
     benchmark: Benchmark, runs: Path | None, adjudications: pd.DataFrame, policy: str, resamples: int
 ) -> pd.DataFrame:
-    from mrb_lib.cli.judge_groups import training_of
-    from mrb_lib.stats import analyze as tables
-    from mrb_lib.verdicts.store import empty_verdicts, iter_verdicts
 
     verdicts: tables.GivenVerdicts = empty_verdicts()
     training = None
@@ -148,8 +134,6 @@ def _table(
 
 def _head(benchmark: Benchmark, adjudications: pd.DataFrame) -> str:
     """How much was reviewed, and what of it speaks of a case that is gone or has changed since."""
-    from mrb_lib.review.records.marks import case_fingerprint
-    from mrb_lib.tables.schema import ADJUDICATION_VERDICTS
 
     cases = benchmark.cases.set_index("case_id", drop=False)
     of_benchmark = adjudications[adjudications["case_id"].isin(cases.index)]

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import typer
 
+from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.benchmarks.votes import gold
+from mrb_lib.cli import render
 from mrb_lib.cli.listing import count
-
-if TYPE_CHECKING:
-    from mrb_lib.benchmarks.benchmark import Benchmark
-    from mrb_lib.review.records.store import Store
-    from mrb_lib.stats.methods.until import Target
+from mrb_lib.review.records.assignment import assign
+from mrb_lib.review.records.exchange import annotations_of
+from mrb_lib.review.records.store import REVIEW, Store
+from mrb_lib.stats.analyze import analyze
+from mrb_lib.stats.methods.until import Target, until
+from mrb_lib.tables.errors import InputError
 
 
 def show_until(benchmark: Benchmark, store: Store, target: Target, *, as_json: bool = False) -> None:
     """Print what is wanted of the agreement on each dimension of one choice, what it is, and what would help."""
-    from mrb_lib.cli import render
-    from mrb_lib.review.records.exchange import annotations_of
-    from mrb_lib.stats.analyze import analyze
-    from mrb_lib.stats.methods.until import until
 
     annotations, _ = annotations_of(benchmark, store)
     several = list(benchmark.meta.labels)
@@ -42,11 +41,6 @@ def show_until(benchmark: Benchmark, store: Store, target: Target, *, as_json: b
 
 def deal_disputed(benchmark: Benchmark, store: Store, reviewers: list[str], *, seed: int) -> None:
     """Deal the cases whose annotators leave some dimension without a majority to reviewers, one each."""
-    from mrb_lib.benchmarks.votes import gold
-    from mrb_lib.review.records.assignment import assign
-    from mrb_lib.review.records.exchange import annotations_of
-    from mrb_lib.review.records.store import REVIEW
-    from mrb_lib.tables.errors import InputError
 
     name = benchmark.meta.name
     annotations, _ = annotations_of(benchmark, store)

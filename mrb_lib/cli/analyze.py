@@ -2,85 +2,87 @@
 
 from __future__ import annotations
 
-import inspect
+from collections.abc import Iterable
+from inspect import Parameter, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import pandas as pd
 import typer
-from typer.core import TyperCommand
+
+from mrb_lib.benchmarks.benchmark import load
+from mrb_lib.build.construct.work import open_work
+from mrb_lib.cli import render
+from mrb_lib.cli.findings import echo_stale_runs
+from mrb_lib.cli.judge_groups import echo_groups, grouped, named_pairs, of_judges, training_of
+from mrb_lib.cli.listing import line
+from mrb_lib.cli.options import AsJson, DeclaredCommand, Rosters, Runs, Seed, embedded, is_given
+from mrb_lib.cli.progress import status_of
+from mrb_lib.report.tabular import explained
+from mrb_lib.stats import analyze as tables
+from mrb_lib.stats.analysis import ADJUDICATED, rule_in_words
+from mrb_lib.stats.analyze import TABLES
+from mrb_lib.stats.clusters import CASE, resampling_unit
+from mrb_lib.stats.columns import MOVED, table_named
+from mrb_lib.stats.where import asks_for_tags, restricted
+from mrb_lib.tables.errors import InputError
+from mrb_lib.verdicts.manifest import Manifest
+from mrb_lib.verdicts.prompts import run_prompts
+from mrb_lib.verdicts.store import iter_verdicts
+from mrb_lib.verdicts.training import seen_notes, training_records
 
 if TYPE_CHECKING:
-    import pandas as pd
     from typer._click.core import Context  # the copy of click that Typer's own classes speak of
     from typer._click.formatting import HelpFormatter
 
-    from mrb_lib.verdicts.manifest import Manifest
 
-OWN_OPTIONS = "mrb_lib.analyze.own_options"
+class AnalyzeCommand(DeclaredCommand):
+    """`mrb analyze`, with the options that single tables have."""
 
+    @property
+    def declared(self) -> Iterable[Parameter]:
+        """See `DeclaredCommand`."""
 
-class AnalyzeCommand(TyperCommand):
-    """The command with the tables and the options of their own, which are looked up when they are needed."""
-
-    def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
-        """Put aside the options that tables have of their own, and read the others."""
-        from mrb_lib.stats.analyze import TABLES
-
-        own = {option for spec in TABLES.values() for option in spec.options}
-        values: dict[str, float] = {}
-        others: list[str] = []
-        arguments = iter(args)
-        for argument in arguments:
-            flag, equals, value = argument.partition("=")
-            name = flag.removeprefix("--").replace("-", "_")
-            if flag.startswith("--") and name in own:
-                values[name] = _number(flag, value if equals else next(arguments, ""))
-            else:
-                others.append(argument)
-        ctx.meta[OWN_OPTIONS] = values
-        return super().parse_args(ctx, others)
+        helps: dict[str, list[str]] = {}
+        switches: set[str] = set()
+        for spec in TABLES.values():
+            for name, option in spec.options.items():
+                text, default = f"Table {spec.name}: {option.help}", spec.default_text(name)
+                if option.is_switch:
+                    switches.add(name)
+                    text, default = text.replace(" (1)", "").replace(" (0)", ""), "yes" if default == "1" else "no"
+                helps.setdefault(name, []).append(f"{text} (default: {default}).")
+        for name, texts in helps.items():
+            kind, flag = (bool, f"{_flag(name)}/--no-{_flag(name)[2:]}") if name in switches else (float, _flag(name))
+            read = Annotated[kind | None, typer.Option(flag, help=" ".join(texts))]  # type: ignore[valid-type]
+            yield Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=read)
 
     def format_epilog(self, ctx: Context, formatter: HelpFormatter) -> None:
-        """The tables with their questions, and the options that one of them has."""
-        from mrb_lib.stats.analyze import TABLES
+        """Write the tables with their questions."""
 
-        specs = list(TABLES.values())
+        super().format_epilog(ctx, formatter)
         with formatter.section("Tables"):
-            formatter.write_dl([(spec.name, spec.question) for spec in specs])
-        with formatter.section("Options of one table"):
-            formatter.write_dl(
-                [
-                    (f"{_flag(name)} <float>", f"{spec.name}: {option.help}.  [default: {spec.default_text(name)}]")
-                    for spec in specs
-                    for name, option in spec.options.items()
-                ]
-            )
+            formatter.write_dl([(spec.name, spec.question) for spec in TABLES.values()])
 
 
 def _flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def _is_typed(ctx: typer.Context, option: str) -> bool:
-    source = ctx.get_parameter_source(option)
-    return source is not None and source.name == "COMMANDLINE"
-
-
-def _number(flag: str, text: str) -> float:
-    from mrb_lib.tables.errors import InputError
-
-    try:
-        return float(text)
-    except ValueError:
-        raise InputError(f"{flag} {text!r}: is not a number.") from None
+COMMAND = AnalyzeCommand
 
 
 def analyze(
     ctx: typer.Context,
     bench: Annotated[
-        Path | None, typer.Argument(metavar="BENCH", help="The benchmark folder; with --explain, none or a table.")
+        Path | None,
+        typer.Argument(
+            metavar="BENCH",
+            callback=embedded,
+            help="The benchmark folder, or demo for the embedded one; with --explain, none or a table.",
+        ),
     ] = None,
-    runs: Annotated[Path | None, typer.Argument(metavar="[RUNS]", help="The runs; default: BENCH/runs.")] = None,
+    runs: Runs = None,
     table: Annotated[str, typer.Option(help="One of the tables below.")] = "accuracy",
     policy: Annotated[str, typer.Option(help="official, balanced, strict, net or answered.")] = "balanced",
     by: Annotated[
@@ -111,36 +113,28 @@ def analyze(
         Path | None,
         typer.Option(metavar="FILE", help='Groups of judges: CSV (judge,group) or TOML ("judge" = "group").'),
     ] = None,
-    rosters: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--roster",
-            metavar="FILE",
-            envvar="MRB_ROSTER",
-            help="More judges, with their groups and training cut-offs, in a TOML file; repeatable.",
-        ),
-    ] = None,
+    rosters: Rosters = None,
     base: Annotated[
-        list[str] | None, typer.Option(metavar="JUDGE", help="Table gains: compare this judge; repeatable.")
+        list[str] | None,
+        typer.Option(metavar="JUDGE", help="Table gains: compare this judge; repeatable.", hidden=True),
     ] = None,
     tuned: Annotated[
-        list[str] | None, typer.Option(metavar="JUDGE", help="Table gains: with this one, trained from it; repeatable.")
+        list[str] | None,
+        typer.Option(metavar="JUDGE", help="Table gains: with this one, trained from it; repeatable.", hidden=True),
     ] = None,
     work: Annotated[
         Path | None,
-        typer.Option(
-            metavar="WORK",
-            help="Table models: the work folder whose items models answered (`mrb construct filter`).",
-        ),
+        typer.Option(metavar="WORK", help="Table models: read the answers in this work folder.", hidden=True),
     ] = None,
     correction: Annotated[
         str | None, typer.Option(help="holm, hochberg, bonferroni, bh, by or none; default: the table's own.")
     ] = None,
     family: Annotated[
-        str,
-        typer.Option(help="Tests corrected together: dimension (and subfield), or all."),
+        str, typer.Option(help="Correct together the tests of a dimension (and subfield), or all.", hidden=True)
     ] = "dimension",
-    level: Annotated[str | None, typer.Option(help="Read the labels as nominal, ordinal or interval.")] = None,
+    level: Annotated[
+        str | None, typer.Option(help="Read the labels as nominal, ordinal or interval.", hidden=True)
+    ] = None,
     cluster: Annotated[
         str | None,
         typer.Option(
@@ -153,8 +147,8 @@ def analyze(
         str | None, typer.Option(metavar="JUDGE", help="Compare every other judge with this one.")
     ] = None,
     resamples: Annotated[int, typer.Option(help="Bootstrap resamples.")] = 2000,
-    seed: Annotated[int, typer.Option(min=0, help="The seed of the resampling.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="JSON on stdout.")] = False,
+    seed: Seed = 0,
+    as_json: AsJson = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="CSV on stdout.")] = False,
     as_latex: Annotated[bool, typer.Option("--latex", help="A LaTeX table on stdout.")] = False,
     wide: Annotated[
@@ -166,31 +160,15 @@ def analyze(
     ] = False,
 ) -> None:
     """Print one table of statistics, as text, JSON, CSV or LaTeX."""
-    from mrb_lib.benchmarks.benchmark import load
-    from mrb_lib.cli import render
     from mrb_lib.cli.adjudications import where
-    from mrb_lib.cli.findings import echo_stale_runs
-    from mrb_lib.cli.judge_groups import echo_groups, grouped, named_pairs, of_judges, training_of
-    from mrb_lib.cli.listing import line
     from mrb_lib.cli.overview import as_overview
-    from mrb_lib.cli.progress import status_of
-    from mrb_lib.report.tabular import explained
-    from mrb_lib.stats import analyze as tables
-    from mrb_lib.stats.analysis import ADJUDICATED, rule_in_words
-    from mrb_lib.stats.clusters import CASE, resampling_unit
-    from mrb_lib.stats.columns import MOVED, table_named
-    from mrb_lib.stats.where import asks_for_tags, restricted
-    from mrb_lib.tables.errors import InputError
-    from mrb_lib.verdicts.prompts import run_prompts
-    from mrb_lib.verdicts.store import iter_verdicts
-    from mrb_lib.verdicts.training import seen_notes, training_records
 
     if as_json + as_csv + as_latex > 1:
         raise InputError("--json, --csv and --latex: choose one.")
     if explain:
         last = runs or bench
         is_folder = last is None or (str(last) not in (*tables.TABLES, *MOVED) and last.exists())
-        typer.echo(explained(table_named(table if is_folder or _is_typed(ctx, "table") else str(last))))
+        typer.echo(explained(table_named(table if is_folder or is_given(ctx, "table") else str(last))))
         return
     if bench is None:
         raise InputError("BENCH: name the folder of a benchmark; `mrb demo DIR` makes one.")
@@ -232,7 +210,7 @@ def analyze(
 
         _, tags = reviews_from(store, benchmark.meta.name)
     marks = None if work is None else _marks(work)
-    own: dict[str, float] = ctx.meta[OWN_OPTIONS]
+    own: dict[str, float] = ctx.obj
     with status_of("mrb_lib.stats"):
         frame = tables.analyze(
             benchmark, verdicts, table, policy=policy, by=by, dimension=dimension, gold=gold, correction=correction,
@@ -242,7 +220,7 @@ def analyze(
             versus=versus,
             **{name: value for name, value in own.items() if name in spec.options},
         )  # fmt: skip
-    common = set(inspect.signature(tables.analyze).parameters) & set(ctx.params)
+    common = set(signature(tables.analyze).parameters) & set(ctx.params)
     if judges:
         common -= {"groups"}  # the file says whom --judges names
     unread = tables.unread(table, [*sorted(common - {"adjudications"}), *own], has_marks=work is not None)
@@ -250,7 +228,7 @@ def analyze(
         typer.echo(f"warning: --base and --tuned change nothing: table {table} does not read them", err=True)
     if work is not None and "marks" not in spec.parameters:
         typer.echo(f"warning: --work changes nothing: table {table} does not read it", err=True)
-    if stated is None and _is_typed(ctx, "rosters"):
+    if stated is None and is_given(ctx, "rosters"):
         typer.echo(f"warning: --roster changes nothing: table {table} does not read it", err=True)
     if "groups" in parameters and frame.empty:
         hint = "no judge here is known to be trained from another; --base A --tuned B names a pair"
@@ -258,7 +236,7 @@ def analyze(
             hint = "the judges are of fewer than two groups; --groups FILE states others"
         typer.echo(f"note: {hint}", err=True)
     for name in unread:
-        if name in own or _is_typed(ctx, name):
+        if name in own or is_given(ctx, name):
             typer.echo(f"warning: {_flag(name)} changes nothing: table {table} does not read it", err=True)
     scored_by = None if "policy" in unread else policy
     simulated = benchmark.meta.kind == "simulated"
@@ -290,10 +268,6 @@ def analyze(
 
 def _marks(work: Path) -> pd.DataFrame:
     """Which model answered which item of a work folder right: `item_id, model, correct`."""
-    import pandas as pd
-
-    from mrb_lib.build.construct.work import open_work
-    from mrb_lib.tables.errors import InputError
 
     chunks = list(open_work(work).chunks("answers", ["item_id", "model", "correct"]))
     if not chunks:

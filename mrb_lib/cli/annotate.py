@@ -2,26 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
+import pandas as pd
 import typer
 
+from mrb_lib.benchmarks.benchmark import Benchmark, load
+from mrb_lib.build.construct.pair import annotation_blocks
 from mrb_lib.cli.adjudications import where
+from mrb_lib.cli.agreeing import deal_disputed, show_until
 from mrb_lib.cli.listing import count
-from mrb_lib.cli.serving import AllowRemote, BaseUrl, Browser, Host, NewToken, Port
+from mrb_lib.cli.options import AppCommand, Bench, Store, options_from
+from mrb_lib.cli.render import MARK, as_text
+from mrb_lib.review.annotate.app import annotate as app_of
+from mrb_lib.review.annotate.app import coordinate
+from mrb_lib.review.annotate.coordination import agreement_so_far
+from mrb_lib.review.annotate.forms import form_of
+from mrb_lib.review.annotate.ranking import ranked_items
+from mrb_lib.review.records.assignment import assign, choose_cases, steps_in_order, whole_groups
+from mrb_lib.review.records.exchange import annotations_of, write_annotations, write_rows
+from mrb_lib.review.records.people import PEOPLE, add_people
+from mrb_lib.review.records.progress import CHOICE, COMMENT, SKIP, answer_log, by_annotator, case_states, skipped_cases
+from mrb_lib.review.records.store import Store as ReviewStore
+from mrb_lib.review.records.store import open_store, without_password
+from mrb_lib.stats.methods.until import read_target
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.schema import CONSENSUS
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    import pandas as pd
-
-    from mrb_lib.benchmarks.benchmark import Benchmark
-    from mrb_lib.review.records.store import Store
+COMMAND = AppCommand
 
 
 def annotate(
-    bench: Annotated[str, typer.Argument(metavar="BENCH", help="The benchmark folder, or demo for the embedded one.")],
+    context: typer.Context,
+    bench: Bench,
     annotators: Annotated[
         str | None, typer.Option(metavar="NAME,NAME", help="Deal cases out to them; what they have already stays.")
     ] = None,
@@ -41,12 +56,7 @@ def annotate(
         typer.Option(min=0, help="So many cases first, the same for everybody, so that agreement shows on day one."),
     ] = 0,
     seed: Annotated[int, typer.Option(min=0, help="The seed of the dealing and of the orders shown.")] = 0,
-    store: Annotated[
-        str | None,
-        typer.Option(
-            envvar="MRB_STORE", help="The store: a path, or a URL of a database; default: BENCH/reviews.sqlite."
-        ),
-    ] = None,
+    store: Store = None,
     export: Annotated[
         Path | None, typer.Option(metavar="OUT", help="Write the annotations so far: .parquet or .csv; no page.")
     ] = None,
@@ -98,27 +108,10 @@ def annotate(
             "--coordinator", help="Open the coordinator's page: progress, agreement, pace, drift, comments, files."
         ),
     ] = False,
-    port: Port = None,
-    host: Host = "127.0.0.1",
-    allow_remote: AllowRemote = False,
-    base_url: BaseUrl = "",
-    new_token: NewToken = False,
-    browser: Browser = True,
 ) -> None:
     """Annotate preferences, ratings or rankings in a browser, blinded: assign cases, collect and export answers."""
-    from mrb_lib.benchmarks.benchmark import load
-    from mrb_lib.build.construct.pair import annotation_blocks
-    from mrb_lib.cli.agreeing import deal_disputed, show_until
-    from mrb_lib.cli.serving import app_address
-    from mrb_lib.report.places import locate
-    from mrb_lib.review.annotate.app import annotate as app_of
-    from mrb_lib.review.annotate.app import coordinate
-    from mrb_lib.review.annotate.forms import form_of
-    from mrb_lib.review.records.people import PEOPLE, add_people
-    from mrb_lib.review.records.store import open_store, without_password
+    from mrb_lib.cli.serving import ServerOptions, app_address
     from mrb_lib.review.server import serve
-    from mrb_lib.stats.methods.until import read_target
-    from mrb_lib.tables.errors import InputError
 
     modes = [name for name, chosen in (("--export", export), ("--agreement", agreement), ("--coordinator", coordinator),
                                        ("--assign-only", assign_only), ("--until", until), ("--adjudicate", adjudicate))
@@ -131,14 +124,12 @@ def annotate(
         raise InputError("--json: goes with --until.")
     target = None if until is None else read_target(until)
     reviewers = None if adjudicate is None else names_in(adjudicate, "--adjudicate")
+    server = options_from(ServerOptions(), context)
     opens_page = not any((export, agreement, assign_only, target, reviewers))
     names = None if annotators is None else names_in(annotators, "--annotators")
-    folder = locate(bench).benchmark
+    folder = bench
     if opens_page:  # before cases are dealt out, which stays
-        address = app_address(
-            folder, "coordinate" if coordinator else "annotate", host=host, port=port, allow_remote=allow_remote,
-            base_url=base_url, new_token=new_token,
-        )  # fmt: skip
+        address = app_address(folder, "coordinate" if coordinator else "annotate", server)
     benchmark = load(folder)
     form_of(benchmark.meta).check(benchmark.meta)
     together = shown_together(benchmark, ranked=ranking)
@@ -168,13 +159,11 @@ def annotate(
     typer.echo(f"answers are kept in {without_password(str(store_used))}", err=True)
     with open_store(store_used, create=False) as opened:
         app = coordinate(benchmark, opened) if coordinator else app_of(benchmark, opened, ranked=ranking)
-        serve(app, address, browse=browser)
+        serve(app, address, browse=server.browser)
 
 
 def names_in(text: str, option: str) -> list[str]:
     """Names that are separated by commas: none that is reserved, or that a spreadsheet would run as a formula."""
-    from mrb_lib.tables.errors import InputError
-    from mrb_lib.tables.schema import CONSENSUS
 
     names = [name.strip() for name in text.split(",")]
     for name in names:
@@ -190,7 +179,7 @@ def names_in(text: str, option: str) -> list[str]:
 
 def assign_cases(
     benchmark: Benchmark,
-    store: Store,
+    store: ReviewStore,
     names: list[str],
     *,
     overlap: int | None,
@@ -208,7 +197,6 @@ def assign_cases(
     together : the cases that go to the same people in this sequence, by the first of them, see `shown_together`; all
         numbers are then of these groups. None deals each case by itself
     """
-    from mrb_lib.review.records.assignment import assign, choose_cases, whole_groups
 
     meta = benchmark.meta
     ids = benchmark.cases["case_id"].tolist() if together is None else list(together)
@@ -252,16 +240,13 @@ def shown_together(benchmark: Benchmark, *, ranked: bool) -> dict[str, tuple[str
 
     None where each case stands by itself.
     """
-    from mrb_lib.review.records.assignment import steps_in_order
-    from mrb_lib.review.records.rankings import ranked_items
 
     if ranked:
         return {item.case_ids[0]: item.case_ids for item in ranked_items(benchmark)}
     return steps_in_order(benchmark.cases) if benchmark.meta.is_rating else None
 
 
-def _export(benchmark: Benchmark, store: Store, out: Path) -> None:
-    from mrb_lib.review.records.exchange import annotations_of, write_annotations
+def _export(benchmark: Benchmark, store: ReviewStore, out: Path) -> None:
 
     frame, left_out = annotations_of(benchmark, store)
     write_annotations(frame, out)
@@ -272,9 +257,7 @@ def _export(benchmark: Benchmark, store: Store, out: Path) -> None:
         typer.echo(f"{left_out} annotations of cases or dimensions that are not in the benchmark left out", err=True)
 
 
-def _export_log(benchmark: Benchmark, store: Store, out: Path) -> None:
-    from mrb_lib.review.records.exchange import write_rows
-    from mrb_lib.review.records.progress import CHOICE, COMMENT, SKIP, answer_log
+def _export_log(benchmark: Benchmark, store: ReviewStore, out: Path) -> None:
 
     frame, left_out = answer_log(benchmark, store)
     write_rows(frame, out)
@@ -287,12 +270,8 @@ def _export_log(benchmark: Benchmark, store: Store, out: Path) -> None:
         typer.echo(gone, err=True)
 
 
-def show_agreement(benchmark: Benchmark, store: Store) -> None:
+def show_agreement(benchmark: Benchmark, store: ReviewStore) -> None:
     """Progress, agreement and what was skipped; as on the coordinator's page, of the cases in the benchmark."""
-    from mrb_lib.cli.render import as_text
-    from mrb_lib.review.annotate.coordination import agreement_so_far
-    from mrb_lib.review.records.exchange import annotations_of
-    from mrb_lib.review.records.progress import by_annotator, case_states, skipped_cases
 
     meta, here = benchmark.meta, benchmark.cases["case_id"]
     assignments, answers = (
@@ -307,6 +286,5 @@ def show_agreement(benchmark: Benchmark, store: Store) -> None:
 
 
 def _mark(benchmark: Benchmark) -> str:
-    from mrb_lib.cli.render import MARK
 
     return f" ({MARK} data)" if benchmark.meta.kind == "simulated" else ""

@@ -4,33 +4,20 @@ from __future__ import annotations
 
 import typer
 
-from mrb_lib.cli import (
-    adjudications,
-    analyze,
-    annotate,
-    check,
-    construct,
-    demo,
-    doctor,
-    export,
-    import_,
-    judge,
-    judges,
-    lab,
-    merge,
-    probes,
-    pull,
-    report,
-    review,
-    split,
-    train,
-)
-from mrb_lib.cli.formats import ExportCommand, ImportCommand
-from mrb_lib.cli.options import Command, Group
+from mrb_lib.cli.options import Commands
+
+
+class _Mrb(Commands):
+    package = "mrb_lib.cli"
+    names = (
+        "demo", "import", "pull", "check", "merge", "split", "judges", "probes", "judge", "construct", "train",
+        "doctor", "analyze", "report", "lab", "review", "export", "annotate", "adjudications",
+    )  # fmt: skip
+
 
 app = typer.Typer(
     name="mrb",
-    cls=Group,
+    cls=_Mrb,
     help="Can this model be trusted to judge medical multimodal answers the way clinicians do?",
     no_args_is_help=True,
     add_completion=False,
@@ -38,25 +25,6 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("demo", cls=Command)(demo.demo)
-app.command("import", cls=ImportCommand)(import_.import_)
-app.command("pull", cls=Command)(pull.pull)
-app.command("check", cls=Command)(check.check)
-app.command("merge", cls=Command)(merge.merge)
-app.command("split", cls=Command)(split.split)
-app.command("judges", cls=judges.EnginesCommand)(judges.judges)
-app.add_typer(probes.app, name="probes")
-app.command("judge", cls=judge.JudgeCommand)(judge.judge)
-app.add_typer(construct.app, name="construct")
-app.command("train", cls=train.TrainCommand)(train.train)
-app.command("doctor", cls=Command)(doctor.doctor)
-app.command("analyze", cls=analyze.AnalyzeCommand)(analyze.analyze)
-app.command("report", cls=Command)(report.report)
-app.command("lab", cls=Command)(lab.lab)
-app.command("review", cls=Command)(review.review)
-app.command("export", cls=ExportCommand)(export.export)
-app.command("annotate", cls=Command)(annotate.annotate)
-app.add_typer(adjudications.app, name="adjudications")
 
 
 def _version(show: bool) -> None:

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import json
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
+
+from mrb_lib.benchmarks.audit.folder import audit
+from mrb_lib.cli.findings import echo_findings
+from mrb_lib.cli.listing import count
+from mrb_lib.cli.options import AsJson, Bench
+from mrb_lib.cli.progress import bars
+from mrb_lib.tables.errors import InputError
 
 _WORDS = {"error": "error", "warning": "warning", "info": "remark"}
 
 
 def check(
-    bench: Annotated[Path, typer.Argument(metavar="BENCH", help="The benchmark folder.")],
+    bench: Bench,
     show_all: Annotated[bool, typer.Option("--all", help="Show all findings, not only the first of a kind.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Findings as JSON on stdout.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Validate a benchmark; every finding names file, row, column and the cure. Exits with 2 on errors."""
-    import json
-    from dataclasses import asdict
-
-    from mrb_lib.tables.errors import InputError
 
     if not bench.is_dir():
         raise InputError(f"{bench}: there is no such folder; name a benchmark folder.")
-    from mrb_lib.benchmarks.audit.folder import audit
-    from mrb_lib.cli.findings import echo_findings
-    from mrb_lib.cli.listing import count
-    from mrb_lib.cli.progress import bars
 
     with bars() as step:
         findings = audit(bench, progress=step)

@@ -7,7 +7,16 @@ from typing import Annotated
 
 import typer
 
+from mrb_lib.benchmarks.benchmark import load
+from mrb_lib.build.construct.status import next_commands
+from mrb_lib.build.construct.work import Work
+from mrb_lib.cli.options import Seed
+from mrb_lib.cli.progress import bars
+from mrb_lib.demo import write_demo
+from mrb_lib.demo.ratings import write_rating_demo
+from mrb_lib.demo.roster import ROSTER
 from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.files import staged_folder, write_atomic
 from mrb_lib.tables.schema import TASKS
 
 
@@ -19,7 +28,7 @@ def demo(
             min=1, help="Number of cases, 1026 unless given; of --task rating 300; of --construct items, 240."
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="The seed everything is drawn from.")] = 0,
+    seed: Seed = 0,
     judges: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Also write two small judges with RANDOM WEIGHTS, to try the engines with."),
@@ -64,10 +73,7 @@ def demo(
         _write_work(out, 240 if cases is None else cases, seed, overwrite)
         return
     cases = 1026 if cases is None else cases
-    from mrb_lib.cli.progress import bars
-    from mrb_lib.demo import write_demo
     from mrb_lib.report.places import write_simulated_runs
-    from mrb_lib.tables.files import staged_folder
 
     with staged_folder(out, overwrite=overwrite) as folder, bars() as step:
         write_demo(folder, cases=cases, seed=seed, progress=lambda done: step("cases", done, cases))
@@ -83,10 +89,7 @@ def demo(
 
 
 def _write_ratings(out: Path, cases: int, seed: int, verdicts: bool, overwrite: bool) -> None:
-    from mrb_lib.cli.progress import bars
-    from mrb_lib.demo.ratings import write_rating_demo
     from mrb_lib.report.places import write_simulated_runs
-    from mrb_lib.tables.files import staged_folder
 
     with staged_folder(out, overwrite=overwrite) as folder, bars() as step:
         write_rating_demo(folder, cases=cases, seed=seed, progress=lambda done: step("cases", done, cases))
@@ -98,10 +101,6 @@ def _write_ratings(out: Path, cases: int, seed: int, verdicts: bool, overwrite: 
 
 def _write_work(out: Path, items: int, seed: int, overwrite: bool) -> None:
     from mrb_lib.build.construct.simulated import write_simulated_work
-    from mrb_lib.build.construct.status import next_commands
-    from mrb_lib.build.construct.work import Work
-    from mrb_lib.cli.progress import bars
-    from mrb_lib.tables.files import staged_folder
 
     with staged_folder(out, overwrite=overwrite) as folder, bars() as step:
         write_simulated_work(folder, items=items, seed=seed, progress=lambda done: step("items", done, items))
@@ -114,16 +113,12 @@ def _write_work(out: Path, items: int, seed: int, overwrite: bool) -> None:
 
 def _write_groups(path: Path, roster: int) -> None:
     """The groups of the judges under fictitious names, as `--groups` reads them."""
-    from mrb_lib.demo.roster import ROSTER
-    from mrb_lib.tables.files import write_atomic
 
     lines = ["judge,group,base", *(f"{each.name},{each.group},{each.base}" for each in ROSTER[:roster])]
     write_atomic(path, "\n".join(lines) + "\n")
 
 
 def _write_judges(folder: Path, bench: Path, seed: int) -> None:
-    from mrb_lib.benchmarks.benchmark import load
-    from mrb_lib.tables.files import staged_folder
 
     try:
         from mrb_lib.judges.local.tiny import write_tiny

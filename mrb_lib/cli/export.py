@@ -7,24 +7,28 @@ from typing import Annotated
 
 import typer
 
+from mrb_lib.benchmarks.benchmark import load
+from mrb_lib.benchmarks.formats import WRITERS
+from mrb_lib.cli.findings import echo_findings
+from mrb_lib.cli.formats import ExportCommand, chosen_options
+from mrb_lib.cli.options import Bench
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.files import staged_folder
+from mrb_lib.verdicts.store import empty_verdicts, load_verdicts
+
+COMMAND = ExportCommand
+
 
 def export(
     ctx: typer.Context,
     format_: Annotated[str, typer.Argument(metavar="FORMAT", help="One of the formats below.")],
-    bench: Annotated[Path, typer.Argument(metavar="BENCH", help="The benchmark folder.")],
+    bench: Bench,
     folders: Annotated[
         list[Path],
         typer.Argument(metavar="[RUNS] OUT", help="The runs, if any (or - for none), and the folder to write."),
     ],
 ) -> None:
     """Write a benchmark and its verdicts in another layout, or its labels as rows to train on."""
-    from mrb_lib.benchmarks.benchmark import load
-    from mrb_lib.benchmarks.formats import WRITERS
-    from mrb_lib.cli.findings import echo_findings
-    from mrb_lib.cli.formats import chosen_options
-    from mrb_lib.tables.errors import InputError
-    from mrb_lib.tables.files import staged_folder
-    from mrb_lib.verdicts.store import empty_verdicts, load_verdicts
 
     if len(folders) > _MOST_FOLDERS:
         raise InputError(f"{folders[2]}: is one folder too many; name BENCH, RUNS where there are any, and OUT.")

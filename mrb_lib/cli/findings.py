@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import typer
 
-if TYPE_CHECKING:
-    from mrb_lib.benchmarks.benchmark import Benchmark
-    from mrb_lib.tables.validation import Finding
+from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.cli.listing import line
+from mrb_lib.tables.validation import Finding
+from mrb_lib.verdicts.store import runs_on_other_cases
 
 SHOWN_PER_KIND = 5
 
 
 def echo_findings(findings: Sequence[Finding], *, show_all: bool = False, hint: str = "") -> None:
     """Print findings to stderr, the worst first; of many alike only some, how many more, and `hint`."""
-    from mrb_lib.cli.listing import line
 
     groups: dict[tuple[str, str, str], list[Finding]] = defaultdict(list)
     for finding in findings:
@@ -34,7 +33,6 @@ def echo_findings(findings: Sequence[Finding], *, show_all: bool = False, hint: 
 
 def echo_stale_runs(runs: Path | None, benchmark: Benchmark) -> None:
     """Say on stderr which runs judged other cases than the benchmark holds now."""
-    from mrb_lib.verdicts.store import runs_on_other_cases
 
     for name in [] if runs is None else runs_on_other_cases(runs, benchmark.case_fingerprint()):
         typer.echo(f"warning: run {name} judged other cases or images than {benchmark.path} holds now", err=True)

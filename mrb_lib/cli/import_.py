@@ -7,6 +7,14 @@ from typing import Annotated
 
 import typer
 
+from mrb_lib.benchmarks.formats import READERS, read_source
+from mrb_lib.cli.findings import echo_findings
+from mrb_lib.cli.formats import ImportCommand, chosen_options
+from mrb_lib.cli.writing import import_summary, write_imported
+from mrb_lib.tables.files import staged_folder
+
+COMMAND = ImportCommand
+
 
 def import_(
     ctx: typer.Context,
@@ -25,11 +33,6 @@ def import_(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace OUT if this program wrote it.")] = False,
 ) -> None:
     """Turn somebody else's files into a benchmark, and their verdicts into runs under OUT/runs."""
-    from mrb_lib.benchmarks.formats import READERS, read_source
-    from mrb_lib.cli.findings import echo_findings
-    from mrb_lib.cli.formats import chosen_options
-    from mrb_lib.cli.writing import import_summary, write_imported
-    from mrb_lib.tables.files import staged_folder
 
     options = chosen_options("import", format_, READERS[format_].convert, ctx.obj)
     imported = read_source(format_, src, map_=map_ or (), **options)

@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import partial
+from inspect import Parameter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from textwrap import shorten
+from typing import Annotated
 
+import pandas as pd
 import typer
 
+from mrb_lib.benchmarks.benchmark import Benchmark, load
+from mrb_lib.cli.judged import JudgedRow, judged_table, measured, measures_of, packed_instead, position_bias
 from mrb_lib.cli.judges import EnginesCommand
-from mrb_lib.cli.options import DeclaredCommand, Rosters, changed_by_user, parameters
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from inspect import Parameter
-
-    import pandas as pd
-
-    from mrb_lib.benchmarks.benchmark import Benchmark
-    from mrb_lib.cli.judged import JudgedRow
-    from mrb_lib.judges.budget import Estimate
-    from mrb_lib.runs.outcomes import Outcome, RunSummary
-    from mrb_lib.runs.planned import PlannedJudge
-    from mrb_lib.verdicts.run_totals import RunTotals
+from mrb_lib.cli.listing import line
+from mrb_lib.cli.options import Bench, DeclaredCommand, Rosters, options_from, parameters
+from mrb_lib.cli.presets import chosen
+from mrb_lib.cli.progress import verdict_bars
+from mrb_lib.judges.budget import Estimate
+from mrb_lib.judges.roster.roster import check_name, samples
+from mrb_lib.judges.settings import for_repeats
+from mrb_lib.runs.juries import check_members
+from mrb_lib.runs.local import run_locally
+from mrb_lib.runs.outcomes import FailedRunsError, Outcome, RunSummary
+from mrb_lib.runs.plan import RETRIABLE
+from mrb_lib.runs.planned import PlannedJudge, judge_plan, read_judges
+from mrb_lib.tables.errors import InputError, RunError
+from mrb_lib.tables.options import options_of
+from mrb_lib.verdicts.run_totals import RunTotals, totals
 
 _LONGEST_REASON = 300
 
@@ -32,16 +42,16 @@ class JudgeCommand(EnginesCommand, DeclaredCommand):
     @property
     def declared(self) -> Iterable[Parameter]:
         """See `DeclaredCommand`."""
-        from mrb_lib.judges.settings import Settings
-        from mrb_lib.runs.planned import PlannedJudge
-        from mrb_lib.tables.options import options_of
 
-        return parameters(options_of(PlannedJudge("", Settings()), without=("name",)).values())
+        return parameters(options_of(PlannedJudge(), without=("name",)).values())
+
+
+COMMAND = JudgeCommand
 
 
 def judge(
     context: typer.Context,
-    bench: Annotated[Path, typer.Argument(metavar="BENCH", help="The benchmark folder.")],
+    bench: Bench,
     runs: Annotated[Path, typer.Argument(metavar="RUNS", help="The folder of runs; created if needed.")],
     names: Annotated[
         list[str] | None,
@@ -73,19 +83,9 @@ def judge(
     is for all, and the options given here hold where the plan says nothing. All judges of a plan are checked before
     the first starts. At the end a table has what each did.
     """
-    from dataclasses import replace
-    from functools import partial
 
-    from mrb_lib.benchmarks.benchmark import load
-    from mrb_lib.cli.presets import chosen
-    from mrb_lib.judges.roster.roster import check_name
-    from mrb_lib.judges.settings import Settings
-    from mrb_lib.runs.juries import check_members
-    from mrb_lib.runs.planned import PlannedJudge, read_judges
-    from mrb_lib.tables.errors import InputError
-
-    values = context.obj | (chosen(preset, "judge", context.obj) if preset else {})
-    usual = changed_by_user(PlannedJudge("", Settings()), values)
+    context.obj |= chosen(preset, "judge", context.obj) if preset else {}
+    usual = options_from(PlannedJudge(), context)
     extra = tuple(rosters or ())
     judges = [] if plan is None else read_judges(plan, usual, runs, extra)
     for name in [*(names or []), *(more or [])]:
@@ -109,15 +109,6 @@ def _run(
     with_table: bool,
 ) -> None:
     """Run the judges, and say what became of them, also where somebody stops that."""
-    from functools import partial
-
-    from mrb_lib.cli.judged import JudgedRow
-    from mrb_lib.cli.listing import line
-    from mrb_lib.cli.progress import verdict_bars
-    from mrb_lib.runs.local import run_locally
-    from mrb_lib.runs.outcomes import FailedRunsError, RunSummary
-    from mrb_lib.runs.planned import judge_plan
-    from mrb_lib.tables.errors import RunError
 
     outcomes: list[tuple[PlannedJudge, Outcome]] = []
 
@@ -144,9 +135,6 @@ def _run(
 
 def _approve(name: str, estimate: Estimate) -> None:
     """Say what requests may cost, and ask whether to go on where that may be more than the budget."""
-    import sys
-
-    from mrb_lib.tables.errors import RunError
 
     typer.echo(f"{name}: {estimate}", err=True)
     if not estimate.may_exceed or not sys.stdin.isatty():
@@ -161,7 +149,6 @@ def _approve(name: str, estimate: Estimate) -> None:
 
 def _say_temperature(judges: Sequence[PlannedJudge], extra: Sequence[Path]) -> None:
     """Say with which temperature repeats are drawn, where the user set none."""
-    from mrb_lib.judges.settings import for_repeats
 
     drawn = {
         one.repeats: for_repeats(one.settings, one.repeats).temperature
@@ -177,8 +164,6 @@ def _say_temperature(judges: Sequence[PlannedJudge], extra: Sequence[Path]) -> N
 
 
 def _samples(name: str, extra: Sequence[Path]) -> bool:
-    from mrb_lib.judges.roster.roster import samples
-    from mrb_lib.tables.errors import InputError
 
     try:
         return samples(name, extra)
@@ -187,7 +172,6 @@ def _samples(name: str, extra: Sequence[Path]) -> bool:
 
 
 def _fail_if_hopeless(rows: Sequence[JudgedRow]) -> None:
-    from mrb_lib.tables.errors import RunError
 
     hopeless = [row.outcome.judge for row in rows if row.outcome and set(row.totals.statuses) == {"error"}]
     if hopeless:
@@ -198,10 +182,6 @@ def _fail_if_hopeless(rows: Sequence[JudgedRow]) -> None:
 
 def _report_all(benchmark: Benchmark, rows: Sequence[JudgedRow], extra: Sequence[Path], *, with_table: bool) -> None:
     """What became of the judges, line by line, and as a table."""
-    from mrb_lib.cli.judged import judged_table, measured
-    from mrb_lib.cli.listing import line
-    from mrb_lib.runs.outcomes import RunSummary
-    from mrb_lib.tables.errors import InputError
 
     folders = list(dict.fromkeys(row.folder for row in rows if row.folder is not None))
     try:
@@ -219,7 +199,6 @@ def _report_all(benchmark: Benchmark, rows: Sequence[JudgedRow], extra: Sequence
 
 def _report_habits(row: JudgedRow, measures: pd.DataFrame, extra: Sequence[Path]) -> None:
     """What a judge does whatever it is shown."""
-    from mrb_lib.cli.judged import measures_of, packed_instead, position_bias
 
     if row.outcome is None or row.folder is None:
         return
@@ -233,10 +212,6 @@ def _report_habits(row: JudgedRow, measures: pd.DataFrame, extra: Sequence[Path]
 
 def _report(done: RunSummary, held: RunTotals, mark: str) -> None:
     """What became of one judge: the result on stdout, what else its user should know on stderr."""
-    from textwrap import shorten
-
-    from mrb_lib.runs.plan import RETRIABLE
-    from mrb_lib.verdicts.run_totals import totals
 
     for member in done.members:
         _report(member, totals(member.folder), mark)

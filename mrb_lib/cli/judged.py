@@ -7,15 +7,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    import pandas as pd
+import pandas as pd
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
-    from mrb_lib.benchmarks.benchmark import Benchmark
-    from mrb_lib.runs.outcomes import Outcome
-    from mrb_lib.runs.planned import PlannedJudge
-    from mrb_lib.verdicts.run_totals import RunTotals
+from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.cli.listing import line
+from mrb_lib.judges.jury import is_jury
+from mrb_lib.judges.roster.engines import public_engines
+from mrb_lib.judges.roster.roster import entry_of
+from mrb_lib.runs.outcomes import Outcome, RunSummary
+from mrb_lib.runs.planned import PlannedJudge
+from mrb_lib.stats import analyze as tables
+from mrb_lib.tables.errors import InputError
+from mrb_lib.verdicts.manifest import read_manifest
+from mrb_lib.verdicts.parts import DamagedPartError
+from mrb_lib.verdicts.run_totals import RunTotals, totals
+from mrb_lib.verdicts.store import iter_verdicts
+from mrb_lib.verdicts.training import training_cases
 
 WIDTH: Final = 100
 POLICY: Final = "balanced"
@@ -47,8 +59,6 @@ class JudgedRow:
     @cached_property
     def totals(self) -> RunTotals:
         """What its run holds; nothing where there is none, or where a part is damaged, which `measured` tells."""
-        from mrb_lib.verdicts.parts import DamagedPartError
-        from mrb_lib.verdicts.run_totals import RunTotals, totals
 
         try:
             return RunTotals() if self.folder is None else totals(self.folder)
@@ -82,15 +92,10 @@ def measured(benchmark: Benchmark, folders: Sequence[Path]) -> pd.DataFrame:
     InputError
         A part is damaged, or the record of a judge's training was changed.
     """
-    import pandas as pd
 
     out = pd.DataFrame(index=pd.Index([folder.name for folder in folders]), columns=list(MEASURES), dtype=float)
     if not folders:
         return out
-    from mrb_lib.stats import analyze as tables
-    from mrb_lib.verdicts.manifest import read_manifest
-    from mrb_lib.verdicts.store import iter_verdicts
-    from mrb_lib.verdicts.training import training_cases
 
     columns = tuple(
         dict.fromkeys(name for table in ("accuracy", "consistency") for name in tables.verdict_columns(table))
@@ -141,10 +146,6 @@ def packed_instead(name: str, statuses: Mapping[str, int], extra: Sequence[Path]
     name : of the judge, as it was given
     statuses : how many verdicts have each
     """
-    from mrb_lib.judges.jury import is_jury
-    from mrb_lib.judges.roster.engines import public_engines
-    from mrb_lib.judges.roster.roster import entry_of
-    from mrb_lib.tables.errors import InputError
 
     unparsed, n = statuses.get("unparsed", 0), sum(statuses.values())
     if 2 * unparsed <= n or is_jury(name):
@@ -165,11 +166,6 @@ def judged_table(benchmark: Benchmark, rows: Sequence[JudgedRow], measures: pd.D
     ----------
     measures : see `measured`
     """
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    from mrb_lib.cli.listing import line
 
     cells = [_cells(row, measures) for row in rows]
     names = [each["judge"] for each in cells]
@@ -197,7 +193,6 @@ def judged_table(benchmark: Benchmark, rows: Sequence[JudgedRow], measures: pd.D
 
 def _cells(row: JudgedRow, measures: pd.DataFrame) -> dict[str, str]:
     """The cells of a row by their headings; empty where there is nothing."""
-    from mrb_lib.runs.outcomes import RunSummary
 
     held = row.totals
     known = {} if row.folder is None else measures_of(measures, row.folder)

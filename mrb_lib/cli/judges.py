@@ -33,6 +33,9 @@ class EnginesCommand(Command):
         super().format_epilog(ctx, formatter)
 
 
+COMMAND = EnginesCommand
+
+
 def judges(
     access: Annotated[str | None, typer.Option(help='Only these: open, proprietary or "built in".')] = None,
     domain: Annotated[str | None, typer.Option(help="Only these: general, medical, critic or reward.")] = None,

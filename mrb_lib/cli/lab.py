@@ -9,36 +9,36 @@ from typing import Annotated
 
 import typer
 
+from mrb_lib.benchmarks.benchmark import load
+from mrb_lib.cli.findings import echo_stale_runs
+from mrb_lib.cli.options import Runs, Store, declares, options_from
+
+COMMAND = declares(("mrb_lib.cli.serving:ServerOptions", ("port", "host", "allow_remote", "browser")))
+
 
 def lab(
+    context: typer.Context,
     bench: Annotated[str, typer.Argument(metavar="BENCH", help="The benchmark folder, or demo for the embedded one.")],
-    runs: Annotated[Path | None, typer.Argument(metavar="[RUNS]", help="The runs; default: BENCH/runs.")] = None,
+    runs: Runs = None,
     folder: Annotated[
         Path | None,
         typer.Option(help="Where your notebooks are, none of which is overwritten; default: mrb-lab/BENCH, here."),
     ] = None,
-    store: Annotated[
-        str | None,
-        typer.Option(envvar="MRB_STORE", help="The store of reviews: a path, or a URL; default: BENCH/reviews.sqlite."),
-    ] = None,
-    port: Annotated[int | None, typer.Option(min=1, max=65535, help="Default: a free one.")] = None,
-    host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
-    allow_remote: Annotated[
-        bool,
-        typer.Option("--allow-remote", help="Let other machines reach it: anyone with the token can run code as you."),
-    ] = False,
-    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the browser.")] = True,
+    store: Store = None,
     no_open: Annotated[bool, typer.Option("--prepare", help="Write the notebooks; start nothing.")] = False,
 ) -> None:
-    """Open JupyterLab on the library's notebooks, with benchmark, runs and reviews set."""
-    from mrb_lib.benchmarks.benchmark import load
-    from mrb_lib.cli.findings import echo_stale_runs
+    """Open JupyterLab on the library's notebooks, with benchmark, runs and reviews set.
+
+    Anyone with its token can run code as you.
+    """
     from mrb_lib.cli.lab_server import check_lab, serve_lab
+    from mrb_lib.cli.serving import ServerOptions
     from mrb_lib.report.lab import prepare
     from mrb_lib.report.places import DEMO, RATINGS, locate
 
+    server = options_from(ServerOptions(), context)
     if not no_open:
-        check_lab(host, port, allow_remote)
+        check_lab(server)
     folders = locate(bench, "" if runs is None else str(runs))
     echo_stale_runs(folders.runs, load(folders.benchmark))
     is_embedded = bench in (DEMO, RATINGS)
@@ -51,7 +51,7 @@ def lab(
     if no_open:
         typer.echo(str(start))
         return
-    serve_lab(start, host=host, port=port, allow_remote=allow_remote, browse=browser, environment=_environment(store))
+    serve_lab(start, server, _environment(store))
 
 
 def _environment(store: str | None) -> dict[str, str]:

@@ -18,6 +18,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
 
+from mrb_lib.cli.serving import ServerOptions
+from mrb_lib.review.access import Address, check_address
 from mrb_lib.tables.errors import InputError, RunError
 
 _SECONDS_TO_START = 180.0
@@ -25,24 +27,14 @@ _SECONDS_TO_STOP = 20.0
 _TAIL = 15
 
 
-def check_lab(host: str, port: int | None, allow_remote: bool) -> int:
-    """The port that `serve_lab` would use; raises what it would raise before it starts anything."""
+def check_lab(options: ServerOptions) -> int:
+    """Return the port that `serve_lab` would use; raises what it would raise before it starts anything."""
     if not find_spec("jupyterlab"):
         raise InputError("jupyterlab: not installed; pip install 'mrb-workbench[lab]' brings it.")
-    from mrb_lib.review.access import check_address
-
-    return check_address(host, port, allow_remote)
+    return check_address(options.host, options.port, options.allow_remote)
 
 
-def serve_lab(
-    where: Path,
-    *,
-    host: str = "127.0.0.1",
-    port: int | None = None,
-    allow_remote: bool = False,
-    browse: bool = True,
-    environment: Mapping[str, str] | None = None,
-) -> None:
+def serve_lab(where: Path, options: ServerOptions, environment: Mapping[str, str] | None = None) -> None:
     """Serve JupyterLab on a folder, or on a notebook's folder with the notebook open, until it is stopped.
 
     Anyone with the token can run code as the user of the server, whose settings of JupyterLab apply. The address with
@@ -50,15 +42,12 @@ def serve_lab(
 
     Parameters
     ----------
-    host, port : where to listen; None takes a free port
-    allow_remote : permit a host that other machines reach
-    browse : open the browser
     environment : variables for the server and its kernels
 
     Raises
     ------
     InputError
-        The host is not this machine and `allow_remote` is false, the port is taken, or JupyterLab is not installed.
+        The host is not this machine and remote use is not allowed, the port is taken, or JupyterLab is not installed.
     RunError
         The server did not start, or stopped unexpectedly.
 
@@ -66,10 +55,10 @@ def serve_lab(
     -----
     Validated by tests/cli/test_servers.py and tests/browser/test_lab.py.
     """
-    chosen = check_lab(host, port, allow_remote)
+    chosen = check_lab(options)
     root = where if where.is_dir() else where.parent
-    options = [
-        "--ServerApp.open_browser=False", f"--ServerApp.ip={host}", f"--ServerApp.port={chosen}",
+    flags = [
+        "--ServerApp.open_browser=False", f"--ServerApp.ip={options.host}", f"--ServerApp.port={chosen}",
         "--ServerApp.port_retries=0", f"--ServerApp.root_dir={root.resolve()}", "--LabApp.news_url=None",
         "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate", "--Application.log_level=ERROR",
         # It reads every old option of the server, which then warns of each; Notebook 6, for which it does, is not here.
@@ -77,19 +66,17 @@ def serve_lab(
         "--ZMQChannelsWebsocketConnection.iopub_data_rate_limit=1e8",
         *(["--allow-root"] if os.geteuid() == 0 else []),
     ]  # fmt: skip
-    from mrb_lib.review.access import Address
-
     path = "lab" if where.is_dir() else f"lab/tree/{urllib.request.pathname2url(where.name)}"
-    address = Address(host, chosen, secrets.token_urlsafe(32))
+    address = Address(options.host, chosen, secrets.token_urlsafe(32))
     variables = {**os.environ, **(environment or {}), "JUPYTER_TOKEN": address.token}
     with tempfile.TemporaryDirectory(prefix="mrb-") as folder:
         log = Path(folder, "log")
         with log.open("ab") as sink:
             server = subprocess.Popen(
-                [sys.executable, "-m", "jupyterlab", *options], cwd=root, env=variables, stdin=subprocess.DEVNULL,
+                [sys.executable, "-m", "jupyterlab", *flags], cwd=root, env=variables, stdin=subprocess.DEVNULL,
                 stdout=sink, stderr=sink, start_new_session=True,
             )  # fmt: skip
-        _watch(server, log, f"{address.url}{path}", address.token, browse=browse)
+        _watch(server, log, f"{address.url}{path}", address.token, browse=options.browser)
 
 
 def _watch(server: subprocess.Popen[bytes], log: Path, url: str, token: str, *, browse: bool) -> None:

@@ -6,10 +6,12 @@ import sys
 import unicodedata
 from collections.abc import Sequence
 from shutil import get_terminal_size
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    import pandas as pd
+import pandas as pd
+from pandas.api.types import is_numeric_dtype
+
+from mrb_lib.report.tabular import one_line
 
 _NOTHING: Final = "-"
 _CUT: Final = "..."
@@ -23,7 +25,6 @@ def listing(frame: pd.DataFrame, *, width: int | None) -> str:
     ----------
     width : of a line; what the last column holds beyond it is cut and ends in `...`. None cuts nothing.
     """
-    from pandas.api.types import is_numeric_dtype
 
     cells = [[name.replace("_", " ") for name in frame.columns]]
     values = frame.astype(object).where(frame.notna(), None)
@@ -58,7 +59,6 @@ def terminal_width(otherwise: int | None) -> int | None:
 
 
 def _cell(value: object) -> str:
-    from mrb_lib.report.tabular import one_line
 
     if value is None:
         return _NOTHING

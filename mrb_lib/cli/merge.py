@@ -7,6 +7,13 @@ from typing import Annotated
 
 import typer
 
+from mrb_lib.benchmarks.benchmark import load, save
+from mrb_lib.benchmarks.merge import merge as merge_benchmarks
+from mrb_lib.cli.listing import count, line
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.files import slug, staged_folder
+from mrb_lib.verdicts.merge import count_verdicts, merge_runs
+
 
 def merge(
     folders: Annotated[
@@ -16,12 +23,6 @@ def merge(
     no_runs: Annotated[bool, typer.Option("--no-runs", help="Leave out the verdicts in BENCH/runs.")] = False,
 ) -> None:
     """Write several benchmarks and their runs as one: ids kept apart by the folders' names, the sources listed."""
-    from mrb_lib.benchmarks.benchmark import load, save
-    from mrb_lib.benchmarks.merge import merge as merge_benchmarks
-    from mrb_lib.cli.listing import count, line
-    from mrb_lib.tables.errors import InputError
-    from mrb_lib.tables.files import slug, staged_folder
-    from mrb_lib.verdicts.merge import count_verdicts, merge_runs
 
     *sources, out = folders
     names = [slug(folder.resolve().name) for folder in sources]

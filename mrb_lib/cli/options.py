@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+import ast
+from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
+from importlib import import_module
+from importlib.util import find_spec
 from inspect import Parameter, Signature
+from keyword import iskeyword
 from pathlib import Path
 from types import NoneType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, TypeVar, get_args, get_origin
 
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 from typer.main import get_command
 
 from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.files import REVIEWS
 
 if TYPE_CHECKING:
     from typer._click import Parameter as CommandParameter  # the copy of click that Typer's classes use
@@ -31,16 +35,95 @@ Rosters = Annotated[
     list[Path] | None,
     typer.Option("--roster", metavar="FILE", envvar="MRB_ROSTER", help="Add judges from a TOML file; repeatable."),
 ]
+
+
+def embedded(bench: Path | None) -> Path | None:
+    """Return the folder of an embedded benchmark where that is named and no folder has its name."""
+    if bench is None or str(bench) not in ("demo", "demo-ratings") or bench.is_dir():
+        return bench
+    from mrb_lib.report.places import locate
+
+    return locate(str(bench)).benchmark
+
+
+Bench = Annotated[
+    Path,
+    typer.Argument(
+        metavar="BENCH", callback=embedded, help="The benchmark folder, or demo for the embedded benchmark."
+    ),
+]
+Runs = Annotated[Path | None, typer.Argument(metavar="[RUNS]", help="The runs; default: BENCH/runs.")]
+WorkFolder = Annotated[Path, typer.Argument(metavar="WORK", help="The work folder.")]
+Store = Annotated[
+    str | None,
+    typer.Option(
+        metavar="PATH|URL",
+        envvar="MRB_STORE",
+        help=f"Keep reviews and annotations here, such as postgresql://user@host/name; default: BENCH/{REVIEWS}.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")]
 Seed = Annotated[int, typer.Option(min=0, help="Set the seed of everything drawn at random.")]
 
 
-class Group(TyperGroup):
-    """A group of commands that lists its commands with their whole summaries."""
+class Commands(TyperGroup):
+    """Commands in files of their own, of which only the one that runs is imported.
 
-    def get_short_help_str(self, limit: int = _WHOLE) -> str:
-        """Return the whole summary."""
-        return super().get_short_help_str(_WHOLE)
+    The file of a command defines a function with its name, or `command`, and may name its class as `COMMAND`; that of
+    a group of commands defines `app`.
+
+    Attributes
+    ----------
+    package : of the files
+    names : of the commands, in order
+    """
+
+    package: ClassVar[str]
+    names: ClassVar[tuple[str, ...]]
+
+    def list_commands(self, ctx: Context) -> list[str]:
+        """Return the names of the commands."""
+        return list(self.names)
+
+    def get_command(self, ctx: Context, cmd_name: str) -> CommandParameter | None:
+        """Return a command by its name; None where there is none."""
+        if cmd_name in self.names and cmd_name not in self.commands:
+            try:
+                module = import_module(self._module(cmd_name))
+            except ModuleNotFoundError as error:
+                extras = "pip install 'mrb-workbench[judges,review,report]'"
+                raise InputError(
+                    f"mrb {cmd_name}: needs {error.name}, which is not installed; {extras} does."
+                ) from error
+            app = getattr(module, "app", None) or typer.Typer(add_completion=False, rich_markup_mode=None)
+            if not hasattr(module, "app"):
+                function = getattr(module, _file(cmd_name), None) or module.command
+                app.command(cmd_name, cls=getattr(module, "COMMAND", Command))(function)
+            self.commands[cmd_name] = get_command(app)
+            self.commands[cmd_name].name = cmd_name
+        return self.commands.get(cmd_name)
+
+    def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
+        """Write the names and the whole summaries of the commands."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, self._summary(name)) for name in self.names])
+
+    def _module(self, name: str) -> str:
+        return f"{self.package}.{_file(name)}"
+
+    def _summary(self, name: str) -> str:
+        """Return the first sentence of the docstring of a command, or of its file, which is not imported for that."""
+        spec = find_spec(self._module(name))
+        tree = ast.parse(Path(str(spec and spec.origin)).read_text(encoding="utf-8"))
+        functions = (node for node in tree.body if isinstance(node, ast.FunctionDef))
+        command = next((one for one in functions if one.name in (_file(name), "command")), tree)
+        return (
+            " ".join((ast.get_docstring(command) or "").split("\n\n")[0].split()).partition(". ")[0].rstrip(".") + "."
+        )
+
+
+def _file(name: str) -> str:
+    return f"{name}_" if iskeyword(name) else name
 
 
 class Command(TyperCommand):
@@ -59,7 +142,9 @@ class Command(TyperCommand):
         try:
             return super().parse_args(ctx, args)
         except typer.BadParameter as error:
-            text = error.format_message().rstrip(".")
+            from mrb_lib.tables.options import in_plain_words
+
+            text = in_plain_words(error.format_message()).rstrip(".")
             raise InputError(f"{text}; see `{ctx.command_path} --help`.") from error
 
     def format_epilog(self, ctx: Context, formatter: HelpFormatter) -> None:
@@ -73,16 +158,19 @@ class Command(TyperCommand):
         return [param for param in self.get_params(ctx) if isinstance(param, TyperOption) and param.hidden]
 
 
-class DeclaredCommand(Command, ABC):
+class DeclaredCommand(Command):
     """A command with options that are declared elsewhere, gathered when it runs or shows its help.
 
-    Typer does not know these options: `ctx.obj` has the values that the user gave, by name.
+    Typer does not know these options: `ctx.obj` has the values that the user gave, by name, for `options_from`.
     """
 
+    defaults: ClassVar[Mapping[str, object]] = {}
+    """Values of options that differ from those of the fields."""
+
     @property
-    @abstractmethod
     def declared(self) -> Iterable[Parameter]:
         """The options, as parameters of a function that Typer reads."""
+        raise NotImplementedError
 
     @cached_property
     def declared_params(self) -> list[CommandParameter]:
@@ -108,6 +196,38 @@ class DeclaredCommand(Command, ABC):
         values = {str(param.name): ctx.params.pop(str(param.name)) for param in self.declared_params}
         ctx.obj = {name: value for name, value in values.items() if is_given(ctx, name)}
         return super().invoke(ctx)
+
+
+def declares(
+    *sources: str | tuple[str, Collection[str]], without: Collection[str] = (), **defaults: object
+) -> type[DeclaredCommand]:
+    """Return the class of a command whose options are the fields of dataclasses.
+
+    Parameters
+    ----------
+    sources : dataclasses as `package.module:Class`, so that `mrb --help` imports none of them; with some of their
+        options where the command has these only
+    without : options that the command does not have
+    defaults : values of options that differ from those of the fields
+    """
+
+    class Declaring(DeclaredCommand):
+        @property
+        def declared(self) -> Iterable[Parameter]:
+            from mrb_lib.tables.options import changed, options_of
+
+            for source in sources:
+                path, wanted = (source, ()) if isinstance(source, str) else source
+                module, _, name = path.partition(":")
+                known = options_of(changed(getattr(import_module(module), name)(), defaults), without)
+                yield from parameters(known[each] for each in wanted or known)
+
+    Declaring.defaults = defaults
+    return Declaring
+
+
+AppCommand: Final = declares("mrb_lib.cli.serving:ServerOptions")
+"""The class of a command that opens an app in a browser."""
 
 
 def is_given(ctx: typer.Context | Context, option: str) -> bool:
@@ -136,24 +256,31 @@ def _read(declared: DeclaredOption) -> object:
         kind = next(one for one in get_args(kind) if one is not NoneType)
         kind = get_args(kind)[0] if get_origin(kind) is Annotated else kind
     flag, metavar = declared.flag, option.metavar or None
-    if kind is bool and declared.default is True:
+    if kind is bool and declared.default is not False:
         flag += f"/--no-{flag.removeprefix('--')}"
     if get_origin(kind) is Literal:
         metavar = "|".join(map(str, get_args(kind)))
         kind = type(get_args(kind)[0])
     if get_origin(kind) is tuple:
-        kind = list[str]
+        kind = list[get_args(kind)[0]]  # type: ignore[misc]  # Typer reads it
     details = typer.Option(
         flag, help=option.help, metavar=metavar, hidden=option.is_rare, show_default=kind is not bool
     )
     return Annotated[kind | None if declared.default is None else kind, details]
 
 
-def changed_by_user(base: T, values: Mapping[str, object]) -> T:
-    """Return a dataclass with the values that a user gave; a problem names the option by its flag."""
+def options_from(base: T, context: typer.Context, only: Collection[str] = ()) -> T:
+    """Return a dataclass with the values that the user gave to a `DeclaredCommand`; a problem names its flag.
+
+    Parameters
+    ----------
+    only : the options to set; none named means all
+    """
     from mrb_lib.tables.options import OptionError, changed, options_of
 
     known = options_of(base)
+    defaults = context.command.defaults if isinstance(context.command, DeclaredCommand) else {}
+    values = {name: value for name, value in {**defaults, **context.obj}.items() if not only or name in only}
     try:
         return changed(base, values)
     except OptionError as error:

@@ -10,6 +10,8 @@ from typing import Any, Literal
 
 import typer
 
+from mrb_lib.stats.options import check_choice
+
 Command = Literal["report", "judge"]
 Value = str | float | list[str]
 
@@ -64,7 +66,6 @@ def preset(name: str) -> Preset:
     InputError
         There is none of that name.
     """
-    from mrb_lib.stats.options import check_choice
 
     every = presets()
     check_choice("preset", name, [*every])

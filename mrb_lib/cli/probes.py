@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from json import dumps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from mrb_lib.benchmarks.benchmark import Benchmark
-    from mrb_lib.probes import Case, ProbeId
+from mrb_lib.benchmarks.benchmark import Benchmark, load
+from mrb_lib.benchmarks.images import open_image, png
+from mrb_lib.cli.listing import line
+from mrb_lib.cli.options import AsJson, Bench, Command, Seed
+from mrb_lib.probes import PROBES, Case, ProbedImages, ProbeId, Probing, parse_probes
+from mrb_lib.probes.from_file import file_probes
+from mrb_lib.probes.marking import marked
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.files import write_atomic
 
 app = typer.Typer(
     help="What changes a verdict that should not, and what should and does not: the list of probes.",
@@ -23,17 +29,13 @@ app = typer.Typer(
 @app.callback()
 def probes(
     context: typer.Context,
-    json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """List the probes: what each changes, its severities, and what should follow."""
     if context.invoked_subcommand is not None:
         return
-    from json import dumps
 
-    from mrb_lib.cli.listing import line
-    from mrb_lib.probes import PROBES
-
-    if json:
+    if as_json:
         keys = ("name", "changes", "does", "expected", "severities", "source", "modalities")
         typer.echo(dumps([{key: getattr(probe, key) for key in keys} for probe in PROBES.values()], indent=1))
         return
@@ -46,9 +48,9 @@ def probes(
         typer.echo(line(f"{probe.name + steps:<{width + 4}}  {probe.expected:<5}  {probe.does}.{only}{source}"))
 
 
-@app.command()
+@app.command(cls=Command)
 def show(
-    bench: Annotated[Path, typer.Argument(metavar="BENCH", help="The benchmark folder.")],
+    bench: Bench,
     case: Annotated[str, typer.Argument(metavar="CASE", help="The case's id.")],
     probe: Annotated[
         str,
@@ -57,16 +59,12 @@ def show(
     probe_file: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The probe of this file, see `mrb judge --probe-file`.")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="As of `mrb judge --seed`.")] = 0,
+    seed: Seed = 0,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Also write the pictures, before and after, as PNG files.")
     ] = None,
 ) -> None:
     """Show a case as a probe changes it: what is taken out in [-brackets-], what is put in as {+these+}."""
-    from mrb_lib.benchmarks.benchmark import load
-    from mrb_lib.probes import Probing
-    from mrb_lib.probes.from_file import file_probes
-    from mrb_lib.tables.errors import InputError
 
     files = file_probes([] if probe_file is None else [probe_file])
     name, one = _one_probe(probe, list(files))
@@ -82,8 +80,6 @@ def show(
 
 def _one_probe(text: str, of_file: Sequence[str]) -> tuple[str, ProbeId]:
     """The probe that is to be shown, that of a file where there is one, with its name."""
-    from mrb_lib.probes import ProbeId, parse_probes
-    from mrb_lib.tables.errors import InputError
 
     if of_file:
         if text not in ("", *of_file):
@@ -99,8 +95,6 @@ def _one_probe(text: str, of_file: Sequence[str]) -> tuple[str, ProbeId]:
 
 
 def _print_texts(before: Case, after: Case) -> None:
-    from mrb_lib.cli.listing import line
-    from mrb_lib.probes.marking import marked
 
     for name in ("question", "response_a", "response_b"):
         old, new = getattr(before, name), getattr(after, name)
@@ -113,10 +107,6 @@ def _print_texts(before: Case, after: Case) -> None:
 
 
 def _print_pictures(benchmark: Benchmark, before: Case, after: Case, probe: ProbeId, out: Path | None) -> None:
-    from mrb_lib.benchmarks.images import open_image, png
-    from mrb_lib.cli.listing import line
-    from mrb_lib.probes import ProbedImages
-    from mrb_lib.tables.files import write_atomic
 
     shown = [name for name in after.images if name in benchmark.images]
     typer.echo(line(f"images: {len(before.images)} before, {len(after.images)} after {', '.join(shown)}".rstrip()))

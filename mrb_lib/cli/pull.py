@@ -7,6 +7,11 @@ from typing import Annotated
 
 import typer
 
+from mrb_lib.benchmarks.hub import download_dataset
+from mrb_lib.cli.findings import echo_findings
+from mrb_lib.cli.writing import import_summary, write_imported
+from mrb_lib.tables.files import staged_folder
+
 
 def pull(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The benchmark folder to write.")],
@@ -18,10 +23,6 @@ def pull(
 
     Honours HF_ENDPOINT, HF_TOKEN and HF_HUB_OFFLINE; goes on where an interrupted download stopped.
     """
-    from mrb_lib.benchmarks.hub import download_dataset
-    from mrb_lib.cli.findings import echo_findings
-    from mrb_lib.cli.writing import import_summary, write_imported
-    from mrb_lib.tables.files import staged_folder
 
     with staged_folder(out, overwrite=overwrite) as folder:
         imported = download_dataset(repo=repo, revision=revision)

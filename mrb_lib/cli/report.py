@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from mrb_lib.benchmarks.benchmark import load
+from mrb_lib.cli.findings import echo_stale_runs
+from mrb_lib.cli.options import Bench, Runs, Seed, is_given
+from mrb_lib.report.records import PRINTED
+from mrb_lib.tables.errors import InputError
+
 
 def report(
     context: typer.Context,
-    bench: Annotated[str, typer.Argument(metavar="BENCH", help="The benchmark folder, or demo for the embedded one.")],
-    runs: Annotated[Path | None, typer.Argument(metavar="[RUNS]", help="The runs; default: BENCH/runs.")] = None,
+    bench: Bench,
+    runs: Runs = None,
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The folder of the site.")] = Path("report"),
     figures: Annotated[Path | None, typer.Option(help="Also keep a copy of the figures here.")] = None,
     dimension: Annotated[str, typer.Option(help="The dimension that single-dimension figures show.")] = "overall",
     policy: Annotated[str, typer.Option(help="official, balanced, strict, net or answered.")] = "balanced",
-    seed: Annotated[int, typer.Option(min=0, help="The seed of the resampling.")] = 0,
+    seed: Seed = 0,
     judges: Annotated[str, typer.Option(metavar="A,B", help="Show these judges only; group:medical for a group.")] = "",
     parameters: Annotated[
         list[str] | None,
@@ -47,12 +54,6 @@ def report(
     force: Annotated[bool, typer.Option("--force", help="Run every notebook, changed or not.")] = False,
 ) -> None:
     """Run the notebooks that changed, and write figures, tables and the static site."""
-    from importlib.util import find_spec
-
-    from mrb_lib.benchmarks.benchmark import load
-    from mrb_lib.cli.findings import echo_stale_runs
-    from mrb_lib.report.records import PRINTED
-    from mrb_lib.tables.errors import InputError
 
     missing = [name for name in ("ipykernel", "jinja2", "markdown_it", "nbformat", "papermill") if not find_spec(name)]
     if missing:
@@ -68,14 +69,13 @@ def report(
     if preset:
         from functools import partial
 
-        from mrb_lib.cli.options import is_given
         from mrb_lib.cli.presets import chosen
 
         own = chosen(preset, "report", {*filter(partial(is_given, context), context.params), *parameter_values})
         policy, only = own.get("policy", policy), own.get("only", only)
     policy, dimension = parameter_values.pop("policy", policy), parameter_values.pop("dimension", dimension)
     seed = _whole_number("seed", parameter_values.pop("seed", str(seed)))
-    where = locate(bench, "" if runs is None else str(runs))
+    where = locate(str(bench), "" if runs is None else str(runs))
     echo_stale_runs(where.runs, load(where.benchmark))
     result = run(
         where.benchmark, where.runs, out, figures=figures, policy=policy, dimension=dimension, seed=seed,
@@ -93,7 +93,6 @@ def report(
 
 
 def _name_and_value(text: str) -> tuple[str, str]:
-    from mrb_lib.tables.errors import InputError
 
     name, equals, value = text.partition("=")
     if not equals or not name.isidentifier():
@@ -102,7 +101,6 @@ def _name_and_value(text: str) -> tuple[str, str]:
 
 
 def _whole_number(name: str, text: str) -> int:
-    from mrb_lib.tables.errors import InputError
 
     if not text.isdecimal():
         raise InputError(f"-p {name}={text}: is not a whole number from 0 on.")

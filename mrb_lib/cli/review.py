@@ -2,29 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from mrb_lib.cli.adjudications import Where, where
+from mrb_lib.benchmarks.benchmark import Benchmark, load
+from mrb_lib.cli.adjudications import where
+from mrb_lib.cli.annotate import names_in
+from mrb_lib.cli.findings import echo_stale_runs
 from mrb_lib.cli.listing import count
-from mrb_lib.cli.serving import AllowRemote, BaseUrl, Browser, Host, NewToken, Port
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from mrb_lib.benchmarks.benchmark import Benchmark
-    from mrb_lib.review.failures.query import Query
+from mrb_lib.cli.options import AppCommand, Bench, Runs, Store, options_from
+from mrb_lib.cli.progress import bars
+from mrb_lib.probes.from_file import file_probes
+from mrb_lib.review.explorer.app import explore
+from mrb_lib.review.failures.index import POLICY, cached_index, open_index
+from mrb_lib.review.failures.query import PLACES, Query, from_fragment, select, to_fragment
+from mrb_lib.review.records.assignment import assign
+from mrb_lib.review.records.store import REVIEW, open_store, without_password
+from mrb_lib.stats.options import check_choice
+from mrb_lib.stats.where import cases_where, values_by_case
+from mrb_lib.tables.errors import InputError
 
 _WRONG = "kind=wrong"
 
 
+COMMAND = AppCommand
+
+
 def review(
-    bench: Annotated[str, typer.Argument(metavar="BENCH", help="The benchmark folder, or demo for the embedded one.")],
-    runs: Annotated[Path | None, typer.Argument(metavar="[RUNS]", help="The runs; default: BENCH/runs.")] = None,
-    store: Where = None,
+    context: typer.Context,
+    bench: Bench,
+    runs: Runs = None,
+    store: Store = None,
     assign: Annotated[
         str | None, typer.Option(metavar="NAME,NAME", help="Assign cases to these reviewers; earlier ones stay.")
     ] = None,
@@ -41,12 +53,6 @@ def review(
         list[Path] | None,
         typer.Option("--probe-file", metavar="FILE", help="Show what this file of `mrb judge --probe-file` changes."),
     ] = None,
-    port: Port = None,
-    host: Host = "127.0.0.1",
-    allow_remote: AllowRemote = False,
-    base_url: BaseUrl = "",
-    new_token: NewToken = False,
-    browser: Browser = True,
 ) -> None:
     """Open the failure explorer in a browser; reviewers' marks go into the store.
 
@@ -57,23 +63,15 @@ def review(
     The address it prints holds a token, and is all that protects the page: a reviewer's name is not a password. The
     token is kept in the benchmark's folder, so that the address is the same next time.
     """
-    from mrb_lib.benchmarks.benchmark import load
-    from mrb_lib.cli.findings import echo_stale_runs
-    from mrb_lib.cli.serving import app_address
-    from mrb_lib.probes.from_file import file_probes
+    from mrb_lib.cli.serving import ServerOptions, app_address
     from mrb_lib.report.places import locate
-    from mrb_lib.review.explorer.app import explore
-    from mrb_lib.review.failures.index import open_index
-    from mrb_lib.review.failures.query import from_fragment, to_fragment
     from mrb_lib.review.server import serve
 
     file_probes(probe_files or [])  # one that cannot be read is refused before anything is made
     wanted, case = from_fragment(_WRONG if query is None else query)
-    folders = locate(bench, "" if runs is None else str(runs))
-    address = app_address(
-        folders.benchmark, "review", host=host, port=port, allow_remote=allow_remote, base_url=base_url,
-        new_token=new_token,
-    )  # fmt: skip
+    folders = locate(str(bench), "" if runs is None else str(runs))
+    server = options_from(ServerOptions(), context)
+    address = app_address(folders.benchmark, "review", server)
     benchmark = load(folders.benchmark)
     echo_stale_runs(folders.runs, benchmark)
     index = _index(benchmark, folders.benchmark, folders.runs)
@@ -87,14 +85,12 @@ def review(
         fragment = to_fragment(wanted, case)
     typer.echo(f"reviews are kept in {_shown(chosen)}", err=True)
     app = explore(benchmark, open_index(index), store=chosen, blind=not open_opinions, probe_files=probe_files or ())
-    serve(app, address, browse=browser, fragment=fragment)
+    serve(app, address, browse=server.browser, fragment=fragment)
 
 
 def _index(benchmark: Benchmark, folder: Path, runs: Path | None) -> Path:
     """The folder of the benchmark's index, made where it is missing or out of date."""
-    from mrb_lib.cli.progress import bars
     from mrb_lib.report.places import home
-    from mrb_lib.review.failures.index import cached_index
 
     with bars() as step:
         return cached_index(benchmark, folder, runs, home() / "review", progress=step).folder.absolute()
@@ -102,7 +98,6 @@ def _index(benchmark: Benchmark, folder: Path, runs: Path | None) -> Path:
 
 def _check(benchmark: Benchmark, index: Path, query: Query, case: str) -> None:
     """Refuse a query that asks for what is not here, before a page can say so; what reviewers did may still change."""
-    from mrb_lib.tables.errors import InputError
 
     ids = set(benchmark.cases["case_id"])
     if case and case not in ids:
@@ -119,10 +114,6 @@ def _check(benchmark: Benchmark, index: Path, query: Query, case: str) -> None:
 
 def _deal(benchmark: Benchmark, index: Path, store: str, text: str, query: Query, overlap: int, seed: int) -> None:
     """Deal the cases of a query out to reviewers, and say how many each has."""
-    from mrb_lib.cli.annotate import names_in
-    from mrb_lib.review.records.assignment import assign
-    from mrb_lib.review.records.store import REVIEW, open_store
-    from mrb_lib.tables.errors import InputError
 
     names = names_in(text, "--assign")
     if query.review:
@@ -148,10 +139,6 @@ def _matching(
     tags: Callable[[], dict[str, list[str]]],
 ) -> list[str]:
     """The cases that a query leaves, in its order; for the parameters see `cases_where`."""
-    from mrb_lib.review.failures.index import POLICY, open_index
-    from mrb_lib.review.failures.query import PLACES, select
-    from mrb_lib.stats.options import check_choice
-    from mrb_lib.stats.where import cases_where
 
     opened = open_index(index)
     kinds, cases, dimensions = opened.kinds(POLICY), benchmark.cases, benchmark.meta.dimensions
@@ -169,8 +156,6 @@ def _matching(
 
 def _tags(store: str, benchmark: str) -> dict[str, list[str]]:
     """The tags of the cases, whoever gave them."""
-    from mrb_lib.review.records.store import open_store
-    from mrb_lib.stats.where import values_by_case
 
     with open_store(store) as opened:
         return values_by_case(opened.tags(benchmark), "tag")
@@ -178,6 +163,5 @@ def _tags(store: str, benchmark: str) -> dict[str, list[str]]:
 
 def _shown(store: str) -> str:
     """The store as it may be printed: without a password."""
-    from mrb_lib.review.records.store import without_password
 
     return without_password(store)

@@ -1,33 +1,37 @@
-"""The options of the commands that open an app in a browser."""
+"""The address of the apps that open in a browser."""
 
 from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
-import typer
+from pydantic import Field
 
-if TYPE_CHECKING:
-    from mrb_lib.review.access import Address
-
-Port = Annotated[int | None, typer.Option(min=1, max=65535, help="The port; default: that of last time if it is free.")]
-Host = Annotated[str, typer.Option(help="The address to listen on.")]
-AllowRemote = Annotated[bool, typer.Option("--allow-remote", help="Let other machines reach it.")]
-BaseUrl = Annotated[
-    str,
-    typer.Option(
-        metavar="URL",
-        help="The address that a proxy gives the app, such as https://hub.example.org/user/me/proxy/8000/.",
-    ),
-]
-NewToken = Annotated[bool, typer.Option("--new-token", help="Make a new token; links with the old one stop working.")]
-Browser = Annotated[bool, typer.Option("--browser/--no-browser", help="Open the browser.")]
+from mrb_lib.review.access import Address, address_of
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.options import Option, checked_dataclass
 
 
-def app_address(
-    folder: Path, app: str, *, host: str, port: int | None, allow_remote: bool, base_url: str, new_token: bool
-) -> Address:
+@checked_dataclass
+class ServerOptions:
+    """Where an app listens, and who may reach it."""
+
+    port: Annotated[
+        int | None,
+        Field(ge=1, le=65535),
+        Option("Listen on this port; default: that of last time if it is free.", "PORT"),
+    ] = None
+    host: Annotated[str, Option("Listen on this address.", "HOST")] = "127.0.0.1"
+    allow_remote: Annotated[bool, Option("Let other machines reach it.")] = False
+    base_url: Annotated[
+        str, Option("Name the address that a proxy gives it: https://hub.example.org/user/me/proxy/8000/.", "URL")
+    ] = ""
+    new_token: Annotated[bool, Option("Make a new token; links with the old one stop working.")] = False
+    browser: Annotated[bool, Option("Open the browser.")] = True
+
+
+def app_address(folder: Path, app: str, options: ServerOptions) -> Address:
     """Return where an app will listen; see `mrb_lib.review.access.address_of`.
 
     Raises
@@ -35,13 +39,12 @@ def app_address(
     InputError
         Nothing can listen there, the base URL is none, or a package is missing.
     """
-    from mrb_lib.tables.errors import InputError
-
     missing = [name for name in ("tornado", "jinja2", "sqlalchemy") if not find_spec(name)]
     if missing:
         raise InputError(f"{', '.join(missing)}: not installed; pip install 'mrb-workbench[review]' brings it.")
-    if base_url and not base_url.startswith(("http://", "https://", "/")):
-        raise InputError(f"--base-url {base_url}: begin it with https://, http:// or /.")
-    from mrb_lib.review.access import address_of
-
-    return address_of(folder, app, host=host, port=port, allow_remote=allow_remote, base_url=base_url, renew=new_token)
+    if options.base_url and not options.base_url.startswith(("http://", "https://", "/")):
+        raise InputError(f"--base-url {options.base_url}: begin it with https://, http:// or /.")
+    return address_of(
+        folder, app, host=options.host, port=options.port, allow_remote=options.allow_remote,
+        base_url=options.base_url, renew=options.new_token,
+    )  # fmt: skip

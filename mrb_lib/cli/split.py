@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
+import pandas as pd
 import typer
 
-if TYPE_CHECKING:
-    import pandas as pd
+from mrb_lib.benchmarks.benchmark import load
+from mrb_lib.benchmarks.splits import split as draw
+from mrb_lib.benchmarks.splits import write_split
+from mrb_lib.benchmarks.splits.stored import check_replaceable
+from mrb_lib.cli.listing import aligned, line
+from mrb_lib.cli.options import Seed
+from mrb_lib.cli.progress import bars
 
 
 def split(
@@ -23,7 +29,7 @@ def split(
     ] = None,
     test: Annotated[float, typer.Option(metavar="SHARE", help="Share of the cases to test on.")] = 0.2,
     validation: Annotated[float, typer.Option(metavar="SHARE", help="Share of the cases to stop training by.")] = 0.1,
-    seed: Annotated[int, typer.Option(min=0, help="The seed of the draw.")] = 0,
+    seed: Seed = 0,
     leave_out: Annotated[
         list[str] | None,
         typer.Option(
@@ -37,11 +43,6 @@ def split(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the split that the cases have.")] = False,
 ) -> None:
     """Split the cases into train, validation and test: stratified, with units and near-duplicates on one side."""
-    from mrb_lib.benchmarks.benchmark import load
-    from mrb_lib.benchmarks.splits import split as draw
-    from mrb_lib.benchmarks.splits import write_split
-    from mrb_lib.benchmarks.splits.stored import check_replaceable
-    from mrb_lib.cli.progress import bars
 
     benchmark = load(bench)
     if not overwrite:
@@ -65,7 +66,6 @@ def split(
 
 def _balance(balance: pd.DataFrame) -> str:
     """The parts as columns, and where one of them differs most from the whole."""
-    from mrb_lib.cli.listing import aligned, line
 
     names = [str(name) for name in balance["split"]]
     rows = [["", *names], *([title, *(f"{n:,}" for n in balance[column])] for column, title in _COUNTS.items())]

@@ -2,47 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mrb_lib.cli.options import DeclaredCommand, Rosters, changed_by_user, parameters
+from mrb_lib.benchmarks.benchmark import Benchmark, load
+from mrb_lib.cli.options import Bench, Rosters, declares, options_from
+from mrb_lib.cli.progress import training_bars
+from mrb_lib.judges.settings import Settings
+from mrb_lib.tables.errors import InputError, MrbError, RunError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from inspect import Parameter
-
-    from mrb_lib.benchmarks.benchmark import Benchmark
     from mrb_lib.build.training.loop import TrainProgress
     from mrb_lib.build.training.parallel import Training
     from mrb_lib.build.training.recipe import Recipe
     from mrb_lib.build.training.train import Trained
-    from mrb_lib.tables.errors import MrbError
 
 _EXTRA = "mrb-workbench[judges,train]"
-FOR_MODELS = frozenset({"device", "dtype", "max_pixels", "without_images", "revision", "download"})
-"""Settings of judges that mean something where one is trained."""
+_OF_WEIGHTS = ("device", "dtype", "max_pixels", "without_images", "revision", "download")
 
 
-class TrainCommand(DeclaredCommand):
-    """`mrb train`, with the options of a recipe and those of a model's weights."""
-
-    @property
-    def declared(self) -> Iterable[Parameter]:
-        """See `DeclaredCommand`."""
-        from mrb_lib.build.training.recipe import Recipe
-        from mrb_lib.judges.settings import Settings
-        from mrb_lib.tables.options import options_of
-
-        of_models = (one for name, one in options_of(Settings()).items() if name in FOR_MODELS)
-        return parameters([*options_of(Recipe()).values(), *of_models])
+COMMAND = declares("mrb_lib.build.training.recipe:Recipe", ("mrb_lib.judges.settings:Settings", _OF_WEIGHTS))
 
 
 def train(
     context: typer.Context,
-    bench: Annotated[Path, typer.Argument(metavar="BENCH", help="The benchmark folder, with a split.")],
+    bench: Bench,
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The folder to write: a judge, or several with --plan.")],
     model: Annotated[
         str,
@@ -87,9 +77,6 @@ def train(
     underscores (dimensions, learning_rate and swap in full), and two tables: trainer, with any argument of the trainer
     of transformers or TRL, and adapter, with any of peft's LoraConfig.
     """
-    from mrb_lib.benchmarks.benchmark import load
-    from mrb_lib.judges.settings import Settings
-    from mrb_lib.tables.errors import InputError, MrbError, RunError
 
     if bool(model) == (from_ is not None):
         raise InputError("name either --model, the model to train further, or --from, a judge that was trained before.")
@@ -99,12 +86,10 @@ def train(
         raise InputError("--plan, --leave-out and --leave-one-out each say what to train; name one of them.")
     _check_packages()
     from mrb_lib.build.training.parallel import Training
-    from mrb_lib.cli.progress import training_bars
 
     benchmark = load(bench)
-    settings = changed_by_user(Settings(), {name: context.obj[name] for name in FOR_MODELS & context.obj.keys()})
-    chosen = {name: value for name, value in context.obj.items() if name not in FOR_MODELS}
-    recipes = _recipes(benchmark, out, config, plan, leave_out, leave_one_out, chosen)
+    settings = options_from(Settings(), context, only=_OF_WEIGHTS)
+    recipes = _recipes(benchmark, out, config, plan, leave_out, leave_one_out, context)
     _check_engine(engine, parallel, len(recipes))
     trainings = [
         Training(bench, folder, model or f"path:{from_}", recipe, settings, tuple(rosters or ()), replies)
@@ -124,9 +109,6 @@ def train(
 
 
 def _check_engine(engine: str, parallel: int | None, n: int) -> None:
-    from importlib.util import find_spec
-
-    from mrb_lib.tables.errors import InputError
 
     if engine not in ("local", "ray"):
         raise InputError(f"--engine {engine!r}: use local or ray.")
@@ -159,9 +141,6 @@ def _results(
 
 
 def _check_packages() -> None:
-    from importlib.util import find_spec
-
-    from mrb_lib.tables.errors import InputError
 
     missing = [name for name in ("torch", "transformers", "peft", "trl", "datasets") if find_spec(name) is None]
     if missing:
@@ -175,18 +154,16 @@ def _recipes(
     plan: Path | None,
     leave_out: str | None,
     leave_one_out: str | None,
-    options: Mapping[str, object],
+    context: typer.Context,
 ) -> dict[Path, Recipe]:
     """How each judge is trained, by the folder to write; all are checked before the first is trained."""
-    from dataclasses import replace
 
     from mrb_lib.build.training.recipe import plan_of, read_recipe, recipe_from
-    from mrb_lib.tables.errors import InputError
 
     base = recipe_from(read_recipe(config) if config else {}, config or "--config")
     if plan is not None:
-        return {out / name: changed_by_user(recipe, options) for name, recipe in plan_of(plan, base)}
-    recipe = changed_by_user(base, options)
+        return {out / name: options_from(recipe, context) for name, recipe in plan_of(plan, base)}
+    recipe = options_from(base, context)
     if leave_one_out is not None:
         from mrb_lib.build.training.plan import fold_names
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from mrb_lib.benchmarks.formats.base import Imported
+from mrb_lib.benchmarks.audit.images import image_findings
+from mrb_lib.benchmarks.benchmark import FolderImages, save
+from mrb_lib.benchmarks.formats.base import Imported
+from mrb_lib.tables.validation import raise_on_error
+from mrb_lib.verdicts.store import save_imported
 
 
 def write_imported(imported: Imported, folder: Path, source: str) -> None:
@@ -22,10 +24,6 @@ def write_imported(imported: Imported, folder: Path, source: str) -> None:
     InputError
         An image cannot be read. One that is missing was counted by the reader, and stays `mrb check`'s to report.
     """
-    from mrb_lib.benchmarks.audit.images import image_findings
-    from mrb_lib.benchmarks.benchmark import FolderImages, save
-    from mrb_lib.tables.validation import raise_on_error
-    from mrb_lib.verdicts.store import save_imported
 
     meta = imported.benchmark.meta
     save(imported.benchmark, folder)

@@ -153,6 +153,15 @@ class Settings:
         Field(gt=0),
         Option("Send a server at most N tokens a minute, counting the longest reply.", "N", is_rare=True),
     ] = None
+    trained_on: Annotated[
+        str | None,
+        Option(
+            "Mark the cases that the judges learned from elsewhere, which no table then scores: the rows.toml of "
+            "`mrb export`, or a training.json.",
+            "FILE",
+            is_file=True,
+        ),
+    ] = None
 
     def __post_init__(self) -> None:
         if self.budget is not None and None in (self.price_prompt, self.price_completion):

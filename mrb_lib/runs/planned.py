@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import partial
 from importlib.util import find_spec
 from itertools import groupby
@@ -38,11 +38,11 @@ class PlannedModel:
 
     Attributes
     ----------
-    name : as `mrb judge` names judges
+    name : as `mrb judge` names judges; empty where it is yet to be named
     """
 
-    name: Annotated[str, Option("Name the model.")]
-    settings: Settings
+    name: Annotated[str, Option("Name the model.")] = ""
+    settings: Settings = field(default_factory=Settings)
     engine: Annotated[
         Literal["local", "ray"], Option("Run in this process (local), or on many GPUs and machines (ray).")
     ] = "local"
@@ -94,7 +94,7 @@ class PlannedJudge(PlannedModel):
     @property
     def probes(self) -> ProbeOptions:
         """Which probes are applied."""
-        return ProbeOptions(self.probe, self.probe_cases, tuple(map(Path, self.probe_file)))
+        return ProbeOptions(self.probe, self.probe_cases, self.probe_file)
 
 
 ReportPlanned = Callable[[PlannedJudge, Outcome], None]

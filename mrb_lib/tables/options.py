@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import wraps
+from pathlib import Path
 from typing import (
     Annotated,
     Any,
@@ -78,14 +79,21 @@ def _split_names(value: object) -> object:
     return value
 
 
-def _as_tuple(value: object) -> object:
+def _as_texts(value: object) -> object:
     return (value,) if isinstance(value, str) else tuple(value) if isinstance(value, list) else value
+
+
+def _as_paths(value: object) -> object:
+    texts = _as_texts(value)
+    return tuple(Path(one) if isinstance(one, str) else one for one in texts) if isinstance(texts, tuple) else value
 
 
 Names = Annotated[tuple[str, ...], BeforeValidator(_split_names)]
 """Several names: a list, or text with commas."""
-Paths = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
-"""Several paths: a list, or one path, which may contain commas."""
+Texts = Annotated[tuple[str, ...], BeforeValidator(_as_texts)]
+"""Several texts, which may contain commas: a list, or one text."""
+Paths = Annotated[tuple[Path, ...], BeforeValidator(_as_paths)]
+"""Several paths, which may contain commas: a list, or one path."""
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
@@ -101,12 +109,14 @@ def checked_dataclass(cls: type[T]) -> type[T]:
         except ValidationError as error:
             raise OptionError(_problems(error)) from None
 
-    made.__init__ = checked_init  # type: ignore[method-assign]
+    made.__init__ = checked_init  # type: ignore[assignment, method-assign]
     return made
 
 
 _WORDS: Final = {
     "Input should be": "must be",
+    ", unable to parse string as an integer": "",
+    ", unable to parse string as a number": "",
     "greater than or equal to": "at least",
     "less than or equal to": "at most",
     "greater than": "more than",
@@ -123,11 +133,15 @@ _WORDS: Final = {
 def _problems(error: ValidationError) -> dict[str, str]:
     problems: dict[str, str] = {}
     for one in error.errors():
-        text = one["msg"]
-        for theirs, ours in _WORDS.items():
-            text = text.replace(theirs, ours)
-        problems.setdefault(str(one["loc"][0]), f"{one['input']!r}: {text}.")
+        problems.setdefault(str(one["loc"][0]), f"{one['input']!r}: {in_plain_words(one['msg'])}.")
     return problems
+
+
+def in_plain_words(text: str) -> str:
+    """Return a message of pydantic in words for users."""
+    for theirs, ours in _WORDS.items():
+        text = text.replace(theirs, ours)
+    return text
 
 
 def options_of(base: object, without: Collection[str] = ()) -> dict[str, DeclaredOption]:

@@ -168,7 +168,7 @@ def test_an_interruption_and_a_full_disk_end_with_one_message(
     def fail(*_: object, **__: object) -> None:
         raise raised
 
-    monkeypatch.setattr("mrb_lib.demo.write_demo", fail)
+    monkeypatch.setattr("mrb_lib.cli.demo.write_demo", fail)
     result = mrb("demo", tmp_path / "out")
     assert (result.code, result.out) == (1, "")
     assert len(result.err.splitlines()) == 1

@@ -3,22 +3,24 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 from mrb_lib.benchmarks.benchmark import Benchmark, save
 from mrb_lib.cli.app import app
+from mrb_lib.cli.serving import ServerOptions
 from mrb_lib.report.lab import own_notebooks
 from mrb_lib.tables.errors import InputError
 
+Served = tuple[Path, ServerOptions, Mapping[str, str]]
+
 
 @pytest.fixture
-def served(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Path, Mapping[str, Any]]]:
+def served(monkeypatch: pytest.MonkeyPatch) -> list[Served]:
     """What would have been served: nothing is started."""
-    calls: list[tuple[Path, Mapping[str, Any]]] = []
-    monkeypatch.setattr("mrb_lib.cli.lab_server.serve_lab", lambda where, **options: calls.append((where, options)))
+    calls: list[Served] = []
+    monkeypatch.setattr("mrb_lib.cli.lab_server.serve_lab", lambda *call: calls.append(call))
     return calls
 
 
@@ -40,15 +42,12 @@ def code_of(notebook: Path) -> str:
     return "\n".join("".join(cell["source"]) for cell in json.loads(notebook.read_text())["cells"])
 
 
-def test_it_opens_the_first_notebook_in_a_folder_named_after_the_benchmark(
-    bench: Path, served: list[tuple[Path, Mapping[str, Any]]]
-) -> None:
+def test_it_opens_the_first_notebook_in_a_folder_named_after_the_benchmark(bench: Path, served: list[Served]) -> None:
     said = run("bench", "--no-browser", "--port", "9321")
-    [(where, options)] = served
+    [(where, options, environment)] = served
     assert where.resolve() == bench.parent / "mrb-lab" / "bench" / "00_start.ipynb"
-    assert (options["port"], options["browse"], options["host"]) == (9321, False, "127.0.0.1")
-    assert options["allow_remote"] is False
-    assert "MRB_STORE" not in options["environment"]
+    assert options == ServerOptions(port=9321, browser=False, host="127.0.0.1", allow_remote=False)
+    assert "MRB_STORE" not in environment
     n = len(list(own_notebooks().glob("*.ipynb")))
     assert f"{n} notebooks written" in said
     assert f"benchmark = {str(bench)!r}" in code_of(where)
@@ -56,30 +55,26 @@ def test_it_opens_the_first_notebook_in_a_folder_named_after_the_benchmark(
     assert f"0 notebooks written, {n} kept as they were" in run("bench", "--no-browser")
 
 
-def test_runs_that_are_elsewhere_are_set_in_the_notebook(
-    bench: Path, served: list[tuple[Path, Mapping[str, Any]]]
-) -> None:
+def test_runs_that_are_elsewhere_are_set_in_the_notebook(bench: Path, served: list[Served]) -> None:
     (bench.parent / "judged").mkdir()
     run("bench", "judged", "--no-browser")
-    [(where, _)] = served
+    [(where, *_)] = served
     assert f"mrb_lib.set_defaults(runs={str(bench.parent / 'judged')!r})" in code_of(where)
 
 
 def test_the_store_goes_by_the_environment_and_into_no_notebook(
-    bench: Path, served: list[tuple[Path, Mapping[str, Any]]], tmp_path: Path
+    bench: Path, served: list[Served], tmp_path: Path
 ) -> None:
     run("bench", "--folder", "mine", "--store", "postgresql://me:secret@host/reviews")
     run("bench", "--folder", "mine", "--store", "beside.sqlite")
-    assert [options["environment"]["MRB_STORE"] for _, options in served] == [
+    assert [environment["MRB_STORE"] for *_, environment in served] == [
         "postgresql://me:secret@host/reviews",
         str(tmp_path / "beside.sqlite"),
     ]
     assert not any("secret" in path.read_text() for path in (tmp_path / "mine").iterdir())
 
 
-def test_without_a_server_it_says_where_the_notebook_is(
-    bench: Path, served: list[tuple[Path, Mapping[str, Any]]]
-) -> None:
+def test_without_a_server_it_says_where_the_notebook_is(bench: Path, served: list[Served]) -> None:
     said = run(str(bench), "--folder", "mine", "--prepare")
     assert served == []
     assert Path(said.splitlines()[-1]).is_file() or Path(said.splitlines()[0]).is_file()

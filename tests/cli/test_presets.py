@@ -20,9 +20,10 @@ from mrb_lib.tables.schema import POLICIES
 @pytest.mark.parametrize("name", presets())
 def test_it_sets_options_that_the_commands_have(name: str) -> None:
     own = preset(name)
-    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]  # a group, which Typer does not say
+    group = typer.main.get_command(app)
     for command in get_args(Command):
-        options = commands[command].get_params(typer.Context(commands[command]))
+        found = group.get_command(typer.Context(group), command)  # type: ignore[attr-defined]  # a group
+        options = found.get_params(typer.Context(found))
         assert set(getattr(own, command)) <= {option.name for option in options}
     assert own.report["policy"] in POLICIES
     assert {path.stem for path in own_notebooks().glob("*.ipynb")} >= set(own.report["only"])

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from mrb_lib.cli.lab_server import serve_lab
+from mrb_lib.cli.serving import ServerOptions
 from mrb_lib.demo.build import write_demo
 from mrb_lib.tables.errors import InputError
 
@@ -87,13 +88,13 @@ def test_an_app_is_one_process_that_stops_when_it_is_told_to(
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.1", "example.org", "::"])  # noqa: S104  refused
 def test_other_machines_are_let_in_only_when_asked(host: str) -> None:
     with pytest.raises(InputError, match="--allow-remote"):
-        serve_lab(Path(), host=host, browse=False)
+        serve_lab(Path(), ServerOptions(host=host, browser=False))
 
 
 def test_jupyterlab_is_served_behind_a_token(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "a b.ipynb").write_text('{"cells":[],"metadata":{},"nbformat":4,"nbformat_minor":5}', encoding="utf-8")
-    code = "from pathlib import Path; from mrb_lib.cli.lab_server import serve_lab; "
-    code += f"serve_lab(Path({str(tmp_path / 'a b.ipynb')!r}), browse=False)"
+    code = "from pathlib import Path; from mrb_lib.cli.lab_server import ServerOptions, serve_lab; "
+    code += f"serve_lab(Path({str(tmp_path / 'a b.ipynb')!r}), ServerOptions(browser=False))"
     server, address = _started(code, folder)
     try:
         assert "/lab/tree/a%20b.ipynb?token=" in address

@@ -38,10 +38,10 @@ def test_values_of_every_kind_are_taken_those_of_parts_too(tmp_path: Path) -> No
     values = {"text": "a", "share": 1, "flag": True, "bits": "4bit", "orders": "AB, BA", "map": {"x": 1}, "whole": 2}
     made, wrong = changed_by_table(Anything(), {**values, "files": ["a,b.csv", "else"]}, "here", tmp_path)
     assert wrong == []
-    files = (str(tmp_path / "a,b.csv"), "else")
+    files = (tmp_path / "a,b.csv", Path("else"))
     assert made == Anything("a", 1.0, True, "4bit", ("AB", "BA"), files, {"x": 1}, Inner(2))
     again, _ = changed_by_table(made, {"orders": ["BA"], "files": "x,y"}, "here", tmp_path)
-    assert (again.orders, again.files, again.inner) == (("BA",), ("x,y",), Inner(2))
+    assert (again.orders, again.files, again.inner) == (("BA",), (Path("x,y"),), Inner(2))
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,7 @@ from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.judges.prompt_files import load_prompt
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge
-from mrb_lib.runs.record import without_secrets
-from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.errors import InputError, without_secrets
 from mrb_lib.verdicts.manifest import FILE_NAME, now, read_manifest
 from mrb_lib.verdicts.store import load_verdicts, save_imported
 

@@ -7,9 +7,10 @@ import json
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import pandas as pd
+from pydantic import Field
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.benchmarks.case_digests import case_digests
@@ -21,35 +22,28 @@ from mrb_lib.review.records.people import summary
 from mrb_lib.stats.tables.agreement import agreement_of
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import staged_folder, write_atomic
+from mrb_lib.tables.options import Option, Texts, checked_dataclass
 
 CROISSANT: Final = "croissant.json"
 NOT_ANNOTATED: Final = "not annotated by enough people"
 _VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
 
 
-@dataclass(frozen=True)
+@checked_dataclass
 class Terms:
-    """What whoever releases a benchmark decides.
+    """The decisions of the person who releases a benchmark; `test`, `validation` and `by` are for its split."""
 
-    Attributes
-    ----------
-    version : as in 1.0.0
-    licence : of the whole; empty where all items bear the same, which is then meant
-    limits : what users should know and no table can tell, a sentence each
-    contact, citation : for the card
-    min_annotators : cases with annotations of fewer people are left out
-    test, validation, by : of the split, see `mrb_lib.benchmarks.splits.split`
-    """
-
-    version: str
-    licence: str = ""
-    limits: tuple[str, ...] = ()
-    contact: str = ""
-    citation: str = ""
-    min_annotators: int = 1
-    test: float = 0.2
-    validation: float = 0.1
-    by: str | None = None
+    version: Annotated[str, Option("Give the release this version.", "X.Y.Z")] = "1.0.0"
+    licence: Annotated[str, Option("License the whole; default: as all items, where these agree.", "NAME")] = ""
+    limit: Annotated[
+        Texts, Option("Tell users on the card what no table can tell, in one sentence; repeatable.", "SENTENCE")
+    ] = ()
+    contact: Annotated[str, Option("Name on the card whom users may ask.", "TEXT")] = ""
+    citation: Annotated[str, Option("Say on the card how to cite the benchmark.", "TEXT")] = ""
+    min_annotators: Annotated[int, Field(ge=1), Option("Leave out cases that fewer people annotated.", "N")] = 1
+    test: Annotated[float, Option("Test on this share of the cases.", "SHARE")] = 0.2
+    validation: Annotated[float, Option("Stop training by this share of the cases.", "SHARE")] = 0.1
+    by: Annotated[str | None, Option("Keep this unit on one side; see `mrb split`.", "COLUMN")] = None
 
 
 @dataclass(frozen=True)
@@ -136,7 +130,7 @@ def release(
             split=made.balance(),
             people=_summary(people, labels),
             changes=None if earlier is None else changes(earlier, made.benchmark),
-            limits=terms.limits,
+            limits=terms.limit,
             contact=terms.contact,
         )
         with staged_folder(out, overwrite=overwrite, source=work.path) as folder:
@@ -212,7 +206,7 @@ def _choices(terms: Terms, annotations: pd.DataFrame, earlier: Benchmark | None)
     lines = sorted(_lines(annotations, "case_id", "annotator"))
     digest = hashlib.sha256("\n".join(lines).encode("utf-8")).hexdigest()
     before = None if earlier is None else earlier.meta.revision
-    return {**vars(terms), "limits": list(terms.limits), "annotations": digest, "earlier": before}
+    return {**vars(terms), "limit": list(terms.limit), "annotations": digest, "earlier": before}
 
 
 def _record(work: Work, terms: Terms, seed: int) -> dict[str, Any]:

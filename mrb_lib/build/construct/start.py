@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
 
 import pandas as pd
+from pydantic import Field
 
 from mrb_lib.benchmarks.where import case_lookup, matching, syntax_tree
 from mrb_lib.build.construct.intake.duplicates import NEAR_COPY, clusters, duplicate_reasons
@@ -22,6 +23,7 @@ from mrb_lib.build.construct.tables import ABOUT
 from mrb_lib.build.construct.work import Step
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import is_safe_name, slug
+from mrb_lib.tables.options import Option, Paths, checked_dataclass
 
 SUSPECTED: Final = "text may be burnt into an image"
 _CHUNK = 2000
@@ -29,29 +31,29 @@ _LONGEST_ID = 120
 Progress = Callable[[str, int, int], None]
 
 
-@dataclass(frozen=True)
+@checked_dataclass
 class StartOptions:
-    """What a start depends on beside its source.
+    """The choices of a start besides its source."""
 
-    Attributes
-    ----------
-    dataset, licence : of the items whose source states none
-    meanings : a table that says what values of columns mean, see `Meanings.read`
-    where : only items of which this holds, in the language of `mrb_lib.benchmarks.where`
-    not_in : benchmarks, or work folders, whose images no item may show
-    min_side : the fewest pixels on the shorter side of an image
-    keep_near_copies : keep items that ask the question of another about a copy of its image
-    crops : parts of an image are copies of it, too; needs OpenCV
-    """
-
-    dataset: str | None = None
-    licence: str | None = None
-    meanings: Path | None = None
-    where: str | None = None
-    not_in: tuple[Path, ...] = ()
-    min_side: int = 64
-    keep_near_copies: bool = False
-    crops: bool = False
+    dataset: Annotated[str | None, Option("Name the dataset of items that name none.", "NAME")] = None
+    licence: Annotated[str | None, Option("State the licence of items that state none.", "NAME")] = None
+    meanings: Annotated[
+        Path | None,
+        Option(
+            "Read from this CSV what values mean, as `body_part,HEAD,brain` under `column,value,organ`; organ and "
+            "department are never guessed.",
+            "FILE",
+        ),
+    ] = None
+    where: Annotated[str | None, Option("Take only items like these, as in language == 'en'.", "EXPRESSION")] = None
+    not_in: Annotated[Paths, Option("Leave out items that show an image of BENCH; repeatable.", "BENCH")] = ()
+    min_side: Annotated[int, Field(ge=1), Option("Leave out images whose shorter side has fewer pixels.", "PIXELS")] = (
+        64
+    )
+    keep_near_copies: Annotated[bool, Option("Keep the same question about a copy of the same image.")] = False
+    crops: Annotated[
+        bool | None, Option("Find parts of an image that are copies of it; default: where OpenCV is installed.")
+    ] = None
 
 
 @dataclass
@@ -102,7 +104,7 @@ def start(
     work, meanings = step.work, Meanings.read(options.meanings)
     if options.where is not None:
         syntax_tree(options.where)
-    with SamePictures(work.path, crops=options.crops) as same:
+    with SamePictures(work.path, crops=bool(options.crops)) as same:
         foreign = {str(bench): add_images_of(bench, same.add) for bench in options.not_in}
         intake = _Intake(name, options, PictureIntake(work.images, options.min_side, same.add), progress)
         rows = intake.rows(source)

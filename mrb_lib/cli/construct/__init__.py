@@ -1,24 +1,23 @@
-"""`mrb construct`: the steps that make a benchmark of images with questions, one file a step.
+"""Make a benchmark of images with questions: one step after another, all in one work folder.
 
-The file of a step defines a function `command`, which is the command of the file's name; like the other commands it
-imports what it needs when it runs.
+The file of a step defines a function `command`, and may name the command's class as `COMMAND`.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
-
 import typer
 
-from mrb_lib.cli.construct.answering_options import FilterCommand, RespondCommand
-from mrb_lib.cli.options import Command, Group
+from mrb_lib.cli.options import Commands
 
-app = typer.Typer(
-    cls=Group,
-    help="From images with questions to an annotated benchmark: one step after another, all in one work folder.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
-_CLASSES = {"filter": FilterCommand, "respond": RespondCommand}
-for _step in ("start", "filter", "screen", "respond", "pair", "release", "status"):
-    app.command(_step, cls=_CLASSES.get(_step, Command))(import_module(f"{__name__}.{_step}").command)
+
+class _Steps(Commands):
+    package = "mrb_lib.cli.construct"
+    names = ("start", "filter", "screen", "respond", "pair", "release", "status")
+
+
+app = typer.Typer(cls=_Steps, help=__doc__.partition("\n")[0], no_args_is_help=True, rich_markup_mode=None)
+
+
+@app.callback()
+def _steps() -> None:
+    pass

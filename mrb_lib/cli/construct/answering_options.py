@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import Annotated
 
 import typer
 
-from mrb_lib.cli.options import DeclaredCommand, parameters
+from mrb_lib.build.construct.answers.answering import ModelRun
+from mrb_lib.cli.listing import line
+from mrb_lib.runs.plan import RETRIABLE
+from mrb_lib.verdicts.run_totals import totals
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from inspect import Parameter
-
-    from mrb_lib.build.construct.answers.answering import ModelRun
-    from mrb_lib.runs.planned import PlannedModel
-
-WorkFolder = Annotated[Path, typer.Argument(metavar="WORK", help="The work folder.")]
 PoolFile = Annotated[
     Path | None,
     typer.Option(
@@ -31,43 +27,9 @@ Retry = Annotated[str, typer.Option(metavar="STATUSES", help="Make answers of th
 Again = Annotated[bool, typer.Option("--again", help="Replace the result of other choices; answers are kept.")]
 
 
-class AnsweringCommand(DeclaredCommand):
-    """A step in which models answer, with the options of these.
-
-    Attributes
-    ----------
-    prompt : what models are asked with unless the user names another
-    """
-
-    prompt: ClassVar[str]
-
-    @property
-    def declared(self) -> Iterable[Parameter]:
-        """See `DeclaredCommand`."""
-        from mrb_lib.build.construct.answers.pool import FOR_JUDGES
-        from mrb_lib.tables.options import options_of
-
-        return parameters(options_of(usual_model(self.prompt), without=("name", *FOR_JUDGES)).values())
-
-
-class FilterCommand(AnsweringCommand):
-    """`mrb construct filter`."""
-
-    prompt = "short-answer"
-
-
-class RespondCommand(AnsweringCommand):
-    """`mrb construct respond`."""
-
-    prompt = "open-answer"
-
-
-def usual_model(prompt: str) -> PlannedModel:
-    """Return a model without a name that is asked with a prompt, and with the defaults of all options."""
-    from mrb_lib.judges.settings import Settings
-    from mrb_lib.runs.planned import PlannedModel
-
-    return PlannedModel("", Settings(prompt=prompt))
+MODEL = "mrb_lib.runs.planned:PlannedModel"
+FOR_JUDGES = ("name", "scale", "reference", "evidence", "examples", "examples_by")
+"""Options that mean nothing on a command line on which models answer."""
 
 
 def statuses(retry: str) -> tuple[str, ...]:
@@ -77,9 +39,6 @@ def statuses(retry: str) -> tuple[str, ...]:
 
 def say_runs(runs: Sequence[ModelRun], mark: str) -> None:
     """What became of each model's run, on stderr: stdout is for the tables."""
-    from mrb_lib.cli.listing import line
-    from mrb_lib.runs.plan import RETRIABLE
-    from mrb_lib.verdicts.run_totals import totals
 
     for run in runs:
         done, held = run.summary, totals(run.summary.folder)

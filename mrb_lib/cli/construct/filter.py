@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from mrb_lib.build.construct.answers.marking import MarkOptions
+from mrb_lib.build.construct.answers.marking_judge import marking_sheet
+from mrb_lib.build.construct.answers.pool import pool_of
+from mrb_lib.build.construct.filter import STEP, Filtered, FilterOptions, filter_items
+from mrb_lib.build.construct.work import Work, open_work
 from mrb_lib.cli.construct import answering_options as option
-from mrb_lib.cli.options import AsJson, Rosters, changed_by_user
+from mrb_lib.cli.construct.tables import show_tables
+from mrb_lib.cli.options import AsJson, Rosters, WorkFolder, declares, options_from
+from mrb_lib.cli.progress import verdict_bars
+from mrb_lib.runs.planned import PlannedModel
+from mrb_lib.tables.files import write_atomic
 
-if TYPE_CHECKING:
-    from mrb_lib.build.construct.filter import Filtered
-    from mrb_lib.build.construct.work import Work
+COMMAND = declares(
+    "mrb_lib.build.construct.answers.marking:MarkOptions",
+    option.MODEL,
+    without=option.FOR_JUDGES,
+    prompt="short-answer",
+)
 
 
 def command(
     context: typer.Context,
-    work: option.WorkFolder,
+    work: WorkFolder,
     names: Annotated[
         list[str] | None,
         typer.Option("--model", metavar="NAME", help="A model that answers: as for mrb judge --judge; repeatable."),
@@ -32,11 +45,6 @@ def command(
             "correct['MODEL'], organ ...; without it every item does, and is only measured.",
         ),
     ] = "",
-    mark: Annotated[
-        str, typer.Option(help="How answers are marked: auto, letter, exact, number, set or judge.")
-    ] = "auto",
-    tolerance: Annotated[float, typer.Option(help="By how much a number may differ, as a share.")] = 0.05,
-    overlap: Annotated[float, typer.Option(help="The least F1 of two sets of findings that is right.")] = 0.75,
     marking_judge: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="A model that marks, with the reference, what no rule finds right."),
@@ -59,23 +67,14 @@ def command(
 ) -> None:
     """Have models answer the items, mark their answers, and keep what a rule keeps. Answers are kept and not asked for
     again, also under another rule."""
-    from dataclasses import replace
-    from typing import cast
-
-    from mrb_lib.build.construct.answers.marking import Marking, MarkOptions
-    from mrb_lib.build.construct.answers.pool import pool_of
-    from mrb_lib.build.construct.filter import FilterOptions, filter_items
-    from mrb_lib.build.construct.work import open_work
-    from mrb_lib.cli.progress import verdict_bars
 
     folder = open_work(work)
-    usual = changed_by_user(option.usual_model(option.FilterCommand.prompt), context.obj)
+    usual = options_from(PlannedModel(), context)
     models, seed = pool_of(names or [], plan, usual), usual.settings.seed
     marks = replace(usual.settings, prompt=marking_prompt, temperature=None, max_new_tokens=None)
     marker = replace(usual, name=marking_judge, settings=marks) if marking_judge is not None else None
-    options = FilterOptions(
-        models, samples, keep, MarkOptions(cast("Marking", mark), tolerance, overlap), marker, human_marks
-    )
+    marking = options_from(MarkOptions(), context)
+    options = FilterOptions(models, samples, keep, marking, marker, human_marks)
     with verdict_bars("answers") as step:
         result = filter_items(
             folder, options, seed=seed, again=again, extra=rosters or (), retry=option.statuses(retry), progress=step
@@ -93,8 +92,6 @@ def command(
 
 
 def _write_sheet(folder: Work, path: Path, size: int, seed: int) -> None:
-    from mrb_lib.build.construct.answers.marking_judge import marking_sheet
-    from mrb_lib.tables.files import write_atomic
 
     sheet = marking_sheet(folder.answers(), folder.items(), size, seed)
     write_atomic(path, sheet.to_csv(index=False))
@@ -102,8 +99,6 @@ def _write_sheet(folder: Work, path: Path, size: int, seed: int) -> None:
 
 
 def _show(folder: Work, result: Filtered, *, as_json: bool) -> None:
-    from mrb_lib.build.construct.filter import STEP
-    from mrb_lib.cli.construct.tables import show_tables
 
     funnel = folder.funnel()
     tables = {

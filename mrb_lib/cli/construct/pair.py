@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
+import pandas as pd
 import typer
 
-if TYPE_CHECKING:
-    import pandas as pd
+from mrb_lib.benchmarks.benchmark import load
+from mrb_lib.benchmarks.votes import gold
+from mrb_lib.build.construct.pairing.candidates import RULES
+from mrb_lib.build.construct.pairing.design import Assumptions, meetings
+from mrb_lib.build.construct.work import Work, open_work
+from mrb_lib.cli import render
+from mrb_lib.cli.listing import count, line
+from mrb_lib.cli.options import AsJson, Seed, Store, WorkFolder, declares, options_from
 
-    from mrb_lib.build.construct.work import Work
+COMMAND = declares("mrb_lib.build.construct.pairing.design:Assumptions")
 
 
 def command(
-    work: Annotated[Path, typer.Argument(metavar="WORK", help="The work folder.")],
+    context: typer.Context,
+    work: WorkFolder,
     pairs: Annotated[int, typer.Option(min=1, metavar="K", help="Pairs of responses an item.")] = 1,
     cases: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="So many pairs in all; default: all items get theirs.")
@@ -38,35 +47,16 @@ def command(
             "failed or are empty. Default: all of these.",
         ),
     ] = None,
-    annotators: Annotated[int, typer.Option(min=1, help="Annotators a case, for the hours.")] = 3,
-    seconds_per_case: Annotated[float, typer.Option(help="Of one annotator, for the hours.")] = 90.0,
-    spread: Annotated[
-        float,
-        typer.Option(
-            help="How unlike the responders are taken to be: the standard deviation of their log strengths, 0 if all "
-            "alike, 1 for a mixed pool, 2 where some hardly ever win. Expected widths depend on it."
-        ),
-    ] = 1.0,
-    ties: Annotated[float, typer.Option(help="Share of ties expected between equals.")] = 0.15,
-    accuracy: Annotated[float, typer.Option(help="Accuracy expected of a judge.")] = 0.7,
-    store: Annotated[
-        str | None,
-        typer.Option(envvar="MRB_STORE", help="Of annotations, for adaptive; default: WORK/reviews.sqlite."),
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="The seed of all draws.")] = 0,
+    store: Store = None,
+    seed: Seed = 0,
     again: Annotated[bool, typer.Option("--again", help="Replace pairs that were chosen otherwise.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the design as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Pair responses, and say what the pairs will show: meetings, expected widths of intervals, annotation hours."""
     from mrb_lib.build.construct.pair import ADAPTIVE, Plan, pair
-    from mrb_lib.build.construct.pairing.candidates import RULES
-    from mrb_lib.build.construct.pairing.design import Assumptions, meetings
-    from mrb_lib.build.construct.work import open_work
-    from mrb_lib.cli import render
-    from mrb_lib.cli.listing import count, line
 
     opened = open_work(work)
-    assumed = Assumptions(spread=spread, ties=ties, accuracy=accuracy, annotators=annotators, seconds=seconds_per_case)
+    assumed = options_from(Assumptions(), context)
     rules = RULES if exclude is None else _listed(exclude)
     plan = Plan(pairs, strategy, _listed(balance), rules, cases)
     labels = _labels(opened, store) if strategy == ADAPTIVE else None
@@ -86,8 +76,8 @@ def command(
     fewest = met.iloc[int(met["n"].argmin())]
     typer.echo(f"rarest meeting: {line(fewest['model_1'])} and {line(fewest['model_2'])}, {count(fewest['n'], 'time')}")
     typer.echo(
-        f"Widths are expected ones, for log strengths of standard deviation {spread:g} and {ties:.0%} ties between "
-        f"equals.\nNext: mrb annotate {work} --annotators NAME,NAME,NAME --overlap {annotators}",
+        f"Widths are expected ones, for log strengths of standard deviation {assumed.spread:g} and {assumed.ties:.0%} "
+        f"ties between equals.\nNext: mrb annotate {work} --annotators NAME,NAME,NAME --overlap {assumed.annotators}",
         err=True,
     )
 
@@ -98,10 +88,7 @@ def _listed(text: str) -> tuple[str, ...]:
 
 def _labels(work: Work, store: str | None) -> pd.DataFrame | None:
     """The gold so far of the annotations in the store; None before there are any."""
-    from dataclasses import replace
 
-    from mrb_lib.benchmarks.benchmark import load
-    from mrb_lib.benchmarks.votes import gold
     from mrb_lib.cli.adjudications import where
     from mrb_lib.review.records.exchange import annotations_of
     from mrb_lib.review.records.store import open_store

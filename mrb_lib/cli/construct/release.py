@@ -3,42 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
+import pandas as pd
 import typer
 
+from mrb_lib.benchmarks.benchmark import Benchmark, empty_annotations, load
+from mrb_lib.build.construct.work import open_work
 from mrb_lib.cli.adjudications import where
+from mrb_lib.cli.listing import count
+from mrb_lib.cli.options import Seed, Store, WorkFolder, declares, options_from
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from mrb_lib.benchmarks.benchmark import Benchmark
+COMMAND = declares("mrb_lib.build.construct.release:Terms")
 
 
 def command(
-    work: Annotated[Path, typer.Argument(metavar="WORK", help="The work folder.")],
+    context: typer.Context,
+    work: WorkFolder,
     bench: Annotated[Path, typer.Argument(metavar="BENCH", help="The benchmark folder to write.")],
-    version: Annotated[str, typer.Option("--version", metavar="X.Y.Z", help="Of this release.")] = "1.0.0",
-    licence: Annotated[
-        str, typer.Option(metavar="NAME", help="Of the whole; default: that of the items, where all bear the same.")
-    ] = "",
-    limit: Annotated[
-        list[str] | None, typer.Option(metavar="SENTENCE", help="What users should know, for the card; repeatable.")
-    ] = None,
-    contact: Annotated[str, typer.Option(help="Whom users may ask, for the card.")] = "",
-    citation: Annotated[str, typer.Option(help="How to cite it, for the card.")] = "",
-    min_annotators: Annotated[int, typer.Option(min=1, help="Leave out cases that fewer people annotated.")] = 1,
-    test: Annotated[float, typer.Option(metavar="SHARE", help="Of the cases, to test on.")] = 0.2,
-    validation: Annotated[float, typer.Option(metavar="SHARE", help="Of the cases, to choose by.")] = 0.1,
-    by: Annotated[str | None, typer.Option(metavar="COLUMN", help="What stays together; see `mrb split`.")] = None,
     earlier: Annotated[
         Path | None, typer.Option(metavar="BENCH", help="The release before, which the card compares with.")
     ] = None,
-    store: Annotated[
-        str | None,
-        typer.Option(envvar="MRB_STORE", help="The store of annotations; default: WORK/reviews.sqlite."),
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the split and the intervals.")] = 0,
+    store: Store = None,
+    seed: Seed = 0,
     again: Annotated[bool, typer.Option("--again", help="Release again, with other choices or annotations.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace BENCH if this program wrote it.")] = False,
 ) -> None:
@@ -47,17 +34,12 @@ def command(
     BENCH can be judged, reported and exported, and is ready to be uploaded to the Hub as it is: README.md is its card
     and datasheet, croissant.json its machine-readable description. `mrb merge` joins it with another release.
     """
-    from mrb_lib.benchmarks.benchmark import load
     from mrb_lib.build.construct.release import Terms, release
-    from mrb_lib.build.construct.work import open_work
-    from mrb_lib.cli.listing import count
     from mrb_lib.review.records.people import PEOPLE, read_people
 
     opened = open_work(work)
     paired = load(work) if (work / "cases.parquet").is_file() else None
-    terms = Terms(
-        version, licence, tuple(limit or ()), contact, citation, min_annotators, test=test, validation=validation, by=by
-    )
+    terms = options_from(Terms(), context)
     annotations, left_out = _annotations(paired, where(work, store))
     made = release(
         opened, bench, terms, annotations, people=read_people(work / PEOPLE),
@@ -66,9 +48,9 @@ def command(
     cases = made.benchmark.cases
     mark = " SIMULATED" if made.benchmark.meta.kind == "simulated" else ""
     typer.echo(
-        f"{bench}: version {version}, {len(cases):,}{mark} cases of {count(cases['item'].nunique(), 'item')}, "
+        f"{bench}: version {terms.version}, {len(cases):,}{mark} cases of {count(cases['item'].nunique(), 'item')}, "
         f"{count(len(made.benchmark.annotations), 'annotation')}; {made.facts.n_cases_left_out:,} pairs left out, "
-        f"annotated by fewer than {min_annotators}"
+        f"annotated by fewer than {terms.min_annotators}"
     )
     for statement in made.statements:
         typer.echo(statement)
@@ -80,9 +62,7 @@ def command(
 
 def _annotations(paired: Benchmark | None, store: str | Path) -> tuple[pd.DataFrame, int]:
     """The annotations of the pairs, from their file and from the store, and how many answers are of other cases."""
-    import pandas as pd
 
-    from mrb_lib.benchmarks.benchmark import empty_annotations
     from mrb_lib.review.records.exchange import annotations_of
     from mrb_lib.review.records.store import open_store
 

@@ -6,13 +6,22 @@ from typing import Annotated
 
 import typer
 
+from mrb_lib.build.construct.answers.pool import pool_of
+from mrb_lib.build.construct.respond import STEP, respond
+from mrb_lib.build.construct.work import open_work
 from mrb_lib.cli.construct import answering_options as option
-from mrb_lib.cli.options import AsJson, Rosters, changed_by_user
+from mrb_lib.cli.construct.tables import show_tables
+from mrb_lib.cli.listing import line
+from mrb_lib.cli.options import AsJson, Rosters, WorkFolder, declares, options_from
+from mrb_lib.cli.progress import verdict_bars
+from mrb_lib.runs.planned import PlannedModel
+
+COMMAND = declares(option.MODEL, without=option.FOR_JUDGES, prompt="open-answer")
 
 
 def command(
     context: typer.Context,
-    work: option.WorkFolder,
+    work: WorkFolder,
     names: Annotated[
         list[str] | None,
         typer.Option("--responder", metavar="NAME", help="A responder: as for mrb judge --judge; repeatable."),
@@ -26,15 +35,9 @@ def command(
 ) -> None:
     """Have the pool of responders answer the items. Responses are kept and not made again; refused, empty, cut-off and
     near-identical ones are flagged and counted."""
-    from mrb_lib.build.construct.answers.pool import pool_of
-    from mrb_lib.build.construct.respond import STEP, respond
-    from mrb_lib.build.construct.work import open_work
-    from mrb_lib.cli.construct.tables import show_tables
-    from mrb_lib.cli.listing import line
-    from mrb_lib.cli.progress import verdict_bars
 
     folder = open_work(work)
-    usual = changed_by_user(option.usual_model(option.RespondCommand.prompt), context.obj)
+    usual = options_from(PlannedModel(), context)
     models, seed = pool_of(names or [], plan, usual), usual.settings.seed
     with verdict_bars("responses") as step:
         result = respond(

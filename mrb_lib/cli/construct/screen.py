@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from mrb_lib.cli.serving import AllowRemote, BaseUrl, Browser, Host, NewToken, Port
+from mrb_lib.build.construct.screen import (
+    CRITERIA,
+    ScreeningForm,
+    close_screening,
+    open_screening,
+    screening_benchmark,
+    screening_form,
+)
+from mrb_lib.build.construct.work import Work, open_work
+from mrb_lib.cli.adjudications import where
+from mrb_lib.cli.annotate import assign_cases, names_in, show_agreement
+from mrb_lib.cli.listing import count
+from mrb_lib.cli.options import AppCommand, Seed, Store, WorkFolder, options_from
+from mrb_lib.cli.render import MARK
+from mrb_lib.review.annotate.app import annotate, coordinate
+from mrb_lib.review.annotate.forms import SCREENING
+from mrb_lib.review.records.store import Store as ReviewStore
+from mrb_lib.review.records.store import open_store, without_password
+from mrb_lib.tables.errors import InputError
 
-if TYPE_CHECKING:
-    from mrb_lib.build.construct.screen import ScreeningForm
-    from mrb_lib.build.construct.work import Work
-    from mrb_lib.review.records.store import Store
+COMMAND = AppCommand
 
 
 def command(
-    work: Annotated[Path, typer.Argument(metavar="WORK", help="The work folder.")],
+    context: typer.Context,
+    work: WorkFolder,
     clinicians: Annotated[
         str | None, typer.Option(metavar="NAME,NAME", help="Deal items out to them; what they have already stays.")
     ] = None,
@@ -53,45 +68,26 @@ def command(
     coordinator: Annotated[
         bool, typer.Option("--coordinator", help="Open the coordinator's page: progress, agreement, pace, comments.")
     ] = False,
-    store: Annotated[
-        str | None,
-        typer.Option(envvar="MRB_STORE", help="The store: a path, or a URL; default: WORK/reviews.sqlite."),
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="The seed of the dealing.")] = 0,
+    store: Store = None,
+    seed: Seed = 0,
     again: Annotated[
         bool, typer.Option("--again", help="Take another form, or open a closed screening; ratings stay.")
     ] = False,
-    port: Port = None,
-    host: Host = "127.0.0.1",
-    allow_remote: AllowRemote = False,
-    base_url: BaseUrl = "",
-    new_token: NewToken = False,
-    browser: Browser = True,
 ) -> None:
     """Have clinicians rate the items in a browser, blinded; --close keeps those that the rule keeps."""
-    from mrb_lib.build.construct.screen import CRITERIA, open_screening, screening_benchmark, screening_form
-    from mrb_lib.build.construct.work import open_work
-    from mrb_lib.cli.adjudications import where
-    from mrb_lib.cli.annotate import assign_cases, names_in, show_agreement
-    from mrb_lib.cli.serving import app_address
-    from mrb_lib.review.annotate.app import annotate, coordinate
-    from mrb_lib.review.annotate.forms import SCREENING
-    from mrb_lib.review.records.store import open_store, without_password
+    from mrb_lib.cli.serving import ServerOptions, app_address
     from mrb_lib.review.server import serve
-    from mrb_lib.tables.errors import InputError
 
     modes = [name for name, chosen in (("--close", close), ("--agreement", agreement), ("--coordinator", coordinator),
                                        ("--assign-only", assign_only)) if chosen]  # fmt: skip
     if len(modes) > 1:
         raise InputError(f"{' and '.join(modes)}: choose one.")
+    server = options_from(ServerOptions(), context)
     opens_page = not (close or agreement or assign_only)
     names = None if clinicians is None else names_in(clinicians, "--clinicians")
     opened = open_work(work)
     if opens_page:  # before items are dealt out, which stays
-        address = app_address(
-            work, "coordinate" if coordinator else "screen", host=host, port=port, allow_remote=allow_remote,
-            base_url=base_url, new_token=new_token,
-        )  # fmt: skip
+        address = app_address(work, "coordinate" if coordinator else "screen", server)
     if names is None and opened.choices("screen") is None:
         raise InputError(f"{work}: nothing is dealt out yet; name the clinicians with --clinicians NAME,NAME.")
     written = opened.choices("screen") or {}
@@ -114,18 +110,15 @@ def command(
         return
     typer.echo(f"ratings are kept in {without_password(str(chosen))}", err=True)
     with open_store(chosen, create=False) as reviews:
-        serve((coordinate if coordinator else annotate)(benchmark, reviews, SCREENING), address, browse=browser)
+        serve((coordinate if coordinator else annotate)(benchmark, reviews, SCREENING), address, browse=server.browser)
 
 
 def _listed(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(","))
 
 
-def _close(work: Work, form: ScreeningForm, reviews: Store) -> None:
+def _close(work: Work, form: ScreeningForm, reviews: ReviewStore) -> None:
     """Finish the step, and say how many items stay and why others do not."""
-    from mrb_lib.build.construct.screen import close_screening, screening_benchmark
-    from mrb_lib.cli.listing import count
-    from mrb_lib.cli.render import MARK
 
     done = close_screening(work, form, reviews.answers(screening_benchmark(work, form).meta.name))
     mark = f" ({MARK} data)" if work.meta.kind == "simulated" else ""

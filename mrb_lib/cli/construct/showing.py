@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import typer
 
-if TYPE_CHECKING:
-    from mrb_lib.build.construct.work import Work
+from mrb_lib.build.construct.work import Work
+from mrb_lib.cli.listing import line
 
 
 def mark(work: Work) -> str:
@@ -17,7 +15,6 @@ def mark(work: Work) -> str:
 
 def echo_funnel(work: Work, step: str) -> None:
     """How many items entered a step and left it, and why the others did not."""
-    from mrb_lib.cli.listing import line
 
     rows = work.funnel()
     rows = rows[rows["step"] == step]

@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import Annotated, NamedTuple
 
 import typer
 
-if TYPE_CHECKING:
-    from mrb_lib.build.construct.layouts import SourceItem
-    from mrb_lib.build.construct.start import StartReport
+from mrb_lib.benchmarks.benchmark import load
+from mrb_lib.benchmarks.formats.mapping import mapped_columns
+from mrb_lib.build.construct.failures import items_of_cases, selected_cases
+from mrb_lib.build.construct.intake.crops import can_find_crops
+from mrb_lib.build.construct.layouts import LAYOUTS, SourceItem, find_layout
+from mrb_lib.build.construct.start import StartOptions, StartReport, start
+from mrb_lib.build.construct.work import begin, new_or_old_work
+from mrb_lib.cli.listing import line
+from mrb_lib.cli.options import declares, options_from
+from mrb_lib.cli.progress import bars
+from mrb_lib.tables.errors import InputError
+
+COMMAND = declares("mrb_lib.build.construct.start:StartOptions")
 
 
 def command(
+    context: typer.Context,
     src: Annotated[Path, typer.Argument(metavar="SRC", help="The folder, or the file of questions, to read.")],
     work: Annotated[Path, typer.Argument(metavar="WORK", help="The work folder to make.")],
     layout: Annotated[
@@ -28,34 +40,6 @@ def command(
         list[str] | None,
         typer.Option("--map", metavar="THEIRS=OURS", help="Read their column as ours; repeatable."),
     ] = None,
-    meanings: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="A CSV file that says what values mean, as `body_part,HEAD,brain` under `column,value,organ`; "
-            "organ and department are never guessed.",
-        ),
-    ] = None,
-    not_in: Annotated[
-        list[Path] | None,
-        typer.Option("--not-in", metavar="BENCH", help="Leave out items that show an image of BENCH; repeatable."),
-    ] = None,
-    where: Annotated[
-        str | None, typer.Option(metavar="EXPRESSION", help="Only items like these, as in language == 'en'.")
-    ] = None,
-    min_side: Annotated[int, typer.Option(min=1, metavar="PIXELS", help="The least shorter side of an image.")] = 64,
-    near_copies: Annotated[
-        bool, typer.Option("--keep-near-copies", help="Keep the same question about a copy of the same image.")
-    ] = False,
-    crops: Annotated[
-        bool | None,
-        typer.Option(
-            "--crops/--no-crops",
-            help="Whether a part of an image is a copy of it; left out: where OpenCV, which finds it, is installed.",
-        ),
-    ] = None,
-    dataset: Annotated[str | None, typer.Option(help="The dataset of items that do not name theirs.")] = None,
-    licence: Annotated[str | None, typer.Option(help="The licence of items that do not state theirs.")] = None,
     name: Annotated[str | None, typer.Option(help="What the benchmark will be called; left out: WORK's name.")] = None,
     kind: Annotated[
         list[str] | None,
@@ -83,33 +67,27 @@ def command(
     again: Annotated[bool, typer.Option("--again", help="Replace what other choices gave.")] = False,
 ) -> None:
     """Make a work folder of the items in SRC: what is unreadable, tiny or there twice is left out and counted."""
-    from mrb_lib.benchmarks.formats.mapping import mapped_columns
-    from mrb_lib.build.construct.intake.crops import can_find_crops
-    from mrb_lib.build.construct.start import StartOptions, start
-    from mrb_lib.build.construct.work import begin, new_or_old_work
+
     from mrb_lib.cli.construct.showing import echo_funnel
-    from mrb_lib.cli.progress import bars
 
     if from_failures is None:
         source = _from_layout(src, layout, kind, selection)
     else:
         source = _from_failures(src, from_failures, kind, selection, layout or map_)
-    options = StartOptions(
-        dataset or source.dataset, licence or source.licence, meanings, where, tuple(not_in or ()), min_side,
-        near_copies, can_find_crops() if crops is None else crops,
-    )  # fmt: skip
+    stated = options_from(StartOptions(), context)
+    options = replace(
+        stated,
+        dataset=stated.dataset or source.dataset,
+        licence=stated.licence or source.licence,
+        crops=can_find_crops() if stated.crops is None else stated.crops,
+    )
     choices = {
         "source": str(src),
         **source.choices,
         "map": map_ or [],
-        "dataset": options.dataset,
-        "licence": options.licence,
-        "meanings": None if meanings is None else meanings.read_text(encoding="utf-8"),
-        "where": where,
+        **asdict(options),
+        "meanings": None if options.meanings is None else options.meanings.read_text(encoding="utf-8"),
         "not_in": [str(bench) for bench in options.not_in],
-        "min_side": min_side,
-        "keep_near_copies": near_copies,
-        "crops": options.crops,
     }
     made = new_or_old_work(work, name, source.kind)
     with made as opened, begin(opened, "start", choices, seed=0, again=again) as step:
@@ -140,8 +118,6 @@ class _Source(NamedTuple):
 
 
 def _from_layout(src: Path, layout: str | None, kind: list[str] | None, selection: str | None) -> _Source:
-    from mrb_lib.build.construct.layouts import LAYOUTS, find_layout
-    from mrb_lib.tables.errors import InputError
 
     if selection is not None:
         raise InputError("--selection: is of failures; say with --from-failures RUNS whose.")
@@ -153,9 +129,6 @@ def _from_layout(src: Path, layout: str | None, kind: list[str] | None, selectio
 
 
 def _from_failures(src: Path, runs: Path, kind: list[str] | None, selection: str | None, unused: object) -> _Source:
-    from mrb_lib.benchmarks.benchmark import load
-    from mrb_lib.build.construct.failures import items_of_cases, selected_cases
-    from mrb_lib.tables.errors import InputError
 
     if unused:
         raise InputError("--from-failures: SRC is a benchmark, which needs no --layout and no --map; leave them out.")
@@ -168,7 +141,6 @@ def _from_failures(src: Path, runs: Path, kind: list[str] | None, selection: str
 
 def echo_report(report: StartReport) -> None:
     """What was noticed and left nothing out, on stderr."""
-    from mrb_lib.cli.listing import line
 
     def counts(counter: dict[str, int]) -> str:
         return ", ".join(f"{name} {n:,}" for name, n in counter.items())

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import json
 from typing import Annotated
 
 import typer
 
+from mrb_lib.build.construct.status import counts_by, next_commands, step_table
+from mrb_lib.build.construct.work import KEPT, open_work
+from mrb_lib.cli.listing import line, listing, terminal_width
+from mrb_lib.cli.options import AsJson, WorkFolder
+from mrb_lib.tables.errors import InputError
+
 
 def command(
-    work: Annotated[Path, typer.Argument(metavar="WORK", help="The work folder.")],
+    work: WorkFolder,
     by: Annotated[str, typer.Option(metavar="COLUMN", help="Count the items by this column.")] = "organ",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Say where a work folder stands: items by step, reason and organ, what is stale, and what to run next."""
-    import json
 
-    from mrb_lib.build.construct.status import counts_by, next_commands, step_table
-    from mrb_lib.build.construct.work import KEPT, open_work
     from mrb_lib.cli.construct.showing import mark
-    from mrb_lib.cli.listing import line, listing, terminal_width
-    from mrb_lib.tables.errors import InputError
 
     opened = open_work(work)
     columns = opened.items().columns

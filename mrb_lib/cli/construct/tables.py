@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
+import pandas as pd
 import typer
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import pandas as pd
+from mrb_lib.cli.listing import line
+from mrb_lib.cli.render import MARK, as_text, json_rows
 
 
 def show_tables(step: str, tables: Mapping[str, pd.DataFrame], summary: str, *, simulated: bool, as_json: bool) -> None:
@@ -20,8 +19,6 @@ def show_tables(step: str, tables: Mapping[str, pd.DataFrame], summary: str, *, 
     tables : by name; those without rows are left out of the text
     summary : a sentence for the end of the text
     """
-    from mrb_lib.cli.listing import line
-    from mrb_lib.cli.render import MARK, as_text, json_rows
 
     if as_json:
         import json

@@ -214,6 +214,8 @@ class EndpointJudge:
             return 1
         if thinks(entry):
             return _TOKENS_OF_THOUGHT
+        if prompt.reply_tokens:
+            return prompt.reply_tokens
         if prompt.is_of_one:
             return _TOKENS_OF_JSON if settings.labels else _TOKENS_OF_A_LETTER
         has_reasons = prompt.gives_reason or not wants_only_json(prompt)

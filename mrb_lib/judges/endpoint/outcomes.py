@@ -269,7 +269,7 @@ def _reply(body: Mapping[str, object], received: Received, server: Address) -> C
         tokens=tokens if clean(spelled) == spelled else (),
         prompt_tokens=_count(usage.get("prompt_tokens")),
         completion_tokens=_count(usage.get("completion_tokens")),
-        cached_tokens=sum(_count(value) or 0 for key, value in _leaves(usage) if "cache" in key),
+        cached_tokens=sum(_count(value) or 0 for key, value in _leaves(usage) if re.search("cache(?!_miss)", key)),
         latency_s=received.latency_s,
     )
 
@@ -290,16 +290,17 @@ def _texts(message: Mapping[str, object]) -> tuple[str, str, str]:
     thought = next((found for name in _REASONING if (found := text_of(message.get(name)))), "")
     thought = thought or "".join(text_of(part.get("thinking")) for part in parts)
     refusal = text_of(message.get("refusal")) or "".join(text_of(part.get("refusal")) for part in parts)
-    listed = message.get("tool_calls")
-    calls = [mapping_of(call) for call in listed] if isinstance(listed, list) else []
-    calls = [
-        mapping_of(call.get("function")) or call for call in [*calls, mapping_of(message.get("function_call")), *parts]
-    ]
-    values = (call.get("arguments") or call.get("input") for call in calls)
-    arguments = [
-        text_of(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False) for value in values if value
-    ]
-    return "\n".join(filter(None, ["".join(text_of(part.get("text")) for part in parts), *arguments])), refusal, thought
+    listed = [*_list(message.get("tool_calls")), message.get("function_call"), *parts]
+    calls = [mapping_of(mapping_of(call).get("function")) or mapping_of(call) for call in listed]
+    arguments = (_argument(call.get("arguments") or call.get("input")) for call in calls)
+    return "\n".join(filter(None, (text_of(parts), *arguments))), refusal, thought
+
+
+def _argument(value: object) -> str:
+    """Return the arguments of a tool call, which are JSON as a text or as an object."""
+    if not value or isinstance(value, str):
+        return text_of(value)
+    return whole_characters(json.dumps(value, ensure_ascii=False))
 
 
 def _parsed(received: Received) -> object:
@@ -322,7 +323,7 @@ def _unpacked(body: bytes) -> bytes:
 
 def _joined(text: str) -> object:
     """Return the reply that the events of a stream make together; `ValueError` where the stream ends early."""
-    events = [line[5:].strip() for line in text.splitlines() if line.startswith("data:")]
+    events = [line[5:].strip() for line in re.split("[\r\n]+", text) if line.startswith("data:")]
     whole: dict[str, object] = {}
     choice: dict[str, object] = {}
     message: dict[str, str] = {}

@@ -27,7 +27,7 @@ from tests.build.construct.paired import N, make_work
 pytestmark = pytest.mark.slow
 
 LIMITS = ("All | of <b>one</b> scanner.",)
-TERMS = Terms("1.0.0", limits=LIMITS, contact="nobody", min_annotators=2, test=0.25, validation=0.15)
+TERMS = Terms("1.0.0", limit=LIMITS, contact="nobody", min_annotators=2, test=0.25, validation=0.15)
 N_DONE = 30
 
 

@@ -201,3 +201,17 @@ def test_other_labels_are_asked_and_read_without_a_probability() -> None:
     assert (judged["status"] == "ok").all()
     assert judged.loc["none", "p_first"].notna().all()
     assert judged.loc["prompt/labels:1", "p_first"].isna().all()
+
+
+def test_beside_lettered_options_the_verdict_follows_the_response_in_both_orders() -> None:
+    asked = shown("one", dimensions=("overall",)).assign(question="Which lobe? A. upper B. lower")
+
+    def better(received: Received) -> Response:
+        shown_first = str(received.body).partition("<<<response 1 ")[2].partition("<<<end")[0]
+        return letter("1" if "one" in shown_first else "2")
+
+    with ChatServer(better) as running:
+        judged = served(running.url).judge(asked)
+    assert judged["order"].tolist() == ["AB", "BA"]
+    assert judged["pick"].tolist() == ["first", "second"]
+    assert (judged["status"] == "ok").all()

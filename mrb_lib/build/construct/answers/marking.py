@@ -9,23 +9,22 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final, Literal, get_args
+from typing import Annotated, Final, Literal, get_args
 
 import numpy as np
 import pandas as pd
+from pydantic import Field
 
 from mrb_lib.build.construct.answers.answering import LETTERS
 from mrb_lib.replies.text import plainly_written
-from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.options import Option, checked_dataclass
 from mrb_lib.tables.schema import ANSWERED_STATUSES
 
 Rule = Literal["letter", "exact", "number", "set"]
 Marking = Literal["auto", "letter", "exact", "number", "set", "judge"]
 
 RULES: Final[tuple[str, ...]] = get_args(Rule)
-MARKINGS: Final[tuple[str, ...]] = get_args(Marking)
 NO_REFERENCE: Final = "no reference to mark against"
 NO_OPTION: Final = "the reference is none of the options"
 NOT_MARKED: Final = "no answer could be marked"
@@ -56,28 +55,20 @@ _LONGEST_ELEMENT: Final = 4  # words of one element of a set; what is longer is 
 _REMEMBERED: Final = 2_000  # answers to an item are marked one after the other
 
 
-@dataclass(frozen=True)
+@checked_dataclass
 class MarkOptions:
-    """How answers are marked by rule.
+    """How answers are marked by rule."""
 
-    Attributes
-    ----------
-    marking : "auto" takes for each item the rule that its reference suggests, see `rule_of`
-    tolerance : by which a number may differ, as a share of the reference
-    overlap : the least F1 of two sets of findings that counts as right
-    """
-
-    marking: Marking = "auto"
-    tolerance: float = 0.05
-    overlap: float = 0.75
-
-    def __post_init__(self) -> None:
-        if self.marking not in MARKINGS:
-            raise InputError(f"mark {self.marking!r}: use {', '.join(MARKINGS)}.")
-        if not 0 <= self.tolerance < 1:
-            raise InputError(f"tolerance {self.tolerance}: is a share of the reference; use 0 to less than 1.")
-        if not 0 < self.overlap <= 1:
-            raise InputError(f"overlap {self.overlap}: is an F1; use more than 0, and at most 1.")
+    marking: Annotated[
+        Marking,
+        Option("Mark answers by this rule; auto takes for each item the one its reference suggests.", flag="mark"),
+    ] = "auto"
+    tolerance: Annotated[
+        float, Field(ge=0, lt=1), Option("Let a number differ from the reference by this share.", "SHARE")
+    ] = 0.05
+    overlap: Annotated[float, Field(gt=0, le=1), Option("Count a set of findings as right from this F1 on.", "F1")] = (
+        0.75
+    )
 
 
 def normalised(text: str) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import combinations
-from typing import Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
+from pydantic import Field
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.special import expit, stdtrit
@@ -15,7 +15,7 @@ from scipy.special import expit, stdtrit
 from mrb_lib.stats.contrasts import ALPHA, BY_T, test_of
 from mrb_lib.stats.options import FloatArray
 from mrb_lib.stats.tables.power import Pairs, attainable, detectable, multiplier
-from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.options import Option, checked_dataclass
 
 APART: Final = "undefined: {} never meet the others, directly or through others"
 FEW: Final = "undefined: not more items than responders"
@@ -37,42 +37,36 @@ MEANINGS: Final = {
 }
 
 
-@dataclass(frozen=True)
+Share = Annotated[float, Field(ge=0, lt=1)]
+
+
+@checked_dataclass
 class Assumptions:
     """What nobody knows before annotating; every expected width depends on it.
 
     Attributes
     ----------
-    spread : standard deviation of the responders' log strengths; 0 for responders alike, about 1 for a mixed pool (the
-        better of two typical ones wins three times in four), 2 where some hardly ever win
-    ties : share of ties between two equally strong responders
     undecided : share of cases without a gold label
-    accuracy, discordance : a judge's accuracy, and the share of cases that two judges score differently
-    annotators : of each case
-    seconds : that one annotator takes for one case
-
-    Raises
-    ------
-    InputError
-        A value is out of range.
+    discordance : share of cases that two judges score differently
     """
 
-    spread: float = 1.0
-    ties: float = 0.15
-    undecided: float = 0.05
-    accuracy: float = 0.7
-    discordance: float = 0.3
-    annotators: int = 3
-    seconds: float = 90.0
-
-    def __post_init__(self) -> None:
-        for name in ("ties", "undecided", "accuracy", "discordance"):
-            if not 0 <= getattr(self, name) < 1:
-                raise InputError(f"{name} {getattr(self, name):g}: is a share; use 0 to below 1.")
-        if not 0 <= self.spread <= 5:
-            raise InputError(f"spread {self.spread:g}: is a standard deviation of log strengths; use 0 to 5.")
-        if self.seconds <= 0 or self.annotators < 1:
-            raise InputError("annotation takes at least one annotator and more than 0 seconds a case; give both.")
+    spread: Annotated[
+        float,
+        Field(ge=0, le=5),
+        Option(
+            "Assume that the responders' log strengths have this standard deviation: 0 if all are alike, 1 for a mixed "
+            "pool (the better of two typical ones wins three times in four), 2 where some hardly ever win.",
+            "SD",
+        ),
+    ] = 1.0
+    ties: Annotated[Share, Option("Expect this share of ties between two equally strong responders.", "SHARE")] = 0.15
+    undecided: Share = 0.05
+    accuracy: Annotated[Share, Option("Expect this accuracy of a judge.", "SHARE")] = 0.7
+    discordance: Share = 0.3
+    annotators: Annotated[int, Field(ge=1), Option("Count the hours of N annotators per case.", "N")] = 3
+    seconds_per_case: Annotated[
+        float, Field(gt=0), Option("Count so many seconds per case and annotator.", "SECONDS")
+    ] = 90.0
 
 
 class Errors(NamedTuple):
@@ -179,7 +173,7 @@ def design(pairs: pd.DataFrame, assumed: Assumptions | None = None, *, seed: int
         "fewest_meetings": int(met["n"].min()),
         "most_meetings": int(met["n"].max()),
         "n_parts": n_parts,
-        "annotation_hours": n_cases * assumed.annotators * assumed.seconds / 3600,
+        "annotation_hours": n_cases * assumed.annotators * assumed.seconds_per_case / 3600,
     }
     if "length_a" in pairs:
         unequal = pairs[pairs["length_a"] != pairs["length_b"]]

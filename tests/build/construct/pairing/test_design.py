@@ -40,7 +40,7 @@ def test_equals_have_the_closed_form_of_a_round_robin() -> None:
 
 def test_counts_hours_and_accuracy() -> None:
     frame = _pairs(50).assign(length_a=[10, 30] * 150, length_b=[20, 20] * 150)
-    found = _values(frame, undecided=0, accuracy=0.5, seconds=60, annotators=2)
+    found = _values(frame, undecided=0, accuracy=0.5, seconds_per_case=60, annotators=2)
     assert found[["n_cases", "n_items", "n_responders", "fewest_meetings", "most_meetings", "n_parts"]].tolist() == (
         [300, 300, 4, 50, 50, 1]
     )
@@ -67,7 +67,7 @@ def test_responders_that_never_meet_the_others_are_named() -> None:
 
 
 def test_impossible_assumptions_are_refused() -> None:
-    impossible: list[dict[str, Any]] = [{"ties": 1.0}, {"spread": -1.0}, {"seconds": 0.0}, {"accuracy": 7.0}]
+    impossible: list[dict[str, Any]] = [{"ties": 1.0}, {"spread": -1.0}, {"seconds_per_case": 0.0}, {"accuracy": 7.0}]
     for wrong in impossible:
-        with pytest.raises(InputError, match=r"use|give"):
+        with pytest.raises(InputError, match="must be"):
             Assumptions(**wrong)

@@ -1,0 +1,106 @@
+"""Options are declared once: the command line reads them, and each wrong value is one line."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import typer
+
+from mrb_lib.cli.app import app
+
+from .conftest import Result
+
+Mrb = Callable[..., Result]
+
+
+def _options(name: str) -> list[typer.core.TyperOption]:
+    group = typer.main.get_command(app)
+    command = group.get_command(typer.Context(group), name)  # type: ignore[attr-defined]  # a group
+    params = command.get_params(typer.Context(command))
+    return [param for param in params if isinstance(param, typer.core.TyperOption)]
+
+
+FIRST = ("BENCH", "RUNS", "--judge", "first")
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments", "said"),
+    [
+        ("judge", (*FIRST, "--concurrency", "0"), "--concurrency 0: must be more than 0."),
+        ("judge", (*FIRST, "--scale", "7"), "--scale 7: must be 5 or 10."),
+        ("judge", (*FIRST, "--quantize", "3bit"), "--quantize '3bit': must be '4bit' or '8bit'."),
+        ("judge", (*FIRST, "--timeout", "soon"), "'--timeout': must be a number; see `"),
+        ("judge", ("BENCH",), "Missing argument 'RUNS'; see `"),
+        ("train", ("BENCH", "RUNS", "--model", "x", "--ties", "twice"), "--ties 'twice': must be 'half' or 'drop'."),
+        ("review", ("BENCH", "--port", "70000"), "--port 70000: must be at most 65535."),
+        ("analyze", ("BENCH", "--resamples", "many"), "'--resamples': must be a whole number; see `"),
+    ],
+)
+def test_a_wrong_value_is_one_line_and_nothing_is_written(
+    mrb: Mrb, tables: Path, tmp_path: Path, command: str, arguments: tuple[str, ...], said: str
+) -> None:
+    assert mrb("import", "table", tables, tmp_path / "bench").code == 0
+    places = {"BENCH": tmp_path / "bench", "RUNS": tmp_path / "runs"}
+    result = mrb(command, *(places.get(argument, argument) for argument in arguments))
+    assert (result.code, result.out) == (2, "")
+    [line] = result.err.splitlines()
+    assert line.startswith("mrb: ") and said in line
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize(
+    ("step", "arguments", "said"),
+    [
+        ("filter", ("--tolerance", "1"), "--tolerance 1.0: must be less than 1."),
+        ("filter", ("--workers", "0"), "--workers 0: must be at least 1."),
+        ("pair", ("--spread", "9"), "--spread 9.0: must be at most 5."),
+        ("release", ("out", "--min-annotators", "0"), "--min-annotators 0: must be at least 1."),
+    ],
+)
+def test_so_is_one_of_a_step_of_construct(
+    mrb: Mrb, tmp_path: Path, step: str, arguments: tuple[str, ...], said: str
+) -> None:
+    assert mrb("demo", tmp_path / "work", "--construct", "--cases", 30).code == 0
+    result = mrb("construct", step, tmp_path / "work", *arguments)
+    assert (result.code, result.err) == (2, f"mrb: {said}\n")
+
+
+@pytest.mark.parametrize("command", ["judge", "analyze"])
+def test_rare_options_are_listed_on_demand_and_always_work(mrb: Mrb, command: str) -> None:
+    rare = [option for option in _options(command) if option.hidden]
+    assert rare
+    short, whole = mrb(command, "-h").out, mrb(command, "--help-all").out
+    assert f"--help-all lists {len(rare)} more options" in short
+    for option in _options(command):
+        assert option.opts[-1] in whole and (option.opts[-1] + " " in short) is not option.hidden
+
+
+def test_the_list_of_commands_has_whole_summaries_and_takes_little_time(mrb: Mrb) -> None:
+    shown = mrb("-h").out
+    assert "..." not in shown.partition("Commands:")[2]
+    code = (
+        "import sys; from mrb_lib.cli.app import app; assert not {'pydantic', 'pandas', 'numpy'} & sys.modules.keys()"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_an_embedded_benchmark_is_a_benchmark_for_every_command(
+    mrb: Mrb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def small(name: str, progress: object) -> Path:
+        assert name == "demo"
+        return tmp_path / "small"
+
+    monkeypatch.setattr("mrb_lib.report.places.make_demo", small)
+    monkeypatch.chdir(tmp_path)
+    assert mrb("demo", "small", "--cases", 18, "--verdicts").code == 0
+    assert "SIMULATED" in mrb("analyze", "demo", "--table", "composition").out
+    assert mrb("check", "demo").code == 0
+    assert mrb("judge", "demo", "judged", "--judge", "first", "--limit", 1).code == 0
+    assert mrb("export", "table", "demo", "-", "tables").code == 0
+    (tmp_path / "demo").mkdir()
+    assert mrb("check", "demo").code == 2, "a folder of that name goes before"
