@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final, cast
+from typing import Final, cast, get_args
 
 import pandas as pd
 from jinja2 import TemplateError, nodes
 
-from mrb_lib.judges.context import LEVELS, ReferenceLevel
+from mrb_lib.judges.context import ReferenceLevel
 from mrb_lib.judges.points import rubric_of
 from mrb_lib.judges.prompt_files import prompt_from_text
 from mrb_lib.judges.prompts import RANKINGS, Prompt, sandbox
@@ -139,8 +139,8 @@ def _settings(manifest: Manifest, dimension: str) -> Settings:
             for name, own in _mapping(spec.get("labels")).items()
             if isinstance(own, list | tuple)
         },
-        scale=scale if isinstance(scale, int) else 5,
-        reference=cast("ReferenceLevel", level) if level in LEVELS else None,
+        scale=10 if scale == 10 else 5,
+        reference=cast("ReferenceLevel", level) if level in get_args(ReferenceLevel) else None,
         evidence=bool(_mapping(spec.get("shown")).get("evidence")),
         without_images=spec.get("images") is False or bool(spec.get("without_images")),
     )

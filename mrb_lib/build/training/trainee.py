@@ -171,7 +171,7 @@ class TrainingCases(Sequence[T]):
 def judge_request(plan: Plan, engine: str, prompt: str | None = None) -> JudgeRequest:
     """Return what a judge of an engine is made from; `prompt` takes the place of the recipe's."""
     settings = plan.settings if prompt is None else replace(plan.settings, prompt=prompt)
-    return JudgeRequest(replace(plan.entry, engine=engine), settings, plan.benchmark.images, plan.source)
+    return JudgeRequest(replace(plan.entry, engine=engine), settings, plan.benchmark.images, source=plan.source)
 
 
 def with_adapters(model: PreTrainedModel, recipe: Recipe, new_modules: Iterable[str]) -> Any:
