@@ -1,4 +1,4 @@
-"""What is asked of a server beyond a plain chat, until it refuses."""
+"""Options that a server is asked for beyond a plain chat, until it refuses them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CONSEQUENCES: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True)
 class RequestOptions:
-    """What a request asks for besides its text.
+    """The options of a request.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class RequestOptions:
     limit: Limit = "max_tokens"
 
     def relax(self, refusal: str, proven: frozenset[str]) -> RequestOptions | None:
-        """Return what to try after a refusal; None if there is nothing left that could be the reason.
+        """Return the options to try after a refusal; None if there is nothing left that could be the reason.
 
         Parameters
         ----------
@@ -60,12 +60,12 @@ class RequestOptions:
 
 
 def names_an_option(refusal: str) -> bool:
-    """Whether a refusal is about something that need not be asked for."""
+    """Return whether a refusal names an option."""
     return any(pattern.search(refusal) for pattern in _NAMES.values())
 
 
 class Notices:
-    """What the user should know, each said once, from whichever thread."""
+    """Texts for the user, each said once, from any thread."""
 
     def __init__(self) -> None:
         self._texts: dict[str, None] = {}
@@ -75,5 +75,5 @@ class Notices:
         self._texts.setdefault(text)
 
     def all(self) -> list[str]:
-        """Return what was said so far, in its order."""
+        """Return the texts, in their order."""
         return list(self._texts)

@@ -133,7 +133,7 @@ class ChatClient:
 
     @property
     def is_stopped(self) -> bool:
-        """Whether nothing is asked any more."""
+        """Return whether nothing is asked any more."""
         return self._stop.is_set()
 
     def stop(self) -> None:
@@ -287,7 +287,8 @@ class ChatClient:
         host = self._transport.address.host
         if self._transport.reached:
             return RunError(f"{host} answers no more ({fault.reason}); {GO_ON} once it does.")
-        return RunError(f"no server at {host} ({fault.reason}); start it or correct --url: {GO_ON}.")
+        cure = "trust it with --ca-file" if "CERTIFICATE" in fault.reason else "start it or correct --url"
+        return RunError(f"no server at {host} ({fault.reason}); {cure}: {GO_ON}.")
 
     def _body(self, request: ChatRequest, options: RequestOptions) -> dict[str, object]:
         body: dict[str, object] = {
@@ -310,8 +311,5 @@ class ChatClient:
 
 
 def _time_in(seconds: float) -> str:
-    """Return the date and time, of this machine's clock, in so many seconds."""
-    try:
-        return f"{datetime.now() + timedelta(seconds=seconds):%Y-%m-%d %H:%M:%S}"
-    except OverflowError:
-        return "the end of time"
+    """Return the date and time, of this machine's clock, in so many seconds, at most three years."""
+    return f"{datetime.now() + timedelta(seconds=min(seconds, 1e8)):%Y-%m-%d %H:%M:%S}"

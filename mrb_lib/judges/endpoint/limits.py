@@ -1,4 +1,4 @@
-"""How much a server is asked: how many requests at a time and a minute, when to wait, and when to give up."""
+"""Limits of what a server is asked: requests at a time and per minute, waits, and the moment to give up."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class Turns:
 
     @property
     def outage_s(self) -> float:
-        """Seconds since the first of the attempts that failed in a row; 0 where the last one was answered."""
+        """Return the seconds since the first of the attempts that failed in a row; 0 after one was answered."""
         with self._changed:
             return self._clock() - self._failing_since if self._failures else 0.0
 

@@ -1,4 +1,4 @@
-"""What becomes of everything that a chat server may send: the one table, and the code that applies it.
+"""The outcome of everything that a chat server may send: the one table, and the code that applies it.
 
 | outcome | the server sends | verdicts and run | the user reads |
 | --- | --- | --- | --- |
@@ -173,7 +173,7 @@ class Received:
 
 
 def outcome_of(received: Received, server: Address, model: str) -> Answer:
-    """Return what a response means, by the table above.
+    """Return the meaning of a response, by the table above.
 
     Raises
     ------
@@ -373,7 +373,7 @@ def cut_prompt(reply: ChatReply, content: str | Sequence[Mapping[str, object]]) 
 
 
 def error_message(data: object) -> str:
-    """Return what a server says went wrong, from the JSON of a body."""
+    """Return the message of an error, from the JSON of a body."""
     while isinstance(data, dict | list):
         inner = next(iter(data), None) if isinstance(data, list) else next(filter(None, map(data.get, _MESSAGES)), None)
         if inner is None or (isinstance(data, list) and not isinstance(inner, dict)):
