@@ -231,9 +231,9 @@ def _error(received: Received, data: object, server: Address, model: str) -> Ans
 
 def _row(text: str, codes: Collection[int]) -> ErrorRow:
     """Return the row of an error: by a sign in its text, else by its codes."""
-    signed = (row for row, signs in _SIGNS.items() if signs.search(text))
-    coded = (row for row, statuses in _STATUSES.items() if not set(codes).isdisjoint(statuses))
-    return next(signed, None) or next(coded, "declined")
+    signed = [row for row, signs in _SIGNS.items() if signs.search(text)]
+    coded = [row for row, statuses in _STATUSES.items() if not set(codes).isdisjoint(statuses)]
+    return [*signed, *coded, "declined"][0]
 
 
 def _stop(row: ErrorRow, where: str, server: Address, model: str) -> RunError:
