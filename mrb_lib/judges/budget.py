@@ -1,4 +1,4 @@
-"""What judges may spend on servers in one call, and what that is expected to be."""
+"""The budget of one call for servers, and the estimate of what it takes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _POLL_S: Final = 0.2
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a judge's requests are expected to cost, before the first of them.
+    """The expected cost of a judge's requests, before the first one.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class Estimate:
 
     @property
     def may_exceed(self) -> bool:
-        """Whether the requests may cost more than may be spent."""
+        """Return whether the requests may cost more than may be spent."""
         return self.most_usd > self.budget_usd
 
     def __str__(self) -> str:

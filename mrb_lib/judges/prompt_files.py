@@ -102,7 +102,7 @@ def fitting_prompt(judge: str, wanted: str | None, usual: str, asks: Sequence[As
     if prompt.asks not in asks:
         raise InputError(
             f"judge {judge}: prompt {prompt.id} asks for {_ASKS[prompt.asks]}, but this engine reads "
-            f"{' or '.join(_ASKS[one] for one in asks)}; use another prompt, or another engine as in "
+            f"{' or '.join(_ASKS[one] for one in asks)}; use {usual}, or another engine as in "
             f"NAME+{_ENGINES.get(prompt.asks, 'generative')}."
         )
     return prompt

@@ -1,4 +1,4 @@
-"""How does a model behind a server judge? Where it may be asked, what it is asked, and what its replies say."""
+"""Judges behind a server: its address, the requests, and the meaning of its answers."""
 
 from mrb_lib.judges.endpoint.address import KEY_ENV, Address
 

@@ -1,9 +1,10 @@
-"""Where a server is, whether cases may go there, and the key it asks for."""
+"""The address of a server, the permission to send cases there, and the key it asks for."""
 
 from __future__ import annotations
 
 import ipaddress
 import os
+import re
 from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
@@ -49,7 +50,7 @@ class Address:
 
 
 def address(entry: Entry, settings: Settings) -> Address:
-    """The server a judge speaks to, once everything about it is in order.
+    """Return the server of a judge, once everything about it is in order.
 
     The key is that of the variable `entry.key_env`; where the user names a server
     other than the entry's own, it is `MRB_ENDPOINT_KEY`, because a provider's key must
@@ -81,7 +82,7 @@ def address(entry: Entry, settings: Settings) -> Address:
 
 
 def _split(url: str) -> tuple[SplitResult, int]:
-    """The parts of a URL. Its text is in no message: it may hold a password."""
+    """Return the parts of a URL. Its text is in no message: it may hold a password."""
     try:
         parts = urlsplit(url)
         port = parts.port or _PORTS.get(parts.scheme, 0)
@@ -104,13 +105,13 @@ def _split(url: str) -> tuple[SplitResult, int]:
 
 def _proxy(url: str) -> str:
     """Return the URL of a proxy, which may hold a password and is in no message."""
-    if urlsplit(url).scheme not in _PORTS or not urlsplit(url).hostname:
+    if not re.fullmatch(r"https?://[^/?#\s]+/?", url):
         raise InputError("the proxy's URL is malformed; write it as http://proxy.example.org:3128.")
     return url
 
 
 def _is_loopback(host: str) -> bool:
-    """Whether a host is this machine by its literal name or number; any other name may resolve to anywhere."""
+    """Return whether a host is this machine by its literal name or number; any other name may resolve to anywhere."""
     try:
         number = ipaddress.ip_address(host)
     except ValueError:
@@ -119,7 +120,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _is_own(parts: SplitResult, port: int, entry: Entry) -> bool:
-    """Whether a URL leads to the server that the entry's key is for; an entry without a URL leaves it to the user."""
+    """Return whether a URL leads to the server of the entry's key; an entry without a URL leaves it to the user."""
     if entry.base_url is None:
         return True
     own, own_port = _split(entry.base_url)

@@ -45,7 +45,7 @@ class ReplyCache:
         self._is_usable = True
 
     def get(self, asked: bytes) -> ChatReply | None:
-        """The reply to what was asked, if there is one, and it is as it was written."""
+        """Return the reply to what was asked; None where there is none, or it is damaged."""
         rows = self._execute("SELECT reply, digest FROM paid WHERE asked = ?", (_hash(asked),))
         if not rows or _hash(rows[0][0].encode()) != rows[0][1]:
             return None
@@ -59,7 +59,7 @@ class ReplyCache:
         )
 
     def claim(self, asked: bytes) -> bool:
-        """Whether a verdict must state what a kept reply cost, since none did before; from now on one does."""
+        """Return whether a verdict must state the cost of a kept reply, since none did before; from now on one does."""
         first = "UPDATE paid SET is_stated = 1 WHERE asked = ? AND NOT is_stated RETURNING 1"
         return bool(self._execute(first, (_hash(asked),))) or not self._is_usable
 

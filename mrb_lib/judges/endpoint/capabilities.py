@@ -1,11 +1,10 @@
-"""What is asked of a server beyond a plain chat, until it refuses."""
+"""Options that a server is asked for beyond a plain chat, until it refuses them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from threading import Lock
 from typing import Final, Literal
 
 Limit = Literal["max_tokens", "max_completion_tokens"]
@@ -18,7 +17,7 @@ _NAMES: Final[Mapping[str, re.Pattern[str]]] = {
     "seed": re.compile(r"\bseed\b", re.IGNORECASE),
     "temperature": re.compile("temperature", re.IGNORECASE),
 }
-_CONSEQUENCE: Final = {
+CONSEQUENCES: Final[Mapping[str, str]] = {
     "schema": "replies are parsed as they come",
     "logprobs": "p_a is null from here on",
     "seed": "a sampled reply cannot be reproduced",
@@ -28,7 +27,7 @@ _CONSEQUENCE: Final = {
 
 @dataclass(frozen=True)
 class RequestOptions:
-    """What a request asks for besides its text.
+    """The options of a request.
 
     Attributes
     ----------
@@ -43,7 +42,7 @@ class RequestOptions:
     limit: Limit = "max_tokens"
 
     def relax(self, refusal: str, proven: frozenset[str]) -> RequestOptions | None:
-        """Return what to try after a refusal; None if there is nothing left that could be the reason.
+        """Return the options to try after a refusal; None if there is nothing left that could be the reason.
 
         Parameters
         ----------
@@ -61,12 +60,12 @@ class RequestOptions:
 
 
 def names_an_option(refusal: str) -> bool:
-    """Whether a refusal is about something that need not be asked for."""
+    """Return whether a refusal names an option."""
     return any(pattern.search(refusal) for pattern in _NAMES.values())
 
 
 class Notices:
-    """What the user should know, each said once, from whichever thread."""
+    """Texts for the user, each said once, from any thread."""
 
     def __init__(self) -> None:
         self._texts: dict[str, None] = {}
@@ -76,42 +75,5 @@ class Notices:
         self._texts.setdefault(text)
 
     def all(self) -> list[str]:
-        """Return what was said so far, in its order."""
+        """Return the texts, in their order."""
         return list(self._texts)
-
-
-class Negotiation:
-    """What one server has granted and refused so far, for all requests to come.
-
-    Attributes
-    ----------
-    options : what to ask for now
-    proven : the names of what was granted before
-    """
-
-    def __init__(self, options: RequestOptions, notices: Notices) -> None:
-        self.options = options
-        self.proven: frozenset[str] = frozenset()
-        self._notices = notices
-        self._lock = Lock()
-
-    def granted(self, options: RequestOptions, refusal: str | None) -> None:
-        """Take note of a request that was answered.
-
-        What a refusal made it leave out is asked for no more: only the answer shows
-        that leaving it out was what the server wanted.
-
-        Parameters
-        ----------
-        options : what the request asked for
-        refusal : what the server said before to a request that asked for more; None if it did not
-        """
-        with self._lock:
-            self.proven |= options.names
-            if refusal is None:
-                return
-            lost = self.options.names - options.names
-            fewer = min(self.options.top_logprobs, options.top_logprobs)
-            self.options = RequestOptions(self.options.names - lost, fewer, options.limit)
-        for name in sorted(lost):
-            self._notices.add(f"the server refuses {name}, so it is not asked for: {_CONSEQUENCE[name]} ({refusal})")

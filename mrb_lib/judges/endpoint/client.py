@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 
 from mrb_lib.judges.budget import Budget
-from mrb_lib.judges.endpoint.capabilities import Negotiation, Notices, RequestOptions
+from mrb_lib.judges.endpoint.capabilities import CONSEQUENCES, Notices, RequestOptions
 from mrb_lib.judges.endpoint.limits import ATTEMPTS, Turns, estimated_prompt_tokens
 from mrb_lib.judges.endpoint.outcomes import GO_ON, Answer, Failure, Fault, Refusal, cut_prompt
 from mrb_lib.judges.endpoint.reply import ChatReply
@@ -108,15 +108,15 @@ class ChatClient:
         self._name, self._transport = name, transport
         self._fixed = fixed
         self._max_tokens = max_tokens
-        self._wanted = options
-        self._negotiation = Negotiation(options, notices)
-        self._settings = settings
+        self._wanted = self._options = options
+        self._proven: frozenset[str] = frozenset()
+        self._settings, self._notices = settings, notices
         self._stop = Event()
         self._sleep, self._clock = sleep or self._stop.wait, clock
         self._turns = Turns(settings, self._sleep, clock, self._stop.is_set)
         self._budget, self._prices = budget, prices
         self._said_until = clock()
-        self._saying = Lock()
+        self._lock = Lock()
         self.stopped_by: RunError | None = None
 
     @contextmanager
@@ -133,7 +133,7 @@ class ChatClient:
 
     @property
     def is_stopped(self) -> bool:
-        """Whether nothing is asked any more."""
+        """Return whether nothing is asked any more."""
         return self._stop.is_set()
 
     def stop(self) -> None:
@@ -165,20 +165,40 @@ class ChatClient:
 
     def _negotiated(self, send: Send, request: ChatRequest) -> ChatReply | Failure | None:
         """Ask with all options, and with fewer as long as the server refuses."""
-        options, refusal = self._negotiation.options, None
+        options, refusal = self._options, None
         while True:
             answer = self._attempts(send, request, options)
             if isinstance(answer, ChatReply):
-                self._negotiation.granted(options, refusal)
+                self._note_granted(options, refusal)
                 return cut_prompt(answer, request.content) or answer
             if not isinstance(answer, Refusal):
                 return answer
-            relaxed = options.relax(answer.message, self._negotiation.proven)
+            relaxed = options.relax(answer.message, self._proven)
             if relaxed is None or answer.status not in _NEGOTIABLE:
                 if answer.stop is not None:
                     raise answer.stop
                 return Failure(answer.message)
             options, refusal = relaxed, answer.message
+
+    def _note_granted(self, options: RequestOptions, refusal: str | None) -> None:
+        """Note a request that was answered, and ask no more for what a refusal made it leave out.
+
+        Only the answer shows that leaving it out was what the server wanted.
+
+        Parameters
+        ----------
+        refusal : of the server to a request that asked for more; None where there was none
+        """
+        with self._lock:
+            self._proven |= options.names
+            if refusal is None:
+                return
+            lost = self._options.names - options.names
+            fewer = min(self._options.top_logprobs, options.top_logprobs)
+            self._options = RequestOptions(self._options.names - lost, fewer, options.limit)
+        for name in sorted(lost):
+            consequence = CONSEQUENCES[name]
+            self._notices.add(f"the server refuses {name}, so it is not asked for: {consequence} ({refusal})")
 
     def _attempts(
         self, send: Send, request: ChatRequest, options: RequestOptions
@@ -215,10 +235,12 @@ class ChatClient:
 
     def _wait(self, fault: Fault, seconds: float) -> None:
         """Wait before the next attempt, all requests where the server is busy; `RunError` for more than is allowed."""
-        if fault.wait_s > self._settings.max_wait_s:
+        outage_s, most_s = self._turns.outage_s, self._settings.max_wait_s
+        if fault.wait_s and outage_s + fault.wait_s > most_s:
+            before = f" after {outage_s:.0f} s without an answer" if outage_s >= 1 else ""
             raise RunError(
-                f"{self._transport.address.host} asks to wait until {_time_in(fault.wait_s)}, longer than the "
-                f"{self._settings.max_wait_s:g} s of --max-wait ({fault.reason}); {GO_ON} then."
+                f"{self._transport.address.host} asks to wait until {_time_in(fault.wait_s)}{before}, longer than the "
+                f"{most_s:g} s of --max-wait ({fault.reason}); {GO_ON} then."
             )
         until = _time_in(seconds)
         self._say(f"waits {seconds:.0f} s, until {until}, for {self._transport.address.host} ({fault.reason})", seconds)
@@ -229,7 +251,7 @@ class ChatClient:
 
     def _say(self, text: str, seconds: float) -> None:
         """Log why nothing happens for so long, unless that is short or ends with a wait that was logged."""
-        with self._saying:
+        with self._lock:
             until = self._clock() + seconds
             if 0 < seconds < _SHORTEST_SAID_S or until < self._said_until + min(seconds, 1.0):
                 return
@@ -265,7 +287,8 @@ class ChatClient:
         host = self._transport.address.host
         if self._transport.reached:
             return RunError(f"{host} answers no more ({fault.reason}); {GO_ON} once it does.")
-        return RunError(f"no server at {host} ({fault.reason}); start it or correct --url: {GO_ON}.")
+        cure = "trust it with --ca-file" if "CERTIFICATE" in fault.reason else "start it or correct --url"
+        return RunError(f"no server at {host} ({fault.reason}); {cure}: {GO_ON}.")
 
     def _body(self, request: ChatRequest, options: RequestOptions) -> dict[str, object]:
         body: dict[str, object] = {
@@ -288,8 +311,5 @@ class ChatClient:
 
 
 def _time_in(seconds: float) -> str:
-    """Return the date and time, of this machine's clock, in so many seconds."""
-    try:
-        return f"{datetime.now() + timedelta(seconds=seconds):%Y-%m-%d %H:%M:%S}"
-    except OverflowError:
-        return "the end of time"
+    """Return the date and time, of this machine's clock, in so many seconds, at most three years."""
+    return f"{datetime.now() + timedelta(seconds=min(seconds, 1e8)):%Y-%m-%d %H:%M:%S}"

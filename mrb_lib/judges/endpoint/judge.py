@@ -225,7 +225,7 @@ class EndpointJudge:
 
     @property
     def notices(self) -> list[str]:
-        """What the server would not do, and how it was done instead; and how many replies it was not asked for."""
+        """Return what the server refused and its consequence, and how many replies were kept from before."""
         if not self._n_kept:
             return self._notices.all()
         kept = f"{self._n_kept} of {self._n_replies} replies were there from earlier requests and cost nothing again"
@@ -300,7 +300,7 @@ class EndpointJudge:
         self._client.stop()
 
     def estimate(self, shown: pd.DataFrame, scale: float) -> Estimate | None:
-        """What requests would cost; None without a budget.
+        """Return the cost of the requests to come; None without a budget.
 
         Parameters
         ----------
@@ -386,6 +386,7 @@ class EndpointJudge:
             if isinstance(one.answer, ChatReply):
                 self._n_replies += 1
                 self._n_kept += one.is_kept
+                self._note_lacks(one.answer)
                 is_first = self._cache is None or one.cached is None or self._cache.claim(one.cached)
                 batch.claimed += [one.cached] if is_first and one.cached is not None else []
                 self._put(batch.rows, one.task, one.answer, self._took(one.answer, is_stated=not is_first))
@@ -395,7 +396,7 @@ class EndpointJudge:
                 self._tasks.fail(batch.rows, one.task, failure.reason, is_refused=failure.refused, took=took)
 
     def _took(self, reply: ChatReply, *, is_stated: bool) -> dict[str, object]:
-        """What a reply took, for the first of its rows; nothing was paid for one whose cost is stated elsewhere."""
+        """Return the cost of a reply, for the first of its rows; 0 USD where it is stated elsewhere."""
         took: dict[str, object] = {
             "latency_s": reply.latency_s,
             "prompt_tokens": reply.prompt_tokens,
@@ -408,12 +409,6 @@ class EndpointJudge:
 
     def _put(self, rows: VerdictRows, task: Task, reply: ChatReply, took: dict[str, object]) -> None:
         """Read a reply into its rows; what it took stands on the first of them."""
-        if reply.cut_off:
-            self._notices.add("replies were cut off at their longest length; --max-new-tokens raises it")
-        if not reply.content.strip() and not reply.refused:
-            self._notices.add(_ONLY_THOUGHT if reply.reasoning else "replies are empty: the server sent no text")
-        if self._prompt.asks in ("all", "one"):
-            self._note_probabilities(reply)
         # Under other labels than A and B, the tokens that state a choice are not looked for.
         looks = self._prompt.asks in ("all", "one") and task.labels == LETTERS
 
@@ -426,8 +421,13 @@ class EndpointJudge:
 
         self._tasks.put(rows, task, _reply(reply, took), *([p_first] if looks else []))
 
-    def _note_probabilities(self, reply: ChatReply) -> None:
-        if not reply.tokens:
+    def _note_lacks(self, reply: ChatReply) -> None:
+        """Say what replies lack."""
+        if reply.cut_off and not self.reads_first_token:
+            self._notices.add("replies were cut off at their longest length; --max-new-tokens raises it")
+        if not reply.content.strip() and not reply.refused:
+            self._notices.add(_ONLY_THOUGHT if reply.reasoning else "replies are empty: the server sent no text")
+        if self._prompt.asks in ("all", "one") and not reply.tokens:
             self._notices.add("replies came without probabilities of tokens: their p_a is null")
 
     def _frame(self, batch: _Batch) -> pd.DataFrame:
@@ -464,7 +464,7 @@ class ServedRubricJudge(EndpointJudge):
 
 
 def thinks(entry: Entry) -> bool:
-    """Whether a model may think before it replies: always, or where it is optional and not switched off.
+    """Return whether a model may think before it replies: always, or where it is optional and not switched off.
 
     A hosted model, whose entry names its server, thinks where a request asks for it, and none does unless the entry's
     `template` says so; other servers think by default.
@@ -481,7 +481,7 @@ def _reply(reply: ChatReply, took: Mapping[str, object]) -> Reply:
 
 
 def _prices(settings: Settings) -> Prices | None:
-    """US dollars per million tokens of the prompt and of the reply; None where the cost is not counted."""
+    """Return US dollars per million tokens of the prompt and of the reply; None where the cost is not counted."""
     prompt, reply = settings.price_prompt, settings.price_completion
     if prompt is None and reply is None:
         return None

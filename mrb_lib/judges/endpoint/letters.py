@@ -55,7 +55,6 @@ class LettersJudge(EndpointJudge):
 
     def _put(self, rows: VerdictRows, task: Task, reply: ChatReply, took: dict[str, object]) -> None:
         [(position, dimension)] = task.rows
-        self._note_probabilities(reply)
         stated, pick = _stated(task, reply), self._pick(task, reply)
         if reply.refused or pick is None:
             rows.put(position, "refused" if reply.refused else "unparsed", None, reply=reply.whole, **took)

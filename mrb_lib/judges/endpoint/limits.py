@@ -1,4 +1,4 @@
-"""How much a server is asked: how many requests at a time and a minute, when to wait, and when to give up."""
+"""Limits of what a server is asked: requests at a time and per minute, waits, and the moment to give up."""
 
 from __future__ import annotations
 
@@ -113,6 +113,12 @@ class Turns:
             self._failures = 0
             self.n_answered += 1
             self._changed.notify_all()
+
+    @property
+    def outage_s(self) -> float:
+        """Return the seconds since the first of the attempts that failed in a row; 0 after one was answered."""
+        with self._changed:
+            return self._clock() - self._failing_since if self._failures else 0.0
 
     def failed(self) -> bool:
         """Note that an attempt failed; True once the server is gone.

@@ -1,4 +1,4 @@
-"""What becomes of everything that a chat server may send: the one table, and the code that applies it.
+"""The outcome of everything that a chat server may send: the one table, and the code that applies it.
 
 | outcome | the server sends | verdicts and run | the user reads |
 | --- | --- | --- | --- |
@@ -58,7 +58,8 @@ _SIGNS: Final[Mapping[ErrorRow, re.Pattern[str]]] = {
     "refused": _pattern(
         r"content.?filter(?!_?results?)|content.?policy|prohibited.?content|inappropriate content|content exists risk"
         r"|filtered True|block(?:ed)?.?reason|blocked by|requires moderation|\bflagged\b|usage (?:policy|guidelines)"
-        r"|high risk|responsible.?ai|data_?inspection|guardrail|不安全|敏感"
+        r"|blocked True|finish.?reason (?:image_)?(?:safety|recitation|blocklist|spii)|high risk|responsible.?ai"
+        r"|data_?inspection|guardrail|不安全|敏感"
     ),
     "account": _pattern(
         r"insufficient.{0,20}(?:quota|balance|credit|funds)|quota.{0,20}(?:used up|exhausted)|exceeded_current_quota"
@@ -172,7 +173,7 @@ class Received:
 
 
 def outcome_of(received: Received, server: Address, model: str) -> Answer:
-    """Return what a response means, by the table above.
+    """Return the meaning of a response, by the table above.
 
     Raises
     ------
@@ -230,9 +231,9 @@ def _error(received: Received, data: object, server: Address, model: str) -> Ans
 
 def _row(text: str, codes: Collection[int]) -> ErrorRow:
     """Return the row of an error: by a sign in its text, else by its codes."""
-    signed = (row for row, signs in _SIGNS.items() if signs.search(text))
-    coded = (row for row, statuses in _STATUSES.items() if not set(codes).isdisjoint(statuses))
-    return next(signed, None) or next(coded, "declined")
+    signed = [row for row, signs in _SIGNS.items() if signs.search(text)]
+    coded = [row for row, statuses in _STATUSES.items() if not set(codes).isdisjoint(statuses)]
+    return [*signed, *coded, "declined"][0]
 
 
 def _stop(row: ErrorRow, where: str, server: Address, model: str) -> RunError:
@@ -268,7 +269,7 @@ def _reply(body: Mapping[str, object], received: Received, server: Address) -> C
         tokens=tokens if clean(spelled) == spelled else (),
         prompt_tokens=_count(usage.get("prompt_tokens")),
         completion_tokens=_count(usage.get("completion_tokens")),
-        cached_tokens=sum(_count(value) or 0 for key, value in _leaves(usage) if "cache" in key),
+        cached_tokens=sum(_count(value) or 0 for key, value in _leaves(usage) if re.search("cache(?!_miss)", key)),
         latency_s=received.latency_s,
     )
 
@@ -289,16 +290,17 @@ def _texts(message: Mapping[str, object]) -> tuple[str, str, str]:
     thought = next((found for name in _REASONING if (found := text_of(message.get(name)))), "")
     thought = thought or "".join(text_of(part.get("thinking")) for part in parts)
     refusal = text_of(message.get("refusal")) or "".join(text_of(part.get("refusal")) for part in parts)
-    listed = message.get("tool_calls")
-    calls = [mapping_of(call) for call in listed] if isinstance(listed, list) else []
-    calls = [
-        mapping_of(call.get("function")) or call for call in [*calls, mapping_of(message.get("function_call")), *parts]
-    ]
-    values = (call.get("arguments") or call.get("input") for call in calls)
-    arguments = [
-        text_of(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False) for value in values if value
-    ]
-    return "\n".join(filter(None, ["".join(text_of(part.get("text")) for part in parts), *arguments])), refusal, thought
+    listed = [*_list(message.get("tool_calls")), message.get("function_call"), *parts]
+    calls = [mapping_of(mapping_of(call).get("function")) or mapping_of(call) for call in listed]
+    arguments = (_argument(call.get("arguments") or call.get("input")) for call in calls)
+    return "\n".join(filter(None, (text_of(parts), *arguments))), refusal, thought
+
+
+def _argument(value: object) -> str:
+    """Return the arguments of a tool call, which are JSON as a text or as an object."""
+    if not value or isinstance(value, str):
+        return text_of(value)
+    return whole_characters(json.dumps(value, ensure_ascii=False))
 
 
 def _parsed(received: Received) -> object:
@@ -321,7 +323,7 @@ def _unpacked(body: bytes) -> bytes:
 
 def _joined(text: str) -> object:
     """Return the reply that the events of a stream make together; `ValueError` where the stream ends early."""
-    events = [line[5:].strip() for line in text.splitlines() if line.startswith("data:")]
+    events = [line[5:].strip() for line in re.split("[\r\n]+", text) if line.startswith("data:")]
     whole: dict[str, object] = {}
     choice: dict[str, object] = {}
     message: dict[str, str] = {}
@@ -371,7 +373,7 @@ def cut_prompt(reply: ChatReply, content: str | Sequence[Mapping[str, object]]) 
 
 
 def error_message(data: object) -> str:
-    """Return what a server says went wrong, from the JSON of a body."""
+    """Return the message of an error, from the JSON of a body."""
     while isinstance(data, dict | list):
         inner = next(iter(data), None) if isinstance(data, list) else next(filter(None, map(data.get, _MESSAGES)), None)
         if inner is None or (isinstance(data, list) and not isinstance(inner, dict)):

@@ -1,4 +1,4 @@
-"""What a server sent, read as the hostile text it is, and the probability that its tokens give to the first response.
+"""A server's reply, and the probability that its tokens give to the first response.
 
 Nothing in a reply is believed to have the right type. The probability is P(A) / (P(A) + P(B)) at the token that
 states the choice; what a tie or anything else could have got there is left out of the ratio. All tokens that are the
@@ -44,7 +44,7 @@ class Token:
 
 @dataclass(frozen=True)
 class Probability:
-    """That the first response is better.
+    """The probability that the first response is better.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class ChatReply:
 
     @property
     def whole(self) -> str:
-        """The reasoning, enclosed as models enclose it themselves, and the reply."""
+        """Return the reasoning, enclosed as models enclose it themselves, and the reply."""
         return f"<think>\n{self.reasoning}\n</think>\n\n{self.content}" if self.reasoning else self.content
 
 
@@ -129,7 +129,7 @@ def _token(entry: Mapping[str, object]) -> Token:
 
 
 def _logprobs(entries: Sequence[object]) -> dict[str, float]:
-    """The logarithm of the probability of each token's text; what is not such a pair is left out."""
+    """Return the logarithm of the probability of each token's text; what is not such a pair is left out."""
     out: dict[str, float] = {}
     for entry in entries:
         word, logprob = mapping_of(entry).get("token"), mapping_of(entry).get("logprob")
@@ -148,7 +148,7 @@ _WRAPPING: Final = " \t\r\n\"'`*_[](){}<>:,.;" + "".join(
 
 
 def p_of_letter(tokens: Sequence[Token], choice: str | None) -> Probability | None:
-    """For a reply of one letter: at the first token that is A or B.
+    """Return the probability at the first token that is A or B, of a reply of one letter.
 
     Parameters
     ----------
@@ -163,12 +163,12 @@ def p_of_letter(tokens: Sequence[Token], choice: str | None) -> Probability | No
 
 
 def p_of_first(tokens: Sequence[Token]) -> Probability | None:
-    """For a reply of which only the first token counts, whichever it is."""
+    """Return the probability at the first token, whichever it is."""
     return _ratio(tokens[0]) if tokens else None
 
 
 def p_of_key(tokens: Sequence[Token], reply: str, dimension: str, choice: str | None) -> Probability | None:
-    """For a reply in JSON: at the token that holds the first letter of a dimension's value.
+    """Return the probability at the first letter of a dimension's value, of a reply in JSON.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ def p_of_key(tokens: Sequence[Token], reply: str, dimension: str, choice: str | 
 
 
 def _at(tokens: Iterable[Token], offset: int) -> Token:
-    """The token that holds the byte at a place of the tokens' whole text."""
+    """Return the token that holds the byte at a place of the tokens' whole text."""
     end = 0
     for token in tokens:
         end += len(token.content)
@@ -199,7 +199,7 @@ def _at(tokens: Iterable[Token], offset: int) -> Token:
 
 
 def _ratio(token: Token) -> Probability | None:
-    """The share of A, unless it is known too little of either letter."""
+    """Return the share of A; None where too little is known of either letter."""
     letters: dict[str, list[float]] = {letter: [] for letter in _LETTERS}
     for text, logprob in token.alternatives.items():
         letters.get(_bare(text), []).append(logprob)

@@ -1,4 +1,4 @@
-"""What is asked about a batch of rows: which rows share a request, what each says, and the images as data URLs."""
+"""The requests about a batch of rows, with images as data URLs."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ _HARMLESS: Final = {
 
 
 def data_url(content: bytes, name: str, max_pixels: int) -> str:
-    """An image as a data URL.
+    """Return an image as a data URL.
 
     A PNG or JPEG file is sent as it is stored if it can be decoded, is small enough,
     needs no turning and says nothing of itself but its pixels. Everything else, DICOM too, is
@@ -113,7 +113,7 @@ def data_url(content: bytes, name: str, max_pixels: int) -> str:
 
 
 def _stored_kind(content: bytes, name: str, max_pixels: int) -> str | None:
-    """The media type under which a file can be sent as it is, by its header; None where it must be made anew."""
+    """Return the media type under which a file can be sent as it is, by its header; None where it must be made anew."""
     if is_dicom(content):
         return None
     with raster(content, f"image {name}") as image:

@@ -124,3 +124,14 @@ def test_requests_that_waited_together_do_not_go_together() -> None:
     with line.client(sleep=sleep, requests_per_minute=60.0).open() as ask:
         ask(chat())
     assert starts == [100.0, 130.0, 131.0]
+
+
+@pytest.mark.parametrize(("reason", "cure"), [("refused", "--url"), ("CERTIFICATE_VERIFY_FAILED", "--ca-file")])
+def test_a_server_that_was_never_reached_is_given_up_early_with_a_cure(reason: str, cure: str) -> None:
+    line = Line(lambda _: Fault(reason, unreachable=True))
+    line.reached = False
+    client = line.client()
+    with client.open() as ask:
+        assert ask(chat()) is None
+    assert str(client.stopped_by).startswith(f"no server at 127.0.0.1:9 ({reason})")
+    assert cure in str(client.stopped_by)

@@ -288,18 +288,6 @@ def test_null_logprobs_are_no_failure_and_are_said_once(server: ChatServer) -> N
     assert len(served.notices) == 1
 
 
-def test_refusals_are_refused_and_their_words_kept(server: ChatServer) -> None:
-    filtered = message("", finish="content_filter")
-    replies = {"w:": message(None, refusal="I cannot judge this."), "x:": filtered}
-    replies["y:"] = Response({"error": {"code": "content_filter", "message": "policy"}}, 400)
-    server.answer = lambda received: next(reply for mark, reply in replies.items() if mark in received.text)
-    judged = judge(server.url).judge(shown("w", "x", "y"))
-    assert set(judged["status"]) == {"refused"}
-    assert judged["pick"].isna().all()
-    assert set(judged["reply"].iloc[:6]) == {"I cannot judge this."}
-    assert "policy" in judged["error"].iloc[-1]
-
-
 def test_a_reply_that_was_cut_off_is_read_as_far_as_it_goes(server: ChatServer) -> None:
     cut = message('{"accuracy": "A", "relevance": "B", "over', finish="length")
     server.answer = lambda _: cut

@@ -131,6 +131,8 @@ def test_a_complete_reply_of_any_form_is_a_verdict(server: ChatServer, response:
         (body(choices=[], promptFeedback={"blockReason": "SAFETY"}), "SAFETY"),
         (body(promptFeedback={"blockReason": "OTHER"}, usageMetadata={"promptTokenCount": 9}), "OTHER"),
         (body(choices=[], **BLOCKED), "violence"),
+        (body(choices=[], finish_reason="SAFETY"), "SAFETY"),
+        (body(choices=[], safetyRatings=[{"category": "HARM", "blocked": True}]), "HARM"),
         (body(type="message", content=[], stop_reason="refusal"), "refusal"),
         (spoken(refusal="I can't help with that."), "I can't help"),
         (choice([{"type": "refusal", "refusal": "I won't."}]), "I won't."),
@@ -309,6 +311,9 @@ def test_a_long_wait_is_said_and_a_longer_one_than_allowed_stops_the_judge(
     with pytest.raises(RunError, match=r"until 20.*longer than the 60 s of --max-wait.*soon.*kept"):
         judge(server.url, max_wait_s=60.0).judge(shown())
     assert len(server.received) == 1
+    server.answer = lambda _: error(429, "soon", **{"Retry-After": "40"})
+    with pytest.raises(RunError, match=r"after 80 s without an answer, longer than the 100 s of --max-wait"):
+        judge(server.url, max_wait_s=100.0).judge(shown())
 
 
 def test_a_server_that_takes_its_time_is_said_to(
