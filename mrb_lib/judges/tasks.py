@@ -10,7 +10,7 @@ import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Final, cast
+from typing import Final, cast
 
 import pandas as pd
 from PIL import Image
@@ -228,8 +228,6 @@ class PromptWriter:
 class TaskMaker(PromptWriter):
     """Makes tasks about preferences, ratings and answers: for each case and order, or for each dimension of these."""
 
-    shared: ClassVar[tuple[str, ...]] = ("case_id", "order", "repeat", "probe")
-
     def tasks(self, shown: pd.DataFrame) -> Iterator[Task]:
         """Yield the tasks about a batch; see `mrb_lib.verdicts.protocol.Judge.judge` for the rows."""
         for positions, records in group_rows(shown, self._shared):
@@ -289,16 +287,11 @@ class TaskMaker(PromptWriter):
 
     @property
     def _shared(self) -> tuple[str, ...]:
-        """The columns that the rows of one group have in common."""
-        return self.shared
-
-    @property
-    def _of_one(self) -> bool:
-        """Return whether each row is a task of its own."""
-        return self.prompt.is_of_one or self.prompt.asks == "answer"
+        """Return the columns that the rows of one group have in common."""
+        return ("case_id", "order", "repeat", "probe")
 
     def _of_group(self, rows: Sequence[tuple[int, Record]]) -> Iterator[Task]:
-        if self._of_one:
+        if self.prompt.is_of_one or self.prompt.asks == "answer":
             for row in rows:
                 yield self._task([row], dimension=str(row[1]["dimension"]))
         else:
@@ -425,8 +418,6 @@ class ChecklistMaker(TaskMaker):
     Both orders share the replies.
     """
 
-    shared = ("case_id", "repeat", "probe")
-
     def is_whole(self, task: Task, reply: Reply) -> bool:
         """See `TaskMaker.is_whole`."""
         return not reply.is_refused and None not in self._checks(task, reply).met
@@ -460,6 +451,10 @@ class ChecklistMaker(TaskMaker):
         decision = {"type": "string", "enum": [MET, NOT_MET]}
         return object_schema({str(place): decision for place in range(1, len(_joint(task).criteria) + 1)})
 
+    @property
+    def _shared(self) -> tuple[str, ...]:
+        return ("case_id", "repeat", "probe")
+
     def _of_group(self, rows: Sequence[tuple[int, Record]]) -> Iterator[Task]:
         record = rows[0][1]
         try:
@@ -471,7 +466,7 @@ class ChecklistMaker(TaskMaker):
         responses = list(dict.fromkeys(responses_of(record)))
         joint = JointReplies(criteria, len(responses))
         for place, response in enumerate(responses):
-            key = [*(str(record[name]) for name in self.shared), response]
+            key = [*(str(record[name]) for name in self._shared), response]
             yield self._task(rows, responses=[response], key=key, joint=joint, place=place)
 
     def _put_points(self, rows: VerdictRows, task: Task, joint: JointReplies) -> None:

@@ -12,11 +12,12 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.judges.prompted import PromptedJudge
 from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.settings import Settings
+from mrb_lib.runs.execute import judge as run
 from mrb_lib.runs.execute import settings_for
 from mrb_lib.runs.plan import ProbeOptions, make_plan
 from mrb_lib.tables.errors import InputError, RunError
@@ -232,3 +233,25 @@ class TestDeclares:
         with pytest.raises(InputError, match=f"judge longest: {words}"):
             judge.check_cases(cases, probes)
         made(bench, **wishes).check_cases(cases, [name for name in probes if not wishes])
+
+    @pytest.mark.parametrize(
+        ("declares", "probes", "words"),
+        [("shows_images", None, "shows no images"), ("shows_probes", ProbeOptions(("prompt/labels",)), "is not shown")],
+    )
+    def test_a_run_is_refused_before_the_first_request(
+        self,
+        bench: Benchmark,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        declares: str,
+        probes: ProbeOptions | None,
+        words: str,
+    ) -> None:
+        less = made(bench, type("Less", (LongestJudge,), {declares: False}))
+        monkeypatch.setattr("mrb_lib.runs.execute.resolve", lambda name, **_: less)
+        stored = Benchmark(bench.meta, bench.cases, bench.annotations, {"x.png": png((4, 4)), "y.png": png((4, 4))})
+        save(stored, tmp_path / "bench")
+        with pytest.raises(InputError, match=f"judge longest: {words}"):
+            run(load(tmp_path / "bench"), tmp_path / "runs", ["longer"], probes=probes, limit=2)
+        assert not less.asked
+        assert not (tmp_path / "runs").exists()
