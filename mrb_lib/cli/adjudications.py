@@ -12,20 +12,20 @@ from mrb_lib.benchmarks.benchmark import Benchmark, load
 from mrb_lib.cli import render
 from mrb_lib.cli.judge_groups import training_of
 from mrb_lib.cli.listing import count
-from mrb_lib.cli.options import AsJson, Bench, Command, Runs, Store
+from mrb_lib.cli.options import AsJson, Bench, Command, Runs, Store, where
 from mrb_lib.review.records.exchange import read_reviews, reviews_from, write_reviews
 from mrb_lib.review.records.marks import case_fingerprint
 from mrb_lib.review.records.store import open_store
 from mrb_lib.stats import analyze as tables
 from mrb_lib.stats.clusters import resampling_unit
 from mrb_lib.tables.errors import InputError
-from mrb_lib.tables.files import REVIEWS
 from mrb_lib.tables.schema import ADJUDICATION_VERDICTS
 from mrb_lib.verdicts.store import empty_verdicts, iter_verdicts
 
 app = typer.Typer(
     help="Reviewers' adjudications and tags: export, import, summary.",
     no_args_is_help=True,
+    add_completion=False,
     rich_markup_mode=None,
 )
 
@@ -102,11 +102,6 @@ def summary(
         typer.echo(head + (f" ({render.MARK} data)" if simulated else ""))
         for _, section in frame.groupby("part", sort=False):
             typer.echo(f"\n{render.as_text(section)}")
-
-
-def where(bench: Path, store: str | None) -> str | Path:
-    """The store to use: the one named, or the benchmark's own file."""
-    return store or bench / REVIEWS
 
 
 def _load(bench: Path) -> Benchmark:

@@ -11,11 +11,11 @@ import typer
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load
 from mrb_lib.build.construct.pair import annotation_blocks
-from mrb_lib.cli.adjudications import where
 from mrb_lib.cli.agreeing import deal_disputed, show_until
 from mrb_lib.cli.listing import count
-from mrb_lib.cli.options import AppCommand, Bench, Store, options_from
+from mrb_lib.cli.options import Bench, Store, declares, options_from, where
 from mrb_lib.cli.render import MARK, as_text
+from mrb_lib.cli.serving import ServerOptions, app_address
 from mrb_lib.review.annotate.app import annotate as app_of
 from mrb_lib.review.annotate.app import coordinate
 from mrb_lib.review.annotate.coordination import agreement_so_far
@@ -31,7 +31,7 @@ from mrb_lib.stats.methods.until import read_target
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import CONSENSUS
 
-COMMAND = AppCommand
+COMMAND = declares(ServerOptions())
 
 
 def annotate(
@@ -110,7 +110,6 @@ def annotate(
     ] = False,
 ) -> None:
     """Annotate preferences, ratings or rankings in a browser, blinded: assign cases, collect and export answers."""
-    from mrb_lib.cli.serving import ServerOptions, app_address
     from mrb_lib.review.server import serve
 
     modes = [name for name, chosen in (("--export", export), ("--agreement", agreement), ("--coordinator", coordinator),

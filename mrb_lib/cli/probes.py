@@ -22,6 +22,7 @@ from mrb_lib.tables.files import write_atomic
 app = typer.Typer(
     help="What changes a verdict that should not, and what should and does not: the list of probes.",
     invoke_without_command=True,
+    add_completion=False,
     rich_markup_mode=None,
 )
 

@@ -10,12 +10,12 @@ from typing import Annotated
 import typer
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load
-from mrb_lib.cli.adjudications import where
 from mrb_lib.cli.annotate import names_in
 from mrb_lib.cli.findings import echo_stale_runs
 from mrb_lib.cli.listing import count
-from mrb_lib.cli.options import AppCommand, Bench, Runs, Store, options_from
+from mrb_lib.cli.options import Bench, Runs, Store, declares, options_from, where
 from mrb_lib.cli.progress import bars
+from mrb_lib.cli.serving import ServerOptions, app_address
 from mrb_lib.probes.from_file import file_probes
 from mrb_lib.review.explorer.app import explore
 from mrb_lib.review.failures.index import POLICY, cached_index, open_index
@@ -29,7 +29,7 @@ from mrb_lib.tables.errors import InputError
 _WRONG = "kind=wrong"
 
 
-COMMAND = AppCommand
+COMMAND = declares(ServerOptions())
 
 
 def review(
@@ -63,7 +63,6 @@ def review(
     The address it prints holds a token, and is all that protects the page: a reviewer's name is not a password. The
     token is kept in the benchmark's folder, so that the address is the same next time.
     """
-    from mrb_lib.cli.serving import ServerOptions, app_address
     from mrb_lib.report.places import locate
     from mrb_lib.review.server import serve
 

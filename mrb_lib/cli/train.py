@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load
+from mrb_lib.build.training.recipe import Recipe
 from mrb_lib.cli.options import Bench, Rosters, declares, options_from
 from mrb_lib.cli.progress import training_bars
 from mrb_lib.judges.settings import Settings
@@ -20,14 +21,13 @@ from mrb_lib.tables.errors import InputError, MrbError, RunError
 if TYPE_CHECKING:
     from mrb_lib.build.training.loop import TrainProgress
     from mrb_lib.build.training.parallel import Training
-    from mrb_lib.build.training.recipe import Recipe
     from mrb_lib.build.training.train import Trained
 
 _EXTRA = "mrb-workbench[judges,train]"
 _OF_WEIGHTS = ("device", "dtype", "max_pixels", "without_images", "revision", "download")
 
 
-COMMAND = declares("mrb_lib.build.training.recipe:Recipe", ("mrb_lib.judges.settings:Settings", _OF_WEIGHTS))
+COMMAND = declares(Recipe(), Settings(), only=_OF_WEIGHTS)
 
 
 def train(

@@ -17,15 +17,12 @@ from mrb_lib.cli.construct import answering_options as option
 from mrb_lib.cli.construct.tables import show_tables
 from mrb_lib.cli.options import AsJson, Rosters, WorkFolder, declares, options_from
 from mrb_lib.cli.progress import verdict_bars
+from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.planned import PlannedModel
 from mrb_lib.tables.files import write_atomic
 
-COMMAND = declares(
-    "mrb_lib.build.construct.answers.marking:MarkOptions",
-    option.MODEL,
-    without=option.FOR_JUDGES,
-    prompt="short-answer",
-)
+USUAL = PlannedModel(settings=Settings(prompt="short-answer"))
+COMMAND = declares(MarkOptions(), USUAL, without=option.NOT_HERE)
 
 
 def command(
@@ -69,7 +66,7 @@ def command(
     again, also under another rule."""
 
     folder = open_work(work)
-    usual = options_from(PlannedModel(), context)
+    usual = options_from(USUAL, context)
     models, seed = pool_of(names or [], plan, usual), usual.settings.seed
     marks = replace(usual.settings, prompt=marking_prompt, temperature=None, max_new_tokens=None)
     marker = replace(usual, name=marking_judge, settings=marks) if marking_judge is not None else None

@@ -14,9 +14,11 @@ from mrb_lib.cli.construct.tables import show_tables
 from mrb_lib.cli.listing import line
 from mrb_lib.cli.options import AsJson, Rosters, WorkFolder, declares, options_from
 from mrb_lib.cli.progress import verdict_bars
+from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.planned import PlannedModel
 
-COMMAND = declares(option.MODEL, without=option.FOR_JUDGES, prompt="open-answer")
+USUAL = PlannedModel(settings=Settings(prompt="open-answer"))
+COMMAND = declares(USUAL, without=option.NOT_HERE)
 
 
 def command(
@@ -37,7 +39,7 @@ def command(
     near-identical ones are flagged and counted."""
 
     folder = open_work(work)
-    usual = options_from(PlannedModel(), context)
+    usual = options_from(USUAL, context)
     models, seed = pool_of(names or [], plan, usual), usual.settings.seed
     with verdict_bars("responses") as step:
         result = respond(

@@ -15,18 +15,18 @@ from mrb_lib.build.construct.screen import (
     screening_form,
 )
 from mrb_lib.build.construct.work import Work, open_work
-from mrb_lib.cli.adjudications import where
 from mrb_lib.cli.annotate import assign_cases, names_in, show_agreement
 from mrb_lib.cli.listing import count
-from mrb_lib.cli.options import AppCommand, Seed, Store, WorkFolder, options_from
+from mrb_lib.cli.options import Seed, Store, WorkFolder, declares, options_from, where
 from mrb_lib.cli.render import MARK
+from mrb_lib.cli.serving import ServerOptions, app_address
 from mrb_lib.review.annotate.app import annotate, coordinate
 from mrb_lib.review.annotate.forms import SCREENING
 from mrb_lib.review.records.store import Store as ReviewStore
 from mrb_lib.review.records.store import open_store, without_password
 from mrb_lib.tables.errors import InputError
 
-COMMAND = AppCommand
+COMMAND = declares(ServerOptions())
 
 
 def command(
@@ -75,7 +75,6 @@ def command(
     ] = False,
 ) -> None:
     """Have clinicians rate the items in a browser, blinded; --close keeps those that the rule keeps."""
-    from mrb_lib.cli.serving import ServerOptions, app_address
     from mrb_lib.review.server import serve
 
     modes = [name for name, chosen in (("--close", close), ("--agreement", agreement), ("--coordinator", coordinator),

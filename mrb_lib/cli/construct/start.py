@@ -21,7 +21,7 @@ from mrb_lib.cli.options import declares, options_from
 from mrb_lib.cli.progress import bars
 from mrb_lib.tables.errors import InputError
 
-COMMAND = declares("mrb_lib.build.construct.start:StartOptions")
+COMMAND = declares(StartOptions())
 
 
 def command(
