@@ -22,6 +22,7 @@ from mrb_lib.tables.files import REVIEWS
 
 if TYPE_CHECKING:
     from typer._click import Parameter as CommandParameter  # the copy of click that Typer's classes use
+    from typer._click.core import Command as AnyCommand
     from typer._click.core import Context
     from typer._click.formatting import HelpFormatter
 
@@ -90,7 +91,7 @@ class Commands(TyperGroup):
         """Return the names of the commands."""
         return list(self.names)
 
-    def get_command(self, ctx: Context, cmd_name: str) -> CommandParameter | None:
+    def get_command(self, ctx: Context, cmd_name: str) -> AnyCommand | None:
         """Return a command by its name; None where there is none."""
         if cmd_name in self.names and cmd_name not in self.commands:
             try:
@@ -216,6 +217,13 @@ def declares(*bases: object, only: Collection[str] = (), without: Collection[str
                 yield from parameters(known[name] for name in chosen)
 
     return Declaring
+
+
+def check_at_most_one(context: typer.Context, *names: str) -> None:
+    """Raise `InputError` if a user gave more than one of these options of a `DeclaredCommand`."""
+    flags = [f"--{name.replace('_', '-')}" for name in names if context.obj.get(name)]
+    if len(flags) > 1:
+        raise InputError(f"{' and '.join(flags)}: choose one.")
 
 
 def is_given(ctx: typer.Context | Context, option: str) -> bool:
