@@ -38,7 +38,6 @@ def export(
     current: Annotated[bool, typer.Option("--current", help="Only those that count now, without history.")] = False,
 ) -> None:
     """Write the adjudications and the tags of a benchmark, with their history, to a file; a tag is a row of its own."""
-
     benchmark = _load(bench)
     with open_store(where(bench, store), create=False) as opened:
         frame = opened.adjudications(benchmark.meta.name, history=not current)
@@ -54,7 +53,6 @@ def import_(
     store: Store = None,
 ) -> None:
     """Add the adjudications and tags of a file to the store, all or none; what is there already is not added again."""
-
     benchmark = _load(bench)
     name, choices = benchmark.meta.name, benchmark.meta.choices
     entries = read_reviews(source, name)
@@ -82,7 +80,6 @@ def summary(
     as_csv: Annotated[bool, typer.Option("--csv", help="CSV on stdout.")] = False,
 ) -> None:
     """Show how far reviewers agree, why judges fail, and other answers; gold_rules is the corrected leaderboard."""
-
     if as_json and as_csv:
         raise InputError("--json and --csv: choose one.")
     benchmark = _load(bench)
@@ -105,7 +102,6 @@ def summary(
 
 
 def _load(bench: Path) -> Benchmark:
-
     benchmark = load(bench)
     if not benchmark.meta.is_judged:
         raise InputError(f"{bench}: its labels are neither preferences nor ratings; there is nothing to adjudicate.")
@@ -129,7 +125,6 @@ def _table(
 
 def _head(benchmark: Benchmark, adjudications: pd.DataFrame) -> str:
     """How much was reviewed, and what of it speaks of a case that is gone or has changed since."""
-
     cases = benchmark.cases.set_index("case_id", drop=False)
     of_benchmark = adjudications[adjudications["case_id"].isin(cases.index)]
     marked = of_benchmark[(of_benchmark["case_fingerprint"] != "") & of_benchmark["case_fingerprint"].notna()]

@@ -163,7 +163,6 @@ def annotate(context: typer.Context, bench: Bench, store: Store = None) -> None:
 
 def names_in(text: str, option: str) -> list[str]:
     """Names that are separated by commas: none that is reserved, or that a spreadsheet would run as a formula."""
-
     names = [name.strip() for name in text.split(",")]
     for name in names:
         if not name or not name[0].isalnum() or not name.isprintable() or len(name) > 100:
@@ -196,7 +195,6 @@ def assign_cases(
     together : the cases that go to the same people in this sequence, by the first of them, see `shown_together`; all
         numbers are then of these groups. None deals each case by itself
     """
-
     meta = benchmark.meta
     ids = benchmark.cases["case_id"].tolist() if together is None else list(together)
 
@@ -239,14 +237,12 @@ def shown_together(benchmark: Benchmark, *, ranked: bool) -> dict[str, tuple[str
 
     None where each case stands by itself.
     """
-
     if ranked:
         return {item.case_ids[0]: item.case_ids for item in ranked_items(benchmark)}
     return steps_in_order(benchmark.cases) if benchmark.meta.is_rating else None
 
 
 def _export(benchmark: Benchmark, store: ReviewStore, out: Path) -> None:
-
     frame, left_out = annotations_of(benchmark, store)
     write_annotations(frame, out)
     parts = [count(len(frame), "annotation"), count(frame["case_id"].nunique(), "case")]
@@ -257,7 +253,6 @@ def _export(benchmark: Benchmark, store: ReviewStore, out: Path) -> None:
 
 
 def _export_log(benchmark: Benchmark, store: ReviewStore, out: Path) -> None:
-
     frame, left_out = answer_log(benchmark, store)
     write_rows(frame, out)
     number = frame["kind"].value_counts()
@@ -271,7 +266,6 @@ def _export_log(benchmark: Benchmark, store: ReviewStore, out: Path) -> None:
 
 def show_agreement(benchmark: Benchmark, store: ReviewStore) -> None:
     """Progress, agreement and what was skipped; as on the coordinator's page, of the cases in the benchmark."""
-
     meta, here = benchmark.meta, benchmark.cases["case_id"]
     assignments, answers = (
         frame[frame["case_id"].isin(here)] for frame in (store.assignments(meta.name), store.answers(meta.name))
@@ -285,5 +279,4 @@ def show_agreement(benchmark: Benchmark, store: ReviewStore) -> None:
 
 
 def _mark(benchmark: Benchmark) -> str:
-
     return f" ({MARK} data)" if benchmark.meta.kind == "simulated" else ""

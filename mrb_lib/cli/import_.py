@@ -33,7 +33,6 @@ def import_(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace OUT if this program wrote it.")] = False,
 ) -> None:
     """Turn somebody else's files into a benchmark, and their verdicts into runs under OUT/runs."""
-
     options = chosen_options("import", format_, READERS[format_].convert, ctx.obj)
     imported = read_source(format_, src, map_=map_ or (), **options)
     with staged_folder(out, overwrite=overwrite, source=src) as folder:

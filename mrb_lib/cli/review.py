@@ -97,7 +97,6 @@ def _index(benchmark: Benchmark, folder: Path, runs: Path | None) -> Path:
 
 def _check(benchmark: Benchmark, index: Path, query: Query, case: str) -> None:
     """Refuse a query that asks for what is not here, before a page can say so; what reviewers did may still change."""
-
     ids = set(benchmark.cases["case_id"])
     if case and case not in ids:
         raise InputError(f"--query: there is no case {case!r} in {benchmark.meta.name}; name another.")
@@ -113,7 +112,6 @@ def _check(benchmark: Benchmark, index: Path, query: Query, case: str) -> None:
 
 def _deal(benchmark: Benchmark, index: Path, store: str, text: str, query: Query, overlap: int, seed: int) -> None:
     """Deal the cases of a query out to reviewers, and say how many each has."""
-
     names = names_in(text, "--assign")
     if query.review:
         raise InputError("--query: what reviewers did cannot choose the cases to assign; leave review out.")
@@ -138,7 +136,6 @@ def _matching(
     tags: Callable[[], dict[str, list[str]]],
 ) -> list[str]:
     """The cases that a query leaves, in its order; for the parameters see `cases_where`."""
-
     opened = open_index(index)
     kinds, cases, dimensions = opened.kinds(POLICY), benchmark.cases, benchmark.meta.dimensions
     for name in filter(cases.columns.__contains__, PLACES):
@@ -155,12 +152,10 @@ def _matching(
 
 def _tags(store: str, benchmark: str) -> dict[str, list[str]]:
     """The tags of the cases, whoever gave them."""
-
     with open_store(store) as opened:
         return values_by_case(opened.tags(benchmark), "tag")
 
 
 def _shown(store: str) -> str:
     """The store as it may be printed: without a password."""
-
     return without_password(store)

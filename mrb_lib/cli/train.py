@@ -61,9 +61,7 @@ class TrainOptions:
         if bool(self.model) == (self.from_ is not None):
             raise InputError("name either --model, the model to train, or --from, a judge that was trained before.")
         if self.from_ is not None and not (self.from_ / "training.json").is_file():
-            raise InputError(
-                f"--from {self.from_}: holds no training.json; name what `mrb train` wrote, or use --model."
-            )
+            raise InputError(f"--from {self.from_}: holds no training.json; name what `mrb train` wrote.")
         if sum(option is not None for option in (self.plan, self.leave_out, self.leave_one_out)) > 1:
             raise InputError("--plan, --leave-out and --leave-one-out each say what to train; name one of them.")
 
@@ -87,7 +85,6 @@ def train(
     underscores (dimensions, learning_rate and swap in full), and two tables: trainer, with any argument of the trainer
     of transformers or TRL, and adapter, with any of peft's LoraConfig.
     """
-
     options = options_from(TrainOptions(), context)
     options.check()
     _check_packages()
@@ -97,16 +94,9 @@ def train(
     settings = options_from(Settings(), context, only=_OF_WEIGHTS)
     recipes = _recipes(benchmark, out, options, context)
     _check_engine(options, len(recipes))
+    model = options.model or f"path:{options.from_}"
     trainings = [
-        Training(
-            bench,
-            folder,
-            options.model or f"path:{options.from_}",
-            recipe,
-            settings,
-            tuple(rosters or ()),
-            options.replies,
-        )
+        Training(bench, folder, model, recipe, settings, tuple(rosters or ()), options.replies)
         for folder, recipe in recipes.items()
     ]
     failures = []
@@ -152,7 +142,6 @@ def _results(
 
 
 def _check_packages() -> None:
-
     missing = [name for name in ("torch", "transformers", "peft", "trl", "datasets") if find_spec(name) is None]
     if missing:
         raise InputError(f"training needs {', '.join(missing)}; install it with `pip install '{_EXTRA}'`.")
@@ -165,7 +154,6 @@ def _recipes(
     context: typer.Context,
 ) -> dict[Path, Recipe]:
     """How each judge is trained, by the folder to write; all are checked before the first is trained."""
-
     config, folds = options.config, options.leave_one_out
     base = recipe_from(read_recipe(config) if config else {}, config or "--config")
     if options.plan is not None:

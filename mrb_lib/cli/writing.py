@@ -24,7 +24,6 @@ def write_imported(imported: Imported, folder: Path, source: str) -> None:
     InputError
         An image cannot be read. One that is missing was counted by the reader, and stays `mrb check`'s to report.
     """
-
     meta = imported.benchmark.meta
     save(imported.benchmark, folder)
     written = set(FolderImages(folder / "images"))

@@ -38,7 +38,6 @@ def statuses(retry: str) -> tuple[str, ...]:
 
 def say_runs(runs: Sequence[ModelRun], mark: str) -> None:
     """What became of each model's run, on stderr: stdout is for the tables."""
-
     for run in runs:
         done, held = run.summary, totals(run.summary.folder)
         again = f" ({done.retried} of them again)" if done.retried else ""

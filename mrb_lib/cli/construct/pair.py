@@ -88,7 +88,6 @@ def _listed(text: str) -> tuple[str, ...]:
 
 def _labels(work: Work, store: str | None) -> pd.DataFrame | None:
     """The gold so far of the annotations in the store; None before there are any."""
-
     from mrb_lib.cli.options import where
     from mrb_lib.review.records.exchange import annotations_of
     from mrb_lib.review.records.store import open_store

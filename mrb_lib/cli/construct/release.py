@@ -61,7 +61,6 @@ def command(
 
 def _annotations(paired: Benchmark | None, store: str | Path) -> tuple[pd.DataFrame, int]:
     """The annotations of the pairs, from their file and from the store, and how many answers are of other cases."""
-
     from mrb_lib.review.records.exchange import annotations_of
     from mrb_lib.review.records.store import open_store
 

@@ -37,7 +37,6 @@ def command(
 ) -> None:
     """Have the pool of responders answer the items. Responses are kept and not made again; refused, empty, cut-off and
     near-identical ones are flagged and counted."""
-
     folder = open_work(work)
     usual = options_from(USUAL, context)
     models, seed = pool_of(names or [], plan, usual), usual.settings.seed

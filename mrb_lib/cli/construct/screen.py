@@ -106,7 +106,6 @@ def command(context: typer.Context, work: WorkFolder, store: Store = None) -> No
 
 def _close(work: Work, form: ScreeningForm, reviews: ReviewStore) -> None:
     """Finish the step, and say how many items stay and why others do not."""
-
     done = close_screening(work, form, reviews.answers(screening_benchmark(work, form).meta.name))
     mark = f" ({MARK} data)" if work.meta.kind == "simulated" else ""
     typer.echo(f"kept {count(int(done['kept'].sum()), 'item')} of {len(done)}{mark}: {form.keep}")
