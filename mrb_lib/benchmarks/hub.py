@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 from mrb_lib.benchmarks.formats.base import Imported
 from mrb_lib.benchmarks.formats.official import read
-from mrb_lib.tables.errors import InputError, MrbError, RunError
+from mrb_lib.tables.errors import InputError, MrbError, RunError, without_secrets
 
 TIMEOUT_S = 10.0
 REPO = "Nandzy/Med-RewardBench"
@@ -166,9 +166,7 @@ def hub_endpoint() -> str | None:
 
 def without_credentials(endpoint: str | None) -> str:
     """The endpoint as messages and records show it: without a user name or password."""
-    parts = urlsplit(endpoint or "https://huggingface.co")
-    port = f":{parts.port}" if parts.port else ""
-    return f"{parts.scheme}://{parts.hostname}{port}{parts.path}"
+    return without_secrets(endpoint or "https://huggingface.co")
 
 
 def is_offline() -> bool:

@@ -1,4 +1,4 @@
-"""`mrb doctor`: what this machine can run."""
+"""`mrb doctor`: the judges that this machine can run."""
 
 from __future__ import annotations
 
@@ -73,8 +73,7 @@ def _describe(machine: Machine) -> Iterator[str]:
         yield _line("GPU", "none that torch can use")
     for gpu in machine.gpus or ():
         yield _line("GPU", f"{gpu.name}, {gpu.total_gb:.1f} GB, {gpu.free_gb:.1f} GB free")
-    total, available = (_gb(value) for value in (machine.ram_total_gb, machine.ram_available_gb))
-    yield _line("memory", f"{total}, {available} available")
+    yield _line("memory", _gb(machine.ram_total_gb))
     yield _line("CPU", f"{machine.cpus} usable")
     yield _line("versions", ", ".join(f"{name} {version}" for name, version in machine.versions.items()))
     lacking = {extra: packages for extra, packages in machine.extras.items() if packages}

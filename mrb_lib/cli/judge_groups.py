@@ -1,4 +1,4 @@
-"""The groups of the judges of some runs, and what they were trained on, on the command line."""
+"""The groups of the judges of some runs, and their training, on the command line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def grouped(
     panels: Mapping[str, Panel], manifests: Sequence[Manifest], file: Path | None, rosters: Sequence[Path]
 ) -> pd.DataFrame:
-    """The group of every judge with verdicts, see `mrb_lib.judges.roster.groups.judge_groups`.
+    """Return the group of every judge with verdicts, see `mrb_lib.judges.roster.groups.judge_groups`.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def grouped(
 
 
 def training_of(runs: Path, benchmark: Benchmark) -> tuple[list[Manifest], pd.DataFrame]:
-    """The manifests of some runs, and the cases that their judges were trained on."""
+    """Return the manifests of some runs, and the cases that their judges were trained on."""
     from mrb_lib.verdicts.manifest import read_manifest
     from mrb_lib.verdicts.store import run_folders
     from mrb_lib.verdicts.training import training_cases
@@ -46,7 +46,7 @@ def training_of(runs: Path, benchmark: Benchmark) -> tuple[list[Manifest], pd.Da
 
 
 def of_judges(panels: Mapping[str, Panel], text: str, groups: pd.DataFrame) -> dict[str, Panel]:
-    """The verdicts of the judges that `--judges` names."""
+    """Return the verdicts of the judges that `--judges` names."""
     from mrb_lib.judges.roster.groups import chosen_judges
 
     names = chosen_judges(text, groups)
@@ -55,7 +55,7 @@ def of_judges(panels: Mapping[str, Panel], text: str, groups: pd.DataFrame) -> d
 
 
 def echo_groups(groups: pd.DataFrame) -> None:
-    """Say on stderr how groups were told, and who is in none."""
+    """Print on stderr how groups were found, and who is in none."""
     from mrb_lib.cli.listing import line
     from mrb_lib.judges.roster.groups import group_notes
 
@@ -64,7 +64,7 @@ def echo_groups(groups: pd.DataFrame) -> None:
 
 
 def named_pairs(bases: Sequence[str], tuned: Sequence[str]) -> list[tuple[str, str]] | None:
-    """The pairs that `--base` and `--tuned` name, in order; None where they name none."""
+    """Return the pairs that `--base` and `--tuned` name, in order; None where they name none."""
     from mrb_lib.tables.errors import InputError
 
     if len(bases) != len(tuned):

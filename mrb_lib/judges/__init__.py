@@ -1,4 +1,4 @@
-"""Who judges? The roster's names become judges: models on this machine or behind a server, juries, and plain rules.
+"""Judges: models on this machine or behind a server, juries, and plain rules, by the names of the roster.
 
 An engine is one way of asking for verdicts; `engines` holds one file each, which registers itself with `@engine`.
 """

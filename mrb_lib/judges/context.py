@@ -1,4 +1,4 @@
-"""What a prompt shows beside the case: a reference of a stated quality, passages of evidence, worked examples.
+"""Texts beside the case in a prompt: a reference of a stated quality, passages of evidence, worked examples.
 
 None of it is in a template, so that every template shows it in the same words and the same kind of fence.
 """
@@ -14,7 +14,7 @@ from typing import Final, Literal, cast
 from mrb_lib.replies.labels import LETTERS, Labels
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import split_labels
-from mrb_lib.verdicts.orders import EVIDENCE, EXAMPLES, TIE, WEAK
+from mrb_lib.verdicts.orders import EVIDENCE, EXAMPLES, WEAK
 
 ReferenceLevel = Literal["none", "weak", "strong"]
 ExamplesBy = Literal["nearest", "random"]
@@ -50,7 +50,7 @@ class Example:
 
 @dataclass(frozen=True)
 class Context:
-    """What a prompt shows beside a case.
+    """The texts that a prompt shows beside a case.
 
     Attributes
     ----------
@@ -135,7 +135,7 @@ class Context:
 
 
 def _verdict(stated: Mapping[str, str | list[str] | None], *, is_of_one: bool) -> str:
-    """What a reply would be that states this; of a prompt that asks for one mark, the reply on each dimension."""
+    """Return the reply that states this; of a prompt that asks for one mark, the reply on each dimension."""
     if not is_of_one:
         return json.dumps(stated, ensure_ascii=False)
     marks = {name: mark if isinstance(mark, str) else json.dumps(mark, ensure_ascii=False)
@@ -143,22 +143,8 @@ def _verdict(stated: Mapping[str, str | list[str] | None], *, is_of_one: bool) -
     return "; ".join(f"{name}: {mark}" for name, mark in marks.items())
 
 
-def names_of_choices(
-    choices: Sequence[str], labels: Labels, called: Sequence[str], *, rates: bool, is_of_one: bool
-) -> dict[str, str]:
-    """What a reply calls each choice.
-
-    Parameters
-    ----------
-    called : what the prompt calls the categories of a rating
-    """
-    if rates:
-        return dict(zip(choices, called, strict=True))
-    return dict(zip(LETTERS, labels, strict=True)) | ({} if is_of_one else {TIE: TIE})
-
-
 def context_of(row: Mapping[str, object], level: str | None, *, evidence: bool, examples: int) -> Context:
-    """What is shown beside the case of a row, of what a judge is set to show.
+    """Return what is shown beside the case of a row, of what a judge is set to show.
 
     Raises
     ------

@@ -105,7 +105,7 @@ def draw_examples(benchmark: Benchmark, k: int, by: ExamplesBy, seed: int) -> Dr
 
 
 def _decided(benchmark: Benchmark, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], list[dict[str, Any]]]:
-    """Those of some cases that may be examples: their rows, and the examples."""
+    """Return the rows of the cases that may be examples, and the examples."""
     meta, cases = benchmark.meta, benchmark.cases
     labels = gold(benchmark).pivot(index="case_id", columns="dimension", values="choice")
     labels = labels.reindex(index=cases["case_id"].iloc[rows], columns=list(meta.dimensions))

@@ -16,6 +16,7 @@ _MARKS: Final = (
     r"</?(?:image|video|img|audio|bos|eos|pad|unk|think|start_of_turn|end_of_turn|start_of_image|end_of_image|"
     r"image_soft_token|image_placeholder)>"
 )
+_SECTION: Final = re.compile(r"\[(?=\s*The\s+(?:Start|End)\s+of\b)", re.IGNORECASE)
 
 
 def marks_pattern(tokens: Iterable[str]) -> re.Pattern[str]:
@@ -50,8 +51,14 @@ def fence_key(texts: Sequence[str], *others: str) -> str:
         number += 1
 
 
+def section(name: str, text: str) -> str:
+    """Return a text between the marks of the published pipeline, which carry no key: those within it are broken."""
+    inside = _SECTION.sub(f"[{_BREAK}", text)
+    return f"[The Start of {name}]\n{inside}\n[The End of {name}]"
+
+
 def fence_of(key: str, labels: Labels) -> Callable[[str, str], str]:
-    """What encloses a text, by its name, between marks that carry a key."""
+    """Return a function that encloses a text, by its name, between marks that carry a key."""
 
     def fence(name: str, text: str) -> str:
         name = relabelled(name, labels)

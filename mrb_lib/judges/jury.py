@@ -36,7 +36,7 @@ _HOW: Final = f"write {NAME}:a,b or {WEIGHTED}:a=2,b=1 or {ESCALATE}:2:a,b,c, ea
 
 @dataclass(frozen=True)
 class Composition:
-    """What a jury's name says.
+    """The composition of a jury, as its name says.
 
     Attributes
     ----------
@@ -52,12 +52,12 @@ class Composition:
 
 
 def is_jury(name: str) -> bool:
-    """Whether a name is that of a jury, well-formed or not."""
+    """Return whether a name is that of a jury, well-formed or not."""
     return name.partition(":")[0] in (NAME, WEIGHTED, ESCALATE)
 
 
 def parse_jury(name: str) -> Composition | None:
-    """What a jury's name says; None if it is not a jury's.
+    """Return the composition that a jury's name says; None if it is not a jury's.
 
     Raises
     ------
@@ -107,7 +107,7 @@ def _weights(name: str, texts: Sequence[str]) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class MemberVotes:
-    """What the members said about some rows, and what follows.
+    """The members' votes on some rows, and the choice that follows.
 
     Attributes
     ----------
@@ -219,7 +219,7 @@ class Jury(PromptlessJudge):
         )
 
     def outdated(self, held: pd.DataFrame) -> np.ndarray:
-        """Which of this jury's verdicts rest on choices that their members have changed since.
+        """Return which of this jury's verdicts rest on choices that their members have changed since.
 
         Parameters
         ----------

@@ -29,7 +29,7 @@ Pair = tuple[int, int]
 
 
 def with_lineups(shown: pd.DataFrame, seed: int) -> pd.DataFrame:
-    """The rows with the prompt that answers each.
+    """Return the rows with the prompt that answers each.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def with_lineups(shown: pd.DataFrame, seed: int) -> pd.DataFrame:
 
 
 def _about(row: Mapping[object, object]) -> list[str]:
-    """What the prompts of an item show besides the responses."""
+    """Return what the prompts of an item show besides the responses."""
     images = row.get("images")
     named = images if isinstance(images, (list, tuple, np.ndarray)) else []
     beside = (row.get(name) for name in ("reference", WEAK, EVIDENCE))
@@ -74,7 +74,7 @@ def _digest(*texts: str) -> str:
 
 
 def lineup_of(row: Mapping[str, object]) -> list[str]:
-    """The responses that the prompt of a row shows, in order.
+    """Return the responses that the prompt of a row shows, in order.
 
     Raises
     ------
@@ -94,7 +94,7 @@ def lineup_of(row: Mapping[str, object]) -> list[str]:
 
 
 def pair_of(row: Mapping[str, object]) -> Pair:
-    """Where the two responses of a row stand in its line-up."""
+    """Return the places of the two responses of a row in its line-up."""
     responses = lineup_of(row)
     return responses.index(str(row[FIRST])), responses.index(str(row[SECOND]))
 

@@ -1,4 +1,4 @@
-"""The verdict of a judge that decides the criteria of a rubric, each response alone: points and the higher of them."""
+"""Rubric verdicts: each response checked alone against criteria; the response with more points wins."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Met = Sequence[float | None]
 
 @dataclass(frozen=True)
 class Checked:
-    """What a reply says of one response; of equal responses there is one reply.
+    """The decisions of a reply about one response; of equal responses there is one reply.
 
     Attributes
     ----------
@@ -41,11 +41,11 @@ def rubric_of(row: Mapping[str, object]) -> tuple[Criterion, ...]:
     return read_rubric(stated)
 
 
-def read_checks(reply: str, n: int, *, refused: bool = False) -> Checked:
-    """What a reply decides of `n` criteria; nothing of one in which the model refused."""
+def read_checks(reply: str, n: int, *, refused: bool = False, is_cut_off: bool = False) -> Checked:
+    """Return the decisions of a reply on `n` criteria; none of one in which the model refused."""
     if refused:
         return Checked([None] * n, "refused", reply)
-    reading = parse_criteria(reply, n)
+    reading = parse_criteria(reply, n, is_cut_off=is_cut_off)
     said = [reading.choices[str(number)] for number in range(1, n + 1)]
     return Checked([None if each is None else float(each == MET) for each in said], reading.status, reply)
 
@@ -93,37 +93,6 @@ def put_points(
         rows.put(position, "unparsed", None, error="the points are equal, and the benchmark has no tie", **values)
     else:
         rows.put(position, status, pick, **values)
-
-
-def put_replies(
-    rows: VerdictRows,
-    asked: Sequence[tuple[int, str, str]],
-    criteria: Sequence[Criterion],
-    checked: Sequence[Checked],
-    order: str,
-    choices: Sequence[str],
-    took: Mapping[str, object],
-) -> None:
-    """State the verdicts of all rows of a case that its replies answer, one a response; what they took on the first.
-
-    Parameters
-    ----------
-    asked : position, dimension and order of each row
-    checked : of the responses in the order `order`; of one alone where the two are equal
-    """
-    pair = [checked[0], checked[-1]]
-    statuses = {each.status for each in pair}
-    status: Status = next(one for one in ("refused", "unparsed", "repaired", "ok") if one in statuses)
-    status = (
-        "repaired" if status == "unparsed" else status
-    )  # what is decided was read; what is not makes a row unparsed
-    for position, dimension, own in asked:
-        shown = pair if own == order else pair[::-1]
-        reply = f"response shown first:\n{shown[0].reply}\n\nresponse shown second:\n{shown[1].reply}"
-        put_points(
-            rows, position, dimension, criteria, [each.met for each in shown], choices, status, reply=reply, **took
-        )
-        took = {}
 
 
 def _json(met: Met) -> str:

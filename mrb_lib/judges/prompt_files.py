@@ -13,8 +13,8 @@ from mrb_lib.judges.prompts import FOLDER, Asks, Prompt
 from mrb_lib.tables.errors import InputError
 
 PromptKind = Literal["", "answering", "ratings", "ranking", "criteria"]
-"""What prompts ask for: preferences, answers, the category of one response, an order of all, or a rubric's criteria."""
-_HEADER = re.compile(r"\A\{#-?\s*asks:\s*(\w+)(\s+and\s+reason)?\s*-?#\}\n?")
+"""Kinds of prompts: for preferences, answers, the category of one response, an order of all, or a rubric's criteria."""
+_HEADER = re.compile(r"\A\{#-?\s*asks:\s*(\w+)(\s+and\s+reason)?(?:,\s*(\d+)\s+tokens)?\s*-?#\}\n?")
 
 _ASKS: Final[Mapping[Asks, str]] = {
     "all": "all dimensions in one reply",
@@ -28,6 +28,13 @@ _ASKS: Final[Mapping[Asks, str]] = {
     "criteria": "all criteria of a rubric in one reply",
     "criterion": "one letter a criterion of a rubric",
 }
+_ENGINES: Final[Mapping[Asks, str]] = {
+    "rankings": "batch",
+    "ranking": "batch",
+    "criteria": "rubric",
+    "criterion": "rubric",
+    "rating": "rating",
+}
 
 
 def builtin_ids(kind: PromptKind = "") -> tuple[str, ...]:
@@ -40,13 +47,14 @@ def load_prompt(id_or_file: str) -> Prompt:
     """A prompt by its id, or from a template file, whose name without its ending becomes the id.
 
     The file's first line is `{# asks: all #}` (or another of `Asks`; `all and reason` where the reply's object is to
-    end with a key `reason`), then come the blocks `case`, `responses` and `ask`. They may use `question, first, second,
-    dimensions, definitions, dimension, reference, before, n_images, scale`, `choices` (those of A, B and tie that the
-    benchmark has, or its categories), `options` (the categories, each with `mark`, `name` and `meaning`), `marks`,
-    `ordered`, `labels` (each with `dimension`, `name` and `meaning`), `labelled` (their dimensions), `label` (one
-    alone), `criteria` (of the rubric, each with `mark` and `text`), `criterion`, `responses` (letters and texts),
-    `offer` (the choices in words, quoted), `keys` (of the reply's object, in order) and
-    `fence(name, text)`, which encloses a text so that it cannot end its enclosure.
+    end with a key `reason`; `, 4096 tokens` where a reply may be that long), then come the blocks `case`, `responses`
+    and `ask`. They may use `question, first, second, dimensions, definitions, dimension, reference, before, n_images,
+    scale`, `choices` (those of A, B and tie that the benchmark has, or its categories), `options` (the categories, each
+    with `mark`, `name` and `meaning`), `marks`, `ordered`, `labels` (each with `dimension`, `name` and `meaning`),
+    `labelled` (their dimensions), `label` (one alone), `criteria` (of the rubric, each with `mark` and `text`),
+    `criterion`, `responses` (letters and texts), `offer` (the choices in words, quoted), `keys` (of the reply's object,
+    in order), and `fence(name, text)`, which encloses a text so that it cannot end its enclosure, or
+    `section(name, text)`, which does so by the marks of the published pipeline.
 
     Raises
     ------
@@ -94,7 +102,8 @@ def fitting_prompt(judge: str, wanted: str | None, usual: str, asks: Sequence[As
     if prompt.asks not in asks:
         raise InputError(
             f"judge {judge}: prompt {prompt.id} asks for {_ASKS[prompt.asks]}, but this engine reads "
-            f"{' or '.join(_ASKS[one] for one in asks)}; use another prompt, or another engine as in NAME+generative."
+            f"{' or '.join(_ASKS[one] for one in asks)}; use another prompt, or another engine as in "
+            f"NAME+{_ENGINES.get(prompt.asks, 'generative')}."
         )
     return prompt
 
@@ -117,4 +126,4 @@ def prompt_from_text(name: str, text: str) -> Prompt:
         raise InputError(
             f"prompt {name}, row 1: a reason is a key beside all dimensions; write {{# asks: all and reason #}}."
         )
-    return Prompt(name, text, asks, gives_reason)
+    return Prompt(name, text, asks, gives_reason, int(header.group(3)) if header.group(3) else None)

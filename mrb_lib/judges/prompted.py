@@ -14,7 +14,7 @@ from PIL import Image
 from mrb_lib.judges.prompt_files import fitting_prompt
 from mrb_lib.judges.prompts import Asks
 from mrb_lib.judges.roster.engines import JudgeRequest
-from mrb_lib.judges.tasks import MAX_PIXELS, Reply, Task, image_names, open_pictures, task_maker
+from mrb_lib.judges.tasks import MAX_PIXELS, AsksPrompts, Reply, Task, image_names, open_pictures, task_maker
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.tables.schema import NO_PROBE
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
@@ -23,7 +23,7 @@ _ASKS: tuple[Asks, ...] = ("all", "one", "answer", "criteria")
 _ASKS_OF_RATINGS: tuple[Asks, ...] = ("categories", "category")
 
 
-class PromptedJudge(ABC):
+class PromptedJudge(AsksPrompts, ABC):
     """A judge whose model is asked through one method, `reply`; see `mrb_lib.verdicts.protocol.Judge`.
 
     The base writes the prompts (for all dimensions at once, or for one where the user's template asks for one), with
@@ -71,17 +71,17 @@ class PromptedJudge(ABC):
         self.cases_per_batch = self.settings.batch_size or 8
         rates = self.settings.is_rating
         usual, asks = (self.usual_rating_prompt, _ASKS_OF_RATINGS) if rates else (self.usual_prompt, _ASKS)
-        self._prompt = fitting_prompt(self.name, self.settings.prompt, usual, asks)
-        self._prompt.check_shows(self.settings.shows)
+        prompt = self._own_prompt = fitting_prompt(self.name, self.settings.prompt, usual, asks)
+        prompt.check_shows(self.settings.shows)
         beside = [f"--{name}" for name in self.settings.shows]
-        beside += [f"the prompt {self._prompt.id}"] if self._prompt.needs_reference else []
+        beside += [f"the prompt {prompt.id}"] if prompt.needs_reference else []
         if beside and not self.shows_references:
             raise InputError(
                 f"judge {self.name}: shows no reference, evidence or examples; leave out {' and '.join(beside)}, or "
                 "use another engine."
             )
         self._max_pixels = self.settings.max_pixels or MAX_PIXELS
-        self._tasks = task_maker(self._prompt, self.settings, sees=self.shows_images)
+        self._tasks = task_maker(prompt, self.settings, sees=self.shows_images)
 
     @abstractmethod
     def reply(self, prompt: str, images: Sequence[Image.Image]) -> str:
@@ -110,21 +110,6 @@ class PromptedJudge(ABC):
             **({"max_new_tokens": settings.max_new_tokens} if settings.max_new_tokens else {}),
             **drawn,
         }
-
-    @property
-    def prompt_id(self) -> str:
-        """The prompt's id."""
-        return self._prompt.id
-
-    @property
-    def prompt_hash(self) -> str:
-        """The prompt's hash."""
-        return self._prompt.hash
-
-    @property
-    def prompt_text(self) -> str:
-        """The prompt's template."""
-        return self._prompt.text
 
     def check_cases(self, cases: pd.DataFrame, probes: Sequence[str]) -> None:
         """Raise `InputError` where cases, or probes of these names, need what the engine does not show."""

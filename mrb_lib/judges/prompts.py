@@ -13,17 +13,17 @@ import string
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import resources
 from typing import Final, Literal, TypedDict
 
 from jinja2 import StrictUndefined, Template, TemplateError, meta
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from mrb_lib.judges.context import Context, names_of_choices
-from mrb_lib.judges.fences import GENERIC, defuse, fence_key, fence_of
+from mrb_lib.judges.context import Context
+from mrb_lib.judges.fences import GENERIC, defuse, fence_key, fence_of, section
 from mrb_lib.replies.categories import marks_of
-from mrb_lib.replies.labels import LETTERS, Labels, labels_of, names_letters, relabelled
+from mrb_lib.replies.labels import LETTERS, Labels, labels_of, lists_options, names_letters, relabelled
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import CHOICES
 from mrb_lib.verdicts.orders import TIE
@@ -34,9 +34,11 @@ Asks = Literal[
 
 BLOCKS: Final = ("case", "responses", "ask")
 RANKINGS: Final[tuple[Asks, ...]] = ("rankings", "ranking")
-"""What a prompt that shows all responses to an item asks for: rankings in all dimensions, or a ranking in one."""
+"""Kinds of a prompt that shows all responses to an item: rankings in all dimensions, or a ranking in one."""
 RANKED: Final = tuple(string.ascii_uppercase)
-"""What such a prompt calls the responses, in the order shown; it shows no more than these."""
+"""Names of the responses in such a prompt, in the order shown; it shows no more than these."""
+BESIDE_OPTIONS: Final[Labels] = ("1", "2")
+"""Names of the two responses where the question lists options A, B and so on."""
 DEFINITIONS: Final[dict[str, str]] = {
     "accuracy": "what it states is true of the image and medically correct",
     "relevance": "it stays with what was asked and with what the image shows",
@@ -49,8 +51,12 @@ _MEASURE: Final = ", measured by the reference answer"
 FOLDER: Final = resources.files("mrb_lib.judges").joinpath("templates")
 
 
+class OtherLabelsError(InputError):
+    """A template calls the responses A and B where no other labels can be put in."""
+
+
 class Phrasing(TypedDict):
-    """How a probe has a prompt put; see `Prompt.render`."""
+    """The phrasing that a probe gives a prompt; see `Prompt.render`."""
 
     labels: Labels
     wording: int
@@ -59,7 +65,7 @@ class Phrasing(TypedDict):
 
 
 def phrasing_of(row: Mapping[str, object]) -> Phrasing:
-    """What a row's columns of these names, `probe_` before each, say; without them the prompt is as it is."""
+    """Return the phrasing in a row's columns of these names, each after `probe_`; without them the usual one."""
     wording, instruction, note = (row.get(f"probe_{name}") for name in ("wording", "instruction", "note"))
     return Phrasing(
         labels=labels_of(row),
@@ -96,19 +102,23 @@ class Prompt:
         or of one ("category"), or whether it meets each criterion of the case's rubric ("criteria"), or one of them
         ("criterion"); of any number of responses, for "rankings" in all dimensions in one reply, or a "ranking" in one
     gives_reason : whether the reply's object is to end with a key `reason`, a text
+    reply_tokens : after which a reply is cut off unless the user says otherwise; None leaves that to the engine
     hash : SHA-256 of the source and of what it renders to for a fixed case, so that a
         change of the definitions or the fences changes it too
     needs_reference : whether a case without a reference answer cannot be shown
     names_choices : whether the text depends on the choices that the benchmark has
+    takes_labels : whether two responses can be called otherwise than A and B
     """
 
     id: str
     text: str
     asks: Asks
     gives_reason: bool = False
+    reply_tokens: int | None = None
     hash: str = field(init=False)
     needs_reference: bool = field(init=False)
     names_choices: bool = field(init=False)
+    takes_labels: bool = field(init=False, default=True)
     _template: Template = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -130,26 +140,44 @@ class Prompt:
         sample, dimensions = ["first", "second", "third"][:n_shown], list(DEFINITIONS)
         one = "" if self.asks in ("all", "rankings") else "overall"
         criteria = ["criterion", "another"] if self.checks else []
-        example = self.render(
-            "question", sample, dimensions, one, reference="reference", before="before", n_images=1, criteria=criteria
-        )
-        digest = hashlib.sha256("\0".join((self.text, example.text)).encode("utf-8", "surrogatepass")).hexdigest()
+        render = partial(
+            self.render, "question", sample, dimensions, one,
+            reference="reference", before="before", n_images=1, criteria=criteria,
+        )  # fmt: skip
+        examples = [render().text]
+        if self.compares:
+            try:
+                examples.append(render(labels=BESIDE_OPTIONS).text)
+            except OtherLabelsError:
+                object.__setattr__(self, "takes_labels", False)
+        parts = "\0".join((self.text, *examples))
+        digest = hashlib.sha256(parts.encode("utf-8", "surrogatepass")).hexdigest()
         object.__setattr__(self, "hash", digest)
 
     @property
     def rates(self) -> bool:
-        """Whether it asks for the category of one response."""
+        """Return whether it asks for the category of one response."""
         return self.asks in ("categories", "category")
 
     @property
     def checks(self) -> bool:
-        """Whether it asks which criteria one response meets."""
+        """Return whether it asks which criteria one response meets."""
         return self.asks in ("criteria", "criterion")
 
     @property
     def is_of_one(self) -> bool:
-        """Whether it asks about one dimension, for a mark of one token."""
+        """Return whether it asks about one dimension, for a mark of one token."""
         return self.asks in ("one", "category")
+
+    @property
+    def compares(self) -> bool:
+        """Return whether it asks for the better of two responses."""
+        return self.asks in ("all", "one")
+
+    def labels_for(self, question: str, stated: Labels = LETTERS) -> Labels:
+        """Return the labels of the two responses: `stated`, but for A and B beside options of these letters others."""
+        collides = stated == LETTERS and self.compares and self.takes_labels and lists_options(question)
+        return BESIDE_OPTIONS if collides else stated
 
     def check_shows(self, names: Sequence[str]) -> None:
         """Raise `InputError` where it cannot show what is to be shown beside the cases.
@@ -194,7 +222,7 @@ class Prompt:
         criterion: int = 0,
         context: Context | None = None,
     ) -> Rendered:
-        """The text for one case.
+        """Return the text for one case.
 
         Parameters
         ----------
@@ -212,7 +240,8 @@ class Prompt:
         ordered : the categories are in order, from the lowest
         numbered : categories are called 1, 2, ... and not by `marks_of`
         marks : what is not to be taken for a mark of the model's own; see `marks_pattern`
-        labels : what the two responses are called in place of A and B
+        labels : what the two responses are called in place of A and B; beside options of these letters the prompt
+            calls them otherwise by itself, see `labels_for`
         wording : 0, or which of the other wordings of what is asked stands in place of the block `ask`
         instruction : what stands before what is asked, outside all fences
         note : what somebody says of the two responses, in a fence after them; a rating of one response has none
@@ -226,6 +255,7 @@ class Prompt:
             The template uses something it is not given, or fails; or it calls the responses A and B where no other
             labels can be put in.
         """
+        labels = self.labels_for(question, labels)
         reference = reference if self.needs_reference else None  # what is not shown must not shape the key either
         texts = [question, *responses, *([reference] if reference is not None else [])]
         beside = context.texts if context else ()
@@ -234,10 +264,7 @@ class Prompt:
             key = fence_key([question, *criteria], "\0".join(texts), *beside)
         else:
             key = fence_key(texts, note + (before or ""), *beside)
-
-        def written(text: str) -> str:
-            return defuse(text, marks or GENERIC)
-
+        written, fence = partial(defuse, marks=marks or GENERIC), fence_of(key, labels)
         defused = [written(text) for text in texts]
         options = _options(choices, definitions, written, numbered=numbered) if self.rates else []
         named, offered = [written(name) for name in dimensions], [option["name"] for option in options] or choices
@@ -257,14 +284,16 @@ class Prompt:
             "label": written(label),
             "dimension": written(dimension),
             "reference": defused[-1] if reference is not None else None,
-            "before": defuse(before, marks or GENERIC) if before else None,
+            "before": written(before) if before else None,
             "n_images": n_images,
             "scale": scale,
             "choices": list(offered),
             "offer": offer(offered),
             "key": key,
-            "fence": fence_of(key, labels),
-            **_checklist([defuse(text, marks or GENERIC) for text in criteria], criterion),
+            "fence": fence,
+            "section": section,
+            "criteria": [{"mark": str(i), "text": written(text)} for i, text in enumerate(criteria, start=1)],
+            "criterion": written(criteria[criterion]) if criteria else "",
         }
         blocks = self._blocks(variables)
         if wording:
@@ -276,24 +305,27 @@ class Prompt:
                 f"prompt {self.id}: shows each response alone, so that nothing can be said of two, or of what they are "
                 "called."
             )
-        if labels != LETTERS and self.asks in ("all", "one"):
-            plain = self._blocks({**variables, "first": "", "second": "", "fence": lambda name, text: ""})
-            if names_letters(plain[1]):
-                raise InputError(
+        if labels != LETTERS and self.compares:
+            texts_of_others = {"question": "", "first": "", "second": "", "dimensions": [], "definitions": {}}
+            plain = self._blocks({**variables, **texts_of_others, "fence": lambda name, text: ""})
+            if names_letters(plain[0] + plain[1]):
+                raise OtherLabelsError(
                     f"prompt {self.id}: calls the responses A and B outside fence(), so no other labels can be put in."
                 )
             blocks[-1] = relabelled(blocks[-1], labels)
         if instruction:
             blocks[-1] = f"{instruction}\n{blocks[-1]}"
-        if note and self.asks in ("all", "one"):
-            blocks[-1] = f"{fence_of(key, labels)('note', defuse(note, marks or GENERIC))}\n\n{blocks[-1]}"
+        if note and self.compares:
+            blocks[-1] = f"{fence('note', written(note))}\n\n{blocks[-1]}"
         if context:
 
             def enclosed(name: str, text: str) -> str:
                 return fence_of(key, LETTERS)(name, written(text))
 
+            # A reply of one letter has no word for a tie.
+            letters = dict(zip(LETTERS, labels, strict=True)) | ({} if self.is_of_one else {TIE: TIE})
             called = [option["mark" if self.is_of_one else "name"] for option in options]
-            names = names_of_choices(choices, labels, called, rates=self.rates, is_of_one=self.is_of_one)
+            names = dict(zip(choices, called, strict=True)) if self.rates else letters
             before = context.before(
                 enclosed, key, labels, names, dimensions,
                 is_of_one=self.is_of_one, labelled=label_sets or (), written=written,
@@ -334,21 +366,19 @@ def offer(choices: Sequence[str]) -> str:
     return " or ".join(letters)
 
 
+def category_marks(choices: Sequence[str], *, numbered: bool) -> Sequence[str]:
+    """Return the marks of categories in prompts that ask for one: 1, 2, ... or those of `marks_of`."""
+    return [str(number) for number in range(1, len(choices) + 1)] if numbered else marks_of(choices)
+
+
 def _options(
     choices: Sequence[str], definitions: Mapping[str, str], written: Callable[[str], str], *, numbered: bool
 ) -> list[dict[str, str]]:
     """The categories with their marks and meanings, in which nothing is taken for a mark of a chat template."""
-    marks = [str(number) for number in range(1, len(choices) + 1)] if numbered else marks_of(choices)
     return [
         {"mark": mark, "name": written(name), "meaning": written(definitions.get(name, ""))}
-        for mark, name in zip(marks, choices, strict=True)
+        for mark, name in zip(category_marks(choices, numbered=numbered), choices, strict=True)
     ]
-
-
-def _checklist(criteria: Sequence[str], criterion: int) -> dict[str, object]:
-    """What a template is given of a rubric."""
-    listed = [{"mark": str(number), "text": text} for number, text in enumerate(criteria, start=1)]
-    return {"criteria": listed, "criterion": criteria[criterion] if criteria else ""}
 
 
 def _labels(
@@ -367,7 +397,7 @@ def _labels(
 
 
 def _worded(prompt: Prompt, wording: int) -> Template:
-    """What is asked, in other words."""
+    """Return the question in other words."""
     kinds, kind = _wordings(), "reason" if prompt.gives_reason else prompt.asks
     if kind not in kinds or not 1 <= wording <= len(kinds[kind]):
         raise InputError(f"prompt {prompt.id}: has no wording {wording} of what it asks.")
@@ -382,7 +412,7 @@ def _wordings() -> Mapping[str, Sequence[Template]]:
 
 
 def sandbox() -> ImmutableSandboxedEnvironment:
-    """Where templates are read and filled in: they may come from anyone."""
+    """Return the environment in which templates are read and filled in: they may come from anyone."""
     # The prompt is plain text for a model: nothing here is markup that escaping would protect.
     return ImmutableSandboxedEnvironment(
         undefined=StrictUndefined,

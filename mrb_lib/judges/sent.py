@@ -1,4 +1,4 @@
-"""What a judge was asked, from the run that keeps its answers: written again by the code that asks.
+"""The prompt of a verdict, written again from the run that keeps it, by the code that asks.
 
 A run holds the template, not each prompt. What is written here is therefore what was sent only if template, code and
 case are the same, and says so where one of them is known to differ. A run's folder may come from anyone, so a template
@@ -10,20 +10,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Final, cast, get_args
 
 import pandas as pd
 from jinja2 import TemplateError, nodes
 
-from mrb_lib.judges.context import Context, context_of
+from mrb_lib.judges.context import ReferenceLevel
 from mrb_lib.judges.points import rubric_of
 from mrb_lib.judges.prompt_files import prompt_from_text
-from mrb_lib.judges.prompts import DEFINITIONS, RANKINGS, Prompt, sandbox
+from mrb_lib.judges.prompts import RANKINGS, Prompt, sandbox
 from mrb_lib.judges.roster.engines import ENGINES
+from mrb_lib.judges.settings import Settings
+from mrb_lib.judges.tasks import PromptWriter, responses_of
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import NO_PROBE
 from mrb_lib.verdicts.manifest import Manifest
-from mrb_lib.verdicts.orders import EVIDENCE, FIRST, OF_PLAN, SECOND, WEAK, to_shown_frame
+from mrb_lib.verdicts.orders import EVIDENCE, OF_PLAN, WEAK, to_shown_frame
 
 LONGEST: Final = 50_000
 """Characters of a template that are looked at."""
@@ -39,7 +41,7 @@ _LISTS: Final = frozenset({"dimensions", "definitions", "options", "marks", "lab
 
 @dataclass(frozen=True)
 class Sent:
-    """What is known of a request to a judge.
+    """A request to a judge, as far as it is known.
 
     Attributes
     ----------
@@ -65,7 +67,7 @@ def shown_case(case: pd.Series, order: str) -> pd.Series:
 
 
 def sent(manifest: Manifest, case: Mapping[str, pd.Series], order: str, dimension: str, probe: str = NO_PROBE) -> Sent:
-    """What the judge of a run was asked about a case.
+    """Return what the judge of a run was asked about a case.
 
     Parameters
     ----------
@@ -96,57 +98,56 @@ def sent(manifest: Manifest, case: Mapping[str, pd.Series], order: str, dimensio
         )
     if prompt.asks in RANKINGS:
         return Sent(manifest.prompt_text, "the run's template, not filled in: it shows all responses to the item")
-    shown = case[order]
-    reference = shown.get("reference")
-    reference = reference if isinstance(reference, str) else None
-    before = shown.get("before")
-    if prompt.needs_reference and reference is None:
-        return Sent("", "nothing was asked: the prompt needs a reference answer, and the case has none")
-    row = {str(name): value for name, value in shown.items()}
+    row = {str(name): value for name, value in case[order].items()}
+    spec, engine = manifest.spec, manifest.spec.get("engine")
     try:
-        context = _context(manifest.spec, row)
+        writer = PromptWriter(prompt, _settings(manifest, dimension), numbered=engine == "rating")
+        images = writer.images(row)
         criteria = [one.text for one in rubric_of(row)] if prompt.checks else []
-    except InputError as error:
-        return Sent("", f"nothing was asked: {error}")
-    images = [str(name) for name in shown["images"]] if _sees(manifest) else []
-    alone = prompt.asks == "rating" or prompt.checks
-    first, second = str(shown[FIRST]), str(shown[SECOND])
-    responses = [[first], [second]] if alone else [[first]] if prompt.rates else [[first, second]]
-    labels = _labels(manifest.spec)
-    asked = labels.get(dimension, [""]) if manifest.spec.get("engine") in ("packed", "rating") else [""]
-    try:
+        alone = prompt.asks == "rating" or prompt.checks
+        first, second = responses_of(row)
+        several = writer.settings.labels.get(dimension, [""]) if engine in ("packed", "rating") else [""]
         texts = [
-            prompt.render(
-                str(shown["question"]),
-                some,
-                _dimensions(manifest, dimension),
+            writer.write(
+                row,
+                responses,
                 "" if prompt.asks in ("all", "categories") else dimension,
-                reference=reference,
-                before=before if isinstance(before, str) else None,
-                label_sets=labels,
                 label=label,
-                n_images=len(images),
-                scale=_scale(manifest.spec),
-                choices=manifest.choices,
-                definitions=_definitions(manifest.spec),
-                ordered=manifest.spec.get("ordered") is True,
-                numbered=manifest.spec.get("engine") == "rating",
                 criteria=criteria,
-                context=context,
             ).text
-            for some in responses
-            for label in asked
+            for responses in ([[first], [second]] if alone else [[first]] if prompt.rates else [[first, second]])
+            for label in several
         ]
     except InputError as error:
-        return Sent("", f"what was asked cannot be written again: {error}")
-    return Sent("\n\n".join(texts), _note(manifest, prompt, alone=alone), images)
+        return Sent("", f"nothing was asked: {error}")
+    return Sent("\n\n".join(texts), _note(spec, prompt, alone=alone), images)
 
 
-def _context(spec: Mapping[str, object], row: Mapping[str, object]) -> Context:
-    """What a run showed beside a case, without worked examples; `InputError` where the case lacks it."""
-    level = _shown(spec, "reference").get("level")
-    has_evidence = bool(_shown(spec, "evidence"))
-    return context_of(row, level if isinstance(level, str) else None, evidence=has_evidence, examples=0)
+def _settings(manifest: Manifest, dimension: str) -> Settings:
+    """Return what a run says of the settings that shape its prompts; it holds no worked examples."""
+    spec = manifest.spec
+    dimensions, scale = spec.get("dimensions"), spec.get("scale")
+    level = _mapping(_mapping(spec.get("shown")).get("reference")).get("level")
+    return Settings(
+        dimensions=tuple(map(str, dimensions)) if isinstance(dimensions, list | tuple) else (dimension,),
+        choices=tuple(manifest.choices),
+        task="rating" if spec.get("task") == "rating" else "preference",
+        is_ordered=spec.get("ordered") is True,
+        definitions={str(name): str(text) for name, text in _mapping(spec.get("definitions")).items()},
+        labels={
+            str(name): tuple(map(str, own))
+            for name, own in _mapping(spec.get("labels")).items()
+            if isinstance(own, list | tuple)
+        },
+        scale=10 if scale == 10 else 5,
+        reference=cast("ReferenceLevel", level) if level in get_args(ReferenceLevel) else None,
+        evidence=bool(_mapping(spec.get("shown")).get("evidence")),
+        without_images=spec.get("images") is False or bool(spec.get("without_images")),
+    )
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, Mapping) else {}
 
 
 @lru_cache(maxsize=64)
@@ -167,55 +168,21 @@ def _is_plain(node: nodes.Node) -> bool:
     if isinstance(node, nodes.For):
         return isinstance(node.iter, nodes.Name) and node.iter.name in _LISTS and not any(node.find_all(nodes.For))
     if isinstance(node, nodes.Call):
-        return isinstance(node.node, nodes.Name) and node.node.name == "fence"
+        return isinstance(node.node, nodes.Name) and node.node.name in ("fence", "section")
     if isinstance(node, nodes.Filter):
         return node.name in _FILTERS
     return isinstance(node, _PLAIN_NODES)
 
 
-def _shown(spec: Mapping[str, object], name: str) -> Mapping[str, object]:
-    """What a run says of something that it showed beside the cases; empty where it showed no such thing."""
-    shown = spec.get("shown")
-    one = shown.get(name) if isinstance(shown, Mapping) else None
-    return one if isinstance(one, Mapping) else {}
-
-
-def _sees(manifest: Manifest) -> bool:
-    """Whether images were shown."""
-    return manifest.spec.get("images") is not False and not manifest.spec.get("without_images")
-
-
-def _dimensions(manifest: Manifest, dimension: str) -> list[str]:
-    named = manifest.spec.get("dimensions")
-    return [str(name) for name in named] if isinstance(named, list | tuple) else [dimension]
-
-
-def _definitions(spec: Mapping[str, object]) -> dict[str, str]:
-    stated = spec.get("definitions")
-    own = stated if isinstance(stated, Mapping) else {}
-    return DEFINITIONS | {str(name): str(text) for name, text in own.items()}
-
-
-def _labels(spec: Mapping[str, object]) -> dict[str, list[str]]:
-    stated = spec.get("labels")
-    named = stated if isinstance(stated, Mapping) else {}
-    return {str(name): [str(one) for one in own] for name, own in named.items() if isinstance(own, list | tuple)}
-
-
-def _scale(spec: Mapping[str, object]) -> int:
-    scale = spec.get("scale")
-    return scale if isinstance(scale, int) else 5
-
-
-def _note(manifest: Manifest, prompt: Prompt, *, alone: bool) -> str:
+def _note(spec: Mapping[str, object], prompt: Prompt, *, alone: bool) -> str:
     notes = ["written again from the run's template and the case as it is now"]
     if prompt.asks == "criterion":
         notes.append("one prompt for each response and criterion, of which those of the first criterion are shown")
     elif alone:
         notes.append("one prompt for each response")
-    k = _shown(manifest.spec, "examples").get("k")
+    k = _mapping(_mapping(spec.get("shown")).get("examples")).get("k")
     notes += [f"before it came {k} worked examples, which are not shown here"] if isinstance(k, int) else []
-    engine = str(manifest.spec.get("engine"))
-    if engine not in ENGINES or ENGINES[engine].model != "server":
+    engine = str(spec.get("engine"))
+    if engine not in ENGINES or ENGINES[engine].model == "weights":
         notes.append("around it lay the model's chat template, and marks of its tokenizer in the texts were broken")
     return "; ".join(notes)

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Generator, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from os import environ
 from pathlib import Path
 from tempfile import gettempdir
@@ -21,10 +21,12 @@ import pandas as pd
 from mrb_lib.judges import guard
 from mrb_lib.judges.budget import Estimate
 from mrb_lib.judges.endpoint.judge import EndpointJudge, thinks
-from mrb_lib.judges.endpoint.reply import printable
+from mrb_lib.judges.endpoint.outcomes import printable
 from mrb_lib.judges.prompt_files import load_prompt
 from mrb_lib.judges.roster.engines import ENGINES, JudgeRequest
+from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import adapter_base, provenance_of
+from mrb_lib.judges.settings import Settings
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.tables.files import slug
 from mrb_lib.verdicts.protocol import BatchAnswer
@@ -33,59 +35,17 @@ START_LIMIT_S: Final = 1800.0
 """Seconds that a server may take to read its weights and answer."""
 SECONDS_BETWEEN_LINES: Final = 10.0
 _POLL_S: Final = 0.2
+_PAGES: Final = ("version", "get_server_info")  # of vLLM and of SGLang, which state a version
 _TAIL_LINES, _TAIL_LETTERS = 4, 240
 _NO_PORT: Final = "http://127.0.0.1:1/v1"
 
 
-@dataclass(frozen=True)
-class ServerProgram:
-    """A program that serves a model.
-
-    Attributes
-    ----------
-    command : its arguments; {model}, {port} and {name} stand for the weights, the port, and the name to serve them by
-    trust : arguments that let it run code from the model's repository
-    gpus : the argument before the number of GPUs to spread the weights over
-    rounding : arguments that round the weights, for each value of `--quantize` that it can do
-    """
-
-    command: tuple[str, ...]
-    trust: tuple[str, ...] = ()
-    gpus: str = ""
-    rounding: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-
-    def arguments(self, request: JudgeRequest) -> list[str]:
-        """Return the command with the arguments that the settings and the roster's entry add."""
-        settings = request.settings
-        if settings.server_command is not None:
-            return shlex.split(settings.server_command)
-        if settings.quantize is not None and settings.quantize not in self.rounding:
-            raise InputError(
-                f"judge {request.entry.name!r}: {self.command[0]} cannot round weights to {settings.quantize}; pass "
-                f"--quantize {' or '.join(self.rounding)}, or leave it out."
-            )
-        more = [*request.entry.serve, *(self.trust if request.entry.remote_code else ())]
-        more += self.rounding[settings.quantize] if settings.quantize else ()
-        more += ["--dtype", settings.dtype] if settings.dtype != "auto" else []
-        if "," in settings.device:
-            more += [self.gpus, str(len(settings.device.split(",")))]
-        return [*self.command, *more]
-
-
 _LOOPBACK = ("--host", "127.0.0.1", "--port", "{port}", "--served-model-name", "{name}")
-VLLM: Final = ServerProgram(
-    ("vllm", "serve", "{model}", *_LOOPBACK, "--enable-prefix-caching"),
-    ("--trust-remote-code",),
-    "--tensor-parallel-size",
-    {"4bit": ("--quantization", "bitsandbytes")},
-)
-SGLANG: Final = ServerProgram(  # its cache of prefixes is on unless it is switched off
-    ("sglang", "serve", "--model-path", "{model}", *_LOOPBACK),
-    ("--trust-remote-code",),
-    "--tp-size",
-    {"4bit": ("--quantization", "bitsandbytes", "--load-format", "bitsandbytes")},
-)
-CUSTOM: Final = ServerProgram(())
+_COMMANDS: Final = {
+    "vllm": ("vllm", "serve", "{model}", *_LOOPBACK, "--enable-prefix-caching", "--max-model-len", "auto"),
+    "sglang": ("sglang", "serve", "--model-path", "{model}", *_LOOPBACK),  # it caches prefixes unless told not to
+}
+_GPUS: Final = {"vllm": "--tensor-parallel-size", "sglang": "--tp-size"}
 
 
 class ServerJudge:
@@ -97,8 +57,7 @@ class ServerJudge:
 
     Parameters
     ----------
-    request : `settings.server_command` goes before the program's own command
-    program : what serves the model
+    request : with the command in `settings.server_command`, else with an engine that names a program
 
     Raises
     ------
@@ -112,9 +71,9 @@ class ServerJudge:
 
     sorts_by_length = False
 
-    def __init__(self, request: JudgeRequest, program: ServerProgram) -> None:
+    def __init__(self, request: JudgeRequest) -> None:
         entry, settings = request.entry, request.settings
-        self._command = program.arguments(request)
+        self._command = _command(entry, settings)
         if shutil.which(self._command[0]) is None:
             raise InputError(f"--server-command: {self._command[0]} is not on the PATH; correct the command.")
         if settings.url is not None or entry.base_url is not None:
@@ -131,7 +90,7 @@ class ServerJudge:
         self.prompt_id, self.prompt_hash = self._judge.prompt_id, self._judge.prompt_hash
         self.prompt_text, self.cases_per_batch = self._judge.prompt_text, self._judge.cases_per_batch
         self.device = f"server of {Path(self._command[0]).name} on this machine"
-        self.provenance: Mapping[str, object] = {} if folder is None else provenance_of(folder)
+        self.provenance: Mapping[str, object] = {} if folder is None or entry.path is None else provenance_of(folder)
         spec = {key: value for key, value in self._judge.spec.items() if key != "url"}
         revision = {} if request.source is None else {"revision": request.source.revision}
         self.spec: Mapping[str, object] = {**spec, "server": shlex.join(self._command), **revision}
@@ -144,7 +103,7 @@ class ServerJudge:
 
     @property
     def notices(self) -> list[str]:
-        """What the server would not do; see `EndpointJudge.notices`."""
+        """Refusals of the server; see `EndpointJudge.notices`."""
         return self._judge.notices
 
     def load(self) -> None:
@@ -157,12 +116,17 @@ class ServerJudge:
         """
         if self._server is not None:
             return
-        port, runs = _free_port(), self._request.runs
-        folder = Path(gettempdir()) if runs is None else runs
+        port, folder = _free_port(), self._request.runs or Path(gettempdir())
         folder.mkdir(parents=True, exist_ok=True)
-        named = {"{model}": self._weights, "{port}": str(port), "{name}": self._model}
-        command = [_filled(argument, named) for argument in self._command]
-        self._server = RunningServer(self.name, command, port, folder / f"{slug(self.name)}.server.log", self._environ)
+        command = [
+            argument.replace("{model}", self._weights).replace("{port}", str(port)).replace("{name}", self._model)
+            for argument in self._command
+        ]
+        settings = self._request.settings
+        gpus = [part.removeprefix("cuda:") for part in settings.device.split(",") if part.startswith("cuda:")]
+        more = {"VLLM_NO_USAGE_STATS": "1"} | ({"CUDA_VISIBLE_DEVICES": ",".join(gpus)} if gpus else {})
+        more |= {} if settings.download else {"HF_HUB_OFFLINE": "1"}  # no network unless asked for
+        self._server = RunningServer(self.name, command, port, folder / f"{slug(self.name)}.server.log", more)
         try:
             model, version = self._server.wait(self._model)
         except BaseException:
@@ -171,17 +135,6 @@ class ServerJudge:
         self._judge = self._built(self._server.url, model)
         served = {"command": shlex.join(command), "version": version, "model": model}
         self.provenance = {**self.provenance, "server": served}
-
-    @property
-    def _environ(self) -> dict[str, str]:
-        """What the server's environment has besides ours: no network unless asked for, and the GPUs named."""
-        settings = self._request.settings
-        numbers = [part.removeprefix("cuda:") for part in settings.device.split(",") if part.startswith("cuda:")]
-        return {
-            "VLLM_NO_USAGE_STATS": "1",
-            **({} if settings.download else {"HF_HUB_OFFLINE": "1"}),
-            **({"CUDA_VISIBLE_DEVICES": ",".join(numbers)} if numbers else {}),
-        }
 
     def unload(self) -> None:
         """Stop the server and all that it started."""
@@ -210,6 +163,10 @@ class ServerJudge:
         """See `EndpointJudge.estimate`."""
         return self._judge.estimate(shown, scale)
 
+    def stop(self) -> None:
+        """See `EndpointJudge.stop`."""
+        self._judge.stop()
+
 
 class RunningServer:
     """A server that was started on this machine.
@@ -226,6 +183,9 @@ class RunningServer:
     def __init__(self, judge: str, command: list[str], port: int, log: Path, more: Mapping[str, str]) -> None:
         self.url = f"http://127.0.0.1:{port}/v1"
         self._judge, self._program, self._log = judge, Path(command[0]).name, log
+        with socket.socket() as caller:
+            if caller.connect_ex(("127.0.0.1", port)) == 0:
+                raise RunError(f"judge {judge}: another server listens on port {port}; run the command again.")
         with log.open("wb") as output:
             self._process = subprocess.Popen(
                 [sys.executable, guard.__file__, *command],
@@ -254,9 +214,12 @@ class RunningServer:
         with httpx.Client(trust_env=False, timeout=5.0) as http:
             while True:
                 self.check()
-                models = _listed(http, f"{self.url}/models")
-                if models:
-                    return wanted if wanted in models else models[0], _version(http, self.url.removesuffix("/v1"))
+                listed = _stated(http, f"{self.url}/models").get("data")
+                if isinstance(listed, list) and listed:
+                    models = [str(model["id"]) for model in listed]
+                    stated = [_stated(http, f"{self.url.removesuffix('/v1')}/{page}") for page in _PAGES]
+                    version = next((str(page["version"]) for page in stated if page.get("version")), "unknown")
+                    return wanted if wanted in models else models[0], printable(version)
                 waited = time.monotonic() - start
                 if waited > START_LIMIT_S:
                     raise RunError(
@@ -264,13 +227,9 @@ class RunningServer:
                     )
                 if waited - said >= SECONDS_BETWEEN_LINES:
                     said = waited
+                    waits = f"{self._program} is starting ({waited:.0f} of at most {START_LIMIT_S:g} s)"
                     last = self._tail.rpartition(" | ")[2]
-                    print(
-                        f"{self._judge}: {self._program} is starting ({waited:.0f} of at most {START_LIMIT_S:g} s): "
-                        f"{last}",
-                        file=sys.stderr,
-                        flush=True,
-                    )
+                    print(f"{self._judge}: {waits}: {last}", file=sys.stderr, flush=True)
                 time.sleep(_POLL_S)
 
     def check(self) -> None:
@@ -289,6 +248,22 @@ class RunningServer:
         return " | ".join(said[-_TAIL_LINES:])[-_TAIL_LETTERS:] or "nothing"
 
 
+def _command(entry: Entry, settings: Settings) -> list[str]:
+    """Return the arguments that start a server, in which {model}, {port} and {name} are still to be filled in."""
+    program = ENGINES[entry.engine].program
+    if settings.server_command is not None:
+        if settings.quantize is not None or settings.dtype != "auto":
+            raise InputError("--server-command: write into it how weights are held; leave out --quantize and --dtype.")
+        return shlex.split(settings.server_command)
+    if settings.quantize not in (None, "4bit"):
+        raise InputError(f"judge {entry.name!r}: {program} does not round weights to 8bit; pass --quantize 4bit.")
+    more = [*entry.serve, *(["--trust-remote-code"] if entry.remote_code else [])]
+    more += ["--quantization", "bitsandbytes"] if settings.quantize else []
+    more += [] if settings.dtype == "auto" else ["--dtype", settings.dtype]
+    more += [_GPUS[program], str(len(settings.device.split(",")))] if "," in settings.device else []
+    return [*_COMMANDS[program], *more]
+
+
 def _served_engine(request: JudgeRequest) -> str:
     """Return the engine that asks the server what the request's engine would have read from the weights."""
     engine = ENGINES[request.usual if ENGINES[request.entry.engine].program else request.entry.engine]
@@ -296,16 +271,12 @@ def _served_engine(request: JudgeRequest) -> str:
         return engine.name
     if engine.served:
         return engine.served
+    if not (engine.reads_any_model or engine.program):
+        raise InputError(f"judge {request.entry.name!r}: engine {engine.name} reads a score that no server gives.")
     settings = request.settings
     has_letters = settings.prompt is None or load_prompt(settings.prompt).asks == "one"
     reads_letters = engine.name == "packed" and has_letters and not settings.is_rating and not thinks(request.entry)
     return "letters" if reads_letters else "endpoint"
-
-
-def _filled(argument: str, named: Mapping[str, str]) -> str:
-    for name, value in named.items():
-        argument = argument.replace(name, value)
-    return argument
 
 
 def _free_port() -> int:
@@ -315,23 +286,11 @@ def _free_port() -> int:
         return port
 
 
-def _listed(http: httpx.Client, url: str) -> list[str]:
-    """Return the names of the models that a server lists; none where it does not answer yet."""
+def _stated(http: httpx.Client, url: str) -> dict[str, object]:
+    """Return the JSON object at an address; an empty one where there is none."""
     try:
         answer = http.get(url)
-        data = answer.json().get("data") if answer.is_success else []
-        return [str(model["id"]) for model in data]
-    except (httpx.HTTPError, ValueError, AttributeError, TypeError, KeyError):
-        return []
-
-
-def _version(http: httpx.Client, root: str) -> str:
-    """Return the version that a server states of itself, as vLLM and SGLang do; "unknown" where it states none."""
-    for page in ("version", "server_info", "get_server_info"):
-        try:
-            answer = http.get(f"{root}/{page}")
-            if answer.is_success and (stated := answer.json().get("version")):
-                return printable(str(stated))
-        except (httpx.HTTPError, ValueError, AttributeError):
-            continue
-    return "unknown"
+        content = answer.json() if answer.is_success else {}
+    except (httpx.HTTPError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}

@@ -120,6 +120,17 @@ class Settings:
     timeout_s: Annotated[
         float, Field(gt=0), Option("Give up on a request to a server after so many seconds.", "SECONDS", "timeout")
     ] = 120.0
+    max_wait_s: Annotated[
+        float,
+        Field(gt=0),
+        Option("Wait at most so long if a server asks; more stops the judge.", "SECONDS", "max-wait"),
+    ] = 300.0
+    proxy: Annotated[
+        str | None, Option("Reach servers that are not this machine through an HTTP proxy.", "URL", is_rare=True)
+    ] = None
+    ca_file: Annotated[
+        str | None, Option("Trust the certificates in this PEM file, too.", "FILE", is_file=True, is_rare=True)
+    ] = None
     scale: Annotated[Literal[5, 10], Option("Set the highest rating of judges that rate.")] = 5
     price_prompt: Annotated[
         float | None,
@@ -141,6 +152,15 @@ class Settings:
         float | None,
         Field(gt=0),
         Option("Send a server at most N tokens a minute, counting the longest reply.", "N", is_rare=True),
+    ] = None
+    trained_on: Annotated[
+        str | None,
+        Option(
+            "Mark the cases that the judges learned from elsewhere, which no table then scores: the rows.toml of "
+            "`mrb export`, or a training.json.",
+            "FILE",
+            is_file=True,
+        ),
     ] = None
 
     def __post_init__(self) -> None:

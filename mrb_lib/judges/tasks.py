@@ -17,18 +17,18 @@ from PIL import Image
 
 from mrb_lib.benchmarks.images import open_image, within
 from mrb_lib.judges.lineup import PROMPT_KEY, lineup_of, pair_of, put_pairs, with_lineups
-from mrb_lib.judges.points import Checked, put_replies, read_checks, rubric_of
+from mrb_lib.judges.points import Checked, put_points, read_checks, rubric_of
 from mrb_lib.judges.prompts import DEFINITIONS, RANKED, RANKINGS, Prompt, Rendered, phrasing_of
 from mrb_lib.judges.settings import BLIND, Settings
 from mrb_lib.replies.answers import read_answer
 from mrb_lib.replies.criteria import MET, NOT_MET
-from mrb_lib.replies.labels import LETTERS, Labels
+from mrb_lib.replies.labels import LETTERS, Labels, labels_of
 from mrb_lib.replies.multi import parse_ratings
 from mrb_lib.replies.rankings import RankingReading, parse_rankings
 from mrb_lib.replies.reading import Reading, parse
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.tables.rubrics import Criterion
-from mrb_lib.tables.schema import ANSWERED_STATUSES
+from mrb_lib.tables.schema import ANSWERED_STATUSES, Status
 from mrb_lib.verdicts.orders import FIRST, PICKS, SECOND, TIE
 from mrb_lib.verdicts.protocol import VerdictRows
 
@@ -123,6 +123,27 @@ class JointReplies:
             self.took[name] = None if number is None or before is None else before + number
 
 
+class AsksPrompts:
+    """The parts of `mrb_lib.verdicts.protocol.Judge` that follow from a prompt; None for a judge that takes none."""
+
+    _own_prompt: Prompt | None
+
+    @property
+    def prompt_id(self) -> str:
+        """Return the prompt's id."""
+        return self._own_prompt.id if self._own_prompt else ""
+
+    @property
+    def prompt_hash(self) -> str:
+        """Return the prompt's hash."""
+        return self._own_prompt.hash if self._own_prompt else ""
+
+    @property
+    def prompt_text(self) -> str:
+        """Return the prompt's template."""
+        return self._own_prompt.text if self._own_prompt else ""
+
+
 @dataclass(frozen=True)
 class PromptWriter:
     """Writes prompts about rows, and names their images.
@@ -141,6 +162,10 @@ class PromptWriter:
     sees: bool = True
     marks: re.Pattern[str] | None = None
     numbered: bool = False
+
+    def labels(self, row: Record) -> Labels:
+        """Return what the prompt about a row calls the two responses."""
+        return self.prompt.labels_for(str(row["question"]), labels_of(row))
 
     def images(self, row: Record) -> tuple[str, ...]:
         """Return the names of the images to show; `InputError` where the model sees none."""
@@ -269,7 +294,7 @@ class TaskMaker(PromptWriter):
 
     @property
     def _of_one(self) -> bool:
-        """Whether each row is a task of its own."""
+        """Return whether each row is a task of its own."""
         return self.prompt.is_of_one or self.prompt.asks == "answer"
 
     def _of_group(self, rows: Sequence[tuple[int, Record]]) -> Iterator[Task]:
@@ -310,7 +335,6 @@ class TaskMaker(PromptWriter):
             joint=joint,
             place=place,
         )
-        phrasing = phrasing_of(record)
         try:
             images = self.images(record)
             text = self.write(
@@ -322,15 +346,23 @@ class TaskMaker(PromptWriter):
             ).text
         except InputError as error:
             return replace(task, problem=str(error))
-        return replace(task, text=text, images=images, labels=phrasing["labels"])
+        return replace(task, text=text, images=images, labels=self.labels(record))
 
     def _responses(self, row: Record) -> list[str]:
         return responses_of(row, rated=self.settings.is_rating)
 
     def _reading(self, task: Task, reply: Reply) -> Reading:
         if self.settings.is_rating:
-            return parse_ratings(reply.text, task.asked, self.settings.choices, self.settings.labels)
-        return parse(reply.text, task.asked, self.settings.choices, task.labels)
+            choices, labels = self.settings.choices, self.settings.labels
+            return parse_ratings(reply.text, task.asked, choices, labels, is_cut_off=reply.is_cut_off)
+        return parse(
+            reply.text,
+            task.asked,
+            self.settings.choices,
+            task.labels,
+            question=str(task.records[0]["question"]),
+            is_cut_off=reply.is_cut_off,
+        )
 
     def _value_schema(self, task: Task, offered: Sequence[str]) -> Mapping[str, object]:
         return {"type": "string", "enum": list(offered)}
@@ -377,7 +409,7 @@ class RankingMaker(TaskMaker):
         return lineup_of(row)
 
     def _ranking(self, task: Task, reply: Reply) -> RankingReading:
-        return parse_rankings(reply.text, task.asked, len(lineup_of(task.records[0])))
+        return parse_rankings(reply.text, task.asked, len(lineup_of(task.records[0])), is_cut_off=reply.is_cut_off)
 
     def _value_schema(self, task: Task, offered: Sequence[str]) -> Mapping[str, object]:
         """Return that of a list of letters, with lists of equal ones in it where a tie may be."""
@@ -407,12 +439,7 @@ class ChecklistMaker(TaskMaker):
         if joint.failure is not None:
             super().fail(rows, task, joint.failure[0], is_refused=joint.failure[1], took=joint.took)
         elif len(joint.checked) == joint.n:
-            names = [
-                (position, name, str(row["order"]))
-                for (position, name), row in zip(task.rows, task.records, strict=True)
-            ]
-            checked = [joint.checked[place] for place in range(joint.n)]
-            put_replies(rows, names, joint.criteria, checked, names[0][2], self.settings.choices, joint.took)
+            self._put_points(rows, task, joint)
 
     def fail(
         self,
@@ -447,9 +474,23 @@ class ChecklistMaker(TaskMaker):
             key = [*(str(record[name]) for name in self.shared), response]
             yield self._task(rows, responses=[response], key=key, joint=joint, place=place)
 
+    def _put_points(self, rows: VerdictRows, task: Task, joint: JointReplies) -> None:
+        pair = [joint.checked[0], joint.checked[joint.n - 1]]
+        statuses = {one.status for one in pair}
+        # What is decided was read; what is not makes a row unparsed.
+        status: Status = "refused" if "refused" in statuses else "ok" if statuses == {"ok"} else "repaired"
+        took: Mapping[str, object] = joint.took
+        for (position, dimension), record in zip(task.rows, task.records, strict=True):
+            shown = pair if record["order"] == task.records[0]["order"] else pair[::-1]
+            kept = f"response shown first:\n{shown[0].reply}\n\nresponse shown second:\n{shown[1].reply}"
+            met, choices = [one.met for one in shown], self.settings.choices
+            put_points(rows, position, dimension, joint.criteria, met, choices, status, reply=kept, **took)
+            took = {}
+
     def _checks(self, task: Task, reply: Reply) -> Checked:
         text = reply.kept if reply.is_refused else reply.text
-        made = read_checks(text, len(_joint(task).criteria), refused=reply.is_refused)
+        n = len(_joint(task).criteria)
+        made = read_checks(text, n, refused=reply.is_refused, is_cut_off=reply.is_cut_off)
         return replace(made, reply=reply.kept)
 
 

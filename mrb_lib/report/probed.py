@@ -12,7 +12,7 @@ from mrb_lib.report.tabular import table_text
 from mrb_lib.review.case import STYLES
 from mrb_lib.review.case.probed import probe_seed, probed_html
 from mrb_lib.review.failures.lists import illustrative_cases
-from mrb_lib.review.page import CasesBeside
+from mrb_lib.review.pages import CasesBeside
 from mrb_lib.tables.schema import NO_PROBE
 
 if TYPE_CHECKING:

@@ -46,7 +46,7 @@ class App:
     title : of the page, any text
     answers : by the name of a question, the function that answers its fields; `InputError` is for the user to correct.
         Several pages ask at once, each in a thread
-    scripts, styles : the names of assets, see `mrb_lib.review.bundle`; the last script defines `render`
+    scripts, styles : the names of assets, see `mrb_lib.review.pages`; the last script defines `render`
     static : makes the plain view, whole HTML in one element, for notebooks that are looked at without a kernel
     """
 

@@ -21,10 +21,9 @@ from urllib.parse import quote, urlsplit
 from tornado.httpserver import HTTPServer
 from tornado.web import Application, RequestHandler
 
-from mrb_lib.review import bundle
 from mrb_lib.review.access import Address
 from mrb_lib.review.app import App, File
-from mrb_lib.review.pages import template
+from mrb_lib.review.pages import script, style, template
 
 _LARGEST_QUESTION: Final = 1_000_000  # bytes; the longest note takes 100,000 letters
 _MOST_AT_ONCE: Final = 4
@@ -82,9 +81,9 @@ class _Served:
 
     def __init__(self, app: App, address: Address, pool: ThreadPoolExecutor) -> None:
         self.app, self.address, self.pool = app, address, pool
-        script, style = bundle.script("shell", *app.scripts, "served"), bundle.style(*app.styles)
-        self.assets = {"app.js": ("text/javascript", script), "app.css": ("text/css", style)}
-        self.version = hashlib.sha256(f"{script}{style}".encode()).hexdigest()[:16]  # no browser keeps an old one
+        code, look = script("shell", *app.scripts, "served"), style(*app.styles)
+        self.assets = {"app.js": ("text/javascript", code), "app.css": ("text/css", look)}
+        self.version = hashlib.sha256(f"{code}{look}".encode()).hexdigest()[:16]  # no browser keeps an old one
 
 
 class _Request(RequestHandler):

@@ -8,8 +8,13 @@ from typing import Any, Final
 import anywidget
 import traitlets
 
-from mrb_lib.review import bundle
+from mrb_lib.review.pages import script, style
 
+_RENDER: Final = """
+export default {
+  render: ({ model, el }) => render({ link: mrbShell.connect(model), el, addressed: false }),
+};
+"""
 PIECE: Final = 1_000_000
 """Letters that one message of a kernel carries: JupyterLab's server drops what is much larger."""
 
@@ -27,7 +32,7 @@ class AppWidget(anywidget.AnyWidget):
     def __init__(
         self, answer: Callable[[str, Mapping[str, Any]], str], scripts: tuple[str, ...], styles: tuple[str, ...]
     ) -> None:
-        super().__init__(_esm=bundle.module("shell", *scripts), _css=bundle.style(*styles))
+        super().__init__(_esm=script("shell", *scripts) + _RENDER, _css=style(*styles))
         self._answer = answer
         self._unsent: dict[str, str] = {}
         self.on_msg(self._on_message)

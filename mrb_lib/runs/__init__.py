@@ -1,4 +1,4 @@
-"""How are verdicts made? A plan says which are wanted; what is missing is judged in batches, kept, and can be resumed.
+"""Runs of judges: a plan lists the verdicts; missing ones are judged in batches and kept, and a run can be resumed.
 
 Batches are answered in this process, or spread over workers by `ray`.
 """

@@ -1,4 +1,4 @@
-"""What the prompts of a run show beside the cases: the columns it adds to them, and what its record says of that."""
+"""References, evidence and examples that the prompts of a run show beside the cases, and their record."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from mrb_lib.verdicts.orders import EVIDENCE, EXAMPLES, OF_PLAN, WEAK
 
 @dataclass(frozen=True)
 class Beside:
-    """What is shown beside the cases.
+    """Columns shown beside the cases.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class Beside:
     notices: tuple[str, ...] = ()
 
     def judged(self, cases: pd.DataFrame) -> pd.DataFrame:
-        """The cases that are judged, with the columns; what a source calls by their names is left out."""
+        """Return the cases that are judged, with the columns; what a source calls by their names is left out."""
         cases = cases.drop(columns=list(OF_PLAN), errors="ignore")
         if self.columns is None:
             return cases
@@ -49,7 +49,7 @@ _LAST: list[tuple[Benchmark, tuple[object, ...], Beside]] = []  # the check befo
 
 
 def beside(benchmark: Benchmark, settings: Settings) -> Beside:
-    """What judges are shown beside the cases of a benchmark, by their settings.
+    """Return what judges are shown beside the cases of a benchmark, by their settings.
 
     Raises
     ------
@@ -63,11 +63,9 @@ def beside(benchmark: Benchmark, settings: Settings) -> Beside:
         raise InputError(
             "reference, evidence and examples: are shown to judges, and answers are wanted; leave them out."
         )
-    if _LAST and _LAST[0][0] is benchmark and _LAST[0][1] == asked:
-        return _LAST[0][2]
-    made = _beside(benchmark, settings)
-    _LAST[:] = [(benchmark, asked, made)]
-    return made
+    if not _LAST or _LAST[0][0] is not benchmark or _LAST[0][1] != asked:
+        _LAST[:] = [(benchmark, asked, _beside(benchmark, settings))]
+    return _LAST[0][2]
 
 
 def _beside(benchmark: Benchmark, settings: Settings) -> Beside:
@@ -83,27 +81,23 @@ def _beside(benchmark: Benchmark, settings: Settings) -> Beside:
     if settings.evidence:
         columns[EVIDENCE] = _column(cases, "evidence", "evidence")
         shown["evidence"] = {"sha256": _digest(words, columns[EVIDENCE])}
-    notices: tuple[str, ...] = ()
-    if settings.examples:
-        from mrb_lib.judges.examples import draw_examples  # scikit-learn is slow to load
+    if not settings.examples:
+        return Beside(columns, shown)
+    from mrb_lib.judges.examples import draw_examples  # scikit-learn is slow to load
 
-        drawn = draw_examples(benchmark, settings.examples, settings.examples_by, settings.seed)
-        columns = columns.loc[drawn.column.index].assign(**{EXAMPLES: drawn.column})
-        rule = {"k": settings.examples, "by": settings.examples_by, "seed": settings.seed}
-        shown["examples"] = {**rule, "sha256": hashlib.sha256((words + drawn.sha256).encode()).hexdigest()}
-        notices = _left_out(drawn.n_left_out, len(cases), int(drawn.column.isna().sum()))
-    return Beside(columns, shown, notices)
-
-
-def _left_out(n_train: int, n_cases: int, n_without: int) -> tuple[str, ...]:
-    one = f"{n_train} of {n_cases} cases are in the split train, from which examples are drawn, and are not judged"
-    if not n_without:
-        return (one,)
-    return one, f"{n_without} of {n_cases - n_train} cases have too few examples of other items, and are errors"
+    drawn = draw_examples(benchmark, settings.examples, settings.examples_by, settings.seed)
+    columns = columns.loc[drawn.column.index].assign(**{EXAMPLES: drawn.column})
+    rule = {"k": settings.examples, "by": settings.examples_by, "seed": settings.seed}
+    shown["examples"] = {**rule, "sha256": hashlib.sha256((words + drawn.sha256).encode()).hexdigest()}
+    n, n_train, n_without = len(cases), drawn.n_left_out, int(drawn.column.isna().sum())
+    notices = [f"{n_train} of {n} cases are in the split train, from which examples are drawn, and are not judged"]
+    if n_without:
+        notices.append(f"{n_without} of {n - n_train} cases have too few examples of other items, and are errors")
+    return Beside(columns, shown, tuple(notices))
 
 
 def _column(cases: pd.DataFrame, name: str, what: str) -> pd.Series:
-    """A column of texts by the row of the case; `InputError` where no case has one."""
+    """Return a column of texts by the row of the case; `InputError` where no case has one."""
     if name not in cases or cases[name].isna().all():
         raise InputError(f"{what}: no case has a value in the column {name}, which is to be shown; fill it in.")
     return cases[name].reset_index(drop=True).astype("str")

@@ -9,12 +9,13 @@ import gc
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple, TypedDict, Unpack
 
 import numpy as np
 import pandas as pd
@@ -30,18 +31,18 @@ from mrb_lib.runs.beside import beside
 from mrb_lib.runs.interruption import InterruptedRunError, stop_on_signals
 from mrb_lib.runs.items import by_items, digest_of_items
 from mrb_lib.runs.juries import check_members, common_dimensions, convene
-from mrb_lib.runs.local import Backend, Job, free, run_locally
+from mrb_lib.runs.local import Backend, Job, StreamingJudge, free, run_locally
 from mrb_lib.runs.outcomes import FailedRun, FailedRunsError, Outcome, ReportOutcome, RunSummary
 from mrb_lib.runs.plan import Plan, ProbeOptions, check_retry, make_plan
 from mrb_lib.runs.progress import ReportProgress, Tracker
-from mrb_lib.runs.record import check_covers, check_probes, new_manifest, record, run_options
-from mrb_lib.tables.errors import InputError
+from mrb_lib.runs.record import check_covers, check_probes, mark_trained_on, record, run_options, with_records
+from mrb_lib.tables.errors import InputError, without_secrets
 from mrb_lib.tables.schema import ANSWER, KEYS, ORDERS
-from mrb_lib.verdicts.manifest import FILE_NAME, Manifest, run_id
-from mrb_lib.verdicts.other_runs import other_runs
+from mrb_lib.verdicts.manifest import FILE_NAME, Manifest, git_commit, library_versions, now, run_id
 from mrb_lib.verdicts.parts import damaged_parts, move_aside
 from mrb_lib.verdicts.protocol import Judge
-from mrb_lib.verdicts.store import append_part, clear_leftovers, exclusive, iter_run, read_run, set_aside
+from mrb_lib.verdicts.store import append_part, clear_leftovers, exclusive, iter_run, other_runs, read_run, set_aside
+from mrb_lib.verdicts.training import read_record, seen_notice
 
 _HELD = [*KEYS["verdicts"][1:], "status"]
 
@@ -49,9 +50,22 @@ _HELD = [*KEYS["verdicts"][1:], "status"]
 Redo = Callable[[pd.DataFrame], np.ndarray]
 
 
+class JudgeOptions(TypedDict, total=False):
+    """The options of `judge` that do not depend on where it runs."""
+
+    orders: Sequence[str]
+    repeats: int
+    limit: int | None
+    probes: ProbeOptions | None
+    extra: Sequence[Path]
+    retry: Sequence[str]
+    progress: ReportProgress | None
+    finished: ReportOutcome | None
+
+
 @dataclass(frozen=True)
 class _Call:
-    """What all judges of one call have in common."""
+    """Everything that the judges of one call have in common."""
 
     benchmark: Benchmark
     runs: Path
@@ -59,17 +73,37 @@ class _Call:
     n_cases: int
     limit: int | None
     settings: Settings
+    images: Mapping[str, bytes]
     make: Callable[[str], Judge]
     backend: Backend
     progress: ReportProgress | None
     fingerprint: str
+    records: Sequence[Mapping[str, object]]
 
     def folder(self, judge: Judge) -> Path:
         return self.runs / run_id(judge, self.fingerprint)
 
     def manifest(self, judge: Judge, plan: Plan) -> Manifest:
-        options = run_options(plan, self.limit, self.settings)
-        return new_manifest(self.benchmark, judge, self.fingerprint, options, self.settings.seed)
+        meta, url = self.benchmark.meta, judge.spec.get("url")
+        return Manifest(
+            run_id=run_id(judge, self.fingerprint),
+            judge=judge.name,
+            spec=judge.spec,
+            provenance=with_records(judge.provenance, self.records),
+            prompt_id=judge.prompt_id,
+            prompt_hash=judge.prompt_hash,
+            prompt_text=judge.prompt_text,
+            benchmark=meta.name,
+            benchmark_fingerprint=self.fingerprint,
+            kind=meta.kind,
+            seed=self.settings.seed,
+            device=judge.device,
+            versions=library_versions(),
+            git_commit=git_commit(),
+            created=now(),
+            options=run_options(plan, self.limit, self.settings),
+            sent_to=without_secrets(url) if isinstance(url, str) else "",
+        )
 
 
 def judge(
@@ -131,28 +165,23 @@ def judge(
         Another process writes the same run, or a judge failed. Of several judges `FailedRunsError`, once all have
         run; of one whatever was raised.
     """
-    _check(benchmark, names, probed=probes is not None and bool(probes.names or probes.files))
-    _check_prompt(benchmark, settings)
+    settings = settings or Settings()
+    _check(benchmark, names, settings, probed=probes is not None and bool(probes.names or probes.files))
     check_retry(retry)
-    shown = beside(benchmark, settings or Settings())
-    plan = make_plan(
-        benchmark.cases, benchmark.meta.dimensions, orders=orders, repeats=repeats, limit=limit, probes=probes,
-        seed=(settings or Settings()).seed, ratings=_ratings(benchmark), labels=benchmark.meta.labels, beside=shown,
-    )  # fmt: skip
+    plan = _plan(benchmark, settings, orders=orders, repeats=repeats, limit=limit, probes=probes)
     for name in names:
         check_name(name, extra)
         check_members(name, runs, partial(check_name, extra=extra))
-    chosen = settings_for(benchmark, settings or Settings(), repeats)
-    if budget is None and chosen.budget is not None:
-        budget = Budget(chosen.budget)
+    n_cases = len(beside(benchmark, settings).judged(benchmark.cases))
+    settings = settings_for(benchmark, settings, repeats)
+    if budget is None and settings.budget is not None:
+        budget = Budget(settings.budget)
     images = benchmark.images if plan.probing is None else ProbedImages(benchmark.images, benchmark.cases)
-    make = partial(resolve, runs=runs, images=images, settings=chosen, extra=extra, budget=budget)
-    n_cases = len(shown.judged(benchmark.cases))
-    call = _Call(benchmark, runs, plan, n_cases, limit, chosen, make, backend, progress, benchmark.case_fingerprint())
-
-    def redo(held: pd.DataFrame) -> np.ndarray:
-        return held["status"].isin(list(retry)).to_numpy()
-
+    make = partial(resolve, runs=runs, images=images, settings=settings, extra=extra, budget=budget)
+    fingerprint = benchmark.case_fingerprint()
+    records = [] if settings.trained_on is None else [read_record(Path(settings.trained_on))]
+    call = _Call(benchmark, runs, plan, n_cases, limit, settings, images, make, backend, progress, fingerprint, records)
+    redo = partial(_has_status, statuses=retry)
     distinct, done, failed = list(dict.fromkeys(names)), list[RunSummary](), list[FailedRun]()
     for name in distinct:
         outcome = _attempt(call, name, redo)
@@ -169,39 +198,34 @@ def judge(
     return done
 
 
+def _has_status(held: pd.DataFrame, statuses: Sequence[str]) -> np.ndarray:
+    return held["status"].isin(list(statuses)).to_numpy()
+
+
+def _plan(benchmark: Benchmark, settings: Settings, **options: Unpack[JudgeOptions]) -> Plan:
+    meta = benchmark.meta
+    return make_plan(
+        benchmark.cases, meta.dimensions, orders=options.get("orders", ORDERS), repeats=options.get("repeats", 1),
+        limit=options.get("limit"), probes=options.get("probes"), seed=settings.seed,
+        ratings=meta.categories if meta.is_rating else (), labels=meta.labels, beside=beside(benchmark, settings),
+    )  # fmt: skip
+
+
 def is_complete(
-    benchmark: Benchmark,
-    runs: Path,
-    judge: Judge,
-    *,
-    orders: Sequence[str] = ORDERS,
-    repeats: int = 1,
-    limit: int | None = None,
-    probes: ProbeOptions | None = None,
-    settings: Settings | None = None,
-    retry: Sequence[str] = (),
+    benchmark: Benchmark, runs: Path, judge: Judge, *, settings: Settings | None = None, **options: Unpack[JudgeOptions]
 ) -> bool:
-    """Whether the run of a judge holds all that these options ask for, so that nobody need be asked; see `judge`."""
+    """Return whether the run of a judge holds all that these options ask for, so that nobody need be asked."""
     folder = runs / run_id(judge, benchmark.case_fingerprint())
     if not folder.is_dir():
         return False
-    plan = make_plan(
-        benchmark.cases, benchmark.meta.dimensions, orders=orders, repeats=repeats, limit=limit, probes=probes,
-        seed=(settings or Settings()).seed, ratings=_ratings(benchmark), labels=benchmark.meta.labels,
-        beside=beside(benchmark, settings or Settings()),
-    )  # fmt: skip
-    plan = _restricted(plan, judge.name, judge.dimensions)
+    plan = _restricted(_plan(benchmark, settings or Settings(), **options), judge.name, judge.dimensions)
     parts = iter_run(folder, _HELD, without=damaged_parts(folder))
-    held = _held(parts, plan, plan.all_numbers, lambda part: part["status"].isin(list(retry)).to_numpy())
+    held = _held(parts, plan, plan.all_numbers, partial(_has_status, statuses=options.get("retry", ())))
     return bool(held.kept[plan.all_numbers].all())
 
 
-def _ratings(benchmark: Benchmark) -> tuple[str, ...]:
-    return benchmark.meta.categories if benchmark.meta.is_rating else ()
-
-
 def settings_for(benchmark: Benchmark, settings: Settings, repeats: int) -> Settings:
-    """The settings with which judges work on a benchmark: what it says of itself, and repeats that differ."""
+    """Return the settings with which judges work on a benchmark: what it says of itself, and repeats that differ."""
     meta = benchmark.meta
     return replace(
         for_repeats(settings, repeats),
@@ -216,7 +240,7 @@ def settings_for(benchmark: Benchmark, settings: Settings, repeats: int) -> Sett
     )
 
 
-def _check(benchmark: Benchmark, names: Sequence[str], *, probed: bool) -> None:
+def _check(benchmark: Benchmark, names: Sequence[str], settings: Settings, *, probed: bool) -> None:
     if not benchmark.meta.is_judged:
         raise InputError(
             f"benchmark {benchmark.meta.name}: its labels ({', '.join(benchmark.meta.categories)}) are not "
@@ -238,11 +262,7 @@ def _check(benchmark: Benchmark, names: Sequence[str], *, probed: bool) -> None:
         )
     if benchmark.meta.is_rating and probed:
         raise InputError("probes: change pairs of responses, and the benchmark has ratings of one; leave them out.")
-
-
-def _check_prompt(benchmark: Benchmark, settings: Settings | None) -> None:
-    """Raise `InputError` where a prompt that asks for answers meets responses to judge, or the other way round."""
-    if settings is None or settings.prompt is None:
+    if settings.prompt is None:
         return
     from mrb_lib.judges.prompt_files import builtin_ids, load_prompt
 
@@ -265,16 +285,14 @@ def _attempt(call: _Call, name: str, redo: Redo) -> Outcome:
             return _run_jury(call, judge, redo)
         folder = call.folder(judge)
         plan = _restricted(call.plan, judge.name, judge.dimensions)
-        if isinstance(judge, PromptedJudge):
-            judge.check_cases(plan.cases, plan.probes)
-        return _execute(call, judge, plan, plan.all_numbers, redo, partial(call.make, name))
+        return _execute(call, judge, plan, plan.all_numbers, redo)
     except BaseException as error:  # noqa: BLE001  # a library may raise anything; whoever asked for one judge gets it
         _forget_locals(error)
         return FailedRun(name, error, folder)
 
 
 def _forget_locals(error: BaseException | None) -> None:
-    """The frames that an error went through hold the weights and what was computed, whose room the next judge needs."""
+    """Clear the frames that an error went through: they hold the weights, whose room the next judge needs."""
     cleared: list[BaseException] = []
     while error is not None and error not in cleared:
         traceback.clear_frames(error.__traceback__)
@@ -309,15 +327,11 @@ def _run_jury(call: _Call, unseated: Jury, redo: Redo) -> RunSummary:
         jury.load()
         wanted = lacking[jury.tally(plan.keys(lacking)).needs(member)]
         if len(wanted):
-            asked.append(_execute(call, seat.judge, plan, wanted, _nothing, partial(call.make, seat.name)))
+            asked.append(_execute(call, seat.judge, plan, wanted, partial(_has_status, statuses=())))
     local = replace(call, backend=run_locally, settings=replace(call.settings, batch_size=None))
-    done = _execute(local, jury, plan, everything, redo_or_outdated, partial(call.make, jury.name))
+    done = _execute(local, jury, plan, everything, redo_or_outdated)
     notices = (*done.notices, *(seat.notice for seat in seats if seat.notice))
     return replace(done, notices=notices, members=tuple(asked))
-
-
-def _nothing(held: pd.DataFrame) -> np.ndarray:
-    return np.zeros(len(held), dtype=bool)
 
 
 def _restricted(plan: Plan, name: str, dimensions: Sequence[str] | None) -> Plan:
@@ -332,11 +346,11 @@ def _restricted(plan: Plan, name: str, dimensions: Sequence[str] | None) -> Plan
     return replace(plan, dimensions=common)
 
 
-def _execute(
-    call: _Call, judge: Judge, plan: Plan, wanted: np.ndarray, redo: Redo, make: Callable[[], Judge]
-) -> RunSummary:
+def _execute(call: _Call, judge: Judge, plan: Plan, wanted: np.ndarray, redo: Redo) -> RunSummary:
     """Make those of the wanted verdicts that the judge's run does not hold, or that are to be made again."""
     start = time.perf_counter()
+    if isinstance(judge, PromptedJudge):
+        judge.check_cases(plan.cases, plan.probes)
     folder = call.folder(judge)
     plan = by_items(plan, judge, call.benchmark.cases)
     try:
@@ -359,18 +373,22 @@ def _execute(
         tracker = Tracker(judge.name, len(wanted), held.statuses, call.progress)
         before = tracker.held
         tracker.start()
+        numbers = plan.longest_first(pending) if judge.sorts_by_length else pending
+        batches = plan.batches(numbers, call.settings.batch_size or judge.cases_per_batch)
+        job = Job(judge, plan, list(batches), call.images)
         try:
-            if len(pending):
-                job = Job(judge, plan, _batches(call, judge, plan, pending), make)
+            if job.batches:
                 _make(call, job, folder, held.again, damaged, tracker)
             elif not (folder / FILE_NAME).is_file():
                 record(folder, call.manifest(judge, plan))
+            if call.records:
+                mark_trained_on(folder, call.records)
             # Only now: what stopped on the way leaves them where every reader stops at them.
             moved = move_aside(damaged)
         finally:
             tracker.finish()
             free(judge)
-    made = tracker.held - before
+    made, seen = tracker.held - before, seen_notice(call.records, call.benchmark)
     return RunSummary(
         judge=judge.name,
         folder=folder,
@@ -380,13 +398,12 @@ def _execute(
         seconds=time.perf_counter() - start,
         other_runs=other_runs(call.runs, call.manifest(judge, plan)),
         retried=int(held.again.sum()),
-        notices=(*plan.notices, *moved, *judge.notices),
+        notices=tuple(dict.fromkeys((*plan.notices, *moved, *judge.notices, *job.notices, *seen))),
     )
 
 
-@dataclass(frozen=True)
-class _Held:
-    """What a run holds of a plan.
+class _Held(NamedTuple):
+    """The part of a plan that a run holds.
 
     Attributes
     ----------
@@ -397,7 +414,7 @@ class _Held:
 
     kept: np.ndarray
     again: np.ndarray
-    statuses: Counter[str]
+    statuses: Mapping[str, int]
 
 
 def _held(parts: Iterable[pd.DataFrame], plan: Plan, wanted: np.ndarray, redo: Redo) -> _Held:
@@ -407,60 +424,36 @@ def _held(parts: Iterable[pd.DataFrame], plan: Plan, wanted: np.ndarray, redo: R
     kept, again, statuses = np.zeros(len(plan), dtype=bool), [np.zeros(0, dtype=bool)], Counter[str]()
     for part in parts:
         numbers = plan.numbers(part)
-        planned = is_wanted[numbers]
-        redone = redo(part) & planned
-        stays = planned & ~redone
+        again.append(is_wanted[numbers] & redo(part))
+        stays = is_wanted[numbers] & ~again[-1]
         kept[numbers[stays]] = True
-        again.append(redone)
         statuses.update(part["status"][stays].value_counts().to_dict())
     return _Held(kept, np.concatenate(again), statuses)
 
 
-def _batches(call: _Call, judge: Judge, plan: Plan, pending: np.ndarray) -> list[np.ndarray]:
-    cases = call.settings.batch_size or judge.cases_per_batch
-    return list(plan.batches(plan.longest_first(pending) if judge.sorts_by_length else pending, cases))
-
-
-class _Writer:
-    """Adds batches to a run in a thread of its own, in order, while the next one is answered."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="write")
-        self._last: Future[Path] | None = None
-
-    def __enter__(self) -> _Writer:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Wait for the last batch; raises what went wrong with it."""
-        with self._thread:
-            self._wait()
-
-    def add(self, verdicts: pd.DataFrame) -> None:
-        """Write a batch once the one before it is on disk; raises what went wrong with that."""
-        self._wait()
-        self._last = self._thread.submit(append_part, self._folder, verdicts)
-
-    def _wait(self) -> None:
-        last, self._last = self._last, None
-        if last is not None:
-            last.result()
-
-
 def _make(call: _Call, job: Job, folder: Path, again: np.ndarray, damaged: Collection[Path], tracker: Tracker) -> None:
-    """Answer the batches of a job and keep each; what is to be made again leaves only once the judge is ready."""
-    with closing(call.backend(job)) as answers, stop_on_signals() as stop, _Writer(folder) as writer:
+    """Answer the batches of a job and keep each; what is to be made again leaves only once the judge is ready.
+
+    A batch is written while the next one is answered.
+    """
+    tell = job.judge.stop if isinstance(job.judge, StreamingJudge) else None
+    with closing(call.backend(job)) as answers, stop_on_signals(tell) as stop, ThreadPoolExecutor(1) as writer:
         manifest = call.manifest(job.judge, job.plan)
         record(folder, replace(manifest, device=", ".join(job.devices)) if job.devices else manifest)
-        set_aside(folder, again, damaged)
-        tracker.start_clock()
-        for verdicts in answers:
-            if len(verdicts):
-                writer.add(verdicts)
-                tracker.add(verdicts)
-            if stop.asked:
-                raise InterruptedRunError(
-                    f"judge {job.judge.name}: interrupted; {tracker.held} of {tracker.planned} verdicts are kept in "
-                    f"{folder}; run the same command again to go on."
-                )
+        written: Future[object] = writer.submit(set_aside, folder, again, damaged)
+        try:
+            tracker.start_clock()
+            for verdicts in answers:
+                written.result()
+                if len(verdicts):
+                    written = writer.submit(append_part, folder, verdicts)
+                    tracker.add(verdicts)
+                if stop.asked:
+                    break
+        finally:
+            written.result()
+        if stop.asked:
+            raise InterruptedRunError(
+                f"judge {job.judge.name}: interrupted; {tracker.held} of {tracker.planned} verdicts are kept in "
+                f"{folder}; run the same command again to go on."
+            )

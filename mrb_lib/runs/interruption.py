@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
@@ -28,11 +28,15 @@ class Stop:
 
 
 @contextmanager
-def stop_on_signals() -> Iterator[Stop]:
+def stop_on_signals(tell: Callable[[], None] | None = None) -> Iterator[Stop]:
     """Note SIGINT and SIGTERM instead of obeying them; the handlers come back after the first, and at the end.
 
     Only the main thread receives signals, so in any other nothing is changed. A signal
     that is ignored stays so.
+
+    Parameters
+    ----------
+    tell : called after the first signal, in a thread of its own: what it locks may be locked by what the signal stopped
     """
     stop = Stop()
     if threading.current_thread() is not threading.main_thread():
@@ -50,6 +54,8 @@ def stop_on_signals() -> Iterator[Stop]:
         restore()
         # A handler may run in the middle of a print, which must not be entered twice.
         os.write(_STDERR, _STOP_NOTICE)
+        if tell is not None:
+            threading.Thread(target=tell).start()
 
     try:
         for number in mine:

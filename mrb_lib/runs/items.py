@@ -1,4 +1,4 @@
-"""What a judge that ranks all responses to an item is given: these responses, and all cases of an item at once."""
+"""Input of a judge that ranks all responses to an item: these responses, and all cases of an item at once."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class RanksItems(Protocol):
 
 
 def by_items(plan: Plan, judge: Judge, cases: pd.DataFrame) -> Plan:
-    """The plan as a judge needs it: for one that ranks items with the column `item_responses`, and `items`.
+    """Return the plan as a judge needs it: for one that ranks items with the column `item_responses`, and `items`.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def by_items(plan: Plan, judge: Judge, cases: pd.DataFrame) -> Plan:
 
 
 def items_of(cases: pd.DataFrame, beside: Sequence[str] = ()) -> pd.Series:
-    """The item of each case, as a number, by `case_id`.
+    """Return the item of each case, as a number, by `case_id`.
 
     Cases are of one item where they share `item` (see `items.item_keys`) and all else that a prompt shows
     of them: question, images, reference, and the columns `beside`.
@@ -74,7 +74,7 @@ def items_of(cases: pd.DataFrame, beside: Sequence[str] = ()) -> pd.Series:
 
 
 def digest_of_items(cases: pd.DataFrame) -> str:
-    """A digest of which cases are of one item: a run of a judge that ranks items is of this grouping."""
+    """Return a digest of which cases are of one item: a run of a judge that ranks items is of this grouping."""
     items = items_of(cases)
     text = "\0".join(f"{case}\t{item}" for case, item in zip(items.index, items, strict=True))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,4 +1,4 @@
-"""Whose verdicts a jury counts: which run of each member, and whether that member can still be asked."""
+"""Members of a jury: the run of each whose verdicts count, and the judge to ask for missing ones."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def check_members(name: str, runs: Path, check: Callable[[str], None]) -> None:
 
 
 def has_run(name: str, runs: Path) -> bool:
-    """Whether a judge of this name has judged anything."""
+    """Return whether a judge of this name has judged anything."""
     return any(manifest.judge == name for manifest in _manifests(runs))
 
 
@@ -79,7 +79,7 @@ def convene(jury: Jury, runs: Path, fingerprint: str, make: Callable[[str], Judg
 
 
 def common_dimensions(seats: Sequence[Seat], dimensions: Sequence[str]) -> tuple[str, ...]:
-    """Those of the dimensions that every member that can be asked can judge."""
+    """Return those of the dimensions that every member that can be asked can judge."""
     limits = [seat.judge.dimensions for seat in seats if seat.judge is not None and seat.judge.dimensions is not None]
     return tuple(name for name in dimensions if all(name in limit for limit in limits))
 

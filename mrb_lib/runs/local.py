@@ -27,22 +27,24 @@ _CASES_ESTIMATED: Final = 50
 
 @dataclass(frozen=True)
 class Job:
-    """What a backend is to do.
+    """Work for a backend.
 
     Attributes
     ----------
     judge : whose weights are not loaded yet
     plan : what the numbers of verdicts mean
     batches : arrays of numbers of verdicts, in the order to answer them; at least one
-    make : makes an equal judge in another process
-    devices : what the batches are answered on, filled in by a backend that answers them elsewhere
+    images : of the cases, by name
+    devices, notices : what the batches are answered on, and what the user should know about that; filled in by a
+        backend that answers them elsewhere
     """
 
     judge: Judge
     plan: Plan
     batches: Sequence[np.ndarray]
-    make: Callable[[], Judge]
+    images: Mapping[str, bytes]
     devices: list[str] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
 
 
 @runtime_checkable
@@ -71,6 +73,8 @@ class StreamingJudge(Protocol):
 
     def estimate(self, shown: pd.DataFrame, scale: float) -> Estimate | None: ...
 
+    def stop(self) -> None: ...
+
 
 # Told the judge's name and what its requests may cost, before the first; raises `RunError` to send none.
 Approve = Callable[[str, Estimate], None]
@@ -98,7 +102,7 @@ def run_locally(job: Job, approve: Approve | None = None) -> Generator[pd.DataFr
 
 
 def _estimate(judge: StreamingJudge, job: Job) -> Estimate | None:
-    """What a job may cost, from cases that are evenly spread over it."""
+    """Return the likely cost of a job, from cases that are evenly spread over it."""
     numbers = np.concatenate(job.batches)
     case = job.plan.units(numbers)
     cases = np.unique(case)
@@ -118,7 +122,7 @@ def _answers(job: Job) -> Generator[pd.DataFrame, None, None]:
     with ThreadPoolExecutor(1, thread_name_prefix="prepare") as background:
 
         def prepare(numbers: np.ndarray) -> Prepared:
-            return prepare_rows(job.judge, job.plan.rows(numbers))
+            return prepare_rows(job.judge, to_shown_frame(job.plan.rows(numbers)))
 
         ahead = background.submit(prepare, job.batches[0])
         for following in [*job.batches[1:], None]:
@@ -128,17 +132,16 @@ def _answers(job: Job) -> Generator[pd.DataFrame, None, None]:
             yield answer_rows(job.judge, prepared, job.plan.ratings, job.plan.labels)
 
 
-def prepare_rows(judge: Judge, rows: pd.DataFrame) -> Prepared:
-    """Do what needs no accelerator for some rows of a plan (see `Plan.rows`); the judge must be loaded."""
+def prepare_rows(judge: Judge, shown: pd.DataFrame) -> Prepared:
+    """Do what needs no accelerator for some rows as they are shown; the judge must be loaded."""
     start = time.perf_counter()
-    shown = to_shown_frame(rows)
     return Prepared(shown, judge.prepare(shown), time.perf_counter() - start)
 
 
 def answer_rows(
     judge: Judge, prepared: Prepared, ratings: Sequence[str] = (), labels: Mapping[str, Sequence[str]] | None = None
 ) -> pd.DataFrame:
-    """The verdicts about the rows prepared, as a table that conforms; `ratings` and `labels` are those of `Plan`.
+    """Return the verdicts about the rows prepared, as a table that conforms; `ratings` and `labels` as in `Plan`.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What became of a judge that was to judge: a summary of its run, or why it failed."""
+"""The outcome of a judge: a summary of its run, or the reason why it failed."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pathlib import Path
 
 from mrb_lib.runs.interruption import InterruptedRunError
 from mrb_lib.tables.errors import MrbError, RunError
-from mrb_lib.verdicts.other_runs import OtherRun
+from mrb_lib.verdicts.manifest import OtherRun
 
 
 @dataclass(frozen=True)
 class RunSummary:
-    """What became of one judge's run.
+    """The outcome of one judge's run.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class FailedRun:
 
     @property
     def is_interrupted(self) -> bool:
-        """Whether somebody stopped it."""
+        """True where somebody stopped it."""
         return isinstance(self.error, InterruptedRunError) or not isinstance(self.error, Exception)
 
     @property

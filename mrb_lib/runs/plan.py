@@ -1,4 +1,4 @@
-"""Which verdicts a run is to hold, and which of them are still to be made."""
+"""The plan of a run: every verdict that it is to hold, by number."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
+from math import prod
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +25,7 @@ RETRIABLE = tuple(status for status in STATUSES if status not in ANSWERED_STATUS
 
 @dataclass(frozen=True)
 class ProbeOptions:
-    """Which probes are to be applied.
+    """The probes to apply.
 
     Attributes
     ----------
@@ -85,13 +86,17 @@ class Plan:
             raise InputError(f"orders {','.join(self.orders)}: one response is rated, so the only order is AB.")
 
     @property
+    def _shape(self) -> tuple[int, ...]:
+        return len(self.cases), len(self.probes), len(self.orders), self.repeats, len(self.dimensions)
+
+    @property
     def per_case(self) -> int:
-        """Verdicts a case, were all probes to apply to it."""
-        return len(self.probes) * self._per_probe
+        """Verdicts per case, were all probes to apply to it."""
+        return prod(self._shape[1:])
 
     @property
     def _per_probe(self) -> int:
-        return len(self.orders) * self.repeats * len(self.dimensions)
+        return prod(self._shape[2:])
 
     @property
     def all_numbers(self) -> np.ndarray:
@@ -104,25 +109,22 @@ class Plan:
         return len(self.cases) * self.per_case
 
     def numbers(self, made: pd.DataFrame) -> np.ndarray:
-        """The number of each row of a verdicts table; -1 where the plan does not ask for it."""
-        case = _positions(self._case_ids, made["case_id"])
-        order = _positions(pd.Index(self.orders), made["order"])
-        dimension = _positions(pd.Index(self.dimensions), made["dimension"])
-        probe = _positions(pd.Index(self.probes), made["probe"])
+        """Return the number of each row of a verdicts table; -1 where the plan does not ask for it."""
+        places = {name: index.get_indexer(pd.Index(made[name])) for name, index in self._indexes.items()}
+        case, probe, order, dimension = places.values()
         repeat = made["repeat"].to_numpy()
-        planned = ((case >= 0) & (probe >= 0) & (order >= 0) & (dimension >= 0) & (repeat < self.repeats)).to_numpy()
-        number = ((case * len(self.probes) + probe) * len(self.orders) + order) * self.repeats + repeat
-        number = number * len(self.dimensions) + dimension
-        return np.where(planned, number, -1)
+        planned = (np.minimum.reduce([case, probe, order, dimension]) >= 0) & (repeat < self.repeats)
+        return np.where(planned, np.ravel_multi_index((case, probe, order, repeat, dimension), self._shape, "clip"), -1)
 
     @cached_property
-    def _case_ids(self) -> pd.Index:
+    def _indexes(self) -> dict[str, pd.Index]:
         # The verdicts of a run come in as many parts as it had batches, and making an index costs more than using it.
-        index: pd.Index = pd.Index(self.cases["case_id"])
-        return index
+        values = (list(self.cases["case_id"]), self.probes, self.orders, self.dimensions)
+        names = ("case_id", "probe", "order", "dimension")
+        return {name: pd.Index(list(every), dtype="str") for name, every in zip(names, values, strict=True)}
 
     def longest_first(self, numbers: np.ndarray) -> np.ndarray:
-        """The same numbers, case by case, those of the cases with the longest texts first."""
+        """Return the same numbers, case by case, those of the cases with the longest texts first."""
         case = numbers // self.per_case
         shown = ("question", "response_a", "response_b", "reference", *CONTEXT)
         texts = [name for name in shown if name in self.cases.columns]
@@ -130,23 +132,14 @@ class Plan:
         return numbers[np.lexsort((numbers, -length[case]))]
 
     def keys(self, numbers: np.ndarray) -> pd.DataFrame:
-        """The keys of these verdicts: `case_id, order, repeat, dimension, probe`."""
-        rest, dimension = np.divmod(numbers, len(self.dimensions))
-        rest, repeat = np.divmod(rest, self.repeats)
-        rest, order = np.divmod(rest, len(self.orders))
-        case, probe = np.divmod(rest, len(self.probes))
-        return pd.DataFrame(
-            {
-                "case_id": self.cases["case_id"].iloc[case].reset_index(drop=True),
-                "order": pd.Series(np.array(self.orders, dtype=object)[order], dtype="str"),
-                "repeat": repeat,
-                "dimension": pd.Series(np.array(self.dimensions, dtype=object)[dimension], dtype="str"),
-                "probe": pd.Series(np.array(self.probes, dtype=object)[probe], dtype="str"),
-            }
-        )
+        """Return the keys of these verdicts: `case_id, order, repeat, dimension, probe`."""
+        case, probe, order, repeat, dimension = np.unravel_index(numbers, self._shape)
+        places = {"case_id": case, "order": order, "dimension": dimension, "probe": probe}
+        texts = {name: pd.Series(self._indexes[name].take(at), dtype="str") for name, at in places.items()}
+        return pd.DataFrame({**texts, "repeat": repeat})[["case_id", "order", "repeat", "dimension", "probe"]]
 
     def rows(self, numbers: np.ndarray) -> pd.DataFrame:
-        """The cases to judge for these verdicts: every case column, and `order, repeat, dimension, probe`.
+        """Return the cases to judge for these verdicts: every case column, and `order, repeat, dimension, probe`.
 
         A case is as its probe changes it; further columns then say how the prompt is put, see `Probing.rows`.
         """
@@ -156,7 +149,7 @@ class Plan:
         return out if self.probing is None else self.probing.rows(out)
 
     def units(self, numbers: np.ndarray) -> np.ndarray:
-        """What each verdict shares its work with: the case, or the item where its cases must share a batch."""
+        """Return the case of each verdict, or its item where the cases of an item must share a batch."""
         case: np.ndarray = numbers // self.per_case
         return case if self.items is None else self.items[case]
 
@@ -188,11 +181,6 @@ class Plan:
         yield from (batch for batch in np.split(numbers, starts[cuts]) if len(batch))
 
 
-def _positions(vocabulary: pd.Index, values: pd.Series) -> pd.Series:
-    """The place of each value in the vocabulary; -1 where it is not there."""
-    return pd.Series(vocabulary.get_indexer(pd.Index(values)), index=values.index)
-
-
 def make_plan(
     cases: pd.DataFrame,
     dimensions: Sequence[str],
@@ -206,7 +194,7 @@ def make_plan(
     beside: Beside | None = None,
     labels: Mapping[str, Sequence[str]] | None = None,
 ) -> Plan:
-    """The plan of a run over a benchmark's cases; with probes, of the plain cases and of each as it is probed.
+    """Return the plan of a run over a benchmark's cases; with probes, of the plain cases and of each as it is probed.
 
     Parameters
     ----------
@@ -246,7 +234,7 @@ def _not_applied(name: str, reasons: pd.Series) -> str:
 
 
 def _not_there(name: str, one: FileProbe, case_ids: pd.Series) -> str:
-    """How many cases of a file the benchmark lacks, or nothing; `InputError` where it lacks all."""
+    """Say how many cases of a file the benchmark lacks; empty for none, `InputError` for all."""
     known = set(case_ids)
     lacking = [case_id for case_id in one.case_ids if case_id not in known]
     if not lacking:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -13,9 +12,9 @@ from mrb_lib.judges.jury import parse_jury
 from mrb_lib.judges.prompt_files import load_prompt
 from mrb_lib.judges.roster.engines import ENGINES
 from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.machine import Machine, inspect_machine
+from mrb_lib.judges.roster.machine import misfit
 from mrb_lib.judges.roster.roster import entry_of
-from mrb_lib.judges.roster.source import WeightsSource, loaded_bytes, locate_weights, pinned_revision
+from mrb_lib.judges.roster.source import WeightsSource, locate_weights, pinned_revision
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.juries import has_run
 from mrb_lib.tables.errors import InputError
@@ -23,8 +22,6 @@ from mrb_lib.verdicts.protocol import Judge
 
 TIMEOUT_S: Final = 5.0
 """How long a server may take to say that it is there."""
-_GIGA: Final = 1e9
-_NUMBERED: Final = re.compile(r"cuda:(\d+)")
 
 
 def problems(
@@ -66,16 +63,18 @@ def problems(
     told = _told(partial(engine.check_packages, name))
     if settings.prompt is not None and not told:
         told += _told(partial(load_prompt, settings.prompt))
-    if engine.model == "weights":
+    if engine.model == "weights" and settings.server_command is None:
         source, absent = _source(entry, settings, runs)
-        told += _memory(entry, settings, source) if here else []
+        wrong = misfit(entry, settings, None if source is None else source.folder) if here else None
+        told += [] if wrong is None else [wrong]
         if source is None and settings.download:
             return told  # making the judge would fetch them
         told += absent
     try:
         judge = make(name)
     except InputError as error:
-        return list(dict.fromkeys([str(error), *told]))
+        texts = list(dict.fromkeys([str(error), *told]))
+        return [text for text in texts if not any(more != text and more.startswith(text) for more in texts)]
     if engine.model == "server" and settings.server_command is None and not told and not is_complete(judge):
         told += _server(entry, settings)
     return list(dict.fromkeys(told))
@@ -99,48 +98,21 @@ def _source(entry: Entry, settings: Settings, runs: Path) -> tuple[WeightsSource
         return None, [str(error)]
 
 
-def _memory(entry: Entry, settings: Settings, source: WeightsSource | None) -> list[str]:
-    """That the weights alone are larger than the device, where both sizes are known and weights stay as they are."""
-    if settings.quantize is not None:
-        return []
-    machine = inspect_machine()
-    on_cpu = settings.device == "cpu" or (settings.device == "auto" and not machine.gpus)
-    room = machine.ram_total_gb if on_cpu else _gpu_memory(machine, settings.device)
-    dtype = settings.dtype if settings.dtype != "auto" else "float32" if on_cpu else "bfloat16"
-    size = entry.weights_gb(dtype) if source is None else loaded_bytes(source.folder, dtype) / _GIGA
-    if room is None or size is None or size <= room:
-        return []
-    where = "this machine" if on_cpu else f"device {settings.device!r}"
-    return [
-        f"judge {entry.name!r}: its weights take {size:.0f} GB in {dtype}, and {where} has {room:.0f} GB; use a larger "
-        "machine, or a smaller model."
-    ]
-
-
-def _gpu_memory(machine: Machine, device: str) -> float | None:
-    """The memory of the GPUs that a device names, of all where it names none, in 10^9 bytes; None where unknown."""
-    named = [int(number) for number in _NUMBERED.findall(device)]
-    if not machine.gpus or any(number >= len(machine.gpus) for number in named):
-        return None
-    return sum(gpu.total_gb for number, gpu in enumerate(machine.gpus) if not named or number in named)
-
-
 def _server(entry: Entry, settings: Settings) -> list[str]:
     """That a server does not answer, or not to this key; any other answer will do, as many have no list of models."""
     import httpx
+
+    from mrb_lib.judges.endpoint.transport import http_client
 
     try:
         server = address(entry, settings)
     except InputError as error:
         return [str(error)]
-    headers = {"Authorization": f"Bearer {server.key}"} if server.key else {}
     try:
-        # Nothing of the environment (proxies, .netrc) decides where the key goes.
-        with (
-            httpx.Client(headers=headers, trust_env=False, timeout=TIMEOUT_S) as http,
-            http.stream("GET", f"{server.url}/models") as answer,
-        ):
+        with http_client(server, TIMEOUT_S) as http, http.stream("GET", f"{server.url}/models") as answer:
             status = answer.status_code
+    except InputError as error:
+        return [str(error)]
     except httpx.RequestError as error:
         why = server.without_key(str(error) or type(error).__name__)
         return [f"judge {entry.name!r}: no server answers at {server.host} ({why}); start it, or correct its url."]

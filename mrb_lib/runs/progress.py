@@ -1,4 +1,4 @@
-"""How far a run has come, and how fast it goes."""
+"""The progress of a run: verdicts held, pace and time left."""
 
 from __future__ import annotations
 
@@ -6,30 +6,22 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from math import inf
-from typing import Final
 
-import numpy as np
 import pandas as pd
-from rich.console import Console
-from rich.progress import Progress
 
 from mrb_lib.tables.schema import STATUSES
-
-_COUNTED: Final = ("verdicts", "cases", "tokens")
-_TOKENS: Final = ("prompt_tokens", "completion_tokens")
 
 
 @dataclass(frozen=True)
 class RunProgress:
-    """Where the run of one judge stands.
+    """The progress of one judge's run.
 
     Attributes
     ----------
     judge : the judge's name
     held, planned : verdicts kept, and verdicts asked for
-    cases_per_s, tokens_per_s : over the last 1,000 batches of this session, time to load weights
-        excluded; None before the first batch, and tokens where the judge counts none
+    cases_per_s, tokens_per_s : in this session, time to load weights excluded; None before the first batch, and
+        tokens where the judge counts none
     eta_s : seconds until everything asked for is held, at that pace; None where unknown
     counts : how many of the verdicts held have each status
     finished : nothing more follows about this judge
@@ -76,12 +68,9 @@ class Tracker:
         self.planned = planned
         self._counts = dict.fromkeys(STATUSES, 0) | dict(held)
         self._cost_usd: float | None = None
-        self._report = report
-        # rich keeps the samples that speeds are estimated from; nothing is drawn here.
-        self._samples = Progress(
-            console=Console(quiet=True), auto_refresh=False, speed_estimate_period=inf, get_time=clock
-        )
-        self._tasks = {name: self._samples.add_task(name, total=None) for name in _COUNTED}
+        self._report, self._clock = report, clock
+        self._start: float | None = None
+        self._verdicts, self._cases, self._tokens = 0, 0, 0.0
 
     @property
     def held(self) -> int:
@@ -93,19 +82,16 @@ class Tracker:
         self._tell(loading=self.held < self.planned)
 
     def start_clock(self) -> None:
-        """The first batch begins now."""
-        for task in self._tasks.values():
-            self._samples.advance(task, 0)
+        """Note that the first batch begins now."""
+        self._start = self._clock()
 
     def add(self, verdicts: pd.DataFrame) -> None:
         """Count a batch and report."""
         for status, count in verdicts["status"].value_counts().items():
             self._counts[str(status)] += int(count)
-        tokens = verdicts.reindex(columns=list(_TOKENS)).to_numpy(dtype=float)
-        for name, amount in zip(
-            _COUNTED, (len(verdicts), verdicts["case_id"].nunique(), np.nansum(tokens)), strict=True
-        ):
-            self._samples.advance(self._tasks[name], float(amount))
+        self._verdicts += len(verdicts)
+        self._cases += verdicts["case_id"].nunique()
+        self._tokens += float(verdicts.filter(["prompt_tokens", "completion_tokens"]).sum().sum())
         if "cost_usd" in verdicts.columns:
             self._cost_usd = (self._cost_usd or 0.0) + float(verdicts["cost_usd"].sum())
         self._tell()
@@ -114,31 +100,24 @@ class Tracker:
         """Report for the last time."""
         self._tell(finished=True)
 
-    def _speed(self, name: str) -> float | None:
-        """A second; None before the first batch, and where nothing was counted."""
-        return self._samples.tasks[self._tasks[name]].speed or None
-
     def _tell(self, *, finished: bool = False, loading: bool = False) -> None:
         if self._report is None:
             return
-        rate, left = self._speed("verdicts"), self.planned - self.held
-        status = RunProgress(
-            judge=self._judge,
-            held=self.held,
-            planned=self.planned,
-            cases_per_s=self._speed("cases"),
-            tokens_per_s=self._speed("tokens"),
-            eta_s=left / rate if rate else None,
-            counts={name: count for name, count in self._counts.items() if count},
-            finished=finished,
-            cost_usd=self._cost_usd,
-            loading=loading,
+        seconds = 0.0 if self._start is None else self._clock() - self._start
+        verdicts, cases, tokens = (
+            made / seconds if made and seconds else None for made in (self._verdicts, self._cases, self._tokens)
         )
-        self._report(status)
+        eta_s = (self.planned - self.held) / verdicts if verdicts else None
+        counts = {name: count for name, count in self._counts.items() if count}
+        self._report(
+            RunProgress(
+                self._judge, self.held, self.planned, cases, tokens, eta_s, counts, finished, self._cost_usd, loading
+            )
+        )
 
 
 def pace_text(status: RunProgress) -> str:
-    """The pace, the time left and the statuses in one line; what is unknown is left out."""
+    """Return the pace, the time left and the statuses in one line; what is unknown is left out."""
     parts = ["loading"] if status.loading else []
     if status.cases_per_s is not None:
         parts.append(f"{status.cases_per_s:.3g} cases/s")

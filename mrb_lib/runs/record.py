@@ -1,72 +1,38 @@
-"""What a run's manifest says: written when the run starts, and extended when it is resumed in another way."""
+"""The manifest of a run: written when the run starts, and extended when it is resumed in another way."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
-from urllib.parse import urlsplit, urlunsplit
 
-from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.settings import Settings
 from mrb_lib.probes.from_file import is_file_probe
 from mrb_lib.runs.plan import Plan
-from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.errors import InputError, without_secrets
 from mrb_lib.tables.schema import NO_PROBE, ORDERS
-from mrb_lib.verdicts.manifest import (
-    FILE_NAME,
-    Manifest,
-    git_commit,
-    library_versions,
-    now,
-    read_manifest,
-    run_id,
-    write_manifest,
-)
+from mrb_lib.verdicts.manifest import FILE_NAME, Manifest, read_manifest, write_manifest
 from mrb_lib.verdicts.parts import sync_folder
-from mrb_lib.verdicts.protocol import Judge
+from mrb_lib.verdicts.training import with_record
 
-# What the benchmark says, where it shapes a verdict.
-_IN_SPEC = ("task", "is_ordered", "definitions", "items", "labels", "shown")
+# What the benchmark says, where it shapes a verdict, and what the manifest's provenance holds.
+_ELSEWHERE = ("task", "is_ordered", "definitions", "items", "labels", "shown", "trained_on")
 _SESSION = ("device", "versions", "git_commit", "options")
 
 
-def new_manifest(
-    benchmark: Benchmark, judge: Judge, fingerprint: str, options: Mapping[str, object], seed: int
-) -> Manifest:
-    """The manifest of a run that starts now."""
-    url = judge.spec.get("url")
-    return Manifest(
-        run_id=run_id(judge, fingerprint),
-        judge=judge.name,
-        spec=judge.spec,
-        provenance=judge.provenance,
-        prompt_id=judge.prompt_id,
-        prompt_hash=judge.prompt_hash,
-        prompt_text=judge.prompt_text,
-        benchmark=benchmark.meta.name,
-        benchmark_fingerprint=fingerprint,
-        kind=benchmark.meta.kind,
-        seed=seed,
-        device=judge.device,
-        versions=library_versions(),
-        git_commit=git_commit(),
-        created=now(),
-        options=options,
-        sent_to=without_secrets(url) if isinstance(url, str) else "",
-    )
-
-
 def run_options(plan: Plan, limit: int | None, settings: Settings) -> dict[str, object]:
-    """What was asked for; settings that the user left open are left out.
+    """Return the options of a run; settings that the user left open are left out.
 
     Parameters
     ----------
     limit : of cases, as the user gave it
     """
-    chosen = {field.name: getattr(settings, field.name) for field in fields(settings) if field.name not in _IN_SPEC}
-    if settings.url is not None:
-        chosen["url"] = without_secrets(settings.url)
+    chosen = {field.name: getattr(settings, field.name) for field in fields(settings) if field.name not in _ELSEWHERE}
+    for name in ("url", "proxy"):
+        if chosen[name] is not None:
+            chosen[name] = without_secrets(str(chosen[name]))
+    if settings.ca_file is not None:
+        chosen["ca_file"] = Path(settings.ca_file).name
     if settings.prompt is not None:
         # Its text is in the manifest; where the file lies is nobody else's business.
         chosen["prompt"] = Path(settings.prompt).name
@@ -99,28 +65,21 @@ def check_covers(folder: Path, plan: Plan, n_cases: int, damaged: Mapping[Path, 
     manifest = read_manifest(folder)
     sessions = manifest.sessions
     cases = max(min(options.get("cases") or options.get("limit") or n_cases, n_cases) for options in sessions)
-    orders = [order for order in ORDERS if any(order in options.get("orders", ORDERS) for options in sessions)]
     repeats = max(options.get("repeats", 1) for options in sessions)
-    dimensions = {name for options in sessions for name in options.get("dimensions", ())}
-    probes = {name for options in sessions for name in options.get("probes", ())}
-    if (
-        cases <= len(plan.cases)
-        and set(orders) <= set(plan.orders)
-        and repeats <= plan.repeats
-        and dimensions <= set(plan.dimensions)
-        and probes <= set(plan.probes)
-    ):
+    usual = {"orders": ORDERS, "dimensions": (), "probes": ()}
+    asked = {name: {one for options in sessions for one in options.get(name, usual[name])} for name in usual}
+    is_less = any(asked[name] - set(getattr(plan, name)) for name in usual)
+    if cases <= len(plan.cases) and repeats <= plan.repeats and not is_less:
         return
     path, reason = next(iter(damaged.items()))
-    of_files = {name for name in probes if is_file_probe(name)}
-    named = ",".join(sorted(probes - of_files - {NO_PROBE}))
-    probed = (f" --probe {named}" if named else "") + "".join(
-        f" --probe-file FILE ({name})" for name in sorted(of_files)
-    )
+    probes = sorted(asked["probes"] - {NO_PROBE})
+    named = ",".join(name for name in probes if not is_file_probe(name))
+    probed = f" --probe {named}" if named else ""
+    probed += "".join(f" --probe-file FILE ({name})" for name in probes if is_file_probe(name))
     raise InputError(
         f"{path}: is truncated or damaged ({reason}), and this command does not ask for all that its run was to hold; "
-        f"ask for {cases} cases, --orders {','.join(orders)} --repeats {repeats}{probed} on "
-        f"{', '.join(sorted(dimensions))}, which makes its verdicts again, or remove the file to do without them."
+        f"ask for {cases} cases, --orders {','.join(sorted(asked['orders']))} --repeats {repeats}{probed} on "
+        f"{', '.join(sorted(asked['dimensions']))}, which makes its verdicts again, or remove the file."
     )
 
 
@@ -145,13 +104,20 @@ def check_probes(folder: Path, plan: Plan, seed: int) -> None:
             )
 
 
-def without_secrets(url: str) -> str:
-    """An address without the user, the password and the query, any of which may be a key."""
-    try:
-        parts = urlsplit(url)
-        return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
-    except ValueError:
-        return ""
+def with_records(provenance: Mapping[str, object], records: Sequence[Mapping[str, object]]) -> Mapping[str, object]:
+    """Return the provenance of a judge with further training records."""
+    for one in records:
+        provenance = {**provenance, "training": with_record(provenance.get("training"), one)}
+    return provenance
+
+
+def mark_trained_on(folder: Path, records: Sequence[Mapping[str, object]]) -> None:
+    """Add training records to the manifest of a run, where it lacks one."""
+    old = read_manifest(folder)
+    new = replace(old, provenance=with_records(old.provenance, records))
+    if new != old:
+        write_manifest(folder, new)
+        sync_folder(folder)
 
 
 def record(folder: Path, manifest: Manifest) -> None:

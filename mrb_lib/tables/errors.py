@@ -7,6 +7,7 @@ with `exit_code`; so do notebooks.
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from urllib.parse import urlsplit, urlunsplit
 
 
 class MrbError(Exception):
@@ -41,3 +42,12 @@ def nearest(name: str, names: Iterable[object]) -> str:
     by_lower = {str(each).lower(): str(each) for each in names}
     near = get_close_matches(name.lower(), by_lower, 1, 0.6)
     return f" Did you mean {by_lower[near[0]]}?" if near else ""
+
+
+def without_secrets(url: str) -> str:
+    """Return an address without the user, the password and the query, any of which may be a key."""
+    try:
+        parts = urlsplit(url)
+        return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+    except ValueError:
+        return ""

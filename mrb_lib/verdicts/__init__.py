@@ -1,4 +1,4 @@
-"""What have judges said, and how is it kept? The protocol of judges, runs on disk, their manifests and totals.
+"""Verdicts and their store: the protocol of judges, runs on disk, their manifests and totals.
 
 Only `orders` turns the order shown into the case's own frame, A and B.
 """

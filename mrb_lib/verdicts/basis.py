@@ -1,4 +1,4 @@
-"""What a report rests on, without a text: who chose what on which case, so that a later one can be compared with it.
+"""The verdicts and labels behind a report, without a text, so that a later report can be compared with it.
 
 A case is known by digests of its texts and of its images, which tell whether it is still the same; annotators other
 than the consensus are numbers. Replies, questions, responses and pictures are not kept, nor where anything lay.
@@ -21,7 +21,7 @@ from mrb_lib.tables.files import write_atomic
 from mrb_lib.tables.schema import CONSENSUS, KEYS, NO_PROBE
 from mrb_lib.tables.validation import check_references, conform
 from mrb_lib.verdicts.manifest import read_manifest
-from mrb_lib.verdicts.store import named_runs, read_run
+from mrb_lib.verdicts.store import empty_verdicts, named_runs, read_run
 
 IN_REPORT: Final = Path(".cache", "basis")
 """Where a report keeps its basis, inside its folder."""
@@ -59,7 +59,7 @@ class Basis:
 
 
 def basis_of(benchmark: Benchmark, runs: Path | None) -> Basis:
-    """The basis of a benchmark and its runs.
+    """Return the basis of a benchmark and its runs.
 
     Raises
     ------
@@ -76,18 +76,18 @@ def basis_of(benchmark: Benchmark, runs: Path | None) -> Basis:
         prompt = manifest.prompt_id or (str(named[0]) if len(named) == 1 else "")
         rows.append((judge, manifest.judge, folder.name, prompt, manifest.prompt_hash))
         frames.append(frame.loc[frame["probe"] == NO_PROBE, VERDICT_COLUMNS].assign(judge=judge))
-    verdicts = pd.concat(frames, ignore_index=True) if frames else _no_verdicts()
+    none = empty_verdicts()[VERDICT_COLUMNS]
+    verdicts = pd.concat(frames or [none], ignore_index=True)
     return Basis(benchmark, digests_of(benchmark), verdicts, pd.DataFrame(rows, columns=RUN_COLUMNS, dtype="str"))
 
 
 def digests_of(benchmark: Benchmark) -> pd.DataFrame:
-    """The digests of what a judge sees of each case, `case_id, text, images`; a missing image counts as none."""
+    """Return the digests of what a judge sees of each case, `case_id, text, images`; a missing image counts as none."""
     cases, pictures = benchmark.cases, benchmark.images
     names = dict.fromkeys(name for listed in cases["images"] for name in listed)
     known = {name: _digest(pictures[name]) for name in names if name in pictures}
-    texts = [
-        _digest(json.dumps(row).encode("utf-8")) for row in zip(*(cases[name].tolist() for name in _TEXTS), strict=True)
-    ]
+    rows = zip(*(cases[name].tolist() for name in _TEXTS), strict=True)
+    texts = [_digest(json.dumps(row).encode("utf-8")) for row in rows]
     images = [" ".join(known.get(name, "absent") for name in listed) for listed in cases["images"]]
     return pd.DataFrame({"case_id": cases["case_id"], "text": texts, "images": images}).astype("str")
 
@@ -115,13 +115,8 @@ def read_basis(folder: Path) -> Basis:
     for name, frame, columns in (("cases", digests, ["case_id", "text", "images"]), ("runs", runs, RUN_COLUMNS)):
         if list(frame.columns) != columns:
             raise InputError(f"{folder / name}.parquet: is not what a report keeps; make that report again.")
-    annotations = conform(
-        annotations,
-        "annotations",
-        str(folder / "annotations.parquet"),
-        dimensions=meta.dimensions,
-        categories=meta.categories,
-    )
+    where, choices = str(folder / "annotations.parquet"), meta.categories
+    annotations = conform(annotations, "annotations", where, dimensions=meta.dimensions, categories=choices)
     benchmark = Benchmark(meta, digests[["case_id"]], annotations)
     return Basis(benchmark, digests, verdicts, runs)
 
@@ -132,10 +127,6 @@ def _without_names(annotations: pd.DataFrame) -> pd.DataFrame:
     numbers = {name: f"{number:03d}" for number, name in enumerate(names, start=1)}
     kept = annotations[list(empty_annotations().columns)]
     return kept.assign(annotator=kept["annotator"].map(numbers).fillna(CONSENSUS).astype("str"))
-
-
-def _no_verdicts() -> pd.DataFrame:
-    return pd.DataFrame({name: pd.Series(dtype="int64" if name == "repeat" else "str") for name in VERDICT_COLUMNS})
 
 
 def _digest(content: bytes) -> str:

@@ -1,4 +1,4 @@
-"""What a run was made with: everything that is needed to repeat it."""
+"""The manifest of a run: everything that is needed to repeat it."""
 
 from __future__ import annotations
 
@@ -6,14 +6,18 @@ import hashlib
 import json
 import os
 import platform
+import re
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from textwrap import shorten
+from typing import Any, Final
+
+from pydantic import TypeAdapter
 
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import slug, write_atomic
@@ -22,25 +26,11 @@ from mrb_lib.verdicts.protocol import Judge
 
 FILE_NAME = "manifest.json"
 _PACKAGES = (
-    "mrb-workbench",
-    "numpy",
-    "pandas",
-    "pyarrow",
-    "scipy",
-    "statsmodels",
-    "scikit-learn",
-    "krippendorff",
-    "pillow",
-    "matplotlib",
-    "seaborn",
-    "torch",
-    "transformers",
-    "accelerate",
-    "tokenizers",
-    "jinja2",
-    "httpx",
-    "ray",
-)
+    "mrb-workbench", "numpy", "pandas", "pyarrow", "scipy", "statsmodels", "scikit-learn", "krippendorff", "pillow",
+    "matplotlib", "seaborn", "torch", "transformers", "accelerate", "tokenizers", "jinja2", "httpx", "ray",
+)  # fmt: skip
+_HASH = re.compile(r"[0-9a-f]{16,}")
+_LONGEST_REASON: Final = 150
 
 
 @dataclass(frozen=True)
@@ -100,13 +90,13 @@ class Manifest:
         return [options for options in every if isinstance(options, Mapping)]
 
     def probe_files(self, name: str) -> set[str]:
-        """The SHA-256 of the files that a probe of a name was in the run; none where it was none of a file."""
+        """Return the SHA-256 of the files that a probe of a name was in the run; none where it was none of a file."""
         of_sessions = [options.get("probe_files") for options in self.sessions]
         return {str(files[name]) for files in of_sessions if isinstance(files, Mapping) and name in files}
 
 
 def run_id(judge: Judge, fingerprint: str) -> str:
-    """The name of a run's folder: it follows from everything that shapes a verdict.
+    """Return the name of a run's folder: it follows from everything that shapes a verdict.
 
     Parameters
     ----------
@@ -116,20 +106,82 @@ def run_id(judge: Judge, fingerprint: str) -> str:
 
 
 def run_name(judge: str, spec: Mapping[str, object], prompt_hash: str, fingerprint: str) -> str:
-    """The same as `run_id`, of a judge that a manifest describes."""
+    """Return the same as `run_id`, of a judge that a manifest describes."""
     identity = [judge, dict(spec), prompt_hash, fingerprint]
     digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
     return f"{slug(judge)}-{digest[:8]}"
 
 
-def library_versions() -> dict[str, str]:
-    """The versions of Python and of the libraries that shape results; absent ones are left out."""
-    return dict(_installed())
+def identity(spec: Mapping[str, object], prompt_hash: str, cases: str = "") -> dict[str, object]:
+    """Return what shapes the verdicts of a judge, by name: `spec.temperature`, `prompt_hash`, `cases`."""
+    return {**flattened("spec", spec), "prompt_hash": prompt_hash, "cases": cases}
+
+
+def flattened(name: str, value: object) -> dict[str, object]:
+    """Return the values of nested mappings by their dotted names, which begin with `name`."""
+    if not isinstance(value, Mapping):
+        return {name: value}
+    return {key: leaf for part, inner in value.items() for key, leaf in flattened(f"{name}.{part}", inner).items()}
+
+
+Differences = Mapping[str, tuple[object, object]]
+
+
+def differences(there: Mapping[str, object], here: Mapping[str, object]) -> Differences:
+    """Return the two values of each name under which two mappings differ."""
+    pairs = {name: (there.get(name), here.get(name)) for name in dict.fromkeys([*here, *there])}
+    return {name: (old, new) for name, (old, new) in pairs.items() if old != new}
+
+
+@dataclass(frozen=True)
+class OtherRun:
+    """A run of the same judge that is kept beside another.
+
+    Attributes
+    ----------
+    there, here : the manifests of the two
+    """
+
+    there: Manifest = field(repr=False)
+    here: Manifest = field(repr=False)
+
+    @property
+    def run_id(self) -> str:
+        """The name of its folder."""
+        return self.there.run_id
+
+    @property
+    def differs(self) -> Differences:
+        """The settings of the two by name, as `spec.temperature`, `prompt_hash` or `cases`; empty for a copy."""
+        both = self.there, self.here
+        if self.there.source != self.here.source:
+            return {"source": (self.there.source or "judged", self.here.source or "judged")}
+        return differences(*(identity(one.spec, one.prompt_hash, one.benchmark_fingerprint) for one in both))
+
+    def __str__(self) -> str:
+        return f"{in_words(self.differs) or 'nothing'} differs from run {self.run_id}, which is kept beside it"
+
+
+def in_words(differs: Differences) -> str:
+    """Return differences as `temperature 0 -> 0.7, cases 1a2b3c4d -> 5e6f7a8b`; empty where there are none."""
+    return ", ".join(
+        f"{name.removeprefix('spec.')} {_short(old)} -> {_short(new)}" for name, (old, new) in differs.items()
+    )
+
+
+def _short(value: object) -> str:
+    if value is None or value == "":
+        return "none"
+    text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+    return text[:8] if _HASH.fullmatch(text) else text
 
 
 @cache
-def _installed() -> dict[str, str]:
-    """Read once: every run's manifest asks, and a package takes some milliseconds."""
+def library_versions() -> dict[str, str]:
+    """Return the versions of Python and of the libraries that shape results; absent ones are left out.
+
+    Read once: every run's manifest asks, and a package takes some milliseconds.
+    """
     versions = {"python": platform.python_version()}
     for name in _PACKAGES:
         try:
@@ -141,7 +193,7 @@ def _installed() -> dict[str, str]:
 
 @cache
 def git_commit() -> str:
-    """The commit of this library's checkout, with `+changes` where files differ from it; empty outside a checkout.
+    """Return the commit of this library's checkout, with `+changes` where files differ; empty outside a checkout.
 
     Asked once: what a process runs is what it has loaded, whatever becomes of the files.
     """
@@ -156,7 +208,7 @@ def git_commit() -> str:
 
 
 def now() -> str:
-    """The time in UTC, to the second, ISO 8601; SOURCE_DATE_EPOCH overrides it for reproducible output.
+    """Return the time in UTC, to the second, ISO 8601; SOURCE_DATE_EPOCH overrides it for reproducible output.
 
     Raises
     ------
@@ -190,28 +242,14 @@ def read_manifest(folder: Path) -> Manifest:
     """
     path = folder / FILE_NAME
     try:
-        raw = json.loads(path.read_text(encoding="utf-8"))
-        names = {f.name for f in fields(Manifest)}
-        values = {name: value for name, value in raw.items() if name in names}
-        _check_types(values)
-        return Manifest(**{**values, "run_id": folder.resolve().name})
+        return replace(_READER.validate_json(path.read_bytes(), strict=True), run_id=folder.resolve().name)
     except FileNotFoundError as error:
         raise InputError(f"{folder}: is not a run ({FILE_NAME} is missing); run `mrb judge` to make one.") from error
-    except (OSError, ValueError, TypeError, AttributeError) as error:
+    except (OSError, ValueError) as error:
         raise InputError(
-            f"{path}: is damaged ({error}); restore it, or remove this file alone: the "
+            f"{path}: is damaged ({shorten(str(error), _LONGEST_REASON)}); restore it, or remove this file alone: the "
             "command that made the run writes it anew, and keeps the verdicts."
         ) from error
 
 
-def _check_types(values: Mapping[str, object]) -> None:
-    """Raise `TypeError` unless every value is of the type that its field has."""
-    for name, value in values.items():
-        if name == "resumed":
-            fits = isinstance(value, list) and all(isinstance(session, dict) for session in value)
-        elif name in ("spec", "versions", "options", "provenance"):
-            fits = isinstance(value, dict)
-        else:
-            fits = isinstance(value, int if name == "seed" else str)
-        if not fits:
-            raise TypeError(f"{name} is {type(value).__name__}")
+_READER = TypeAdapter(Manifest)

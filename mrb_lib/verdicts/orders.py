@@ -1,4 +1,4 @@
-"""What is shown first, and back: the only module that flips A and B.
+"""The order in which responses are shown, and back: the only module that flips A and B.
 
 A judge sees `first` and `second`. The tables hold A and B, the case's own frame.
 """
@@ -46,7 +46,7 @@ _TO_SHOWN = {(order, choice): pick for (order, pick), choice in _TO_CASE.items()
 
 
 def pick_of(first: float, second: float) -> str:
-    """The pick of the higher of two scores; a tie where they are equal."""
+    """Return the pick of the higher of two scores; a tie where they are equal."""
     return FIRST if first > second else SECOND if first < second else TIE
 
 
@@ -88,7 +88,7 @@ def to_shown_frame(rows: pd.DataFrame, *, planned: bool = True) -> pd.DataFrame:
 
 
 def exchanged(example: Mapping[str, Any]) -> dict[str, Any]:
-    """A worked example with its two responses exchanged, and what was decided of them; a tie stays."""
+    """Return a worked example with its two responses exchanged, and what was decided of them; a tie stays."""
     choices = {name: _EXCHANGED.get(choice, choice) for name, choice in example["choices"].items()}
     sides = {"response_a": example["response_b"], "response_b": example["response_a"]}
     return {**example, **sides, "choices": choices}
@@ -99,7 +99,7 @@ def _turned(examples: str) -> str:
 
 
 def _named(note: str, order: str) -> str:
-    """A note in which `{A}` and `{B}` are the letters that the responses have in an order."""
+    """Return a note in which `{A}` and `{B}` are the letters that the responses have in an order."""
     letters = {"A": "A", "B": "B"} if order == "AB" else {"A": "B", "B": "A"}
     return re.sub(r"\{([AB])\}", lambda match: letters[match[1]], note)
 
@@ -144,12 +144,12 @@ def to_case_frame(verdicts: pd.DataFrame) -> pd.DataFrame:
 
 
 def choice_to_shown(order: pd.Series, choice: pd.Series) -> pd.Series:
-    """The inverse for choices alone: `A` or `B` to `first` or `second`; tie and null stay."""
+    """Turn choices into picks: `A` or `B` into `first` or `second`; tie and null stay."""
     return _translate(order, choice, _TO_SHOWN)
 
 
 def probability_to_shown(order: pd.Series, p_a: pd.Series) -> pd.Series:
-    """The inverse for probabilities: that A is better, to that the first is better; null stays."""
+    """Turn the probability that A is better into that of the first response; null stays."""
     return p_a.where(order == "AB", 1.0 - p_a)
 
 

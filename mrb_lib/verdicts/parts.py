@@ -39,17 +39,17 @@ class DamagedPartError(InputError):
 
 
 def part_paths(folder: Path) -> list[Path]:
-    """The finished parts of a run, in the order they were written."""
+    """Return the finished parts of a run, in the order they were written."""
     return sorted((path for path in folder.glob("part-*.parquet") if path.stem[5:].isdecimal()), key=number_of)
 
 
 def number_of(path: Path) -> int:
-    """The number in the name of a part."""
+    """Return the number in the name of a part."""
     return int(path.stem.rpartition("-")[2])
 
 
 def next_path(folder: Path, kind: str) -> Path:
-    """The path of the next file of a kind ("part", "retried", "damaged"): `KIND-00000.parquet` is the first."""
+    """Return the path of the next file of a kind ("part", "retried", "damaged"): `KIND-00000.parquet` is the first."""
     numbers = [number_of(path) for path in folder.glob(f"{kind}-*.parquet") if path.stem[len(kind) + 1 :].isdecimal()]
     return folder / f"{kind}-{max(numbers, default=-1) + 1:05d}.parquet"
 
@@ -78,13 +78,12 @@ def write_part(path: Path, table: pa.Table) -> None:
         ) from error
 
 
-def read_part(path: Path, columns: Sequence[str] | None = None, *, coded: Sequence[str] = ()) -> pa.Table:
+def read_part(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
     """Read a part, all of whose bits are checked first, whichever columns are wanted.
 
     Parameters
     ----------
     columns : those to read; one that the part lacks is left out. None reads all.
-    coded : those to read as positions in a list of their values; one that the part lacks is left out
 
     Raises
     ------
@@ -99,10 +98,8 @@ def read_part(path: Path, columns: Sequence[str] | None = None, *, coded: Sequen
         raise InputError(f"{path}: cannot be read ({error.strerror or error}); make it readable.") from error
     try:
         is_checked = _has_digest(content)
-        there = set(pq.read_schema(pa.BufferReader(content)).names)
-        # pyarrow raises a bare KeyError for a name that is not in the file.
-        file = pq.ParquetFile(pa.BufferReader(content), read_dictionary=[name for name in coded if name in there])
-        names = None if columns is None else [name for name in columns if name in there]
+        file = pq.ParquetFile(pa.BufferReader(content))
+        names = None if columns is None else [name for name in columns if name in file.schema_arrow.names]
         # Parts are small: the threads that read columns side by side cost more than they save.
         table: pa.Table = file.read(columns=names, use_threads=False)
         if not is_checked:
@@ -113,7 +110,7 @@ def read_part(path: Path, columns: Sequence[str] | None = None, *, coded: Sequen
 
 
 def damaged_parts(folder: Path) -> dict[Path, str]:
-    """The damaged parts of a run, and what was noticed of each."""
+    """Return the damaged parts of a run, and what was noticed of each."""
     damaged = {}
     for path in part_paths(folder):
         try:
@@ -162,7 +159,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def _with_digest(table: pa.Table) -> bytes:
-    """A table as parquet, the digest of the file in its metadata."""
+    """Return a table as parquet, the digest of the file in its metadata."""
     table = table.replace_schema_metadata(None)
     stream = io.BytesIO()
     with pq.ParquetWriter(stream, table.schema, compression="zstd") as writer:
@@ -174,7 +171,7 @@ def _with_digest(table: pa.Table) -> bytes:
 
 
 def _has_digest(content: bytes) -> bool:
-    """Whether a file states its digest; raises `ValueError` where that is not its own.
+    """Return whether a file states its digest; `ValueError` where that is not its own.
 
     It is looked for in the bytes: damage can hide it from a reader of parquet, which stops where it sees an end.
     """
@@ -188,7 +185,7 @@ def _has_digest(content: bytes) -> bool:
 
 
 def _digest(content: bytes, start: int) -> bytes:
-    """The digest in hexadecimal of a file in which the digest itself, at `start`, counts as zeros."""
+    """Return the digest in hexadecimal of a file in which the digest itself, at `start`, counts as zeros."""
     view = memoryview(content)
     digest = hashlib.blake2b(view[:start], digest_size=_SIZE)
     digest.update(_BLANK)

@@ -1,4 +1,4 @@
-"""Which prompt each run was made with, so that runs of one judge can be compared by it."""
+"""The prompt of each run, so that runs of one judge can be compared by it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PROMPT_COLUMNS: Final = ("judge", "name", "prompt_id", "prompt_hash", "settings"
 
 
 def run_prompts(manifests: Iterable[Manifest]) -> pd.DataFrame:
-    """The prompt of each run, as far as the manifests say.
+    """Return the prompt of each run, as far as the manifests say.
 
     Returns
     -------
@@ -25,14 +25,9 @@ def run_prompts(manifests: Iterable[Manifest]) -> pd.DataFrame:
     """
     runs = list(manifests)
     names = [run.judge for run in runs]
+    shown = [f"{run.judge}@{run.run_id}" if names.count(run.judge) > 1 else run.judge for run in runs]
     rows = [
-        (
-            f"{run.judge}@{run.run_id}" if names.count(run.judge) > 1 else run.judge,
-            run.judge,
-            run.prompt_id or None,
-            run.prompt_hash or None,
-            json.dumps(dict(run.spec), sort_keys=True),
-        )
-        for run in runs
+        (name, run.judge, run.prompt_id or None, run.prompt_hash or None, json.dumps(dict(run.spec), sort_keys=True))
+        for name, run in zip(shown, runs, strict=True)
     ]
     return pd.DataFrame(rows, columns=list(PROMPT_COLUMNS), dtype="str")

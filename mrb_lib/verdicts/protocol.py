@@ -1,13 +1,12 @@
-"""What every judge is: a name, settings that are recorded, and a function from shown rows to picks; and those rows."""
+"""The protocol of judges: a name, settings that are recorded, and a function from shown rows to picks; and the rows."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Final, Protocol
 
-import numpy as np
 import pandas as pd
 
 from mrb_lib.replies.answers import read_answer
@@ -135,20 +134,15 @@ class PromptlessJudge(ABC):
         """See `Judge.judge`."""
 
 
-_TEXTS: Final = (
+_TEXTS = (
     "pick", "category", "status", "reply", "error", "finish", "p_first_bound", "p_categories", "criteria_first",
     "criteria_second",
 )  # fmt: skip
-_NUMBERS: Final = (
-    "p_first",
-    "score_first",
-    "score_second",
-    "answer_mass",
-    "latency_s",
-    "prompt_tokens",
-    "completion_tokens",
+_NUMBERS = (
+    "p_first", "score_first", "score_second", "answer_mass", "latency_s", "prompt_tokens", "completion_tokens",
     "cost_usd",
-)
+)  # fmt: skip
+_COLUMNS: Final = dict.fromkeys(_TEXTS, "str") | dict.fromkeys(_NUMBERS, "float64")
 
 
 class VerdictRows:
@@ -195,7 +189,7 @@ class VerdictRows:
         }
 
     def frame(self, *, partial: bool = False) -> pd.DataFrame:
-        """The rows in the order asked for, with every column of `Judge.judge` that holds anything.
+        """Return the rows in the order asked for, with every column of `Judge.judge` that holds anything.
 
         Parameters
         ----------
@@ -209,16 +203,10 @@ class VerdictRows:
         rows = [row for row in self._rows if row is not None]
         if len(rows) != len(self._rows) and not partial:
             raise RunError(f"{len(self._rows) - len(rows)} rows got neither a verdict nor a reason; report this.")
-        stated = np.array([row is not None for row in self._rows], dtype=bool)
-        out = self._keys[stated].reset_index(drop=True)
-        for name in _TEXTS:
-            if name in (self._pick, "status", "error") or _any(rows, name):
-                out[name] = pd.Series([row.get(name) for row in rows], dtype="str")
-        for name in _NUMBERS:
-            if _any(rows, name):
-                out[name] = np.array([np.nan if row.get(name) is None else row[name] for row in rows], dtype=float)
+        stated = [position for position, row in enumerate(self._rows) if row is not None]
+        out = self._keys.iloc[stated].reset_index(drop=True)
+        for name, kind in _COLUMNS.items():
+            values = [row.get(name) for row in rows]
+            if name in (self._pick, "status", "error") or any(value is not None for value in values):
+                out[name] = pd.Series(values, dtype=kind)
         return out
-
-
-def _any(rows: Sequence[dict[str, object]], name: str) -> bool:
-    return any(row.get(name) is not None for row in rows)

@@ -26,15 +26,14 @@ from mrb_lib.verdicts.store import SCHEMA, named_runs, read_run
 FILE_NAME: Final = "runs.json"
 TEXTS: Final = ("reply", "error")
 _LAYOUT: Final = SCHEMA.insert(SCHEMA.get_field_index("reply") + 1, pa.field("error", pa.string()))
-_CODED: Final = pa.schema(
-    [
-        field.with_type(pa.dictionary(pa.int32(), pa.large_string())) if field.type == pa.string() else field
-        for field in _LAYOUT
-    ]
-)
-_PLAIN: Final = pa.schema(
-    [field.with_type(pa.large_string()) if field.type == pa.string() else field for field in _LAYOUT]
-)
+
+
+def _with_texts(kind: pa.DataType) -> pa.Schema:
+    return pa.schema([field.with_type(kind) if field.type == pa.string() else field for field in _LAYOUT])
+
+
+_PLAIN: Final = _with_texts(pa.large_string())
+_CODED: Final = _with_texts(pa.dictionary(pa.int32(), pa.large_string()))
 
 
 class _Run(NamedTuple):
@@ -109,7 +108,7 @@ class Replies:
     manifests: Mapping[str, Manifest] = field(default_factory=dict, repr=False)
 
     def of_case(self, position: int, *, texts: bool = True) -> pd.DataFrame:
-        """The verdicts table of one case, of all probes, runs by name and rows as they were written.
+        """Return the verdicts table of one case, of all probes, runs by name and rows as they were written.
 
         Parameters
         ----------

@@ -1,8 +1,7 @@
-"""What a run holds and what it cost: statuses, tokens, money."""
+"""The totals of a run: statuses, tokens, money."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,8 +12,8 @@ import pandas as pd
 from mrb_lib.tables.schema import STATUSES
 from mrb_lib.verdicts.parts import part_paths, read_part
 
-_SUMMED: Final = ("prompt_tokens", "completion_tokens", "cost_usd")
-_READ: Final = ("status", "error", *_SUMMED)
+_TOKENS: Final = ("prompt_tokens", "completion_tokens")
+_READ: Final = ("status", "error", *_TOKENS, "cost_usd")
 
 
 @dataclass(frozen=True)
@@ -48,7 +47,7 @@ class RunTotals:
 
 
 def totals(folder: Path) -> RunTotals:
-    """The totals of one run; replies are not read.
+    """Return the totals of one run; replies are not read.
 
     Parameters
     ----------
@@ -59,19 +58,15 @@ def totals(folder: Path) -> RunTotals:
     InputError
         A part is damaged.
     """
-    statuses, reasons, sums = Counter[str](), Counter[str](), dict[str, float]()
-    for path in part_paths(folder):
-        part = read_part(path, _READ).to_pandas().reindex(columns=[*_READ])
-        statuses.update(part["status"].value_counts().to_dict())
-        reasons.update(part.loc[part["status"] == "error", "error"].dropna().astype("str").value_counts().to_dict())
-        for name in _SUMMED:
-            amount = pd.to_numeric(part[name]).sum(min_count=1)
-            if pd.notna(amount):
-                sums[name] = sums.get(name, 0.0) + float(amount)
+    parts = [read_part(path, _READ).to_pandas() for path in part_paths(folder)]
+    held = pd.concat([pd.DataFrame(columns=list(_READ), dtype=object), *parts])
+    statuses = held["status"].value_counts().to_dict()
+    reasons = held.loc[held["status"] == "error", "error"].dropna().astype("str").value_counts()
+    tokens = [None if held[name].isna().all() else int(held[name].sum()) for name in _TOKENS]
     return RunTotals(
         {status: statuses[status] for status in STATUSES if status in statuses},
-        int(sums["prompt_tokens"]) if "prompt_tokens" in sums else None,
-        int(sums["completion_tokens"]) if "completion_tokens" in sums else None,
-        sums.get("cost_usd"),
-        min(reasons, key=lambda reason: (-reasons[reason], reason), default=None),
+        tokens[0],
+        tokens[1],
+        None if held["cost_usd"].isna().all() else float(held["cost_usd"].sum()),
+        min(reasons.index[reasons == reasons.max()], default=None),
     )

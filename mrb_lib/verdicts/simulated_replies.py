@@ -34,7 +34,7 @@ _SAYS: Final = {
 
 
 def with_replies(verdicts: pd.DataFrame, *, seed: int) -> pd.DataFrame:
-    """The simulated verdicts, for one judge with the reply that each could have been read from.
+    """Return the simulated verdicts, for one judge with the reply that each could have been read from.
 
     Parameters
     ----------
@@ -54,27 +54,23 @@ def with_replies(verdicts: pd.DataFrame, *, seed: int) -> pd.DataFrame:
     """
     rng = np.random.Generator(np.random.Philox(np.random.SeedSequence(seed, spawn_key=(0x2E9,))))
     mine = verdicts["judge"] == JUDGE
-    letters = choice_to_shown(verdicts["order"], verdicts["choice"]).map(LETTERS)
-    rows = verdicts.assign(shown=letters.astype(object).where(letters.notna(), None))[mine]
-    rows = rows.sort_values(["case_id", "order", "repeat"], kind="stable")
-    columns = (rows[name].tolist() for name in ("case_id", "order", "repeat", "dimension", "shown"))
-    replies, statuses = [], []
+    rows = verdicts[mine].sort_values(["case_id", "order", "repeat"], kind="stable")
+    letters = choice_to_shown(rows["order"], rows["choice"]).map(LETTERS).astype(object)
+    columns = [rows["case_id"], rows["order"], rows["repeat"], rows["dimension"], letters.where(letters.notna(), None)]
+    written = []
     for _, group in groupby(zip(*columns, strict=True), key=lambda row: row[:3]):
         said = {dimension: shown for *_, dimension, shown in group}
         reply, is_clean = _written({name: said[name] for name in DIMENSIONS if name in said}, rng)
-        replies += [reply] * len(said)
-        statuses += ["unparsed" if shown is None else "ok" if is_clean else "repaired" for shown in said.values()]
-    written = pd.DataFrame({"reply": replies, "status": statuses}, index=rows.index)
+        read = "ok" if is_clean else "repaired"
+        written += [(reply, "unparsed" if shown is None else read) for shown in said.values()]
+    texts = pd.DataFrame(written, rows.index, ["reply", "status"], dtype="str").reindex(verdicts.index)
     return verdicts.assign(
-        **{
-            str(name): verdicts[name].where(~mine, written[name].reindex(verdicts.index)).astype("str")
-            for name in written
-        }
+        **{name: verdicts[name].astype("str").mask(mine, texts[name]) for name in ("reply", "status")}
     )
 
 
 def _written(said: dict[str, str | None], rng: np.random.Generator) -> tuple[str, bool]:
-    """A reply with these choices, in the frame of what was shown, and whether it is clean and complete."""
+    """Return a reply with these choices, in the frame of what was shown, and whether it is clean and complete."""
     chance = rng.random()
     known = [name for name, choice in said.items() if choice is not None]
     picked = [known[i] for i in rng.permutation(len(known))[:_N_REASONS]]

@@ -23,7 +23,15 @@ from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.tables.files import slug
 from mrb_lib.tables.schema import KEYS, VERDICTS, Task
 from mrb_lib.tables.validation import check_references, conform
-from mrb_lib.verdicts.manifest import FILE_NAME, Manifest, library_versions, now, read_manifest, write_manifest
+from mrb_lib.verdicts.manifest import (
+    FILE_NAME,
+    Manifest,
+    OtherRun,
+    library_versions,
+    now,
+    read_manifest,
+    write_manifest,
+)
 from mrb_lib.verdicts.parts import next_path, part_paths, read_part, sync_folder, write_part
 
 _ARROW = {"str": pa.string(), "int": pa.int64(), "float": pa.float64()}
@@ -37,7 +45,7 @@ _LATER = ("p_a_bound", "p_categories", "criteria")  # columns that parts written
 
 
 def empty_verdicts() -> pd.DataFrame:
-    """A verdicts table without rows."""
+    """Return a verdicts table without rows."""
     frame: pd.DataFrame = SCHEMA.empty_table().to_pandas()
     return frame
 
@@ -150,7 +158,7 @@ def exclusive(folder: Path, what: str = "run") -> Iterator[None]:
 
 
 def run_folders(runs: Path) -> list[Path]:
-    """The runs under a folder (or the folder itself, if it is one), by name."""
+    """Return the runs under a folder (or the folder itself, if it is one), by name."""
     if (runs / FILE_NAME).is_file():
         return [runs]
     if not runs.is_dir():
@@ -160,8 +168,8 @@ def run_folders(runs: Path) -> list[Path]:
     return sorted(path for path in runs.iterdir() if (path / FILE_NAME).is_file())
 
 
-def read_run(folder: Path, columns: list[str] | None = None, *, without: Collection[Path] = ()) -> pd.DataFrame:
-    """All verdicts of one run, in the order they were written.
+def read_run(folder: Path, columns: Sequence[str] | None = None, *, without: Collection[Path] = ()) -> pd.DataFrame:
+    """Return all verdicts of one run, in the order they were written.
 
     Parameters
     ----------
@@ -173,13 +181,19 @@ def read_run(folder: Path, columns: list[str] | None = None, *, without: Collect
     InputError
         A part is damaged, or lacks a column.
     """
-    table = _read_parts(folder, columns, without=without)
-    frame: pd.DataFrame = table.to_pandas()
+    names = list(columns or SCHEMA.names)
+    tables = [_read_part(path, columns) for path in _whole(folder, without)] or [SCHEMA.empty_table().select(names)]
+    try:
+        frame: pd.DataFrame = pa.concat_tables(tables, promote_options="permissive").to_pandas()
+    except pa.ArrowException as error:
+        raise InputError(
+            f"{folder}: its parts hold a column of different types ({error}); remove the part that is wrong."
+        ) from error
     return frame
 
 
 def iter_run(folder: Path, columns: Sequence[str], *, without: Collection[Path] = ()) -> Iterator[pd.DataFrame]:
-    """The verdicts of one run a part at a time, in the order they were written, so that only one need be in memory.
+    """Yield the verdicts of one run a part at a time, in the order they were written: only one need be in memory.
 
     Parameters
     ----------
@@ -193,7 +207,7 @@ def iter_run(folder: Path, columns: Sequence[str], *, without: Collection[Path] 
     """
     schema = pa.schema([SCHEMA.field(name) for name in columns])
     for path in _whole(folder, without):
-        table = _read_part(path, columns, ())
+        table = _read_part(path, columns)
         try:
             frame: pd.DataFrame = table.select(schema.names).cast(schema).to_pandas()
         except pa.ArrowException as error:
@@ -205,41 +219,21 @@ def _whole(folder: Path, without: Collection[Path]) -> list[Path]:
     return [path for path in part_paths(folder) if path not in without]
 
 
-def _read_part(path: Path, columns: Sequence[str] | None, coded: Sequence[str]) -> pa.Table:
-    table = read_part(path, columns, coded=coded)
+def _read_part(path: Path, columns: Sequence[str] | None) -> pa.Table:
+    table = read_part(path, columns)
     for name in _LATER:
         if name not in table.column_names and (columns is None or name in columns):
-            nulls = pa.nulls(table.num_rows, pa.string())
-            table = table.append_column(name, nulls.dictionary_encode() if name in coded else nulls)
+            table = table.append_column(name, pa.nulls(table.num_rows, pa.string()))
     absent = [name for name in columns or SCHEMA.names if name not in table.column_names]
     if absent:
         raise InputError(f"{path}, column {absent[0]}: is missing, so it is not a part of a run; remove the file.")
     return table
 
 
-def _read_parts(
-    folder: Path, columns: Sequence[str] | None, coded: Sequence[str] = (), *, without: Collection[Path] = ()
-) -> pa.Table:
-    """The parts of a run as one table; the columns `coded` are read as positions in a list of their values."""
-    tables = [_read_part(path, columns, coded) for path in _whole(folder, without)]
-    if not tables:
-        empty = SCHEMA.empty_table().select(list(columns or SCHEMA.names))
-        for name in coded:
-            position = empty.column_names.index(name)
-            empty = empty.set_column(position, name, empty.column(name).dictionary_encode())
-        return empty
-    try:
-        return pa.concat_tables(tables, promote_options="permissive").unify_dictionaries()
-    except pa.ArrowException as error:
-        raise InputError(
-            f"{folder}: its parts hold a column of different types ({error}); remove the part that is wrong."
-        ) from error
-
-
 def load_verdicts(
     runs: str | Path, cases: pd.DataFrame | None = None, *, replies: bool = False, costs: bool = False
 ) -> pd.DataFrame:
-    """The verdicts of every run under a folder.
+    """Return the verdicts of every run under a folder.
 
     Where several runs hold the same judge (its settings changed between them), each
     is shown as a judge of its own, `judge@run`, so that none hides another.
@@ -262,19 +256,20 @@ def load_verdicts(
     InputError
         There is no such folder, a file is damaged, or a verdict speaks of an unknown case.
     """
-    frames = []
+    columns = None if replies else [*ANALYSIS_COLUMNS, *COSTS] if costs else ANALYSIS_COLUMNS
+    return pd.concat([*_frames(runs, cases, columns)] or [empty_verdicts()], ignore_index=True)
+
+
+def _frames(runs: str | Path, cases: pd.DataFrame | None, columns: Sequence[str] | None) -> Iterator[pd.DataFrame]:
     for folder, name in named_runs(Path(runs)):
-        frame = read_run(folder, None if replies else [*ANALYSIS_COLUMNS, *COSTS] if costs else ANALYSIS_COLUMNS)
+        frame = read_run(folder, columns)
         if cases is not None:
             check_references(frame, cases, str(folder))
-        frames.append(frame if name is None else frame.assign(judge=name))
-    if not frames:
-        return empty_verdicts()
-    return pd.concat(frames, ignore_index=True)
+        yield frame if name is None else frame.assign(judge=name)
 
 
 def named_runs(runs: Path) -> list[tuple[Path, str | None]]:
-    """Each run with the name to show its judge by, None for its own: several runs of one judge are told apart."""
+    """Return each run with the name to show its judge by: None for its own, or another to tell runs apart."""
     folders = run_folders(runs)
     manifests = [read_manifest(folder) for folder in folders]
     names = [manifest.judge for manifest in manifests]
@@ -287,7 +282,7 @@ def named_runs(runs: Path) -> list[tuple[Path, str | None]]:
 def iter_verdicts(
     runs: str | Path, cases: pd.DataFrame, columns: Sequence[str] = ANALYSIS_COLUMNS
 ) -> Iterator[pd.DataFrame]:
-    """The verdicts of every run under a folder, a run at a time, so that only one's need be in memory.
+    """Return the verdicts of every run under a folder, a run at a time, so that only one's need be in memory.
 
     Parameters
     ----------
@@ -304,19 +299,12 @@ def iter_verdicts(
     InputError
         As in `load_verdicts`.
     """
-    coded = [name for name in columns if SCHEMA.field(name).type == pa.string()]
-    case_ids = pd.Index(cases["case_id"]).astype(object)
-    for folder, name in named_runs(Path(runs)):
-        frame: pd.DataFrame = _read_parts(folder, columns, coded).to_pandas()
-        if "case_id" in coded:
-            spoken_of = frame["case_id"].cat.remove_unused_categories().cat.categories
-            if (case_ids.get_indexer(spoken_of.astype(object)) < 0).any():
-                check_references(frame.astype({"case_id": "str"}), cases, str(folder))
-        yield frame if name is None else frame.assign(judge=pd.Categorical([name] * len(frame)))
+    texts = [name for name in columns if SCHEMA.field(name).type == pa.string()]
+    return (frame.astype(dict.fromkeys(texts, "category")) for frame in _frames(runs, cases, columns))
 
 
 def runs_on_other_cases(runs: Path, fingerprint: str) -> list[str]:
-    """The runs that were made on other cases or images than those of a fingerprint.
+    """Return the runs that were made on other cases or images than those of a fingerprint.
 
     Parameters
     ----------
@@ -329,6 +317,12 @@ def runs_on_other_cases(runs: Path, fingerprint: str) -> list[str]:
     """
     made_on = {folder.name: read_manifest(folder).benchmark_fingerprint for folder in run_folders(runs)}
     return sorted(name for name, fingerprint_of_run in made_on.items() if fingerprint_of_run not in ("", fingerprint))
+
+
+def other_runs(runs: Path, manifest: Manifest) -> tuple[OtherRun, ...]:
+    """Return the runs under a folder that hold the same judge as this one, by name."""
+    others = [read_manifest(folder) for folder in run_folders(runs) if folder.name != manifest.run_id]
+    return tuple(OtherRun(other, manifest) for other in others if other.judge == manifest.judge)
 
 
 def save_imported(

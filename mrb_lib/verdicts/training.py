@@ -1,13 +1,18 @@
-"""Which cases of a benchmark judges have seen while they were trained, by the records that `mrb train` leaves.
+"""The cases of a benchmark that judges have seen in training, by the records of `mrb train` and of exported rows.
 
-A record is the `training.json` beside a judge's weights, which the manifest of each of its runs holds. Cases are known
-again by the digest of their content, so that merging and renaming hide none.
+A record is the `training.json` beside a judge's weights, or the `rows.toml` of exported rows that it learned from
+elsewhere; the manifest of each of its runs holds it. Cases are known again by the digest of their content, so that
+merging and renaming hide none.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+import json
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, partial
+from pathlib import Path
 from typing import Final
 
 import pandas as pd
@@ -31,6 +36,8 @@ _OTHER_USES: Final = {
     RELATED: "were not drawn from the training part, and may share a cluster with those that were",
 }
 _HELD_BACK: Final = ("validation", "test")
+# What a manifest keeps of a `rows.toml`.
+_OF_ROWS: Final = ("benchmark", "cases", "digests", "cases_digest")
 # By rank: a case that was used in several ways is of the first.
 _LISTS: Final = {
     TRAINED: ("cases", "digests"),
@@ -41,7 +48,7 @@ _RANK: Final = {use: rank for rank, use in enumerate(_LISTS)}
 
 
 def records_of(provenance: Mapping[str, object]) -> list[Mapping[str, object]]:
-    """The training record of a judge and those of the judges it was continued from, the latest first.
+    """Return the training record of a judge and those of the judges it was continued from, the latest first.
 
     Parameters
     ----------
@@ -55,8 +62,71 @@ def records_of(provenance: Mapping[str, object]) -> list[Mapping[str, object]]:
     return records
 
 
+def read_record(path: Path) -> dict[str, object]:
+    """Return the record in a `rows.toml`, which `mrb export` writes beside rows to train on, or in a `training.json`.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, has no digests of cases, or was changed.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+        record: object = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: is no training record ({error}); name a rows.toml or a training.json.") from error
+    digests = record.get("digests") if isinstance(record, dict) else None
+    if not isinstance(record, dict) or not isinstance(digests, list) or not digests:
+        raise InputError(
+            f"{path}: has no digests of the cases trained on; name the rows.toml that `mrb export sft|dpo|reward` "
+            "wrote, or a training.json of `mrb train`."
+        )
+    kept = record if path.suffix != ".toml" else {name: record[name] for name in _OF_ROWS if name in record}
+    kept = {"method": record.get("format"), "cases_digest": cases_digest(digests), **kept}
+    if not _is_sound(kept):
+        raise InputError(f"{path}: was changed: its cases_digest does not fit its digests; restore the file.")
+    return kept
+
+
+def with_record(training: object, record: Mapping[str, object]) -> dict[str, object]:
+    """Return a training record with another as the earliest step before it, unless it is among the steps already."""
+    if not isinstance(training, Mapping):
+        return dict(record)
+    if training.get("cases_digest") == record["cases_digest"]:
+        return dict(training)
+    return {**training, "started_from": with_record(training.get("started_from"), record)}
+
+
+def seen_notice(records: Iterable[Mapping[str, object]], benchmark: Benchmark) -> list[str]:
+    """Return a line on how many cases of a benchmark are in training records; none without a record."""
+    used = {str(digest) for record in records for digest in _list(record.get("digests"))}
+    if not used:
+        return []
+    n_seen = int(case_digests(benchmark).isin(used).sum())
+    return [f"{n_seen:,} of {len(benchmark.cases):,} cases are in its training data, and no table scores these"]
+
+
+def cases_digest(digests: Iterable[object]) -> str:
+    """Return one digest of the content digests of cases, whatever their order."""
+    return hashlib.sha256("\n".join(sorted(map(str, digests))).encode()).hexdigest()
+
+
+def _is_sound(record: Mapping[str, object]) -> bool:
+    """Return whether the lists of a record are as they were written."""
+    digests, cases = _list(record.get("digests")), record.get("cases")
+    return record.get("cases_digest") == cases_digest(digests) and len(_list(cases)) == len(digests)
+
+
+def _dict(value: object) -> dict[str, object]:
+    return dict(value) if isinstance(value, Mapping) else {}
+
+
+def _list(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
+
+
 def training_cases(manifests: Iterable[Manifest], benchmark: Benchmark) -> pd.DataFrame:
-    """The cases of a benchmark that judges were trained on or could know: none of these may be scored.
+    """Return the cases of a benchmark that judges were trained on or could know: none of these may be scored.
 
     Parameters
     ----------
@@ -83,26 +153,24 @@ def training_cases(manifests: Iterable[Manifest], benchmark: Benchmark) -> pd.Da
     Images are read only where a record has digests. Validated by tests/verdicts/test_training.py.
     """
     runs = list(manifests)
-    here = _Benchmark(benchmark)
-    used = {run.run_id: _used(run, here) for run in runs if records_of(run.provenance)}
+    by_digest = cache(partial(_cases_by_digest, benchmark))  # images are read only where a record has digests
+    used = {run.run_id: _used(run, benchmark, by_digest) for run in runs if records_of(run.provenance)}
     for run in runs:
-        members = run.spec.get("runs")
-        if isinstance(members, list) and any(used.get(str(name)) is not None for name in members):
-            uses = [(case, use) for name in members for case, use in (used.get(str(name)) or {}).items()]
-            used[run.run_id] = dict(sorted(uses, key=lambda pair: -_RANK[pair[1]]))  # the last one of a case stays
+        members = [used.get(str(name)) for name in _list(run.spec.get("runs"))]
+        if any(uses is not None for uses in members):
+            pairs = [pair for uses in members for pair in (uses or {}).items()]
+            used[run.run_id] = dict(sorted(pairs, key=lambda pair: -_RANK[pair[1]]))  # the last one of a case stays
     rows: list[tuple[str, str | None, str | None]] = []
     for run in runs:
-        uses_of = used.get(run.run_id)
-        if uses_of is None:
-            continue
-        _check_split(run, uses_of, benchmark)
-        for name in _names(run):
-            rows += [(name, case, use) for case, use in uses_of.items()] or [(name, None, None)]
+        if (uses := used.get(run.run_id)) is not None:
+            _check_split(run, uses, benchmark)
+            for name in _names(run):
+                rows += [(name, case, use) for case, use in uses.items()] or [(name, None, None)]
     return pd.DataFrame(rows, columns=["judge", "case_id", "use"], dtype="str").drop_duplicates(ignore_index=True)
 
 
 def training_records(manifests: Iterable[Manifest]) -> pd.DataFrame:
-    """How judges were trained, as far as the runs' manifests say.
+    """Return how judges were trained, as far as the runs' manifests say.
 
     Returns
     -------
@@ -128,9 +196,8 @@ def training_records(manifests: Iterable[Manifest]) -> pd.DataFrame:
         if not records:
             continue
         latest = records[0]
-        benchmark, left_out, cases = (latest.get(name) for name in ("benchmark", "left_out", "cases"))
-        named = benchmark if isinstance(benchmark, Mapping) else {}
-        column, value = next(iter(left_out.items())) if isinstance(left_out, Mapping) and left_out else (None, None)
+        named, left_out = (_dict(latest.get(name)) for name in ("benchmark", "left_out"))
+        column, value = next(iter(left_out.items()), (None, None))
         row = {
             "bases": tuple(name for record in records for name in _bases(run, record, runs)),
             "base_revision": _text(records[-1].get("base_revision")),
@@ -141,8 +208,8 @@ def training_records(manifests: Iterable[Manifest]) -> pd.DataFrame:
             "warm_up": ", ".join(str(record.get("method")) for record in records[1:]) or None,
             "left_out_column": _text(column),
             "left_out": _text(value),
-            "n_cases": len(cases) if isinstance(cases, list) else None,
-            **{name: dict(own) if isinstance(own := latest.get(name), Mapping) else {} for name in _DICTS},
+            "n_cases": len(_list(latest["cases"])) if "cases" in latest else None,
+            **{name: _dict(latest.get(name)) for name in _DICTS},
         }
         rows += [{"judge": name, **row} for name in _names(run)]
     frame = pd.DataFrame(rows, columns=list(_RECORD_COLUMNS)).drop_duplicates("judge", keep=False, ignore_index=True)
@@ -151,12 +218,11 @@ def training_records(manifests: Iterable[Manifest]) -> pd.DataFrame:
 
 
 def training_curves(manifests: Iterable[Manifest]) -> pd.DataFrame:
-    """The curves of the judges' training: `judge`, `stage` (0 the first), and the columns of `curve`, a row a step."""
+    """Return the curves of training, one row per step: `judge`, `stage` (0 the first), and the columns of `curve`."""
     rows = []
     for run in manifests:
         for stage, record in enumerate(reversed(records_of(run.provenance))):
-            curve = record.get("curve")
-            points = [point for point in curve if isinstance(point, Mapping)] if isinstance(curve, list) else []
+            points = [point for point in _list(record.get("curve")) if isinstance(point, Mapping)]
             rows += [{"judge": run.judge, "stage": stage, **point} for point in points]
     frame = pd.DataFrame(rows, columns=["judge", "stage", *_CURVE]).astype({"judge": "str", "stage": "int64"})
     return frame.astype(dict.fromkeys(_CURVE, "float64")).drop_duplicates(ignore_index=True)
@@ -167,22 +233,16 @@ def _text(value: object) -> str | None:
 
 
 def _names(run: Manifest) -> tuple[str, str]:
-    """The names that the judge of a run may have among verdicts."""
+    """Return the names that the judge of a run may have among verdicts."""
     return run.judge, f"{run.judge}@{run.run_id}"
 
 
 def _bases(tuned: Manifest, record: Mapping[str, object], runs: list[Manifest]) -> list[str]:
-    """The judges whose weights one step of a judge's training started from."""
+    """Return the judges whose weights one step of a judge's training started from."""
     revision, before = record.get("base_revision"), record.get("started_from")
-    same = [
-        run
-        for run in runs
-        if run is not tuned
-        and (
-            (bool(revision) and run.spec.get("revision") == revision)
-            or (isinstance(before, Mapping) and run.provenance.get("training") == before)
-        )
-    ]
+    others = [run for run in runs if run is not tuned]
+    same = [run for run in others if revision and run.spec.get("revision") == revision]
+    same += [run for run in others if before and run not in same and run.provenance.get("training") == before]
     engine = tuned.spec.get("engine")
     by_engine = [run for run in same if run.spec.get("engine") == engine]
     packed = [run for run in same if run.spec.get("engine") == "packed"] if engine == "reward" else []
@@ -190,7 +250,7 @@ def _bases(tuned: Manifest, record: Mapping[str, object], runs: list[Manifest]) 
 
 
 def mark_seen(verdicts: pd.DataFrame, training: pd.DataFrame) -> pd.DataFrame:
-    """The verdicts with a column `seen`: whether the judge was trained on the case; unchanged where none was.
+    """Return the verdicts with a column `seen`: whether the judge was trained on the case; unchanged where none was.
 
     What lays verdicts out (`mrb_lib.stats.panel.panels`) keeps such a verdict out of every score.
 
@@ -199,15 +259,14 @@ def mark_seen(verdicts: pd.DataFrame, training: pd.DataFrame) -> pd.DataFrame:
     verdicts : `judge`, `case_id`, and more
     training : see `training_cases`
     """
-    cases_of = training.dropna(subset="case_id").groupby("judge")["case_id"]
     seen = pd.Series(False, index=verdicts.index)
-    for judge, cases in cases_of:
+    for judge, cases in training.dropna(subset="case_id").groupby("judge")["case_id"]:
         seen |= (verdicts["judge"] == judge) & verdicts["case_id"].isin(cases)
     return verdicts.assign(seen=seen) if seen.any() else verdicts
 
 
 def seen_notes(training: pd.DataFrame, judges: Iterable[str], n_cases: int) -> list[str]:
-    """What is left out of every quantity since judges have seen it: a line a judge, none where nothing is.
+    """Return a line per judge on the cases left out of every quantity because it has seen them; empty for none.
 
     Parameters
     ----------
@@ -218,20 +277,19 @@ def seen_notes(training: pd.DataFrame, judges: Iterable[str], n_cases: int) -> l
     notes = []
     known = training.dropna(subset="case_id").drop_duplicates(["judge", "case_id"])
     cases_of = dict(iter(known.groupby("judge")))
-    for judge in judges:
-        own = cases_of.get(judge)
-        if own is not None:
-            counts = own["use"].value_counts().to_dict() if "use" in own else {}
-            others = [f"{counts[use]:,} of them {text}" for use, text in _OTHER_USES.items() if use in counts]
-            more = f" ({'; '.join(others)})" if others else ""
-            notes.append(f"{judge}: {len(own):,} of {n_cases:,} cases were trained on and are left out{more}")
+    for judge in (name for name in judges if name in cases_of):
+        own = cases_of[judge]
+        counts = own["use"].value_counts().to_dict() if "use" in own else {}
+        others = [f"{counts[use]:,} of them {text}" for use, text in _OTHER_USES.items() if use in counts]
+        more = f" ({'; '.join(others)})" if others else ""
+        notes.append(f"{judge}: {len(own):,} of {n_cases:,} cases were trained on and are left out{more}")
     return notes
 
 
 def after_merge(
     provenance: Mapping[str, object], sources: Mapping[str, Benchmark], merged: Benchmark
 ) -> dict[str, object]:
-    """The provenance of a judge with its training cases under the ids that they have in a merged benchmark.
+    """Return the provenance of a judge with its training cases under the ids that they have in a merged benchmark.
 
     Only lists without digests are rewritten: content is known again whatever its id.
 
@@ -240,19 +298,11 @@ def after_merge(
     provenance : as in a run's manifest
     sources : the merged benchmarks, by the names that begin the new ids
     """
-    record = provenance.get("training")
-    if not isinstance(record, Mapping):
-        return dict(provenance)
-    return {**provenance, "training": _record_after_merge(record, sources, merged)}
-
-
-def _record_after_merge(
-    record: Mapping[str, object], sources: Mapping[str, Benchmark], merged: Benchmark
-) -> dict[str, object]:
-    before, named = record.get("started_from"), record.get("benchmark")
-    out = dict(record)
-    if isinstance(before, Mapping):
-        out["started_from"] = _record_after_merge(before, sources, merged)
+    out = dict(provenance)
+    for step in ("training", "started_from"):
+        if isinstance(before := out.get(step), Mapping):
+            out[step] = after_merge(before, sources, merged)
+    record, named = provenance, provenance.get("benchmark")
     own = {name: set(each.cases["case_id"]) for name, each in sources.items() if _may_be_of(record, each)}
     for ids, digests in _LISTS.values():
         listed = record.get(ids)
@@ -262,64 +312,48 @@ def _record_after_merge(
     return out
 
 
-class _Benchmark:
-    """The cases by digest, looked up when a record needs them."""
-
-    def __init__(self, benchmark: Benchmark) -> None:
-        self._benchmark = benchmark
-        self._ids: dict[str, list[str]] = {}
-
-    def by_digest(self, digests: Iterable[str]) -> Iterator[str]:
-        """The cases whose content has one of these digests: several cases may be copies of one."""
-        if not self._ids:
-            for case, digest in case_digests(self._benchmark).items():
-                self._ids.setdefault(str(digest), []).append(str(case))
-        for digest in digests:
-            yield from self._ids.get(digest, ())
-
-    def by_id(self, cases: Iterable[str]) -> Iterator[str]:
-        ids = set(self._benchmark.cases["case_id"])
-        yield from (case for case in cases if case in ids)
-
-    def may_be_of(self, record: Mapping[str, object]) -> bool:
-        return _may_be_of(record, self._benchmark)
+def _cases_by_digest(benchmark: Benchmark) -> dict[str, list[str]]:
+    """Return the cases of each content: several may be copies of one."""
+    cases: dict[str, list[str]] = {}
+    for case, digest in case_digests(benchmark).items():
+        cases.setdefault(str(digest), []).append(str(case))
+    return cases
 
 
 def _may_be_of(record: Mapping[str, object], benchmark: Benchmark) -> bool:
-    """Whether a record names the benchmark or none; cases left out needlessly harm less than cases trained on."""
+    """Return whether a record names the benchmark or none: leaving out too much does less harm than too little."""
     stated = record.get("benchmark")
     return not isinstance(stated, Mapping) or stated.get("name") in (None, benchmark.meta.name)
 
 
-def _used(run: Manifest, here: _Benchmark) -> dict[str, str] | None:
-    """What each case was used for in the training of a run's judge; None where no record can be matched."""
+def _used(
+    run: Manifest, benchmark: Benchmark, by_digest: Callable[[], Mapping[str, Sequence[str]]]
+) -> dict[str, str] | None:
+    """Return the use of each case in the training of a run's judge; None where no record can be matched."""
     uses: dict[str, str] = {}
     is_known = False
     for record in records_of(run.provenance):
         for use, (ids, digests) in _LISTS.items():
-            listed, marks = record.get(ids), record.get(digests)
-            if isinstance(marks, list):
+            if isinstance(record.get(digests), list):
                 _check_record(run, record)
-                cases = here.by_digest(map(str, marks))
-            elif isinstance(listed, list) and here.may_be_of(record):
-                cases = here.by_id(map(str, listed))
+                cases = [case for digest in _list(record[digests]) for case in by_digest().get(str(digest), ())]
+            elif isinstance(record.get(ids), list) and _may_be_of(record, benchmark):
+                known = set(benchmark.cases["case_id"])
+                cases = [case for case in map(str, _list(record[ids])) if case in known]
             else:
                 continue
             is_known |= use == TRAINED
-            for case in cases:
-                uses[case] = min(use, uses.get(case, use), key=_RANK.__getitem__)
+            uses |= {case: min(use, uses.get(case, use), key=_RANK.__getitem__) for case in cases}
     return uses if is_known else None
 
 
 def _check_record(run: Manifest, record: Mapping[str, object]) -> None:
     """Raise `InputError` unless the lists of a record are as they were written."""
-    digests, cases = record.get("digests"), record.get("cases")
-    listed = sorted(map(str, digests)) if isinstance(digests, list) else []
-    sound = record.get("cases_digest") == hashlib.sha256("\n".join(listed).encode()).hexdigest()
-    if not sound or not isinstance(cases, list) or len(cases) != len(listed):
+    if not _is_sound(record):
         raise InputError(
             f"run {run.run_id}: the training record of judge {run.judge} was changed: its cases_digest does not fit "
-            f"its {len(listed):,} digests; restore training.json as `mrb train` wrote it, and judge again."
+            f"its {len(_list(record.get('digests'))):,} digests; restore training.json as `mrb train` wrote it, and "
+            "judge again."
         )
 
 

@@ -11,8 +11,8 @@ import pandas as pd
 from PIL import Image
 from playwright.sync_api import Page, expect
 
-from mrb_lib.review.bundle import csp_hash, script, style
 from mrb_lib.review.case import SCRIPTS, STYLES, case_html
+from mrb_lib.review.pages import csp_hash, script, style
 
 _LOADING = 120_000
 SCROLLBARS = """all => all.filter((one) => one.clientHeight && one.scrollHeight > one.clientHeight + 1
@@ -112,7 +112,7 @@ def show(page: Page, html: str) -> None:
 
 def open_menu(page: Page) -> None:
     """Open the menu of the failure explorer; what is chosen there closes it."""
-    page.locator(".mrb-menu > summary").click()
+    page.get_by_role("button", name="Menu", exact=True).click()
 
 
 def sign_in(page: Page, name: str) -> None:

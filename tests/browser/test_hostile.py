@@ -13,8 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load
 from mrb_lib.benchmarks.votes import gold
-from mrb_lib.review.bundle import style
-from mrb_lib.review.case import STYLES, case_html, markdown
+from mrb_lib.review.case import case_html, markdown
 from mrb_lib.review.pages import template
 from mrb_lib.review.text import visible
 from mrb_lib.verdicts.store import load_verdicts
@@ -152,7 +151,7 @@ def test_text_that_no_file_can_hold(page: Page) -> None:
 
 def test_a_printable_page_runs_nothing_and_prints(page: Page, cases: list[str], tmp_path: Path) -> None:
     path = tmp_path / "print.html"
-    shown = {"style": style(*STYLES), "name": ATTACKS[4], "note": ATTACKS[4], "cases": cases[LONG_CASE + 1 :]}
+    shown = {"name": ATTACKS[4], "note": ATTACKS[4], "cases": cases[LONG_CASE + 1 :]}
     page_of_cases = template("explorer_print").render(**shown, n="2", words="", is_part=True, most=2)
     path.write_text(page_of_cases, encoding="utf-8")
     page.goto(path.as_uri())

@@ -396,7 +396,7 @@ def test_the_list_filters_and_views_work_by_mouse_touch_and_keys(hand: Hand, rev
     hand.use(page.locator("[data-kind=wrong]"))
     expect(page.locator("[data-kind=wrong]")).to_have_attribute("aria-pressed", "true")
 
-    hand.use(hand.page.locator(".mrb-menu > summary"))
+    hand.use(hand.page.get_by_role("button", name="Menu", exact=True))
     _button(hand, "Views")
     dialog, own = page.get_by_role("dialog", name="Saved views"), f"Errors by {hand.way}"
     hand.write(dialog.get_by_label("Save the filters"), own)
@@ -406,11 +406,11 @@ def test_the_list_filters_and_views_work_by_mouse_touch_and_keys(hand: Hand, rev
     hand.use(dialog.get_by_role("button", name="Close"))
     _button(hand, "Clear all")
     expect(position).to_contain_text(f"of {N} cases")
-    hand.use(hand.page.locator(".mrb-menu > summary"))
+    hand.use(hand.page.get_by_role("button", name="Menu", exact=True))
     _button(hand, "Views")
     _button(hand, own)
     expect(page.locator("[data-kind=wrong]")).to_have_attribute("aria-pressed", "true")
-    hand.use(hand.page.locator(".mrb-menu > summary"))
+    hand.use(hand.page.get_by_role("button", name="Menu", exact=True))
     _button(hand, "Views")
     _button(hand, f"Remove the view {own}")
     _button(hand, f"Remove the view {own} for everyone: press again")
@@ -418,17 +418,17 @@ def test_the_list_filters_and_views_work_by_mouse_touch_and_keys(hand: Hand, rev
     assert own not in _views(bench)
     hand.use(dialog.get_by_role("button", name="Close"), "Escape")
 
-    hand.use(hand.page.locator(".mrb-menu > summary"))
+    hand.use(hand.page.get_by_role("button", name="Menu", exact=True))
     _button(hand, "Pictures in the list")
     expect(page.locator(".mrb-thumb")).to_have_count(0)
     _button(hand, "keys", "Escape", "?")
     hand.use(page.get_by_role("dialog", name="Keys").get_by_role("button", name="Close"))
-    hand.use(hand.page.locator(".mrb-menu > summary"))
+    hand.use(hand.page.get_by_role("button", name="Menu", exact=True))
     _button(hand, "Copy link to this case")
     expect(notice).to_contain_text("copied")
     for words in ("CSV: export the selection as a table", "Page: export the selection to print it (HTML)"):
         with page.expect_download() as waiting:
-            hand.use(hand.page.locator(".mrb-menu > summary"))
+            hand.use(hand.page.get_by_role("button", name="Menu", exact=True))
             _button(hand, words)
         assert waiting.value.suggested_filename in ("cases.csv", "cases.html")
 

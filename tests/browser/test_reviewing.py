@@ -110,6 +110,11 @@ def test_assigned_cases_open_with_their_judge_and_a_misspelt_reviewer_is_told_wh
     for key in "1s":
         page.keyboard.press(key)
     expect(page.locator(".mrb-saved")).to_contain_text("Saved")
+    page.locator("[data-field=judge] option").first.evaluate("one => { one.disabled = false; }")
+    page.locator("[data-field=judge]").select_option("")
+    for key in ("Escape", "1", "s"):
+        page.keyboard.press(key)
+    expect(page.locator(".mrb-saved")).to_contain_text("Not saved: a judge is in view")
     page.locator("[data-filter=judge]").select_option("")
     expect(page.locator("[data-field=judge]")).to_have_value("")
     with open_store(bench / "reviews.sqlite", create=False) as store:

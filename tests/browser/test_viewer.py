@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from mrb_lib.review.bundle import csp_hash
+from mrb_lib.review.pages import csp_hash
 
 from .axe import violations
 from .hand import Hand

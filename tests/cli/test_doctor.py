@@ -24,7 +24,7 @@ def surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     hub = HubState(True, "https://huggingface.co", False, tmp_path / "cache", False, 10.0)
     gpus = (Gpu("chip", 40.0, 39.0),)
-    machine = Machine(4, 32.0, 30.0, gpus, {"python": "3"}, {"judges": (), "scaleout": ("ray",)}, hub, ("a warning",))
+    machine = Machine(4, 32.0, gpus, {"python": "3"}, {"judges": (), "scaleout": ("ray",)}, hub, ("a warning",))
     monkeypatch.setattr("mrb_lib.judges.roster.machine.inspect_machine", lambda: machine)
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("MRB_ROSTER", raising=False)
@@ -55,7 +55,7 @@ def test_doctor_names_what_there_is_what_is_missing_and_what_fits(
     ):
         assert part in said
     [line] = [line for line in result.out.splitlines() if line.startswith("mine ")]
-    assert line.split() == ["mine", "1.0", "yes", "yes", "no", "-"]
+    assert line.split() == ["mine", "1.0", "GPU", "bfloat16", "1.2", "-", "no", "-"]
     assert max(map(len, result.out.splitlines())) <= 100
     last = result.out.rpartition("\nnext ")[2]
     assert "mrb judge BENCH RUNS --judge path:DIR" in " ".join(last.split()), "the Hub cannot be asked"
@@ -68,12 +68,12 @@ def test_doctor_as_json_holds_the_same_and_every_judge(
     monkeypatch.setenv("OPENAI_API_KEY", "the secret")
     result = mrb("doctor", "--json", "--roster", mine)
     found = parsed(result)
-    assert found["gpus"] == [{"name": "chip", "total_gb": 40.0, "free_gb": 39.0}]
+    assert found["gpus"] == [{"name": "chip", "total_gb": 40.0, "free_gb": 39.0, "peak": None}]
     assert found["extras"] == {"judges": [], "scaleout": ["ray"]}
     assert found["keys"]["OPENAI_API_KEY"] is True
     assert [judge["name"] for judge in found["judges"]] == roster([mine])["name"].tolist()
     last = found["judges"][-1]
-    assert (last["fits_gpu"], last["fits_cpu"], last["cached"], last["key"]) == ("yes", "yes", "no", None)
+    assert (last["device"], last["stored"], last["cached"], last["key"]) == ("GPU", "bfloat16", "no", None)
     assert "the secret" not in result.out + result.err
 
 
@@ -103,17 +103,19 @@ def test_filters_keep_exactly_the_judges_they_describe(
     assert parsed(result)["rows"] == [row for row in everyone if keep(row)]
 
 
-def test_fits_keeps_what_fits_and_counts_what_nobody_knows(mrb: Callable) -> None:
+def test_fits_keeps_what_fits_and_says_how_with_one_command(mrb: Callable) -> None:
     result = mrb("judges", "--fits", "--json")
-    rows = parsed(result)["rows"]
-    names = {row["name"] for row in rows}
-    assert {"first", "gpt-4o"} <= names, "no weights, no memory"
-    limit = 40 / 1.2
-    everyone = roster()
-    small = everyone.loc[everyone["weights_gb"] <= limit, "name"]
-    assert set(small) <= names
-    assert not names & set(everyone.loc[everyone["weights_gb"] > limit, "name"])
-    assert "of unknown size" in result.err
+    rows = {row["name"]: row for row in parsed(result)["rows"]}
+    assert {"first", "gpt-4o"} <= set(rows), "no weights, no memory"
+    everyone = roster().set_index("name")["weights_gb"]
+    for name, row in rows.items():
+        if row["device"] is not None:
+            assert row["memory_gb"] <= 40
+            assert row["stored"] == ("bfloat16" if everyone[name] <= 40 / 1.2 else row["stored"])
+    assert (rows["internvl3-38b"]["stored"], rows["internvl3-38b"]["options"]) == ("4bit", " --quantize 4bit")
+    assert "internvl3-78b" not in rows
+    assert result.err.count("mrb judge BENCH RUNS --judge") == 1
+    assert "estimates: memory is the weights and 20%" in result.err
 
 
 def test_without_torch_a_judge_of_known_size_is_not_said_to_be_of_unknown_size(
@@ -128,26 +130,10 @@ def test_without_torch_a_judge_of_known_size_is_not_said_to_be_of_unknown_size(
     monkeypatch.setattr("mrb_lib.judges.roster.machine.inspect_machine", lambda: machine)
     result = mrb("judges", "--fits", "--family", "Mine", "--roster", tmp_path / "mine.toml")
     assert "small" in result.out and "large" not in result.out
-    assert result.err.splitlines() == [
+    assert result.err.splitlines()[:2] == [
         "left out: 1 judges of unknown size",
         "left out: 1 judges, as the memory of a GPU is not known without torch",
     ]
-
-
-def test_a_size_that_is_taken_from_a_name_is_marked(mrb: Callable, tmp_path: Path) -> None:
-    text = '[[judge]]\nname = "mine-7b"\nengine = "packed"\nmodel = "a/b"\naccess = "open"\nfamily = "Mine"\n'
-    (tmp_path / "named.toml").write_text(text, encoding="utf-8")
-    result = mrb("judges", "--fits", "--family", "Mine", "--roster", tmp_path / "named.toml")
-    assert "7B*" in result.out.splitlines()[1].split()
-    assert result.err.startswith("* size taken from the name")
-    rows = parsed(mrb("judges", "--fits", "--json", "--family", "Mine", "--roster", tmp_path / "named.toml"))["rows"]
-    assert [(row["weights_gb"], row["size_from"], row["size"]) for row in rows] == [(14.0, "name", None)]
-    (tmp_path / "named.toml").write_text(text.replace("7b", "70b"), encoding="utf-8")
-    assert "mine" not in mrb("judges", "--fits", "--roster", tmp_path / "named.toml").out
-    [line] = [
-        line for line in mrb("doctor", "--roster", tmp_path / "named.toml").out.splitlines() if "mine-70b" in line
-    ]
-    assert line.split()[:3] == ["mine-70b*", "140.0", "no"]
 
 
 def test_gaps_are_listed_and_counted(mrb: Callable) -> None:

@@ -59,7 +59,7 @@ def test_contrasts_are_of_the_groups_that_names_tell_and_the_matches_are_printed
     assert contrasts == {("open", "proprietary"), ("open", "medical"), ("proprietary", "medical")}
     assert {r["n_judges_1"] for r in rows_of(result) if r["group_1"] == "open"} == {3}
     assert "Qwen2-VL-7B-sft as tuned from qwen2-vl-7b" in result.err
-    assert "InternVL2_5-8B as internvl2.5-8b" in result.err
+    assert "InternVL2_5-8B as internvl3-8b" in result.err
 
 
 def test_a_file_goes_before_names(mrb: Callable, published: Path, tmp_path: Path) -> None:

@@ -32,13 +32,14 @@ def smollm_packed(smollm: Path) -> PackedJudge:
     """The judge `packed` with these weights, which it has loaded and checked; it knows two dimensions."""
     from mrb_lib.judges.local.packed import PackedJudge
     from mrb_lib.judges.local.reader import TreeReader
+    from mrb_lib.judges.roster.engines import JudgeRequest
     from mrb_lib.judges.roster.entry import Entry
     from mrb_lib.judges.roster.source import WeightsSource
     from mrb_lib.judges.settings import Settings
 
     entry = Entry("smollm2-135m", "packed", vision=False)
     settings = Settings(dimensions=ASKED, without_images=True)
-    judge = PackedJudge(entry.name, entry, WeightsSource(smollm, "package"), settings, {})
+    judge = PackedJudge(JudgeRequest(entry, settings, {}, WeightsSource(smollm, "package")))
     samples = TreeReader._samples
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TreeReader, "_samples", lambda own: samples(own)[:1])  # of two cases, which take seconds

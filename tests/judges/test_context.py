@@ -20,7 +20,7 @@ from .shown_benchmark import HOSTILE
 
 GENERIC = marks_pattern(())
 BEFORE = {
-    "official-form": "c687785c44361bda", "plain": "70e236c4ed1a5d5b", "rate": "d4ae7c2b750bb8e1",
+    "official-form": "abaf5a097d180bd7", "plain": "70e236c4ed1a5d5b", "rate": "d4ae7c2b750bb8e1",
     "rating": "1a44801993885521", "reasoned": "8dad5e089c553142", "reference": "9abaf8336597092d",
     "rubric": "a71dc4c89a29c0ac", "single": "cf85fea0d8b9051b", "single-rate": "22558a1c8a7130b6",
     "single-reference": "afa011f525c3a229", "single-rubric": "851c709aa29cb555",

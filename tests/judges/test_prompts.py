@@ -18,7 +18,7 @@ from mrb_lib.judges.prompts import Prompt
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import DIMENSIONS
 
-PAIRS = ("official-form", "plain", "reasoned", "reference", "rubric", "single", "single-reference")
+PAIRS = ("plain", "reasoned", "reference", "rubric", "single", "single-reference")
 HOSTILE = (
     "<|im_end|>", "<|im_start|>system", "<|end|>", "<|assistant|>", "<image>", "[INST]", "[/INST]", "</s>", "<s>",
     "<|eot_id|>", "<end_of_turn>", "<<SYS>>", "<think>", "</think>", "<|vision_start|>", "<|image_pad|>", "<|image|>",
@@ -63,6 +63,10 @@ _PIECES = st.sampled_from(
     ]
 )
 HARD_TEXTS = st.one_of(st.text(max_size=60), st.lists(_PIECES, max_size=12).map("".join))
+
+
+_MARKS = st.sampled_from(["[The End of ", "[the  start of ", "[", "Assistant A's Answer]", "x\n"])
+SECTIONS = st.lists(_MARKS).map("".join)
 
 
 class TestFences:
@@ -251,7 +255,7 @@ TIE_WORDS = re.compile(r"\b(tie[sd]?|draw|equal(ly)?|neither|both|same|C)\b")
 class TestChoices:
     @pytest.mark.parametrize("choices", TASKS)
     @pytest.mark.parametrize("n_images", [0, 1, 2])
-    @pytest.mark.parametrize("name", builtin_ids())
+    @pytest.mark.parametrize("name", [name for name in builtin_ids() if name != "official-form"])
     def test_outside_the_categories_are_not_offered(self, name: str, n_images: int, choices: tuple[str, ...]) -> None:
         prompt = load_prompt(name)
         responses = ["r1"] if prompt.asks == "rating" else ["r1", "r2"]
@@ -284,11 +288,35 @@ class TestChoices:
 
 
 class TestTheOfficialForm:
-    def test_asks_for_seven_keys_the_reason_last(self) -> None:
+    @pytest.mark.parametrize(("choices", "values"), [(TASKS[0], "A|B"), (TASKS[1], "A|B|tie")])
+    def test_asks_for_seven_keys_and_shows_the_texts_between_the_published_marks(
+        self, choices: tuple[str, ...], values: str
+    ) -> None:
         prompt = load_prompt("official-form")
-        ask = prompt.render("q", ["x", "y"], DIMENSIONS, choices=("A", "B")).ask
-        assert f"exactly 7 keys, in this order: {', '.join(DIMENSIONS)}, reason." in ask
-        assert (prompt.asks, prompt.gives_reason) == ("all", True)
+        text = prompt.render("Which lobe?", ["upper", "lower"], DIMENSIONS, choices=choices, n_images=1).text
+        keys = "".join(f'"{name}":"{values}",' for name in DIMENSIONS)
+        assert f'{{{keys}"reason":"' in text
+        assert text.split("Here is the input:\n\n")[1] == (
+            "[The Start of User Instruction]\nWhich lobe?\n[The End of User Instruction]\n"
+            "[The Start of Assistant A's Answer]\nupper\n[The End of Assistant A's Answer]\n"
+            "[The Start of Assistant B's Answer]\nlower\n[The End of Assistant B's Answer]\n"
+        )
+        assert not [meaning for meaning in prompts.DEFINITIONS.values() if meaning in text]
+        assert bool(TIE_WORDS.search(text)) == ("tie" in choices)
+        assert (prompt.asks, prompt.gives_reason, prompt.reply_tokens) == ("all", True, 4096)
+
+    @given(SECTIONS, SECTIONS, SECTIONS)
+    def test_no_text_ends_its_section(self, question: str, first: str, second: str) -> None:
+        text = _render(load_prompt("official-form"), question, [first, second])
+        marks = re.findall(r"\[\s*the\s+(start|end)\s+of", text, re.IGNORECASE)
+        assert marks == ["Start", "End"] * 3
+
+    def test_calls_the_responses_a_and_b_beside_lettered_options_too(self) -> None:
+        prompt = load_prompt("official-form")
+        assert [name for name in builtin_ids() if not load_prompt(name).takes_labels] == [prompt.id]
+        assert prompt.labels_for("A. gout B. lupus") == ("A", "B")
+        with pytest.raises(InputError, match="no other labels"):
+            _render(prompt, "?", ["yes", "no"], labels=("1", "2"))
 
     def test_a_reason_goes_with_all_dimensions_only(self) -> None:
         with pytest.raises(InputError, match="a reason is a key beside all dimensions"):
@@ -380,7 +408,7 @@ class TestAUsersTemplate:
         assert "{# gone #}" in text
 
 
-COMPARES = [name for name in builtin_ids() if load_prompt(name).asks != "rating"]
+COMPARES = [name for name in builtin_ids() if load_prompt(name).compares and load_prompt(name).takes_labels]
 LABELS = [("1", "2"), ("X", "Y"), ("Alex", "Sam"), ("B", "A")]
 
 
@@ -408,6 +436,24 @@ def test_other_labels_stand_wherever_a_and_b_stood_and_nowhere_else(name: str, l
     assert again == plain
 
 
+@pytest.mark.parametrize("name", COMPARES)
+@pytest.mark.parametrize("question", ["What is it? A. A cyst B. A stone", "Choose:\n(A) left\n(B) right\n(C) both"])
+def test_beside_options_of_these_letters_the_responses_are_called_otherwise(name: str, question: str) -> None:
+    prompt = load_prompt(name)
+    assert prompt.labels_for(question) == ("1", "2")
+    assert prompt.labels_for(question, ("X", "Y")) == ("X", "Y"), "a probe's labels stay"
+    assert prompt.labels_for("Is vitamin A or B better? Grade A.") == ("A", "B")
+    text = _render(prompt, question, ["yes", "no"], "R")
+    assert text == _render(prompt, question, ["yes", "no"], "R", labels=("1", "2"))
+    assert "response 1" in text and "response A" not in text
+
+
+def test_letters_in_a_benchmarks_own_words_do_not_keep_labels_out() -> None:
+    definitions = {"overall": "grade A or B of the guideline"}
+    text = _render(load_prompt("rubric"), "A. gout B. lupus", ["yes", "no"], definitions=definitions)
+    assert "grade A or B" in text and "response 1" in text
+
+
 def test_a_prompt_that_names_the_letters_outside_its_fences_takes_no_other_labels(tmp_path: Path) -> None:
     path = tmp_path / "own.jinja"
     path.write_text(
@@ -416,6 +462,8 @@ def test_a_prompt_that_names_the_letters_outside_its_fences_takes_no_other_label
     )
     prompt = load_prompt(str(path))
     assert "A: yes" in _render(prompt, "?", ["yes", "no"])
+    assert "A: yes" in _render(prompt, "Which? A. gout B. psoriasis", ["yes", "no"])
+    assert not prompt.takes_labels
     with pytest.raises(InputError, match="no other labels"):
         _render(prompt, "?", ["yes", "no"], labels=("1", "2"))
 
@@ -437,4 +485,4 @@ def test_every_prompt_has_three_other_wordings_of_what_it_asks_which_name_all_th
         assert ("reference answer" in rendered.ask) == prompt.needs_reference
     assert len(set(texts)) == 4
     with pytest.raises(InputError, match="no wording 4"):
-        prompt.render("Q?", ["one"], DIMENSIONS, "overall", reference="R", wording=4)
+        prompt.render("Q?", ["one", "two"], DIMENSIONS, "overall", reference="R", wording=4)

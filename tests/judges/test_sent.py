@@ -109,7 +109,7 @@ def test_a_run_through_a_server_has_no_template_around_it(engine: str) -> None:
     [
         (Manifest("r", "j", source="a table"), "the run does not say"),
         (Manifest("r", "longer", spec={"engine": "heuristic"}), "takes no prompt"),
-        (manifest_of("reference"), "needs a reference answer"),
+        (manifest_of("reference"), "nothing was asked: the case has no reference answer"),
     ],
 )
 def test_what_a_run_does_not_hold_is_not_guessed(manifest: Manifest, words: str) -> None:

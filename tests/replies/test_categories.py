@@ -509,6 +509,12 @@ def test_a_rating_is_read_as_a_person_reads_it(reply: str, expected: str, catego
         ("A. fumigatus", RISKS),
         ("Rating: C. difficile", RISKS),
         ("E", RISKS),
+        ("This plaque is high risk.", RISKS),
+        ("The answer notes it is high risk.", RISKS),
+        ("Women at high risk need it.", RISKS),
+        ("Wells score is 4.", SCALE),
+        ("Yes, but no.", ("yes", "no")),
+        ("Rating: 5 - but 2 for style", SCALE),
     ],
 )
 def test_what_is_not_a_verdict_is_not_guessed(reply: str, categories: tuple[str, ...]) -> None:

@@ -107,6 +107,35 @@ def test_one_dimension_means_what_it_says_in_the_end(reply: str, expected: str) 
 
 
 @pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ("Therefore, Response A is not better, and Response B is better.", "B"),
+        ("Response A is better, or so it seems; in truth B is better.", "B"),
+        ("At first I thought Response A is better. Now I think Response B is better.", "B"),
+        ("Not only readers: I prefer Response B.", "."),
+        ("Experts prefer Response B.", "."),
+        ("The author says Response B is better.", "."),
+        ("I disagree with the view that A is better.", "."),
+        ("It is false that A is better.", "."),
+        ("There is no reason to believe that B is better.", "."),
+        ("Response A fails to say that Response B is better.", "."),
+        ("Response A is better than Response B in style only.", "."),
+        ("A is better for beginners, B is better for experts.", "."),
+        ("I think the answer is A, but it might be B.", "."),
+        ("Response A is correct.", "."),
+        ("Answer: A/B", "."),
+        ("Both outputs provide unhelpful advice, and neither is short.", "."),
+        (
+            "Response B is better.\n\nResponse A (the first) gives a plan of basics, so Response A is more relevant.",
+            "B",
+        ),
+    ],
+)
+def test_a_sentence_of_others_or_on_something_else_is_no_verdict(reply: str, expected: str) -> None:
+    assert read_one(reply) == expected
+
+
+@pytest.mark.parametrize(
     "unit", ["A no, B ", "actually A. ", "[[C]] ", "[[A]] ", "A\nB\n", "Overall, A but ", "A says "]
 )
 def test_corrections_lists_and_quotations_take_time_in_proportion(unit: str) -> None:

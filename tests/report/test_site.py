@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from mrb_lib.review.bundle import csp_hash
+from mrb_lib.review.pages import csp_hash
 
 HOSTILE = '<script>alert(1)</script><img src=x onerror="alert(2)">"\'{{ 7*7 }}'
 CELLS = (

@@ -20,6 +20,7 @@ from mrb_lib.runs.beside import beside
 from mrb_lib.runs.execute import judge
 from mrb_lib.runs.outcomes import RunSummary
 from mrb_lib.runs.plan import ProbeOptions, make_plan
+from mrb_lib.runs.ray.scaleout import Source
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import ORDERS
 from mrb_lib.verdicts.manifest import read_manifest
@@ -202,15 +203,12 @@ def test_a_column_of_the_source_does_not_pass_for_what_is_shown(bench: Benchmark
 
 
 def test_a_batch_brings_them_along_to_another_machine(bench: Benchmark) -> None:
-    ray = pytest.importorskip("mrb_lib.runs.ray.remote")
-    settings = Settings(reference="weak", evidence=True, examples=2)
-    plan = make_plan(bench.cases, DIMENSIONS, beside=beside(bench, settings))
-    numbers = np.array([13, 3, 4])
-    [row] = ray.batch_table(plan, 0, numbers).to_pylist()
-    there = replace(plan, cases=ray.decode_frame(row["cases"])).rows(np.array(row["numbers"]))
-    pd.testing.assert_frame_equal(
-        to_shown_frame(there), to_shown_frame(plan.rows(numbers))[list(to_shown_frame(there))]
+    plan = make_plan(
+        bench.cases, DIMENSIONS, beside=beside(bench, Settings(reference="weak", evidence=True, examples=2))
     )
+    numbers = np.array([13, 3, 4])
+    there, _ = Source(plan, [numbers], {}).batch(0, answered=False)
+    pd.testing.assert_frame_equal(there, to_shown_frame(plan.rows(numbers)))
     assert {"context_reference", "context_evidence", "context_examples"} <= set(there.columns)
     assert not {"split", "item"} & set(there.columns)
 

@@ -15,7 +15,7 @@ import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.local.checkpoint import load_checkpoint
-from mrb_lib.judges.local.rating import RatingJudge
+from mrb_lib.judges.local.pointwise import RatingJudge
 from mrb_lib.judges.local.weights import Weights
 from mrb_lib.judges.roster.roster import resolve
 from mrb_lib.judges.settings import Settings

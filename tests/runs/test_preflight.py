@@ -46,7 +46,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     def pretend(ram_gb: float | None, *gpus_gb: float) -> None:
         gpus = tuple(Gpu("a", total, total) for total in gpus_gb)
         fake: Machine = replace(real, ram_total_gb=ram_gb, gpus=gpus)
-        monkeypatch.setattr(preflight, "inspect_machine", lambda: fake)
+        monkeypatch.setattr("mrb_lib.judges.roster.machine.inspect_machine", lambda: fake)
 
     return pretend
 
@@ -85,7 +85,7 @@ def test_every_problem_is_told_and_not_the_first_alone(check: Check, machine: Ca
     machine(16.0)
     weights, memory = check("huge", prompt="rubric")
     assert "the weights of some/huge" in weights and "--download" in weights
-    assert "its weights take 1600 GB in float32, and this machine has 16 GB" in memory
+    assert "the weights of some/huge take 1600 GB in float32, and this machine has 16 GB" in memory
     [no_prompt, *rest] = check("huge", prompt="nonsense", dtype="bfloat16")
     assert "nonsense" in "".join([no_prompt, *rest]) and any("800 GB" in text for text in rest)
 

@@ -11,8 +11,7 @@ from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.judges.prompt_files import load_prompt
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge
-from mrb_lib.runs.record import without_secrets
-from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.errors import InputError, without_secrets
 from mrb_lib.verdicts.manifest import FILE_NAME, now, read_manifest
 from mrb_lib.verdicts.store import load_verdicts, save_imported
 
@@ -27,13 +26,15 @@ def test_the_manifest_states_prompt_options_and_where_cases_went(
     use(monkeypatch, server)
     url = "https://me:secret@example.org/v1?key=secret"
     (tmp_path / "mine.jinja").write_text(load_prompt("plain").text, encoding="utf-8")
-    settings = Settings(seed=3, temperature=0.5, url=url, prompt=str(tmp_path / "mine.jinja"))
+    written = {"prompt": str(tmp_path / "mine.jinja"), "ca_file": str(tmp_path / "ca.pem")}
+    settings = Settings(seed=3, temperature=0.5, url=url, proxy="http://me:secret@proxy:3128", **written)
     [done] = judge(little, tmp_path, ["scripted"], orders=("BA",), repeats=2, limit=4, settings=settings)
     manifest = read_manifest(done.folder)
     assert (manifest.prompt_id, manifest.prompt_text) == ("mine", "{# asks: all #}")
     assert manifest.sent_to == "https://example.org/v1"
     asked = {"orders": ["BA"], "repeats": 2, "limit": 4, "dimensions": ["overall", "accuracy"]}
     set_by_user = {"seed": 3, "temperature": 0.5, "url": "https://example.org/v1", "prompt": "mine.jinja"}
+    set_by_user |= {"proxy": "http://proxy:3128", "ca_file": "ca.pem"}
     assert {**manifest.options, **asked, **set_by_user} == manifest.options
     assert "revision" not in manifest.options, "what was left open is not stated"
     assert set(load_verdicts(tmp_path, replies=True)["prompt_id"]) == {"mine"}

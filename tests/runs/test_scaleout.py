@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import pickle
 import shutil
 import signal
 import sys
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
 
-from mrb_lib.benchmarks.benchmark import Benchmark, save
+from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.benchmarks.splits import split
 from mrb_lib.build.construct.answers.answering import answer, answers_in, ask_about, writers
 from mrb_lib.build.training.on_ray import _trial, train_on_ray
@@ -27,23 +30,23 @@ from mrb_lib.judges.roster.roster import resolve
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs import execute
 from mrb_lib.runs.interruption import InterruptedRunError
+from mrb_lib.runs.local import Job
 from mrb_lib.runs.outcomes import Outcome
 from mrb_lib.runs.plan import Plan, ProbeOptions, make_plan
 from mrb_lib.runs.planned import PlannedModel
 from mrb_lib.runs.progress import RunProgress
 from mrb_lib.runs.ray import scaleout
-from mrb_lib.runs.ray.cluster import Cluster, WorkerPool, capacity, reason_of, size_pool
-from mrb_lib.runs.ray.image_server import RESTARTS, ImageServer, ServedImages
-from mrb_lib.runs.ray.remote import GREETING, Assignment, Worker, assignment, batch_table, decode_frame, quick_digests
+from mrb_lib.runs.ray.cluster import Cluster, WorkerPool, reason_of, size_pool
+from mrb_lib.runs.ray.scaleout import GREETING, RESTARTS, Answer, ArrivedImages, Assignment, Source, Worker, assignment
 from mrb_lib.tables.errors import InputError, RunError
-from mrb_lib.verdicts.manifest import read_manifest
+from mrb_lib.verdicts.manifest import identity, read_manifest
 from mrb_lib.verdicts.orders import to_shown_frame
+from mrb_lib.verdicts.protocol import Judge
 from mrb_lib.verdicts.store import exclusive, load_verdicts
 
 from . import scripted
 from .scripted import Said, Scripted, comparable, use
 
-ONE = WorkerPool(1, 1, 0.0)
 ALONE = {"workers": 2, "gpus_per_worker": 0.0}
 LONE = {"workers": 1, "gpus_per_worker": 0.0}  # where it does not matter between how many the work is shared
 CASES = 9  # that the judge with weights judges: two it has judged before, and three batches for a worker
@@ -62,28 +65,38 @@ def cluster() -> Iterator[Cluster]:
 
 
 class Here:
-    """In the place of Ray's data: one worker in this process, which is given what it would be sent."""
+    """In the place of Ray: one worker in this process, which is given what it would be sent."""
 
-    def __init__(self, tables: list[pa.Table]) -> None:
-        self.tables = tables
+    def __init__(self, rows: list[dict[str, int]], **how: object) -> None:
+        self.rows = rows
 
-    def map_batches(
-        self, build: type[Worker], *, fn_constructor_args: tuple[Assignment, ImageServer], **how: object
-    ) -> Here:
-        assigned, server = fn_constructor_args
-        self.worker = build(pickle.loads(pickle.dumps(assigned)), server)  # noqa: S301  # as Ray sends it
+    def map(self, build: type[Worker], *, fn_constructor_args: tuple[Assignment, Source], **how: object) -> Here:
+        assigned, source = fn_constructor_args
+        self.worker = build(sent(assigned), asked(source))
         return self
 
     def iter_batches(self, **how: object) -> Iterator[pa.Table]:
-        for table in self.tables:
-            yield self.worker(table)
+        for row in self.rows:
+            yield pa.Table.from_pylist([self.worker(row)])
+
+
+def sent(content: object) -> Any:
+    """What arrives of something that Ray sends."""
+    from ray import cloudpickle
+
+    return pickle.loads(cloudpickle.dumps(content))  # noqa: S301  # as Ray sends it
+
+
+def asked(source: Source) -> Callable[..., Any]:
+    """How a worker asks a source that is in this process."""
+    return lambda method, *arguments, **options: sent(getattr(source, method)(*arguments, **options))
 
 
 @pytest.fixture
 def here(monkeypatch: pytest.MonkeyPatch) -> None:
     """What matters is what workers are given and what becomes of their answers, not that Ray carries it."""
-    monkeypatch.setattr("ray.data.from_blocks", Here)
-    monkeypatch.setattr(scaleout, "RemoteImageServer", ImageServer)
+    monkeypatch.setattr("ray.data.from_items", Here)
+    monkeypatch.setattr(scaleout, "_shared", lambda job: Source(job.plan, job.batches, job.images))
     monkeypatch.setattr(Cluster, "nodes", lambda cluster: [{"CPU": 2.0}])
 
 
@@ -134,7 +147,7 @@ def test_a_worker_that_is_killed_midway_loses_and_doubles_nothing(
 
     def kill_once(status: RunProgress) -> None:
         if 0 < status.held < status.planned and not killed:
-            killed.append(workers()[0])
+            killed.append(descendants(b"ray::MapWorker")[0])
             os.kill(killed[0], signal.SIGKILL)
 
     there = tmp_path / "there"
@@ -146,6 +159,38 @@ def test_a_worker_that_is_killed_midway_loses_and_doubles_nothing(
     pd.testing.assert_frame_equal(
         comparable(load_verdicts(there, replies=True)), comparable(load_verdicts(tmp_path / "here", replies=True))
     )
+
+
+def judge_until_ray_is_killed(bench: Path, runs: Path) -> None:
+    """Judge in a process of its own, and kill the process that Ray has on this machine once verdicts arrive."""
+
+    def kill(status: RunProgress) -> None:
+        if status.held:
+            for pid in descendants(b"raylet/raylet"):
+                os.kill(pid, signal.SIGKILL)
+
+    scaleout.judge_on_ray(load(bench), runs, ["longer"], settings=Settings(batch_size=1), progress=kill, **LONE)
+
+
+@pytest.mark.slow
+def test_when_ray_itself_is_killed_the_user_reads_how_to_go_on(
+    little: Benchmark, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    arguments = (little.path, tmp_path / "runs")
+    alone = multiprocessing.get_context("spawn").Process(target=judge_until_ray_is_killed, args=arguments)
+    alone.start()
+    alone.join()
+    assert alone.exitcode == 1
+    out, err, until = "", "", time.monotonic() + 20
+    while "run the same command again to go on" not in err.lower() and time.monotonic() < until:
+        printed = capfd.readouterr()
+        out, err = out + printed.out, err + printed.err
+    assert time.monotonic() < until, err
+    assert out == ""
+    kept = len(load_verdicts(tmp_path / "runs"))
+    assert 0 < kept < 160
+    [done] = execute.judge(little, tmp_path / "runs", ["longer"])
+    assert (done.before, done.made) == (kept, 160 - kept)
 
 
 @pytest.mark.usefixtures("here")
@@ -236,21 +281,21 @@ def test_what_a_worker_cannot_load_is_one_message_and_nothing_is_written(
 def test_weights_that_a_worker_misses_are_named(tiny: Callable[[str], Path], tmp_path: Path, little: Benchmark) -> None:
     folder = shutil.copytree(tiny("llava"), tmp_path / "moved")
     judge = resolve(f"path:{folder}", runs=tmp_path, images={}, settings=Settings(device="cpu"))
-    plan = Plan(little.cases, little.meta.dimensions)
-    assigned = assignment(judge, plan, ONE)
+    job = job_of(judge, little)
+    assigned = assignment(job, 1, on_gpu=False)
     (folder / "model.safetensors").unlink()
-    row = said_by(Worker(assigned, ImageServer({})), plan, GREETING, np.array([], dtype=int))
-    assert row["bad_input"]
-    assert str(folder) in str(row["failure"])
-    assert "safetensors" in str(row["failure"])
+    error = worker_of(job, assigned).answer(GREETING).error
+    assert isinstance(error, InputError)
+    assert str(folder) in str(error)
+    assert "safetensors" in str(error)
 
 
 @pytest.mark.slow
 def test_what_is_asked_of_a_cluster_must_be_there_and_means_the_same_on_its_machines(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(InputError, match="9999 workers with 1 CPUs each: this machine has room for"):
-        cluster.pool(9999, 0.0, "cpu", 0.0)
+    with pytest.raises(InputError, match="9999 workers with 1 CPUs each: there is room for"):
+        cluster.pool(9999, 0.0, 0.0)
     monkeypatch.setattr(cluster, "nodes", lambda: [{"CPU": 4.0}])
     with pytest.raises(InputError, match="device 'cuda': Ray has no GPU"):
         scaleout._for_workers(Settings(device="cuda"), cluster, None)
@@ -309,21 +354,11 @@ def test_without_ray_the_message_says_what_to_install(
 
 def test_nothing_that_no_judge_may_see_leaves_this_machine(pictured: Benchmark) -> None:
     plan = Plan(pictured.cases, pictured.meta.dimensions)
-    [row] = batch_table(plan, 0, np.arange(24)).to_pylist()
-    cases = decode_frame(row["cases"])
+    shown, images = Source(plan, [np.arange(24)], pictured.images).batch(0, answered=False)
     assert {"model_a", "model_b", "dataset", "split"} <= set(plan.cases.columns)
-    assert not {"model_a", "model_b", "dataset", "split"} & set(cases.columns)
-    assert cases["case_id"].tolist() == plan.cases["case_id"].head(2).tolist()
-
-
-def test_a_batch_means_the_same_verdicts_wherever_its_cases_stand(pictured: Benchmark) -> None:
-    plan = Plan(pictured.cases, ("overall", "accuracy"), repeats=2)
-    numbers = np.array([71, 64, 8, 15, 9])
-    [row] = batch_table(plan, 0, numbers).to_pylist()
-    there = replace(plan, cases=decode_frame(row["cases"])).rows(np.array(row["numbers"]))
-    expected = plan.rows(numbers)[there.columns]
-    pd.testing.assert_frame_equal(there, expected)
-    assert [type(names) for names in there["images"]] == [list] * 5
+    assert not {"model_a", "model_b", "dataset", "split"} & set(shown.columns)
+    assert shown["case_id"].unique().tolist() == plan.cases["case_id"].head(2).tolist()
+    assert set(images) == {name for names in plan.cases["images"].head(2) for name in names}
 
 
 def french(folder: Path, bench: Benchmark) -> Path:
@@ -333,162 +368,134 @@ def french(folder: Path, bench: Benchmark) -> Path:
     return path
 
 
-def test_a_worker_gets_the_texts_of_a_file_with_its_work_and_no_more_of_the_cases_than_a_probe_may_see(
-    pictured: Benchmark, tmp_path: Path
-) -> None:
+def test_a_worker_gets_the_texts_of_a_file_with_its_work(pictured: Benchmark, tmp_path: Path) -> None:
     path = french(tmp_path, pictured)
     plan = make_plan(pictured.cases, ("overall",), probes=ProbeOptions(files=(path,)))
     path.unlink()
-    scripted_judge = Scripted()
-    there = pickle.loads(pickle.dumps(assignment(scripted_judge, plan, ONE)))  # noqa: S301  # as Ray sends it
-    assert {"model_a", "model_b", "dataset"} <= set(plan.probing.cases.columns)
-    assert not {"model_a", "model_b", "dataset", "split"} & set(there.plan.probing.cases.columns)
-    worker = Worker(replace(there, recipe=lambda images: scripted_judge), ImageServer({}))
-    row = said_by(worker, plan, 0, np.arange(4))
-    assert row["failure"] is None
-    [shown] = scripted_judge.batches
-    pd.testing.assert_frame_equal(
-        shown[["probe", "first", "second"]],
-        to_shown_frame(plan.rows(np.arange(4)))[["probe", "first", "second"]],
-    )
+    judge = Scripted()
+    job = Job(judge, plan, [np.arange(4)], {})
+    worker = worker_of(job, replace(assignment(job, 1, on_gpu=False), make=lambda images: judge))
+    assert worker.answer(0).error is None
+    [shown] = judge.batches
+    pd.testing.assert_frame_equal(shown, to_shown_frame(plan.rows(np.arange(4))))
     assert "response/file-french" in set(shown["probe"])
 
 
-def job_of(judge: Scripted, bench: Benchmark) -> tuple[Plan, Assignment]:
-    plan = Plan(bench.cases, bench.meta.dimensions)
-    return plan, assignment(judge, plan, ONE)
+def job_of(judge: Judge, bench: Benchmark, *batches: list[int]) -> Job:
+    return Job(judge, Plan(bench.cases, bench.meta.dimensions), [np.array(one) for one in batches], {})
 
 
-def said_by(worker: Worker, plan: Plan, number: int, verdicts: np.ndarray) -> dict[str, object]:
-    [row] = worker(batch_table(plan, number, verdicts)).to_pylist()
-    return row
+def worker_of(job: Job, assigned: Assignment | None = None, source: Source | None = None) -> Worker:
+    assigned = assigned or assignment(job, 1, on_gpu=False)
+    return Worker(assigned, asked(source or Source(job.plan, job.batches, job.images)))
 
 
 def test_a_judge_that_fails_on_a_worker_is_one_line_with_its_machine(little: Benchmark) -> None:
     def fail(key: tuple[object, ...]) -> Said:
         raise ValueError("no idea\nat all")
 
-    plan, assigned = job_of(Scripted(say=fail), little)
-    row = said_by(Worker(assigned, ImageServer({})), plan, 0, np.arange(4))
-    assert row["verdicts"] is None
-    assert not row["bad_input"]
-    assert str(row["failure"]).startswith("judge scripted: failed on ")
-    assert "(ValueError: no idea at all)" in str(row["failure"])
+    answer = worker_of(job_of(Scripted(say=fail), little, [0, 1, 2])).answer(0)
+    assert answer.verdicts is None
+    assert type(answer.error) is RunError
+    assert str(answer.error).startswith("judge scripted: failed on ")
+    assert "(ValueError: no idea at all)" in str(answer.error)
 
 
-def test_a_batch_that_kills_its_worker_again_and_again_ends_the_run(little: Benchmark) -> None:
-    plan, assigned = job_of(Scripted(), little)
-    server = ImageServer({})
-    for _ in range(RESTARTS + 1):
-        assert said_by(Worker(assigned, server), plan, 3, np.arange(4))["failure"] is None
-    assert "a batch made its worker die 5 times" in str(
-        said_by(Worker(assigned, server), plan, 3, np.arange(4))["failure"]
-    )
+def test_workers_that_die_again_and_again_end_the_run_unless_one_answers_in_between(little: Benchmark) -> None:
+    job = job_of(Scripted(), little, [0, 1], [2, 3])
+    source = Source(job.plan, job.batches, {})
+    workers = [worker_of(job, source=source) for _ in range(RESTARTS + 1)]
+    assert all(worker.answer(GREETING).error is None for worker in workers)
+    assert "its workers died 5 times before one" in str(worker_of(job, source=source).answer(0).error)
+    assert [workers[0].answer(number).error for number in (0, 1)] == [None, None]
+    assert worker_of(job, source=source).answer(0).error is None
 
 
-def test_workers_that_die_while_they_load_end_the_run(little: Benchmark) -> None:
+def test_workers_that_cannot_load_say_why(little: Benchmark) -> None:
     class Heavy(Scripted):
         def load(self) -> None:
             raise MemoryError("no room")
 
-    plan, assigned = job_of(Heavy(), little)
-    server = ImageServer({})
-    failures = [
-        str(said_by(Worker(assigned, server), plan, GREETING, np.array([], dtype=int))["failure"])
-        for _ in range(RESTARTS + 2)
-    ]
-    assert ["(MemoryError: no room)" in text for text in failures] == [True] * (RESTARTS + 1) + [False]
-    assert "the workers die while they load it" in failures[-1]
+    assert "(MemoryError: no room)" in str(worker_of(job_of(Heavy(), little)).answer(GREETING).error)
 
 
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"spec": {"dtype": "bfloat16"}}, "dtype is 'float32' there and 'bfloat16' where the run was started"),
-        ({"prompt_hash": "another"}, "its prompt is another"),
-        ({"pool": WorkerPool(1, 1, 1.0)}, "has a GPU that torch cannot use"),
+        ({"identity": identity({"dtype": "bfloat16"}, "")}, "(dtype bfloat16 -> float32)"),
+        ({"identity": identity({"dtype": "float32"}, "another")}, "(prompt_hash another -> none)"),
+        ({"on_gpu": True}, "has a GPU that torch cannot use"),
     ],
 )
 def test_a_worker_whose_judge_is_not_the_same_answers_nothing(
-    little: Benchmark, changed: dict[str, object], message: str
+    little: Benchmark, changed: dict[str, Any], message: str
 ) -> None:
-    plan, assigned = job_of(Scripted(dtype="float32"), little)
-    worker = Worker(replace(assigned, **changed), ImageServer({}))
-    assert message in str(said_by(worker, plan, 0, np.arange(4))["failure"])
+    job = job_of(Scripted(dtype="float32"), little, [0, 1])
+    answer = worker_of(job, replace(assignment(job, 1, on_gpu=False), **changed)).answer(0)
+    assert answer.verdicts is None
+    assert message in str(answer.error)
 
 
 def test_other_versions_on_a_worker_are_a_notice(little: Benchmark) -> None:
-    plan, assigned = job_of(Scripted(), little)
-    worker = Worker(replace(assigned, versions={**assigned.versions, "numpy": "1.0"}), ImageServer({}))
-    [notice] = said_by(worker, plan, 0, np.arange(4))["notices"]
-    assert "has numpy" in notice
-    assert "(not 1.0)" in notice
+    job = job_of(Scripted(), little, [0, 1])
+    assigned = assignment(job, 1, on_gpu=False)
+    [notice] = worker_of(job, replace(assigned, versions={**assigned.versions, "numpy": "1.0"})).answer(0).notices
+    assert "has other libraries (numpy 1.0 -> " in notice
 
 
-def test_another_copy_of_the_weights_is_refused_by_name_and_the_same_is_not_read_through(
-    tiny: Callable[[str], Path], tmp_path: Path, pictured: Benchmark, monkeypatch: pytest.MonkeyPatch
+def test_another_copy_of_the_weights_is_refused(
+    tiny: Callable[[str], Path], tmp_path: Path, pictured: Benchmark
 ) -> None:
     folder = shutil.copytree(tiny("llava"), tmp_path / "copy")
-    plan = Plan(pictured.cases, pictured.meta.dimensions)
     judge = resolve(f"path:{folder}", runs=tmp_path / "runs", images={}, settings=Settings(device="cpu"))
-    assigned = assignment(judge, plan, ONE)
-    monkeypatch.setattr("mrb_lib.judges.roster.source.digest", lambda folder: pytest.fail("hashed again"))
-    assert assigned.recipe({}).spec == judge.spec
+    job = job_of(judge, pictured)
+    assigned = assignment(job, 1, on_gpu=False)
+    assert assigned.make({}).spec == judge.spec
     weights = folder / "model.safetensors"
     content = bytearray(weights.read_bytes())
-    content[-1] ^= 1
+    content[len(content) // 2] ^= 1
     weights.write_bytes(content)
-    with pytest.raises(RunError, match=r"copy holds another model\.safetensors than where the run was started"):
-        assigned.recipe({})
+    error = worker_of(job, assigned).answer(GREETING).error
+    assert "is not the same there" in str(error)
+    assert "(revision sha256:" in str(error)
 
 
-def test_a_glance_reads_large_weights_in_places_and_sees_that_all_of_them_changed(tmp_path: Path) -> None:
-    rng = np.random.default_rng(5)
-    before = rng.integers(0, 256, 3 * 2**20, dtype=np.uint8)
-    weights = tmp_path / "model.safetensors"
-    weights.write_bytes(before.tobytes())
-    seen = quick_digests(tmp_path)
-    weights.write_bytes((before ^ (rng.random(len(before)) < 1e-4)).tobytes())
-    assert quick_digests(tmp_path) != seen
-    weights.write_bytes(before.tobytes() + b"1")
-    assert quick_digests(tmp_path) != seen
-    weights.write_bytes(before.tobytes())
-    (tmp_path / "README.md").write_text("about it")
-    assert quick_digests(tmp_path) == seen
-
-
-def test_images_from_the_desk_are_missing_or_refused_as_they_are_at_home(pictured: Benchmark) -> None:
-    images = ServedImages(ImageServer(pictured.images))
+def test_images_of_a_batch_are_missing_or_refused_as_they_are_at_home(pictured: Benchmark) -> None:
     name = pictured.cases["images"][0][0]
+    cases = pictured.cases.head(1).assign(images=[[name, "absent.png", "../escape.png"]])
+    images = ArrivedImages()
+    _, images.of_batch[7] = sent(
+        Source(Plan(cases, ("overall",)), [np.arange(2)], pictured.images).batch(0, answered=False)
+    )
     assert images[name] == pictured.images[name]
     with pytest.raises(KeyError):
         images["absent.png"]
     with pytest.raises(InputError) as there:
         images["../escape.png"]
-    with pytest.raises(InputError) as here:
+    with pytest.raises(InputError) as home:
         pictured.images["../escape.png"]
-    assert str(there.value) == str(here.value)
+    assert str(there.value) == str(home.value)
 
 
 def test_answers_that_come_twice_count_once_and_those_that_do_not_come_are_missed(little: Benchmark) -> None:
-    plan, assigned = job_of(Scripted(), little)
-    worker = Worker(assigned, ImageServer({}))
-    batches = [np.arange(4), np.arange(4, 8), np.arange(8, 12)]
-    tables = [worker(batch_table(plan, number, batches[number])) for number in (0, 1, 0)]
-    job = execute.Job(Scripted(), plan, batches, Scripted)
+    job = job_of(Scripted(), little, [0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11])
+    worker = worker_of(job)
 
-    def arriving() -> Iterator[pa.Table]:
-        yield from tables[1:]
+    def arriving() -> Generator[Answer, None, None]:
+        yield from (worker.answer(number) for number in (GREETING, 0, 1, 0))
 
-    collected = scaleout._collect(job, arriving(), tables[0], {})
-    assert [plan.numbers(next(collected)).tolist() for _ in range(2)] == [[0, 1, 2, 3], [4, 5, 6, 7]]
+    collected = scaleout._collected(job, arriving(), {})
+    assert [job.plan.numbers(next(collected)).tolist() for _ in range(2)] == [[0, 1, 2, 3], [4, 5, 6, 7]]
     with pytest.raises(RunError, match="1 batches did not come back"):
         next(collected)
 
 
 def test_what_workers_count_is_added_up_and_the_rest_is_said_once() -> None:
     said = {"a 1": ["reads text only", "2 of 12 verdicts rest"], "b 1": ["3 of 24 verdicts rest", "reads text only"]}
-    assert scaleout._together(said) == ["reads text only", "5 of 36 verdicts rest"]
+    assert scaleout.added_up(text for texts in said.values() for text in texts) == [
+        "reads text only",
+        "5 of 36 verdicts rest",
+    ]
 
 
 GPUS = [{"CPU": 16.0, "GPU": 8.0}, {"CPU": 16.0, "GPU": 8.0}, {"CPU": 4.0}]
@@ -500,12 +507,12 @@ GPUS = [{"CPU": 16.0, "GPU": 8.0}, {"CPU": 16.0, "GPU": 8.0}, {"CPU": 4.0}]
         (GPUS, (None, None), WorkerPool(16, 2, 1.0)),
         (GPUS, (None, 0.5), WorkerPool(32, 1, 0.5)),
         (GPUS, (3, None), WorkerPool(3, 2, 1.0)),
-        (GPUS, (None, None, "cpu"), WorkerPool(18, 2, 0.0)),
+        (GPUS, (None, 0.0), WorkerPool(18, 2, 0.0)),
         ([{"CPU": 2.0}], (None, None), WorkerPool(1, 2, 0.0)),
         ([{"CPU": 2.0}], (2, None), WorkerPool(2, 1, 0.0)),
         ([{"CPU": 8.0}, {"CPU": 3.0}], (3, None), WorkerPool(3, 3, 0.0)),
-        ([{"CPU": 64.0, "memory": 1e11}], (None, None, "auto", 3e10), WorkerPool(3, 21, 0.0)),
-        ([{"CPU": 64.0, "GPU": 1.0, "memory": 1e10}], (None, None, "auto", 3e10), WorkerPool(1, 2, 1.0)),
+        ([{"CPU": 64.0, "memory": 1e11}], (None, None, 3e10), WorkerPool(3, 21, 0.0)),
+        ([{"CPU": 64.0, "GPU": 1.0, "memory": 1e10}], (None, None, 3e10), WorkerPool(1, 2, 1.0)),
         ([{"CPU": 2.0}], (5, 1.0), WorkerPool(5, 1, 1.0)),
         ([], (None, None), WorkerPool(1, 1, 0.0)),
     ],
@@ -517,15 +524,15 @@ def test_workers_share_out_what_there_is(
 
 
 def test_shares_of_a_gpu_fill_it() -> None:
-    assert capacity([{"CPU": 64.0, "GPU": 1.0}], WorkerPool(0, 1, 0.1)) == 10
+    assert WorkerPool(0, 1, 0.1).room([{"CPU": 64.0, "GPU": 1.0}]) == 10
 
 
 @pytest.mark.parametrize(
     ("address", "error", "message"),
     [
         ("ray://somewhere:10001", InputError, "from one of its machines"),
-        ("nowhere", RunError, "no Ray cluster can be used"),
-        ("127.0.0.1:1", RunError, "no Ray cluster can be used there .*refused"),
+        ("nowhere", RunError, "cannot be used at RAY_ADDRESS=nowhere"),
+        ("127.0.0.1:1", RunError, "cannot be used at RAY_ADDRESS=127.0.0.1:1 .*refused"),
     ],
 )
 def test_a_cluster_that_cannot_be_used_is_said_in_one_line(
@@ -546,17 +553,17 @@ def test_what_ray_says_in_pages_becomes_its_last_line() -> None:
     assert reason_of(RuntimeError()) == "RuntimeError"
 
 
-def workers() -> list[int]:
-    """The processes in which workers of this process's Ray judge."""
+def descendants(command: bytes) -> list[int]:
+    """The processes that this one started, or they in turn, whose command holds this."""
     parents: dict[int, int] = {}
     found = []
     for entry in Path("/proc").iterdir():
         try:
-            pid, command = int(entry.name), (entry / "cmdline").read_bytes()
+            pid, line = int(entry.name), (entry / "cmdline").read_bytes()
             parents[pid] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
         except (ValueError, OSError):
             continue
-        if command.startswith(b"ray::MapWorker"):
+        if command in line:
             found.append(pid)
     return [pid for pid in found if os.getpid() in ancestors(pid, parents)]
 

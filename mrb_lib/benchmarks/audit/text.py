@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.benchmarks.audit.report import CASES_FILE, case_finding
+from mrb_lib.replies.labels import lists_options
 from mrb_lib.tables.validation import Finding
 
 _RESPONSES = ("response_a", "response_b")
@@ -55,7 +56,7 @@ def text_findings(cases: pd.DataFrame, digests: Mapping[str, str], *, preference
     texts = pd.DataFrame({name: folded(cases[name]) for name in ("question", *_RESPONSES)})
     findings = [*_blank(cases, texts if preference else texts[["question"]])]
     if preference:
-        findings += _identical_responses(cases, texts)
+        findings += [*_identical_responses(cases, texts), *_options(cases)]
     findings += _copies(cases, texts, digests)
     findings += _damaged(cases)
     return findings
@@ -86,6 +87,14 @@ def _identical_responses(cases: pd.DataFrame, texts: pd.DataFrame) -> Iterator[F
         problem = "the two responses are the same text, so no choice between them means anything"
         cure = "restore the two responses, or remove the case"
         yield case_finding(cases, i, "response_b", problem, cure)
+
+
+def _options(cases: pd.DataFrame) -> Iterator[Finding]:
+    rows = np.flatnonzero([lists_options(str(question)) for question in cases["question"]])
+    if len(rows):
+        problem = f"{len(rows)} of {len(cases)} questions list options by letter; a reply may name one like a response"
+        cure = "use the library's prompts, which call the responses 1 and 2 here; enclose them by fence() in your own"
+        yield case_finding(cases, rows[0], "question", problem, cure)
 
 
 def _copies(cases: pd.DataFrame, texts: pd.DataFrame, digests: Mapping[str, str]) -> Iterator[Finding]:

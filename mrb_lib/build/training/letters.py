@@ -16,15 +16,15 @@ import torch
 
 from mrb_lib.build.training.loop import CurvePoint, Report
 from mrb_lib.build.training.plan import Plan
-from mrb_lib.build.training.trainee import Trainee, TrainingCases, judge_parts
+from mrb_lib.build.training.trainee import Trainee, TrainingCases, judge_request
 from mrb_lib.judges.local.packed import CaseQuestions, PackedJudge
 from mrb_lib.judges.local.reader import keeps_columns, logits_at, tree_inputs
 from mrb_lib.judges.local.weights import Weights
+from mrb_lib.replies.labels import LETTERS, Labels
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import ORDERS
 from mrb_lib.verdicts.protocol import VerdictRows
 
-LETTERS: Final = ("A", "B")
 REFERENCE_PROMPT: Final = "single-reference"
 
 
@@ -34,11 +34,13 @@ class LetterCase:
 
     Attributes
     ----------
-    p_first : (branches, leaves), the wanted probability of the letter A, which names the response shown first
+    tokens : with which a reply that names the response shown first begins, and one that names the second
+    p_first : (branches, leaves), the wanted probability of the label of the response shown first
     weight : (branches, leaves), 0 where a prompt has no label
     """
 
     questions: CaseQuestions
+    tokens: tuple[int, int]
     p_first: torch.Tensor
     weight: torch.Tensor
 
@@ -50,14 +52,12 @@ class LetterLoss:
     Parameters
     ----------
     weights : of the judge
-    letters : the tokens with which a reply "A" and a reply "B" begin
 
     Validated by tests/build/training/test_letters.py against each prompt alone, and against TRL's fine-tuning on
     the reply.
     """
 
     weights: Weights
-    letters: tuple[int, int]
     _keeps: bool = field(init=False)
 
     def __post_init__(self) -> None:
@@ -79,7 +79,8 @@ class LetterLoss:
             logits = self._alone(model, cases[0])
         p_first = torch.cat([case.p_first.flatten() for case in cases]).to(logits.device)
         weight = torch.cat([case.weight.flatten() for case in cases]).to(logits.device)
-        log_p = logits[0].float().log_softmax(-1)[..., list(self.letters)]
+        tokens = torch.tensor([case.tokens for case in cases for _ in range(case.weight.numel())])
+        log_p = logits[0].float().log_softmax(-1).gather(-1, tokens.to(logits.device))
         return -(weight * (p_first * log_p[..., 0] + (1 - p_first) * log_p[..., 1])).sum()
 
     def _alone(self, model: Callable[..., Any], case: LetterCase) -> torch.Tensor:
@@ -110,12 +111,14 @@ def letter_cases(judge: PackedJudge, shown: pd.DataFrame) -> tuple[list[LetterCa
         wanted, weighs = torch.zeros(shape), torch.zeros(shape)
         for (branch, leaf), (position, *_) in questions.positions_of.items():
             wanted[branch, leaf], weighs[branch, leaf] = p_first[position], weight[position]
-        cases.append(LetterCase(questions, wanted, weighs))
+        row = shown.iloc[next(iter(questions.positions_of.values()))[0]]
+        labels = judge.writer.labels({str(name): value for name, value in row.items()})
+        cases.append(LetterCase(questions, letter_tokens(judge.weights, labels), wanted, weighs))
     return cases, rows.failures()
 
 
-def letter_tokens(weights: Weights) -> tuple[int, int]:
-    """The tokens with which the model's own chat template begins the replies "A" and "B".
+def letter_tokens(weights: Weights, labels: Labels = LETTERS) -> tuple[int, int]:
+    """Return the tokens with which the model's own chat template begins the replies that are one of two labels.
 
     Raises
     ------
@@ -124,7 +127,7 @@ def letter_tokens(weights: Weights) -> tuple[int, int]:
     """
     prompt = weights.tokens(weights.chat("?", 0, {}))
     tokens = []
-    for letter in LETTERS:
+    for letter in labels:
         whole = weights.tokens(weights.chat("?", 0, {}, reply=letter))
         first = whole[len(prompt)] if whole[: len(prompt)] == prompt and len(whole) > len(prompt) else -1
         if first not in weights.single_tokens(letter, f" {letter}"):
@@ -144,10 +147,10 @@ class LetterTrainee(Trainee):
     def __init__(self, plan: Plan) -> None:
         options = plan.recipe.examples
         shows = options.reference == "keep" and plan.recipe.prompt is None
-        super().__init__(plan, PackedJudge(*judge_parts(plan, "packed", REFERENCE_PROMPT if shows else None)))
+        super().__init__(plan, PackedJudge(judge_request(plan, "packed", REFERENCE_PROMPT if shows else None)))
         if options.reference != "drop" and plan.recipe.prompt is not None:
             raise InputError(f"--reference {options.reference}: goes with the usual prompts; leave --prompt out.")
-        self._referring = PackedJudge(*judge_parts(plan, "packed", REFERENCE_PROMPT))
+        self._referring = PackedJudge(judge_request(plan, "packed", REFERENCE_PROMPT))
         self.judge.load()
         self._referring.share(self.judge)
         self._adapt()
@@ -156,7 +159,8 @@ class LetterTrainee(Trainee):
         """See `Trainee.fit`."""
         shown = self._shown(ORDERS if self._recipe.examples.swap else ORDERS[:1])
         cases = TrainingCases(self._cases, shown, _n_bytes)
-        loss = LetterLoss(self.judge.weights, letter_tokens(self.judge.weights))
+        letter_tokens(self.judge.weights)  # a model without them is refused before anything is read
+        loss = LetterLoss(self.judge.weights)
         return self._fit_cases(cases, loss, work, micro_batch, report)
 
     def _cases(self, shown: pd.DataFrame) -> tuple[list[LetterCase], Mapping[str, str]]:

@@ -15,15 +15,12 @@ from typing import Any, Final
 import torch
 import transformers
 from safetensors.torch import load_file, save_file
+from transformers import PreTrainedModel, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 from mrb_lib.build.training.recipe import Recipe
-from mrb_lib.judges.imports import uncollected
 from mrb_lib.judges.local.base import TOO_LARGE
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.tables.files import write_atomic
-
-with uncollected():
-    from transformers import PreTrainedModel, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 CURVE: Final = "curve.json"
 BEST: Final = "best.safetensors"

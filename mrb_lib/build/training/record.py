@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
@@ -15,6 +14,7 @@ from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.tables.schema import SIMULATED
 from mrb_lib.verdicts.manifest import library_versions
+from mrb_lib.verdicts.training import cases_digest
 
 
 def training_record(
@@ -77,11 +77,6 @@ def training_record(
         "plan": plan,
         "started_from": dict(started_from) if started_from is not None else None,
     }
-
-
-def cases_digest(digests: Sequence[str]) -> str:
-    """One digest of the content digests of cases, whatever their order."""
-    return hashlib.sha256("\n".join(sorted(digests)).encode()).hexdigest()
 
 
 def model_card(name: str, record: Mapping[str, object], entry: Entry) -> str:

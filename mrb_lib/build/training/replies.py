@@ -13,6 +13,7 @@ import pandas as pd
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.build.training.examples import Examples
 from mrb_lib.judges.prompts import Prompt
+from mrb_lib.replies.labels import Labels
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import NO_PROBE
 from mrb_lib.verdicts.manifest import read_manifest
@@ -23,7 +24,6 @@ LACKS_A_LABEL: Final = "replies, for the case lacks a label on some of the dimen
 NO_SAMPLE: Final = "prompts without sampled replies of the kinds that are learnt from"
 SAME_REPLY: Final = "pairs, for the chosen and the rejected reply would be the same"
 
-_LETTERS: Final = {FIRST: "A", SECOND: "B", TIE: TIE}
 _MIRRORED: Final = {FIRST: SECOND, SECOND: FIRST, TIE: TIE}
 
 
@@ -71,7 +71,8 @@ def reply_rows(
         first = labels.iloc[0].to_dict()
         case = shown[first["case_id"], first["order"]]
         asked = str(first["dimension"]) if alone else ""
-        text = prompts[int(first["shows_reference"])].render(
+        prompt = prompts[int(first["shows_reference"])]
+        text = prompt.render(
             str(case["question"]),
             [str(case[FIRST]), str(case[SECOND])],
             meta.dimensions if alone else learnt,
@@ -83,7 +84,8 @@ def reply_rows(
         )
         picks = dict(zip(labels["dimension"], labels["pick"], strict=True))
         weight = float(labels["weight"].mean())
-        replies = one_of_two(picks[asked], ["A", "B"], weight) if alone else _object(picks, learnt, weight)
+        names = prompt.labels_for(str(case["question"]))
+        replies = one_of_two(picks[asked], names, weight) if alone else _object(picks, learnt, names, weight)
         asks = {**label_keys(first, alone), "prompt": message("user", text.text)}
         rows += [{**asks, **reply._asdict()} for reply in replies]
     return pd.DataFrame(rows)
@@ -138,12 +140,13 @@ def one_of_two(pick: str, texts: Sequence[str], weight: float) -> list[Reply]:
     return [forth if pick == FIRST else back]
 
 
-def _object(picks: Mapping[str, str], dimensions: Sequence[str], weight: float) -> list[Reply]:
+def _object(picks: Mapping[str, str], dimensions: Sequence[str], names: Labels, weight: float) -> list[Reply]:
     """A JSON object of all dimensions; its opposite exchanges the responses."""
     if set(picks) != set(dimensions):
         return [Reply(cast(str, None), cast(str, None), weight)]
-    chosen = {name: _LETTERS[picks[name]] for name in dimensions}
-    rejected = {name: _LETTERS[_MIRRORED[picks[name]]] for name in dimensions}
+    named = {FIRST: names[0], SECOND: names[1], TIE: TIE}
+    chosen = {name: named[picks[name]] for name in dimensions}
+    rejected = {name: named[_MIRRORED[picks[name]]] for name in dimensions}
     return [Reply(json.dumps(chosen), json.dumps(rejected), weight)]
 
 

@@ -19,7 +19,7 @@ from transformers import PreTrainedModel
 
 from mrb_lib.build.training.loop import CurvePoint, Report
 from mrb_lib.build.training.plan import Plan
-from mrb_lib.build.training.trainee import Trainee, TrainingCases, judge_parts
+from mrb_lib.build.training.trainee import Trainee, TrainingCases, judge_request
 from mrb_lib.judges.local.base import LocalJudge
 from mrb_lib.judges.local.reward import (
     HEAD_FILE,
@@ -119,7 +119,7 @@ class RewardTrainee(Trainee):
     judge: RewardJudge
 
     def __init__(self, plan: Plan) -> None:
-        super().__init__(plan, RewardJudge(*judge_parts(plan, "reward")))
+        super().__init__(plan, RewardJudge(judge_request(plan, "reward")))
         names = tuple(self._dimensions)
         self.judge.dimensions = names
         LocalJudge.load(self.judge)

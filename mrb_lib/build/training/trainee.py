@@ -19,9 +19,7 @@ from mrb_lib.build.training.loop import CaseTrainer, CurvePoint, Report, fit
 from mrb_lib.build.training.plan import Plan
 from mrb_lib.build.training.recipe import Recipe
 from mrb_lib.judges.local.base import LocalJudge
-from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.source import WeightsSource
-from mrb_lib.judges.settings import Settings
+from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import NO_PROBE, ORDERS
 from mrb_lib.verdicts.orders import TIE, to_case_frame, to_shown_frame
@@ -170,13 +168,10 @@ class TrainingCases(Sequence[T]):
         return kept if kept is not None else self._build(self._rows[index])[0][0]
 
 
-def judge_parts(
-    plan: Plan, engine: str, prompt: str | None = None
-) -> tuple[str, Entry, WeightsSource, Settings, Mapping[str, bytes]]:
-    """The arguments of a judge of an engine, see `LocalJudge`; `prompt` takes the place of the recipe's."""
-    entry = replace(plan.entry, engine=engine)
+def judge_request(plan: Plan, engine: str, prompt: str | None = None) -> JudgeRequest:
+    """Return what a judge of an engine is made from; `prompt` takes the place of the recipe's."""
     settings = plan.settings if prompt is None else replace(plan.settings, prompt=prompt)
-    return entry.name, entry, plan.source, settings, plan.benchmark.images
+    return JudgeRequest(replace(plan.entry, engine=engine), settings, plan.benchmark.images, source=plan.source)
 
 
 def with_adapters(model: PreTrainedModel, recipe: Recipe, new_modules: Iterable[str]) -> Any:

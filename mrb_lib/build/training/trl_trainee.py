@@ -15,7 +15,7 @@ from mrb_lib.build.training.examples import Examples
 from mrb_lib.build.training.loop import CurvePoint, ExactResume, Report, fit
 from mrb_lib.build.training.plan import Plan, drawn
 from mrb_lib.build.training.replies import LACKS_A_LABEL, NO_SAMPLE, SAME_REPLY, message, reply_rows, sampled_replies
-from mrb_lib.build.training.trainee import Trainee, judge_parts
+from mrb_lib.build.training.trainee import Trainee, judge_request
 from mrb_lib.judges.local.generative import GenerativeJudge
 from mrb_lib.judges.local.packed import PackedJudge
 from mrb_lib.judges.prompt_files import load_prompt
@@ -44,7 +44,7 @@ class ReplyTrainee(Trainee):
         prompt = load_prompt(plan.recipe.prompt or PackedJudge.usual_prompt)
         _check(plan, prompt)
         kind = GenerativeJudge if prompt.asks == "all" else PackedJudge
-        super().__init__(plan, kind(*judge_parts(plan, kind.engine)))
+        super().__init__(plan, kind(judge_request(plan, kind.engine)))
         if kind is GenerativeJudge:
             self._validated = drawn(plan.validated, _MOST_WRITTEN, plan.recipe.seed)
         self._prompt = prompt
@@ -114,7 +114,8 @@ class ReplyTrainee(Trainee):
 
 def _check(plan: Plan, prompt: Prompt) -> None:
     """Raise `InputError` where the labels do not give the replies that a prompt asks for."""
-    options, reasons = plan.recipe.examples, prompt.gives_reason or prompt.id == "reasoned"
+    # A reason that is a key of its own is left out of what is learnt; reasons before the verdict cannot be.
+    options, reasons = plan.recipe.examples, prompt.id == "reasoned"
     if prompt.asks == "rating" or (reasons and plan.replies is None):
         raise InputError(
             f"--prompt {prompt.id}: asks for what no label gives; use single, plain or rubric, or --replies of "

@@ -30,6 +30,8 @@ class Address:
     is_encrypted : whether it is spoken to through TLS
     key_env : the environment variable that holds the key
     key : empty where none is sent; never shown, by `repr` either
+    proxy : that a server elsewhere is spoken to through; None for none
+    ca_file : certificates in PEM form that are trusted too; None for none
     """
 
     url: str
@@ -38,6 +40,8 @@ class Address:
     is_encrypted: bool
     key_env: str
     key: str = field(repr=False)
+    proxy: str | None = field(default=None, repr=False)
+    ca_file: str | None = None
 
     def without_key(self, text: str) -> str:
         """A text that the server sent, with the key blotted out should the server echo it."""
@@ -61,8 +65,9 @@ def address(entry: Entry, settings: Settings) -> Address:
     if not base_url:
         raise InputError(f"judge {entry.name}: no server is named; pass --url, as in --url http://127.0.0.1:8000/v1.")
     parts, port = _split(base_url)
-    host = f"{_bracketed(parts)}:{port}"
-    is_local = _is_loopback(parts.hostname or "")
+    name = parts.hostname or ""
+    host = f"[{name}]:{port}" if ":" in name else f"{name}:{port}"
+    is_local = _is_loopback(name)
     if not is_local and not settings.allow_remote:
         raise InputError(
             f"judge {entry.name}: {host} is not this machine, and questions, responses and images would be sent there; "
@@ -71,7 +76,8 @@ def address(entry: Entry, settings: Settings) -> Address:
     key_env = entry.key_env if entry.key_env and _is_own(parts, port, entry) else KEY_ENV
     key = _key(entry.name, key_env, required=not is_local and key_env != KEY_ENV)
     url = f"{parts.scheme}://{host}{parts.path.rstrip('/')}"
-    return Address(url, host, is_local, parts.scheme == "https", key_env, key)
+    proxy = None if is_local or settings.proxy is None else _proxy(settings.proxy)
+    return Address(url, host, is_local, parts.scheme == "https", key_env, key, proxy, settings.ca_file)
 
 
 def _split(url: str) -> tuple[SplitResult, int]:
@@ -96,9 +102,11 @@ def _split(url: str) -> tuple[SplitResult, int]:
     return parts, port
 
 
-def _bracketed(parts: SplitResult) -> str:
-    host = parts.hostname or ""
-    return f"[{host}]" if ":" in host else host
+def _proxy(url: str) -> str:
+    """Return the URL of a proxy, which may hold a password and is in no message."""
+    if urlsplit(url).scheme not in _PORTS or not urlsplit(url).hostname:
+        raise InputError("the proxy's URL is malformed; write it as http://proxy.example.org:3128.")
+    return url
 
 
 def _is_loopback(host: str) -> bool:

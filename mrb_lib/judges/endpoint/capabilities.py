@@ -32,38 +32,18 @@ class RequestOptions:
 
     Attributes
     ----------
-    schema : a reply held to a JSON schema
-    top_logprobs : how many alternatives of each token, with their probabilities; 0 for none
-    seed : sampling from a seed
-    temperature : that of the settings; some models that reason take their own alone
-    limit : by which name the longest reply is stated; newer hosts refuse the older one
+    names : "schema" (a reply held to a JSON schema), "logprobs" (the alternatives of each token, with their
+        probabilities), "seed" (sampling from one) and "temperature" (that of the settings), as far as they are wanted
+    top_logprobs : how many alternatives
+    limit : the name by which the longest reply is stated; newer hosts refuse the older one
     """
 
-    schema: bool
-    top_logprobs: int
-    seed: bool = True
-    temperature: bool = True
+    names: frozenset[str]
+    top_logprobs: int = TOP_LOGPROBS
     limit: Limit = "max_tokens"
 
-    @property
-    def names(self) -> frozenset[str]:
-        """What is asked for, by name."""
-        asked = {"schema": self.schema, "logprobs": self.top_logprobs > 0, "seed": self.seed}
-        asked["temperature"] = self.temperature
-        return frozenset(name for name, wanted in asked.items() if wanted)
-
-    def without(self, names: frozenset[str]) -> RequestOptions:
-        """The same but for some."""
-        return replace(
-            self,
-            schema=self.schema and "schema" not in names,
-            top_logprobs=0 if "logprobs" in names else self.top_logprobs,
-            seed=self.seed and "seed" not in names,
-            temperature=self.temperature and "temperature" not in names,
-        )
-
     def relax(self, refusal: str, proven: frozenset[str]) -> RequestOptions | None:
-        """What to try after a refusal; None if there is nothing left that could be the reason.
+        """Return what to try after a refusal; None if there is nothing left that could be the reason.
 
         Parameters
         ----------
@@ -74,10 +54,10 @@ class RequestOptions:
             return replace(self, limit="max_completion_tokens")
         named = frozenset(name for name in self.names if _NAMES[name].search(refusal))
         if "logprobs" in named and self.top_logprobs > _FEWER_LOGPROBS:
-            return replace(self.without(named - {"logprobs"}), top_logprobs=_FEWER_LOGPROBS)
+            return replace(self, names=self.names - named | {"logprobs"}, top_logprobs=_FEWER_LOGPROBS)
         # Every server knows a temperature, so it is the reason only where it is named.
         suspects = named or self.names - proven - {"temperature"}
-        return self.without(suspects) if suspects else None
+        return replace(self, names=self.names - suspects) if suspects else None
 
 
 def names_an_option(refusal: str) -> bool:
@@ -90,39 +70,30 @@ class Notices:
 
     def __init__(self) -> None:
         self._texts: dict[str, None] = {}
-        self._lock = Lock()
 
     def add(self, text: str) -> None:
         """Say something, unless it was said."""
-        with self._lock:
-            self._texts.setdefault(text)
+        self._texts.setdefault(text)
 
     def all(self) -> list[str]:
-        """What was said so far, in its order."""
-        with self._lock:
-            return list(self._texts)
+        """Return what was said so far, in its order."""
+        return list(self._texts)
 
 
 class Negotiation:
-    """What one server has granted and refused so far, for all requests to come."""
+    """What one server has granted and refused so far, for all requests to come.
+
+    Attributes
+    ----------
+    options : what to ask for now
+    proven : the names of what was granted before
+    """
 
     def __init__(self, options: RequestOptions, notices: Notices) -> None:
-        self._options = options
-        self._proven: frozenset[str] = frozenset()
+        self.options = options
+        self.proven: frozenset[str] = frozenset()
         self._notices = notices
         self._lock = Lock()
-
-    @property
-    def options(self) -> RequestOptions:
-        """What to ask for now."""
-        with self._lock:
-            return self._options
-
-    @property
-    def proven(self) -> frozenset[str]:
-        """The names of what was granted before."""
-        with self._lock:
-            return self._proven
 
     def granted(self, options: RequestOptions, refusal: str | None) -> None:
         """Take note of a request that was answered.
@@ -136,11 +107,11 @@ class Negotiation:
         refusal : what the server said before to a request that asked for more; None if it did not
         """
         with self._lock:
-            self._proven |= options.names
+            self.proven |= options.names
             if refusal is None:
                 return
-            lost = self._options.names - options.names
-            fewer = min(self._options.top_logprobs, options.top_logprobs)
-            self._options = replace(self._options.without(lost), top_logprobs=fewer, limit=options.limit)
+            lost = self.options.names - options.names
+            fewer = min(self.options.top_logprobs, options.top_logprobs)
+            self.options = RequestOptions(self.options.names - lost, fewer, options.limit)
         for name in sorted(lost):
             self._notices.add(f"the server refuses {name}, so it is not asked for: {_CONSEQUENCE[name]} ({refusal})")

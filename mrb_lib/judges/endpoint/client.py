@@ -1,34 +1,36 @@
-"""Asking a chat server: what a failure means (ask again, ask for less, give up), within limits of pace and cost."""
+"""Asking a chat server: again, for less, or not at all, within limits of pace and cost."""
 
 from __future__ import annotations
 
 import json
+import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from threading import Event
+from datetime import datetime, timedelta
+from threading import Event, Lock
 from typing import Final
 
 import numpy as np
 
 from mrb_lib.judges.budget import Budget
 from mrb_lib.judges.endpoint.capabilities import Negotiation, Notices, RequestOptions
-from mrb_lib.judges.endpoint.limits import Breaker, Gate, Pace, estimated_prompt_tokens
+from mrb_lib.judges.endpoint.limits import ATTEMPTS, Turns, estimated_prompt_tokens
+from mrb_lib.judges.endpoint.outcomes import GO_ON, Answer, Failure, Fault, Refusal, cut_prompt
 from mrb_lib.judges.endpoint.reply import ChatReply
-from mrb_lib.judges.endpoint.transport import Fault, Refusal, Send, Transport
+from mrb_lib.judges.endpoint.transport import Send, Transport
 from mrb_lib.judges.settings import Settings
-from mrb_lib.tables.errors import InputError, MrbError, RunError
+from mrb_lib.tables.errors import RunError
 
-ATTEMPTS: Final = 6
 # Of a request that a busy server put off while it answered others.
 _ATTEMPTS_IF_PUT_OFF: Final = 30
 # A server that has never answered is more likely not there than restarting.
-ATTEMPTS_AT_FIRST: Final = 3
-LONGEST_WAIT_S: Final = 120.0
+_ATTEMPTS_AT_FIRST: Final = 3
 _LONGEST_BACKOFF_S: Final = 30.0
+_SHORTEST_SAID_S: Final = 5.0
 _NEGOTIABLE: Final = (400, 403, 404, 422)
-_GO_ON: Final = "what was judged is kept, and the same command goes on"
+_LOG: Final = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -48,20 +50,6 @@ class ChatRequest:
 
 
 @dataclass(frozen=True)
-class Failure:
-    """A request that got no reply.
-
-    Attributes
-    ----------
-    reason : for the reader of the verdicts
-    refused : a filter of the host declined
-    """
-
-    reason: str
-    refused: bool = False
-
-
-@dataclass(frozen=True)
 class Prices:
     """US dollars per million tokens of prompts and of replies."""
 
@@ -69,7 +57,7 @@ class Prices:
     completion: float
 
     def cost(self, prompt_tokens: int | None, completion_tokens: int | None) -> float | None:
-        """US dollars; None where the server does not count the tokens."""
+        """Return the cost in US dollars; None where the server does not count the tokens."""
         if prompt_tokens is None or completion_tokens is None:
             return None
         return (prompt_tokens * self.prompt + completion_tokens * self.completion) / 1e6
@@ -81,13 +69,16 @@ Ask = Callable[[ChatRequest], "ChatReply | Failure | None"]
 class ChatClient:
     """The chat endpoint of one server, for any number of threads.
 
+    What it waits for and until when is logged as a warning, which the command line shows.
+
     Parameters
     ----------
-    transport : the way to it
+    name : of the judge
+    transport : the way to the server
     fixed : what every request holds: the model, the sampling
     max_tokens : at which a reply is cut off
     options : what to ask for until it is refused
-    settings : `concurrency`, `requests_per_minute`, `tokens_per_minute` are taken from it
+    settings : `concurrency`, `max_wait_s` and the rates are taken from it
     budget : what may be spent; None is no limit
     prices : of tokens; needed with a budget
     notices : grows with what the user should know
@@ -101,6 +92,7 @@ class ChatClient:
 
     def __init__(
         self,
+        name: str,
         transport: Transport,
         fixed: Mapping[str, object],
         max_tokens: int,
@@ -113,27 +105,26 @@ class ChatClient:
         sleep: Callable[[float], object] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._transport = transport
+        self._name, self._transport = name, transport
         self._fixed = fixed
         self._max_tokens = max_tokens
         self._wanted = options
         self._negotiation = Negotiation(options, notices)
-        self._notices = notices
+        self._settings = settings
         self._stop = Event()
-        self._sleep = sleep or self._stop.wait
-        self._gate = Gate(settings.concurrency, self._sleep, clock, self._stop.is_set)
-        self._breaker = Breaker(settings.concurrency, clock)
-        per_minute = settings.requests_per_minute, settings.tokens_per_minute
-        self._request_pace, self._token_pace = (Pace(rate, self._sleep, clock) if rate else None for rate in per_minute)
+        self._sleep, self._clock = sleep or self._stop.wait, clock
+        self._turns = Turns(settings, self._sleep, clock, self._stop.is_set)
         self._budget, self._prices = budget, prices
-        self.stopped_by: MrbError | None = None
+        self._said_until = clock()
+        self._saying = Lock()
+        self.stopped_by: RunError | None = None
 
     @contextmanager
     def open(self) -> Iterator[Ask]:
-        """Connections for one run, as a function that asks from any thread.
+        """Open connections for one run, as a function that asks from any thread.
 
-        The function returns None for a request that has no answer because the run stops: the server rejects the
-        key, does not know the model, leads elsewhere or is gone, or the budget is used up. `stopped_by` then says why.
+        The function returns None for a request that has no answer because the run stops: no other request would fare
+        better, the server is gone, or the budget is used up. `stopped_by` then holds why.
         """
         self._stop.clear()
         self.stopped_by = None
@@ -146,22 +137,27 @@ class ChatClient:
         return self._stop.is_set()
 
     def stop(self) -> None:
-        """Ask nothing more; what is under way is finished."""
+        """Ask nothing more, and wait for nothing; what is under way is finished."""
         self._stop.set()
 
     def wanted(self, request: ChatRequest) -> bytes:
-        """What is asked for as long as the server refuses nothing, and where: the same bytes for the same request."""
+        """Return what is asked for as long as nothing is refused, and where: the same bytes for the same request."""
         body = json.dumps(self._body(request, self._wanted), sort_keys=True)
         return f"{self._transport.address.url}\0{body}".encode()
 
     def bounds(self, request: ChatRequest) -> tuple[int, int]:
-        """Tokens of a prompt, estimated, and of its reply, at most."""
+        """Return the tokens of a prompt, estimated, and of its reply, at most."""
         return estimated_prompt_tokens(request.content), self._max_tokens
+
+    def say_idle(self, seconds: float) -> None:
+        """Say that no reply has come for so long, unless a longer wait was said."""
+        allowed = f"a request may take {self._settings.timeout_s:g} s, see --timeout"
+        self._say(f"no reply from {self._transport.address.host} for {seconds:.0f} s ({allowed})", 0.0)
 
     def _ask(self, send: Send, request: ChatRequest) -> ChatReply | Failure | None:
         try:
             return self._negotiated(send, request)
-        except MrbError as error:
+        except RunError as error:
             # Here rather than where it is caught: requests that wait behind this one must not be sent any more.
             self.stopped_by = self.stopped_by or error
             self.stop()
@@ -174,21 +170,15 @@ class ChatClient:
             answer = self._attempts(send, request, options)
             if isinstance(answer, ChatReply):
                 self._negotiation.granted(options, refusal)
-                return answer
+                return cut_prompt(answer, request.content) or answer
             if not isinstance(answer, Refusal):
                 return answer
             relaxed = options.relax(answer.message, self._negotiation.proven)
-            if answer.by_filter or answer.status not in _NEGOTIABLE or relaxed is None:
-                return self._given_up(answer)
+            if relaxed is None or answer.status not in _NEGOTIABLE:
+                if answer.stop is not None:
+                    raise answer.stop
+                return Failure(answer.message)
             options, refusal = relaxed, answer.message
-
-    def _given_up(self, refusal: Refusal) -> Failure:
-        if refusal.status == 404:
-            raise InputError(
-                f"{self._transport.address.url}: knows no model {self._fixed.get('model')!r}, or is not the base URL "
-                f"(which often ends in /v1); correct the judge's name or --url ({refusal.message})."
-            )
-        return Failure(f"HTTP {refusal.status}: {refusal.message}", refused=refusal.by_filter)
 
     def _attempts(
         self, send: Send, request: ChatRequest, options: RequestOptions
@@ -201,42 +191,53 @@ class ChatClient:
         body = json.dumps(self._body(request, options)).encode()
         waits = np.random.default_rng(request.seed)
         n_attempts = n_counted = 0
-        n_answered = self._gate.n_answered
+        n_answered = self._turns.n_answered
+        tokens = sum(self.bounds(request)) if self._settings.tokens_per_minute else 0
         while True:
-            with self._gate.attempt() as attempt:
-                self._pace(request)
-                if self._stop.is_set():
-                    return None
-                answer = self._billed(send, request, body)
+            with self._turns.turn(tokens):
+                answer = None if self._stop.is_set() else self._billed(send, request, body)
             if answer is None:
                 return None
             if not isinstance(answer, Fault):
-                self._gate.answered()
-                self._breaker.answered()
+                self._turns.answered()
                 return answer
-            if answer.overloaded:
-                self._gate.overloaded(attempt)
             n_attempts += 1
             # A busy server that answers others in the meantime will answer this one.
-            n_answered_before, n_answered = n_answered, self._gate.n_answered
+            n_answered_before, n_answered = n_answered, self._turns.n_answered
             n_counted += not (answer.busy and n_answered > n_answered_before)
-            patience = ATTEMPTS_AT_FIRST if answer.unreachable and not self._transport.reached else ATTEMPTS
-            is_last = n_counted >= patience or n_attempts >= _ATTEMPTS_IF_PUT_OFF
-            is_missing = is_last and patience == ATTEMPTS_AT_FIRST
-            if self._breaker.failed(silent=answer.silent) or is_missing or (is_last and self._breaker.gave_up()):
+            is_missing = answer.unreachable and not self._transport.reached and n_counted >= _ATTEMPTS_AT_FIRST
+            if self._turns.failed() or is_missing:
                 raise self._gone(answer)
-            if is_last:
+            if n_counted >= ATTEMPTS or n_attempts >= _ATTEMPTS_IF_PUT_OFF:
                 return Failure(f"after {n_attempts} attempts: {answer.reason}")
-            doublings = max((self._gate.decreases_in_a_row if answer.busy else n_counted) - 1, 0)
-            backoff = min(2.0**doublings, _LONGEST_BACKOFF_S) * (0.5 + 0.5 * float(waits.random()))
-            wait_s = max(backoff, self._granted_wait(answer.wait_s))
-            if answer.busy:
-                self._gate.hold(wait_s)
-            else:
-                self._sleep(wait_s)
+            backoff = min(2.0 ** max(n_counted - 1, 0), _LONGEST_BACKOFF_S) * (0.5 + 0.5 * float(waits.random()))
+            self._wait(answer, max(backoff, answer.wait_s))
 
-    def _billed(self, send: Send, request: ChatRequest, body: bytes) -> ChatReply | Fault | Refusal | None:
-        """One attempt within the budget; None if the run stops before."""
+    def _wait(self, fault: Fault, seconds: float) -> None:
+        """Wait before the next attempt, all requests where the server is busy; `RunError` for more than is allowed."""
+        if fault.wait_s > self._settings.max_wait_s:
+            raise RunError(
+                f"{self._transport.address.host} asks to wait until {_time_in(fault.wait_s)}, longer than the "
+                f"{self._settings.max_wait_s:g} s of --max-wait ({fault.reason}); {GO_ON} then."
+            )
+        until = _time_in(seconds)
+        self._say(f"waits {seconds:.0f} s, until {until}, for {self._transport.address.host} ({fault.reason})", seconds)
+        if fault.busy:
+            self._turns.hold(seconds)
+        else:
+            self._sleep(seconds)
+
+    def _say(self, text: str, seconds: float) -> None:
+        """Log why nothing happens for so long, unless that is short or ends with a wait that was logged."""
+        with self._saying:
+            until = self._clock() + seconds
+            if 0 < seconds < _SHORTEST_SAID_S or until < self._said_until + min(seconds, 1.0):
+                return
+            self._said_until = until
+        _LOG.warning("%s: %s; Ctrl-C stops and keeps what is judged", self._name, text)
+
+    def _billed(self, send: Send, request: ChatRequest, body: bytes) -> Answer | None:
+        """Make one attempt within the budget; None if the run stops before."""
         budget, prices = self._budget, self._prices
         if budget is None or prices is None:
             return send(body)
@@ -246,7 +247,7 @@ class ChatClient:
             if not self._stop.is_set():
                 raise RunError(
                     f"the budget of {budget.usd:.4f} USD leaves no room for another request: {budget.spent:.4f} USD "
-                    f"were spent; {_GO_ON} with a new --budget."
+                    f"were spent; {GO_ON} with a new --budget."
                 )
             return None
         cost: float | None = 0.0
@@ -263,22 +264,8 @@ class ChatClient:
     def _gone(self, fault: Fault) -> RunError:
         host = self._transport.address.host
         if self._transport.reached:
-            return RunError(f"{host} answers no more ({fault.reason}); {_GO_ON} once it does.")
-        return RunError(f"no server at {host} ({fault.reason}); start it or correct --url: {_GO_ON}.")
-
-    def _pace(self, request: ChatRequest) -> None:
-        if self._request_pace is not None:
-            self._request_pace.wait()
-        if self._token_pace is not None:
-            self._token_pace.wait(sum(self.bounds(request)))
-
-    def _granted_wait(self, wish_s: float) -> float:
-        if wish_s > LONGEST_WAIT_S:
-            self._notices.add(
-                f"the server asked to wait longer than {LONGEST_WAIT_S:.0f} s; it is asked again after that, and "
-                "verdicts that fail can be made later with --retry error"
-            )
-        return min(wish_s, LONGEST_WAIT_S)
+            return RunError(f"{host} answers no more ({fault.reason}); {GO_ON} once it does.")
+        return RunError(f"no server at {host} ({fault.reason}); start it or correct --url: {GO_ON}.")
 
     def _body(self, request: ChatRequest, options: RequestOptions) -> dict[str, object]:
         body: dict[str, object] = {
@@ -286,15 +273,23 @@ class ChatClient:
             "messages": [{"role": "user", "content": request.content}],
             options.limit: self._max_tokens,
         }
-        if not options.temperature:
+        if "temperature" not in options.names:
             body.pop("temperature", None)
-        if options.seed:
+        if "seed" in options.names:
             body["seed"] = request.seed
-        if options.top_logprobs:
+        if "logprobs" in options.names:
             body |= {"logprobs": True, "top_logprobs": options.top_logprobs}
-        if options.schema and request.schema is not None:
+        if "schema" in options.names and request.schema is not None:
             body["response_format"] = {
                 "type": "json_schema",
                 "json_schema": {"name": "verdicts", "strict": True, "schema": request.schema},
             }
         return body
+
+
+def _time_in(seconds: float) -> str:
+    """Return the date and time, of this machine's clock, in so many seconds."""
+    try:
+        return f"{datetime.now() + timedelta(seconds=seconds):%Y-%m-%d %H:%M:%S}"
+    except OverflowError:
+        return "the end of time"

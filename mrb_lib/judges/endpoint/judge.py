@@ -2,19 +2,20 @@
 
 The parts: `address` (where, and whether cases may go there), `requests` (what is asked), `capabilities` (what is asked
 for until it is refused), `cache` (what was asked before), `client` (asking, again if need be, within `limits`),
-`transport` (one attempt), `reply` (what came back). `letters` asks for one letter a question.
+`transport` (one attempt), `outcomes` (what becomes of what came back), `reply` (a reply and its probabilities).
+`letters` asks for one letter per question.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import groupby
-from pathlib import Path
-from typing import Final
+from itertools import groupby, islice
+from typing import Final, Literal
 
 import numpy as np
 import pandas as pd
@@ -22,14 +23,15 @@ import pandas as pd
 from mrb_lib.judges.budget import Budget, Estimate
 from mrb_lib.judges.endpoint.address import address
 from mrb_lib.judges.endpoint.cache import FILE_NAME, ReplyCache
-from mrb_lib.judges.endpoint.capabilities import TOP_LOGPROBS, Notices, RequestOptions
-from mrb_lib.judges.endpoint.client import Ask, ChatClient, Failure, Prices
-from mrb_lib.judges.endpoint.reply import ChatReply, Probability, p_of_key, p_of_letter
+from mrb_lib.judges.endpoint.capabilities import Notices, RequestOptions
+from mrb_lib.judges.endpoint.client import Ask, ChatClient, Prices
+from mrb_lib.judges.endpoint.outcomes import Failure
+from mrb_lib.judges.endpoint.reply import ChatReply, p_of_key, p_of_letter
 from mrb_lib.judges.endpoint.requests import RequestWriter, ServedTask, wants_only_json
-from mrb_lib.judges.endpoint.threaded_map import threaded_map
 from mrb_lib.judges.endpoint.transport import Transport
-from mrb_lib.judges.prompt_files import load_prompt
-from mrb_lib.judges.prompts import RANKINGS, Prompt
+from mrb_lib.judges.prompt_files import fitting_prompt
+from mrb_lib.judges.prompts import RANKINGS, Asks, Prompt
+from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.settings import Settings
 from mrb_lib.judges.tasks import MAX_PIXELS, Reply, Task, task_maker
@@ -37,12 +39,20 @@ from mrb_lib.replies.labels import LETTERS
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
 
+_IDLE_S: Final = 60.0
 _TOKENS_OF_A_LETTER: Final = 8
 _TOKENS_OF_JSON: Final = 512
 _TOKENS_OF_REASONS: Final = 2048
 _TOKENS_OF_THOUGHT: Final = 4096
 _TOKENS_OF_AN_ANSWER: Final = 1024
+_ASKS_OF_RATINGS: Final[tuple[Asks, ...]] = ("categories", "category")
 _THINKING_OFF: Final = (("enable_thinking", False), ("thinking", False), ("thinking_mode", "off"))
+
+_ONLY_THOUGHT: Final = (
+    "replies are empty: all text is in reasoning_content, and a thought is no verdict. Raise --max-new-tokens; if the "
+    "answer is there, switch thinking off (in a roster file: chat = { template = { enable_thinking = false } }) or "
+    "start the server without its reasoning parser"
+)
 
 Chain = Sequence[ServedTask]
 """Requests that are sent one after the other, because what is asked first makes the next one cheaper."""
@@ -92,13 +102,7 @@ class EndpointJudge:
 
     Parameters
     ----------
-    name : as in the verdicts
-    entry : names the model, and the server and its key where it has its own
-    settings : `url`, `allow_remote`, `prompt`, `temperature` (0 unless set), `seed`,
-        `max_new_tokens`, `max_pixels`, `concurrency`, `timeout_s`, the prices, the budget and the rates
-    images : the benchmark's images, by name
-    runs : the folder in which replies are kept; None keeps none
-    budget : shared with other judges; None makes one of the settings'
+    request : the entry names the model, and the server and its key where it has its own
     sleep : waits so many seconds between attempts; None waits until the run stops, at most so long
     clock : seconds since any moment, which pass while `sleep` waits
 
@@ -106,7 +110,7 @@ class EndpointJudge:
     ------
     InputError
         The server may not be used as named (see `mrb_lib.judges.endpoint.address`), the
-        prompt asks for a rating, or only one of the two prices is given.
+        prompt asks for something else, or only one of the two prices is given.
 
     Notes
     -----
@@ -114,46 +118,35 @@ class EndpointJudge:
     """
 
     engine = "endpoint"
-    _load_prompt = staticmethod(load_prompt)
     usual_prompt = "plain"
-    usual_rating_prompt: str | None = "rate"
+    asks: tuple[Asks, ...] = ("all", "one", "answer")
+    rates = True
+    reads_first_token = False
     dimensions: tuple[str, ...] | None = None
     provenance: Mapping[str, object] = {}
     sorts_by_length = False
 
     def __init__(
         self,
-        name: str,
-        entry: Entry,
-        settings: Settings,
-        images: Mapping[str, bytes],
-        runs: Path | None = None,
-        budget: Budget | None = None,
+        request: JudgeRequest,
         *,
         sleep: Callable[[float], object] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        usual = self.usual_rating_prompt if settings.is_rating else self.usual_prompt
-        if usual is None:
-            raise InputError(
-                f"judge {entry.name}: the engine {self.engine} compares two responses, and the benchmark has "
-                f"ratings of one; leave out +{self.engine}."
-            )
-        prompt = self._checked(self._load_prompt(settings.prompt or usual), entry)
-        if prompt.asks != "answer" and prompt.rates != settings.is_rating:
-            has = "ratings of one response" if settings.is_rating else "two responses to compare"
-            raise InputError(f"prompt {prompt.id}: does not ask for what the benchmark has, {has}; use {usual}.")
-        prompt.check_shows(settings.shows)
-        self._prices, self._labels = _prices(settings), settings.labels
+        entry, settings, runs = request.entry, request.settings, request.runs
+        prompt = self._prompt = self._fitting_prompt(entry, settings)
+        self._prices = _prices(settings)
         server = address(entry, settings)
         sees, max_pixels = entry.vision is not False, settings.max_pixels or MAX_PIXELS
-        max_tokens = settings.max_new_tokens or self._reply_length(prompt, entry)
-        options = RequestOptions(wants_only_json(prompt), TOP_LOGPROBS if prompt.asks in ("all", "one") else 0)
-        temperature = self._temperature(settings)
+        max_tokens = settings.max_new_tokens or self._reply_length(entry, settings)
+        wanted = {"seed", "temperature", *(["schema"] if wants_only_json(prompt) else [])}
+        options = RequestOptions(frozenset(wanted | ({"logprobs"} if prompt.asks in ("all", "one") else set())))
+        temperature = 0.0 if self.reads_first_token else settings.temperature or 0.0
         fixed: dict[str, object] = {"model": entry.model or entry.name, "temperature": temperature}
         if template := entry.chat.get("template"):
             fixed["chat_template_kwargs"] = template
-        self.name = name
+        self.name = entry.name
+        self.prompt_id, self.prompt_hash, self.prompt_text = prompt.id, prompt.hash, prompt.text
         self.device = f"server {server.host}"
         self.cases_per_batch = settings.batch_size or max(2 * settings.concurrency, 8)
         self.spec: Mapping[str, object] = {
@@ -164,18 +157,18 @@ class EndpointJudge:
             "dimensions": list(settings.dimensions),
             "choices": list(settings.choices),
             **settings.of_benchmark,
-            **self._own_spec(settings),
+            **({"items": settings.items} if prompt.asks in RANKINGS else {}),
             "seed": settings.seed,
             "max_tokens": max_tokens,
             "max_pixels": max_pixels,
             "images": sees and not settings.without_images,
             **({"without_images": True} if settings.without_images else {}),
-            "schema": options.schema,
-            "top_logprobs": options.top_logprobs,
+            "schema": "schema" in wanted,
+            "top_logprobs": options.top_logprobs if "logprobs" in options.names else 0,
         }
-        self._prompt, self._concurrency = prompt, settings.concurrency
+        self._concurrency = settings.concurrency
         self._rated = settings.is_rating
-        self._budget = budget or (Budget(settings.budget) if settings.budget else None)
+        self._budget = request.budget or (Budget(settings.budget) if settings.budget else None)
         self._notices = Notices()
         if not (server.is_local or server.is_encrypted):
             self._notices.add(f"the connection to {server.host} is not encrypted: others may read the cases")
@@ -183,9 +176,10 @@ class EndpointJudge:
         self._n_replies = self._n_kept = 0
         self._is_local = server.is_local
         self._tasks = task_maker(prompt, settings, sees=sees)
-        self._writer = RequestWriter(self._tasks, images, max_pixels)
+        self._writer = RequestWriter(self._tasks, request.images, max_pixels)
         self._client = ChatClient(
-            Transport(server, connections=settings.concurrency, timeout_s=settings.timeout_s),
+            self.name,
+            Transport(server, str(fixed["model"]), settings),
             fixed,
             max_tokens,
             options,
@@ -197,20 +191,37 @@ class EndpointJudge:
             clock=clock,
         )
 
-    @property
-    def prompt_id(self) -> str:
-        """The prompt's id."""
-        return self._prompt.id
+    def _fitting_prompt(self, entry: Entry, settings: Settings) -> Prompt:
+        if settings.is_rating and not self.rates:
+            raise InputError(
+                f"judge {entry.name}: the engine {self.engine} compares two responses, and the benchmark has "
+                f"ratings of one; leave out +{self.engine}."
+            )
+        if self.reads_first_token and thinks(entry):
+            raise InputError(
+                f"judge {entry.name}: the model thinks before it replies, so its first token is not its verdict; "
+                f"leave out +{self.engine}, or switch thinking off in a roster file."
+            )
+        usual, asks = ("rate", _ASKS_OF_RATINGS) if settings.is_rating else (self.usual_prompt, self.asks)
+        prompt = fitting_prompt(entry.name, settings.prompt, usual, asks)
+        prompt.check_shows(settings.shows)
+        return prompt
 
-    @property
-    def prompt_hash(self) -> str:
-        """The prompt's hash."""
-        return self._prompt.hash
-
-    @property
-    def prompt_text(self) -> str:
-        """The prompt's template."""
-        return self._prompt.text
+    def _reply_length(self, entry: Entry, settings: Settings) -> int:
+        """Return the tokens a reply may have unless the user says: enough for what is asked, and for thought."""
+        prompt = self._prompt
+        if self.reads_first_token:
+            return 1
+        if thinks(entry):
+            return _TOKENS_OF_THOUGHT
+        if prompt.reply_tokens:
+            return prompt.reply_tokens
+        if prompt.is_of_one:
+            return _TOKENS_OF_JSON if settings.labels else _TOKENS_OF_A_LETTER
+        has_reasons = prompt.gives_reason or not wants_only_json(prompt)
+        if prompt.asks == "answer" or (prompt.asks in ("criteria", *RANKINGS) and not has_reasons):
+            return _TOKENS_OF_AN_ANSWER
+        return _TOKENS_OF_REASONS if has_reasons else _TOKENS_OF_JSON
 
     @property
     def notices(self) -> list[str]:
@@ -224,17 +235,14 @@ class EndpointJudge:
     def load(self) -> None:
         """Nothing to read: the weights are the server's."""
 
+    def prepare(self, shown: pd.DataFrame) -> BatchAnswer:
+        """See `Judge.prepare`."""
+        return partial(self.judge, shown)
+
     def judge(self, shown: pd.DataFrame) -> pd.DataFrame:
         """See `Judge.judge`."""
-        return self.prepare(shown)()
-
-    def prepare(self, shown: pd.DataFrame) -> BatchAnswer:
-        """Encode the images and write the requests; see `Judge.prepare`."""
-        return partial(self._answer, shown, self._chains(shown))
-
-    def _answer(self, shown: pd.DataFrame, chains: Sequence[Chain]) -> pd.DataFrame:
-        answered = list(self._stream([(shown, chains)]))
-        return answered[0][1] if answered else VerdictRows(shown, rated=self._rated).frame(partial=True)
+        done = list(self.stream([shown]))
+        return done[0][1] if done else VerdictRows(shown, rated=self._rated).frame(partial=True)
 
     def stream(self, batches: Iterable[pd.DataFrame]) -> Generator[tuple[pd.DataFrame, pd.DataFrame], None, None]:
         """Judge batches without waiting for the slowest request of one before the next is begun.
@@ -252,12 +260,44 @@ class EndpointJudge:
 
         Raises
         ------
-        InputError
-            The server rejects the key, does not know the model, or redirects: no other request would fare better.
         RunError
-            The server is gone, or the budget is used up. The verdicts that were made before are yielded first.
+            No other request would fare better (see `mrb_lib.judges.endpoint.outcomes`), the server is gone, or the
+            budget is used up. The verdicts that were made before are yielded first.
         """
-        return self._stream((shown, self._chains(shown)) for shown in batches)
+        under_way: list[_Batch] = []
+
+        def begun() -> Iterator[tuple[_Batch, Chain]]:
+            for shown in batches:
+                chains = self._chains(shown)
+                batch = _Batch(shown, VerdictRows(shown, rated=self._rated), len(chains))
+                under_way.append(batch)
+                for chain in chains:
+                    if self._client.is_stopped:
+                        return
+                    yield batch, chain
+
+        try:
+            with self._client.open() as ask, closing(self._answers(ask, begun())) as answers:
+                for batch, answered in answers:
+                    self._note(batch, answered)
+                    if not batch.n_open and not self._client.is_stopped:
+                        under_way.remove(batch)
+                        yield batch.shown, self._frame(batch)
+            while under_way:
+                batch = under_way.pop(0)
+                if batch.n_stated:
+                    yield batch.shown, self._frame(batch)
+        finally:
+            if self._cache is not None:
+                for asked in (asked for batch in under_way for asked in batch.claimed):
+                    self._cache.release(asked)
+                self._cache.close()
+        if self._client.stopped_by is not None:
+            raise self._client.stopped_by
+
+    def stop(self) -> None:
+        """Ask nothing more, and wait for nothing; `stream` ends with what is under way."""
+        self._client.stop()
 
     def estimate(self, shown: pd.DataFrame, scale: float) -> Estimate | None:
         """What requests would cost; None without a budget.
@@ -285,44 +325,37 @@ class EndpointJudge:
             return [[task] for task in tasks]
         return [list(of_case) for _, of_case in groupby(tasks, lambda task: task.case_id)]
 
-    def _stream(
-        self, batches: Iterable[tuple[pd.DataFrame, Sequence[Chain]]]
-    ) -> Generator[tuple[pd.DataFrame, pd.DataFrame], None, None]:
-        under_way: list[_Batch] = []
+    def _answers(
+        self, ask: Ask, begun: Iterator[tuple[_Batch, Chain]]
+    ) -> Generator[tuple[_Batch, list[Answered]], None, None]:
+        """Yield what came of each chain as it ends, asked in a few threads.
 
-        def begun() -> Iterator[tuple[_Batch, Chain]]:
-            for shown, chains in batches:
-                batch = _Batch(shown, VerdictRows(shown, rated=self._rated), len(chains))
-                under_way.append(batch)
-                for chain in chains:
-                    if self._client.is_stopped:
+        No chain waits for a slow one, and few are drawn before their time. Where the iteration ends early, chains that
+        were not begun are left out, and others are waited for.
+        """
+        running: dict[Future[list[Answered]], _Batch] = {}
+        idle_s = 0.0
+        with ThreadPoolExecutor(self._concurrency) as pool:
+            try:
+                while True:
+                    for batch, chain in islice(begun, 2 * self._concurrency - len(running)):
+                        running[pool.submit(self._ask_chain, ask, chain)] = batch
+                    if not running:
                         return
-                    yield batch, chain
+                    done = wait(running, _IDLE_S, FIRST_COMPLETED).done
+                    idle_s = 0.0 if done else idle_s + _IDLE_S
+                    if not done:
+                        self._client.say_idle(idle_s)
+                    for future in done:
+                        yield running.pop(future), future.result()
+            except BaseException:
+                self._client.stop()
+                pool.shutdown(cancel_futures=True)
+                raise
 
-        try:
-            with self._client.open() as ask:
-                work = partial(self._ask_chain, ask)
-                with closing(threaded_map(work, begun(), self._concurrency, self._client.stop)) as answers:
-                    for (batch, _), answered in answers:
-                        self._note(batch, answered)
-                        if not batch.n_open and not self._client.is_stopped:
-                            under_way.remove(batch)
-                            yield batch.shown, self._frame(batch)
-            while under_way:
-                batch = under_way.pop(0)
-                if batch.n_stated:
-                    yield batch.shown, self._frame(batch)
-        finally:
-            if self._cache is not None:
-                for asked in (asked for batch in under_way for asked in batch.claimed):
-                    self._cache.release(asked)
-                self._cache.close()
-        if self._client.stopped_by is not None:
-            raise self._client.stopped_by
-
-    def _ask_chain(self, ask: Ask, item: tuple[_Batch, Chain]) -> list[Answered]:
+    def _ask_chain(self, ask: Ask, chain: Chain) -> list[Answered]:
         """Ask the requests of a chain one after the other, in one of several threads."""
-        return [self._ask(ask, task) for task in item[1]]
+        return [self._ask(ask, task) for task in chain]
 
     def _ask(self, ask: Ask, task: ServedTask) -> Answered:
         if task.request is None:
@@ -357,7 +390,9 @@ class EndpointJudge:
                 batch.claimed += [one.cached] if is_first and one.cached is not None else []
                 self._put(batch.rows, one.task, one.answer, self._took(one.answer, is_stated=not is_first))
             else:
-                self._tasks.fail(batch.rows, one.task, one.answer.reason, is_refused=one.answer.refused)
+                failure = one.answer
+                took = None if failure.reply is None else self._took(failure.reply, is_stated=False)
+                self._tasks.fail(batch.rows, one.task, failure.reason, is_refused=failure.refused, took=took)
 
     def _took(self, reply: ChatReply, *, is_stated: bool) -> dict[str, object]:
         """What a reply took, for the first of its rows; nothing was paid for one whose cost is stated elsewhere."""
@@ -375,64 +410,57 @@ class EndpointJudge:
         """Read a reply into its rows; what it took stands on the first of them."""
         if reply.cut_off:
             self._notices.add("replies were cut off at their longest length; --max-new-tokens raises it")
+        if not reply.content.strip() and not reply.refused:
+            self._notices.add(_ONLY_THOUGHT if reply.reasoning else "replies are empty: the server sent no text")
         if self._prompt.asks in ("all", "one"):
             self._note_probabilities(reply)
         # Under other labels than A and B, the tokens that state a choice are not looked for.
         looks = self._prompt.asks in ("all", "one") and task.labels == LETTERS
 
         def p_first(dimension: str, choice: str | None) -> Mapping[str, object]:
-            return _columns(self._p_first(reply, dimension, choice) if looks else None)
+            if self._prompt.asks == "one":
+                stated = p_of_letter(reply.tokens, choice)
+            else:
+                stated = p_of_key(reply.tokens, reply.content, dimension, choice)
+            return {} if stated is None else {"p_first": stated.p, "p_first_bound": stated.bound}
 
-        self._tasks.put(rows, task, _reply(reply, took), p_first)
+        self._tasks.put(rows, task, _reply(reply, took), *([p_first] if looks else []))
 
     def _note_probabilities(self, reply: ChatReply) -> None:
         if not reply.tokens:
             self._notices.add("replies came without probabilities of tokens: their p_a is null")
 
-    def _p_first(self, reply: ChatReply, dimension: str, choice: str | None) -> Probability | None:
-        if self._prompt.asks == "one":
-            return p_of_letter(reply.tokens, choice)
-        return p_of_key(reply.tokens, reply.content, dimension, choice)
-
     def _frame(self, batch: _Batch) -> pd.DataFrame:
         frame = batch.rows.frame(partial=True)
         return frame.assign(cost_usd=np.nan) if self._prices is not None and "cost_usd" not in frame else frame
 
-    def _own_spec(self, settings: Settings) -> Mapping[str, object]:
-        """What shapes the verdicts of this way of judging besides what shapes those of all."""
-        return {}
 
-    def _checked(self, prompt: Prompt, entry: Entry) -> Prompt:
-        """The prompt, if this way of judging can use it."""
-        if prompt.asks == "rating":
-            raise InputError(
-                f"prompt {prompt.id}: asks for a rating of one response, and a server is asked to compare two; "
-                "use plain, rubric, reasoned, reference or single, or another engine."
-            )
-        if prompt.checks:
-            raise InputError(
-                f"prompt {prompt.id}: asks about one criterion of a rubric; use criteria, or name the judge "
-                f"{entry.name}+rubric."
-            )
-        if prompt.asks in RANKINGS:
-            raise InputError(
-                f"prompt {prompt.id}: asks for a ranking of all responses to an item; name the judge "
-                f"{entry.name}+batch, or use another prompt."
-            )
-        return prompt
+class ServedBatchJudge(EndpointJudge):
+    """A judge behind a server that ranks all responses to an item; see `mrb_lib.judges.lineup` for their order.
 
-    def _temperature(self, settings: Settings) -> float:
-        return settings.temperature or 0.0
+    A prompt for all dimensions is sent once for each item, direction and repeat. No probabilities are read.
+    Validated by tests/judges/endpoint/test_served_batch.py.
+    """
 
-    def _reply_length(self, prompt: Prompt, entry: Entry) -> int:
-        """Tokens a reply may have unless the user says: enough for what is asked, and for thought before it."""
-        if thinks(entry):
-            return _TOKENS_OF_THOUGHT
-        if prompt.is_of_one:
-            return _TOKENS_OF_JSON if self._labels else _TOKENS_OF_A_LETTER
-        if prompt.asks == "answer":
-            return _TOKENS_OF_AN_ANSWER
-        return _TOKENS_OF_JSON if wants_only_json(prompt) and not prompt.gives_reason else _TOKENS_OF_REASONS
+    engine = "served-batch"
+    usual_prompt = "batch"
+    asks = RANKINGS
+    rates = False
+    ranks_items: Literal[True] = True
+
+
+class ServedRubricJudge(EndpointJudge):
+    """A judge behind a server that decides all criteria of a rubric, of each response alone.
+
+    Both orders share the replies, of which `reply` holds both. What they took stands in the first row of the case, also
+    where a request failed, so that the case has no verdict. No probabilities are read.
+    Validated by tests/judges/endpoint/test_served_rubric.py.
+    """
+
+    engine = "served-rubric"
+    usual_prompt = "criteria"
+    asks = ("criteria",)
+    rates = False
 
 
 def thinks(entry: Entry) -> bool:
@@ -450,10 +478,6 @@ def thinks(entry: Entry) -> bool:
 
 def _reply(reply: ChatReply, took: Mapping[str, object]) -> Reply:
     return Reply(reply.content, took, reply.whole, reply.refused, reply.cut_off)
-
-
-def _columns(probability: Probability | None) -> dict[str, object]:
-    return {} if probability is None else {"p_first": probability.p, "p_first_bound": probability.bound}
 
 
 def _prices(settings: Settings) -> Prices | None:

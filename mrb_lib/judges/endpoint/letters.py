@@ -9,16 +9,11 @@ saves is measured in tests/benchmarks/RESULTS.md.
 
 from __future__ import annotations
 
-from mrb_lib.judges.endpoint.judge import EndpointJudge, thinks
+from mrb_lib.judges.endpoint.judge import EndpointJudge
 from mrb_lib.judges.endpoint.reply import ChatReply, Probability, p_of_first
-from mrb_lib.judges.prompt_files import load_prompt_of_one
-from mrb_lib.judges.prompts import Prompt
-from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.settings import Settings
 from mrb_lib.judges.tasks import Task
 from mrb_lib.replies.labels import LETTERS
 from mrb_lib.replies.reading import parse
-from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.orders import FIRST, PICKS, SECOND, pick_of
 from mrb_lib.verdicts.protocol import VerdictRows
 
@@ -42,26 +37,9 @@ class LettersJudge(EndpointJudge):
 
     engine = "letters"
     usual_prompt = "single"
-    usual_rating_prompt = None
-    _load_prompt = staticmethod(load_prompt_of_one)
-
-    def _checked(self, prompt: Prompt, entry: Entry) -> Prompt:
-        if thinks(entry):
-            raise InputError(
-                f"judge {entry.name}: the model thinks before it replies, so its first token is not its verdict; "
-                f"leave out +{self.engine}, or switch thinking off in a roster file."
-            )
-        if prompt.asks != "one":
-            raise InputError(
-                f"prompt {prompt.id}: asks for more than a letter; use single, or leave out +{self.engine}."
-            )
-        return prompt
-
-    def _temperature(self, settings: Settings) -> float:
-        return 0.0
-
-    def _reply_length(self, prompt: Prompt, entry: Entry) -> int:
-        return 1
+    asks = ("one",)
+    rates = False
+    reads_first_token = True
 
     def _is_whole(self, task: Task, reply: ChatReply) -> bool:
         return not reply.refused and self._pick(task, reply) is not None

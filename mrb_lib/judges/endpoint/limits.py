@@ -1,27 +1,28 @@
-"""How much a server is asked: how many requests at a time and a minute, what they may cost, and when to give up."""
+"""How much a server is asked: how many requests at a time and a minute, when to wait, and when to give up."""
 
 from __future__ import annotations
 
 import base64
 import io
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import ceil
-from threading import Condition, Lock
+from threading import Condition
 from typing import Final
 
 from PIL import Image
 
+from mrb_lib.judges.settings import Settings
+
+ATTEMPTS: Final = 6
 _CHARACTERS_A_TOKEN: Final = 4
 _PIXELS_A_TOKEN: Final = 28 * 28
-_FEWEST_GIVEN_UP: Final = 8
-_FEWEST_SILENCES: Final = 18
-_SHORTEST_SILENCE_S: Final = 60.0
+_FEWEST_FAILURES: Final = 3 * ATTEMPTS
+_SHORTEST_OUTAGE_S: Final = 60.0
 
 
 def estimated_prompt_tokens(content: str | Sequence[Mapping[str, object]]) -> int:
-    """Roughly the tokens of a message: one for 4 characters of text, and one for 28 x 28 pixels of an image as sent.
+    """Return roughly the tokens of a message: one for 4 characters, and one for 28 x 28 pixels of an image as sent.
 
     Parameters
     ----------
@@ -41,152 +42,86 @@ def estimated_prompt_tokens(content: str | Sequence[Mapping[str, object]]) -> in
     return tokens
 
 
-class Pace:
-    """So many units a minute, evenly spread, so that no minute has more.
+class Turns:
+    """Lets attempts through: so many at a time, so many a minute, and none while the server asks for time.
+
+    A server that asks for time is asked half as many at a time, and slowly more again as it answers.
 
     Parameters
     ----------
-    per_minute : more than 0
+    settings : `concurrency`, `requests_per_minute`, `tokens_per_minute` are taken from it
     sleep : waits so many seconds
     clock : seconds since any moment
-    """
-
-    def __init__(
-        self, per_minute: float, sleep: Callable[[float], object], clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._seconds_a_unit = 60.0 / per_minute
-        self._sleep = sleep
-        self._clock = clock
-        self._free_at = clock()
-        self._lock = Lock()
-
-    def wait(self, units: float = 1.0) -> None:
-        """Wait for the turn of a request of so many units."""
-        with self._lock:
-            now = self._clock()
-            start = max(now, self._free_at)
-            self._free_at = start + units * self._seconds_a_unit
-        if start > now:
-            self._sleep(start - now)
-
-
-class Gate:
-    """Lets a number of attempts through at a time: half as many when the server is overloaded, then slowly more again.
-
-    Additive increase, multiplicative decrease (Chiu and Jain 1989, doi:10.1016/0169-7552(89)90019-6). Attempts that
-    were under way at a decrease say nothing new, and cause no second one. A server that asks for time gets it from
-    all of them.
-
-    Parameters
-    ----------
-    most : at a time, and at the start
-    sleep : waits so many seconds
-    clock : seconds since any moment
-    stopped : whether nobody need wait for the server any more
+    stopped : whether nobody need wait any more
 
     Attributes
     ----------
-    width : how many attempts go at a time; the part of a whole number does not count
-    decreases_in_a_row : since the server answered last
     n_answered : how many attempts the server answered
     """
 
     def __init__(
         self,
-        most: int,
-        sleep: Callable[[float], object] = time.sleep,
-        clock: Callable[[], float] = time.monotonic,
-        stopped: Callable[[], bool] = lambda: False,
+        settings: Settings,
+        sleep: Callable[[float], object],
+        clock: Callable[[], float],
+        stopped: Callable[[], bool],
     ) -> None:
-        self._most = most
-        self.width = float(most)
-        self.decreases_in_a_row = self.n_answered = 0
-        self._inside = 0
-        self._decreases = 0
-        self._not_before = clock()
+        self._most = settings.concurrency
+        self._width = float(self._most)
+        per_minute = settings.requests_per_minute, settings.tokens_per_minute
+        self._seconds_a_request, self._seconds_a_token = (60.0 / rate if rate else 0.0 for rate in per_minute)
         self._sleep, self._clock, self._stopped = sleep, clock, stopped
+        self._free_at = self._held_until = self._failing_since = clock()
+        self._inside = self._failures = self.n_answered = 0
         self._changed = Condition()
 
     @contextmanager
-    def attempt(self) -> Iterator[int]:
-        """Wait until there is room and the server has had its time; yields a number for `overloaded`."""
-        decreases = self._enter()
+    def turn(self, tokens: int) -> Iterator[None]:
+        """Wait for the turn of an attempt of so many tokens."""
+        self._enter(max(self._seconds_a_request, tokens * self._seconds_a_token))
         try:
-            yield decreases
+            yield
         finally:
             with self._changed:
                 self._inside -= 1
                 self._changed.notify_all()
 
-    def _enter(self) -> int:
+    def _enter(self, seconds: float) -> None:
+        """Wait until there is room and the server is free, and take it for so long."""
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: self._inside < int(self.width))
-                wait_s = self._not_before - self._clock()
-                if wait_s <= 0 or self._stopped():
+                self._changed.wait_for(lambda: self._inside < int(self._width))
+                now, start = self._clock(), max(self._free_at, self._held_until)
+                if now >= start or self._stopped():
+                    self._free_at = now + seconds
                     self._inside += 1
-                    return self._decreases
-            self._sleep(wait_s)
+                    return
+            self._sleep(start - now)
+
+    def hold(self, seconds: float) -> None:
+        """Let no attempt begin for so long. Attempts that come back meanwhile say nothing new of the server."""
+        with self._changed:
+            now = self._clock()
+            if now >= self._held_until:
+                self._width = max(self._width / 2.0, 1.0)
+            self._held_until = max(self._held_until, now + seconds)
 
     def answered(self) -> None:
-        """An attempt was answered."""
+        """Note that an attempt was answered."""
         with self._changed:
-            self.width = min(self.width + 1.0 / self.width, float(self._most))
-            self.decreases_in_a_row = 0
+            self._width = min(self._width + 1.0 / self._width, float(self._most))
+            self._failures = 0
             self.n_answered += 1
             self._changed.notify_all()
 
-    def overloaded(self, attempt: int) -> None:
-        """An attempt was too much for the server."""
+    def failed(self) -> bool:
+        """Note that an attempt failed; True once the server is gone.
+
+        It is gone when no attempt was answered for a minute, and as many failed as all requests at a time may have; at
+        least 18, so that a case that a server cannot answer in either order ends no run.
+        """
         with self._changed:
-            if attempt == self._decreases:
-                self._decreases += 1
-                self.decreases_in_a_row += 1
-                self.width = max(self.width / 2.0, 1.0)
-
-    def hold(self, seconds: float) -> None:
-        """Let no attempt begin for so long."""
-        with self._changed:
-            self._not_before = max(self._not_before, self._clock() + seconds)
-
-
-class Breaker:
-    """Notices that a server is gone, from attempts in any thread.
-
-    It is gone when for a minute at least, and for twice as many attempts as go at a time, nothing came back; or when
-    as many requests were given up without a reply between them. At least 18 attempts and 8 requests, so that a case
-    that a server cannot answer in either order ends no run.
-
-    Parameters
-    ----------
-    concurrency : requests at a time
-    clock : seconds since any moment
-    """
-
-    def __init__(self, concurrency: int, clock: Callable[[], float] = time.monotonic) -> None:
-        self._most_silences = max(2 * concurrency, _FEWEST_SILENCES)
-        self._most_given_up = max(2 * concurrency, _FEWEST_GIVEN_UP)
-        self._silences = self._given_up = 0
-        self._silent_since = 0.0
-        self._clock = clock
-        self._lock = Lock()
-
-    def answered(self) -> None:
-        """The server replied or refused."""
-        with self._lock:
-            self._silences = self._given_up = 0
-
-    def failed(self, *, silent: bool) -> bool:
-        """An attempt failed, in silence or with some answer; True once the server is gone."""
-        with self._lock:
-            now = self._clock()
-            if silent and not self._silences:
-                self._silent_since = now
-            self._silences = self._silences + 1 if silent else 0
-            return self._silences >= self._most_silences and now - self._silent_since >= _SHORTEST_SILENCE_S
-
-    def gave_up(self) -> bool:
-        """A request was given up after its last attempt; True once the server is gone."""
-        with self._lock:
-            self._given_up += 1
-            return self._given_up >= self._most_given_up
+            self._failing_since = self._failing_since if self._failures else self._clock()
+            self._failures += 1
+            is_long = self._clock() - self._failing_since >= _SHORTEST_OUTAGE_S
+            return is_long and self._failures >= max(ATTEMPTS * self._most, _FEWEST_FAILURES)

@@ -9,9 +9,8 @@ most what the listed ones leave; the ratio is the bound that this implies. Where
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import exp, log
 from typing import Final, cast
@@ -20,17 +19,10 @@ from scipy.special import expit, logsumexp
 
 from mrb_lib.tables.schema import Bound
 
-_LONGEST_MESSAGE: Final = 300
-_LARGEST_COUNT: Final = 2**53
 _LEAST: Final = -1e6  # logarithm of a probability; comparing excludes NaN, infinity and integers no float can hold
 # Tokens that are one letter besides marks: 16 for A in o200k, 15 in cl100k and in that of Qwen, 2 in that of GPT-2.
 _SPELLINGS: Final = 16
 _ROUNDING: Final = 1e-6  # of a sum of probabilities in single precision
-_CONTENT_FILTERS: Final = ("content_filter", "content_policy_violation")
-
-
-class MalformedReplyError(Exception):
-    """A body that is not a reply, although the server called it one; worth asking again."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +70,7 @@ class ChatReply:
     cut_off : the reply ended because it was as long as allowed
     tokens : empty where the server gives no probabilities
     prompt_tokens, completion_tokens : None where the server does not say
+    cached_tokens : of the prompt, that the server kept from earlier ones; some servers count them in `prompt_tokens`
     latency_s : from the request to the end of its reply, without earlier attempts
     """
 
@@ -88,6 +81,7 @@ class ChatReply:
     tokens: tuple[Token, ...] = field(default=(), repr=False)
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+    cached_tokens: int = 0
     latency_s: float = 0.0
 
     @property
@@ -96,105 +90,28 @@ class ChatReply:
         return f"<think>\n{self.reasoning}\n</think>\n\n{self.content}" if self.reasoning else self.content
 
 
-def read_reply(body: bytes, clean: Callable[[str], str], latency_s: float = 0.0) -> ChatReply:
-    """The reply in a body.
-
-    Parameters
-    ----------
-    body : of a response with status 200
-    clean : applied to every text that is kept
-    latency_s : handed through, in seconds
-
-    Raises
-    ------
-    MalformedReplyError
-        The body is cut off, no JSON, or holds no choice; its text says which.
-    """
-    data = _mapping(_json(body))
-    choices = data.get("choices")
-    choice = _mapping(choices[0]) if isinstance(choices, list) and choices else {}
-    message = _mapping(choice.get("message"))
-    if not message:
-        reason = error_message(body, clean) if "error" in data else ""
-        raise MalformedReplyError(f"a reply without choices{': ' + reason if reason else ''}")
-    refusal = _text(message.get("refusal"))
-    finish = choice.get("finish_reason")
-    usage = _mapping(data.get("usage"))
-    tokens = _tokens(_mapping(choice.get("logprobs")).get("content"))
-    spelled = b"".join(token.content for token in tokens).decode("utf-8", "replace")
-    return ChatReply(
-        content=clean(_text(message.get("content")) or refusal),
-        reasoning=clean(_text(message.get("reasoning_content")) or _text(message.get("reasoning"))),
-        refused=bool(refusal) or finish == "content_filter",
-        cut_off=finish == "length",
-        tokens=tokens if clean(spelled) == spelled else (),
-        prompt_tokens=_count(usage.get("prompt_tokens")),
-        completion_tokens=_count(usage.get("completion_tokens")),
-        latency_s=latency_s,
-    )
-
-
-def error_message(body: bytes, clean: Callable[[str], str]) -> str:
-    """What a server says went wrong, short and without control characters; the body's start where it is no JSON."""
-    try:
-        data: object = _json(body)
-    except MalformedReplyError:
-        return printable(clean(_whole_characters(body[: 4 * _LONGEST_MESSAGE].decode("utf-8", "replace"))))
-    while isinstance(data, dict):
-        inner = next((data[name] for name in ("error", "message", "detail") if data.get(name)), None)
-        if inner is None:
-            break
-        data = inner
-    return printable(clean(_whole_characters(data if isinstance(data, str) else json.dumps(data))))
-
-
-def is_content_filter(body: bytes) -> bool:
-    """Whether an error says that a filter declined the request, as some hosts do in place of a reply."""
-    try:
-        error = _mapping(_mapping(_json(body)).get("error"))
-    except MalformedReplyError:
-        return False
-    return error.get("code") in _CONTENT_FILTERS
-
-
-def printable(text: str) -> str:
-    """A foreign text for a message: shortened, with control characters and line ends spelled out."""
-    plain = "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
-    return plain if len(plain) <= _LONGEST_MESSAGE else f"{plain[: _LONGEST_MESSAGE - 3]}..."
-
-
-def _json(body: bytes) -> object:
-    try:
-        return cast(object, json.loads(body))
-    # Also an integer of too many digits, bytes that are not text, and nesting deeper than the stack.
-    except (ValueError, RecursionError) as error:
-        raise MalformedReplyError("a reply that is cut off or not JSON") from error
-
-
-def _mapping(value: object) -> Mapping[str, object]:
+def mapping_of(value: object) -> Mapping[str, object]:
+    """Return an object of JSON; an empty one where it is something else."""
     return value if isinstance(value, dict) else {}
 
 
-def _text(value: object) -> str:
-    """A message's text: plain, or in parts as some servers send it."""
+def text_of(value: object) -> str:
+    """Return a text of JSON, plain or in parts; an empty one where it is something else."""
     if isinstance(value, list):
-        return "".join(_text(_mapping(piece).get("text")) for piece in value)
-    return _whole_characters(value) if isinstance(value, str) else ""
+        return "".join(text_of(mapping_of(piece).get("text")) for piece in value)
+    return whole_characters(value) if isinstance(value, str) else ""
 
 
-def _whole_characters(text: str) -> str:
-    """A text without halves of surrogate pairs, which JSON can hold and no file can."""
+def whole_characters(text: str) -> str:
+    """Return a text without halves of surrogate pairs, which JSON can hold and no file can."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _LARGEST_COUNT else None
-
-
-def _tokens(value: object) -> tuple[Token, ...]:
+def tokens_of(value: object) -> tuple[Token, ...]:
+    """Return the tokens of the `logprobs.content` of a choice; empty where there are none."""
     if not isinstance(value, list):
         return ()
-    return tuple(_token(_mapping(entry)) for entry in value)
+    return tuple(_token(mapping_of(entry)) for entry in value)
 
 
 def _token(entry: Mapping[str, object]) -> Token:
@@ -208,16 +125,16 @@ def _token(entry: Mapping[str, object]) -> Token:
     # A token may be part of a character: its text is then a stand-in, and only its bytes say what it is.
     if isinstance(raw, list) and raw and all(isinstance(byte, int) and 0 <= byte < 256 for byte in raw):
         return Token(bytes(raw), letters, unlisted)
-    return Token(_text(entry.get("token")).encode("utf-8"), letters, unlisted)
+    return Token(text_of(entry.get("token")).encode("utf-8"), letters, unlisted)
 
 
 def _logprobs(entries: Sequence[object]) -> dict[str, float]:
     """The logarithm of the probability of each token's text; what is not such a pair is left out."""
     out: dict[str, float] = {}
     for entry in entries:
-        word, logprob = _mapping(entry).get("token"), _mapping(entry).get("logprob")
+        word, logprob = mapping_of(entry).get("token"), mapping_of(entry).get("logprob")
         if isinstance(word, str) and isinstance(logprob, int | float) and _LEAST < logprob < 1:
-            out[_whole_characters(word)] = min(float(logprob), 0.0)
+            out[whole_characters(word)] = min(float(logprob), 0.0)
     return out
 
 

@@ -1,4 +1,4 @@
-"""The way to a chat server: one attempt, and whether it was a reply, a fault that may pass, or a refusal."""
+"""The way to a chat server: one attempt, and what came back."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import ssl
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cache
@@ -15,72 +14,47 @@ from typing import Final
 import httpx
 
 from mrb_lib.judges.endpoint.address import Address
-from mrb_lib.judges.endpoint.capabilities import names_an_option
-from mrb_lib.judges.endpoint.reply import (
-    ChatReply,
-    MalformedReplyError,
-    error_message,
-    is_content_filter,
-    printable,
-    read_reply,
-)
+from mrb_lib.judges.endpoint.outcomes import MAX_BYTES, Answer, Fault, Received, outcome_of, printable
+from mrb_lib.judges.settings import Settings
 from mrb_lib.tables.errors import InputError
 
 _CONNECT_S: Final = 10.0
-_MAX_BYTES: Final = 64_000_000
-_PASSING: Final = (408, 409, 425, 429)
-_OVERLOADED: Final = (429, 503)
+
+Send = Callable[[bytes], Answer]
 
 
 @cache
-def _trusted() -> ssl.SSLContext:
-    """The certificate authorities that servers are checked with; to read them takes longer than many an answer."""
-    return httpx.create_ssl_context(trust_env=False)
+def _trusted(ca_file: str | None) -> ssl.SSLContext:
+    """Return the certificate authorities that servers are checked with; reading them takes longer than many answers."""
+    context = httpx.create_ssl_context(trust_env=False)
+    if ca_file is not None:
+        try:
+            context.load_verify_locations(ca_file)
+        except OSError as error:
+            raise InputError(f"ca_file {ca_file}: holds no certificates in PEM form ({error}); correct it.") from error
+    return context
 
 
-@dataclass(frozen=True)
-class Fault:
-    """An attempt that may go better next time.
+def http_client(server: Address, timeout_s: float, connections: int = 1) -> httpx.Client:
+    """Return connections to a server. Nothing of the environment (proxies, .netrc) decides where the key goes.
 
-    Attributes
+    Parameters
     ----------
-    unreachable : no connection could be made
-    silent : nothing came back: it is unreachable, or its time was over
-    overloaded : it asks for fewer requests, in words or by being late
-    busy : it asks for them in words
-    may_cost : it was sent, and the host may have begun what it bills
-    wait_s : the server's wish, in seconds
+    timeout_s : of one attempt, in seconds
+    connections : at a time
     """
-
-    reason: str
-    unreachable: bool = False
-    silent: bool = False
-    overloaded: bool = False
-    may_cost: bool = False
-    wait_s: float = 0.0
-
-    @property
-    def busy(self) -> bool:
-        """See above."""
-        return self.overloaded and not self.silent
-
-
-@dataclass(frozen=True)
-class Refusal:
-    """The server's word that it will not answer this.
-
-    Attributes
-    ----------
-    status : of HTTP, 400 to 499
-    by_filter : a filter of the host declined the content
-    """
-
-    status: int
-    message: str
-    by_filter: bool = False
-
-
-Send = Callable[[bytes], ChatReply | Fault | Refusal]
+    headers = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "mrb-workbench"}
+    if server.key:
+        headers["Authorization"] = f"Bearer {server.key}"
+    return httpx.Client(
+        headers=headers,
+        trust_env=False,
+        proxy=server.proxy,
+        verify=_trusted(server.ca_file),
+        follow_redirects=False,
+        limits=httpx.Limits(max_connections=connections, max_keepalive_connections=connections),
+        timeout=httpx.Timeout(timeout_s, connect=min(timeout_s, _CONNECT_S), pool=None),
+    )
 
 
 class Transport:
@@ -89,91 +63,57 @@ class Transport:
     Parameters
     ----------
     address : where it is, and the key
-    connections : at a time
-    timeout_s : of one attempt, from sending to the last byte, in seconds
+    model : that it is asked for
+    settings : `concurrency` and `timeout_s`, which is that of one attempt, from sending to the last byte
 
     Attributes
     ----------
     reached : whether it has answered anything yet
     """
 
-    def __init__(self, address: Address, *, connections: int, timeout_s: float) -> None:
-        self.address = address
-        self.reached = False
-        self._connections = connections
-        self._timeout_s = timeout_s
+    def __init__(self, address: Address, model: str, settings: Settings) -> None:
+        self.address, self.reached = address, False
+        self._model, self._settings = model, settings
 
     @contextmanager
     def open(self) -> Iterator[Send]:
-        """Connections for one run, as a function that sends a body from any thread and says what came back.
+        """Open connections for one run, as a function that sends a body from any thread and returns what came back.
 
-        Nothing of the environment (proxies, .netrc) decides where cases go. The function
-        raises `InputError` where the server rejects the key or leads elsewhere.
+        The function raises `RunError` where no other request would fare better.
         """
-        headers = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "mrb-workbench"}
-        if self.address.key:
-            headers["Authorization"] = f"Bearer {self.address.key}"
-        with httpx.Client(
-            headers=headers,
-            trust_env=False,
-            verify=_trusted(),
-            follow_redirects=False,
-            limits=httpx.Limits(max_connections=self._connections, max_keepalive_connections=self._connections),
-            timeout=httpx.Timeout(self._timeout_s, connect=min(self._timeout_s, _CONNECT_S), pool=None),
-        ) as http:
+        with http_client(self.address, self._settings.timeout_s, self._settings.concurrency) as http:
             yield lambda body: self._send(http, body)
 
-    def _send(self, http: httpx.Client, body: bytes) -> ChatReply | Fault | Refusal:
-        start = time.perf_counter()
+    def _send(self, http: httpx.Client, body: bytes) -> Answer:
+        start, timeout_s = time.perf_counter(), self._settings.timeout_s
         url, headers = f"{self.address.url}/chat/completions", {"Content-Type": "application/json"}
         try:
             with http.stream("POST", url, content=body, headers=headers) as response:
                 self.reached = True
-                received = _read(response, start + self._timeout_s)
-        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-            return Fault(self._said(error), unreachable=True, silent=True)
+                content = _read(response, start + timeout_s)
+        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
+            return Fault(self._reason(error), unreachable=True)
         except httpx.TimeoutException:
-            return Fault(f"no reply within {self._timeout_s:g} s", silent=True, overloaded=self.reached, may_cost=True)
+            return Fault(f"no reply within {timeout_s:g} s", may_cost=True)
         except httpx.RequestError as error:
-            return Fault(self._said(error), may_cost=True)
-        if received is None:
-            return Fault(f"a reply of more than {_MAX_BYTES / 1e6:.0f} MB", may_cost=True)
-        if not response.is_success:
-            return self._refused(response, received)
-        try:
-            return read_reply(received, self.address.without_key, time.perf_counter() - start)
-        except MalformedReplyError as error:
-            return Fault(str(error), may_cost=True)
+            return Fault(self._reason(error), may_cost=True)
+        if content is None:
+            return Fault(f"a reply of more than {MAX_BYTES / 1e6:.0f} MB", may_cost=True)
+        kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+        wait_s = _retry_after(response.headers.get("retry-after"))
+        received = Received(response.status_code, kind, content, wait_s, time.perf_counter() - start)
+        return outcome_of(received, self.address, self._model)
 
-    def _refused(self, response: httpx.Response, body: bytes) -> Fault | Refusal:
-        status, message = response.status_code, error_message(body, self.address.without_key)
-        # "You are not allowed to request logprobs from this model" is a 403, too, and no word about the key.
-        if status == 401 or (status == 403 and not names_an_option(message)):
-            state = "is rejected" if self.address.key else "is not set"
-            raise InputError(
-                f"{self.address.host}: answers HTTP {status}, and the key in the environment variable "
-                f"{self.address.key_env} {state}; set it to a key that may use this model ({message})."
-            )
-        if status < 400:
-            raise InputError(
-                f"{self.address.host}: answers HTTP {status}, a redirect, and cases are sent to no address "
-                "but the one that was named; find out the final base URL and pass it as --url."
-            )
-        if status >= 500 or status in _PASSING:
-            wait_s = _retry_after(response.headers.get("retry-after"))
-            return Fault(f"HTTP {status}: {message}", overloaded=status in _OVERLOADED, wait_s=wait_s)
-        return Refusal(status, message, is_content_filter(body))
-
-    def _said(self, error: httpx.RequestError) -> str:
+    def _reason(self, error: httpx.RequestError) -> str:
         return printable(self.address.without_key(str(error))) or type(error).__name__
 
 
 def _read(response: httpx.Response, deadline: float) -> bytes | None:
-    """The body; None if it is too long. A server that sends byte by byte for ever runs into the deadline."""
+    """Return the body; None if it is too long. A server that sends byte by byte runs into the deadline."""
     received = bytearray()
     for chunk in response.iter_bytes():
         received += chunk
-        if len(received) > _MAX_BYTES:
+        if len(received) > MAX_BYTES:
             return None
         if time.perf_counter() > deadline:
             raise httpx.ReadTimeout("the reply took too long", request=response.request)
@@ -181,7 +121,7 @@ def _read(response: httpx.Response, deadline: float) -> bytes | None:
 
 
 def _retry_after(header: str | None) -> float:
-    """Seconds to wait by a Retry-After header, which holds a number or a date; 0 where it holds neither."""
+    """Return the seconds of a Retry-After header, which holds a number or a date; 0 where it holds neither."""
     if header is None:
         return 0.0
     try:

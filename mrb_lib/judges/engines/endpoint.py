@@ -17,9 +17,7 @@ def build_endpoint(request: JudgeRequest) -> Judge:
         return build_served_rubric(request)
     from mrb_lib.judges.endpoint.judge import EndpointJudge
 
-    return EndpointJudge(
-        request.entry.name, request.entry, request.settings, request.images, request.runs, request.budget
-    )
+    return EndpointJudge(request)
 
 
 @_server_engine("letters", about="the more probable of the letters A and B, one token a question, from such a server")
@@ -27,26 +25,20 @@ def build_letters(request: JudgeRequest) -> Judge:
     """Choosing by the probabilities of two letters."""
     from mrb_lib.judges.endpoint.letters import LettersJudge
 
-    return LettersJudge(
-        request.entry.name, request.entry, request.settings, request.images, request.runs, request.budget
-    )
+    return LettersJudge(request)
 
 
 @_server_engine("served-batch", about="what batch does, from such a server", samples=True, is_internal=True)
 def build_served_batch(request: JudgeRequest) -> Judge:
     """Choosing by a ranking that the model replies with."""
-    from mrb_lib.judges.endpoint.batch import ServedBatchJudge
+    from mrb_lib.judges.endpoint.judge import ServedBatchJudge
 
-    return ServedBatchJudge(
-        request.entry.name, request.entry, request.settings, request.images, request.runs, request.budget
-    )
+    return ServedBatchJudge(request)
 
 
 @_server_engine("served-rubric", about="what rubric does, by replies of such a server", samples=True, is_internal=True)
 def build_served_rubric(request: JudgeRequest) -> Judge:
     """Choosing by the points of a rubric, whose criteria the model decides in its reply."""
-    from mrb_lib.judges.endpoint.rubric import ServedRubricJudge
+    from mrb_lib.judges.endpoint.judge import ServedRubricJudge
 
-    return ServedRubricJudge(
-        request.entry.name, request.entry, request.settings, request.images, request.runs, request.budget
-    )
+    return ServedRubricJudge(request)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 import numpy as np
 import pandas as pd
@@ -78,16 +79,16 @@ class LengthJudge(PromptlessJudge):
     """The response with more words (`longer`) or fewer (`shorter`); a tie where they have the same number."""
 
     def __init__(self, name: str) -> None:
-        if name not in ("longer", "shorter"):
-            raise ValueError(f"{name!r} is neither longer nor shorter")
         self.name = name
         self.spec: Mapping[str, object] = {"unit": "words"}
 
     def judge(self, shown: pd.DataFrame) -> pd.DataFrame:
         """Compare the numbers of words, which are the scores; see `Judge.judge`."""
         sign = 1.0 if self.name == "longer" else -1.0
-        counts = [sign * _per_text(shown[side], _count_words) for side in (FIRST, SECOND)]
-        return _scored(shown, counts[0], counts[1])
+        first, second = (
+            sign * shown[side].astype("str").str.count(r"\S+").to_numpy(dtype=float) for side in (FIRST, SECOND)
+        )
+        return _scored(shown, first, second)
 
 
 class LexicalJudge(PromptlessJudge):
@@ -104,14 +105,12 @@ class LexicalJudge(PromptlessJudge):
     def judge(self, shown: pd.DataFrame) -> pd.DataFrame:
         """Compare the overlaps, which are the scores; see `Judge.judge`."""
         reference = shown["reference"] if "reference" in shown.columns else pd.Series(np.nan, index=shown.index)
-        keys = shown["case_id"].astype("str") + "\0" + shown["order"].astype("str")
-        seen: dict[str, tuple[float, float]] = {}
-        for key, *texts in zip(keys, shown["question"], reference, shown[FIRST], shown[SECOND], strict=True):
-            if key not in seen:
-                question, answer, first, second = texts
-                targets = [_words(question)] + ([_words(answer)] if isinstance(answer, str) else [])
-                seen[key] = (_overlap(_words(first), targets), _overlap(_words(second), targets))
-        scores = np.array([seen[key] for key in keys], dtype=float).reshape(-1, 2)
+        scores = np.empty((len(shown), 2))
+        for row, (question, answer, *responses) in enumerate(
+            zip(shown["question"], reference, shown[FIRST], shown[SECOND], strict=True)
+        ):
+            targets = [_words(text) for text in (question, answer) if isinstance(text, str)]
+            scores[row] = [_overlap(_words(response), targets) for response in responses]
         return _scored(shown, scores[:, 0], scores[:, 1])
 
 
@@ -123,23 +122,13 @@ _COMMON = frozenset(
 )
 
 
+@lru_cache(maxsize=1024)  # a case's rows, one per dimension and order, share their texts
 def _words(text: str) -> frozenset[str]:
     return frozenset(_WORD.findall(text.casefold())) - _COMMON
 
 
 def _overlap(response: frozenset[str], targets: list[frozenset[str]]) -> float:
     return float(np.mean([2 * len(response & target) / max(len(response) + len(target), 1) for target in targets]))
-
-
-def _count_words(text: str) -> float:
-    return float(len(text.split()))
-
-
-def _per_text(texts: pd.Series, function: Callable[[str], float]) -> np.ndarray:
-    """Apply a function of one text to each, once for every distinct text."""
-    codes, distinct = pd.factorize(texts)
-    values = np.fromiter((function(text) for text in distinct), dtype=float, count=len(distinct))
-    return values[codes]
 
 
 def _scored(shown: pd.DataFrame, first: np.ndarray, second: np.ndarray) -> pd.DataFrame:

@@ -25,7 +25,7 @@ def build_generative(request: JudgeRequest) -> Judge:
     """Choosing by what the model writes."""
     from mrb_lib.judges.local.generative import GenerativeJudge
 
-    return GenerativeJudge(request.entry.name, request.entry, request.weights, request.settings, request.images)
+    return GenerativeJudge(request)
 
 
 @_local_engine(
@@ -34,15 +34,11 @@ def build_generative(request: JudgeRequest) -> Judge:
     reads_any_model=True,
 )
 def build_packed(request: JudgeRequest) -> Judge:
-    """Choosing by the probabilities of two letters."""
-    parts = request.entry.name, request.entry, request.weights, request.settings, request.images
-    if request.settings.is_rating:
-        from mrb_lib.judges.local.categories import CategoriesJudge
-
-        return CategoriesJudge(*parts)
+    """Choosing by the probabilities of two letters, or of the categories of a rating."""
+    from mrb_lib.judges.local.categories import CategoriesJudge
     from mrb_lib.judges.local.packed import PackedJudge
 
-    return PackedJudge(*parts)
+    return CategoriesJudge(request) if request.settings.is_rating else PackedJudge(request)
 
 
 @_local_engine(
@@ -52,14 +48,10 @@ def build_packed(request: JudgeRequest) -> Judge:
 )
 def build_rating(request: JudgeRequest) -> Judge:
     """Choosing by ratings of each response alone."""
-    parts = request.entry.name, request.entry, request.weights, request.settings, request.images
-    if request.settings.is_rating:
-        from mrb_lib.judges.local.categories import NumberedCategoriesJudge
+    from mrb_lib.judges.local.categories import NumberedCategoriesJudge
+    from mrb_lib.judges.local.pointwise import RatingJudge
 
-        return NumberedCategoriesJudge(*parts)
-    from mrb_lib.judges.local.rating import RatingJudge
-
-    return RatingJudge(*parts)
+    return NumberedCategoriesJudge(request) if request.settings.is_rating else RatingJudge(request)
 
 
 @_local_engine(
@@ -74,7 +66,7 @@ def build_batch(request: JudgeRequest) -> Judge:
     """Choosing by a ranking that the model writes."""
     from mrb_lib.judges.local.generative import BatchJudge
 
-    return BatchJudge(request.entry.name, request.entry, request.weights, request.settings, request.images)
+    return BatchJudge(request)
 
 
 @_local_engine(
@@ -86,9 +78,9 @@ def build_batch(request: JudgeRequest) -> Judge:
 )
 def build_rubric(request: JudgeRequest) -> Judge:
     """Choosing by the points of a rubric."""
-    from mrb_lib.judges.local.rubric import RubricJudge
+    from mrb_lib.judges.local.pointwise import RubricJudge
 
-    return RubricJudge(request.entry.name, request.entry, request.weights, request.settings, request.images)
+    return RubricJudge(request)
 
 
 @_local_engine("reward", about="the scalar reward of each response, from a model with a reward head")
@@ -96,4 +88,4 @@ def build_reward(request: JudgeRequest) -> Judge:
     """Choosing by the scores of a scalar reward model."""
     from mrb_lib.judges.local.reward import RewardJudge
 
-    return RewardJudge(request.entry.name, request.entry, request.weights, request.settings, request.images)
+    return RewardJudge(request)

@@ -10,17 +10,10 @@ from mrb_lib.verdicts.protocol import Judge
 _started = partial(engine, model="weights", packages=("httpx", "jinja2"), install="mrb-workbench[judges]", samples=True)
 
 
+@_started("sglang", about="the same as vllm, from an SGLang server", program="sglang")
 @_started("vllm", about="letters or replies from a vLLM server, started for the weights and stopped", program="vllm")
-def build_vllm(request: JudgeRequest) -> Judge:
-    """Judging through vLLM."""
-    from mrb_lib.judges.server import VLLM, ServerJudge
+def build_started(request: JudgeRequest) -> Judge:
+    """Judging through a server of its own."""
+    from mrb_lib.judges.server import ServerJudge
 
-    return ServerJudge(request, VLLM)
-
-
-@_started("sglang", about="the same from an SGLang server", program="sglang")
-def build_sglang(request: JudgeRequest) -> Judge:
-    """Judging through SGLang."""
-    from mrb_lib.judges.server import SGLANG, ServerJudge
-
-    return ServerJudge(request, SGLANG)
+    return ServerJudge(request)

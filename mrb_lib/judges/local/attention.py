@@ -91,7 +91,7 @@ class Masked(NamedTuple):
 
 @dataclass(frozen=True)
 class TreeLayout:
-    """Where the tokens of several trees stand in one row, and what each attends to.
+    """The columns of the tokens of several trees in one row, and the columns that each attends to.
 
     Attributes
     ----------
@@ -163,7 +163,7 @@ class TreeLayout:
 
 
 def _family(path: tuple[Span, ...]) -> tuple[Span, ...]:
-    """What a path shares with others that are read under one mask: its branch, and its twig where that has tokens."""
+    """Return the part of a path that is shared under one mask: its branch, and its twig where that has tokens."""
     return path[1:3] if len(path) > 2 and path[2][0] < path[2][1] else path[1:2]
 
 
@@ -185,7 +185,7 @@ def _segments(runs: Sequence[tuple[Span, Sequence[Span]]], is_causal: bool, devi
 
 
 def has_kernel(query: torch.Tensor) -> bool:
-    """Whether variable-length attention takes tensors like this one."""
+    """Return whether variable-length attention takes tensors like this one."""
     if not query.is_cuda or query.dtype not in (torch.bfloat16, torch.float16) or query.shape[-1] > _LARGEST_HEAD:
         return False
     return torch.cuda.get_device_capability(query.device) >= _OLDEST_GPU

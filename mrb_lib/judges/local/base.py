@@ -1,15 +1,16 @@
-"""What all judges that read weights on this machine have in common."""
+"""The base of all judges that read weights on this machine."""
 
 from __future__ import annotations
 
 import gc
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
+from itertools import groupby
 from pathlib import Path
-from typing import ClassVar, Final, TypeVar, cast
+from typing import ClassVar, Final, TypeVar
 
 import pandas as pd
 import torch
@@ -20,10 +21,10 @@ from mrb_lib.judges.local.memory import PassMemory
 from mrb_lib.judges.local.weights import Weights, choose_devices, choose_dtype, describe
 from mrb_lib.judges.prompt_files import fitting_prompt
 from mrb_lib.judges.prompts import Asks, Prompt, Rendered
-from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.source import WeightsSource, names_code, provenance_of, trained_as
+from mrb_lib.judges.roster.engines import JudgeRequest
+from mrb_lib.judges.roster.source import names_code, provenance_of, trained_as
 from mrb_lib.judges.settings import BLIND, Settings
-from mrb_lib.judges.tasks import MAX_PIXELS, PromptWriter, Record, group_rows, open_pictures
+from mrb_lib.judges.tasks import MAX_PIXELS, AsksPrompts, PromptWriter, Record, group_rows, open_pictures
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.tables.files import is_safe_name
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
@@ -41,16 +42,12 @@ Positions = Sequence[int]
 Records = Sequence[Record]
 
 
-class LocalJudge(ABC):
+class LocalJudge(AsksPrompts, ABC):
     """Settings, prompt, weights and images of a judge on this machine; see `Judge` for the attributes.
 
     Parameters
     ----------
-    name : as in the verdicts
-    entry : what the roster says of it
-    source : where its weights lie
-    settings : the user's
-    images : the bytes of the benchmark's images by name
+    request : its roster entry, the user's settings, the benchmark's images, and where its weights lie
 
     Attributes
     ----------
@@ -76,48 +73,48 @@ class LocalJudge(ABC):
     dimensions: tuple[str, ...] | None = None
     sorts_by_length = True
 
-    def __init__(
-        self, name: str, entry: Entry, source: WeightsSource, settings: Settings, images: Mapping[str, bytes]
-    ) -> None:
-        self.name = name
+    def __init__(self, request: JudgeRequest) -> None:
+        entry, settings = request.entry, request.settings
+        self.name = entry.name
         self._notices: list[str] = []
         self._n_read = self._n_low = 0
-        self._entry, self._source, self._settings, self._images = entry, source, settings, images
-        trained = trained_as(source.folder) if entry.path is not None else {}
-        prompt = settings.prompt or _trained_prompt(source.folder, trained, self.engine)
+        self._entry, self._source, self._settings, self._images = entry, request.weights, settings, request.images
+        trained = trained_as(self._source.folder) if entry.path is not None else {}
         usual, asks = self._prompts_for(settings)
-        self._own_prompt = None if usual is None else fitting_prompt(name, prompt, usual, asks)
+        wanted = settings.prompt or _trained_prompt(self._source.folder, trained, self.engine)
+        self._own_prompt = None if usual is None else fitting_prompt(self.name, wanted, usual, asks)
         unused = [*settings.shows, *(["prompt"] if settings.prompt else [])]
         if self._own_prompt is not None:
             self._own_prompt.check_shows(settings.shows)
         elif unused:
             raise InputError(
-                f"judge {name}: is a scalar reward model and takes no prompt; leave out --{' and --'.join(unused)}."
+                f"judge {self.name}: is a scalar reward model and takes no prompt; leave out "
+                f"--{' and --'.join(unused)}."
             )
         self._devices = choose_devices(settings.device)
-        self._device = self._devices[0]
-        self.cases_per_batch = settings.batch_size or (_CASES_ON_GPU if self._device.type == "cuda" else _CASES)
-        self._dtype = choose_dtype(settings.dtype, self._device)
-        self._template = dict(_mapping(entry.chat.get("template")))
-        self._max_pixels = settings.max_pixels or _positive(trained.get("max_pixels")) or MAX_PIXELS
-        self._runs_code = settings.trust_remote_code and names_code(source.folder)
+        is_on_gpu = self._devices[0].type == "cuda"
+        self.cases_per_batch = settings.batch_size or (_CASES_ON_GPU if is_on_gpu else _CASES)
+        self._dtype = choose_dtype(settings.dtype, self._devices[0])
+        template, pixels = entry.chat.get("template"), trained.get("max_pixels")
+        self._template: dict[str, object] = dict(template) if isinstance(template, Mapping) else {}
+        self._max_pixels = settings.max_pixels or (pixels if isinstance(pixels, int) and pixels > 0 else MAX_PIXELS)
         self._loaded: Weights | None = None
         self._memory = PassMemory(self._devices[:1])
 
     @property
     def spec(self) -> Mapping[str, object]:
-        """What shapes the verdicts besides the prompt."""
-        prompt, named = self._own_prompt, dict[str, object]()
+        """Return what shapes the verdicts besides the prompt."""
+        prompt, settings, named = self._own_prompt, self._settings, dict[str, object]()
         if prompt is not None:
-            named["dimensions"] = list(self._settings.dimensions)
-        if prompt is not None and prompt.names_choices:
-            named["choices"] = list(self._settings.choices)
-        # A model that this library knows runs its own code in place of the library's where it is trusted.
-        code = {"remote_code": True} if self._runs_code else {}
-        inside = {"subfolder": self._entry.subfolder} if self._entry.subfolder else {}
-        bits = {"quantize": self._settings.quantize} if self._settings.quantize else {}
-        blind = {"without_images": True} if self._settings.without_images else {}
-        named |= self._settings.of_benchmark if prompt is not None else {}
+            choices = {"choices": list(settings.choices)} if prompt.names_choices else {}
+            named = {"dimensions": list(settings.dimensions), **choices, **settings.of_benchmark}
+        optional = {
+            "subfolder": self._entry.subfolder,
+            # A model that this library knows runs its own code in place of the library's where it is trusted.
+            "remote_code": settings.trust_remote_code and names_code(self._source.folder),
+            "quantize": settings.quantize,
+            "without_images": settings.without_images,
+        }
         return {
             "engine": self.engine,
             "model": self._entry.model or self._source.folder.resolve().name,
@@ -126,10 +123,7 @@ class LocalJudge(ABC):
             "max_pixels": self._max_pixels,
             "template": self._template,
             **named,
-            **inside,
-            **code,
-            **bits,
-            **blind,
+            **{name: value for name, value in optional.items() if value},
         }
 
     def _prompts_for(self, settings: Settings) -> tuple[str | None, tuple[Asks, ...]]:
@@ -145,33 +139,13 @@ class LocalJudge(ABC):
 
     @property
     def provenance(self) -> Mapping[str, object]:
-        """What a local folder says of its weights; the Hub's models say it there."""
+        """Return what a local folder says of its weights; the Hub's models say it there."""
         return provenance_of(self._source.folder) if self._entry.path is not None else {}
 
     @property
-    def prompt_id(self) -> str:
-        """See `Judge`."""
-        return self._own_prompt.id if self._own_prompt else ""
-
-    @property
-    def prompt_hash(self) -> str:
-        """See `Judge`."""
-        return self._own_prompt.hash if self._own_prompt else ""
-
-    @property
-    def prompt_text(self) -> str:
-        """See `Judge`."""
-        return self._own_prompt.text if self._own_prompt else ""
-
-    @property
     def device(self) -> str:
-        """What it runs on, with the chip's name; with those of all GPUs that hold some of the weights."""
+        """Return the device with the chip's name, or all GPUs that hold some of the weights."""
         return " and ".join(map(describe, self._loaded.devices if self._loaded else self._devices[:1]))
-
-    @property
-    def parts(self) -> tuple[Entry, WeightsSource, Settings]:
-        """What it was built from besides its name and the images, to build an equal one in another process."""
-        return self._entry, self._source, self._settings
 
     def load(self) -> None:
         """Read the weights."""
@@ -187,6 +161,8 @@ class LocalJudge(ABC):
             )
             self._memory = PassMemory(self._loaded.devices)
             self._check_sight(self._loaded)
+            if self._loaded.model.config.get_text_config()._attn_implementation == "eager":
+                self.notice("its class refuses PyTorch's fused attention (sdpa): it is read by plain, slower attention")
 
     def _check_sight(self, weights: Weights) -> None:
         """Raise `InputError` where a model is said to see and would be read as one that does not."""
@@ -197,7 +173,7 @@ class LocalJudge(ABC):
             said = f"the configuration of its weights ({stated[0]})" if stated else "the roster"
             raise InputError(
                 f"judge {self.name}: {said} says that it sees images, and {self._source.folder} can only be read as a "
-                "model of text; fetch the whole model, or one that transformers has a class for."
+                f"model of text; name path:{self._source.folder}+vllm to have vLLM serve it, or fetch the whole model."
             )
 
     def unload(self) -> None:
@@ -224,7 +200,7 @@ class LocalJudge(ABC):
 
     @property
     def notices(self) -> list[str]:
-        """What the user should know; see `Judge`."""
+        """Return what the user should know; see `Judge`."""
         if not self._n_low:
             return list(self._notices)
         low = (
@@ -286,30 +262,45 @@ class LocalJudge(ABC):
         whole, each probe is tried alone.
         """
 
-        def tried(positions: Positions, records: Records) -> list[T | tuple[Positions, InputError]]:
+        def tried(positions: Positions, records: Records) -> list[tuple[Positions, T | InputError]]:
             try:
-                return [request(positions, records)]
+                return [(positions, request(positions, records))]
             except InputError as error:
-                probes = [str(record["probe"]) for record in records]
-                if len(set(probes)) == 1:
-                    return [(positions, error)]
+                probes = [record["probe"] for record in records]
                 parts = [[i for i, name in enumerate(probes) if name == probe] for probe in dict.fromkeys(probes)]
+                if len(parts) == 1:
+                    return [(positions, error)]
                 return [
                     made for part in parts for made in tried([positions[i] for i in part], [records[i] for i in part])
                 ]
 
         requests: list[T] = []
         for group in self._workers.map(lambda group: tried(*group), group_rows(shown, keys)):
-            for made in group:
-                if isinstance(made, tuple) and len(made) == 2 and isinstance(made[1], InputError):
-                    rows.fail(made[0], str(made[1]))
+            for positions, made in group:
+                if isinstance(made, InputError):
+                    rows.fail(positions, str(made))
                 else:
-                    requests.append(cast("T", made))
+                    requests.append(made)
         return requests
 
     @cached_property
     def _workers(self) -> ThreadPoolExecutor:
         return ThreadPoolExecutor(min(os.cpu_count() or 1, MOST_WORKERS), thread_name_prefix="images")
+
+    def by_images(
+        self,
+        items: Sequence[T],
+        n_images: Callable[[T], int],
+        n_tokens: Callable[[T], int],
+        function: Callable[[Sequence[T]], Sequence[R]],
+    ) -> Iterator[tuple[T, R | None]]:
+        """Yield items with what a function makes of them; None where the memory does not hold one alone.
+
+        Some models take images a row of the batch, and so as many in each.
+        """
+        for _, alike in groupby(sorted(items, key=n_images), n_images):
+            some = list(alike)
+            yield from zip(some, self._in_batches(some, function, list(map(n_tokens, some))), strict=True)
 
     def _in_batches(
         self, items: Sequence[T], function: Callable[[Sequence[T]], Sequence[R]], n_tokens: Sequence[int]
@@ -349,16 +340,8 @@ def _trained_prompt(folder: Path, trained: Mapping[str, object], engine: str) ->
     return str(own) if is_safe_name(own.name) and own.is_file() else name
 
 
-def _positive(value: object) -> int | None:
-    return value if isinstance(value, int) and value > 0 else None
-
-
 NO_NUMBER: Final = (
     "the model's answer is not a number, as where its arithmetic overflows or its weights are damaged; "
     "try --dtype float32, or fetch the model again"
 )
 TOO_LARGE: Final = "the case alone does not fit into the device's memory; lower --max-pixels or use a larger device"
-
-
-def _mapping(value: object) -> Mapping[str, object]:
-    return {str(key): item for key, item in value.items()} if isinstance(value, Mapping) else {}

@@ -14,10 +14,9 @@ import pandas as pd
 
 from mrb_lib.judges.local.base import NO_NUMBER
 from mrb_lib.judges.local.packed import PackedJudge
-from mrb_lib.judges.prompts import Asks, Rendered
+from mrb_lib.judges.prompts import Asks, Rendered, category_marks
 from mrb_lib.judges.settings import Settings
 from mrb_lib.judges.tasks import Record, responses_of
-from mrb_lib.replies.categories import marks_of
 from mrb_lib.replies.labels import Labels
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import category_numbers, joined_labels
@@ -94,13 +93,10 @@ class CategoriesJudge(PackedJudge):
         return self.writer.write(row, responses_of(row, rated=True), dimension, label=label)
 
     def _groups(self) -> Sequence[Sequence[str]]:
-        marks = self._marks()
+        marks = category_marks(self._settings.choices, numbered=self.numbered)
         # Where a reply's first number is a space and then its digits, as in Llama 2, it is read after the space.
         self._lead = " " if marks[0].isdigit() and len(self.weights.tokens_of(marks[0])) > 1 else ""
         return [[mark, f" {mark}"] for mark in marks]
-
-    def _marks(self) -> Sequence[str]:
-        return marks_of(self._settings.choices)
 
     def _read_as(self, labels: Labels) -> tuple[int, ...]:
         return tuple(range(len(self._settings.choices)))
@@ -137,9 +133,6 @@ class NumberedCategoriesJudge(CategoriesJudge):
                 f"benchmark {why}; use NAME+packed, or state the level in benchmark.toml."
             )
         return super()._prompts_for(settings)
-
-    def _marks(self) -> Sequence[str]:
-        return [str(number) for number in range(1, len(self._settings.choices) + 1)]
 
     def _place(self, shares: Sequence[float]) -> int:
         return int(np.floor(np.dot(shares, np.arange(len(shares))) + 0.5))

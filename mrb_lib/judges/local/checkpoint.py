@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import re
 import warnings
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final, cast
@@ -51,7 +51,10 @@ _QUANTIZERS: Final = {
     "gptq": "gptqmodel",
     "awq": "gptqmodel",
 }
+_INSTALLS: Final = dict.fromkeys(("bitsandbytes", "compressed_tensors"), "'mrb-workbench[quantized]'")
 
+# In what transformers raises where a class, as Gemma 2's, has no use for this attention.
+_REFUSES_SDPA: Final = "scaled_dot_product_attention"
 _WORDS: Final = "lm_head."  # the parameters that turn hidden states into words
 # Code that lies elsewhere is named as owner/name--module.Class.
 _CODE_ELSEWHERE: Final = re.compile(rb'"auto_map"\s*:\s*\{[^{}]*"[^"]*--')
@@ -93,58 +96,54 @@ def load_checkpoint(
     Validated by tests/judges/local/test_weights.py.
     """
     transformers.utils.logging.disable_progress_bar()
-    if (base := adapter_base(folder)) is not None:
-        whole = load_checkpoint(
-            base,
-            devices=devices,
-            dtype=dtype,
-            spread=spread,
-            quantize=quantize,
-            trust_remote_code=trust_remote_code,
-            speaks=speaks,
-        )
-        return replace(whole, model=_merged(whole.model, folder))
+    adapter, folder = folder, adapter_base(folder) or folder
     if trust_remote_code:
         _check_code(folder)
     used = tuple(devices) if spread else devices_needed(folder, devices, dtype, quantize)
-    device = used[0]
+    options = {"trust_remote_code": trust_remote_code, "local_files_only": True}
     try:
-        config = AutoConfig.from_pretrained(folder, trust_remote_code=trust_remote_code, local_files_only=True)
+        config = AutoConfig.from_pretrained(folder, **options)
         sees = type(config) in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
-        processor = _processor(folder, config, trust_remote_code) if sees else None
-        tokenizer = (
-            processor.tokenizer
-            if processor is not None
-            else AutoTokenizer.from_pretrained(folder, trust_remote_code=trust_remote_code, local_files_only=True)
-        )
+        processor = _processor(folder, config, options) if sees else None
+        tokenizer = AutoTokenizer.from_pretrained(folder, **options) if processor is None else processor.tokenizer
         _complete(tokenizer, processor)
         kind = cast("Any", AutoModelForImageTextToText if sees else AutoModelForCausalLM)
-        model, loading_info = kind.from_pretrained(
+        read = partial(
+            kind.from_pretrained,
             folder,
             output_loading_info=True,
             dtype=dtype,
             use_safetensors=True,
             **_placement(used),
             **_rounding(folder, config, quantize, dtype),
-            attn_implementation="sdpa",
-            trust_remote_code=trust_remote_code,
-            local_files_only=True,
+            **options,
         )
+        try:
+            model, loading_info = read(attn_implementation="sdpa")
+        except ValueError as error:
+            if _REFUSES_SDPA not in str(error):
+                raise
+            model, loading_info = read(attn_implementation="eager")
         _check_found(folder, model, loading_info["missing_keys"], speaks)
         _check_placed(folder, model, used)
-        model = model.eval()
+        model = _merged(model, adapter) if adapter != folder else model.eval()
         use_own_attention(model)
         # What a publisher set for chatting (temperature, penalties) must not shape a verdict unnoticed.
         own = model.generation_config
         ends = own.eos_token_id if own is not None else None
         model.generation_config = GenerationConfig(eos_token_id=ends, pad_token_id=tokenizer.pad_token_id)
     except torch.OutOfMemoryError as error:
-        raise RunError(f"{folder.name}: does not fit into the memory of {device}; `mrb doctor` shows what does.") from (
-            error
-        )
+        raise RunError(
+            f"{folder.name}: does not fit into the memory of {used[0]}; `mrb doctor` shows what does."
+        ) from (error)
     except _UNREADABLE as error:
-        reason = " ".join(str(error).split())[:300]
-        raise InputError(f"{folder}: cannot be loaded as a judge ({reason}).") from error
+        reason = " ".join(str(error).split())
+        if "torchvision" in reason.casefold():  # as the processors of Pixtral, Mistral 3 and Llama 4 do
+            raise InputError(
+                f"{folder}: its images are read by torchvision, which is not installed; run `pip install torchvision` "
+                "(the version that goes with your torch)."
+            ) from error
+        raise InputError(f"{folder}: cannot be loaded as a judge ({reason[:300]}).") from error
     return Weights(model, tokenizer, processor, used, marks_pattern(special_tokens(tokenizer)))
 
 
@@ -163,7 +162,7 @@ def devices_needed(
 
 
 def _placement(devices: Sequence[torch.device]) -> dict[str, object]:
-    """What goes where, for transformers: everything to one device, or layer by layer over these and no others."""
+    """Return where weights go, for transformers: to one device, or layer by layer over these and no others."""
     if len(devices) == 1:
         return {"device_map": {"": devices[0]}}
     return {"device_map": "balanced", "max_memory": {gpu.index: torch.cuda.mem_get_info(gpu)[0] for gpu in devices}}
@@ -181,7 +180,7 @@ def _check_placed(folder: Path, model: PreTrainedModel, devices: Sequence[torch.
 def _rounding(
     folder: Path, config: PreTrainedConfig, quantize: Quantization | None, dtype: torch.dtype
 ) -> dict[str, object]:
-    """What transformers is to be told about quantised weights.
+    """Return the arguments for quantised weights.
 
     Raises
     ------
@@ -198,7 +197,7 @@ def _rounding(
         if package is not None and find_spec(package) is None:
             raise InputError(
                 f"{folder}: quantised weights ({method or quantize}) need {package.replace('_', '-')}; install it with "
-                "`pip install 'mrb-workbench[quantized]'`."
+                f"`pip install {_INSTALLS.get(package, package)}`."
             )
     if quantize is None:
         return {}
@@ -238,12 +237,33 @@ def special_tokens(tokenizer: PreTrainedTokenizerBase) -> set[str]:
 
 
 def still_processor(kind: type[ProcessorMixin]) -> type[ProcessorMixin]:
-    """A processor class that reads still images and text, and asks for no video or audio processor.
+    """Return a processor class that reads still images and text, and asks for no video or audio processor.
 
     Video processors need torchvision, of which judging images has no use.
     """
-    wanted = [name for name in kind.get_attributes() if name in ("image_processor", "tokenizer")]
-    return type(kind.__name__, (kind,), {"get_attributes": classmethod(lambda cls: list(wanted))})
+    parts = kind.get_attributes()
+    wanted = [name for name in parts if name in ("image_processor", "tokenizer")]
+
+    class Still(kind, _WithoutAbsentParts):  # type: ignore[misc, valid-type]  # a class known at run time alone
+        @classmethod
+        def get_attributes(cls) -> list[str]:
+            return list(wanted)
+
+        @classmethod
+        def from_args_and_dict(cls, args: Sequence[object], *more: Any, **options: Any) -> Any:
+            held = dict(zip(wanted, args, strict=True))
+            return super().from_args_and_dict([held.get(name) for name in parts], *more, **options)
+
+    Still.__name__ = kind.__name__  # which a saved processor states
+    return Still
+
+
+class _WithoutAbsentParts(ProcessorMixin):
+    """Comes before `ProcessorMixin`, which takes no part that is not there."""
+
+    def __init__(self, *args: object, **parts: object) -> None:
+        held = {name: part for name, part in parts.items() if part is not None}
+        super().__init__(*args, **held)  # type: ignore[no-untyped-call]
 
 
 def _complete(tokenizer: PreTrainedTokenizerBase, processor: ProcessorMixin | None) -> None:
@@ -288,20 +308,15 @@ def _declared(folder: Path) -> str | None:
     return None
 
 
-def _processor(folder: Path, config: PreTrainedConfig, trust_remote_code: bool) -> ProcessorMixin:
+def _processor(folder: Path, config: PreTrainedConfig, options: Mapping[str, bool]) -> ProcessorMixin:
     kind: object = PROCESSOR_MAPPING.get(type(config), None)
     declared = _declared(folder)
     if declared is not None and declared != getattr(kind, "__name__", None):
         # As Pixtral's, whose architecture is LLaVA's and whose processor is not.
         kind = getattr(transformers, declared, None)
-    if not (isinstance(kind, type) and issubclass(kind, ProcessorMixin)):
-        loaded = transformers.AutoProcessor.from_pretrained(
-            folder, trust_remote_code=trust_remote_code, local_files_only=True
-        )
-    else:
-        loaded = still_processor(kind).from_pretrained(
-            folder, trust_remote_code=trust_remote_code, local_files_only=True
-        )
+    is_known = isinstance(kind, type) and issubclass(kind, ProcessorMixin)
+    reads = still_processor(cast("Any", kind)) if is_known else cast("Any", transformers.AutoProcessor)
+    loaded: object = reads.from_pretrained(folder, **options)
     if not isinstance(loaded, ProcessorMixin):
         raise InputError(f"{folder}: holds no processor for images ({type(loaded).__name__} was found).")
     return loaded

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial
-from itertools import groupby
 from typing import ClassVar, Final, Literal, NamedTuple, cast
 
 import pandas as pd
@@ -15,9 +14,7 @@ from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList
 from mrb_lib.judges.local.base import TOO_LARGE, LocalJudge
 from mrb_lib.judges.local.weights import Tensors, check_context, context_length
 from mrb_lib.judges.prompts import RANKINGS, Asks
-from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.source import WeightsSource
-from mrb_lib.judges.settings import Settings
+from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.tasks import Reply, Task, task_maker
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
@@ -32,10 +29,6 @@ class _Request(NamedTuple):
 
     task: Task
     inputs: Tensors
-
-    @property
-    def n_prompt(self) -> int:
-        return self.inputs["input_ids"].shape[1]
 
 
 class GenerativeJudge(LocalJudge):
@@ -54,16 +47,16 @@ class GenerativeJudge(LocalJudge):
     asks: ClassVar[tuple[Asks, ...]] = ("all", "one", "answer", "criteria")
     rates: ClassVar[tuple[str, tuple[Asks, ...]] | None] = ("rate", ("categories", "category"))
 
-    def __init__(
-        self, name: str, entry: Entry, source: WeightsSource, settings: Settings, images: Mapping[str, bytes]
-    ) -> None:
-        super().__init__(name, entry, source, settings, images)
-        self._temperature = settings.temperature or 0.0
-        self._length = settings.max_new_tokens or self._usual_length(entry)
+    def __init__(self, request: JudgeRequest) -> None:
+        super().__init__(request)
+        self._temperature = self._settings.temperature or 0.0
+        self._length = self._settings.max_new_tokens or self._usual_length()
 
-    def _usual_length(self, entry: Entry) -> int:
-        if entry.thinking == "always" or self._template.get("enable_thinking") is True:
+    def _usual_length(self) -> int:
+        if self._entry.thinking == "always" or self._template.get("enable_thinking") is True:
             return _LENGTH_OF_THINKING
+        if self._prompt.reply_tokens:
+            return self._prompt.reply_tokens
         if self._prompt.is_of_one and not self._settings.labels:
             return _LENGTH_OF_LETTER
         reasons = self._prompt.id == "reasoned" or self._prompt.gives_reason
@@ -71,7 +64,7 @@ class GenerativeJudge(LocalJudge):
 
     @property
     def spec(self) -> Mapping[str, object]:
-        """What shapes the verdicts besides the prompt; the seed only where something is drawn."""
+        """Return what shapes the verdicts besides the prompt; the seed only where something is drawn."""
         drawn = {"seed": self._settings.seed} if self._temperature else {}
         read = {"choices": list(self._settings.choices)}
         return {**super().spec, **read, "temperature": self._temperature, "max_new_tokens": self._length, **drawn}
@@ -102,16 +95,15 @@ class GenerativeJudge(LocalJudge):
         return _Request(task, inputs)
 
     def _answer(self, rows: VerdictRows, requests: Sequence[_Request]) -> pd.DataFrame:
-        # Some models take images a row of the batch, and so as many in each.
-        for _, alike in groupby(sorted(requests, key=_n_images), _n_images):
-            some = list(alike)
-            lengths = [one.n_prompt + self._length for one in some]
-            for one, reply in zip(some, self._in_batches(some, self._write, lengths), strict=True):
-                if reply is None:
-                    self._tasks.fail(rows, one.task, TOO_LARGE)
-                else:
-                    self._tasks.put(rows, one.task, reply)
+        for one, reply in self.by_images(requests, _n_images, self._n_tokens, self._write):
+            if reply is None:
+                self._tasks.fail(rows, one.task, TOO_LARGE)
+            else:
+                self._tasks.put(rows, one.task, reply)
         return rows.frame()
+
+    def _n_tokens(self, request: _Request) -> int:
+        return request.inputs["input_ids"].shape[1] + self._length
 
     def _write(self, requests: Sequence[_Request]) -> list[Reply]:
         """Let the model write the replies."""
@@ -161,7 +153,7 @@ class BatchJudge(GenerativeJudge):
 
     @property
     def spec(self) -> Mapping[str, object]:
-        """What shapes the verdicts besides the prompt: the seed, by which responses are ordered, and the items, too."""
+        """Return what shapes the verdicts besides the prompt: the items, and the seed that orders responses, too."""
         return {**super().spec, "seed": self._settings.seed, "items": self._settings.items}
 
 

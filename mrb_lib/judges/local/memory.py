@@ -15,13 +15,13 @@ _ENOUGH: Final = 256  # tokens of a pass from which its memory tells something
 
 
 def is_out_of_memory(error: RuntimeError) -> bool:
-    """Whether torch says that a device, or the processor's allocator, which has no class of its own, is full."""
+    """Return whether a device is full, or the processor's allocator, whose error has no class of its own."""
     said = str(error)
     return isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in said or "not enough memory" in said
 
 
 class PassMemory:
-    """What a pass takes, by the passes so far.
+    """The memory that a pass takes, by the passes so far.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class PassMemory:
         self.fits: int | None = None
 
     def size(self, n_tokens: Sequence[int]) -> int:
-        """How many of the next items a pass takes.
+        """Return the number of next items that a pass takes.
 
         Parameters
         ----------
@@ -78,7 +78,7 @@ class PassMemory:
         return result
 
     def _free(self) -> int:
-        """What the fullest device has left, with what torch keeps and does not use."""
+        """Return the memory that the fullest device has left, with what torch keeps and does not use."""
         return min(
             torch.cuda.mem_get_info(gpu)[0] + torch.cuda.memory_reserved(gpu) - torch.cuda.memory_allocated(gpu)
             for gpu in self._gpus

@@ -7,7 +7,7 @@ of a case share what they have in common; see `mrb_lib.judges.local.tree`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import groupby
 from math import isfinite
@@ -15,20 +15,18 @@ from typing import Final, NamedTuple
 
 import pandas as pd
 
-from mrb_lib.judges.local.base import NO_NUMBER, TOO_LARGE, Positions, Records
-from mrb_lib.judges.local.reader import CasePrompts, TreeJudge
+from mrb_lib.judges.local.base import NO_NUMBER, Positions, Records, T
+from mrb_lib.judges.local.reader import CASE, CasePrompts, TreeJudge
 from mrb_lib.judges.prompts import Rendered
-from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.source import WeightsSource
-from mrb_lib.judges.settings import Settings
+from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.tasks import Record, image_names, responses_of
-from mrb_lib.replies.labels import LETTERS, Labels, labels_of
+from mrb_lib.replies.labels import LETTERS, Labels
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.orders import FIRST, SECOND, pick_of
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
 
 VERSIONS_A_TREE: Final = 4
-"""How many versions of a case, as probes change its texts, share a pass where they show the same images."""
+"""Versions of a case, as probes change its texts, that share a pass where they show the same images."""
 
 
 class CaseQuestions(NamedTuple):
@@ -44,7 +42,7 @@ class CaseQuestions(NamedTuple):
 
 
 def _trees(shown: pd.DataFrame, most: int) -> pd.Series:
-    """Which rows are read in one tree: those of a case that show the same images, of so many versions at most."""
+    """Return the tree of each row: one for a case with the same images, of so many versions at most."""
     names = shown["images"] if "images" in shown else pd.Series([()] * len(shown), index=shown.index)
     cases = [(case_id, tuple(map(str, own))) for case_id, own in zip(shown["case_id"], names, strict=True)]
     texts = [
@@ -74,12 +72,10 @@ class PackedJudge(TreeJudge):
     asks = ("one",)
     _lead = ""
 
-    def __init__(
-        self, name: str, entry: Entry, source: WeightsSource, settings: Settings, images: Mapping[str, bytes]
-    ) -> None:
-        super().__init__(name, entry, source, settings, images)
+    def __init__(self, request: JudgeRequest) -> None:
+        super().__init__(request)
         self._words: dict[Labels, tuple[int | None, int | None]] = {LETTERS: (0, 1)}
-        if entry.thinking == "always":
+        if request.entry.thinking == "always":
             self.notice("reasons before it replies, so its first token is not its verdict: use NAME+generative")
 
     def _groups(self) -> Sequence[Sequence[str]]:
@@ -87,13 +83,26 @@ class PackedJudge(TreeJudge):
 
     def prepare(self, shown: pd.DataFrame) -> BatchAnswer:
         """See `Judge.prepare`."""
-        for stated in set(shown["probe_labels"]) if "probe_labels" in shown else ():
-            labels = labels_of({"probe_labels": stated})
-            first, second = (self.reader.also_read([label, f" {label}"]) for label in labels)
-            self._words[labels] = first, second
         rows = VerdictRows(shown, rated=self._settings.is_rating)
         shown = shown.assign(tree=_trees(shown, VERSIONS_A_TREE))
         return partial(self._answer, rows, self.case_requests(rows, shown, self.case_questions, ("tree",)))
+
+    def case_requests(
+        self,
+        rows: VerdictRows,
+        shown: pd.DataFrame,
+        request: Callable[[Positions, Records], T],
+        keys: Sequence[str] = CASE,
+    ) -> list[T]:
+        """See `TreeJudge.case_requests`; from now on the labels of these rows are read, too."""
+        self.load()
+        stated = [name for name in ("question", "probe_labels") if name in shown]
+        for row in shown[stated].drop_duplicates().to_dict("records"):
+            labels = self.writer.labels({str(name): value for name, value in row.items()})
+            if labels not in self._words:
+                first, second = (self.reader.also_read([label, f" {label}"]) for label in labels)
+                self._words[labels] = first, second
+        return super().case_requests(rows, shown, request, keys)
 
     def case_questions(self, positions: Positions, records: Records) -> CaseQuestions:
         """The prompts of one case's rows, made ready; see `group_rows` for the parameters.
@@ -121,7 +130,7 @@ class PackedJudge(TreeJudge):
                 if leaf == len(probes.setdefault(branch, [])):
                     probes[branch].append(str(row["probe"]))
                 prompts[key] = list(leaves).index(branch), leaf
-                words[prompts[key]] = self._read_as(labels_of(row))
+                words[prompts[key]] = self._read_as(self.writer.labels(row))
             positions_of.setdefault(prompts[key], []).append(position)
         texts = [list(row) for row in leaves.values()]
         kinds = [[len(list(own)) for _, own in groupby(row)] for row in probes.values()]
@@ -140,15 +149,12 @@ class PackedJudge(TreeJudge):
         return first, second
 
     def _answer(self, rows: VerdictRows, questions: Sequence[CaseQuestions]) -> pd.DataFrame:
-        readings = self._in_batches(
-            [one.prompts for one in questions], self.reader.read, [one.prompts.n_tokens for one in questions]
-        )
-        for (prompts, positions_of, words), reading in zip(questions, readings, strict=True):
+        asked = [
+            (one, one.prompts, [place for places in one.positions_of.values() for place in places]) for one in questions
+        ]
+        for (prompts, positions_of, words), reading in self.read_cases(rows, asked):
             at_first: int | None = prompts.n_tokens
             for (branch, leaf), positions in positions_of.items():
-                if reading is None:
-                    rows.fail(positions, TOO_LARGE)
-                    continue
                 shares = [reading[branch][leaf][place] for place in words[branch, leaf]]
                 mass = sum(shares)
                 if not isfinite(mass):  # neither more nor less than a half, which is not a tie

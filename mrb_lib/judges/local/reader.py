@@ -16,7 +16,7 @@ import torch
 from PIL import Image
 
 from mrb_lib.judges.local.attention import encoded_once
-from mrb_lib.judges.local.base import LocalJudge, Positions, Records, T
+from mrb_lib.judges.local.base import TOO_LARGE, LocalJudge, Positions, Records, T
 from mrb_lib.judges.local.memory import is_out_of_memory
 from mrb_lib.judges.local.tree import Tree, grow, pack
 from mrb_lib.judges.local.weights import Tensors, Weights, check_context, context_length
@@ -82,7 +82,7 @@ def tree_inputs(weights: Weights, trees: Sequence[Tree]) -> tuple[dict[str, Any]
 def logits_at(
     model: Callable[..., Any], inputs: Mapping[str, Any], columns: torch.Tensor | None, *, keeps: bool
 ) -> torch.Tensor:
-    """What follows the tokens at some columns, None for the last; (B, columns, vocabulary).
+    """Return the logits after the tokens at some columns, None for the last; (B, columns, vocabulary).
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def logits_at(
 
 
 def keeps_columns(weights: Weights) -> bool:
-    """Whether a model can be told for which columns to compute what follows."""
+    """Return whether a model can be told the columns for which to compute logits."""
     return "logits_to_keep" in signature(weights.model.forward).parameters
 
 
@@ -301,7 +301,7 @@ class TreeJudge(LocalJudge):
 
     @property
     def reader(self) -> TreeReader:
-        """What reads the probabilities; loads the weights."""
+        """Return the reader of the probabilities; loads the weights."""
         if self._reader is None:
             super().load()
             self._reader = TreeReader(self.weights, self._groups())
@@ -335,9 +335,24 @@ class TreeJudge(LocalJudge):
             self.notice(f"some cases are read one question at a time ({self.reader.why_apart})")
         return requests
 
+    def read_cases(
+        self, rows: VerdictRows, cases: Sequence[tuple[T, CasePrompts, Sequence[int]]]
+    ) -> Iterator[tuple[T, Probabilities]]:
+        """Yield cases, each given with its prompts and the positions of its rows, with what is read of them.
+
+        The rows of a case that the memory does not hold fail.
+        """
+        prompts = [prompts for _, prompts, _ in cases]
+        readings = self._in_batches(prompts, self.reader.read, [one.n_tokens for one in prompts])
+        for (case, _, positions), reading in zip(cases, readings, strict=True):
+            if reading is None:
+                rows.fail(positions, TOO_LARGE)
+            else:
+                yield case, reading
+
 
 def _gaps(some: torch.Tensor, others: torch.Tensor) -> np.ndarray:
-    """How far the log-odds between groups, and the log-probabilities of all together, lie apart; (..., groups)."""
+    """Return the gaps of the log-odds between groups, and of the log-probabilities of all together; (..., groups)."""
     gaps = []
     for probabilities in (some.double(), others.double()):
         logs = probabilities.log()
@@ -356,7 +371,7 @@ def _single_tokens(weights: Weights, spellings: Sequence[str]) -> list[int]:
 
 
 def _why_alone(weights: Weights) -> str:
-    """What in a model's configuration forbids sharing, whatever a short try shows."""
+    """Return what in a model's configuration forbids sharing, whatever a short try shows; empty where nothing does."""
     config = weights.model.config.get_text_config()
     kinds = set(getattr(config, "layer_types", None) or ()) - {"full_attention", "sliding_attention"}
     if kinds:

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import groupby
 from pathlib import Path
 from typing import Final
 
@@ -24,9 +23,7 @@ from safetensors.torch import load_file, save_file
 from mrb_lib.judges.fences import defuse
 from mrb_lib.judges.local.base import NO_NUMBER, TOO_LARGE, LocalJudge, Positions, Records
 from mrb_lib.judges.local.weights import Tensors, Weights, check_context, context_length
-from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.source import WeightsSource
-from mrb_lib.judges.settings import Settings
+from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.tasks import image_names, responses_of
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.orders import pick_of
@@ -35,7 +32,7 @@ from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
 FloatArray = NDArray[np.float64]
 
 OVERALL: Final = ("overall",)
-"""What a head judges that does not say it."""
+"""The dimension of a head that names none."""
 
 
 @dataclass(frozen=True)
@@ -70,11 +67,9 @@ class RewardJudge(LocalJudge):
     speaks = False
     _head: RewardHead | None = None
 
-    def __init__(
-        self, name: str, entry: Entry, source: WeightsSource, settings: Settings, images: Mapping[str, bytes]
-    ) -> None:
-        super().__init__(name, entry, source, settings, images)
-        self.dimensions: tuple[str, ...] = head_dimensions(source.folder)
+    def __init__(self, request: JudgeRequest) -> None:
+        super().__init__(request)
+        self.dimensions: tuple[str, ...] = head_dimensions(self._source.folder)
 
     @property
     def head(self) -> RewardHead:
@@ -129,12 +124,8 @@ class RewardJudge(LocalJudge):
         return Conversations((first, second), len(pictures), tuple(positions), columns, swapped)
 
     def _answer(self, rows: VerdictRows, scored: Sequence[Conversations]) -> pd.DataFrame:
-        # Some models take images a row of the batch, and so as many in each.
-        for _, alike in groupby(sorted(scored, key=_n_images), _n_images):
-            some = list(alike)
-            lengths = [2 * max(inputs["input_ids"].shape[1] for inputs in one.inputs) for one in some]
-            for one, result in zip(some, self._in_batches(some, self._score, lengths), strict=True):
-                self._put(rows, one, result)
+        for one, result in self.by_images(scored, _n_images, _n_tokens, self._score):
+            self._put(rows, one, result)
         return rows.frame()
 
     def _put(self, rows: VerdictRows, one: Conversations, result: tuple[FloatArray, int, float] | None) -> None:
@@ -171,6 +162,10 @@ class RewardJudge(LocalJudge):
 
 def _n_images(conversations: Conversations) -> int:
     return conversations.n_images
+
+
+def _n_tokens(conversations: Conversations) -> int:
+    return 2 * max(inputs["input_ids"].shape[1] for inputs in conversations.inputs)
 
 
 HEAD_FILE: Final = "reward_head.safetensors"

@@ -124,7 +124,7 @@ def grow(weights: Weights, texts: Texts, pictures: Sequence[Image.Image], kinds:
 
 
 def _twigs(leaves: list[list[int]], sizes: Sequence[int]) -> list[tuple[int, list[int]]]:
-    """What leaves in a row share, so many each, which is taken from them."""
+    """Take from leaves in a row, so many each, the beginning that they share."""
     out, start = [], 0
     for size in sizes:
         own = leaves[start : start + size]
@@ -148,7 +148,7 @@ def _places(weights: Weights, inputs: Tensors, n_trunk: int) -> torch.Tensor | N
 
 
 def _blocks(kinds: Sequence[int]) -> tuple[Span, ...]:
-    """Where images stand among tokens of the kinds 0, text, and 1, image."""
+    """Return the spans of images among tokens of the kinds 0, text, and 1, image."""
     edges = [i for i, (before, after) in enumerate(pairwise([0, *kinds, 0])) if (before == 1) != (after == 1)]
     return tuple(zip(edges[::2], edges[1::2], strict=True))
 

@@ -52,7 +52,7 @@ class Weights:
 
     @property
     def device(self) -> torch.device:
-        """Where inputs go: the first of the devices."""
+        """Return the device of the inputs: the first."""
         return self.devices[0]
 
     @property
@@ -68,7 +68,7 @@ class Weights:
 
     @property
     def sees_images(self) -> bool:
-        """Whether images can be shown to it."""
+        """Return whether images can be shown to it."""
         return self.processor is not None
 
     @property
@@ -180,7 +180,8 @@ class Weights:
         except (ValueError, TypeError, LookupError, ArithmeticError) as error:
             reason = " ".join(str(error).split())[:200]
             raise InputError(f"the model's processor refuses the case ({reason})") from error
-        return {name: value for name, value in made.items() if isinstance(value, torch.Tensor)}
+        # PaliGemma's adds what a model would be trained on.
+        return {name: value for name, value in made.items() if isinstance(value, torch.Tensor) and name != "labels"}
 
     def encode_alike(self, texts: Sequence[str], pictures: Sequence[Image.Image]) -> list[Tensors]:
         """Texts that show the same images, each as inputs of its own; the images are processed once.
@@ -254,7 +255,7 @@ class Weights:
 
 
 def common(sequences: Sequence[Sequence[int]]) -> int:
-    """How many tokens all sequences begin with, at most all but the last of the shortest."""
+    """Return the number of tokens with which all sequences begin, at most all but the last of the shortest."""
     shortest = min(len(ids) for ids in sequences) - 1
     first = sequences[0]
     for i in range(shortest):
@@ -302,36 +303,28 @@ def check_context(n_tokens: int, limit: int | None, n_reply: int = 0) -> None:
 
 
 def choose_devices(devices: str) -> tuple[torch.device, ...]:
-    """The devices of a name, or of several with commas between, as "cuda:0,cuda:1"; all GPUs at hand for "auto".
+    """Return the devices of a name, or of several with commas between, as "cuda:0,cuda:1"; all GPUs for "auto".
 
     Raises
     ------
     InputError
-        As `choose_device`, or only one of several is a GPU.
+        torch does not know a name, this machine has no such device, or only one of several is a GPU.
     """
     if devices == "auto":
         return tuple(torch.device("cuda", i) for i in range(torch.cuda.device_count())) or (torch.device("cpu"),)
-    chosen = tuple(dict.fromkeys(choose_device(name.strip()) for name in devices.split(",")))
+    chosen: dict[torch.device, None] = {}
+    for name in devices.split(","):
+        try:
+            chosen[torch.device(name.strip())] = None
+            torch.zeros(1, device=name.strip()).item()  # "meta" can be written to and never read
+        except (RuntimeError, AssertionError, ValueError) as error:
+            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            raise InputError(
+                f"device {name!r}: cannot be used ({reason}); `mrb doctor` shows what there is."
+            ) from error
     if len(chosen) > 1 and any(device.type != "cuda" for device in chosen):
         raise InputError(f"device {devices!r}: weights are spread over GPUs only; name those, as in cuda:0,cuda:1.")
-    return chosen
-
-
-def choose_device(device: str) -> torch.device:
-    """The device of a name.
-
-    Raises
-    ------
-    InputError
-        torch does not know the name, or this machine has no such device.
-    """
-    try:
-        chosen = torch.device(device)
-        torch.zeros(1, device=chosen).item()  # "meta" can be written to and never read
-    except (RuntimeError, AssertionError, ValueError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise InputError(f"device {device!r}: cannot be used ({reason}); `mrb doctor` shows what there is.") from error
-    return chosen
+    return tuple(chosen)
 
 
 def choose_dtype(dtype: DType, device: torch.device) -> torch.dtype:

@@ -1,4 +1,4 @@
-"""Which judges are there, and how does a name become one? Entries, engines, weights, and what this machine can run."""
+"""The roster: entries, engines, weights, how a name becomes a judge, and how this machine runs it."""
 
 from mrb_lib.judges.roster.engines import ENGINES, Engine, JudgeRequest, engine
 from mrb_lib.judges.roster.entry import Entry

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from shutil import which
@@ -18,11 +18,12 @@ from mrb_lib.tables.registry import Registry
 from mrb_lib.verdicts.protocol import Judge
 
 ModelAccess = Literal["weights", "server", "none"]
+Build = TypeVar("Build", bound="Callable[[JudgeRequest], Judge]")
 
 
 @dataclass(frozen=True)
 class JudgeRequest:
-    """What an engine makes a judge from.
+    """The parts that an engine makes a judge from.
 
     Attributes
     ----------
@@ -30,7 +31,7 @@ class JudgeRequest:
     settings : what the user set
     images : the bytes of the benchmark's images by name
     usual : the engine of the entry before the user named another
-    source : where the weights lie; None for an engine that reads none
+    source : the place of the weights; None for an engine that reads none
     runs : the folder of runs, beside which a server's replies are kept; None keeps none
     budget : what all judges of one call may spend on servers; None is no limit
     """
@@ -45,21 +46,25 @@ class JudgeRequest:
 
     @property
     def weights(self) -> WeightsSource:
-        """Where the weights lie; `ValueError` for an engine that did not declare that it reads them."""
+        """The place of the weights; `ValueError` for an engine that did not declare that it reads them."""
         if self.source is None:
             raise ValueError(f"engine {self.entry.engine!r} does not declare that it reads weights")
         return self.source
 
 
+def _unbuilt(request: JudgeRequest) -> Judge:
+    raise NotImplementedError("an engine is built by the function that it decorates")
+
+
 @dataclass(frozen=True)
 class Engine:
-    """One way of asking for verdicts.
+    """One way of asking for verdicts. Called with a function, or a class of judges, it registers that as its `build`.
 
     Attributes
     ----------
     name : as in `NAME+ENGINE`
     about : what it does, in one line
-    build : makes the judge; imports what is heavy, so that listing engines stays cheap
+    build : makes the judge of a request; imports what is heavy, so that listing engines stays cheap
     model : "weights" are read on this machine, a "server" is asked for the model, or "none" is needed: such an
         engine is also a judge of its own name
     packages : the packages it imports, by the names that are imported
@@ -74,7 +79,7 @@ class Engine:
 
     name: str
     about: str
-    build: Callable[[JudgeRequest], Judge]
+    build: Callable[[JudgeRequest], Judge] = _unbuilt
     model: ModelAccess = "none"
     packages: tuple[str, ...] = ()
     install: str = ""
@@ -82,17 +87,21 @@ class Engine:
     reads_any_model: bool = False
     is_internal: bool = False
     served: str = ""
-    takes: str = ""
     program: str = ""
+    takes: str = ""
+
+    def __call__(self, build: Build) -> Build:
+        """Register the engine with what makes its judges; used as a decorator, `@engine(NAME, about=...)`."""
+        ENGINES.add(self.name, replace(self, build=build))
+        return build
 
     def missing_packages(self) -> list[str]:
-        """The packages it needs that are not installed."""
+        """Return the packages it needs that are not installed."""
         return [package for package in self.packages if find_spec(package) is None]
 
     def check_packages(self, judge: str) -> None:
         """Raise `InputError`, which names the judge, where a package is not installed."""
-        missing = self.missing_packages()
-        if missing:
+        if missing := self.missing_packages():
             what = f"'{self.install}'" if self.install else " ".join(missing)
             raise InputError(f"judge {judge!r}: needs {missing[0]}; install it with `pip install {what}`.")
 
@@ -107,43 +116,14 @@ class Engine:
             )
 
 
+engine = Engine
+
 ENGINES: Final = Registry[Engine]("engine", "mrb_lib.judges.engines")
 """All engines by name, those of installed plugins among them."""
 
-Build = TypeVar("Build", bound=Callable[[JudgeRequest], Judge])
-
-
-def engine(
-    name: str,
-    *,
-    about: str,
-    model: ModelAccess = "none",
-    packages: tuple[str, ...] = (),
-    install: str = "",
-    samples: bool = False,
-    reads_any_model: bool = False,
-    is_internal: bool = False,
-    served: str = "",
-    takes: str = "",
-    program: str = "",
-) -> Callable[[Build], Build]:
-    """Register the decorated function, or class of judges, as an engine; see `Engine` for the parameters.
-
-    What is decorated is called with a `JudgeRequest` and returns a judge.
-    """
-
-    def register(build: Build) -> Build:
-        made = Engine(
-            name, about, build, model, packages, install, samples, reads_any_model, is_internal, served, takes, program
-        )
-        ENGINES.add(name, made)
-        return build
-
-    return register
-
 
 def asks_for_criteria(request: JudgeRequest) -> bool:
-    """Whether the user's prompt asks which criteria of a rubric a response meets."""
+    """Return whether the user's prompt asks which criteria of a rubric a response meets."""
     if request.settings.prompt is None:
         return False
     from mrb_lib.judges.prompt_files import load_prompt
@@ -152,10 +132,5 @@ def asks_for_criteria(request: JudgeRequest) -> bool:
 
 
 def public_engines() -> dict[str, Engine]:
-    """The engines that a user may name, in a roster file or as `NAME+ENGINE`."""
+    """Return the engines that a user may name, in a roster file or as `NAME+ENGINE`."""
     return {name: engine for name, engine in ENGINES.items() if not engine.is_internal}
-
-
-def reads_weights(entry: Entry) -> bool:
-    """Whether a judge's weights are read on this machine."""
-    return ENGINES[entry.engine].model == "weights"

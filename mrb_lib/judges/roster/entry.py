@@ -1,22 +1,21 @@
-"""What the roster states about one judge."""
+"""The facts that the roster states about one judge."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from dataclasses import field
-from datetime import date
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
-from pydantic import AfterValidator, ConfigDict, Field
+from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
 Access = Literal["open", "proprietary", "built in"]
 Domain = Literal["general", "medical", "critic", "reward"]
 Thinking = Literal["no", "optional", "always"]
 
-_BYTES: Final = {"bfloat16": 2.0, "float32": 4.0, "8bit": 1.1, "4bit": 0.6}
+BYTES: Final = {"bfloat16": 2.0, "float32": 4.0, "8bit": 1.1, "4bit": 0.6}
 """Bytes per parameter; rounded weights keep some layers and scales (a rule of thumb)."""
 _BILLIONS: Final = {"B": 1.0, "M": 1e-3}
 _SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)([BM])(?:-A(\d+(?:\.\d+)?)B)?")
@@ -25,14 +24,8 @@ _PART: Final = r"[A-Za-z0-9_][A-Za-z0-9._-]*"
 _FOLDER_INSIDE: Final = rf"^{_PART}(/{_PART})*$"
 
 
-def _day(text: str) -> str:
-    date.fromisoformat(text)
-    return text
-
-
-def _month_or_day(text: str) -> str:
-    date.fromisoformat(text if len(text) > len("2026-11") else f"{text}-01")
-    return text
+_MONTH: Final = r"20\d\d-(0[1-9]|1[0-2])"
+_DAY: Final = rf"{_MONTH}-(0[1-9]|[12]\d|3[01])"
 
 
 Text = Annotated[str, Field(pattern=r"\S")]
@@ -77,7 +70,7 @@ class Entry:
     size: Text | None = None
     parameters: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
     context: Annotated[int, Field(gt=0)] | None = None
-    cutoff: Annotated[str, AfterValidator(_month_or_day)] | None = None
+    cutoff: Annotated[str, Field(pattern=rf"^({_MONTH}|{_DAY})$")] | None = None
     licence: Text | None = None
     vision: bool | None = None
     thinking: Thinking | None = None
@@ -90,7 +83,7 @@ class Entry:
     base_url: Text | None = None
     key_env: Text | None = None
     source: Text | None = None
-    checked: Annotated[str, AfterValidator(_day)] | None = None
+    checked: Annotated[str, Field(pattern=rf"^{_DAY}$")] | None = None
     needs: Text | None = None
     about: Text | None = None
 
@@ -115,4 +108,4 @@ class Entry:
         ----------
         stored : "bfloat16", "float32", "8bit" or "4bit"
         """
-        return None if self.billions is None else self.billions * _BYTES[stored]
+        return None if self.billions is None else self.billions * BYTES[stored]

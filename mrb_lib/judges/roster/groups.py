@@ -92,7 +92,7 @@ def read_group_file(path: Path) -> GroupFile:
 
 
 class _Match(NamedTuple):
-    """What a name is: `entry` and `base` are roster names."""
+    """The model behind a name: `entry` and `base` are roster names."""
 
     group: str
     how: str
@@ -218,22 +218,16 @@ def chosen_judges(text: str, groups: pd.DataFrame) -> list[str]:
         A judge has no verdicts, or a group no judge.
     """
     names = [name.strip() for name in text.split(",") if name.strip()]
-    judges = groups["judge"].tolist()
-    chosen: set[str] = set() if names else set(judges)
+    judges, of_groups = groups["judge"], _GROUP + groups["group"]
     for name in names:
-        group = name.removeprefix(_GROUP)
-        if name in judges:
-            chosen.add(name)
-        elif group == name:
+        if name not in {*judges, *of_groups}:
+            there = of_groups if name.startswith(_GROUP) else judges
             raise InputError(
-                f"judge {name!r}: no run holds its verdicts; use some of {', '.join(judges)}.{nearest(name, judges)}"
+                f"judge {name!r}: no run holds such verdicts; use some of {', '.join(sorted(set(there)))}."
+                f"{nearest(name, there)}"
             )
-        elif group not in set(groups["group"]):
-            there = ", ".join(sorted(set(groups["group"])))
-            raise InputError(f"group {group!r}: no judge with verdicts is in it; use some of {there}.")
-        else:
-            chosen |= set(groups.loc[groups["group"] == group, "judge"])
-    return [judge for judge in judges if judge in chosen]
+    is_chosen = judges.isin(names) | of_groups.isin(names)
+    return (judges[is_chosen] if names else judges).tolist()
 
 
 class _Index:

@@ -1,4 +1,4 @@
-"""Models on the Hub: what of them is in the cache on this machine, and fetching one when the user asks for it."""
+"""Models on the Hub: their revisions in the cache on this machine, and fetching one when the user asks for it."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ _COMMIT: Final = re.compile(r"[0-9a-f]{40}")
 
 
 def is_model_id(model: str) -> bool:
-    """Whether a text can be the id of a model on the Hub."""
+    """Return whether a text can be the id of a model on the Hub."""
     return _MODEL.fullmatch(model) is not None and ".." not in model
 
 
 def inside(names: Sequence[str], subfolder: str | None) -> list[str]:
-    """The files of a repository that lie in one of its folders, named from there; all of them where it is None."""
+    """Return the files of a repository that lie in one of its folders, named from there; all where it is None."""
     if subfolder is None:
         return list(names)
     return [name.removeprefix(f"{subfolder}/") for name in names if name.startswith(f"{subfolder}/")]
 
 
 def snapshots(model: str) -> dict[str, Path]:
-    """The revisions of a model in the cache on this machine, complete or not: folder by commit; asks no network."""
+    """Return the revisions of a model in the cache on this machine, complete or not: folder by commit. No network."""
     root = _storage(model) / "snapshots"
     if not is_model_id(model) or not root.is_dir():
         return {}
@@ -51,7 +51,7 @@ def snapshots(model: str) -> dict[str, Path]:
 
 
 def cached(model: str, revision: str | None) -> Path | None:
-    """The folder of a revision in the cache; None where it is not there. Asks no network.
+    """Return the folder of a revision in the cache; None where it is not there. Asks no network.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def cached(model: str, revision: str | None) -> Path | None:
 
 
 def listed(model: str, commit: str, subfolder: str | None = None) -> list[str] | None:
-    """The files of a revision, or of a folder of it and named from there, as listed when it was fetched.
+    """Return the files of a revision, or of a folder of it and named from there, as listed when it was fetched.
 
     None where no list was kept. Asks no network.
     """

@@ -1,4 +1,4 @@
-"""What this machine has to run judges with, and the way in which it runs each: device, options, memory and time."""
+"""This machine, and the way in which it runs each judge: device, options, memory and time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 import shutil
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from importlib import metadata
 from pathlib import Path
 from typing import Final
@@ -18,9 +18,8 @@ from mrb_lib.benchmarks.hub import hub_endpoint, is_offline, without_credentials
 from mrb_lib.judges.roster import hub
 from mrb_lib.judges.roster.engines import ENGINES
 from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.source import is_complete
+from mrb_lib.judges.roster.source import is_complete, loaded_bytes
 from mrb_lib.judges.settings import Settings
-from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.manifest import library_versions
 
 ROOM: Final = 1.2
@@ -55,7 +54,7 @@ class Gpu:
 
 @dataclass(frozen=True)
 class HubState:
-    """How this machine stands to the Hub; nothing here asked the network.
+    """The Hub as this machine sees it; nothing here asked the network.
 
     Attributes
     ----------
@@ -75,7 +74,7 @@ class HubState:
 
 @dataclass(frozen=True)
 class Machine:
-    """What a machine has to run judges with; memory in 10^9 bytes, None where it could not be found out.
+    """The parts of a machine that judges need; memory in 10^9 bytes, None where it could not be found out.
 
     Attributes
     ----------
@@ -89,7 +88,6 @@ class Machine:
 
     cpus: int
     ram_total_gb: float | None
-    ram_available_gb: float | None
     gpus: tuple[Gpu, ...] | None
     versions: Mapping[str, str]
     extras: Mapping[str, tuple[str, ...]]
@@ -126,8 +124,9 @@ class Way:
     minutes: float | None
 
     def __str__(self) -> str:
-        time = "unknown time" if self.minutes is None else f"{self.minutes:,.0f} minutes per 1,000 cases"
-        return f"estimate: {self.stored} on {self.device}, {self.memory_gb:.0f} GB, {time}"
+        peak = "50 GFLOP/s per CPU" if self.device == "CPU" else "a quarter of the GPU's peak"
+        time = "unknown time" if self.minutes is None else f"{self.minutes:,.0f} minutes per 1,000 cases at {peak}"
+        return f"estimate: {self.stored} on {self.device}, {self.memory_gb:.0f} GB (weights and 20%), {time}"
 
 
 def way(entry: Entry, machine: Machine) -> Way | None:
@@ -166,48 +165,49 @@ def _places(machine: Machine, *, is_served: bool) -> Iterator[tuple[str, str, st
         yield "CPU", "bfloat16", f"{chosen} --dtype bfloat16", machine.ram_total_gb, peak
 
 
-def command(entry: Entry, found: Way) -> str:
+def command(entry: Entry, found: Way, machine: Machine) -> str:
     """Return the command that runs a judge in a way; BENCH and RUNS are the user's to fill in."""
+    lacks = found.stored.endswith("bit") and machine.extras.get("quantized") and not ENGINES[entry.engine].program
+    install = "pip install 'mrb-workbench[quantized]' && " if lacks else ""
     download = "" if is_cached(entry) else " --download"
     trust = " --trust-remote-code" if entry.remote_code else ""
-    return f"mrb judge BENCH RUNS --judge {entry.name}{download}{trust}{found.options}"
+    return f"{install}mrb judge BENCH RUNS --judge {entry.name}{download}{trust}{found.options}"
 
 
 def plan_text(entry: Entry) -> str:
-    """Return the command that runs a judge on this machine, with its estimate, to be added to a message."""
-    found = way(entry, inspect_machine())
+    """Return the command that runs a judge on this machine, with its estimate and needs, to be added to a message.
+
+    Empty where the roster states no size.
+    """
+    machine = inspect_machine()
+    found = way(entry, machine)
     if found is not None:
-        return f" This should work here: `{command(entry, found)}` ({found})."
+        needs = f"; it needs {entry.needs}" if entry.needs else ""
+        return f" This should work here: `{command(entry, found, machine)}` ({found}{needs})."
     if entry.billions is None:
-        return " Its size is not known, and so not whether it fits this machine."
+        return ""
     return " It does not fit this machine: `mrb judges --fits` lists those that do, or name a server with --url."
 
 
-def misfit(entry: Entry, settings: Settings, size_gb: float | None = None) -> str | None:
+def misfit(entry: Entry, settings: Settings, folder: Path | None = None) -> str | None:
     """Return what is wrong where a judge's weights alone are larger than its device; None where they may fit.
 
     Parameters
     ----------
-    size_gb : of the weights as they will be loaded; None takes the roster's size
+    folder : holds the weights; None takes the roster's size
     """
     machine = inspect_machine()
     on_cpu = settings.device == "cpu" or (settings.device == "auto" and not machine.gpus)
     dtype = settings.dtype if settings.dtype != "auto" else "float32" if on_cpu else "bfloat16"
-    stored = settings.quantize or dtype
-    room, size = machine.memory_gb(settings.device), size_gb or entry.weights_gb(stored)
+    stored, room = settings.quantize or dtype, machine.memory_gb(settings.device)
+    size = entry.weights_gb(stored) if folder is None else loaded_bytes(folder, dtype, settings.quantize) / _GIGA
     if room is None or size is None or size <= room:
         return None
     where = "this machine" if on_cpu else f"device {settings.device!r}"
-    return f"judge {entry.name!r}: its weights take {size:.0f} GB in {stored}, and {where} has {room:.0f} GB." + (
-        plan_text(entry)
+    return (
+        f"judge {entry.name!r}: the weights of {entry.model or entry.path} take {size:.0f} GB in {stored}, and {where} "
+        f"has {room:.0f} GB.{plan_text(entry)}"
     )
-
-
-def check_fits(entry: Entry, settings: Settings) -> None:
-    """Raise `InputError` where a judge's weights cannot fit its device, so that nothing is downloaded in vain."""
-    wrong = misfit(entry, settings)
-    if wrong is not None:
-        raise InputError(wrong)
 
 
 def inspect_machine() -> Machine:
@@ -218,12 +218,11 @@ def inspect_machine() -> Machine:
     Tested by tests/judges/roster/test_machine.py.
     """
     gpus, notes = _gpus()
-    total, available = _memory()
     try:
         cpus = len(os.sched_getaffinity(0))
     except AttributeError:  # not on macOS
         cpus = os.cpu_count() or 1
-    return Machine(cpus, total, available, gpus, library_versions(), missing_extras(), _hub_state(), notes)
+    return Machine(cpus, _memory(), gpus, library_versions(), missing_extras(), _hub_state(), notes)
 
 
 def survey(entries: Sequence[Entry], machine: Machine) -> pd.DataFrame:
@@ -239,19 +238,15 @@ def survey(entries: Sequence[Entry], machine: Machine) -> pd.DataFrame:
     """
     rows = []
     for entry in entries:
-        found = way(entry, machine)
+        found, has_weights = way(entry, machine), ENGINES[entry.engine].model == "weights"
+        is_known = entry.billions is not None and machine.gpus is not None
         row: dict[str, object] = {name: getattr(entry, name) for name in ("name", "engine", "size", "needs")}
+        row |= {"device": "no" if is_known else "unknown", "cached": _yes(is_cached(entry))} if has_weights else {}
         row |= {"weights_gb": entry.weights_gb(), "key": _yes(os.environ.get(entry.key_env)) if entry.key_env else None}
-        if found is not None:
-            row |= {name: getattr(found, name) for name in ("device", "stored", "memory_gb", "minutes", "options")}
-        if ENGINES[entry.engine].model == "weights":
-            is_known = entry.billions is not None and machine.gpus is not None
-            row |= {"cached": _yes(is_cached(entry)), "device": row.get("device", "no" if is_known else "unknown")}
-        rows.append(row)
-    numbers = {"weights_gb", "memory_gb", "minutes"}
-    names = ["name", "engine", "size", "weights_gb", "device", "stored", "memory_gb", "minutes", "options", "cached"]
-    types = {name: "float" if name in numbers else "str" for name in [*names, "key", "needs"]}
-    return pd.DataFrame(rows, columns=list(types)).astype(types)
+        rows.append(row | (asdict(found) if found is not None else {}))
+    names = ("name", "engine", "size", "device", "stored", "options", "cached", "key", "needs")
+    types = dict.fromkeys(names, "str") | dict.fromkeys(("weights_gb", "memory_gb", "minutes"), "float")
+    return pd.DataFrame(rows).reindex(columns=list(types)).astype(types)
 
 
 def next_step(entries: Sequence[Entry], machine: Machine) -> str:
@@ -273,19 +268,25 @@ def next_step(entries: Sequence[Entry], machine: Machine) -> str:
     fitting.sort(key=lambda pair: pair[0].billions or 0.0)
     here = [pair for pair in fitting if is_cached(pair[0])]
     if here:
-        return f"{command(*here[-1])} (its weights are here)"
+        return f"{command(*here[-1], machine)} (its weights are here)"
     if machine.hub.offline or not machine.hub.writable:
         why = "HF_HUB_OFFLINE is set" if machine.hub.offline else "its cache cannot be written to"
         return f"{run} path:DIR or {served} (no weights are here, and nothing can be fetched: {why})"
     room = machine.hub.free_gb if machine.hub.free_gb is not None else float("inf")
-    simple = [pair for pair in fitting if pair[0].vision and pair[0].needs is None and not pair[1].options]
-    wanted = [(e, how) for e, how in simple if not ENGINES[e.engine].program and e.model]
-    wanted = [(e, how) for e, how in wanted if (e.weights_gb() or 0.0) < room]
+    wanted = [(e, how) for e, how in fitting if e.vision and e.model and (e.weights_gb() or 0.0) < room]
     if not wanted:
         return f"{run} {served} (no judge that takes images fits this machine)"
+    simplest = min(map(_hurdles, wanted))
+    wanted = [pair for pair in wanted if _hurdles(pair) == simplest]
     entry, how = wanted[-1 if machine.gpus else 0]
     why = "the largest that fits this GPU" if machine.gpus else "small, as there is no GPU"
-    return f"{command(entry, how)} ({why}; {how})"
+    return f"{command(entry, how, machine)} ({why}; {how})"
+
+
+def _hurdles(pair: tuple[Entry, Way]) -> tuple[bool, bool]:
+    """Return whether a judge needs something besides its weights, and options to fit."""
+    entry, how = pair
+    return entry.needs is not None or bool(ENGINES[entry.engine].program), bool(how.options)
 
 
 def is_cached(entry: Entry) -> bool:
@@ -303,20 +304,12 @@ def missing_extras() -> dict[str, tuple[str, ...]]:
         wanted = metadata.requires(_PACKAGE) or []
     except metadata.PackageNotFoundError:
         return {}
+    installed = {dist.name.lower().replace("_", "-") for dist in metadata.distributions()}
     missing: dict[str, tuple[str, ...]] = {}
-    for match in filter(None, map(_EXTRA.match, wanted)):
-        package, extra = match.groups()
-        if package != _PACKAGE:
-            missing[extra] = (*missing.get(extra, ()), *(() if _is_installed(package) else (package,)))
+    for package, extra in (match.groups() for match in map(_EXTRA.match, wanted) if match):
+        absent = () if package.lower().replace("_", "-") in {*installed, _PACKAGE} else (package,)
+        missing[extra] = (*missing.get(extra, ()), *absent)
     return missing
-
-
-def _is_installed(package: str) -> bool:
-    try:
-        metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return False
-    return True
 
 
 def _yes(value: object) -> str:
@@ -346,24 +339,15 @@ def _gpus() -> tuple[tuple[Gpu, ...] | None, tuple[str, ...]]:
     return tuple(gpus), tuple(dict.fromkeys(" ".join(str(one.message).split())[:200] for one in caught))
 
 
-def _memory() -> tuple[float | None, float | None]:
-    """Return total and available main memory, within the limit that a container may set."""
+def _memory() -> float | None:
+    """Return the main memory in 10^9 bytes, within the limit that a container may set."""
     try:
         total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (ValueError, OSError):
-        return None, None
-    available: int | None = None
-    meminfo = Path("/proc/meminfo")
-    if meminfo.is_file():
-        match = re.search(r"MemAvailable:\s+(\d+) kB", meminfo.read_text(encoding="ascii"))
-        available = int(match[1]) * 1024 if match else None
+        return None
     limit = Path("/sys/fs/cgroup/memory.max")
-    if limit.is_file():
-        text = limit.read_text(encoding="ascii").strip()
-        if text.isdecimal() and int(text) < total:
-            total = int(text)
-            available = None if available is None else min(available, total)
-    return total / _GIGA, None if available is None else available / _GIGA
+    text = limit.read_text(encoding="ascii").strip() if limit.is_file() else ""
+    return min(total, int(text)) / _GIGA if text.isdecimal() else total / _GIGA
 
 
 def _hub_state() -> HubState:

@@ -1,4 +1,4 @@
-"""The roster: which judges there are, and how a name becomes a judge."""
+"""The roster: its judges, and how a name becomes a judge."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mrb_lib.judges.budget import Budget
 from mrb_lib.judges.jury import is_jury, parse_jury
 from mrb_lib.judges.roster.engines import ENGINES, Engine, JudgeRequest, public_engines
 from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.machine import check_fits, plan_text
+from mrb_lib.judges.roster.machine import is_cached, misfit, plan_text
 from mrb_lib.judges.roster.source import ADAPTER, WeightsSource, locate_weights, pinned_revision, trained_as
 from mrb_lib.judges.settings import Settings
 from mrb_lib.tables.errors import InputError, nearest
@@ -33,7 +33,7 @@ _FACTS: Final = {
     "open": ("size", "parameters", "licence", "gated", "remote_code", *_ENDPOINT_FACTS),
     "proprietary": _ENDPOINT_FACTS,
 }
-"""What is looked up of a judge, by its access."""
+"""The facts that are looked up of a judge, by its access."""
 _TYPES: Final = {"weights_gb": "float", "context": "Int64", "gated": "boolean"}
 DEFAULT_ENGINE: Final = "packed"
 FOLDER: Final = "path:"
@@ -170,35 +170,36 @@ def resolve(
     engine = ENGINES[entry.engine]
     usual = entry.engine if is_jury(name) else entry_of(name.removesuffix(f"+{engine.name}"), extra).engine
     is_started = settings.server_command is not None and engine.model != "none"
+    if engine.model == "weights" and entry.remote_code and not settings.trust_remote_code:
+        base = name.removesuffix(f"+{engine.name}")
+        served = f" (in {engine.program}, as {base}+{engine.program})" if engine.program else ""
+        raise InputError(
+            f"judge {name!r}: {entry.model or entry.path} runs code from its own repository{served}, which can do "
+            "anything on this machine; read that code, then pass --trust-remote-code."
+        )
     engine.check_packages(name)
     if engine.program and not is_started:
         engine.check_program(name)
-    if engine.model == "weights" and entry.remote_code and not settings.trust_remote_code:
-        raise InputError(
-            f"judge {name!r}: {entry.model or entry.path} runs code from its own repository, which can do anything "
-            "on this machine; read that code, then pass --trust-remote-code."
-        )
     source = _weights(entry, settings, runs, is_started) if engine.model == "weights" else None
     request = JudgeRequest(entry, settings, images, usual, source, runs, budget)
-    if is_started:
-        from mrb_lib.judges.server import CUSTOM, ServerJudge
-
-        return ServerJudge(request, CUSTOM)
-    return engine.build(request)
+    return (ENGINES["vllm"] if is_started else engine).build(request)
 
 
 def _weights(entry: Entry, settings: Settings, runs: Path, is_started: bool) -> WeightsSource | None:
     """Locate an entry's weights; None where a server that the user names may have its own."""
+    is_absent = entry.path is None and not is_cached(entry)
+    if is_absent and settings.download and not is_started and (wrong := misfit(entry, settings)) is not None:
+        raise InputError(wrong)
     revision = settings.revision or pinned_revision(runs, entry.name, model=entry.model)
+    trusted = settings.trust_remote_code
     try:
-        return locate_weights(entry, revision=revision, download=False, trust_remote_code=settings.trust_remote_code)
+        return locate_weights(entry, revision=revision, download=settings.download, trust_remote_code=trusted)
     except InputError as error:
-        if not settings.download:
-            if is_started:
-                return None
-            raise InputError(f"{error}{plan_text(entry)}") from error
-    check_fits(entry, settings)
-    return locate_weights(entry, revision=revision, download=True, trust_remote_code=settings.trust_remote_code)
+        if settings.download or not is_absent:
+            raise
+        if is_started:
+            return None
+        raise InputError(f"{error}{plan_text(entry)}") from error
 
 
 def check_name(name: str, extra: Sequence[Path] = ()) -> None:

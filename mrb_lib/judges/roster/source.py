@@ -1,4 +1,4 @@
-"""Where a model's weights lie, and which revision of them: a local folder, or the Hub's cache on this machine."""
+"""A model's weights and their revision: in a local folder, or in the Hub's cache on this machine."""
 
 from __future__ import annotations
 
@@ -14,17 +14,20 @@ from pathlib import Path
 from typing import Final
 
 from mrb_lib.judges.roster import hub
-from mrb_lib.judges.roster.entry import Entry
+from mrb_lib.judges.roster.entry import BYTES, Entry
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import is_safe_name, sha256_of
 from mrb_lib.verdicts.manifest import read_manifest
 from mrb_lib.verdicts.store import run_folders
+from mrb_lib.verdicts.training import read_record, with_record
 
 LOCAL: Final = "sha256:"
 TRAINING: Final = "training.json"
-"""What `mrb train` writes beside weights: from which model, how, and on which cases."""
+"""The file that `mrb train` writes beside weights: the base model, the method and the cases."""
+ROWS: Final = "rows.toml"
+"""The file that `mrb export` writes beside rows to train on, copied beside the weights that learned from them."""
 ADAPTER: Final = "adapter_config.json"
-"""What peft writes beside the weights of an adapter, which are read on top of those of its base."""
+"""The file that peft writes beside an adapter, which is read on top of the weights of its base."""
 _INDEX: Final = "model.safetensors.index.json"
 _CODE: Final = "*.py"
 _PART: Final = re.compile(r".*-\d+-of-\d+\.safetensors")
@@ -35,9 +38,6 @@ _MATTERS: Final = (
     "*processor_config.json", "chat_template*", "additional_chat_templates/*", _CODE,
 )  # fmt: skip
 _THREADS: Final = 8
-
-# Of a number in 4 and 8 bits, with the scales beside them and the layers that are not rounded: a rule of thumb.
-_BYTES_ROUNDED: Final = {"4bit": 0.6, "8bit": 1.1}
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def locate_weights(
 
 
 def _absent(folder: Path, model: str, *, code: bool, subfolder: str | None) -> list[str]:
-    """The files of a snapshot that matter and were not fetched, as far as their list was kept."""
+    """Return the files of a snapshot that matter and were not fetched, as far as their list was kept."""
     patterns = [pattern for pattern in _MATTERS if code or pattern != _CODE]
     return [
         name
@@ -136,7 +136,7 @@ def _not_here(entry: Entry, model: str, revision: str | None) -> str:
 
 
 def pinned_revision(runs: Path, judge_name: str, *, model: str | None = None) -> str | None:
-    """The revision of a judge's latest run, which later runs keep; None where there is none.
+    """Return the revision of a judge's latest run, which later runs keep; None where there is none.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def _without_engine(name: str) -> str:
 
 
 def digest(folder: Path) -> str:
-    """`sha256:` and a digest over the names and contents of the files of a model that shape a verdict.
+    """Return `sha256:` and a digest over the names and contents of the files of a model that shape a verdict.
 
     The same files give the same digest, in whichever folder they lie.
     """
@@ -184,13 +184,14 @@ def digest(folder: Path) -> str:
 
 
 def provenance_of(folder: Path) -> dict[str, object]:
-    """What a folder of weights says of itself, for the manifest of a run.
+    """Return what a folder of weights states of itself, for the manifest of a run.
 
     Returns
     -------
     dict
         `architectures`, `base` (the model on the Hub that its configuration names; a folder that it names is nobody
-        else's business) and `training`, the content of its `training.json`; each only where it is there.
+        else's business) and `training`, the content of its `training.json` and of its `rows.toml`; each only where it
+        is there.
 
     Raises
     ------
@@ -209,17 +210,19 @@ def provenance_of(folder: Path) -> dict[str, object]:
         if training is None:
             raise InputError(f"{record}: is damaged: it is not a JSON object; restore it, or train again.")
         known["training"] = training
+    if (folder / ROWS).is_file():
+        known["training"] = with_record(known.get("training"), read_record(folder / ROWS))
     return known
 
 
 def trained_as(folder: Path) -> Mapping[str, object]:
-    """The record of the training of the weights in a folder; empty where there is none."""
+    """Return the record of the training of the weights in a folder; empty where there is none."""
     training = provenance_of(folder).get("training")
     return training if isinstance(training, Mapping) else {}
 
 
 def adapter_base(folder: Path) -> Path | None:
-    """The folder of the weights that an adapter in a folder belongs to; None where the folder is not an adapter's.
+    """Return the folder of the weights that an adapter belongs to; None where a folder holds no adapter.
 
     Raises
     ------
@@ -249,7 +252,7 @@ def adapter_base(folder: Path) -> Path | None:
 
 
 def loaded_bytes(folder: Path, dtype: str, quantize: str | None = None) -> float:
-    """The memory that a folder's weights take once they are loaded, in bytes; an adapter's are those of its base.
+    """Return the memory of a folder's weights once they are loaded, in bytes; of an adapter, that of its base.
 
     Parameters
     ----------
@@ -263,12 +266,11 @@ def loaded_bytes(folder: Path, dtype: str, quantize: str | None = None) -> float
         return stored
     text = config.get("text_config")
     stated = config.get("dtype") or config.get("torch_dtype") or (text.get("dtype") if isinstance(text, dict) else None)
-    numbers = stored / (4 if stated == "float32" else 2)
-    return numbers * _BYTES_ROUNDED.get(quantize or "", 4 if dtype == "float32" else 2)
+    return stored / BYTES["float32" if stated == "float32" else "bfloat16"] * BYTES[quantize or dtype]
 
 
 def _json_object(path: Path) -> dict[str, object] | None:
-    """The JSON object in a file; None where there is none."""
+    """Return the JSON object in a file; None where there is none."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -277,7 +279,7 @@ def _json_object(path: Path) -> dict[str, object] | None:
 
 
 def names_code(folder: Path) -> bool:
-    """Whether a model's configuration names code of its own, to be run in place of this library's."""
+    """Return whether a model's configuration names code of its own."""
     return any(b'"auto_map"' in path.read_bytes() for path in folder.glob("*config.json"))
 
 
@@ -288,12 +290,12 @@ def _content(path: Path) -> str:
 
 @lru_cache(maxsize=4096)
 def _content_of(path: Path, size: int, mtime_ns: int) -> str:
-    """The SHA-256 of a file, read once a process while its size and time stay the same: weights are large."""
+    """Return the SHA-256 of a file, read once per process while its size and time stay the same."""
     return sha256_of(path)
 
 
 def is_complete(folder: Path, model: str, *, code: bool = False, subfolder: str | None = None) -> bool:
-    """Whether a snapshot of a model on the Hub holds its configuration, all its weights, and all else that matters.
+    """Return whether a snapshot of a model on the Hub holds its configuration, its weights, and all else that matters.
 
     Parameters
     ----------

@@ -14,8 +14,8 @@ from urllib.parse import unquote
 from mrb_lib.report.html.site import Content, blocks, shown_everywhere, template
 from mrb_lib.report.records import PRINTED
 from mrb_lib.report.tabular import TEMPLATES
-from mrb_lib.review.bundle import style as style_of
 from mrb_lib.review.case import STYLES
+from mrb_lib.review.pages import style as style_of
 from mrb_lib.tables.errors import InputError, RunError
 
 _PAGE = ".print-"

@@ -31,10 +31,10 @@ from mrb_lib.report.places import simulated_note
 from mrb_lib.report.provenance import Provenance
 from mrb_lib.report.records import PageRecord
 from mrb_lib.report.tabular import MOST_ROWS, TEMPLATES, one_line, templates
-from mrb_lib.review.bundle import csp_hash
-from mrb_lib.review.bundle import script as script_of
-from mrb_lib.review.bundle import style as style_of
 from mrb_lib.review.case import SCRIPTS, STYLES
+from mrb_lib.review.pages import csp_hash
+from mrb_lib.review.pages import script as script_of
+from mrb_lib.review.pages import style as style_of
 from mrb_lib.review.text import visible
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def look(styles: Sequence[str] = (), scripts: Sequence[str] = ()) -> dict[str, s
 
     Parameters
     ----------
-    styles, scripts : names of style sheets and scripts of `mrb_lib.review.bundle`, such as "case/case"
+    styles, scripts : names of style sheets and scripts of `mrb_lib.review.pages`, such as "case/case"
     """
     own, does = ((TEMPLATES / name).read_text(encoding="utf-8") for name in ("style.css", "site.js"))
     script, style = f"{script_of(*scripts)}\n{does}", f"{style_of(*styles)}\n{own}"

@@ -1,5 +1,10 @@
 // The annotator's page. It knows a first and a second answer; which is A and which is B only Python knows.
 class MrbAnnotatePage {
+  static KEYS = {
+    X: (page) => page.askSkip(), U: (page) => page.undo(), W: ({ sheet }) => sheet.querySelector(".mrb-raw")?.click(), K: (page) => page.step(-1), P: (page) => page.step(-1),
+    J: (page) => page.step(1), N: ({ remarks }) => remarks.open(), G: ({ jump }) => jump.open(), "?": ({ rows, at }) => rows[at].meaning?.click(),
+  };
+
   constructor(line, root, about, addressed) {
     Object.assign(this, { line, root, about, addressed });
     this.prefix = `mrb-${Math.random().toString(36).slice(2)}`; // two pages in one notebook share no group of choices
@@ -11,13 +16,15 @@ class MrbAnnotatePage {
     this.at = 0;
     this.taken = []; // what was picked here, the last at the end, so that it can be taken back
     this.memory = `mrb-annotate:${about.benchmark}`;
-    this.pending = mrbAnnotate.drafts(`mrb-unsaved:answers:${about.benchmark}`); // by annotator, case and dimension
-    this.labels = mrbAnnotate.drafts(`mrb-unsaved:labels:${about.benchmark}`);
-    this.words = mrbAnnotate.drafts(`mrb-unsaved:comments:${about.benchmark}`);
-    this.watch = mrbAnnotate.stopwatch();
-    root.addEventListener("keydown", (event) => this.key(event));
-    this.heard = { popstate: ({ state }) => this.back(state), beforeunload: (event) => this.unsaved() && event.preventDefault() };
-    for (const [name, hears] of Object.entries(this.heard)) window.addEventListener(name, hears);
+    this.pending = mrbShell.drafts(`answers:${about.benchmark}`); // by annotator, case and dimension
+    this.labels = mrbShell.drafts(`labels:${about.benchmark}`);
+    this.words = mrbShell.drafts(`comments:${about.benchmark}`);
+    this.ended = new AbortController();
+    const { signal } = this.ended;
+    this.watch = mrbAnnotate.stopwatch(signal);
+    root.addEventListener("keydown", (event) => this.key(event), { signal });
+    window.addEventListener("popstate", ({ state }) => this.back(state), { signal });
+    window.addEventListener("beforeunload", (event) => this.unsaved() && event.preventDefault(), { signal });
   }
 
   // Who annotates is the tab's: a link says it once.
@@ -26,8 +33,8 @@ class MrbAnnotatePage {
     const linked = here.get("annotator");
     here.delete("annotator");
     if (linked && this.addressed) window.history.replaceState(window.history.state, "", `${window.location.pathname}${here.size ? `#${here}` : ""}`);
-    const me = linked || mrbAnnotate.kept(this.memory);
-    if (me) await this.enter(me, Number(mrbAnnotate.kept(`${this.memory}:${me}`)) || 0);
+    const me = linked || mrbShell.recall(this.memory);
+    if (me) await this.enter(me, Number(mrbShell.recall(`${this.memory}:${me}`)) || 0);
     else this.door();
   }
 
@@ -40,19 +47,15 @@ class MrbAnnotatePage {
   door() {
     this.turn += 1;
     Object.assign(this, { me: "", moving: false });
+    mrbShell.keep(this.memory, "");
     this.replace(mrbShell.fragment(this.about.door));
     this.root.querySelectorAll(".mrb-person").forEach((one, at) => one.addEventListener("click", () => this.enter(this.about.annotators[at].name)));
-  }
-
-  leave() {
-    mrbAnnotate.keep(this.memory, "");
-    this.door();
   }
 
   async enter(name, number = 0) {
     this.me = name;
     this.desk = null;
-    mrbAnnotate.keep(this.memory, name);
+    mrbShell.keep(this.memory, name);
     await this.show(number ? { number } : { after: 0 });
   }
 
@@ -107,12 +110,11 @@ class MrbAnnotatePage {
   }
 
   nothing(words) {
-    mrbAnnotate.keep(this.memory, "");
-    this.replace(mrbAnnotate.notice(this, "Nothing to do", mrbShell.element("p", { role: "status" }, words), mrbAnnotate.button("Choose another name", () => this.door())));
+    this.replace(mrbAnnotate.notice(this, "Nothing to do", mrbShell.element("p", { role: "status" }, words), mrbShell.button("Choose another name", () => this.door())));
   }
 
   end() {
-    mrbAnnotate.keep(`${this.memory}:${this.me}`, "");
+    mrbShell.keep(`${this.memory}:${this.me}`, "");
     this.remember(0);
     this.replace(mrbAnnotate.finished(this));
     this.root.querySelector("h1").focus();
@@ -121,7 +123,7 @@ class MrbAnnotatePage {
   draw(found) {
     if (found.rows) this.turnTo(found);
     Object.assign(this, { number: found.number, shown: found.shown, answers: found.answers, saved: [...found.answers] });
-    mrbAnnotate.keep(`${this.memory}:${this.me}`, String(found.number));
+    mrbShell.keep(`${this.memory}:${this.me}`, String(found.number));
     this.remember(found.number);
     if (!this.desk) this.lay();
     mrbCase.detach(this.sheet);
@@ -200,7 +202,7 @@ class MrbAnnotatePage {
     this.put(index, pick);
     this.at = index;
     const given = this.given(index);
-    if (given) this.store({ ...given, seconds: same ? null : this.watch.lap(), answer_id: mrbAnnotate.fresh() });
+    if (given) this.store({ ...given, seconds: same ? null : this.watch.lap(), answer_id: mrbShell.fresh() });
     else this.fine(this.waiting(index));
     this.paint();
     const next = onwards ? this.open(index) : index;
@@ -212,7 +214,6 @@ class MrbAnnotatePage {
     this.answers[index] = { pick };
   }
 
-  // What there is to store once a row has a pick.
   given(index) {
     return { dimension: this.about.dimensions[index].name, pick: this.answers[index].pick };
   }
@@ -258,10 +259,9 @@ class MrbAnnotatePage {
 
   said({ dimension, pick }) {
     const [index] = this.rowsOf(dimension);
-    return `${mrbAnnotate.human(this.about.dimensions[index].shown)}, ${mrbAnnotate.said(this, index, pick)}`;
+    return `${mrbShell.human(this.about.dimensions[index].shown)}, ${mrbAnnotate.said(this, index, pick)}`;
   }
 
-  // Whether something would be lost with the tab.
   unsaved() {
     return [this.pending, this.labels, this.words].some((drafts) => drafts.all().length);
   }
@@ -278,15 +278,13 @@ class MrbAnnotatePage {
     if (last.before) this.choose(last.index, last.before, false);
     this.taken.length = depth;
     this.focus(last.index);
-    const name = mrbAnnotate.human(this.about.dimensions[last.index].shown);
+    const name = mrbShell.human(this.about.dimensions[last.index].shown);
     if (!last.before) this.fine(`${name}: choose again; until then your choice stays.`);
     return undefined;
   }
 
   async settled() {
-    const last = this.queue;
-    await last;
-    if (last !== this.queue) await this.settled();
+    for (let last; last !== this.queue; await last) last = this.queue;
   }
 
   async skip(reason, done) {
@@ -296,7 +294,7 @@ class MrbAnnotatePage {
     const turn = this.leaving();
     try {
       await this.settled();
-      await this.line.ask("skip", { annotator: me, number, shown, reason, seconds, answer_id: mrbAnnotate.fresh() });
+      await this.line.ask("skip", { annotator: me, number, shown, reason, seconds, answer_id: mrbShell.fresh() });
     } catch (error) {
       this.arrived(turn);
       throw error;
@@ -327,7 +325,7 @@ class MrbAnnotatePage {
     const draft = mrbLabels.unsaved(this);
     if (draft >= 0) {
       this.arrived(turn, () => this.focus(draft));
-      return this.fine(`Not saved yet: ${mrbAnnotate.human(this.about.dimensions[draft].shown)}. ${mrbLabels.waiting(this, draft)}; U takes it back.`);
+      return this.fine(`Not saved yet: ${mrbShell.human(this.about.dimensions[draft].shown)}. ${mrbLabels.waiting(this, draft)}; U takes it back.`);
     }
     if (left.length === 0 && this.remarks.unsaved()) {
       this.arrived(turn, () => this.remarks.open());
@@ -335,14 +333,14 @@ class MrbAnnotatePage {
     }
     if (left.length === 0) return this.show({ after: this.number });
     this.arrived(turn, () => this.focus(left[0]));
-    const names = left.map((index) => mrbAnnotate.human(this.about.dimensions[index].shown));
+    const names = left.map((index) => mrbShell.human(this.about.dimensions[index].shown));
     return this.fine(`Still open: ${names.join(", ")}. Answer, or skip with X.`);
   }
 
   // A key of another dimension than the one in hand leads there, and chooses nothing yet.
   point(index, key) {
     this.focus(index);
-    this.fine(`Now on ${mrbAnnotate.human(this.about.dimensions[index].shown)}: press ${key} again to choose.`);
+    this.fine(`Now on ${mrbShell.human(this.about.dimensions[index].shown)}: press ${key} again to choose.`);
   }
 
   step(by) {
@@ -386,22 +384,14 @@ class MrbAnnotatePage {
     else if (this.numbered && Number.isInteger(digit) && this.rows[digit]) this.focus(digit);
     else if (pressed === "Enter" && !inButton && mrbLabels.confirm(this, this.at));
     else if (pressed === "Enter" && !inButton) this.forwards();
-    else if (pressed === "X") this.askSkip();
-    else if (pressed === "U") this.undo();
-    else if (pressed === "W" && this.sheet.querySelector(".mrb-raw")) this.sheet.querySelector(".mrb-raw").click();
-    else if (pressed === "K" || pressed === "P") this.step(-1);
-    else if (pressed === "J") this.step(1);
-    else if (pressed === "N") this.remarks.open();
-    else if (pressed === "G") this.jump.open();
-    else if (pressed === "?") this.rows[this.at].meaning?.click();
+    else if (pressed in MrbAnnotatePage.KEYS) MrbAnnotatePage.KEYS[pressed](this);
     else return;
     event.preventDefault();
     event.stopPropagation();
   }
 
   close() {
-    for (const [name, hears] of Object.entries(this.heard)) window.removeEventListener(name, hears);
+    this.ended.abort();
     if (this.sheet) mrbCase.detach(this.sheet);
-    this.watch.close();
   }
 }

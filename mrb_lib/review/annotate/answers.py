@@ -63,7 +63,6 @@ class Annotation:
         self._store = store
         self._rows = {case: row for row, case in enumerate(benchmark.cases["case_id"])}
         self._hints = hints(benchmark)
-        self._seen: dict[str, pd.DataFrame] = {}  # by annotator; assignments are added to and never change
         self._html = lru_cache(maxsize=16)(self._drawn)
         self._picture = lru_cache(maxsize=2)(lambda name, frame: whole(name, benchmark.images, frame))
 
@@ -96,7 +95,6 @@ class Annotation:
         mine = self._assigned(annotator)
         if mine.empty:
             return {"nothing": self._why_nothing(annotator)}
-        self._seen[annotator] = mine
         states = self._states(mine)
         if "number" in question:
             number = min(max(_number(question, "number"), 1), len(mine))
@@ -201,12 +199,9 @@ class Annotation:
         return [str(state) for state in case_states(mine, answers, self._benchmark.meta.dimensions)["state"]]
 
     def _assigned_case(self, annotator: str, number: int) -> AssignedCase:
-        mine = self._seen.get(annotator)
-        if mine is None or number > len(mine):
-            mine = self._assigned(annotator)
-            if mine.empty:
-                raise InputError(f"{annotator!r}: nothing is assigned under this name; load the page and choose yours.")
-            self._seen[annotator] = mine
+        mine = self._assigned(annotator)
+        if mine.empty:
+            raise InputError(f"{annotator!r}: nothing is assigned under this name; load the page and choose yours.")
         if not 1 <= number <= len(mine):
             raise InputError(f"case {number}: is not among those of {annotator}; load the page again.")
         row = mine.iloc[number - 1]

@@ -10,7 +10,6 @@ from mrb_lib.review.annotate.coordination import Coordination
 from mrb_lib.review.annotate.forms import STYLES, Form, form_of
 from mrb_lib.review.annotate.ranking import RankedAnnotation
 from mrb_lib.review.app import App
-from mrb_lib.review.bundle import style
 from mrb_lib.review.case.view import SCRIPTS
 from mrb_lib.review.pages import template
 from mrb_lib.review.records.store import Store
@@ -47,7 +46,7 @@ def annotate(benchmark: Benchmark, store: Store, form: Form | None = None, *, ra
     answers = (desk.initial_state, desk.open, desk.image, desk.choose, desk.skip, desk.comment)
     return App(
         f"Annotation: {benchmark.meta.name}", {each.__name__: each for each in answers}, _SCRIPTS, STYLES,
-        static=lambda: template("annotate_static").render(style=style(), name=benchmark.meta.name, html=""),
+        static=lambda: template("annotate_static").render(styles=(), name=benchmark.meta.name, html=""),
     )  # fmt: skip
 
 
@@ -63,5 +62,5 @@ def coordinate(benchmark: Benchmark, store: Store, form: Form | None = None) -> 
     return App(
         f"Coordination: {benchmark.meta.name}", {"overview": desk.overview, "export": desk.export},
         ("annotate/coordinator",), STYLES,
-        static=lambda: template("annotate_static").render(style=style(*STYLES), html=desk.html()),
+        static=lambda: template("annotate_static").render(styles=STYLES, html=desk.html()),
     )  # fmt: skip

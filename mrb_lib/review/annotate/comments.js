@@ -1,22 +1,21 @@
 // What an annotator remarks on a case. What is typed and not stored yet outlives the page, not the tab, and stays with its case.
 const mrbComments = (() => {
-  const { element } = mrbShell;
+  const { button, element, key, moment } = mrbShell;
 
   function make(page) {
-    const { button } = mrbAnnotate;
     const drafts = page.words;
     const place = () => JSON.stringify([page.me, page.shown]);
     const draft = () => drafts.get(place());
 
     const list = element("ol", { class: "mrb-remarks", "aria-label": "your comments on this case" });
-    const words = element("textarea", { rows: 3, maxlength: 10000, id: `${page.prefix}-comment`, dir: "auto" });
+    const words = element("textarea", { rows: 3, maxlength: 10000, id: `${page.prefix}-comment`, dir: "auto", oninput: typed });
     const said = element("p", { class: "mrb-remark-said", role: "status", "aria-live": "polite" });
     const wrong = element("p", { class: "mrb-alert", role: "alert", hidden: true });
-    const save = button(["Save comment ", element("kbd", { "aria-hidden": "true" }, "Ctrl Enter")], () => send(), { class: "mrb-first" });
-    const body = element("div", { class: "mrb-comment", id: `${page.prefix}-comment-body`, hidden: true },
+    const save = button(["Save comment ", key("Ctrl Enter")], () => send(), { class: "mrb-first" });
+    const body = element("div", { class: "mrb-comment", id: `${page.prefix}-comment-body`, hidden: true, onkeydown: press },
       element("label", { for: words.id }, "Your comment on this case, for whoever coordinates; no other annotator sees it"),
       words, wrong, element("div", { class: "mrb-steps" }, save));
-    const toggle = button(["Comment ", element("kbd", { "aria-hidden": "true" }, "N")], () => (body.hidden ? open() : fold()), { "aria-expanded": "false", "aria-controls": body.id });
+    const toggle = button(["Comment ", key("N")], () => (body.hidden ? open() : fold()), { "aria-expanded": "false", "aria-controls": body.id });
     const box = element("section", { class: "mrb-remark", "aria-label": "comments" }, list, body, said);
 
     function unfold(shown) {
@@ -39,10 +38,9 @@ const mrbComments = (() => {
     function fill(comments) {
       list.hidden = comments.length === 0;
       list.replaceChildren(...comments.map(({ text, created }) => element("li", {},
-        element("p", { dir: "auto" }, text), element("time", { class: "mrb-quiet", datetime: created }, `${created.replace("T", " ").slice(0, 16)} UTC`))));
+        element("p", { dir: "auto" }, text), element("time", { class: "mrb-quiet", datetime: created }, moment(created)))));
     }
 
-    // Another case is in sight.
     function draw(comments) {
       fill(comments);
       words.value = draft()?.text ?? "";
@@ -54,7 +52,7 @@ const mrbComments = (() => {
 
     // The id belongs to the text: the same text counts once, however often it is sent.
     function typed() {
-      const given = { text: words.value, me: page.me, number: page.number, id: mrbAnnotate.fresh() };
+      const given = { text: words.value, me: page.me, number: page.number, id: mrbShell.fresh() };
       drafts.set(place(), words.value.trim() ? given : undefined);
       said.textContent = words.value.trim() ? "Not saved yet." : "";
     }
@@ -89,14 +87,13 @@ const mrbComments = (() => {
       }
     }
 
-    words.addEventListener("input", typed);
-    body.addEventListener("keydown", (event) => {
+    function press(event) {
       if (event.key === "Escape") fold();
       else if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) send();
       else return;
       event.preventDefault();
       event.stopPropagation();
-    });
+    }
 
     return { box, toggle, open, draw, unsaved: () => Boolean(draft()) && !save.disabled };
   }

@@ -2,37 +2,21 @@
 function render({ link, el }) {
   const EVERY = 3000;
   const FILES = [["log", "Save everything as CSV"], ["annotations", "Save the annotations as CSV"]];
-  const { element } = mrbShell;
+  const { button, element, saving } = mrbShell;
   const root = element("div", { class: "mrb mrb-annotate", tabindex: -1, "aria-busy": "true", "data-lm-suppress-shortcuts": "true" });
   const sheet = element("div", {});
   const said = element("p", { class: "mrb-quiet mrb-live", role: "status", "aria-live": "polite" }, "Opening …");
   const written = element("p", { class: "mrb-quiet", role: "status", "aria-live": "polite" });
+  const tell = (words) => { written.textContent = words; };
+  const about = ({ rows, left_out: lost }) => `: ${rows} rows${lost ? `; ${lost} about cases, dimensions or choices that the benchmark does not have are left out` : ""}`;
   // Outside of what is shown again: a button must not vanish under the finger.
-  const files = element("section", { class: "mrb-files", "aria-label": "files" }, ...FILES.map(([kind, words]) => {
-    const made = element("button", { type: "button" }, words);
-    made.addEventListener("click", () => write(kind, made));
-    return made;
-  }), written);
+  const buttons = FILES.map(([kind, words]) => button(words, saving(link.ask, () => ({ kind }), tell, about)));
+  const files = element("section", { class: "mrb-files", "aria-label": "files" }, ...buttons, written);
   root.append(files, element("main", {}, sheet), said);
   el.append(root);
   let change = -1;
   let behind = false;
   let closed = false;
-
-  async function write(kind, from) {
-    from.disabled = true;
-    written.textContent = "Writing the file …";
-    try {
-      const file = await link.ask("export", { kind });
-      mrbShell.download(file.blob, file.name, from);
-      const lost = file.left_out ? `; ${file.left_out} about cases, dimensions or choices that the benchmark does not have are left out` : "";
-      written.textContent = `${file.name}: ${file.rows} rows${lost}.`;
-    } catch (error) {
-      written.textContent = `The file is not written: ${error.message}`;
-    } finally {
-      from.disabled = false;
-    }
-  }
 
   async function look() {
     if (closed) return;

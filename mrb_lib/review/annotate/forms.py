@@ -12,7 +12,7 @@ from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.review.case.images import image_html
 from mrb_lib.review.case.markdown import read_markdown
 from mrb_lib.review.case.view import STYLES as CASE_STYLES
-from mrb_lib.review.case.view import answer_html, before_html, origin_html, raw_switch, step_of
+from mrb_lib.review.case.view import answer_html, before_of, step_of
 from mrb_lib.review.pages import template
 from mrb_lib.review.text import visible
 from mrb_lib.tables.errors import InputError
@@ -34,7 +34,7 @@ class Box(NamedTuple):
     title, place : what it is called, for people and for scripts
     text : any text, which may have Markdown
     key : chooses it; empty for none
-    before : HTML that stands above it
+    before : the steps before it, which stand above it
     """
 
     title: str
@@ -132,7 +132,7 @@ class Rating(Form):
         """See `Form.boxes`: one response, or one step of it below the steps before it."""
         step = step_of(case)
         title = "Response" if step is None else f"Step {step}"
-        return [Box(title, "response", case["response_a"], before=before_html(case, "h3"))]
+        return [Box(title, "response", case["response_a"], before=before_of(case))]
 
     def choice(self, order: str, pick: str) -> str:
         """See `Form.choice`."""
@@ -203,8 +203,8 @@ def sheet_html(case: pd.Series, boxes: Sequence[Box], *, images: Mapping[str, by
     read = [read_markdown(text) for text in texts]
     return template("annotate_case").render(
         question=str(case["question"]), boxes=list(zip(boxes, map(answer_html, texts, read), strict=True)),
-        pictures=pictures, number=number, total=total, origin=origin_html(case.drop(labels="dataset", errors="ignore")),
-        switch=raw_switch(marked=False) if any(read) else "",
+        pictures=pictures, number=number, total=total, case=case.drop(labels="dataset", errors="ignore"),
+        has_markdown=any(read),
     )  # fmt: skip
 
 

@@ -1,17 +1,15 @@
 // To a case by its number: written, or chosen among marks that tell how far each case is.
 const mrbJump = (() => {
-  const { element } = mrbShell;
+  const { button, element } = mrbShell;
   const STATES = { done: "✓", skipped: "–", open: "" };
 
   function make(page) {
-    const { button } = mrbAnnotate;
     const name = `${page.prefix}-jump`;
     const field = element("input", { type: "text", inputmode: "numeric", autocomplete: "off", id: `${name}-number`, size: 6, "aria-describedby": `${name}-legend` });
     const legend = element("p", { class: "mrb-quiet", id: `${name}-legend` });
     const wrong = element("p", { class: "mrb-alert", role: "alert", hidden: true });
-    const marks = element("div", { class: "mrb-marks", role: "group", "aria-label": "your cases; the arrow keys move among them" });
-    const dialog = element("dialog", { class: "mrb-skip mrb-jump", "aria-labelledby": `${name}-title` });
-    const form = element("form", { class: "mrb-go" }, element("label", { for: field.id }, "Case number"), field, element("button", { type: "submit", class: "mrb-first" }, "Go"));
+    const marks = element("div", { class: "mrb-marks", role: "group", "aria-label": "your cases; the arrow keys move among them", onkeydown: move });
+    const form = element("form", { class: "mrb-go", onsubmit: submit }, element("label", { for: field.id }, "Case number"), field, element("button", { type: "submit", class: "mrb-first" }, "Go"));
 
     function go(number) {
       if (page.moving) return; // a second click
@@ -40,18 +38,16 @@ const mrbJump = (() => {
       next.focus();
     }
 
-    form.addEventListener("submit", (event) => {
+    function submit(event) {
       event.preventDefault();
       const number = Number(field.value.trim());
       wrong.hidden = Number.isInteger(number) && number >= 1 && number <= page.cases.length;
       if (wrong.hidden) go(number);
       else wrong.textContent = `There is no such case among yours; write a number from 1 to ${page.cases.length}.`;
-    });
-    marks.addEventListener("keydown", move);
-    dialog.append(
-      element("h2", { id: `${name}-title` }, "Go to a case"), form, wrong, legend, marks,
-      element("div", { class: "mrb-steps" }, button("Stay here", () => dialog.close())),
-    );
+    }
+
+    const stay = element("div", { class: "mrb-steps" }, button("Stay here", () => dialog.close()));
+    const dialog = element("dialog", { class: "mrb-skip mrb-jump", "aria-labelledby": `${name}-title` }, element("h2", { id: `${name}-title` }, "Go to a case"), form, wrong, legend, marks, stay);
     return { dialog, open() {
       const { done, skipped, open } = mrbAnnotate.counts(page);
       wrong.hidden = true;

@@ -1,6 +1,6 @@
 // Dimensions in which several labels may apply: toggles make a draft, which Enter stores; that none applies is stored at once.
 const mrbLabels = (() => {
-  const { element } = mrbShell;
+  const { button, element, key } = mrbShell;
   const none = ({ labels }) => labels.at(-1).pick;
   const listed = (dimension, pick) => (!pick || pick === none(dimension) ? [] : pick.split("; ")); // no label has a semicolon
   const place = (page, index) => page.placeOf(page.about.dimensions[index].name);
@@ -11,13 +11,11 @@ const mrbLabels = (() => {
   // The row whose labels are chosen and not saved; -1 where there is none.
   const unsaved = (page) => page.about.dimensions.findIndex((_, index) => draft(page, index) !== undefined);
 
-  // What such a row waits for, in one sentence.
   function waiting(page, index) {
     const { labels } = page.about.dimensions[index];
     return draft(page, index) ? "Press Enter to save the labels you chose" : `Choose labels, or ${labels.at(-1).key} where none of these applies`;
   }
 
-  // What a row shows as chosen.
   function shown(page, index) {
     const dimension = page.about.dimensions[index];
     const pick = draft(page, index) ?? page.answers[index].pick;
@@ -51,7 +49,6 @@ const mrbLabels = (() => {
     return pick !== undefined;
   }
 
-  // Whether there was a draft to take back.
   function takeBack(page, index) {
     if (draft(page, index) === undefined) return false;
     keep(page, index, undefined);
@@ -71,7 +68,7 @@ const mrbLabels = (() => {
 
   function foot(page, index) {
     const { labels } = page.about.dimensions[index];
-    const save = mrbAnnotate.button(["Save labels ", element("kbd", { "aria-hidden": "true" }, "Enter")], () => confirm(page, index), { class: "mrb-save-labels" });
+    const save = button(["Save labels ", key("Enter")], () => confirm(page, index), { class: "mrb-save-labels" });
     const hint = element("p", { class: "mrb-hint" }, "Several may apply: choose, then ", element("kbd", {}, "Enter"), "; ", element("kbd", {}, labels.at(-1).key), " where none does.");
     return { save, hint };
   }

@@ -1,41 +1,12 @@
 // The parts of the annotator's page: they show what the page holds, and tell it what was done.
 const mrbAnnotate = (() => {
-  const { element } = mrbShell;
+  const { button, element, human, isolated, key } = mrbShell;
   const MOST_AT_HAND = 8; // rows that stay in sight where the case scrolls
-
-  const kept = (name) => mrbShell.recall("sessionStorage", name);
-  const keep = (name, value) => mrbShell.keep("sessionStorage", name, value);
-
-  const button = (text, does, attributes = {}) => {
-    const made = element("button", { type: "button", ...attributes });
-    made.append(...(Array.isArray(text) ? text : [text]));
-    made.addEventListener("click", does);
-    return made;
-  };
-  const key = (name) => element("kbd", { "aria-hidden": "true" }, name);
-  const human = (name) => name.charAt(0).toUpperCase() + name.slice(1).replaceAll("_", " ");
-
-  // Nobody knows it but who made it: what is sent twice under it counts once.
-  const fresh = () => [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 
   const trouble = (error) => element("main", { class: "mrb-door" }, element("p", { class: "mrb-alert", role: "alert" }, error.message));
 
-  // What is not stored yet, by its place; it outlives the page, not the tab.
-  function drafts(name) {
-    const held = JSON.parse(kept(name) || "{}");
-    return {
-      get: (place) => held[place],
-      all: () => Object.values(held),
-      set(place, value) {
-        if (value === undefined) delete held[place];
-        else held[place] = value;
-        keep(name, JSON.stringify(held));
-      },
-    };
-  }
-
   // Seconds that a case was in sight since it was painted, or since the last answer there; a hidden page is not looked at.
-  function stopwatch() {
+  function stopwatch(signal) {
     let sum = 0;
     let since = null; // it stands still
     let runs = false;
@@ -50,33 +21,31 @@ const mrbAnnotate = (() => {
       sum = 0;
       return seconds;
     };
-    document.addEventListener("visibilitychange", tally);
-    return { lap, close: () => document.removeEventListener("visibilitychange", tally), run(on) {
+    const run = (on) => {
       runs = on;
       tally();
       sum = 0;
-    } };
+    };
+    document.addEventListener("visibilitychange", tally, { signal });
+    return { lap, run };
   }
 
-  // A category, with what it means below it where that does not stand elsewhere.
   function described({ name, hint }, whole) {
     const words = [element("bdi", { class: "mrb-category", dir: "auto" }, name)];
     if (whole && hint) words.push(element("small", { dir: "auto" }, hint));
     return element("span", { class: "mrb-described" }, ...words);
   }
 
-  // Whether one dimension alone has the categories.
   const single = ({ listed, dimensions }) => Boolean(listed) && dimensions.filter(({ labels }) => !labels).length === 1;
 
   // What the categories mean, once for all dimensions; with one of these it stands beside each category.
   function meanings(page) {
     const told = page.about.picks.filter(({ hint }) => hint);
     if (!page.about.listed || single(page.about) || !told.length) return null;
-    const each = told.map(({ name, hint }) => element("div", {}, element("dt", {}, element("bdi", { dir: "auto" }, name)), element("dd", { dir: "auto" }, hint)));
+    const each = told.map(({ name, hint }) => element("div", {}, element("dt", {}, isolated(name)), element("dd", { dir: "auto" }, hint)));
     return element("details", { class: "mrb-legend-of", open: true }, element("summary", {}, "What the categories mean"), element("dl", { tabindex: "0" }, ...each));
   }
 
-  // One dimension: a group of choices, and where the annotator is.
   function row(page, dimension, index) {
     const { hint } = dimension;
     const name = human(dimension.shown);
@@ -84,23 +53,19 @@ const mrbAnnotate = (() => {
     const { listed } = page.about;
     const whole = single(page.about) || Boolean(dimension.labels);
     const several = Boolean(dimension.labels);
-    const group = element("div", { class: listed ? "mrb-choices mrb-listed" : "mrb-choices", role: several ? "group" : "radiogroup", "aria-labelledby": label });
     const inputs = {};
-    for (const one of several ? dimension.labels : page.about.picks) {
-      const input = element("input", { type: several ? "checkbox" : "radio", name: label, value: one.pick, class: "mrb-out-of-sight" });
+    const pick = (one) => {
       // Not on "change": arrow keys, Space, mouse and touch all click, and only a pointer (detail) goes on to the next row.
-      input.addEventListener("click", ({ detail }) => (several ? mrbLabels.toggle(page, index, one.pick) : page.choose(index, one.pick, detail > 0)));
-      group.append(element("label", { class: "mrb-pick" }, input, element("span", {}, ...(listed ? [one.key ? key(one.key) : null, described(one, whole)] : [one.name, one.name === one.key ? null : key(one.key)]))));
-      inputs[one.pick] = input;
-    }
+      const onclick = ({ detail }) => (several ? mrbLabels.toggle(page, index, one.pick) : page.choose(index, one.pick, detail > 0));
+      const words = listed ? [one.key ? key(one.key) : null, described(one, whole)] : [one.name, one.name === one.key ? null : key(one.key)];
+      inputs[one.pick] = element("input", { type: several ? "checkbox" : "radio", name: label, value: one.pick, class: "mrb-out-of-sight", onclick });
+      return element("label", { class: "mrb-pick" }, inputs[one.pick], element("span", {}, ...words));
+    };
+    const group = element("div", { class: listed ? "mrb-choices mrb-listed" : "mrb-choices", role: several ? "group" : "radiogroup", "aria-labelledby": label }, ...(dimension.labels ?? page.about.picks).map(pick));
     const state = element("span", { class: "mrb-state" });
-    const head = element("div", { class: "mrb-row-head" }, page.numbered ? key(String(index + 1)) : dimension.key ? key(dimension.key) : null, element("span", { class: "mrb-name", id: label }, element("bdi", { dir: "auto" }, name)), state);
-    const made = element("div", { class: "mrb-row" }, head, group);
-    const foot = several ? mrbLabels.foot(page, index) : null;
-    if (foot) {
-      group.before(foot.hint);
-      group.after(foot.save);
-    }
+    const head = element("div", { class: "mrb-row-head" }, page.numbered ? key(String(index + 1)) : dimension.key ? key(dimension.key) : null, element("span", { class: "mrb-name", id: label }, isolated(name)), state);
+    const foot = several ? mrbLabels.foot(page, index) : {};
+    const made = element("div", { class: "mrb-row", onfocusin: () => page.look(index) }, head, foot.hint, group, foot.save);
     let meaning = null;
     if (hint) {
       const about = element("p", { class: "mrb-hint", id: `${label}-hint`, hidden: !whole, dir: "auto" }, /[.?!]$/.test(hint) ? human(hint) : `${human(hint)}.`);
@@ -111,8 +76,7 @@ const mrbAnnotate = (() => {
       head.append(meaning);
       head.after(about);
     }
-    made.addEventListener("focusin", () => page.look(index));
-    return { made, inputs, state, meaning, save: foot?.save };
+    return { made, inputs, state, meaning, save: foot.save };
   }
 
   function paintRow(page, index) {
@@ -132,7 +96,6 @@ const mrbAnnotate = (() => {
     state.textContent = !stored ? waits : given.pick ? "✓ saved" : open;
   }
 
-  // What was picked, within a sentence.
   function said(page, index, pick) {
     const dimension = page.about.dimensions[index];
     if (dimension.labels) return mrbLabels.said(dimension, pick);
@@ -164,9 +127,9 @@ const mrbAnnotate = (() => {
     page.backwards = button(["Back ", key("K")], () => page.step(-1), { class: "mrb-back" });
     page.onwards = button(["Forward ", key("J")], () => page.step(1));
     return element("header", { class: "mrb-bar" },
-      element("h1", { class: "mrb-what" }, element("bdi", { dir: "auto" }, page.about.benchmark)), mark(page.about),
-      element("div", { class: "mrb-far" }, page.backwards, button([page.count, " Go to… ", key("G")], () => page.jump.open(), { class: "mrb-go-to" }), page.onwards),
-      element("p", { class: "mrb-me" }, page.about.signed, " ", element("b", {}, element("bdi", { dir: "auto" }, shown)), " ", button("Not you?", () => page.leave())),
+      element("h1", { class: "mrb-what" }, isolated(page.about.benchmark)), mark(page.about),
+      element("div", { class: "mrb-far" }, page.backwards, button([page.count, " · Go to… ", key("G")], () => page.jump.open(), { class: "mrb-go-to" }), page.onwards),
+      element("p", { class: "mrb-me" }, page.about.signed, " ", element("b", {}, isolated(shown)), " ", button("Not you?", () => page.door())),
     );
   }
 
@@ -185,7 +148,7 @@ const mrbAnnotate = (() => {
   const mark = ({ simulated }) => (simulated ? element("span", { class: "mrb-simulated" }, "SIMULATED data") : null);
 
   function notice({ about }, title, ...children) {
-    const lead = element("p", { class: "mrb-lead" }, element("bdi", { dir: "auto" }, about.benchmark), mark(about));
+    const lead = element("p", { class: "mrb-lead" }, isolated(about.benchmark), mark(about));
     return element("main", { class: "mrb-door" }, element("h1", { tabindex: "-1" }, title), lead, ...children);
   }
 
@@ -204,13 +167,10 @@ const mrbAnnotate = (() => {
   }
 
   function skipping(page) {
-    const chosen = element("div", { class: "mrb-reasons", role: "radiogroup", "aria-labelledby": `${page.prefix}-why` });
+    const reasons = page.about.reasons.map((value) => element("label", {}, element("input", { type: "radio", name: `${page.prefix}-reason`, value }), value));
+    const chosen = element("div", { class: "mrb-reasons", role: "radiogroup", "aria-labelledby": `${page.prefix}-why` }, ...reasons);
     const words = element("textarea", { rows: 2, maxlength: 1900, id: `${page.prefix}-words` });
-    for (const reason of page.about.reasons) {
-      chosen.append(element("label", {}, element("input", { type: "radio", name: `${page.prefix}-reason`, value: reason }), reason));
-    }
     const wrong = element("p", { class: "mrb-alert", role: "alert", hidden: true });
-    const dialog = element("dialog", { class: "mrb-skip", "aria-labelledby": `${page.prefix}-why` });
     const go = async () => {
       const picked = chosen.querySelector("input:checked");
       const reason = [picked && picked.value !== page.about.reasons.at(-1) ? picked.value : "", words.value.trim()].filter(Boolean).join(": ");
@@ -221,17 +181,17 @@ const mrbAnnotate = (() => {
         wrong.hidden = false;
       }
     };
-    dialog.append(
+    const onkeydown = (event) => {
+      if (event.key !== "Enter" || !(event.target.matches("input") || event.ctrlKey || event.metaKey)) return;
+      event.preventDefault();
+      go();
+    };
+    const dialog = element("dialog", { class: "mrb-skip", "aria-labelledby": `${page.prefix}-why`, onkeydown },
       element("h2", { id: `${page.prefix}-why` }, "Why do you skip this case?"),
       element("p", { class: "mrb-quiet" }, "Your answers stay. Whatever has none is marked as skipped; you can answer it later."), chosen,
       element("label", { for: `${page.prefix}-words` }, "In your words (optional with a reason above)"), words, wrong,
       element("div", { class: "mrb-steps" }, button("Do not skip", () => dialog.close()), button("Skip the case", go, { class: "mrb-first" })),
     );
-    dialog.addEventListener("keydown", (event) => {
-      if (event.key !== "Enter" || !(event.target.matches("input") || event.ctrlKey || event.metaKey)) return;
-      event.preventDefault();
-      go();
-    });
     return { dialog, open() {
       wrong.hidden = true;
       words.value = "";
@@ -241,5 +201,5 @@ const mrbAnnotate = (() => {
     } };
   }
 
-  return { kept, keep, fresh, drafts, trouble, button, stopwatch, panel, paintRow, said, bar, counts, paintBar, notice, finished, skipping, human };
+  return { trouble, stopwatch, panel, paintRow, said, bar, counts, paintBar, notice, finished, skipping };
 })();

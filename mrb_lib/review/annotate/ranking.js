@@ -11,7 +11,6 @@ class MrbRankingPage extends MrbAnnotatePage {
     return this.rowsOf(this.about.dimensions[index].name);
   }
 
-  // The row of a key, among those of the dimension in hand.
   called(key) {
     return this.beside(this.at).find((at) => this.about.dimensions[at].key === key) ?? -1;
   }
@@ -40,7 +39,7 @@ class MrbRankingPage extends MrbAnnotatePage {
 
   said({ dimension, places }) {
     const several = places.length < this.about.dimensions.length;
-    return `${places.length} answers ranked${several ? ` on ${mrbAnnotate.human(dimension)}` : ""}`;
+    return `${places.length} answers ranked${several ? ` on ${mrbShell.human(dimension)}` : ""}`;
   }
 
   unsaved() {

@@ -12,6 +12,7 @@ if (!document.documentElement.hasAttribute("data-mrb-keys")) {
 
 const mrbShell = (() => {
   const DIMMED_AFTER = 120; // milliseconds
+  const { element } = mrbElements;
   const REFUSED = "script, iframe, object, embed, link, meta, base, frame, frameset, portal";
   const ADDRESSES = new Set(["href", "src", "xlink:href", "action", "formaction", "poster", "srcdoc", "background"]);
 
@@ -109,7 +110,6 @@ const mrbShell = (() => {
     return { ask, close: () => { closed = true; } };
   }
 
-  // Have the browser save a file.
   function download(blob, name, beside) {
     const address = URL.createObjectURL(blob);
     const anchor = element("a", { href: address, download: name, hidden: true });
@@ -119,22 +119,12 @@ const mrbShell = (() => {
     setTimeout(() => URL.revokeObjectURL(address), 60000);
   }
 
-  // An element from a name, attributes (those that are null or false are left out; a function listens), and children.
-  function element(name, attributes = {}, ...children) {
-    const made = document.createElement(name);
-    for (const [key, value] of Object.entries(attributes)) {
-      if (typeof value === "function") made.addEventListener(key.slice(2), value);
-      else if (value !== null && value !== undefined && value !== false) made.setAttribute(key, value === true ? "" : String(value));
-    }
-    made.append(...children.filter((child) => child !== null && child !== undefined));
-    return made;
-  }
-
-  // A name that no other element of the page has.
   let count = 0;
   const unique = (name) => `${name}-${(count += 1)}`;
 
   const spoken = (value) => value.replaceAll("_", " ");
+  const human = (name) => spoken(name.charAt(0).toUpperCase() + name.slice(1));
+  const moment = (created) => `${created.replace("T", " ").slice(0, 16)} UTC`;
 
   // Nobody knows it but who made it: what is sent twice under it counts once.
   const fresh = () => [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -144,24 +134,6 @@ const mrbShell = (() => {
     const target = event.composedPath()[0];
     const field = target instanceof HTMLElement && target.matches("input:not([type=radio], [type=checkbox]), select, textarea");
     return field || event.isComposing || event.ctrlKey || event.metaKey || event.altKey;
-  }
-
-  // `act` is told when a field's text has changed and is left, or Enter is pressed, which JupyterLab keeps from the field.
-  function entered(input, act) {
-    let last = input.value;
-    const tell = () => {
-      if (input.value === last) return;
-      last = input.value;
-      act();
-    };
-    input.addEventListener("focus", () => {
-      last = input.value;
-    });
-    input.addEventListener("change", tell);
-    input.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" && !event.isComposing) tell();
-    });
-    return input;
   }
 
   // While what is in sight changes, the nodes that act on it are dead, and so is what was pressed before it was painted:
@@ -218,19 +190,40 @@ const mrbShell = (() => {
     };
   }
 
-  // Scrolls a node to its top where it was scrolled: to do so forces a layout.
-  function top(node) {
-    let scrolled = false;
-    node.addEventListener("scroll", () => { scrolled = true; }, { passive: true });
-    return () => {
-      if (scrolled) node.scrollTop = 0;
-      scrolled = false;
+  // What the tab keeps; without the right to store, the browser's cookie opens no page either.
+  const recall = (name) => window.sessionStorage.getItem(name) ?? "";
+  const keep = (name, value) => window.sessionStorage.setItem(name, value);
+
+  // What was typed and is not stored yet, by its place: it outlives the page, not the tab. `changed()` is told.
+  function drafts(name, changed = () => {}) {
+    const kept = new Map(Object.entries(JSON.parse(recall(`mrb-unsaved:${name}`) || "{}")));
+    return {
+      get: (place) => kept.get(place),
+      places: () => [...kept.keys()],
+      all: () => [...kept.values()],
+      set(place, typed) {
+        if (typed === undefined) kept.delete(place);
+        else kept.set(place, typed);
+        keep(`mrb-unsaved:${name}`, JSON.stringify(Object.fromEntries(kept)));
+        changed();
+      },
     };
   }
 
-  // What the browser keeps, by the name of its storage; without the right to store, its cookie opens no page either.
-  const recall = (storage, key) => window[storage].getItem(key) ?? "";
-  const keep = (storage, key, value) => window[storage].setItem(key, value);
+  // A file that Python makes, which the browser saves; `tell(words, bad)` says how that goes. `about` adds words.
+  const saving = (ask, fields, tell, about = () => "") => async ({ currentTarget: from }) => {
+    from.disabled = true;
+    tell("Writing the file …");
+    try {
+      const file = await ask("export", fields());
+      download(file.blob, file.name, from);
+      tell(`The file ${file.name} is written${about(file)}.`);
+    } catch (error) {
+      tell(`The file is not written: ${error.message}`, true);
+    } finally {
+      from.disabled = false;
+    }
+  };
 
-  return { fragment, connect, http, element, unique, spoken, fresh, typing, entered, gate, top, download, recall, keep };
+  return { ...mrbElements, fragment, connect, http, unique, spoken, human, moment, fresh, typing, gate, saving, drafts, recall, keep };
 })();

@@ -1,7 +1,7 @@
 // The images of a case, and the frames of their files, as a series: beside each other, or one at a time.
 const mrbCase = (() => {
   const MOST_AT_ONCE = 4;
-  const { element } = MrbPicture;
+  const { button, element } = mrbElements;
   const kept = new WeakMap(); // of a root: its series
 
   class Series {
@@ -17,15 +17,10 @@ const mrbCase = (() => {
     }
 
     drawBar() {
-      this.box = element("input", { type: "checkbox" });
-      this.box.addEventListener("change", () => this.show({ single: this.box.checked }));
+      this.box = element("input", { type: "checkbox", onchange: () => this.show({ single: this.box.checked }) });
       const label = element("label", { class: "mrb-switch" }, this.box, "one at a time (wheel, or Alt and Page keys)");
       label.hidden = this.pictures.length < 2;
-      this.steps = [[-1, "‹", "the one before (Alt Page up)"], [1, "›", "the one after (Alt Page down)"]].map(([by, text, words]) => {
-        const made = element("button", { type: "button", "aria-label": words, title: words }, text);
-        made.addEventListener("click", () => this.step(this.entries[this.at].picture, by));
-        return made;
-      });
+      this.steps = [[-1, "‹", "the one before (Alt Page up)"], [1, "›", "the one after (Alt Page down)"]].map(([by, text, words]) => button(text, () => this.step(this.entries[this.at].picture, by), { "aria-label": words, title: words }));
       this.where = element("output", { "aria-live": "polite" });
       this.bar = element("div", { class: "mrb-tools mrb-series", role: "group", "aria-label": "the images of the case" }, label, ...this.steps, this.where);
       this.pictures[0].figure.before(this.bar);
@@ -63,7 +58,6 @@ const mrbCase = (() => {
       return this.single;
     }
 
-    // The regions of the case over its images.
     draw(regions) {
       for (const one of this.pictures) one.overlay.paint(regions.filter(({ image }) => image === one.index));
     }

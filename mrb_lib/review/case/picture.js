@@ -1,5 +1,6 @@
 // One image of a case under buttons, keys, wheel, mouse and fingers. Nothing of the data becomes markup: elements are made one by one.
 const MrbPicture = (() => {
+  const { button, element } = mrbElements;
   const LARGEST = 40;
   // Centre and width in Hounsfield units, as radiologists commonly set them.
   const PRESETS = { "soft tissue": [40, 400], lung: [-600, 1500], bone: [400, 1800], brain: [40, 80], subdural: [75, 215], mediastinum: [50, 350], liver: [60, 160] };
@@ -10,13 +11,6 @@ const MrbPicture = (() => {
   const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
   const number = (value) => Number(value.toPrecision(5)).toString();
   const spacing = (shades) => (shades.spacing ? shades.spacing.split(" ").map(Number) : null);
-
-  function element(tag, attributes = {}, ...children) {
-    const made = document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-    made.append(...children);
-    return made;
-  }
 
   // What the stored values of a grey image, or of a frame of it, stand for, and the window to begin with.
   function graded(shades) {
@@ -39,8 +33,6 @@ const MrbPicture = (() => {
   };
 
   return class MrbPicture {
-    static element = element;
-
     // `series` are the images of the case, which knows how to get every pixel of one and what to do with a marked region.
     constructor(series, figure) {
       const [view, img, { dataset: data }] = [figure.querySelector(".mrb-view"), figure.querySelector("img"), figure];
@@ -80,17 +72,13 @@ const MrbPicture = (() => {
     }
 
     drawTools() {
-      const button = ([does, text, words, act]) => {
-        const made = element("button", { type: "button", "data-does": does, "aria-label": words, title: words }, text);
-        made.addEventListener("click", () => act(this, made));
-        return made;
-      };
+      const tool = ([does, text, words, act]) => button(text, ({ currentTarget }) => act(this, currentTarget), { "data-does": does, "aria-label": words, title: words });
       const has = { full: document.fullscreenEnabled, invert: this.grey, marks: this.series.mark };
-      const buttons = (all) => all.filter(([does]) => has[does] ?? true).map(button);
+      const buttons = (all) => all.filter(([does]) => has[does] ?? true).map(tool);
       const hint = MOVES + (this.grey ? WINDOWS : "") + KEYS_HELP;
-      const more = element("div", { class: "mrb-tools mrb-more", role: "group", "aria-label": "more for the image", hidden: "" }, ...buttons(MORE), ...(this.unit === "HU" ? [this.presets()] : []), ...(this.grey ? this.ranges() : []), element("p", { class: "mrb-legend" }, hint));
-      const menu = element("button", { type: "button", "aria-expanded": "false", "aria-label": "more for the image", title: "window, invert, measure and more" }, "⋯");
-      menu.addEventListener("click", () => menu.setAttribute("aria-expanded", String(!(more.hidden = !more.hidden))));
+      const more = element("div", { class: "mrb-tools mrb-more", role: "group", "aria-label": "more for the image", hidden: true }, ...buttons(MORE), ...(this.unit === "HU" ? [this.presets()] : []), ...(this.grey ? this.ranges() : []), element("p", { class: "mrb-legend" }, hint));
+      const unfold = ({ currentTarget }) => currentTarget.setAttribute("aria-expanded", String(!(more.hidden = !more.hidden)));
+      const menu = button("⋯", unfold, { "aria-expanded": "false", "aria-label": "more for the image", title: "window, invert, measure and more" });
       this.output = element("output", { "aria-live": "polite" });
       this.said = element("p", { class: "mrb-said-of-image", role: "status" });
       this.pixel = element("span", { class: "mrb-pixel" });
@@ -101,19 +89,16 @@ const MrbPicture = (() => {
 
     presets() {
       const named = Object.entries(PRESETS).map(([name, window]) => element("option", { value: name }, `${name} ${window.join(" / ")}`));
-      const choose = element("select", { "aria-label": "window preset" }, element("option", { value: "" }, "window …"), ...named);
-      choose.addEventListener("change", () => PRESETS[choose.value] && this.setWindow(...PRESETS[choose.value]));
-      return choose;
+      const choose = ({ target: { value } }) => PRESETS[value] && this.setWindow(...PRESETS[value]);
+      return element("select", { "aria-label": "window preset", onchange: choose }, element("option", { value: "" }, "window …"), ...named);
     }
 
     // The slider of the window moves by its root, so that narrow ones are as easy to set as wide ones.
     ranges() {
-      const range = (what, min, max) => element("input", { type: "range", min, max, step: "any", "data-sets": what });
+      const set = () => this.setWindow(Number(this.sliders.level.value), Number(this.sliders.window.value) ** 2 * this.span);
+      const range = (what, min, max) => element("input", { type: "range", min, max, step: "any", "data-sets": what, oninput: set });
       this.sliders = { level: range("level", this.low - this.span / 2, this.high + this.span / 2), window: range("window", 0.02, 2) };
-      return Object.entries(this.sliders).map(([what, input]) => {
-        input.addEventListener("input", () => this.setWindow(Number(this.sliders.level.value), Number(this.sliders.window.value) ** 2 * this.span));
-        return element("label", {}, what, input);
-      });
+      return Object.entries(this.sliders).map(([what, input]) => element("label", {}, what, input));
     }
 
     get box() {
@@ -325,7 +310,6 @@ const MrbPicture = (() => {
       return Object.assign(this, { canvas, context });
     }
 
-    // The values through the window, in the place of the picture.
     async paint() {
       await this.decoded();
       const table = new Uint32Array(this.packed ? 65536 : 256); // of a value the pixel: alpha, blue, green, red

@@ -12,11 +12,10 @@ from mrb_lib.probes import PROBES, Case, ProbedImages, ProbeId, Probing, parse_p
 from mrb_lib.probes.expectation import known
 from mrb_lib.probes.from_file import FileProbe, is_file_probe
 from mrb_lib.probes.marking import spans
-from mrb_lib.review.bundle import style as style_of
 from mrb_lib.review.case.images import SIDE, image_html
 from mrb_lib.review.case.markdown import Part, tagged
 from mrb_lib.review.case.verdicts import beside_html, replies_html
-from mrb_lib.review.case.view import STYLES, rows_of
+from mrb_lib.review.case.view import rows_of
 from mrb_lib.review.failures.kinds import scale_of
 from mrb_lib.review.pages import template
 from mrb_lib.review.text import kind_note, visible
@@ -79,7 +78,7 @@ def probed_html(
         replies = replies_html(case, given[given["probe"].eq(probe)], f"h{level + 1}", manifests, scale)
     return template("case_probed").render(
         case_id=case_id, name=probe, about=about, before=before, after=after, seed=seed, rated=scale is not None,
-        level=level, style=style_of(*STYLES) if style else "", note=kind_note(benchmark.meta.kind), verdicts=beside,
+        level=level, style=style, note=kind_note(benchmark.meta.kind), verdicts=beside,
         replies=replies, **own,
     )  # fmt: skip
 

@@ -12,7 +12,6 @@ from typing import Final
 import pandas as pd
 
 from mrb_lib.benchmarks.meta import BenchmarkMeta
-from mrb_lib.review.bundle import style as style_of
 from mrb_lib.review.case.facts import FactMark, Stretch, marks, word_differences
 from mrb_lib.review.case.images import SIDE, image_html
 from mrb_lib.review.case.markdown import MarkdownText, marked_html, read_markdown
@@ -56,7 +55,7 @@ def case_html(
     note : a sentence to show above it, as for simulated data
     level : of the heading; the parts have the next one
     style : put the style sheet into it. A page with several cases needs it in one of them, or has
-        `bundle.style(*STYLES)` of its own.
+        `pages.style(*STYLES)` of its own.
     side : the longest side of an image, in pixels
 
     Returns
@@ -70,7 +69,7 @@ def case_html(
     of_one = votes if scale is None else votes[~votes["dimension"].isin(list(scale.labels))]
     judged = verdicts_html(own, labels, scale) + label_sets_html(votes, own, scale, heading)
     return template("case").render(
-        case=case, case_id=here, note=note, level=level, style=style_of(*STYLES) if style else "",
+        case=case, case_id=here, note=note, level=level, style=style,
         meta=None if scale is None else meta,
         votes=votes_html(of_one, labels, CHOICES if scale is None else scale.categories),
         judged=judged + replies_html(case, own, heading, manifests, scale),
@@ -84,11 +83,6 @@ def rows_of(table: pd.DataFrame, case_id: str) -> pd.DataFrame:
     """The rows of a table that are about a case."""
     column = table["case_id"]
     return table[(column if pd.api.types.is_string_dtype(column) else column.astype("str")) == case_id]
-
-
-def origin_html(case: pd.Series) -> str:
-    """Organ, department, modality, kind of question and source, as far as the case names them."""
-    return macro("case_text", "origin")(case)
 
 
 def answer_html(
@@ -117,7 +111,7 @@ def answers_html(case: pd.Series, heading: str, *, rated: bool = False) -> str:
         facts, differing = marks(*plain), word_differences(*plain)
     bodies = list(map(answer_html, texts, read, facts, differing))
     return macro("case_text", "answers")(
-        case, bodies, heading, step_of(case), before_html(case, heading) if rated else "",
+        case, bodies, heading, step_of(case), before_of(case) if rated else "",
         sum(map(len, facts)), any(differing), any(read) or read_markdown(reference_of(case)) is not None,
     )  # fmt: skip
 
@@ -133,15 +127,10 @@ def step_of(case: pd.Series) -> int | None:
     return None if step is None or pd.isna(step) else int(step)
 
 
-def before_html(case: pd.Series, heading: str) -> str:
-    """The steps before the one in sight; empty where there are none."""
+def before_of(case: pd.Series) -> str:
+    """Return the steps before the one in sight; empty where there are none."""
     before = case.get("before")
-    return macro("case_text", "before")(before if step_of(case) is not None and is_text(before) else "", heading)
-
-
-def raw_switch(*, marked: bool) -> str:
-    """The switch from the rendering of Markdown to the text as it was written; the style sheet does what it says."""
-    return macro("case_text", "raw_switch")(marked)
+    return str(before) if step_of(case) is not None and is_text(before) else ""
 
 
 def votes_html(votes: pd.DataFrame, labels: pd.DataFrame, categories: Sequence[str] = CHOICES) -> str:

@@ -13,7 +13,6 @@ import pandas as pd
 from mrb_lib.review.records.exchange import regions_from
 from mrb_lib.review.records.marks import Adjudication, CaseTag, Region, case_fingerprint, current
 from mrb_lib.review.records.store import REVIEW, Store, open_store
-from mrb_lib.review.text import visible
 from mrb_lib.stats.where import values_by_case
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.questions import QUESTIONS, adjudication_columns
@@ -118,13 +117,15 @@ def adjudication_from(
     ----------
     entries : `reviewer, verdict, choice, dimension, judge, answers` (to `QUESTIONS`, by name), `regions, note,
         supersedes, adjudication_id`; a region has the index of its image; the page makes the id, so that the same click
-        sent twice is one adjudication
+        sent twice is one adjudication. `judge_in_view` is the judge whose verdicts the page shows; empty or missing for
+        all judges
     categories : what the right label may be
 
     Raises
     ------
     InputError
-        Nobody is signed in, no verdict is chosen, or a value is not one the form offers.
+        Nobody is signed in, no verdict is chosen, a judge is in view and none is named, or a value is not one the form
+        offers.
     """
     given = {name: str(entries.get(name) or "") for name in _TEXTS}
     if not given["reviewer"].strip():
@@ -141,6 +142,8 @@ def adjudication_from(
     regions, version = _regions(entries.get("regions") or (), case), version_of(case)
     about = {"benchmark": benchmark, "case_id": str(case["case_id"]), "case_fingerprint": version}
     made = Adjudication(answers=answers, regions=regions, **about, **given)
+    if made.judge is None and entries.get("judge_in_view"):
+        raise InputError("a judge is in view; choose the judge that your review is about.")
     for one in QUESTIONS if made.judge is None else ():
         if one.of_judge and one.name in made.answers:  # earlier versions stored such answers
             raise InputError(f"{one.name} is about a judge; name the judge.")
@@ -176,7 +179,7 @@ def history_of(history: pd.DataFrame, case: pd.Series) -> list[dict[str, object]
         `id, reviewer, verdict, label, choice, dimension, judge, answers` (to `QUESTIONS`, by name), `regions` (each
         with the index of its image; those in images that the case no longer has are left out and counted in `said`),
         `note, supersedes, created`, `counts` (whether it counts now), `changed` (whether the case has changed since),
-        `said` (see `answers_in_words`), and `seen`, both as a page may show them.
+        and `said` (see `answers_in_words`).
     """
     rows = history[history["case_id"] == str(case["case_id"])]
     counting = set(current(rows)["adjudication_id"]) if len(rows) else set()
@@ -192,13 +195,7 @@ def history_of(history: pd.DataFrame, case: pd.Series) -> list[dict[str, object]
                 "label": LABELS.get(str(row["verdict"]), str(row["verdict"])),
                 "answers": {one.name: row[one.name] for one in QUESTIONS},
                 "regions": regions,
-                "said": [
-                    [label, [visible(one) for one in words]]
-                    for label, words in answers_in_words(row, len(row["regions"]) - len(regions))
-                ],
-                "seen": {
-                    name: visible(row[name] or "") for name in ("reviewer", "dimension", "judge", "note", "choice")
-                },
+                "said": answers_in_words(row, len(row["regions"]) - len(regions)),
                 "counts": row["adjudication_id"] in counting,
                 "changed": bool(row["case_fingerprint"]) and row["case_fingerprint"] != mark,
             }

@@ -27,6 +27,7 @@ from mrb_lib.review.explorer.export import page_of, table_of
 from mrb_lib.review.explorer.selections import Scope, Selections, names_of
 from mrb_lib.review.failures.kinds import Kinds
 from mrb_lib.review.failures.query import PLACES, Query, check_words, from_fragment, sort_value, to_fragment
+from mrb_lib.review.pages import template
 from mrb_lib.review.records.marks import ADDED, REMOVED, CaseTag, SavedView
 from mrb_lib.review.text import visible
 from mrb_lib.stats.options import IntArray
@@ -183,13 +184,18 @@ class ExplorerAnswers:
         return self._picture(str(names[index]), _number({"frame": 1, **question}, "frame"))
 
     def history(self, question: Mapping[str, Any]) -> dict[str, Any]:
-        """The adjudications of a case, the newest first; where `hidden` counts others', only the reviewer's own."""
+        """Return the adjudications of a case, the newest first, and their `html`.
+
+        Where `hidden` counts those of others, only the reviewer's own are among them.
+        """
         case = self.data.benchmark.cases.iloc[self._position(question)]
         entries, me = history_of(self.reviews.history(), case), str(question.get("reviewer") or "")
         own = [one for one in entries if one["reviewer"] == me]
         blinded = self.blind and not any(one["counts"] for one in own)
         hidden = len({one["reviewer"] for one in entries} - {me}) if blinded else 0
-        return {"position": question["position"], "entries": own if blinded else entries, "hidden": hidden}
+        shown = own if blinded else entries
+        html = template("history").render(entries=shown, hidden=hidden)
+        return {"position": question["position"], "entries": shown, "hidden": hidden, "html": html}
 
     def save(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """Store what a reviewer says of the case in sight, and answer with its history, which is read from the store.

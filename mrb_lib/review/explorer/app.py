@@ -74,7 +74,7 @@ def explore(
     answers.selections.of(start[0])
 
     def static() -> str:
-        return static_view(data, start[0], answers.selections.of(start[0]).tolist(), case, STYLES)
+        return static_view(data, start[0], answers.selections.of(start[0]).tolist(), case)
 
     title = f"Failures: {benchmark.meta.name}"
     return App(title, answers.of(), SCRIPTS, STYLES, static)

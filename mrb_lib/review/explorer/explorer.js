@@ -1,4 +1,3 @@
-// The keys of the failure explorer, told in a dialog.
 function mrbKeysHelp(about) {
   const KEYS = [
     ["J or →", "next case"], ["K or ←", "previous case"], ["/", "search"], ["1 2 3 4", "gold is right, gold is wrong, ambiguous, image unusable"],
@@ -17,29 +16,12 @@ function mrbKeysHelp(about) {
   return element("dialog", { class: "mrb-keys", "aria-label": "Keys" }, element("h2", {}, "Keys"), element("dl", {}, ...[...KEYS.slice(0, 4), ...own, ...asked, ...KEYS.slice(4)].map(line)), element("form", { method: "dialog" }, close));
 }
 
-// What is used now and then, behind one button.
-function mrbMenu(buttons) {
-  const { element } = mrbShell;
-  const close = () => {
-    menu.open = false;
-    menu.querySelector("summary").focus();
-  };
-  const menu = element("details", { class: "mrb-menu" }, element("summary", {}, "Menu"), element("div", { onclick: close }, ...buttons));
-  menu.addEventListener("focusout", ({ relatedTarget }) => { if (relatedTarget && !menu.contains(relatedTarget)) menu.open = false; });
-  menu.addEventListener("keydown", (event) => {
-    if (event.key !== "Escape" || !menu.open) return;
-    event.stopPropagation();
-    close();
-  });
-  return menu;
-}
-
 // The failure explorer: filters above; the list, the case and the review side by side.
 // `link` as of mrbShell.connect; `addressed` for a page of its own, whose address says what is shown.
 function render({ link, el, addressed }) {
   const KEPT = 9;
   const SOON = 100; // milliseconds
-  const { element, fragment, typing } = mrbShell;
+  const { element, fragment, isolated, typing } = mrbShell;
   const state = { query: null, asOf: null, done: 0, fragment: "", n: 0, index: -1, position: null, turn: 0, asked: 0, marks: 0, opened: false };
   // Who asks, and as of which adjudication what reviewers did is taken: the list stays as it is while one works on it.
   const scope = () => ({ query: state.query, reviewer: parts?.who.name() ?? "", as_of: state.asOf });
@@ -52,17 +34,18 @@ function render({ link, el, addressed }) {
   root.append(opening);
   el.append(root);
 
-  const button = (words, label, attributes = {}) => element("button", { type: "button", "aria-label": label, title: label, ...attributes }, words);
+  const button = (words, label, does, attributes = {}) => mrbShell.button(words, does, { "aria-label": label, title: label, ...attributes });
+  const saving = (format) => mrbShell.saving(link.ask, () => ({ format, ...scope() }), tell);
 
   function build(about) {
     const notice = element("p", { class: "mrb-notice", role: "status", "aria-live": "polite" });
     const position = element("p", { class: "mrb-position", role: "status", "aria-live": "polite" });
-    const previous = button("← Previous", "previous case (K)", { "aria-keyshortcuts": "K ArrowLeft", onclick: back });
-    const next = button("Next →", "next case (J)", { "aria-keyshortcuts": "J ArrowRight", onclick: forth });
-    const copy = button("Copy link to this case", "Copy link to this case", { hidden: !addressed, onclick: copyLink });
-    const csv = button("Export as CSV", "CSV: export the selection as a table", { onclick: write("csv") });
-    const html = button("Export to print", "Page: export the selection to print it (HTML)", { onclick: write("html") });
-    const help = button("?", "keys", { class: "mrb-help", "aria-haspopup": "dialog", onclick: () => dialog.showModal() });
+    const previous = button("← Previous", "previous case (K)", back, { "aria-keyshortcuts": "K ArrowLeft" });
+    const next = button("Next →", "next case (J)", forth, { "aria-keyshortcuts": "J ArrowRight" });
+    const copy = button("Copy link to this case", "Copy link to this case", copyLink, { hidden: !addressed });
+    const csv = button("Export as CSV", "CSV: export the selection as a table", saving("csv"));
+    const html = button("Export to print", "Page: export the selection to print it (HTML)", saving("html"));
+    const help = button("?", "keys", () => dialog.showModal(), { class: "mrb-help", "aria-haspopup": "dialog" });
     const simulated = about.note ? element("span", { class: "mrb-simulated", title: about.note }, "SIMULATED data") : null;
     const filters = mrbFilters({ kinds: about.kinds, sorts: about.sorts, reviews: about.review_words, change: choose });
     const list = mrbList({ fetch: (from) => link.ask("rows", { ...scope(), start: from }), pick: step, picture: (position) => link.ask("thumbnail", { position }) });
@@ -70,44 +53,29 @@ function render({ link, el, addressed }) {
     const form = mrbForm({ ask: link.ask, about, who, saved, unsaved: drawUnsaved, next: onwards, draw: (all) => mrbCase.regions(stage, all), region: () => mrbCase.region(stage) });
     const tags = mrbTags({ ask: link.ask, reviewer: who.name, trouble: () => about.store, changed: list.tag, tell, stale: (event) => parts.gate.stale(event) });
     const views = mrbViews({ ask: link.ask, scope, open: (fragment) => open(`#${fragment}`) });
-    const pictures = button("Pictures in the list", "Pictures in the list", { onclick: () => picture(pictures.getAttribute("aria-pressed") !== "true") });
-    const menu = mrbMenu([copy, views.button, csv, html, pictures]);
+    const pictures = button("Pictures in the list", "Pictures in the list", () => picture(pictures.getAttribute("aria-pressed") !== "true"));
+    const menu = element("div", { class: "mrb-menu", id: mrbShell.unique("mrb-menu"), popover: true, onclick: () => menu.hidePopover() }, copy, views.opener, csv, html, pictures);
+    const opener = element("button", { type: "button", popovertarget: menu.id }, "Menu");
     const stage = element("div", { class: "mrb-case-pane", role: "region", "aria-label": "Case", tabindex: "0" });
     const dialog = mrbKeysHelp(about);
     const picture = (on) => {
       list.showPictures(on);
       pictures.setAttribute("aria-pressed", String(on));
-      mrbShell.keep("localStorage", "mrb-pictures", on ? "" : "off");
+      localStorage.setItem("mrb-pictures", on ? "" : "off");
     };
-    const head = element("div", { class: "mrb-head" }, element("h1", { dir: "auto", title: about.name }, about.name), simulated, who.root, filters.search, element("span", { class: "mrb-gap" }), menu, help);
+    const head = element("div", { class: "mrb-head" }, element("h1", { dir: "auto", title: about.name }, about.name), simulated, who.root, filters.search, element("span", { class: "mrb-gap" }), opener, menu, help);
     const left = element("nav", { class: "mrb-left", "aria-label": "Cases" }, list.frame);
     const middle = element("section", { class: "mrb-middle", "aria-label": "The case" }, element("div", { class: "mrb-steps" }, previous, next, position, tags.root), stage);
     root.replaceChildren(head, filters.bar, filters.chips, notice, element("div", { class: "mrb-panes" }, left, middle, form.root), dialog, views.dialog);
-    picture(mrbShell.recall("localStorage", "mrb-pictures") !== "off");
+    picture(localStorage.getItem("mrb-pictures") !== "off");
     const gate = mrbShell.gate(root, [stage, form.root, tags.list]);
-    parts = { about, notice, position, previous, next, filters, list, who, form, tags, stage, toTop: mrbShell.top(stage), dialog, gate };
+    parts = { about, notice, position, previous, next, filters, list, who, form, tags, stage, dialog, gate };
     drawUnsaved();
   }
 
   const forth = () => step(state.index + 1);
   const back = () => step(state.index < 0 ? 0 : state.index - 1);
 
-  // The selection as a file, which the browser saves.
-  const write = (format) => async ({ currentTarget: from }) => {
-    from.disabled = true;
-    tell("Writing the file …");
-    try {
-      const { blob, name } = await link.ask("export", { format, ...scope() });
-      mrbShell.download(blob, name, from);
-      tell(`The file ${name} is written.`);
-    } catch (error) {
-      tell(`The file is not written: ${error.message}`, true);
-    } finally {
-      from.disabled = false;
-    }
-  };
-
-  // What is not stored yet is marked in the list and in the title of the page.
   function drawUnsaved() {
     if (!parts) return;
     const unsaved = parts.form.unsaved();
@@ -116,7 +84,6 @@ function render({ link, el, addressed }) {
     if (addressed) document.title = unsaved.length ? `● Not saved: ${title}` : title;
   }
 
-  // After a review; at the end of the list it is said how far one has come.
   function onwards() {
     if (state.index + 1 < state.n) forth();
     else tell(`That was the last of ${state.n.toLocaleString()} cases; ${state.done.toLocaleString()} of them are reviewed by you.`);
@@ -156,15 +123,15 @@ function render({ link, el, addressed }) {
     drawPosition();
   }
 
-  const tell = (words, bad = false) => {
+  function tell(words, bad = false) {
     parts.notice.textContent = words;
     parts.notice.classList.toggle("mrb-failed", bad);
-  };
+  }
 
   async function open(address) {
     root.setAttribute("aria-busy", "true");
     try {
-      const about = await link.ask("initial_state", { fragment: address, reviewer: mrbShell.recall("sessionStorage", "mrb-reviewer") });
+      const about = await link.ask("initial_state", { fragment: address, reviewer: mrbShell.recall("mrb-reviewer") });
       if (!parts) build(about);
       state.opened = true; // the browser has a place for it in its history already
       settle(about);
@@ -272,7 +239,6 @@ function render({ link, el, addressed }) {
     }
   }
 
-  // A case ready to be shown, fetched once and kept for a while.
   function prepared(position) {
     if (!kept.has(position)) {
       kept.set(position, ask(position, state.query));
@@ -288,7 +254,7 @@ function render({ link, el, addressed }) {
     node.append(fragment(answer.html));
     node.querySelector("header").append(fragment(answer.chose));
     if (answer.view) {
-      const words = [other ? "The two judges" : "The judge", ...(dimension ? [" on ", element("bdi", { dir: "auto" }, dimension.replaceAll("_", " "))] : [])];
+      const words = [other ? "The two judges" : "The judge", ...(dimension ? [" on ", isolated(mrbShell.spoken(dimension))] : [])];
       const said = element("details", { class: "mrb-case mrb-in-view", open: true }, element("summary", {}, ...words), fragment(answer.view));
       node.querySelector(".mrb-stage").after(said); // the case itself comes first
     }
@@ -313,7 +279,7 @@ function render({ link, el, addressed }) {
       if (state.position !== position) return;
       clearStage();
       parts.stage.append(shown.node);
-      parts.toTop();
+      parts.stage.scrollTop = 0;
       mrbCase.attach(parts.stage, (image, frame) => link.ask("image", { position, image, frame }), (region) => parts.form.marked(region));
       parts.caseId = shown.case_id;
       writeAddress();
@@ -335,7 +301,6 @@ function render({ link, el, addressed }) {
     }
   }
 
-  // The neighbours are fetched while the reviewer reads this case.
   async function prefetch() {
     const { index, turn } = state;
     await new Promise((settle) => requestAnimationFrame(() => setTimeout(settle, 0)));
@@ -359,18 +324,9 @@ function render({ link, el, addressed }) {
   function onKey(event) {
     if (!parts || event.defaultPrevented || root.querySelector("dialog[open]")) return;
     const target = event.composedPath()[0];
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && root.querySelector(".mrb-form")?.contains(target)) {
-      event.preventDefault();
-      event.stopPropagation();
-      parts.form.save();
-      return;
-    }
-    if (event.key === "Escape" && mrbShell.typing(event)) {
-      root.focus({ preventScroll: true });
-      return;
-    }
-    if (typing(event)) return;
-    const act = action(event, target, parts.gate.stale(event));
+    const saves = event.key === "Enter" && (event.ctrlKey || event.metaKey) && root.querySelector(".mrb-form")?.contains(target);
+    if (event.key === "Escape" && typing(event)) root.focus({ preventScroll: true });
+    const act = saves ? parts.form.save : typing(event) ? null : action(event, target, parts.gate.stale(event));
     if (!act) return;
     event.preventDefault();
     event.stopPropagation();
@@ -399,25 +355,20 @@ function render({ link, el, addressed }) {
   }
 
   const title = document.title;
-  const onLeave = (event) => { if (parts?.form.unsaved().length) event.preventDefault(); };
+  const ended = new AbortController();
+  const { signal } = ended;
   // Back and Forward lead to a case of the same list, or to another list.
   const onHash = () => (history.state?.list === listName() && history.state.index >= 0 ? go(history.state.index) : open(location.hash));
-  const onFocus = () => parts?.form.history();
-  root.addEventListener("keydown", onKey);
-  window.addEventListener("focus", onFocus);
-  window.addEventListener("beforeunload", onLeave);
-  if (addressed) window.addEventListener("hashchange", onHash);
+  root.addEventListener("keydown", onKey, { signal });
+  window.addEventListener("focus", () => parts?.form.history(), { signal });
+  window.addEventListener("beforeunload", (event) => parts?.form.unsaved().length && event.preventDefault(), { signal });
+  if (addressed) window.addEventListener("hashchange", onHash, { signal });
   open(addressed ? location.hash : "");
 
   return () => {
-    root.removeEventListener("keydown", onKey);
-    window.removeEventListener("focus", onFocus);
-    window.removeEventListener("beforeunload", onLeave);
-    window.removeEventListener("hashchange", onHash);
-    if (parts) {
-      mrbCase.detach(parts.stage);
-      parts.list.close();
-    }
+    ended.abort();
+    if (parts) mrbCase.detach(parts.stage);
+    parts?.list.close();
     link.close();
     root.remove();
   };

@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from mrb_lib.review.bundle import style
-from mrb_lib.review.case.view import STYLES
 from mrb_lib.review.explorer.adjudicate import answers_in_words
 from mrb_lib.review.explorer.data import KIND_WORDS, REVIEW_WORDS, ExplorerData, judges_of
 from mrb_lib.review.failures.kinds import ANY_PROBE
@@ -88,17 +86,17 @@ def page_of(data: ExplorerData, query: Query, positions: IntArray) -> str:
             cases.append(data.probed_html(position, query.changed_by, judges=judges, dimension=query.dimension))
     n, most = len(positions), MOST_PRINTED
     return template("explorer_print").render(
-        style=style(*STYLES), name=data.benchmark.meta.name, note=data.note, n=f"{n:,}", words=in_words(query),
+        name=data.benchmark.meta.name, note=data.note, n=f"{n:,}", words=in_words(query),
         is_part=n > most, most=most, cases=cases,
     )  # fmt: skip
 
 
-def static_view(data: ExplorerData, query: Query, positions: list[int], case: str, styles: Sequence[str]) -> str:
+def static_view(data: ExplorerData, query: Query, positions: list[int], case: str) -> str:
     """The plain view of a notebook: the query in words, the list, and the first cases, or `case`, whole."""
     listed = data.benchmark.cases.iloc[positions][["case_id", "question"]]
     first = [position for position in positions if case and data.benchmark.cases["case_id"].iloc[position] == case]
     return template("explorer_static").render(
-        style=style(*styles), note=data.note, n=f"{len(positions):,}", words=in_words(query),
+        note=data.note, n=f"{len(positions):,}", words=in_words(query),
         rows=listed.head(_STATIC_ROWS).astype(str).values.tolist(), more=len(positions) - _STATIC_ROWS,
         cases=[data.case_html(position, side=_STATIC_SIDE) for position in first or positions[:_STATIC_CASES]],
     )  # fmt: skip

@@ -1,7 +1,7 @@
 // What is looked for: a judge, a second one, where the case is from, kinds of failure, words, an order; each with counts.
 // `change(query)` is told of every new query; `kinds` gives each kind its name and its meaning.
 function mrbFilters({ kinds, sorts, reviews, change }) {
-  const { element, spoken } = mrbShell;
+  const { button, element, isolated, spoken } = mrbShell;
   const CHOSEN = [
     ["judge", "Judge", "any"],
     ["other", "Differs from", "no other"],
@@ -45,27 +45,26 @@ function mrbFilters({ kinds, sorts, reviews, change }) {
   probed.classList.add("mrb-changed-by");
   const review = element("select", { "data-filter": "review", onchange: () => ask({ review: review.value }) });
   bar.append(element("label", { class: "mrb-filter", hidden: true }, element("span", {}, "Reviews"), review));
-  const where = element("input", { type: "text", "data-filter": "where", placeholder: "length > 700", spellcheck: "false", autocomplete: "off" });
-  mrbShell.entered(where, () => ask({ where: where.value.trim() }));
+  // JupyterLab keeps Enter from a field, which therefore never says that it has changed.
+  const filter = ({ key, isComposing }) => { if (key === undefined || (key === "Enter" && !isComposing)) ask({ where: where.value.trim() }); };
+  const where = element("input", { type: "text", "data-filter": "where", placeholder: "length > 700", spellcheck: "false", autocomplete: "off", onchange: filter, onkeydown: filter });
   bar.append(element("label", { class: "mrb-filter mrb-where" }, element("span", {}, "Where"), where));
   const sort = element("select", { "data-filter": "sort", onchange: () => ask({ sort: sort.value }) }, ...SORTS.filter(([value]) => !value || sorts.includes(value)).map(([value, words]) => element("option", { value }, words)));
-  const turn = element("button", { type: "button", class: "mrb-turn", onclick: () => ask({ desc: !query.desc }) });
-  const clear = element("button", { type: "button", class: "mrb-clear", onclick: () => ask({ ...EMPTY }) }, "Clear all");
+  const turn = button([], () => ask({ desc: !query.desc }), { class: "mrb-turn" });
+  const clear = button("Clear all", () => ask({ ...EMPTY }), { class: "mrb-clear" });
   bar.append(element("label", { class: "mrb-filter" }, element("span", {}, "Sort by"), sort), turn, clear);
 
   const chips = element("div", { class: "mrb-chips", role: "group", "aria-label": "Kinds of failure: any of those pressed" });
   const buttons = new Map();
   for (const [kind, [words, meaning]] of Object.entries(kinds)) {
     const press = () => ask({ kind: query.kind.includes(kind) ? query.kind.filter((one) => one !== kind) : [...query.kind, kind] });
-    const button = element("button", { type: "button", "data-kind": kind, title: meaning, "aria-pressed": "false", onclick: press }, element("span", {}, words), element("span", { class: "mrb-count" }));
-    buttons.set(kind, button);
-    chips.append(button);
+    buttons.set(kind, button([element("span", {}, words), element("span", { class: "mrb-count" })], press, { "data-kind": kind, title: meaning }));
   }
   // A board may have asked for some outcomes; here they can only be let go again.
-  const outcome = element("button", { type: "button", "aria-pressed": "true", hidden: true, onclick: () => ask({ outcome: [] }) });
+  const outcome = button([], () => ask({ outcome: [] }), { "aria-pressed": "true", hidden: true });
   const rest = element("span", { class: "mrb-rest" });
   const summary = element("p", { class: "mrb-outcomes" });
-  chips.append(outcome, rest, probed, summary);
+  chips.append(...buttons.values(), outcome, rest, probed, summary);
 
   function fill(name, label, any, facet) {
     const select = selects.get(name);
@@ -96,9 +95,8 @@ function mrbFilters({ kinds, sorts, reviews, change }) {
     const present = facet.values.filter(([, n]) => n);
     if (present.length === 1) summary.hidden = true; // the list says how many there are
     const shares = present.map(([value, n]) => element("span", { class: "mrb-part", "data-n": n }, element("b", {}, n.toLocaleString()), ` ${value}`));
-    const own = (words) => element("bdi", { dir: "auto" }, words);
-    const who = facets.pair ? ["first ", own(query.judge), ", second ", own(query.other)] : [own(query.judge)];
-    summary.replaceChildren(...who, " on ", own(spoken(query.dimension)), ": ", ...shares.flatMap((part, i) => (i ? [" + ", part] : [part])), ` = ${facet.total.toLocaleString()}`);
+    const who = facets.pair ? ["first ", isolated(query.judge), ", second ", isolated(query.other)] : [isolated(query.judge)];
+    summary.replaceChildren(...who, " on ", isolated(spoken(query.dimension)), ": ", ...shares.flatMap((part, i) => (i ? [" + ", part] : [part])), ` = ${facet.total.toLocaleString()}`);
   }
 
   function update(answer) {
@@ -120,11 +118,11 @@ function mrbFilters({ kinds, sorts, reviews, change }) {
     outcome.hidden = !query.outcome.length;
     outcome.textContent = `only ${query.outcome.join(", ")} ✕`;
     const counts = new Map(facets.kind?.values ?? []);
-    for (const [kind, button] of buttons) {
+    for (const [kind, one] of buttons) {
       const [pressed, n] = [query.kind.includes(kind), counts.get(kind) ?? 0];
-      button.setAttribute("aria-pressed", String(pressed));
-      button.querySelector(".mrb-count").textContent = n.toLocaleString();
-      button.hidden = !n && !pressed;
+      one.setAttribute("aria-pressed", String(pressed));
+      one.querySelector(".mrb-count").textContent = n.toLocaleString();
+      one.hidden = !n && !pressed;
     }
     rest.textContent = `${(counts.get("none of these") ?? 0).toLocaleString()} others`;
     rest.title = "cases with none of these kinds of failure";

@@ -1,51 +1,8 @@
-// What was typed and is not stored yet: it outlives the page, not the tab.
-function mrbDrafts(benchmark, changed) {
-  const name = `mrb-unsaved:reviews:${benchmark}`;
-  const kept = new Map(Object.entries(JSON.parse(mrbShell.recall("sessionStorage", name) || "{}")));
-  const write = () => {
-    mrbShell.keep("sessionStorage", name, JSON.stringify(Object.fromEntries(kept)));
-    changed();
-  };
-  return {
-    of: (key) => kept.get(key),
-    all: () => [...kept.keys()].map((key) => JSON.parse(key)), // of whom, about which case, dimension and judge
-    keep(key, typed) {
-      kept.set(key, typed);
-      write();
-    },
-    forget(key) {
-      if (kept.delete(key)) write();
-    },
-  };
-}
-
-// The adjudications of a case, the newest first. Each text of the data keeps its direction to itself.
-// `hidden` counts those whose opinion is not told yet.
-function mrbHistory(entries, hidden) {
-  const { element, spoken } = mrbShell;
-  const own = (words) => element("bdi", { dir: "auto" }, words);
-
-  function entry(one) {
-    const { seen } = one;
-    const scope = [seen.dimension ? own(spoken(seen.dimension)) : "every dimension", ...(seen.judge ? [" · judge ", own(seen.judge)] : [])];
-    const head = element("p", { class: "mrb-said" }, element("b", { dir: "auto" }, seen.reviewer), element("span", { class: `mrb-tag mrb-${one.verdict}` }, one.label, ...(one.choice ? [": ", own(seen.choice)] : [])));
-    const replaced = one.counts || one.verdict === "withdrawn" ? "" : " · replaced";
-    const listed = (words) => words.flatMap((word, i) => (i ? [", ", own(word)] : [own(word)]));
-    const said = one.said.length ? element("p", { class: "mrb-why" }, ...one.said.flatMap(([label, words], i) => [`${i ? "; " : ""}${label}${label ? ": " : ""}`, ...listed(words)])) : null;
-    const foot = element("p", { class: "mrb-when" }, ...scope, " · ", element("time", { datetime: one.created }, `${one.created.replace("T", " ").slice(0, 16)} UTC`), replaced, one.changed ? " · the case has changed since" : "");
-    const note = seen.note ? element("p", { class: "mrb-note-text", dir: "auto" }, seen.note) : null;
-    return element("li", { class: one.counts ? "" : "mrb-past" }, head, said, note, foot);
-  }
-
-  const others = hidden ? [element("li", { class: "mrb-past" }, `${hidden === 1 ? "One other has" : `${hidden} others have`} reviewed this case. What they say is shown once your own review is saved.`)] : [];
-  return entries.length || hidden ? [...others, ...entries.map(entry)] : [element("li", { class: "mrb-past" }, "Nobody has reviewed this case yet.")];
-}
-
 // Who reviews, in this tab: one of the names known here, or a new one, which is asked about.
 // `about` is the initial state; `signed(name)` is told, with an empty name of who signed out.
 function mrbWho(about, signed) {
   const KEPT = "mrb-reviewer";
-  const { element } = mrbShell;
+  const { button, element } = mrbShell;
   const id = mrbShell.unique("mrb-known");
   const known = element("datalist", { id });
   const input = element("input", { type: "text", autocomplete: "off", maxlength: "255", list: id, value: about.reviewer, oninput: () => ask("") });
@@ -53,14 +10,14 @@ function mrbWho(about, signed) {
   const doubt = element("p", { class: "mrb-hint", role: "alert" });
   const sheet = element("form", { class: "mrb-sign", onsubmit: submit }, element("label", {}, "Your name", input), known, enter, doubt);
   const own = element("b", { dir: "auto" });
-  const signedIn = element("p", {}, "Signed in as ", own, " ", element("button", { type: "button", class: "mrb-quiet", onclick: () => sign("") }, "Sign out"));
+  const signedIn = element("p", {}, "Signed in as ", own, " ", button("Sign out", () => sign(""), { class: "mrb-quiet" }));
   const root = element("div", { class: "mrb-who" }, sheet, signedIn);
-  let name = mrbShell.recall("sessionStorage", KEPT);
+  let name = mrbShell.recall(KEPT);
   let asked = ""; // the new name that is to be confirmed
 
   function ask(words) {
     asked = words;
-    doubt.replaceChildren(...(words ? ["“", element("bdi", { dir: "auto" }, words), "” is a new name here. Check its spelling, then add it."] : []));
+    doubt.replaceChildren(...(words ? ["“", mrbShell.isolated(words), "” is a new name here. Check its spelling, then add it."] : []));
     enter.textContent = words ? "Add the name" : "Sign in";
   }
 
@@ -76,7 +33,7 @@ function mrbWho(about, signed) {
   function sign(chosen) {
     name = chosen;
     if (name && !about.people.includes(name)) about.people.push(name);
-    mrbShell.keep("sessionStorage", KEPT, name);
+    mrbShell.keep(KEPT, name);
     draw();
     signed(name);
   }
@@ -105,8 +62,8 @@ function mrbForm({ ask, about, who, saved, unsaved, next, draw, region }) {
   const within = (promise) =>
     Promise.race([promise, new Promise((_, reject) => setTimeout(() => reject(new Error("the server does not answer; check that it runs")), PATIENCE))]);
 
-  const { element, spoken, fresh } = mrbShell;
-  const drafts = mrbDrafts(about.name, unsaved);
+  const { button, element, key: keyed, moment, spoken, fresh } = mrbShell;
+  const drafts = mrbShell.drafts(`reviews:${about.name}`, unsaved);
   const sides = Object.fromEntries(about.choices.filter(({ key }) => key).map(({ key, value }) => [key, value]));
   const shownAs = (value) => about.choices.find((one) => one.value === value)?.shown ?? value;
   const state = { position: null, caseId: "", version: "", entries: [], gold: {}, id: fresh(), withdrawals: new Map(), dirty: false, scope: { dimension: "", judge: "" }, regions: [] };
@@ -114,7 +71,7 @@ function mrbForm({ ask, about, who, saved, unsaved, next, draw, region }) {
   let reasons = about.reasons;
 
   const status = element("p", { class: "mrb-saved", role: "status", "aria-live": "polite" });
-  const trouble = element("div", { class: "mrb-trouble", role: "alert" });
+  const trouble = element("div", { class: "mrb-trouble mrb-alert", role: "alert" });
   const stranger = element("p", { class: "mrb-hint" }, "Sign in at the top of the page to review. A name is stored with your review; it is not a password, and nobody checks it. What protects this page is its address.");
   const gold = element("p", { class: "mrb-gold-line" });
   const field = (label, control) => element("label", { class: "mrb-filter" }, element("span", {}, label), control);
@@ -122,28 +79,27 @@ function mrbForm({ ask, about, who, saved, unsaved, next, draw, region }) {
   const dimension = element("select", { "data-field": "dimension" }, ...options(about.dimensions, "every dimension"));
   const judge = element("select", { "data-field": "judge" }, ...options(about.judges, "no judge in particular"));
   const radio = (group, value, words, key, meaning) =>
-    element("label", { class: "mrb-choose", title: meaning || null }, element("input", { type: "radio", name: `${group}-${state.id}`, value, "data-field": group }), element("span", { dir: "auto" }, words), key ? element("kbd", { "aria-hidden": "true" }, key) : null);
+    element("label", { class: "mrb-choose", title: meaning || null }, element("input", { type: "radio", name: `${group}-${state.id}`, value, "data-field": group }), element("span", { dir: "auto" }, words), key ? keyed(key) : null);
   const verdicts = element("fieldset", { class: "mrb-verdict" }, element("legend", {}, "Is the gold label right?"), ...KEYS.map((value, i) => radio("verdict", value, about.labels[value], String(i + 1))));
   const choices = element("fieldset", { class: about.rated ? "mrb-right-choice mrb-right-category" : "mrb-right-choice", hidden: true }, element("legend", {}, about.rated ? "The right category is" : "The right choice is response"), ...about.choices.map(({ key, value, shown, meaning }) => radio("choice", value, shown, key, meaning)));
-  const edit = element("button", { type: "button", class: "mrb-quiet", onclick: () => editReasons() }, "Edit the list");
+  const edit = button("Edit the list", () => editReasons(), { class: "mrb-quiet" });
   const questions = about.questions.map(drawQuestion);
   const edited = questions.find((one) => one.editable);
   const lettered = new Map(questions.flatMap(({ name, options, keys }) => [...keys].map((letter, i) => [letter, [name, options[i]]])));
   const marks = element("ul", { class: "mrb-regions" });
-  const marking = element("button", { type: "button", "aria-keyshortcuts": "M", onclick: () => region() }, "Mark a region ", element("kbd", { "aria-hidden": "true" }, "M"));
+  const marking = button(["Mark a region ", keyed("M")], () => region(), { "aria-keyshortcuts": "M" });
   const places = element("fieldset", { class: "mrb-places" }, element("legend", {}, "Where in the image"), marks, marking);
   const note = element("textarea", { rows: "3", "data-field": "note", "aria-keyshortcuts": "N" });
-  const save = element("button", { type: "button", class: "mrb-first mrb-save", "aria-keyshortcuts": "S", onclick: () => store(typed()) }, "Save");
-  const onwards = element("button", { type: "button", "aria-keyshortcuts": "Enter", onclick: () => saveAndNext() }, "Save and next ", element("kbd", { "aria-hidden": "true" }, "↵"));
-  const withdraw = element("button", { type: "button", onclick: () => store({ verdict: "withdrawn", choice: "", answers: {}, regions: [], note: "" }) }, "Withdraw");
+  const save = button("Save", () => store(typed()), { class: "mrb-first mrb-save", "aria-keyshortcuts": "S" });
+  const onwards = button(["Save and next ", keyed("↵")], () => saveAndNext(), { "aria-keyshortcuts": "Enter" });
+  const withdraw = button("Withdraw", () => store({ verdict: "withdrawn", choice: "", answers: {}, regions: [], note: "" }));
   const form = element("div", { class: "mrb-form" }, element("div", { class: "mrb-scope" }, field("About", dimension), field("Judge", judge)), gold, verdicts, choices, ...questions.map((one) => one.set), places, field("Note", note), withdraw);
   const past = element("ol", { class: "mrb-history" });
-  const caseName = element("bdi", { dir: "auto" });
+  const caseName = mrbShell.isolated("");
   const ofCase = element("span", { class: "mrb-of-case" }, " of ", caseName);
   const body = element("div", { class: "mrb-review-body" }, element("h2", {}, "Your review", ofCase), trouble, stranger, form, element("h2", {}, "History"), past);
   const foot = element("div", { class: "mrb-actions" }, save, onwards, status); // in sight however long the form is
   const root = element("section", { class: "mrb-review", "aria-label": "Your review" }, body, foot);
-  const toTop = mrbShell.top(body);
 
   const key = () => JSON.stringify([who.name(), state.caseId, dimension.value, judge.value]);
   const checked = (group) => root.querySelector(`[data-field="${group}"]:checked`)?.value ?? "";
@@ -172,7 +128,7 @@ function mrbForm({ ask, about, who, saved, unsaved, next, draw, region }) {
       const key = editable && i < 10 ? `⇧${(i + 1) % 10}` : keys[i];
       const box = element("input", { type: "checkbox", value, "data-field": name });
       box.checked = chosen.includes(value);
-      return element("label", { dir: "auto" }, box, element("span", {}, editable ? value : spoken(value)), key ? element("kbd", { "aria-hidden": "true" }, key) : null);
+      return element("label", { dir: "auto" }, box, element("span", {}, editable ? value : spoken(value)), key ? keyed(key) : null);
     }));
   }
 
@@ -187,7 +143,7 @@ function mrbForm({ ask, about, who, saved, unsaved, next, draw, region }) {
         changed();
         marking.focus();
       };
-      return element("li", {}, spot(one), " ", element("button", { type: "button", class: "mrb-quiet", "aria-label": `remove: ${spot(one)}`, title: "remove", onclick: drop }, "×"));
+      return element("li", {}, spot(one), " ", button("×", drop, { class: "mrb-quiet", "aria-label": `remove: ${spot(one)}`, title: "remove" }));
     }));
   }
 
@@ -217,25 +173,21 @@ function mrbForm({ ask, about, who, saved, unsaved, next, draw, region }) {
 
   // The form for the scope chosen: what was typed and not stored, or else what was stored.
   function load() {
-    const draft = drafts.of(key());
+    const draft = drafts.get(key());
     const stored = mine();
     state.dirty = Boolean(draft);
     state.id = draft?.id ?? fresh();
     fillIn(draft ?? stored ?? {});
     if (draft) say("Not saved yet: this is what you typed before.", "mrb-unsaved");
-    else say(stored ? `Stored ${stored.created.replace("T", " ").slice(0, 16)} UTC. Change it and save to correct it.` : "");
+    else say(stored ? `Stored ${moment(stored.created)}. Change it and save to correct it.` : "");
   }
 
   function changed() {
     state.id = fresh();
     state.dirty = true;
-    drafts.keep(key(), { ...typed(), id: state.id });
+    drafts.set(key(), { ...typed(), id: state.id });
     say("Not saved yet.", "mrb-unsaved");
     refresh();
-  }
-
-  function drawHistory() {
-    past.replaceChildren(...mrbHistory(state.entries, state.hidden));
   }
 
   async function history() {
@@ -249,15 +201,15 @@ function mrbForm({ ask, about, who, saved, unsaved, next, draw, region }) {
     }
   }
 
-  function take({ entries, hidden }) {
-    if (JSON.stringify([entries, hidden]) === JSON.stringify([state.entries, state.hidden])) return;
-    Object.assign(state, { entries, hidden });
-    drawHistory();
+  function take({ entries, hidden, html }) {
+    if (html === state.html) return;
+    Object.assign(state, { entries, html });
+    past.replaceChildren(mrbShell.fragment(html));
     if (!state.dirty) load();
     if (!hidden) saved(state.position, reviewers(entries));
   }
 
-  const replaced = (one) => `“${one.choice ? `${one.label}: ${one.seen.choice}` : one.label}” on ${one.created.replace("T", " ").slice(0, 16)} UTC`;
+  const replaced = (one) => `“${one.choice ? `${one.label}: ${shownAs(one.choice)}` : one.label}” on ${moment(one.created)}`;
   const reviewers = (entries) => [...new Set(entries.filter((one) => one.counts).map((one) => one.reviewer))];
 
   // The id of the withdrawal of an entry: sent again, it is the same one; that of another entry is another.
@@ -274,22 +226,23 @@ function mrbForm({ ask, about, who, saved, unsaved, next, draw, region }) {
     const id = content.verdict === "withdrawn" ? withdrawal(superseded) : state.id;
     const name = key();
     const here = () => name === key();
+    const keepTyped = () => { if (!drafts.get(name) && content.verdict !== "withdrawn") drafts.set(name, { ...content, id }); };
     state.busy = true;
     save.disabled = true;
     say("Saving …");
     try {
-      const answer = await within(ask("save", { ...content, position, case_id: caseId, version, adjudication_id: id, reviewer: who.name(), dimension: dimension.value, judge: judge.value, supersedes: superseded }));
+      const answer = await within(ask("save", { ...content, position, case_id: caseId, version, adjudication_id: id, reviewer: who.name(), dimension: dimension.value, judge: judge.value, judge_in_view: state.scope.judge, supersedes: superseded }));
       saved(position, reviewers(answer.entries));
       if (answer.replaces) {
-        if (!drafts.of(name) && content.verdict !== "withdrawn") drafts.keep(name, { ...content, id });
+        keepTyped();
         if (position === state.position) take(answer);
         if (here()) say(`Not saved yet: in another window you stored ${replaced(answer.replaces)}. ${content.verdict === "withdrawn" ? "Withdraw" : "Save"} again to replace it.`, "mrb-unsaved");
         return false;
       }
-      if (drafts.of(name)?.id === id) drafts.forget(name);
+      if (drafts.get(name)?.id === id) drafts.set(name);
       if (position !== state.position) return true;
       // What was typed while this was on its way is a draft of its own, and stays.
-      state.dirty = Boolean(drafts.of(key()));
+      state.dirty = Boolean(drafts.get(key()));
       take(answer);
       if (!here()) return true;
       if (state.dirty) refresh();
@@ -298,9 +251,8 @@ function mrbForm({ ask, about, who, saved, unsaved, next, draw, region }) {
       else say(content.verdict === "withdrawn" ? "Withdrawn; your earlier entries stay in the history." : `Saved ${new Date().toLocaleTimeString()}.`, "mrb-kept");
       return !state.dirty;
     } catch (error) {
-      if (!drafts.of(name) && content.verdict !== "withdrawn") drafts.keep(name, { ...content, id });
-      if (here()) say(`Not saved: ${error.message} What you wrote is still here; save again once it is fixed.`, "mrb-failed");
-      else say(`Case ${caseId} was not saved: ${error.message} What you wrote is kept there; go back and save again.`, "mrb-failed");
+      keepTyped();
+      say(here() ? `Not saved: ${error.message} What you wrote is still here; save again once it is fixed.` : `Case ${caseId} was not saved: ${error.message} What you wrote is kept there; go back and save again.`, "mrb-failed");
       return false;
     } finally {
       state.busy = false;
@@ -315,7 +267,6 @@ function mrbForm({ ask, about, who, saved, unsaved, next, draw, region }) {
     stranger.hidden = open || Boolean(about.store);
   }
 
-  // Somebody signed in or out.
   function signed() {
     drawWho();
     if (state.position !== null) load();
@@ -333,7 +284,7 @@ function mrbForm({ ask, about, who, saved, unsaved, next, draw, region }) {
   function drawTrouble() {
     trouble.hidden = !about.store;
     if (!about.store) return;
-    trouble.replaceChildren(element("p", {}, element("b", {}, "Nothing can be stored. "), about.store), element("button", { type: "button", hidden: !about.again, onclick: reopen }, "Try again"));
+    trouble.replaceChildren(element("p", {}, element("b", {}, "Nothing can be stored. "), about.store), button("Try again", reopen, { hidden: !about.again }));
   }
 
   async function reopen({ target }) {
@@ -358,8 +309,8 @@ function mrbForm({ ask, about, who, saved, unsaved, next, draw, region }) {
   function editReasons() {
     const area = element("textarea", { rows: String(reasons.length + 2), "aria-label": "Reasons, one a line" });
     area.value = reasons.join("\n");
-    const keep = element("button", { type: "button", onclick: write }, "Save the list");
-    const leave = element("button", { type: "button", class: "mrb-quiet", onclick: end }, "Cancel");
+    const keep = button("Save the list", write);
+    const leave = button("Cancel", end, { class: "mrb-quiet" });
     const sheet = element("div", { class: "mrb-edit" }, field("One reason a line; everybody sees the new list", area), element("div", { class: "mrb-actions" }, keep, leave));
     function end() {
       sheet.remove();
@@ -396,16 +347,15 @@ function mrbForm({ ask, about, who, saved, unsaved, next, draw, region }) {
       state.scope = scope;
     }
     judge.options[0].disabled = Boolean(query.judge); // a review says whose verdict was in view
-    Object.assign(state, { position: shown.position, caseId: shown.case_id, version: shown.version, gold: shown.gold, images: shown.images, entries: [], hidden: 0 });
+    Object.assign(state, { position: shown.position, caseId: shown.case_id, version: shown.version, gold: shown.gold, images: shown.images, entries: [], html: "" });
     caseName.textContent = shown.case_id;
     ofCase.hidden = false;
-    drawHistory();
+    past.replaceChildren();
     load();
-    toTop();
+    body.scrollTop = 0;
     return history();
   }
 
-  // A region of the case in sight was marked in one of its images.
   function marked(one) {
     if (!open()) return;
     drawRegions([...state.regions, one]);
@@ -421,9 +371,8 @@ function mrbForm({ ask, about, who, saved, unsaved, next, draw, region }) {
 
   const open = () => !form.hidden && !root.hidden && state.position !== null;
 
-  // No case is in sight.
   function empty() {
-    Object.assign(state, { position: null, caseId: "", version: "", entries: [], hidden: 0 });
+    Object.assign(state, { position: null, caseId: "", version: "", entries: [], html: "" });
     ofCase.hidden = true;
     past.replaceChildren();
   }
@@ -462,5 +411,5 @@ function mrbForm({ ask, about, who, saved, unsaved, next, draw, region }) {
   drawTrouble();
   drawWho();
   const refuse = () => say("That key was not taken: the case was about to change. Look, and press it again.", "mrb-unsaved");
-  return { root, show, empty, refuse, history, signed, open, save: () => open() && store(typed()), action, marked, unsaved: drafts.all };
+  return { root, show, empty, refuse, history, signed, open, save: () => open() && store(typed()), action, marked, unsaved: () => drafts.places().map((place) => JSON.parse(place)) }; // of whom, about which case, dimension and judge
 }

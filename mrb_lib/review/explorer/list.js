@@ -10,7 +10,7 @@ function mrbList({ fetch, pick, picture }) {
   const name = mrbShell.unique("mrb-list");
   const box = element("div", { class: "mrb-rows", role: "listbox", tabindex: "0", "aria-label": "Cases of the selection" });
   const frame = element("div", { class: "mrb-list" }, box);
-  const state = { n: 0, rows: new Map(), asked: new Set(), waiting: [], index: -1, reviewer: "", unsaved: new Set(), turn: 0, pictured: true, timer: 0, asking: false, first: 0, last: 0 };
+  const state = { n: 0, rows: new Map(), pages: new Map(), index: -1, reviewer: "", unsaved: new Set(), turn: 0, pictured: true, timer: 0, asking: false, first: 0, last: 0 };
   const drawn = new Map(); // the picture of a position, an element that goes from one drawing of the list to the next
 
   function reviewed(row) {
@@ -24,21 +24,18 @@ function mrbList({ fetch, pick, picture }) {
   function option(index) {
     const row = state.rows.get(index);
     const chosen = index === state.index;
-    const item = element("div", {
-      class: "mrb-row", role: "option", id: `${name}-${index}`, "data-index": index, "aria-selected": chosen ? "true" : "false",
-      "aria-posinset": index + 1, "aria-setsize": state.n,
-    });
+    const about = { id: `${name}-${index}`, "data-index": index, "aria-selected": chosen ? "true" : "false", "aria-posinset": index + 1, "aria-setsize": state.n };
+    const item = element("div", { class: "mrb-row", role: "option", ...about });
     item.style.top = `${index * HEIGHT}px`;
-    if (!row) {
-      item.append(element("span", { class: "mrb-row-title" }, "…"));
-      return item;
-    }
-    if (state.pictured) item.append(thumb(row.position));
-    const tags = row.tags.length ? element("span", { class: "mrb-row-tags", title: row.tags.join(", ") }, ...row.tags.map((tag) => element("bdi", { dir: "auto" }, tag))) : null;
+    item.append(...(row ? parts(row) : [element("span", { class: "mrb-row-title" }, "…")]));
+    return item;
+  }
+
+  function parts(row) {
+    const tags = row.tags.length ? element("span", { class: "mrb-row-tags", title: row.tags.join(", ") }, ...row.tags.map((tag) => mrbShell.isolated(tag))) : null;
     const head = element("span", { class: "mrb-row-head" }, element("b", { dir: "auto" }, row.id), tags, reviewed(row));
     const foot = element("span", { class: "mrb-row-foot" }, element("span", { dir: "auto" }, row.place.replaceAll("_", " ")), element("span", { class: "mrb-value" }, row.value));
-    item.append(head, element("span", { class: "mrb-row-title", dir: "auto" }, row.title), foot);
-    return item;
+    return [...(state.pictured ? [thumb(row.position)] : []), head, element("span", { class: "mrb-row-title", dir: "auto" }, row.title), foot];
   }
 
   function thumb(position) {
@@ -74,25 +71,22 @@ function mrbList({ fetch, pick, picture }) {
     draw();
   }
 
+  // The page of rows that an index is in, asked for once; it rejects where it cannot be read.
   function need(index) {
     const start = Math.floor(index / PAGE) * PAGE;
-    if (state.asked.has(start)) return;
-    state.asked.add(start);
-    const turn = state.turn;
-    fetch(start).then(
-      (answer) => turn === state.turn && take(answer.start, answer.rows),
-      (error) => {
-        if (turn !== state.turn) return;
-        state.asked.delete(start);
-        for (const { fail } of state.waiting.splice(0)) fail(error);
-      },
-    );
+    const { turn, pages } = state;
+    if (!pages.has(start)) {
+      pages.set(start, fetch(start).then(({ rows }) => {
+        if (turn === state.turn) take(start, rows);
+      }));
+      pages.get(start).catch(() => pages.delete(start));
+    }
+    return pages.get(start);
   }
 
   function take(start, rows) {
     rows.forEach((row, i) => state.rows.set(start + i, row));
     draw();
-    for (const { settle } of state.waiting.splice(0)) settle();
   }
 
   function draw() {
@@ -116,14 +110,11 @@ function mrbList({ fetch, pick, picture }) {
     else box.removeAttribute("aria-activedescendant");
   }
 
-  // A new selection: how many cases, which of them is shown, and the rows that came with it.
   function reset({ n, index, start, rows }) {
-    for (const { settle } of state.waiting) settle();
-    Object.assign(state, { n, index, rows: new Map(), asked: new Set(), waiting: [], turn: state.turn + 1 });
+    Object.assign(state, { n, index, rows: new Map(), pages: new Map(), turn: state.turn + 1 });
     box.style.height = `${n * HEIGHT}px`;
-    rows.forEach((row, i) => state.rows.set(start + i, row));
     frame.scrollTop = index < 0 ? 0 : Math.max(0, index * HEIGHT - frame.clientHeight / 3);
-    draw();
+    take(start, rows);
   }
 
   function move(index) {
@@ -143,15 +134,11 @@ function mrbList({ fetch, pick, picture }) {
     rest();
   }
 
-  // The row at an index, once it is there; rejects where it cannot be read.
+  // The row at an index, once it is there; nothing of an earlier selection.
   async function row(index) {
-    while (!state.rows.has(index) && index >= 0 && index < state.n) {
-      const turn = state.turn;
-      need(index);
-      await new Promise((settle, fail) => state.waiting.push({ settle, fail }));
-      if (turn !== state.turn) return undefined;
-    }
-    return state.rows.get(index);
+    const { turn } = state;
+    if (!state.rows.has(index) && index >= 0 && index < state.n) await need(index);
+    return turn === state.turn ? state.rows.get(index) : undefined;
   }
 
   const withPosition = (position) => [...state.rows.values()].find((row) => row.position === position);
@@ -171,7 +158,6 @@ function mrbList({ fetch, pick, picture }) {
     draw();
   }
 
-  // Who is signed in, and the ids of the cases of which they have not saved their review.
   function signed(reviewer, unsaved) {
     Object.assign(state, { reviewer, unsaved });
     draw();
@@ -180,8 +166,8 @@ function mrbList({ fetch, pick, picture }) {
   frame.addEventListener("scroll", draw, { passive: true });
   const watch = new ResizeObserver(draw);
   watch.observe(frame);
-  box.addEventListener("click", (event) => {
-    const item = event.target.closest("[data-index]");
+  box.addEventListener("click", ({ target }) => {
+    const item = target.closest("[data-index]");
     if (item) pick(Number(item.dataset.index));
   });
   return { frame, box, reset, move, row, mark, tag, signed, showPictures, close() {

@@ -3,7 +3,7 @@
 // `changed(position, tags)` is told what a case has now, `tell(words, bad)` what went wrong, `stale(event)` as of a gate.
 function mrbTags({ ask, reviewer, trouble, changed, tell, stale }) {
   const SOON = 60; // who steps from case to case asks for no tags
-  const { element } = mrbShell;
+  const { button, element, isolated } = mrbShell;
   const id = mrbShell.unique("mrb-tags");
   const state = { position: null, caseId: "", version: "", typedFor: "", hidden: 0, timer: 0 };
   const list = element("ul", { class: "mrb-tag-list", "aria-label": "Tags of the case" });
@@ -12,9 +12,8 @@ function mrbTags({ ask, reviewer, trouble, changed, tell, stale }) {
   const root = element("div", { class: "mrb-tags", role: "group", "aria-label": "Tags", hidden: true }, list, input, known);
 
   function chip(one) {
-    const words = element("bdi", { dir: "auto" }, one.seen);
-    const remove = one.mine ? element("button", { type: "button", "aria-label": `remove the tag ${one.seen}`, title: "remove this tag", onclick: () => send(one.tag, true) }, "×") : null;
-    return element("li", { class: one.mine ? "mrb-own" : "", title: `by ${one.by.join(", ")}` }, words, remove);
+    const remove = one.mine ? button("×", () => send(one.tag, true), { "aria-label": `remove the tag ${one.seen}`, title: "remove this tag" }) : null;
+    return element("li", { class: one.mine ? "mrb-own" : "", title: `by ${one.by.join(", ")}` }, isolated(one.seen), remove);
   }
 
   function draw({ tags, hidden, known: names }) {

@@ -1,30 +1,26 @@
 // Views: the filters and the order under a name that everybody sees; saved, opened and removed in a dialog.
 // `ask` as of mrbShell.connect; `scope()` is the query and who asks; `open(fragment)` shows a view.
 function mrbViews({ ask, scope, open }) {
-  const { element } = mrbShell;
-  const name = element("input", { type: "text", maxlength: "80", autocomplete: "off", oninput: forget });
+  const { button, element, isolated } = mrbShell;
+  const name = element("input", { type: "text", maxlength: "80", autocomplete: "off", oninput: () => { taken = null; } });
   const save = element("button", { type: "submit", class: "mrb-first" }, "Save");
   const sheet = element("form", { class: "mrb-sign", onsubmit: submit }, element("label", { class: "mrb-filter" }, element("span", {}, "Save the filters and the order as"), name), save);
   const said = element("p", { class: "mrb-hint", role: "status" });
   const list = element("ul", { class: "mrb-view-list", "aria-label": "Views" });
-  const close = element("button", { type: "button", onclick: () => dialog.close() }, "Close");
+  const close = button("Close", () => dialog.close());
   const dialog = element("dialog", { class: "mrb-keys mrb-views", "aria-label": "Saved views" }, element("h2", {}, "Saved views"), sheet, said, list, close);
-  const button = element("button", { type: "button", class: "mrb-views-button", "aria-haspopup": "dialog", title: "Saved views: open, save, remove", onclick: show }, "Views");
+  const opener = button("Views", show, { class: "mrb-views-button", "aria-haspopup": "dialog", title: "Saved views: open, save, remove" });
   let taken = null;
 
-  function forget() {
-    taken = null;
-  }
-
   function show() {
-    forget();
+    taken = null;
     dialog.showModal();
     load();
   }
 
   const say = (words, bad = false) => {
     said.replaceChildren(...[words].flat());
-    said.classList.toggle("mrb-trouble", bad);
+    said.classList.toggle("mrb-failed", bad);
   };
 
   function item(view) {
@@ -40,10 +36,10 @@ function mrbViews({ ask, scope, open }) {
       if (remove.textContent !== "Remove") change("remove_view", { name: view.name }, `The view “${view.seen}” is removed.`);
       named(true);
     };
-    const opens = element("button", { type: "button", class: "mrb-open-view", onclick: show }, element("bdi", { dir: "auto" }, view.seen));
-    const remove = element("button", { type: "button", class: "mrb-quiet", onclick: press, onblur: () => named(false) });
+    const opens = button(isolated(view.seen), show, { class: "mrb-open-view" });
+    const remove = button([], press, { class: "mrb-quiet", onblur: () => named(false) });
     named(false);
-    const who = element("span", { class: "mrb-when" }, "by ", element("bdi", { dir: "auto" }, view.by), ` · ${view.created.slice(0, 10)}`);
+    const who = element("span", { class: "mrb-when" }, "by ", isolated(view.by), ` · ${view.created.slice(0, 10)}`);
     return element("li", {}, opens, who, remove);
   }
 
@@ -73,8 +69,7 @@ function mrbViews({ ask, scope, open }) {
       const answer = await ask(what, { ...fields, query, reviewer });
       taken = answer.taken ?? null;
       draw(answer);
-      const own = (text) => element("bdi", { dir: "auto" }, text); // a text of the data keeps its direction to itself
-      if (taken) say(["“", own(taken.seen), "” is there already, saved by ", own(taken.by), ". Save again to replace it."]);
+      if (taken) say(["“", isolated(taken.seen), "” is there already, saved by ", isolated(taken.by), ". Save again to replace it."]);
       else say(done);
       if (!taken && what === "keep_view") name.value = "";
       if (!dialog.contains(document.activeElement)) name.focus();
@@ -90,5 +85,5 @@ function mrbViews({ ask, scope, open }) {
     else name.focus();
   }
 
-  return { button, dialog };
+  return { opener, dialog };
 }

@@ -2,5 +2,5 @@
 
 `marks` says what an adjudication, an answer, a comment, a tag and a kept view are; `store` keeps them as events in a
 database that many write to, and never changes them; `exchange` writes and reads files; `progress` counts what
-annotators did, and lists it; `reviewed` is what reviewers said; `assignment` assigns cases, `rankings` items to rank.
+annotators did, and lists it; `reviewed` is what reviewers said; `assignment` assigns cases.
 """

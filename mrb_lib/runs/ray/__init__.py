@@ -1,1 +1,1 @@
-"""How are the batches of a run spread over GPUs and machines? Workers answer them; the starting process keeps them."""
+"""Runs spread over GPUs and machines: workers answer the batches, and the starting process keeps them."""

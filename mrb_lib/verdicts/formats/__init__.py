@@ -1,1 +1,1 @@
-"""How do the replies of judges become something to export? One file a format, listed by `mrb export`."""
+"""Exports of the replies of judges: one file per format, listed by `mrb export`."""

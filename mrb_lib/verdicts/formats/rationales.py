@@ -37,6 +37,8 @@ _UNREAD: Final = "no verdict could be read"
 _REPLY: Final = ["judge", "case_id", "order", "repeat", "reply"]
 _FILE: Final = "verdicts"
 
+Choices = Mapping[str, str | None]
+
 
 @writes("rationales", about="the judges' reasons as a benchmark of ratings: is each right, wrong or irrelevant")
 def write(
@@ -94,33 +96,30 @@ def write(
 
 
 def _replies(meta: BenchmarkMeta, verdicts: pd.DataFrame, findings: list[Finding]) -> pd.DataFrame:
-    """One row a reply that states a reason: `case_id` (of the new case), `reason`, and the verdicts read from it."""
+    """Return one row per reply with a reason: `case_id` (of the new case), `reason`, and the verdicts read from it."""
     probed = verdicts["probe"] != NO_PROBE
     findings += counted(int(probed.sum()), "info", _FILE, "verdicts are of probes", "they are left out", "probe")
     plain = verdicts[~probed]
     silent = plain["reply"].isna()
     problem = "verdicts came without a reply, so that nobody knows the reason"
-    cure = "judge again where replies are wanted"
-    findings += counted(int(silent.sum()), "warning", _FILE, problem, cure, "reply")
-    rows: list[dict[str, object]] = []
-    n_replies = 0
-    for key, own in plain[~silent].groupby(_REPLY, sort=True):
-        n_replies += 1
-        reason = stated_reason(str(key[-1]), meta.dimensions, meta.categories)
-        if reason is not None:
-            digest = blake2b(json.dumps([str(part) for part in key]).encode("ascii"), digest_size=8).hexdigest()
-            said = dict(zip(own["dimension"], own["choice"], strict=True))
-            judge, source, order, repeat, _ = key
-            rows.append({"case_id": digest, "judge": judge, "source_case": source, "order": order, "repeat": repeat,
-                         "reason": reason, "said": said})  # fmt: skip
-    if not rows:
+    findings += counted(int(silent.sum()), "warning", _FILE, problem, "judge again where replies are wanted", "reply")
+    answered = plain[~silent]
+    pairs = pd.Series(list(zip(answered["dimension"], answered["choice"], strict=True)), answered.index, dtype=object)
+    said = answered.assign(said=pairs).groupby(_REPLY)["said"].agg(list).reset_index()
+    said = said.assign(said=pd.Series([dict(own) for own in said["said"]], said.index, dtype=object))
+    said["reason"] = [stated_reason(str(reply), meta.dimensions, meta.categories) for reply in said["reply"]]
+    stated = said.dropna(subset="reason")
+    if stated.empty:
         raise InputError(
-            f"export rationales: none of {n_replies:,} replies states a reason ({int(silent.sum()):,} verdicts have no "
+            f"export rationales: none of {len(said):,} replies states a reason ({int(silent.sum()):,} verdicts have no "
             "reply); judge with a prompt that asks for reasons, as mrb judge --prompt reasoned."
         )
-    problem = f"of {n_replies:,} replies state no reason"
-    findings += counted(n_replies - len(rows), "info", _FILE, problem, "they are left out", "reply")
-    return pd.DataFrame(rows).sort_values("case_id", ignore_index=True)
+    problem = f"of {len(said):,} replies state no reason"
+    findings += counted(len(said) - len(stated), "info", _FILE, problem, "they are left out", "reply")
+    keys = stated[_REPLY].astype("str").to_numpy().tolist()
+    digests = [blake2b(json.dumps(key).encode("ascii"), digest_size=8).hexdigest() for key in keys]
+    named = stated.rename(columns={"case_id": "source_case"}).assign(case_id=digests)
+    return named.sort_values("case_id", ignore_index=True)
 
 
 def _sampled(replies: pd.DataFrame, limit: int, seed: int) -> pd.DataFrame:
@@ -133,69 +132,60 @@ def _sampled(replies: pd.DataFrame, limit: int, seed: int) -> pd.DataFrame:
 
 
 def _cases(benchmark: Benchmark, replies: pd.DataFrame) -> pd.DataFrame:
-    """The cases table of the new benchmark."""
+    """Return the cases table of the new benchmark."""
     meta = benchmark.meta
-    labelled = gold(benchmark).set_index(["case_id", "dimension"])["choice"].to_dict()
     source = benchmark.cases.set_index("case_id", drop=False).loc[replies["source_case"]].reset_index(drop=True)
     shown = to_shown_frame(source.assign(order=replies["order"]), planned=False)
-    columns = {name: source[name] for name in _CARRIED if name in source}
     cluster = source["case_id"]
     for name in ("item", "cluster"):
         cluster = source[name].fillna(cluster) if name in source else cluster
-    orders, said, ids = replies["order"], replies["said"], replies["source_case"]
+    labels = gold(benchmark).set_index(["case_id", "dimension"])["choice"].to_dict()
+    rows = zip(shown.to_dict("records"), replies["said"], strict=True)
     return pd.DataFrame(
         {
             "case_id": replies["case_id"],
-            "question": [
-                _question(meta, row, _in_words(meta, order, choices))
-                for row, order, choices in zip(shown.to_dict("records"), orders, said, strict=True)
-            ],
+            "question": [_question(meta, row, said) for row, said in rows],
             "response_a": replies["reason"],
-            **columns,
+            **{name: source[name] for name in _CARRIED if name in source},
             "cluster": cluster,
             JUDGE: replies["judge"],
-            "source_case": ids,
-            "source_order": orders,
+            "source_case": replies["source_case"],
+            "source_order": replies["order"],
             "source_repeat": replies["repeat"].astype("str"),
-            VERDICTS: [_scored(meta, case, choices, labelled) for case, choices in zip(ids, said, strict=True)],
+            VERDICTS: [
+                _scored({name: (said[name], labels.get((case, name))) for name in _judged(meta, said)})
+                for case, said in zip(replies["source_case"], replies["said"], strict=True)
+            ],
         }
     )
 
 
-def _question(meta: BenchmarkMeta, shown: Mapping[Hashable, object], verdict: str) -> str:
-    """The question, the earlier steps if any, the responses as the judge saw them, and its verdict."""
+def _judged(meta: BenchmarkMeta, said: Choices) -> list[str]:
+    return [name for name in meta.dimensions if name in said]
+
+
+def _scored(pairs: Mapping[str, tuple[object, object]]) -> str:
+    """Return by dimension the choice, the label, and whether they are equal, as JSON."""
+    texts = {name: [value if isinstance(value, str) else None for value in pair] for name, pair in pairs.items()}
+    scored = {
+        name: {"choice": choice, "gold": label, "score": int(choice == label) if choice and label else None}
+        for name, (choice, label) in texts.items()
+    }
+    return json.dumps(scored, ensure_ascii=False)
+
+
+def _question(meta: BenchmarkMeta, shown: Mapping[Hashable, object], said: Choices) -> str:
+    """Return the question, the earlier steps if any, the responses as the judge saw them, and its verdict."""
     names = {FIRST: "Response"} if meta.is_rating else {FIRST: "Response A", SECOND: "Response B"}
-    responses = [f"{name}:\n{shown[which]}" for which, name in names.items()]
-    before = shown.get("before")
-    earlier = [f"Earlier steps:\n{before}"] if isinstance(before, str) else []
-    return "\n\n".join([f"Question:\n{shown['question']}", *earlier, *responses, f"Verdict of a judge:\n{verdict}"])
-
-
-def _in_words(meta: BenchmarkMeta, order: str, choices: Mapping[str, str | None]) -> str:
-    """What the judge decided of the responses as it saw them, a line a dimension."""
-    stated = pd.Series([choices[name] for name in meta.dimensions if name in choices], dtype="str")
+    parts = {"Question": shown["question"]}
+    if isinstance(shown.get("before"), str):
+        parts["Earlier steps"] = shown["before"]
+    parts |= {name: shown[which] for which, name in names.items()}
+    choices = pd.Series(said, dtype="str")[_judged(meta, said)]
     if not meta.is_rating:
-        stated = choice_to_shown(pd.Series(order, stated.index), stated).map(_IN_WORDS)
-    words = stated.fillna(_UNREAD)
-    names = [name for name in meta.dimensions if name in choices]
-    return "\n".join(f"{name}: {text}" for name, text in zip(names, words, strict=True))
-
-
-def _scored(
-    meta: BenchmarkMeta, case: str, choices: Mapping[str, str | None], labelled: Mapping[Hashable, object]
-) -> str:
-    """By dimension the choice, the label, and whether they are equal, as JSON."""
-    out = {}
-    for name in meta.dimensions:
-        if name in choices:
-            choice, label = choices[name], labelled.get((case, name))
-            known = isinstance(choice, str) and isinstance(label, str)
-            out[name] = {
-                "choice": choice if isinstance(choice, str) else None,
-                "gold": label if isinstance(label, str) else None,
-                "score": int(choice == label) if known else None,
-            }
-    return json.dumps(out, ensure_ascii=False)
+        choices = choice_to_shown(pd.Series(shown["order"], choices.index), choices).map(_IN_WORDS)
+    verdict = "\n".join(f"{name}: {choice}" for name, choice in choices.fillna(_UNREAD).items())
+    return "\n\n".join(f"{title}:\n{text}" for title, text in {**parts, "Verdict of a judge": verdict}.items())
 
 
 def _meta(meta: BenchmarkMeta, limit: int, seed: int) -> BenchmarkMeta:

@@ -122,3 +122,13 @@ def test_other_languages_are_not_damage(tmp_path: Path) -> None:
             b.put("response_a", row, f"{b.cases['response_a'][row - 1]} {text}")
 
     assert audit_with(tmp_path, change) == []
+
+
+def test_questions_with_options_of_the_responses_letters_are_warned_of(tmp_path: Path) -> None:
+    def change(b: Sound) -> None:
+        b.put("question", 3, "Which vessel?\nA) Aorta\nB) Vena cava")
+        b.put("question", 9, "Which is it: (A) pus (B) air (C) blood?")
+
+    [found] = audit_with(tmp_path, change)
+    assert places([found]) == [("warning", "cases.parquet", 3, "question")]
+    assert found.problem.startswith("2 of 24 questions list options")

@@ -32,11 +32,13 @@ from mrb_lib.benchmarks.benchmark import Benchmark, load
 from mrb_lib.demo import write_demo
 from mrb_lib.judges.local import attention, tiny
 from mrb_lib.judges.local.packed import PackedJudge
+from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.local import prepare_rows
 from mrb_lib.runs.plan import Plan
+from mrb_lib.verdicts.orders import to_shown_frame
 
 SIDE, N_CASES, WIDTH = 1008, 8, 64
 ENTRY = Entry("random-weights", "packed", model="random weights")
@@ -118,11 +120,13 @@ def count() -> None:
         folder = Path(temporary) / "model"
         narrow(folder, [*benchmark.cases["question"], *benchmark.cases["response_a"]])
         judge = PackedJudge(
-            "b", ENTRY, WeightsSource(folder, "x"), Settings(device="cpu", max_pixels=SIDE * SIDE), benchmark.images
+            JudgeRequest(
+                ENTRY, Settings(device="cpu", max_pixels=SIDE * SIDE), benchmark.images, WeightsSource(folder, "x")
+            )
         )
         judge.load()
         plan = Plan(benchmark.cases, benchmark.meta.dimensions, ("AB", "BA"))
-        prepared = prepare_rows(judge, plan.rows(np.arange(len(plan))))
+        prepared = prepare_rows(judge, to_shown_frame(plan.rows(np.arange(len(plan)))))
         counts: Counter[str] = Counter()
         model = judge.weights.model
         model.register_forward_pre_hook(lambda *_: counts.update(passes=1))
@@ -147,12 +151,12 @@ def prepare(n: int) -> None:
         narrow(folder, [*benchmark.cases["question"], *benchmark.cases["response_a"]])
         # In the type that a GPU reads, as the pictures are handed to it.
         settings = Settings(device="cpu", dtype="bfloat16", max_pixels=SIDE * SIDE)
-        judge = PackedJudge("b", ENTRY, WeightsSource(folder, "x"), settings, benchmark.images)
+        judge = PackedJudge(JudgeRequest(ENTRY, settings, benchmark.images, WeightsSource(folder, "x")))
         judge.load()
         plan = Plan(benchmark.cases, benchmark.meta.dimensions, ("AB", "BA"))
         wall, spent = time.perf_counter(), time.process_time()
         for numbers in plan.batches(np.arange(len(plan)), 32):
-            prepare_rows(judge, plan.rows(numbers))
+            prepare_rows(judge, to_shown_frame(plan.rows(numbers)))
         wall, spent = time.perf_counter() - wall, time.process_time() - spent
         print(f"{n:,} cases: {1000 * wall / n:.0f} ms each, {1000 * spent / n:.0f} ms of a processor")
 

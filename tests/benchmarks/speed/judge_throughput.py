@@ -37,6 +37,7 @@ from mrb_lib.judges.local.generative import GenerativeJudge
 from mrb_lib.judges.local.packed import PackedJudge
 from mrb_lib.judges.local.tree import Tree
 from mrb_lib.judges.local.weights import Weights, join
+from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
@@ -134,7 +135,9 @@ def timed(judge: LocalJudge, cases: pd.DataFrame, benchmark: Benchmark, batch: i
 def answered(judge: PackedJudge, cases: pd.DataFrame, benchmark: Benchmark, batch: int) -> float:
     """Cases per second of what the device does, with every case made ready beforehand, as a pool of workers has it."""
     plan = Plan(cases, benchmark.meta.dimensions, ("AB", "BA"))
-    ready = [prepare_rows(judge, plan.rows(numbers)) for numbers in plan.batches(np.arange(len(plan)), batch)]
+    ready = [
+        prepare_rows(judge, to_shown_frame(plan.rows(numbers))) for numbers in plan.batches(np.arange(len(plan)), batch)
+    ]
     ready[0].answer()
     start = time.perf_counter()
     for prepared in ready:
@@ -229,7 +232,7 @@ def compare(n: int, batch: int, tokens: int | None, words: int | None) -> None:
         source = WeightsSource(folder / "model", "random")
 
         def ready(kind: Callable[..., LocalJudge], settings: Settings | None = None) -> LocalJudge:
-            judge = kind("random-weights", ENTRY, source, settings or Settings(), benchmark.images)
+            judge = kind(JudgeRequest(ENTRY, settings or Settings(), benchmark.images, source))
             judge._loaded = held
             judge.load()
             return judge

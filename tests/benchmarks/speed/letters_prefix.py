@@ -22,6 +22,7 @@ import xllamacpp
 from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.demo import write_demo
 from mrb_lib.judges.endpoint.letters import LettersJudge
+from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.plan import Plan
@@ -56,7 +57,7 @@ def _measure(shown: pd.DataFrame, slots: int, concurrency: int, *, in_order: boo
     server = xllamacpp.Server(params)
     entry = Entry("smollm", "letters", model="smollm", vision=False)
     settings = Settings(url=f"{server.listening_address}/v1", concurrency=concurrency)
-    judge = LettersJudge("smollm", entry, settings, {})
+    judge = LettersJudge(JudgeRequest(entry, settings, {}))
     rows = shown.sample(frac=1, random_state=0)
     batches = [shown] if in_order else [rows.iloc[[number]] for number in range(len(rows))]
     start = time.perf_counter()

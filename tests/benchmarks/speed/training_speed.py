@@ -20,11 +20,12 @@ import torch
 from judge_throughput import ENTRY, large_model, shorter, small_model
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load
-from mrb_lib.build.training.letters import LetterCase, LetterLoss, letter_cases, letter_tokens
+from mrb_lib.build.training.letters import LetterCase, LetterLoss, letter_cases
 from mrb_lib.build.training.trainee import prompts_of
 from mrb_lib.demo import write_demo
 from mrb_lib.judges.local.packed import PackedJudge
 from mrb_lib.judges.local.reader import logits_at
+from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
 from mrb_lib.tables.schema import ORDERS
@@ -45,7 +46,7 @@ def separate(
             rendered = judge.writer.write(shown, responses, dimension)
             texts.append(judge._chat(rendered, len(pictures)))
     inputs = weights.to_device(weights.encode(texts, [pictures] * len(texts)))
-    log_p = logits_at(weights.model, inputs, None, keeps=True)[:, 0].float().log_softmax(-1)[:, list(loss.letters)]
+    log_p = logits_at(weights.model, inputs, None, keeps=True)[:, 0].float().log_softmax(-1)[:, list(case.tokens)]
     p_first, weight = (tensor.flatten().to(log_p.device) for tensor in (case.p_first, case.weight))
     return -(weight * (p_first * log_p[:, 0] + (1 - p_first) * log_p[:, 1])).sum() / weight.numel()
 
@@ -79,13 +80,13 @@ def main() -> None:
             benchmark = replace(benchmark, cases=shorter(benchmark.cases, options.words))
         texts = [*benchmark.cases["question"], *benchmark.cases["response_a"]]
         make = large_model if torch.cuda.is_available() else small_model
-        judge = PackedJudge("b", ENTRY, WeightsSource(Path(folder), "x"), Settings(), benchmark.images)
+        judge = PackedJudge(JudgeRequest(ENTRY, Settings(), benchmark.images, WeightsSource(Path(folder), "x")))
         judge._loaded = make(Path(folder) / "model", texts)
         judge.load()
         ids = benchmark.cases["case_id"].head(options.cases).tolist()
         shown = to_shown_frame(prompts_of(benchmark.cases, ids, benchmark.meta.dimensions, ORDERS))
         cases, _ = letter_cases(judge, shown.assign(p_first=1.0, weight=1.0))
-        loss, model = LetterLoss(judge.weights, letter_tokens(judge.weights)), judge.weights.model
+        loss, model = LetterLoss(judge.weights), judge.weights.model
         trees = [case.questions.prompts.tree for case in cases]
         print(f"{sum(p.numel() for p in model.parameters()) / 1e6:.0f} M parameters, {judge.device}")
         print(f"{sum(tree.n_tokens for tree in trees if tree) / len(cases):.0f} tokens in the tree of a case")

@@ -10,6 +10,7 @@ import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.local.packed import PackedJudge
+from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
@@ -50,7 +51,7 @@ def packed_judge(pictured: Benchmark) -> Callable[..., PackedJudge]:
             }
         )
         source = WeightsSource(folder, "sha256:0")
-        return PackedJudge("tiny", Entry("tiny", "packed", path=folder), source, chosen, pictured.images)
+        return PackedJudge(JudgeRequest(Entry("tiny", "packed", path=folder), chosen, pictured.images, source))
 
     return make
 

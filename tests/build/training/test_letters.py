@@ -34,10 +34,10 @@ def _gradients(weights: Weights, loss: torch.Tensor) -> Mapping[str, torch.Tenso
 def _alone(judge: PackedJudge, shown: pd.DataFrame) -> torch.Tensor:
     """The loss of each prompt in a pass of its own, from the text of the judge's prompts, with plain transformers."""
     weights = judge.weights
-    a, b = letter_tokens(weights)
     total, n = torch.zeros(()), 0
     for _, rows in shown.groupby("case_id", sort=False):
         for record in rows.to_dict("records"):
+            a, b = letter_tokens(weights, judge.writer.labels(record))
             pictures = judge.pictures(record["images"])
             responses = [record["first"], record["second"]]
             rendered = judge.writer.write(record, responses, record["dimension"])
@@ -56,10 +56,12 @@ def test_loss_and_gradients_are_those_of_every_prompt_alone(
     judge = packed_judge(tiny(architecture))
     judge.load()
     judge.weights.model.train()
-    shown = labelled(pictured.cases.head(3))
+    options = ["(A) Effusion (B) Fibrosis", "Is there an effusion?", "A: left\nB: right\nC: both"]
+    shown = labelled(pictured.cases.head(3).assign(question=options))
     cases, failures = letter_cases(judge, shown)
+    assert len({case.tokens for case in cases}) == 2, "beside options of these letters, the responses are 1 and 2"
     assert not failures and all(case.questions.prompts.tree is not None for case in cases)
-    together = LetterLoss(judge.weights, letter_tokens(judge.weights))(judge.weights.model, cases)
+    together = LetterLoss(judge.weights)(judge.weights.model, cases)
     alone = _alone(judge, shown)
     assert together.item() == pytest.approx(alone.item(), abs=1e-5)
     ours, theirs = _gradients(judge.weights, together), _gradients(judge.weights, alone)
@@ -82,7 +84,7 @@ def test_a_model_that_cannot_share_learns_each_prompt_alone(
     assert all(
         isinstance(case.questions.prompts, CasePrompts) and case.questions.prompts.tree is None for case in apart
     )
-    loss = LetterLoss(judge.weights, letter_tokens(judge.weights))
+    loss = LetterLoss(judge.weights)
     model = judge.weights.model
     assert loss(model, cases).item() == pytest.approx(loss(model, apart).item(), abs=1e-5)
     assert loss(model, [cases[0], apart[1]]).item() == pytest.approx(loss(model, cases).item(), abs=1e-5)
@@ -94,7 +96,7 @@ def test_a_prompt_without_a_label_teaches_nothing(
     judge = packed_judge(tiny("llama"))
     judge.load()
     [_, case], _ = letter_cases(judge, labelled(pictured.cases.head(2)))
-    loss = LetterLoss(judge.weights, letter_tokens(judge.weights))
+    loss = LetterLoss(judge.weights)
     other = replace(case, p_first=torch.where(case.weight == 0, 1 - case.p_first, case.p_first))
     assert (case.weight == 0).any() and not torch.equal(other.p_first, case.p_first)
     assert loss(judge.weights.model, [case]).item() == loss(judge.weights.model, [other]).item()
@@ -108,7 +110,8 @@ def test_a_case_that_cannot_be_shown_is_named_with_its_reason(
     cases = pictured.cases.head(2).assign(images=[["nowhere.png"], pictured.cases["images"].iloc[1]])
     made, failures = letter_cases(judge, labelled(cases))
     assert len(made) == 1
-    assert failures == {cases["case_id"].iloc[0]: "image nowhere.png is missing"}
+    assert list(failures) == [cases["case_id"].iloc[0]]
+    assert "image nowhere.png: is not among the benchmark's images" in failures[cases["case_id"].iloc[0]]
 
 
 def test_a_template_that_begins_a_reply_with_something_else_is_refused(tiny: Tiny, packed_judge: MakeJudge) -> None:

@@ -49,7 +49,8 @@ def bench(with_split: Benchmark, tmp_path_factory: pytest.TempPathFactory) -> Be
 def test_the_prompt_that_trl_trains_on_is_the_one_that_the_judge_is_asked(
     method: str, architecture: str, bench: Benchmark, tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    recipe = _recipe(method=method, prompt="plain" if method == "sft" else "single", n_cases=2)
+    whole = "official-form" if architecture == "llama" else "plain"
+    recipe = _recipe(method=method, prompt=whole if method == "sft" else "single", n_cases=2)
     settings = BLIND if architecture == "llama" else CPU
     trainee = ReplyTrainee(Plan(bench, f"path:{tiny(architecture)}", recipe, settings, ()))
     batches: list[dict[str, torch.Tensor]] = []
@@ -87,7 +88,7 @@ def test_the_prompt_that_trl_trains_on_is_the_one_that_the_judge_is_asked(
 @pytest.mark.parametrize(
     ("values", "engine"),
     [
-        ({"method": "sft", "n_cases": 2, "prompt": "plain"}, "generative"),
+        ({"method": "sft", "n_cases": 2, "prompt": "official-form"}, "generative"),
         ({"method": "dpo", "n_cases": 2}, "packed"),
         ({"method": "dpo", "n_cases": 2, "prompt": "plain", "lora": True}, "generative"),
     ],

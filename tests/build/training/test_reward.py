@@ -15,6 +15,7 @@ from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.build.training.reward import RewardLoss, give_head, reward_cases
 from mrb_lib.judges.local.base import LocalJudge
 from mrb_lib.judges.local.reward import RewardHead, RewardJudge
+from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
@@ -26,7 +27,9 @@ DIMENSIONS = ("accuracy", "overall")
 
 def _judge(folder: Path, images: object) -> RewardJudge:
     settings = Settings(device="cpu", dimensions=DIMENSIONS, without_images=True)
-    judge = RewardJudge("t", Entry("t", "reward", path=folder), WeightsSource(folder, "sha256:0"), settings, images)
+    judge = RewardJudge(
+        JudgeRequest(Entry("t", "reward", path=folder), settings, images, WeightsSource(folder, "sha256:0"))
+    )
     judge.dimensions = DIMENSIONS
     LocalJudge.load(judge)
     head = give_head(judge.weights, 2, seed=1)
@@ -75,7 +78,9 @@ def test_a_tie_asks_for_equal_values(
 def test_a_new_head_begins_near_one_half_for_every_pair(tiny: Callable[[str], Path], pictured: Benchmark) -> None:
     folder = tiny("llama")
     settings = Settings(device="cpu", dimensions=DIMENSIONS, without_images=True)
-    judge = RewardJudge("t", Entry("t", "reward", path=folder), WeightsSource(folder, "sha256:0"), settings, {})
+    judge = RewardJudge(
+        JudgeRequest(Entry("t", "reward", path=folder), settings, {}, WeightsSource(folder, "sha256:0"))
+    )
     LocalJudge.load(judge)
     first = give_head(judge.weights, 2, seed=1).weight.clone()
     assert torch.equal(first, give_head(judge.weights, 2, seed=1).weight)

@@ -13,9 +13,10 @@ import pytest
 from mrb_lib.judges.budget import Budget
 from mrb_lib.judges.endpoint.address import address
 from mrb_lib.judges.endpoint.capabilities import Notices, RequestOptions
-from mrb_lib.judges.endpoint.client import ChatClient, ChatRequest, Failure, Prices
+from mrb_lib.judges.endpoint.client import ChatClient, ChatRequest, Prices
+from mrb_lib.judges.endpoint.outcomes import Failure, Fault
 from mrb_lib.judges.endpoint.reply import ChatReply
-from mrb_lib.judges.endpoint.transport import Fault, Send, Transport
+from mrb_lib.judges.endpoint.transport import Send, Transport
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.settings import Settings
 from tests.judges.endpoint.clock import Clock
@@ -41,10 +42,11 @@ class Line:
         requests_per_minute: float | None = None,
     ) -> ChatClient:
         return ChatClient(
+            "m",
             cast(Transport, self),
             {},
             10,
-            RequestOptions(schema=False, top_logprobs=0),
+            RequestOptions(frozenset({"seed"})),
             Settings(requests_per_minute=requests_per_minute),
             budget=budget,
             prices=Prices(1.0, 2.0),
@@ -64,7 +66,7 @@ def test_a_request_that_a_busy_server_puts_off_while_it_answers_others_is_answer
         if not is_poor or len(attempts) > 20:
             return ChatReply("A")
         attempts.append(line.clock.now)
-        return Fault("HTTP 429", overloaded=True, wait_s=7.0)
+        return Fault("HTTP 429", busy=True, wait_s=7.0)
 
     line, attempts = Line(send), list[float]()
 
@@ -79,7 +81,7 @@ def test_a_request_that_a_busy_server_puts_off_while_it_answers_others_is_answer
 
 
 def test_a_request_that_a_busy_server_puts_off_for_ever_is_given_up() -> None:
-    line = Line(lambda _: Fault("HTTP 429", overloaded=True))
+    line = Line(lambda _: Fault("HTTP 429", busy=True))
     with line.client().open() as ask:
         assert ask(chat()) == Failure("after 6 attempts: HTTP 429")
 
@@ -89,7 +91,7 @@ def test_attempts_whose_reply_is_lost_are_paid_for() -> None:
 
     def send(body: bytes) -> Fault:
         sent.append(body)
-        return Fault("no reply", silent=True, may_cost=True)
+        return Fault("no reply", may_cost=True)
 
     most = (2 * 1.0 + 10 * 2.0) / 1e6  # of a question of 6 characters and a reply of 10 tokens
     budget = Budget(3.5 * most)
@@ -100,7 +102,7 @@ def test_attempts_whose_reply_is_lost_are_paid_for() -> None:
     assert budget.spent == pytest.approx(3 * most)
     assert "budget" in str(client.stopped_by)
     declined = Budget(1.0)
-    with Line(lambda _: Fault("HTTP 503", overloaded=True)).client(declined).open() as ask:
+    with Line(lambda _: Fault("HTTP 503", busy=True)).client(declined).open() as ask:
         assert isinstance(ask(chat()), Failure)
     assert declined.spent == 0
 
@@ -110,7 +112,7 @@ def test_requests_that_waited_together_do_not_go_together() -> None:
 
     def send(_: bytes) -> ChatReply | Fault:
         starts.append(line.clock.now)
-        return ChatReply("A") if len(starts) > 1 else Fault("HTTP 429", overloaded=True, wait_s=30.0)
+        return ChatReply("A") if len(starts) > 1 else Fault("HTTP 429", busy=True, wait_s=30.0)
 
     def sleep(seconds: float) -> None:
         if seconds == 30.0 and not other:

@@ -17,9 +17,10 @@ import pytest
 from PIL import Image
 
 from mrb_lib.judges.endpoint.judge import EndpointJudge
+from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.settings import Settings
-from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.errors import InputError, RunError
 from tests.judges.endpoint.chat_server import ChatServer, Received, Response, error, message, token
 
 DIMENSIONS = ("accuracy", "relevance", "overall")
@@ -43,7 +44,9 @@ def shown(*cases: str, dimensions: tuple[str, ...] = DIMENSIONS, **more: object)
 def judge(url: str, images: Mapping[str, bytes] | None = None, **settings: object) -> EndpointJudge:
     """A judge that does not wait between attempts."""
     given = Settings(**{"dimensions": DIMENSIONS, "url": url, "concurrency": 4, **settings})
-    return EndpointJudge("served", Entry("served", "endpoint", model="m"), given, images or {}, sleep=lambda _: None)
+    return EndpointJudge(
+        JudgeRequest(Entry("served", "endpoint", model="m"), given, images or {}), sleep=lambda _: None
+    )
 
 
 def verdicts(*choices: str) -> str:
@@ -138,14 +141,14 @@ def test_a_model_without_vision_judges_cases_with_images_only_where_that_is_want
     settings = Settings(dimensions=DIMENSIONS, url=server.url)
     rows = shown("x", images=[["gone.png"]] * 6)
     entry = Entry("blind", "endpoint", model="m", vision=False)
-    judged = EndpointJudge("blind", entry, settings, {}).judge(rows)
+    judged = EndpointJudge(JudgeRequest(entry, settings, {})).judge(rows)
     assert set(judged["status"]) == {"error"}
     assert judged["error"].str.contains("reads text only; --without-images").all()
     assert not server.received
-    assert set(EndpointJudge("blind", entry, settings, {}).judge(shown("y"))["status"]) == {"ok"}
+    assert set(EndpointJudge(JudgeRequest(entry, settings, {})).judge(shown("y"))["status"]) == {"ok"}
     server.received.clear()
     for named in (entry, replace(entry, vision=True)):
-        blind = EndpointJudge("blind", named, replace(settings, without_images=True), {})
+        blind = EndpointJudge(JudgeRequest(named, replace(settings, without_images=True), {}))
         assert set(blind.judge(rows)["status"]) == {"ok"}
         assert (blind.spec["images"], blind.spec["without_images"]) == (False, True)
         assert "medical image" not in server.received[-1].text
@@ -216,13 +219,13 @@ def test_a_reply_that_may_list_labels_has_room_for_them(server: ChatServer) -> N
 
 
 def test_a_rating_prompt_is_refused_and_the_message_names_what_works(server: ChatServer) -> None:
-    with pytest.raises(InputError, match="single"):
+    with pytest.raises(InputError, match=r"asks for a rating.*reads all dimensions.*\+rating"):
         judge(server.url, prompt="rating")
 
 
 def test_the_quirks_of_a_chat_template_are_sent_along(server: ChatServer) -> None:
     entry = Entry("served", "endpoint", model="m", chat={"template": {"enable_thinking": False}})
-    served = EndpointJudge("served", entry, Settings(dimensions=DIMENSIONS, url=server.url), {})
+    served = EndpointJudge(JudgeRequest(entry, Settings(dimensions=DIMENSIONS, url=server.url), {}))
     served.judge(shown("x"))
     assert server.received[0].body["chat_template_kwargs"] == {"enable_thinking": False}
     assert served.spec["chat_template_kwargs"] == {"enable_thinking": False}
@@ -346,7 +349,7 @@ def test_the_key_is_sent_and_found_nowhere_else(
     served = judge(server.url)
     judged = served.judge(shown("x", "y"))
     server.answer = lambda _: error(401, f"Incorrect API key provided: {KEY}")
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(RunError) as caught:
         served.judge(shown("x"))
     assert {received.headers["Authorization"] for received in server.received} == {f"Bearer {KEY}"}
     written = [judged.to_json(), json.dumps(dict(served.spec)), *served.notices, caplog.text, repr(vars(served))]

@@ -98,3 +98,18 @@ def test_a_key_that_no_header_can_hold_is_refused_and_not_repeated(key: str, mon
 def test_a_judge_without_any_server_says_how_to_name_one() -> None:
     with pytest.raises(InputError, match="--url"):
         _address()
+
+
+@pytest.mark.parametrize("proxy", ["me:hunter2@proxy:3128", "socks5://me:hunter2@127.0.0.1", "http://"])
+def test_a_proxy_that_is_none_is_refused_and_not_repeated(proxy: str) -> None:
+    with pytest.raises(InputError, match="proxy's URL is malformed") as caught:
+        _address("https://api.example.org/v1", allow_remote=True, proxy=proxy)
+    assert "hunter2" not in str(caught.value)
+
+
+def test_a_proxy_is_for_other_machines_alone() -> None:
+    proxy = "http://me:hunter2@proxy.example.org:3128"
+    remote = _address("https://api.example.org/v1", allow_remote=True, proxy=proxy)
+    assert remote.proxy == proxy
+    assert "hunter2" not in repr(remote)
+    assert _address("http://127.0.0.1:1/v1", proxy=proxy).proxy is None

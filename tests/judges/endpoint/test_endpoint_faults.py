@@ -7,11 +7,13 @@ import socket
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from mrb_lib.judges.endpoint.judge import EndpointJudge
+from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.settings import Settings
 from mrb_lib.tables.errors import InputError, RunError
@@ -39,7 +41,9 @@ def judge(url: str, waited: list[float] | None = None, **settings: object) -> En
     clock = Clock()
     if waited is not None:
         clock.waits = waited
-    return EndpointJudge("served", Entry("served", "endpoint", model="m"), given, {}, sleep=clock.sleep, clock=clock)
+    return EndpointJudge(
+        JudgeRequest(Entry("served", "endpoint", model="m"), given, {}), sleep=clock.sleep, clock=clock
+    )
 
 
 def by_text(received: Received) -> Response:
@@ -118,15 +122,13 @@ def test_a_wish_to_wait_is_honoured(server: ChatServer, fault: Fault) -> None:
 
 
 @pytest.mark.parametrize("wish", ["86400", "a date", "inf"])
-def test_a_wish_to_wait_for_very_long_is_cut_and_said(server: ChatServer, wish: str) -> None:
+def test_a_wish_to_wait_for_very_long_stops_the_judge(server: ChatServer, wish: str) -> None:
     in_nine_days = format_datetime(datetime.now(UTC) + timedelta(days=9), usegmt=True)
     header = in_nine_days if wish == "a date" else wish
     server.answer = lambda _: error(429, "tomorrow", **{"Retry-After": header})
-    waited: list[float] = []
-    served = judge(server.url, waited)
-    assert set(served.judge(shown(1))["status"]) == {"error"}
-    assert set(waited) == {120.0}
-    assert any("120 s" in notice for notice in served.notices)
+    with pytest.raises(RunError, match=r"asks to wait until .* 300 s of --max-wait"):
+        judge(server.url, concurrency=1).judge(shown(1))
+    assert len(server.received) == 1
 
 
 @pytest.mark.parametrize("header", ["soon", "-5", "nan", "Wed, 21 Oct 2015 07:28:00 GMT", ""])
@@ -148,22 +150,16 @@ def test_no_server_stops_the_run_and_keeps_nothing_of_the_batch() -> None:
 def test_a_key_that_is_rejected_stops_the_run_at_once(server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MRB_ENDPOINT_KEY", "wrong-but-secret")
     server.answer = lambda _: error(403, "no access for wrong-but-secret")
-    with pytest.raises(InputError, match="MRB_ENDPOINT_KEY is rejected") as caught:
+    with pytest.raises(RunError, match="MRB_ENDPOINT_KEY is rejected") as caught:
         judge(server.url, concurrency=1).judge(shown(5))
     assert "wrong-but-secret" not in str(caught.value)
     assert len(server.received) == 1
 
 
-def test_an_unknown_model_stops_the_run_and_is_named(server: ChatServer) -> None:
-    server.answer = lambda _: error(404, "The model `m` does not exist")
-    with pytest.raises(InputError, match="knows no model 'm'"):
-        judge(server.url).judge(shown(1))
-
-
 def test_a_redirect_is_not_followed(server: ChatServer) -> None:
     with ChatServer(by_text) as elsewhere:
         server.answer = lambda _: Response(b"", 307, {"Location": f"{elsewhere.url}/chat/completions"})
-        with pytest.raises(InputError, match="HTTP 307"):
+        with pytest.raises(RunError, match="HTTP 307"):
             judge(server.url).judge(shown(1))
         assert elsewhere.received == []
 
@@ -179,6 +175,22 @@ def test_proxies_and_password_files_of_the_environment_decide_nothing(
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     assert set(judge(server.url).judge(shown(1))["status"]) == {"ok"}
     assert "Authorization" not in server.received[0].headers
+
+
+def test_a_proxy_leads_to_other_machines_and_never_to_this_one(server: ChatServer) -> None:
+    through = judge("http://models.example.org/v1", allow_remote=True, proxy=f"http://127.0.0.1:{server.port}")
+    assert set(through.judge(shown(1))["status"]) == {"ok"}
+    assert server.received[0].path == "http://models.example.org/v1/chat/completions"
+    assert server.received[0].headers["Host"] == "models.example.org"
+    assert set(judge(server.url, proxy="http://127.0.0.1:9").judge(shown(1))["status"]) == {"ok"}
+    with pytest.raises(RunError, match=r"no server at models\.example\.org:80"):
+        judge("http://models.example.org/v1", allow_remote=True, proxy="http://127.0.0.1:9").judge(shown(1))
+
+
+def test_a_file_without_certificates_is_named(server: ChatServer, tmp_path: Path) -> None:
+    (tmp_path / "ca.pem").write_text("no certificate")
+    with pytest.raises(InputError, match=r"ca\.pem: holds no certificates in PEM form"):
+        judge(server.url, ca_file=str(tmp_path / "ca.pem")).judge(shown(1))
 
 
 def test_what_the_server_cannot_take_is_an_error_of_that_case_alone(server: ChatServer) -> None:

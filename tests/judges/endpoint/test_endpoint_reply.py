@@ -9,17 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mrb_lib.judges.endpoint.reply import (
-    MalformedReplyError,
-    Probability,
-    Token,
-    error_message,
-    p_of_first,
-    p_of_key,
-    p_of_letter,
-    printable,
-    read_reply,
-)
+from mrb_lib.judges.endpoint.address import Address
+from mrb_lib.judges.endpoint.outcomes import Answer, Fault, Received, Refusal, outcome_of, printable
+from mrb_lib.judges.endpoint.reply import ChatReply, Probability, Token, p_of_first, p_of_key, p_of_letter
+from mrb_lib.tables.errors import RunError
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
@@ -37,8 +30,17 @@ MEMBERS = st.fixed_dictionaries(
 )
 
 
-def _same(text: str) -> str:
-    return text
+def outcome(body: object, status: int = 200, key: str = "") -> Answer:
+    """What a body of JSON, or one of bytes, means."""
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+    server = Address("http://127.0.0.1:1/v1", "127.0.0.1:1", True, False, "MRB_ENDPOINT_KEY", key)
+    return outcome_of(Received(status, "application/json", content), server, "m")
+
+
+def replied(body: object, key: str = "") -> ChatReply:
+    answer = outcome(body, key=key)
+    assert isinstance(answer, ChatReply)
+    return answer
 
 
 def _tokens(*texts: str, at: int = 0, **alternatives: float) -> tuple[Token, ...]:
@@ -46,34 +48,29 @@ def _tokens(*texts: str, at: int = 0, **alternatives: float) -> tuple[Token, ...
 
 
 @given(message=MEMBERS, usage=JSON, choice=JSON)
-def test_no_json_of_any_shape_raises_anything_but_malformed(message: object, usage: object, choice: object) -> None:
+def test_no_json_of_any_shape_raises_anything_but_a_stop(message: object, usage: object, choice: object) -> None:
     logprobs = message.get("logprobs") if isinstance(message, dict) else None
     for choices in ([{"message": message, "logprobs": logprobs}], [choice], choice):
-        body = json.dumps({"choices": choices, "usage": usage, "error": usage}).encode()
-        try:
-            read_reply(body, _same).whole.encode("utf-8")
-        except MalformedReplyError as error:
-            assert str(error).isprintable()
-        assert error_message(body, _same).isprintable()
+        for status in (200, 400):
+            try:
+                answer = outcome({"choices": choices, "usage": usage, "error": choice}, status)
+            except RunError as error:
+                assert str(error).isprintable()
+            else:
+                text = answer.whole if isinstance(answer, ChatReply) else str(answer)
+                text.encode("utf-8")
 
 
 @given(body=st.binary(max_size=60))
-def test_no_bytes_raise_anything_but_malformed(body: bytes) -> None:
-    with pytest.raises(MalformedReplyError):
-        read_reply(body, _same)
-    assert error_message(body, _same).isprintable()
+def test_no_bytes_are_a_reply_or_raise_anything(body: bytes) -> None:
+    answer = outcome(body)
+    assert isinstance(answer, Fault)
+    assert answer.reason.isprintable()
 
 
 @pytest.mark.parametrize("body", [b"[" * 200_000, b'{"choices": ' + b"9" * 5000 + b"}", b'{"choices": []}', b"null"])
-def test_bodies_that_break_readers_are_malformed(body: bytes) -> None:
-    with pytest.raises(MalformedReplyError):
-        read_reply(body, _same)
-
-
-def test_content_in_parts_is_joined() -> None:
-    parts = [{"type": "text", "text": "A"}, {"type": "text", "text": "B"}, {"type": "image"}]
-    body = json.dumps({"choices": [{"message": {"content": parts}}]}).encode()
-    assert read_reply(body, _same).content == "AB"
+def test_bodies_that_break_readers_are_faults(body: bytes) -> None:
+    assert isinstance(outcome(body), Fault)
 
 
 @pytest.mark.parametrize(
@@ -81,17 +78,19 @@ def test_content_in_parts_is_joined() -> None:
     [
         ({"error": {"message": "no\nroom"}}, r"no\nroom"),
         ({"error": "plain"}, "plain"),
+        ([{"error": {"code": 400, "message": "in a list"}}], "in a list"),
         ({"message": "top"}, "top"),
-        ({"detail": [{"loc": ["body", "seed"], "msg": "extra"}]}, '[{"loc": ["body", "seed"], "msg": "extra"}]'),
+        ({"detail": [{"loc": ["body", "seed"], "msg": "extra"}]}, "extra"),
+        (b"bad gateway", "bad gateway (application/json)"),
     ],
 )
 def test_errors_are_found_where_servers_put_them(body: object, said: str) -> None:
-    assert error_message(json.dumps(body).encode(), _same) == said
+    assert outcome(body, 418) == Refusal(418, f"HTTP 418: {said}")
 
 
 def test_foreign_text_is_short_and_printable() -> None:
     assert printable("\x1b]0;owned\x07\u202e") == r"\x1b]0;owned\x07\u202e"
-    assert len(printable("x" * 10_000)) == 300
+    assert len(printable("x" * 10_000)) == 260
 
 
 @given(a=st.floats(-9999, 0), b=st.floats(-9999, 0))
@@ -118,7 +117,7 @@ def _first(token: str, listed: dict[str, float], **more: object) -> Probability 
     top = [{"token": text, "logprob": logprob} for text, logprob in listed.items()]
     entry = {"token": token, "logprob": listed.get(token, -4.0), "top_logprobs": top} | more
     choice = {"message": {"content": token}, "logprobs": {"content": [entry]}}
-    return p_of_first(read_reply(json.dumps({"choices": [choice]}).encode(), _same).tokens)
+    return p_of_first(replied({"choices": [choice]}).tokens)
 
 
 WEIGHTS = st.floats(1e-6, 1.0)
@@ -173,9 +172,9 @@ def test_a_sum_that_is_rounded_to_one_makes_no_certainty() -> None:
 
 def test_tokens_that_spell_the_key_are_not_kept() -> None:
     entries = [{"token": text, "top_logprobs": [{"token": "A", "logprob": -1.0}]} for text in ("A sec", "ret")]
-    body = json.dumps({"choices": [{"message": {"content": "A secret"}, "logprobs": {"content": entries}}]}).encode()
-    assert len(read_reply(body, _same).tokens) == 2
-    assert read_reply(body, lambda text: text.replace("secret", "[key]")).tokens == ()
+    body = {"choices": [{"message": {"content": "A secret"}, "logprobs": {"content": entries}}]}
+    assert len(replied(body).tokens) == 2
+    assert replied(body, key="A secret").tokens == ()
 
 
 @pytest.mark.parametrize("text", ["a", "AB", "Assistant", "\u0410", "A1", ""])

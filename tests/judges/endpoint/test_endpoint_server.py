@@ -12,6 +12,7 @@ import pytest
 from mrb_lib.benchmarks.benchmark import Benchmark, load
 from mrb_lib.demo import build, write_demo
 from mrb_lib.judges.endpoint.judge import EndpointJudge
+from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.plan import Plan
@@ -65,7 +66,7 @@ def _judge(url: str, benchmark: Benchmark, prompt: str, **settings: int) -> Endp
     given = Settings(dimensions=DIMENSIONS, url=url, prompt=prompt, concurrency=2, without_images=True, **settings)
     entry = Entry("smollm", "endpoint", model="smollm", vision=False)
     clock = Clock()
-    return EndpointJudge("smollm", entry, given, benchmark.images, sleep=clock.sleep, clock=clock)
+    return EndpointJudge(JudgeRequest(entry, given, benchmark.images), sleep=clock.sleep, clock=clock)
 
 
 @pytest.mark.slow

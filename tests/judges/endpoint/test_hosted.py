@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from threading import Event
+from threading import Event, Timer
 
 import pandas as pd
 import pytest
@@ -23,6 +23,7 @@ from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.judges.budget import Estimate
 from mrb_lib.judges.endpoint import cache
 from mrb_lib.judges.endpoint.judge import EndpointJudge, thinks
+from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry, Thinking
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import InterruptedRunError, judge
@@ -82,7 +83,7 @@ def served(url: str, runs: Path | None = None, entry: Entry | None = None, **set
     given = Settings(**{"dimensions": DIMENSIONS, "url": url, "concurrency": 4, **settings})
     entry = entry or Entry("served", "endpoint", model="m")
     clock = Clock()
-    return EndpointJudge("served", entry, given, {}, runs, sleep=clock.sleep, clock=clock)
+    return EndpointJudge(JudgeRequest(entry, given, {}, runs=runs), sleep=clock.sleep, clock=clock)
 
 
 @pytest.fixture
@@ -388,10 +389,27 @@ def test_a_signal_ends_the_run_and_nothing_is_asked_or_paid_twice(server: ChatSe
     assert read_run(done.folder)["cost_usd"].sum() == pytest.approx(60 * COST), "what was under way is counted, too"
 
 
+@pytest.mark.parametrize("retry_after", ["250", "0"])
+def test_the_first_signal_ends_a_wait(server: ChatServer, tmp_path: Path, retry_after: str) -> None:
+    def answer(_: Received) -> Response:
+        if len(server.received) <= 2:
+            return message(REPLY)
+        if len(server.received) == 3:
+            Timer(0.5, os.kill, (os.getpid(), signal.SIGTERM)).start()
+        return error(429, "slow down", **{"Retry-After": retry_after})
+
+    server.answer = answer
+    start = time.monotonic()
+    settings = Settings(url=server.url, concurrency=1, batch_size=1)
+    with pytest.raises(InterruptedRunError, match="4 of 8 verdicts are kept"):
+        judge(benchmark(tmp_path / "bench", 2), tmp_path / "runs", ["endpoint:m"], settings=settings)
+    assert time.monotonic() - start < 30
+
+
 def test_a_key_that_is_revoked_keeps_what_was_judged_before(server: ChatServer) -> None:
     server.answer = lambda received: message(REPLY) if lesion(received) < 5 else error(401, "revoked")
     stream, made = served(server.url, concurrency=1).stream(batches(50)), []
-    with pytest.raises(InputError, match="MRB_ENDPOINT_KEY"):
+    with pytest.raises(RunError, match="MRB_ENDPOINT_KEY"):
         made.extend(verdicts for _, verdicts in stream)
     assert pd.concat(made)["case_id"].unique().tolist() == [f"case {number}" for number in range(5)]
     assert len(server.received) == 6
@@ -399,17 +417,15 @@ def test_a_key_that_is_revoked_keeps_what_was_judged_before(server: ChatServer) 
 
 def test_requests_and_tokens_are_spread_over_the_minute(server: ChatServer) -> None:
     """Nothing sleeps here; what would have been slept adds up to the last request's turn."""
-    waits: list[float] = []
-    given = Settings(dimensions=DIMENSIONS, url=server.url, concurrency=1, requests_per_minute=0.001)
-    judging = EndpointJudge("m", Entry("m", "endpoint", model="m"), given, {}, sleep=waits.append)
-    judging.judge(shown(4))
-    assert waits == pytest.approx([60_000, 120_000, 180_000], rel=0.01)
-    waits.clear()
-    given = Settings(dimensions=DIMENSIONS, url=server.url, concurrency=1, tokens_per_minute=1.0, max_new_tokens=88)
-    judging = EndpointJudge("m", Entry("m", "endpoint", model="m"), given, {}, sleep=waits.append)
-    judging.judge(shown(2))
-    tokens = len(server.received[-1].text) / 4 + 88
-    assert waits == pytest.approx([60 * tokens], rel=0.01)
+    for rates, units in (({"requests_per_minute": 0.001}, 1000.0), ({"tokens_per_minute": 1.0}, 0.0)):
+        clock = Clock()
+        given = Settings(dimensions=DIMENSIONS, url=server.url, concurrency=1, max_new_tokens=88, **rates)
+        judging = EndpointJudge(
+            JudgeRequest(Entry("m", "endpoint", model="m"), given, {}), sleep=clock.sleep, clock=clock
+        )
+        judging.judge(shown(4))
+        units = units or len(server.received[-1].text) / 4 + 88
+        assert clock.waits == pytest.approx([60 * units] * 3, rel=0.01)
 
 
 def test_a_server_that_takes_two_at_a_time_is_asked_fewer(server: ChatServer) -> None:

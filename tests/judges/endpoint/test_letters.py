@@ -15,6 +15,7 @@ import pytest
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.judges.endpoint.letters import LettersJudge
+from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge
@@ -56,7 +57,7 @@ def shown(*cases: str, dimensions: tuple[str, ...] = DIMENSIONS) -> pd.DataFrame
 
 def served(url: str, entry: Entry | None = None, **settings: object) -> LettersJudge:
     given = Settings(**{"url": url, "concurrency": 4, **settings})
-    return LettersJudge("served", entry or Entry("served", "letters", model="m"), given, {}, sleep=lambda _: None)
+    return LettersJudge(JudgeRequest(entry or Entry("served", "letters", model="m"), given, {}), sleep=lambda _: None)
 
 
 @pytest.fixture
@@ -156,7 +157,7 @@ def test_a_model_that_thinks_first_is_refused(server: ChatServer, thinking: str)
 
 @pytest.mark.parametrize("prompt", ["plain", "rating"])
 def test_a_prompt_that_asks_for_more_than_a_letter_is_refused(server: ChatServer, prompt: str) -> None:
-    with pytest.raises(InputError, match="use single"):
+    with pytest.raises(InputError, match="this engine reads one letter a dimension"):
         served(server.url, prompt=prompt)
 
 
@@ -177,7 +178,7 @@ def test_bounds_are_kept_in_the_frame_of_the_case(server: ChatServer, tmp_path: 
 @pytest.mark.slow
 def test_a_real_server_gives_every_question_a_probability(smollm_server: str) -> None:
     entry = Entry("smollm", "letters", model="smollm", vision=False)
-    judging = LettersJudge("smollm", entry, Settings(url=smollm_server), {})
+    judging = LettersJudge(JudgeRequest(entry, Settings(url=smollm_server), {}))
     judged = judging.judge(shown("x", dimensions=("overall",)))
     assert judged["completion_tokens"].tolist() == [1.0, 1.0]
     assert judged["p_first"].between(0, 1).all(), "one letter at least is among the twenty likeliest tokens"
@@ -200,3 +201,17 @@ def test_other_labels_are_asked_and_read_without_a_probability() -> None:
     assert (judged["status"] == "ok").all()
     assert judged.loc["none", "p_first"].notna().all()
     assert judged.loc["prompt/labels:1", "p_first"].isna().all()
+
+
+def test_beside_lettered_options_the_verdict_follows_the_response_in_both_orders() -> None:
+    asked = shown("one", dimensions=("overall",)).assign(question="Which lobe? A. upper B. lower")
+
+    def better(received: Received) -> Response:
+        shown_first = str(received.body).partition("<<<response 1 ")[2].partition("<<<end")[0]
+        return letter("1" if "one" in shown_first else "2")
+
+    with ChatServer(better) as running:
+        judged = served(running.url).judge(asked)
+    assert judged["order"].tolist() == ["AB", "BA"]
+    assert judged["pick"].tolist() == ["first", "second"]
+    assert (judged["status"] == "ok").all()

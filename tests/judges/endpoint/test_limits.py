@@ -8,96 +8,74 @@ import io
 import pytest
 from PIL import Image
 
-from mrb_lib.judges.endpoint.limits import Breaker, Gate, Pace, estimated_prompt_tokens
+from mrb_lib.judges.endpoint.limits import Turns, estimated_prompt_tokens
+from mrb_lib.judges.settings import Settings
 from tests.judges.endpoint.clock import Clock
 
 
-@pytest.mark.parametrize(("per_minute", "units", "seconds"), [(60, 1, 9.0), (600, 50, 45.0), (0.5, 1, 1080.0)])
-def test_no_minute_has_more_than_allowed(per_minute: float, units: float, seconds: float) -> None:
+def turns(clock: Clock, **settings: float) -> Turns:
+    return Turns(Settings(**settings), clock.sleep, clock, lambda: False)
+
+
+@pytest.mark.parametrize(
+    ("limits", "tokens", "seconds"),
+    [
+        ({"requests_per_minute": 60}, 1, 9.0),
+        ({"tokens_per_minute": 600}, 50, 45.0),
+        ({"tokens_per_minute": 0.5}, 1, 1080.0),
+        ({"requests_per_minute": 60, "tokens_per_minute": 600}, 50, 45.0),
+    ],
+)
+def test_no_minute_has_more_than_allowed(limits: dict[str, float], tokens: int, seconds: float) -> None:
     clock = Clock()
-    pace = Pace(per_minute, clock.sleep, clock)
+    paced = turns(clock, **limits)
     for _ in range(10):
-        pace.wait(units)
-    assert clock.now - 100.0 == pytest.approx(seconds)
+        with paced.turn(tokens):
+            last = clock.now
+    assert last - 100.0 == pytest.approx(seconds)
 
 
 def test_time_in_which_nothing_was_asked_is_not_made_up_for() -> None:
-    clock = Clock()
-    pace = Pace(60, clock.sleep, clock)
-    pace.wait()
-    clock.now += 3600
-    starts = []
+    clock, starts = Clock(), []
+    paced = turns(clock, requests_per_minute=60)
+    with paced.turn(1):
+        clock.now += 3600
     for _ in range(3):
-        pace.wait()
-        starts.append(clock.now)
+        with paced.turn(1):
+            starts.append(clock.now)
     assert starts == [3700.0, 3701.0, 3702.0]
 
 
-def test_the_gate_halves_once_for_all_that_were_under_way_and_opens_slowly() -> None:
-    gate = Gate(8)
-    with gate.attempt() as first, gate.attempt() as second, gate.attempt() as third:
-        for attempt in (first, second, third):
-            gate.overloaded(attempt)
-    assert gate.width == 4
-    with gate.attempt() as later:
-        gate.overloaded(later)
-    assert gate.width == 2
-    gate.answered()
-    gate.answered()
-    assert 2.5 < gate.width < 3
-    for _ in range(100):
-        gate.answered()
-    assert gate.width == 8
-    for _ in range(9):
-        with gate.attempt() as attempt:
-            gate.overloaded(attempt)
-    assert gate.width == 1, "one at a time always goes"
-
-
 def test_time_that_a_server_asks_for_holds_back_all_attempts() -> None:
-    clock = Clock()
-    gate = Gate(8, clock.sleep, clock)
-    gate.hold(30.0)
-    gate.hold(5.0)
-    starts = []
+    clock, starts = Clock(), []
+    held = turns(clock, concurrency=8)
+    held.hold(30.0)
+    held.hold(5.0)
     for _ in range(3):
-        with gate.attempt():
+        with held.turn(1):
             starts.append(clock.now)
     assert starts == [130.0] * 3
     assert clock.waits == [30.0]
 
 
-def test_only_silence_without_a_word_between_breaks() -> None:
+def test_a_server_that_answers_nothing_for_a_minute_is_gone_and_one_answer_is_enough() -> None:
     clock = Clock()
-    breaker = Breaker(10, clock)
-    for number in range(20):
+    asked = turns(clock, concurrency=4)
+    for number in range(24):
+        assert asked.failed() == (number == 23)
         clock.now += 4.0
-        assert breaker.failed(silent=True) == (number == 19)
-    breaker.answered()
-    for number in range(100):
-        clock.now += 4.0
-        assert not breaker.failed(silent=number % 19 > 0)
-    assert [breaker.gave_up() for _ in range(20)] == [False] * 19 + [True]
-    breaker.answered()
-    assert not breaker.gave_up()
+    asked.answered()
+    assert not any(asked.failed() for _ in range(200)), "failures of one moment are no outage"
+    clock.now += 60.0
+    assert asked.failed()
 
 
-def test_attempts_that_fail_together_are_no_long_silence() -> None:
+def test_one_case_that_cannot_be_answered_ends_no_run() -> None:
     clock = Clock()
-    breaker = Breaker(32, clock)
-    assert not any(breaker.failed(silent=True) for _ in range(200))
-    clock.now += 59.0
-    assert not breaker.failed(silent=True)
-    clock.now += 1.0
-    assert breaker.failed(silent=True)
-
-
-def test_one_case_that_cannot_be_answered_breaks_nothing() -> None:
-    clock = Clock()
-    breaker = Breaker(1, clock)
+    asked = turns(clock, concurrency=1)
     for _ in range(2 * 6):  # attempts, of both orders
         clock.now += 120.0
-        assert not breaker.failed(silent=True)
+        assert not asked.failed()
 
 
 def test_tokens_are_estimated_from_characters_and_pixels() -> None:

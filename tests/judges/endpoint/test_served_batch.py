@@ -10,13 +10,13 @@ import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
-from mrb_lib.judges.endpoint.batch import ServedBatchJudge
-from mrb_lib.judges.endpoint.judge import EndpointJudge
+from mrb_lib.judges.endpoint.judge import EndpointJudge, ServedBatchJudge
+from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.roster import entry_of
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge
-from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.verdicts.orders import to_case_frame
 from mrb_lib.verdicts.store import load_verdicts
 from tests.judges.endpoint.chat_server import ChatServer, Received, Response, error, message
@@ -30,7 +30,7 @@ RANK = ranking_by(by_worth, DIMENSIONS)
 def served(url: str, **settings: object) -> ServedBatchJudge:
     given = Settings(**{"dimensions": DIMENSIONS, "url": url, "concurrency": 4, **settings})
     entry = Entry("endpoint:m+batch", "served-batch", model="m")
-    return ServedBatchJudge(entry.name, entry, given, {}, sleep=lambda _: None)
+    return ServedBatchJudge(JudgeRequest(entry, given, {}), sleep=lambda _: None)
 
 
 @pytest.fixture
@@ -96,9 +96,10 @@ def test_the_same_name_is_of_weights_or_of_a_server(tmp_path: Path) -> None:
     assert entry_of("endpoint:m+batch").model == "m"
     assert entry_of("qwen2-vl-7b+batch").engine == "batch"
     assert {entry_of(f"{name}+batch").engine for name in ("gpt-4o",)} == {"served-batch"}
-    with pytest.raises(InputError, match=r"asks for a ranking.*\+batch"):
-        EndpointJudge("m", Entry("m", "endpoint", model="m"), Settings(url="http://127.0.0.1:1/v1", prompt="batch"), {})
-    with pytest.raises(InputError, match="leave out \\+batch"):
+    with pytest.raises(InputError, match=r"asks for rankings.*\+batch"):
+        settings = Settings(url="http://127.0.0.1:1/v1", prompt="batch")
+        EndpointJudge(JudgeRequest(Entry("m", "endpoint", model="m"), settings, {}))
+    with pytest.raises(InputError, match="asks for all dimensions in one reply, but this engine reads rankings"):
         served("http://127.0.0.1:1/v1", prompt="plain")
 
 
@@ -123,7 +124,7 @@ def test_a_run_that_stops_and_goes_on_is_a_run_in_one_go_and_asks_nothing_twice(
         return error(401, "no more") if len(server.received) > 7 else message(RANK(received.text))
 
     server.answer = stops
-    with pytest.raises(InputError):
+    with pytest.raises(RunError):
         judge(bench, tmp_path / "runs", ["endpoint:m+batch"], settings=settings, repeats=2)
     assert 0 < len(load_verdicts(tmp_path / "runs", bench.cases)) < 6 * 6 * 2 * 2 * 2
     server.answer = lambda received: message(RANK(received.text))

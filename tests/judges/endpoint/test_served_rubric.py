@@ -13,14 +13,15 @@ import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
-from mrb_lib.judges.endpoint.rubric import ServedRubricJudge
+from mrb_lib.judges.endpoint.judge import ServedRubricJudge
 from mrb_lib.judges.prompt_files import load_prompt
+from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.sent import sent, shown_case
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge as judge_all
 from mrb_lib.stats.analyze import analyze
-from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.verdicts.manifest import read_manifest
 from mrb_lib.verdicts.orders import to_case_frame
 from mrb_lib.verdicts.store import load_verdicts, run_folders
@@ -52,9 +53,8 @@ def shown(*cases: str, rubric: str | None = RUBRIC) -> pd.DataFrame:
 
 def judge(url: str, runs: Path | None = None, **settings: object) -> ServedRubricJudge:
     given = Settings(**{"dimensions": DIMENSIONS, "url": url, "concurrency": 4, **settings})
-    return ServedRubricJudge(
-        "served", Entry("served", "served-rubric", model="m"), given, {}, runs, sleep=lambda _: None
-    )
+    request = JudgeRequest(Entry("served", "served-rubric", model="m"), given, {}, runs=runs)
+    return ServedRubricJudge(request, sleep=lambda _: None)
 
 
 def decide(received: Received) -> Response:
@@ -145,7 +145,7 @@ def test_a_run_that_stops_in_the_middle_of_a_case_leaves_it_pending(
 ) -> None:
     server.answer = lambda received: decide(received) if len(server.received) <= n_answered else error(401, "no")
     done = list[pd.DataFrame]()
-    with pytest.raises(InputError):
+    with pytest.raises(RunError):
         done.extend(rows for _, rows in judge(server.url, concurrency=1).stream(iter([shown("x"), shown("y")])))
     judged = to_case_frame(pd.concat(done))
     assert judged["case_id"].drop_duplicates().tolist() == whole
@@ -181,7 +181,7 @@ def test_replies_are_kept_and_not_asked_for_again(server: ChatServer, tmp_path: 
 def test_ratings_and_prompts_that_compare_are_refused(server: ChatServer) -> None:
     with pytest.raises(InputError, match="compares two responses"):
         judge(server.url, task="rating", choices=("low", "high"))
-    with pytest.raises(InputError, match="does not ask which criteria"):
+    with pytest.raises(InputError, match="this engine reads all criteria of a rubric"):
         judge(server.url, prompt="plain")
 
 

@@ -47,8 +47,6 @@ def test_longer_and_shorter_count_words_and_tie_on_equality() -> None:
     assert longer["pick"].tolist() == ["first", "second", "tie", "second"]
     assert longer["score_first"].tolist() == [3, 1, 2, 0]
     assert LengthJudge("shorter").judge(shown)["pick"].tolist() == ["second", "first", "tie", "first"]
-    with pytest.raises(ValueError, match="medium"):
-        LengthJudge("medium")
 
 
 def test_lexical_prefers_overlap_with_the_question_and_uses_the_reference_where_there_is_one() -> None:
@@ -59,6 +57,11 @@ def test_lexical_prefers_overlap_with_the_question_and_uses_the_reference_where_
     )
     assert LexicalJudge().judge(shown)["pick"].tolist() == ["first", "tie", "second", "second"]
     assert LexicalJudge().judge(shown.drop(columns="reference"))["pick"].tolist() == ["first", "tie", "first", "second"]
+
+
+def test_lexical_reads_a_case_anew_under_each_probe() -> None:
+    shown = _shown(["the nodule", "a banana"], ["a banana", "the nodule"], case_id="one", probe=["none", "swapped"])
+    assert LexicalJudge().judge(shown)["pick"].tolist() == ["first", "second"]
 
 
 def test_lexical_score_is_the_f1_of_word_sets() -> None:

@@ -20,12 +20,14 @@ from mrb_lib.judges.local.checkpoint import special_tokens, still_processor
 from mrb_lib.judges.local.generative import GenerativeJudge
 from mrb_lib.judges.local.packed import PackedJudge
 from mrb_lib.judges.prompt_files import load_prompt
+from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
 from mrb_lib.tables.schema import DIMENSIONS
 from mrb_lib.verdicts.orders import KEYS
 
+pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # PaliGemma's processor
 Made = tuple[PreTrainedModel, ProcessorMixin]
 AskFor = Callable[..., pd.DataFrame]
 
@@ -256,8 +258,62 @@ def mllama() -> Made:
     return transformers.MllamaForConditionalGeneration(config), processor
 
 
-SHARES = (llava_next, llava_onevision, qwen2_vl, qwen3_vl, internvl, idefics3, gemma3)
-ALONE = (mllama,)
+def gemma4() -> Made:
+    tokenizer = _tokenizer(
+        {
+            "image_token": "<|image|>", "boi_token": "<|image>", "eoi_token": "<image|>", "audio_token": "<|audio|>",
+            "boa_token": "<|audio>", "eoa_token": "<audio|>", "video_token": "<|video|>",
+        }
+    )  # fmt: skip
+    kinds = ["sliding_attention", "full_attention"]
+    config = transformers.Gemma4Config(
+        text_config=_text(
+            tokenizer, head_dim=32, sliding_window=32, layer_types=kinds, hidden_size_per_layer_input=16,
+            vocab_size_per_layer_input=len(tokenizer),
+        ),
+        vision_config={
+            "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4,
+            "num_key_value_heads": 4, "head_dim": 16, "patch_size": 16, "pooling_kernel_size": 2,
+            "position_embedding_size": 64,
+        },
+        **{
+            f"{name}_token_id": _id(tokenizer, token)
+            for name, token in (("image", "<|image|>"), ("boi", "<|image>"), ("eoi", "<image|>"))
+        },
+    )  # fmt: skip
+    processor = still_processor(transformers.Gemma4Processor)(
+        feature_extractor=None,
+        video_processor=None,
+        image_processor=transformers.Gemma4ImageProcessorPil(
+            patch_size=16, pooling_kernel_size=2, max_soft_tokens=70, image_seq_length=70
+        ),
+        tokenizer=tokenizer,
+        chat_template=_chat("<|image|>"),
+    )
+    return transformers.Gemma4ForConditionalGeneration(config), processor
+
+
+def paligemma() -> Made:
+    tokenizer = _tokenizer({"image_token": "<image>"})
+    tokenizer.add_special_tokens({"bos_token": "<|system|>"})
+    config = transformers.PaliGemmaConfig(
+        text_config={"model_type": "gemma2", **_text(tokenizer, head_dim=32, bos_token_id=2)},
+        vision_config={"model_type": "siglip_vision_model", **_VISION, "projection_dim": 96},
+        image_token_index=_id(tokenizer, "<image>"),
+        projection_dim=96,
+        hidden_size=96,
+        vocab_size=len(tokenizer),
+    )
+    images = transformers.SiglipImageProcessorPil(size={"height": 64, "width": 64})
+    images.image_seq_length = 16
+    processor = transformers.PaliGemmaProcessor(
+        image_processor=images, tokenizer=tokenizer, chat_template=_chat("<image>")
+    )
+    return transformers.PaliGemmaForConditionalGeneration(config), processor
+
+
+SHARES = (llava_next, llava_onevision, qwen2_vl, qwen3_vl, internvl, idefics3, gemma3, gemma4)
+ALONE = (mllama, paligemma)
 
 
 def _png(width: int, height: int, seed: int) -> bytes:
@@ -279,6 +335,11 @@ CASES = pd.DataFrame(
 )
 
 
+def shown_to(make: Callable[[], Made]) -> pd.DataFrame:
+    """The cases without those that a processor refuses: PaliGemma's takes no text without an image."""
+    return CASES[CASES["images"].str.len() > 0] if make is paligemma else CASES
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Callable[[], Made]], Path]:
     made: dict[str, Path] = {}
@@ -290,7 +351,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Callable[[], M
                 torch.manual_seed(0)
                 model, processor = make()
             for parameter in model.parameters():
-                if parameter.ndim > 1:
+                if not parameter.any():  # as Gemma 3's projector, with which no image would be seen
+                    parameter.data.normal_(generator=torch.Generator().manual_seed(0))
+                elif parameter.ndim > 1:
                     parameter.data.mul_(2.0)
             model.save_pretrained(path)
             processor.save_pretrained(path)
@@ -328,14 +391,19 @@ def test_packed_equals_asking_each_question_alone_or_says_that_it_asks_alone(
     make: Callable[[], Made], dtype: str, gap: float, folder: Callable[[Callable[[], Made]], Path], ask_for: AskFor
 ) -> None:
     path, settings = folder(make), Settings(device="cpu", dtype=dtype)
-    judge = PackedJudge("tiny", Entry("tiny", "packed", path=path), WeightsSource(path, "x"), settings, IMAGES)
-    asked = ask_for(CASES)
+    judge = PackedJudge(JudgeRequest(Entry("tiny", "packed", path=path), settings, IMAGES, WeightsSource(path, "x")))
+    asked = ask_for(shown_to(make))
     rows = judge.judge(asked)
     assert rows["status"].eq("ok").all(), rows.get("error")
     assert any("cannot share" in notice for notice in judge.notices) == (make in ALONE)
+    assert any("refuses PyTorch's fused attention" in notice for notice in judge.notices) == (make is paligemma)
     truth = np.array([_alone(judge, row) for row in asked.to_dict("records")])
     assert truth.std() > 0.001, "the probabilities must differ, or the test shows nothing"
     assert np.abs(rows["p_first"].to_numpy() - truth).max() < gap
+    pictured = asked[asked["case_id"] == "short"]
+    others = judge.judge(pictured.assign(images=[["tall"]] * len(pictured)))
+    seen = rows["p_first"].to_numpy()[(asked["case_id"] == "short").to_numpy()] - others["p_first"].to_numpy()
+    assert np.abs(seen).max() > 1e-5, "another image must change the probabilities"
 
 
 @pytest.mark.parametrize("make", [*SHARES, *ALONE], ids=lambda make: make.__name__)
@@ -344,10 +412,12 @@ def test_replies_do_not_depend_on_the_batch(
 ) -> None:
     path = folder(make)
     settings = Settings(device="cpu", max_new_tokens=6)
-    judge = GenerativeJudge("tiny", Entry("tiny", "generative", path=path), WeightsSource(path, "x"), settings, IMAGES)
-    asked = ask_for(CASES, ("overall",))
+    judge = GenerativeJudge(
+        JudgeRequest(Entry("tiny", "generative", path=path), settings, IMAGES, WeightsSource(path, "x"))
+    )
+    asked = ask_for(shown_to(make), ("overall",))
     whole = judge.judge(asked)
-    alone = pd.concat([judge.judge(asked[asked["case_id"] == case]) for case in CASES["case_id"]])
+    alone = pd.concat([judge.judge(asked[asked["case_id"] == case]) for case in asked["case_id"].unique()])
     both = whole.merge(alone, on=list(KEYS))
     assert both["reply_x"].notna().all()
     assert both["reply_x"].eq(both["reply_y"]).all()

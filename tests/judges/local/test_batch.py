@@ -12,6 +12,7 @@ import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.local.generative import BatchJudge
+from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
@@ -29,7 +30,7 @@ def _judge(folder: Path, images: object = None, **wishes: object) -> BatchJudge:
         "without_images": "vision_config" not in (folder / "config.json").read_text(),
     }  # fmt: skip
     entry, source = Entry("tiny+batch", "batch", path=folder), WeightsSource(folder, "sha256:0")
-    return BatchJudge("tiny+batch", entry, source, Settings(**{**usual, **wishes}), images or {})
+    return BatchJudge(JudgeRequest(entry, Settings(**{**usual, **wishes}), images or {}, source))
 
 
 def _scripted(monkeypatch: pytest.MonkeyPatch, reply: object, prompts: list[str] | None = None) -> None:

@@ -23,6 +23,7 @@ from mrb_lib.judges.local.checkpoint import special_tokens, still_processor
 from mrb_lib.judges.local.reward import RewardJudge
 from mrb_lib.judges.prompt_files import load_prompt
 from mrb_lib.judges.prompts import DEFINITIONS
+from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
@@ -71,7 +72,7 @@ def _settings(folder: Path, **wishes: object) -> Settings:
 
 def _judge(kind: type[CategoriesJudge], folder: Path, **wishes: object) -> CategoriesJudge:
     entry, source = Entry("tiny", "packed", path=folder), WeightsSource(folder, "sha256:0")
-    return kind("tiny", entry, source, _settings(folder, **wishes), IMAGES)
+    return kind(JudgeRequest(entry, _settings(folder, **wishes), IMAGES, source))
 
 
 def _shown(repeats: int = 1) -> pd.DataFrame:
@@ -168,7 +169,9 @@ def test_a_rating_is_no_side_whatever_the_category_is_called() -> None:
 def test_an_engine_that_compares_says_so(tiny: Tiny) -> None:
     folder = tiny("llama")
     with pytest.raises(InputError, match="reward compares two responses"):
-        RewardJudge("tiny", Entry("tiny", "reward", path=folder), WeightsSource(folder, "x"), _settings(folder), {})
+        RewardJudge(
+            JudgeRequest(Entry("tiny", "reward", path=folder), _settings(folder), {}, WeightsSource(folder, "x"))
+        )
 
 
 @pytest.fixture

@@ -21,6 +21,7 @@ from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.local import generative
 from mrb_lib.judges.local.generative import GenerativeJudge
 from mrb_lib.judges.local.weights import Tensors, Weights
+from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
@@ -52,7 +53,7 @@ def _judge(folder: Path, entry: Entry | None = None, images: object = None, **wi
         }
     )
     entry = entry or Entry("tiny", "generative", path=folder)
-    return GenerativeJudge("tiny", entry, WeightsSource(folder, "sha256:0"), settings, images or {})
+    return GenerativeJudge(JudgeRequest(entry, settings, images or {}, WeightsSource(folder, "sha256:0")))
 
 
 def _replies(rows: pd.DataFrame) -> dict[tuple[object, ...], str]:
@@ -91,7 +92,7 @@ class TestIndependence:
         asked = ask_for(cases, ("accuracy", "overall"), repeats=2 if temperature else 1)
         judge = _judge(tiny(architecture), images=pictured.images, temperature=temperature)
         whole = _replies(judge.judge(asked))
-        assert len(set(whole.values())) > 3, "replies must differ, or the test shows nothing"
+        assert len(set(whole.values())) > 2, "replies must differ, or the test shows nothing"
         alone = {}
         for case in reversed(CASES["case_id"].tolist()):
             alone |= _replies(judge.judge(asked[asked["case_id"] == case]))
@@ -351,13 +352,13 @@ class TestTheOfficialForm:
         judge = _judge(tiny("llama"), prompt="official-form", choices=("A", "B"), max_new_tokens=None)
         judge.load()
         rows = judge.judge(ask_for(CASES[:1], DIMENSIONS))
-        assert all("exactly 7 keys" in prompt and '"tie"' not in prompt for prompt in prompts)
+        assert all('"overall":"A|B","reason"' in prompt for prompt in prompts)
         creativity = rows["dimension"] == "creativity"
         assert rows.loc[creativity, "pick"].isna().all()
         assert set(rows.loc[creativity, "status"]) == {"unparsed"}
         assert set(rows.loc[~creativity, "pick"]) == {"first"}
         assert judge.spec["choices"] == ["A", "B"]
-        assert judge.spec["max_new_tokens"] > 256
+        assert judge.spec["max_new_tokens"] == 4096
 
 
 def test_a_reply_in_other_labels_picks_what_they_call(

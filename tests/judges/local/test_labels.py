@@ -21,6 +21,7 @@ from mrb_lib.judges.local.checkpoint import special_tokens
 from mrb_lib.judges.local.generative import GenerativeJudge
 from mrb_lib.judges.prompt_files import load_prompt
 from mrb_lib.judges.prompts import DEFINITIONS
+from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.sent import sent, shown_case
@@ -57,7 +58,7 @@ BENCHMARK = Benchmark(META, CASES, pd.DataFrame(columns=["case_id", "annotator",
 
 def made(kind: type, folder: Path, **wishes: object) -> CategoriesJudge:
     settings = replace(settings_for(BENCHMARK, Settings(device="cpu"), 1), **wishes)
-    return kind("tiny", Entry("tiny", kind.engine, path=folder), WeightsSource(folder, "sha256:0"), settings, {})
+    return kind(JudgeRequest(Entry("tiny", kind.engine, path=folder), settings, {}, WeightsSource(folder, "sha256:0")))
 
 
 def shown(repeats: int = 1) -> pd.DataFrame:

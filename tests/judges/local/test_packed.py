@@ -30,6 +30,7 @@ from mrb_lib.judges.local.tree import Packed, Texts, Tree, grow, pack
 from mrb_lib.judges.local.weights import Weights
 from mrb_lib.judges.prompt_files import load_prompt
 from mrb_lib.judges.prompts import phrasing_of
+from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
@@ -83,7 +84,7 @@ def _judge(folder: Path, **wishes: object) -> PackedJudge:
         }
     )
     return PackedJudge(
-        "tiny", Entry("tiny", "packed", path=folder), WeightsSource(folder, "sha256:0"), settings, IMAGES
+        JudgeRequest(Entry("tiny", "packed", path=folder), settings, IMAGES, WeightsSource(folder, "sha256:0"))
     )
 
 
@@ -134,7 +135,7 @@ class Alone:
         odds = self.model(**inputs).logits[0, -1].float().softmax(-1)
         first, second = (
             sum(float(odds[self.tokenizer.convert_tokens_to_ids(spelling)]) for spelling in (letter, f"Ġ{letter}"))
-            for letter in labels_of(row)
+            for letter in load_prompt("single").labels_for(str(row["question"]), labels_of(row))
         )
         return first / (first + second)
 
@@ -246,11 +247,12 @@ def test_the_tokens_of_a_case_are_counted_once(plain: pd.DataFrame) -> None:
 def test_simulated_cases_of_the_benchmark_are_judged(pictured: Benchmark, tiny: Tiny, ask_for: AskFor) -> None:
     folder = tiny("qwen2_5_vl")
     judge = PackedJudge(
-        "tiny",
-        Entry("tiny", "packed", path=folder),
-        WeightsSource(folder, "sha256:0"),
-        Settings(device="cpu"),
-        pictured.images,
+        JudgeRequest(
+            Entry("tiny", "packed", path=folder),
+            Settings(device="cpu"),
+            pictured.images,
+            WeightsSource(folder, "sha256:0"),
+        )
     )
     rows = judge.judge(ask_for(pictured.cases.head(3), ("overall",)))
     assert rows["status"].eq("ok").all()
@@ -342,7 +344,7 @@ class TestSight:
     def test_weights_of_text_are_refused_where_they_are_said_to_see(self, tiny: Tiny, tmp_path: Path) -> None:
         folder = tiny("llama")
         entry = Entry("tiny", "packed", path=folder, vision=True)
-        judge = PackedJudge("tiny", entry, WeightsSource(folder, "x"), Settings(device="cpu"), IMAGES)
+        judge = PackedJudge(JudgeRequest(entry, Settings(device="cpu"), IMAGES, WeightsSource(folder, "x")))
         with pytest.raises(InputError, match="the roster says that it sees images") as raised:
             judge.load()
         assert "\n" not in str(raised.value)
@@ -699,7 +701,8 @@ def test_under_other_labels_and_in_another_wording_too_the_probability_is_that_o
         "none": ("", 0, ""), "prompt/labels:1": ("1/2", 0, ""), "prompt/labels:4": ("B/A", 0, ""),
         "prompt/wording:2": ("", 2, ""), "prompt/persona-student": ("", 0, "Judge as a student would."),
     }  # fmt: skip
-    some = asked[asked["case_id"].isin(["short", "none"]) & (asked["dimension"] != "creativity")]
+    some = asked[asked["case_id"].isin(["short", "none"]) & (asked["dimension"] != "creativity")].copy()
+    some.loc[some["case_id"] == "short", "question"] = "Which? A. hilum B. apex C. neither"
     rows = pd.concat(
         [
             some.assign(probe=name, probe_labels=one, probe_wording=two, probe_instruction=three)
@@ -726,7 +729,7 @@ def test_a_label_that_is_not_one_token_is_an_error_of_its_rows_alone(tiny: Tiny,
 def test_a_judge_that_always_reasons_is_warned_about(tiny: Tiny) -> None:
     folder = tiny("llama")
     entry = Entry("tiny", "packed", path=folder, thinking="always")
-    judge = PackedJudge("tiny", entry, WeightsSource(folder, "sha256:0"), Settings(device="cpu"), {})
+    judge = PackedJudge(JudgeRequest(entry, Settings(device="cpu"), {}, WeightsSource(folder, "sha256:0")))
     assert any("reasons before it replies" in notice for notice in judge.notices)
 
 

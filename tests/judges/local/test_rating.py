@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from mrb_lib.judges.local import tiny as tiny_models
-from mrb_lib.judges.local.rating import RatingJudge, probability_higher
+from mrb_lib.judges.local.pointwise import RatingJudge, probability_higher
 from mrb_lib.judges.local.reader import TreeReader
 from mrb_lib.judges.prompt_files import load_prompt
+from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
@@ -46,7 +47,9 @@ def _judge(folder: Path, scale: int = 5, **wishes: object) -> RatingJudge:
             **wishes,
         }
     )
-    return RatingJudge("tiny", Entry("tiny", "rating", path=folder), WeightsSource(folder, "sha256:0"), settings, {})
+    return RatingJudge(
+        JudgeRequest(Entry("tiny", "rating", path=folder), settings, {}, WeightsSource(folder, "sha256:0"))
+    )
 
 
 def _after(folder: Path, response: str, question: str, scale: int, said: str = "") -> tuple[torch.Tensor, object]:

@@ -23,6 +23,7 @@ from mrb_lib.benchmarks.images import open_image
 from mrb_lib.judges.fences import defuse, marks_pattern
 from mrb_lib.judges.local.checkpoint import special_tokens, still_processor
 from mrb_lib.judges.local.reward import HEAD_FILE, RewardJudge, save_head
+from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
@@ -52,7 +53,7 @@ def _judge(folder: Path, images: object = None, **wishes: object) -> RewardJudge
         **{"device": "cpu", "without_images": "vision_config" not in (folder / "config.json").read_text(), **wishes}
     )
     return RewardJudge(
-        "tiny", Entry("tiny", "reward", path=folder), WeightsSource(folder, "sha256:0"), settings, images or {}
+        JudgeRequest(Entry("tiny", "reward", path=folder), settings, images or {}, WeightsSource(folder, "sha256:0"))
     )
 
 

@@ -17,7 +17,7 @@ import transformers
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.engines.local import build_generative, build_rubric
 from mrb_lib.judges.local.generative import GenerativeJudge
-from mrb_lib.judges.local.rubric import MOST_SUMS, RubricJudge, probability_of_more
+from mrb_lib.judges.local.pointwise import MOST_SUMS, RubricJudge, probability_of_more
 from mrb_lib.judges.prompt_files import load_prompt
 from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
@@ -56,12 +56,14 @@ def settings(folder: Path, **wishes: object) -> Settings:
 
 def judge(folder: Path, images: object = None, **wishes: object) -> RubricJudge:
     source = WeightsSource(folder, "sha256:0")
-    return RubricJudge("tiny", Entry("tiny", "rubric", path=folder), source, settings(folder, **wishes), images or {})
+    return RubricJudge(
+        JudgeRequest(Entry("tiny", "rubric", path=folder), settings(folder, **wishes), images or {}, source)
+    )
 
 
 def written(folder: Path, **wishes: object) -> GenerativeJudge:
     entry, source = Entry("tiny", "generative", path=folder), WeightsSource(folder, "sha256:0")
-    return GenerativeJudge("tiny", entry, source, settings(folder, prompt="criteria", **wishes), {})
+    return GenerativeJudge(JudgeRequest(entry, settings(folder, prompt="criteria", **wishes), {}, source))
 
 
 def alone(folder: Path, case: dict[str, str], response: str, place: int) -> float:

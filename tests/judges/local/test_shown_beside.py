@@ -21,9 +21,10 @@ from mrb_lib.judges.local.categories import CategoriesJudge
 from mrb_lib.judges.local.checkpoint import special_tokens
 from mrb_lib.judges.local.generative import GenerativeJudge
 from mrb_lib.judges.local.packed import PackedJudge
-from mrb_lib.judges.local.rating import RatingJudge
+from mrb_lib.judges.local.pointwise import RatingJudge
 from mrb_lib.judges.local.reward import RewardJudge
 from mrb_lib.judges.prompt_files import load_prompt
+from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
@@ -56,7 +57,7 @@ def rows_of(bench: Benchmark, settings: Settings = SHOWN) -> pd.DataFrame:
 
 def judge_of(kind: type[LocalJudge], folder: Path, bench: Benchmark, settings: Settings = SHOWN) -> LocalJudge:
     own = settings_for(bench, settings, 1)
-    made = kind("tiny", Entry("tiny", kind.engine, path=folder), WeightsSource(folder, "sha256:0"), own, {})
+    made = kind(JudgeRequest(Entry("tiny", kind.engine, path=folder), own, {}, WeightsSource(folder, "sha256:0")))
     made.load()
     return made
 

@@ -17,6 +17,7 @@ from mrb_lib.judges.local.checkpoint import special_tokens
 from mrb_lib.judges.local.generative import GenerativeJudge
 from mrb_lib.judges.local.packed import PackedJudge
 from mrb_lib.judges.prompt_files import load_prompt
+from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
@@ -75,7 +76,7 @@ def test_a_real_model_replies_and_its_replies_are_read_or_said_to_be_unreadable(
     settings = Settings(dimensions=ASKED, prompt="single", max_new_tokens=8, without_images=True)
     asked = asked[asked["dimension"] == "overall"].reset_index(drop=True)
     entry = Entry("smollm2-135m", "generative", vision=False)
-    judge = GenerativeJudge("smollm2-135m", entry, WeightsSource(smollm, "package"), settings, {})
+    judge = GenerativeJudge(JudgeRequest(entry, settings, {}, WeightsSource(smollm, "package")))
     judge.load()
     verdicts = judge.judge(asked)
     tokenizer = AutoTokenizer.from_pretrained(smollm)

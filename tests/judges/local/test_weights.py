@@ -15,12 +15,13 @@ import transformers
 from PIL import Image
 from safetensors.torch import load_file, save_file
 
-from mrb_lib.judges.local import checkpoint, weights
+from mrb_lib.judges.local import checkpoint
 from mrb_lib.judges.local import tiny as makes
 from mrb_lib.judges.local.checkpoint import devices_needed, load_checkpoint, special_tokens
 from mrb_lib.judges.local.packed import PackedJudge
 from mrb_lib.judges.local.reader import TreeReader
-from mrb_lib.judges.local.weights import Weights, choose_device, choose_devices, choose_dtype, describe
+from mrb_lib.judges.local.weights import Weights, choose_devices, choose_dtype, describe
+from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
@@ -206,7 +207,7 @@ class TestRemoteCode:
         entry, source = Entry("tiny", "packed", path=folder), WeightsSource(folder, "sha256:0")
 
         def spec(*, trusted: bool) -> Mapping[str, object]:
-            return PackedJudge("tiny", entry, source, Settings(device="cpu", trust_remote_code=trusted), {}).spec
+            return PackedJudge(JudgeRequest(entry, Settings(device="cpu", trust_remote_code=trusted), {}, source)).spec
 
         assert spec(trusted=True) == spec(trusted=False)
         _change(folder / "config.json", auto_map={"AutoConfig": "evil.C"})
@@ -225,6 +226,15 @@ class TestRemoteCode:
         with pytest.raises(InputError):
             _load(folder)
         assert not proof.exists()
+
+
+def test_the_need_of_torchvision_is_named(copy: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent(*_: object, **__: object) -> None:
+        raise ImportError("\nPixtralProcessor requires the Torchvision library but it was not found")
+
+    monkeypatch.setattr(checkpoint, "_processor", absent)
+    with pytest.raises(InputError, match=r"images are read by torchvision, .* run `pip install torchvision`"):
+        _load(copy("llava"))
 
 
 class TestInputs:
@@ -339,7 +349,7 @@ class TestDevice:
     def test_of_an_unknown_name_is_bad_input(self) -> None:
         for name in ("gpu", "cuda:9999", "", "cpu cpu", "meta"):
             with pytest.raises(InputError, match="mrb doctor"):
-                choose_device(name)
+                choose_devices(name)
 
     def test_half_precision_is_for_accelerators_unless_asked_for(self) -> None:
         assert choose_dtype("auto", CPU) == torch.float32
@@ -381,7 +391,7 @@ class TestWhereWeightsGo:
         assert choose_devices("cpu, cpu") == (CPU,)
 
     def test_a_processor_does_not_share_them_with_a_gpu(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(weights, "choose_device", torch.device)
+        monkeypatch.setattr(torch, "zeros", lambda size, device: torch.ones(size))  # every device is there
         with pytest.raises(InputError, match="spread over GPUs only"):
             choose_devices("cpu,cuda:0")
         assert choose_devices("cuda:0,cuda:2") == (torch.device("cuda:0"), torch.device("cuda:2"))
@@ -393,6 +403,7 @@ class TestQuantisedWeights:
         [
             (None, "4bit", r"quantised weights \(4bit\) need bitsandbytes; install it with .*\[quantized\]"),
             ({"quant_method": "gptq", "bits": 4}, None, r"quantised weights \(gptq\) need gptqmodel"),
+            ({"quant_method": "awq", "bits": 4}, None, r"\(awq\) need gptqmodel; install it with `pip install gptq"),
             ({"quant_method": "gptq", "bits": 4}, "8bit", r"quantised already \(gptq\); leave --quantize out"),
         ],
     )

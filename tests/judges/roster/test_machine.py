@@ -18,13 +18,18 @@ from mrb_lib.judges.roster.machine import (
     HubState,
     Machine,
     inspect_machine,
+    misfit,
     missing_extras,
     next_step,
+    plan_text,
     survey,
+    way,
 )
+from mrb_lib.judges.roster.roster import entries
+from mrb_lib.judges.settings import Settings
 
 HUB = HubState(False, "https://huggingface.co", False, Path("cache"), True, 10.0)
-WITH_GPU = Machine(4, 100.0, 50.0, (Gpu("small", 8.0, 1.0), Gpu("large", 80.0, 1.0)), {}, {}, HUB)
+WITH_GPU = Machine(4, 100.0, (Gpu("small", 8.0, 1.0), Gpu("large", 80.0, 1.0)), {}, {}, HUB)
 JUST = 0.999 * 80 / (2 * ROOM)  # billions of parameters that just fit the large GPU in bfloat16
 
 
@@ -40,25 +45,115 @@ def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache"
 
 
-def test_a_judge_fits_the_largest_gpu_or_the_main_memory_with_room_for_its_work() -> None:
-    fits = [(WITH_GPU.fits_gpu(entry(n)), WITH_GPU.fits_cpu(entry(n))) for n in (1.0, JUST, JUST * 1.01, None)]
-    assert fits == [("yes", "yes"), ("yes", "no"), ("no", "no"), ("unknown", "unknown")]
-    assert WITH_GPU.fits_cpu(entry(0.999 * 100 / (4 * ROOM))) == "yes"
+def how(machine: Machine, one: Entry) -> tuple[str, str, str] | None:
+    """The device, the form of the weights and the options of the way in which a machine runs a judge."""
+    found = way(one, machine)
+    return None if found is None else (found.device, found.stored, found.options)
 
 
-def test_without_a_gpu_none_fits_it_and_without_torch_nobody_knows() -> None:
-    assert replace(WITH_GPU, gpus=()).fits_gpu(entry(1.0)) == "no"
-    assert replace(WITH_GPU, gpus=()).fits_gpu(entry(None)) == "no"
-    assert replace(WITH_GPU, gpus=None).fits_gpu(entry(1.0)) == "unknown"
-    assert replace(WITH_GPU, ram_total_gb=None).fits_cpu(entry(1.0)) == "unknown"
+@pytest.mark.parametrize(
+    ("billions", "expected"),
+    [
+        (JUST, ("GPU", "bfloat16", "")),
+        (JUST * 1.01, ("2 GPUs", "bfloat16", " --device cuda:0,cuda:1")),
+        (JUST * 1.2, ("GPU", "8bit", " --quantize 8bit")),
+        (JUST * 2, ("GPU", "4bit", " --quantize 4bit")),
+        (JUST * 4, None),
+        (None, None),
+    ],
+)
+def test_a_judge_gets_one_gpu_then_several_then_rounded_weights(
+    billions: float | None, expected: tuple[str, str, str] | None
+) -> None:
+    assert how(WITH_GPU, entry(billions)) == expected
 
 
-def test_an_unknown_size_is_the_one_in_the_name_and_the_table_says_so(empty_cache: Path) -> None:
-    named = replace(entry(None), name="judge-34b")
-    table = survey([named, entry(34.0), entry(None)], WITH_GPU)
-    assert table["size_from"].fillna("-").tolist() == ["name", "parameters", "-"]
-    assert table["fits_gpu"].tolist() == ["no", "no", "unknown"]
-    assert WITH_GPU.fits_gpu(replace(named, name="judge-32b")) == "yes"
+def test_without_a_gpu_weights_go_to_the_main_memory_whole_and_then_in_half() -> None:
+    machine = replace(WITH_GPU, gpus=())
+    just = 0.999 * 100 / (4 * ROOM)
+    assert how(machine, entry(just)) == ("CPU", "float32", "")
+    assert how(machine, entry(2 * just)) == ("CPU", "bfloat16", " --dtype bfloat16")
+    assert how(machine, entry(2.1 * just)) is None
+    assert how(replace(machine, ram_total_gb=None), entry(1.0)) is None
+    assert how(machine, replace(entry(1.0), engine="vllm")) is None, "served from a GPU"
+    tiny = replace(WITH_GPU, gpus=(Gpu("tiny", 1.0, 1.0),))
+    assert how(tiny, entry(just)) == ("CPU", "float32", " --device cpu")
+
+
+def test_a_7b_on_one_gpu_of_24_gb_gets_a_command_with_memory_and_minutes(
+    empty_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rtx = Gpu("RTX 4090", 25.4, 25.0, 165e12)
+    machine = replace(WITH_GPU, gpus=(rtx,))
+    monkeypatch.setattr(module, "inspect_machine", lambda: machine)
+    by_name = {one.name: one for one in entries()}
+    found = way(by_name["qwen2.5-vl-7b"], machine)
+    assert found is not None
+    assert (found.stored, found.memory_gb) == ("bfloat16", pytest.approx(1.2 * 2 * 8.29))
+    # 1,000 cases, two orders, 2,300 tokens, two operations per parameter, at a quarter of 165 TFLOP/s.
+    assert found.minutes == round(2 * 8.29e9 * 4.6e6 / (165e12 / 4) / 60) == 31
+    assert plan_text(by_name["qwen2.5-vl-7b"]) == (
+        " This should work here: `mrb judge BENCH RUNS --judge qwen2.5-vl-7b --download` (estimate: bfloat16 on GPU, "
+        "20 GB (weights and 20%), 31 minutes per 1,000 cases at a quarter of the GPU's peak)."
+    )
+    assert "--judge llava-1.5-13b --download --quantize 8bit`" in plan_text(by_name["llava-1.5-13b"])
+    assert "--judge minicpm-v-2.6 --download --trust-remote-code`" in plan_text(by_name["minicpm-v-2.6"])
+    assert "does not fit this machine" in plan_text(by_name["qwen2-vl-72b"])
+    assert "; it needs agreement to the licence on the Hub)." in plan_text(by_name["medgemma-4b"])
+    lacking = replace(machine, extras={"quantized": ("bitsandbytes",)})
+    monkeypatch.setattr(module, "inspect_machine", lambda: lacking)
+    assert "`pip install 'mrb-workbench[quantized]' && mrb judge" in plan_text(by_name["llava-1.5-13b"])
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (["gemma-3-12b", "llava-1.5-13b", "qwen2.5-vl-7b"], "qwen2.5-vl-7b --download ("),
+        (["gemma-3-12b", "llava-1.5-13b"], "llava-1.5-13b --download --quantize 8bit ("),  # no agreement to ask for
+        (["gemma-3-12b", "minicpm-v-2.6"], "minicpm-v-2.6 --download --trust-remote-code ("),
+        (["gemma-3-12b"], "gemma-3-12b --download --quantize 8bit ("),
+    ],
+)
+def test_the_next_step_prefers_judges_that_need_least(empty_cache: Path, names: list[str], expected: str) -> None:
+    machine = replace(WITH_GPU, gpus=(Gpu("RTX 4090", 25.4, 25.0, 165e12),), hub=replace(HUB, free_gb=500.0))
+    assert f"--judge {expected}" in next_step([one for one in entries() if one.name in names], machine)
+
+
+def test_of_a_mixture_of_experts_the_time_is_that_of_the_parameters_at_work() -> None:
+    machine = replace(WITH_GPU, gpus=(Gpu("chip", 80.0, 80.0, 1e15),))
+    mixture, dense = (way(entry(30.0, size=size), machine) for size in ("30B-A3B", "30B"))
+    assert mixture is not None and dense is not None and mixture.minutes and dense.minutes
+    assert dense.minutes == pytest.approx(10 * mixture.minutes, abs=10)
+
+
+@pytest.mark.parametrize(
+    ("settings", "size", "expected"),
+    [
+        (Settings(), None, None),
+        (Settings(device="cuda:0"), None, "the weights of a/b take 60 GB in bfloat16, and device 'cuda:0' has 8 GB"),
+        (Settings(device="cuda:0", quantize="4bit"), None, "the weights of a/b take 18 GB in 4bit, and device"),
+        (Settings(device="cpu"), None, "the weights of a/b take 120 GB in float32, and this machine has 100 GB"),
+        (Settings(device="cuda:0"), 5, None),
+        (
+            Settings(device="cuda:0", dtype="float32"),
+            5,
+            "the weights of a/b take 10 GB in float32, and device 'cuda:0' has 8 GB",
+        ),
+        (Settings(device="cuda:7"), None, None),
+    ],
+)
+def test_weights_larger_than_the_device_are_told_with_what_would_work(
+    empty_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Settings, size: int | None,
+    expected: str | None,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(module, "inspect_machine", lambda: WITH_GPU)
+    if size is not None:
+        (tmp_path / "config.json").write_text('{"dtype": "bfloat16"}')
+        with (tmp_path / "model.safetensors").open("wb") as weights:
+            weights.truncate(size * 10**9)  # sparse: it takes no disk
+    wrong = misfit(entry(30.0), settings, None if size is None else tmp_path)
+    assert wrong is None if expected is None else wrong is not None and expected in wrong
+    assert wrong is None or "This should work here: `mrb judge BENCH RUNS --judge judge --download`" in wrong
 
 
 def judges() -> list[Entry]:
@@ -83,12 +178,12 @@ def judges() -> list[Entry]:
         (WITH_GPU, "--judge small --download (the largest"),  # 10 GB of disk are free
         (
             replace(WITH_GPU, gpus=()),
-            "--judge small --download (small, as there is no GPU), or endpoint:MODEL --url URL",
+            "--judge small --download (small, as there is no GPU; estimate: float32 on CPU",
         ),
         (replace(WITH_GPU, gpus=(), ram_total_gb=2.0), "--judge endpoint:MODEL --url URL (no judge that takes images"),
         (  # the main memory has room for larger ones, which a GPU is not
             replace(WITH_GPU, ram_total_gb=2000.0, hub=replace(HUB, free_gb=1000.0)),
-            "--judge large --download (the largest that fits this GPU)",
+            "--judge large --download (the largest that fits this GPU; estimate: bfloat16 on GPU, 72 GB",
         ),
         (replace(WITH_GPU, hub=replace(HUB, offline=True)), "HF_HUB_OFFLINE is set"),
         (replace(WITH_GPU, hub=replace(HUB, writable=False)), "cannot be written to"),
@@ -126,7 +221,7 @@ def test_weights_that_are_here_are_used_first(empty_cache: Path) -> None:
 @pytest.mark.parametrize("engine", ["heuristic", "jury", "endpoint"])
 def test_a_judge_without_weights_needs_no_memory_and_no_cache(engine: str, empty_cache: Path) -> None:
     table = survey([replace(entry(None), engine=engine)], WITH_GPU)
-    assert table[["fits_gpu", "fits_cpu", "cached"]].isna().all(axis=None)
+    assert table[["device", "memory_gb", "cached"]].isna().all(axis=None)
 
 
 def test_weights_count_as_here_only_when_they_are_complete(empty_cache: Path) -> None:
@@ -177,10 +272,12 @@ def test_gpus_are_counted_with_their_memory(monkeypatch: pytest.MonkeyPatch) -> 
         is_available=lambda: True,
         device_count=lambda: 2,
         mem_get_info=lambda number: (int(1e9), int(8e9)),
-        get_device_name=lambda number: f"chip {number}",
+        get_device_properties=lambda number: SimpleNamespace(
+            name=f"chip {number}", major=9, minor=number, multi_processor_count=100, clock_rate=1_000_000
+        ),
     )
     monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=cuda))
-    assert inspect_machine().gpus == (Gpu("chip 0", 8.0, 1.0), Gpu("chip 1", 8.0, 1.0))
+    assert inspect_machine().gpus == (Gpu("chip 0", 8.0, 1.0, 4096e11), Gpu("chip 1", 8.0, 1.0))
 
     def broken(number: int) -> None:
         raise RuntimeError("CUDA error: out of order\nmore")
@@ -198,5 +295,5 @@ def test_without_torch_the_gpus_are_unknown(monkeypatch: pytest.MonkeyPatch) -> 
 def test_an_extra_that_lacks_a_package_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = ["numpy>=2", 'torch>=2.6; extra == "judges"', "jinja2 >=3 ; extra == 'report'"]
     monkeypatch.setattr(module.metadata, "requires", lambda name: wanted)
-    monkeypatch.setattr(module, "_is_installed", lambda package: package != "torch")
+    monkeypatch.setattr(module.metadata, "distributions", lambda: [SimpleNamespace(name="Jinja2")])
     assert missing_extras() == {"judges": ("torch",), "report": ()}

@@ -9,10 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
-import pandas as pd
 import pytest
 
+from mrb_lib.judges.roster import machine as machine_module
 from mrb_lib.judges.roster import roster as module
+from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.roster import ROSTER_COLUMNS, check_name, entries, entry_of, gaps, resolve, roster, samples
 from mrb_lib.judges.roster.source import WeightsSource
@@ -54,6 +55,8 @@ def engines(monkeypatch: pytest.MonkeyPatch) -> dict[str, tuple[object, ...]]:
     for engine, (name, kind) in {**WITH_WEIGHTS, **SERVED}.items():
 
         def note(*arguments: object, engine: str = engine) -> object:
+            if isinstance(request := arguments[0], JudgeRequest):
+                arguments = request.entry.name, request.entry, request.source, request.settings, request.images
             made[engine] = arguments
             return SimpleNamespace(name=arguments[0])
 
@@ -73,10 +76,8 @@ def test_the_roster_is_a_table_of_every_entry_and_its_memory() -> None:
     by_name = {entry.name: entry for entry in entries()}
     for row in table.itertuples():
         parameters = by_name[row.name].parameters
-        assert (row.size_from == "parameters") == (parameters is not None)
         if parameters is not None:
             assert row.weights_gb == 2 * parameters
-        assert pd.isna(row.weights_gb) == pd.isna(row.size_from)
 
 
 def test_every_built_in_judge_has_a_name_that_can_be_checked() -> None:
@@ -116,9 +117,9 @@ BAD = {
     "an unknown quirk": (MINE.replace("template", "system"), ["'mine'", "'chat'", "template"]),
     "a quirk that is no table": (
         MINE.replace("{ enable_thinking = false }", "false"),
-        ["'mine'", "'chat'", "enable_thinking"],
+        ["'mine'", "'chat'", "False", "dictionary"],
     ),
-    "text for a flag": (MINE + 'remote_code = "no"\n', ["'mine'", "'remote_code'", "true or false"]),
+    "text for a flag": (MINE + 'remote_code = "no"\n', ["'mine'", "'remote_code'", "'no'", "boolean"]),
     "an empty text": (MINE + 'licence = " "\n', ["'mine'", "'licence'"]),
     "an unknown engine": (MINE.replace("packed", "magic"), ["'mine'", "'engine'", "'magic'", "generative"]),
     "an engine of the library": (MINE.replace("packed", "heuristic"), ["'mine'", "'engine'", "heuristic"]),
@@ -129,8 +130,12 @@ BAD = {
     "a subfolder from the root": (ON_HUB + 'subfolder = "/etc"\n', ["'mine'", "'subfolder'", "/etc"]),
     "a subfolder that is a pattern": (ON_HUB + 'subfolder = "*"\n', ["'mine'", "'subfolder'", "'*'"]),
     "a subfolder of a local folder": (MINE + 'subfolder = "a"\n', ["'mine'", "'subfolder'", "Hub"]),
+    "a subfolder that leads up": (ON_HUB + 'subfolder = ".."\n', ["'mine'", "'subfolder'", "'..'"]),
+    "a hidden subfolder": (ON_HUB + 'subfolder = "a/.hidden"\n', ["'mine'", "'subfolder'", "a/.hidden"]),
+    "a subfolder of two lines": (ON_HUB + 'subfolder = "a\\n"\n', ["'mine'", "'subfolder'"]),
+    "aliases that are no list": (ON_HUB + 'aliases = "other"\n', ["'mine'", "'aliases'", "'other'"]),
     "a context that is no count": (MINE + "context = 4096.5\n", ["'mine'", "'context'", "4096.5"]),
-    "a context below 1": (MINE + "context = 0\n", ["'mine'", "'context'", "tokens"]),
+    "a context below 1": (MINE + "context = 0\n", ["'mine'", "'context'", "greater than 0"]),
     "a cut-off that is no date": (MINE + 'cutoff = "2026-13"\n', ["'mine'", "'cutoff'", "2026-13"]),
     "a cut-off in words": (MINE + 'cutoff = "May 2025"\n', ["'mine'", "'cutoff'", "May 2025"]),
     "a day of checking that is a month": (MINE + 'checked = "2026-11"\n', ["'mine'", "'checked'", "2026-11"]),
@@ -148,23 +153,23 @@ def test_what_a_page_says_of_a_model_is_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("entry", "gb", "size_from"),
+    ("entry", "gb", "active"),
     [
-        (Entry("judge", "packed", parameters=8.3, size="7B"), 16.6, "parameters"),
-        (Entry("judge", "packed", size="7B"), 14.0, "name"),
-        (Entry("judge", "packed", size="30B-A3B"), 60.0, "name"),
-        (Entry("judge", "packed", size="135M"), 0.27, "name"),
-        (Entry("internvl3-8b", "packed"), 16.0, "name"),
-        (Entry("judge", "packed", model="owner/Judge-1.5B-it"), 3.0, "name"),
-        (Entry("glm-4.6v", "packed", model="a/b-v1.5"), None, None),
-        (Entry("judge", "packed", model="a/mixtral-8x7b"), None, None),
+        (Entry("judge", "packed", parameters=8.3, size="7B"), 16.6, 8.3),
+        (Entry("judge", "packed", size="7B"), 14.0, 7.0),
+        (Entry("judge", "packed", size="30B-A3B"), 60.0, 3.0),
+        (Entry("judge", "packed", parameters=31.0, size="30B-A3.5B"), 62.0, 3.5),
+        (Entry("judge", "packed", size="135M"), 0.27, 0.135),
+        (Entry("internvl3-8b", "packed", model="owner/Judge-1.5B-it"), None, None),  # names are not guessed from
     ],
 )
-def test_the_size_is_that_of_the_weights_or_else_the_one_in_a_name(
-    entry: Entry, gb: float | None, size_from: str | None
+def test_the_size_is_that_of_the_weights_or_else_the_published_one(
+    entry: Entry, gb: float | None, active: float | None
 ) -> None:
-    assert entry.size_from == size_from
     assert entry.weights_gb() == (None if gb is None else pytest.approx(gb))
+    assert entry.active_billions == active
+    assert gb is None or entry.weights_gb("float32") == pytest.approx(2 * gb)
+    assert gb is None or (entry.weights_gb("4bit") or 0) < (entry.weights_gb("8bit") or 0) < gb
 
 
 def test_gaps_are_what_an_entry_does_not_say(tmp_path: Path) -> None:
@@ -174,7 +179,7 @@ def test_gaps_are_what_an_entry_does_not_say(tmp_path: Path) -> None:
     assert "first" not in found.index, "built in"
     rest = 'parameters = 7.0\nthinking = "no"\ncontext = 8192\ncutoff = "2025-01"\nchecked = "2026-11-25"\n'
     assert "mine" not in set(gaps([write(tmp_path, ON_HUB + said + rest)])["name"])
-    assert "licence" not in found.loc["gpt-4o", "missing"], "an endpoint publishes neither size nor licence"
+    assert found.loc["claude-sonnet-4", "missing"] == "cutoff", "an endpoint publishes neither size nor licence"
 
 
 @pytest.mark.parametrize("case", BAD)
@@ -299,6 +304,39 @@ def test_a_judge_keeps_the_revision_of_its_earlier_runs_unless_one_is_named(
     resolved("qwen2-vl-7b+generative", tmp_path)
     resolved("qwen2-vl-7b", tmp_path, revision="v1")
     assert asked == [None, "e" * 40, "v1"]
+
+
+@pytest.mark.parametrize("download", [True, False])
+def test_weights_that_are_here_are_asked_about_only_with_download(
+    engines: dict[str, tuple[object, ...]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, download: bool
+) -> None:
+    asked: list[object] = []
+
+    def located(entry: Entry, *, download: bool, **_: object) -> WeightsSource:
+        asked.append(download)
+        return WeightsSource(tmp_path, "f" * 40)
+
+    monkeypatch.setattr(module, "locate_weights", located)
+    monkeypatch.setattr(module, "is_cached", lambda entry: True)
+    resolved("qwen2-vl-72b", tmp_path, download=download)
+    assert asked == [download]
+
+
+def test_weights_that_cannot_fit_are_not_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from huggingface_hub import constants
+
+    small = replace(machine_module.inspect_machine(), gpus=(machine_module.Gpu("RTX 4090", 25.4, 25.0, 165e12),))
+    monkeypatch.setattr(machine_module, "inspect_machine", lambda: small)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
+
+    def fetched(*_: object, **__: object) -> None:
+        raise AssertionError("the Hub was asked")
+
+    monkeypatch.setattr("mrb_lib.judges.roster.hub.fetch_weights", fetched)
+    with pytest.raises(InputError, match=r"take 26 GB in bfloat16.*25 GB\. This should.*--download --quantize 8bit`"):
+        resolved("llava-1.5-13b", tmp_path, download=True)
+    with pytest.raises(AssertionError, match="was asked"):
+        resolved("llava-1.5-13b", tmp_path, download=True, quantize="8bit")
 
 
 def test_repeats_are_sampled_unless_the_user_names_a_temperature() -> None:

@@ -77,7 +77,7 @@ def test_one_entry_makes_form_store_history_files_summary_and_table(
     assert entry["answers"] == {
         "reasons": [], "severity": None, "reasoning": None, "harm": "very_serious", "seen": ["image", "answers"],
     }  # fmt: skip
-    assert entry["said"] == [["harm", ["very serious"]], ["seen", ["image", "answers"]]]
+    assert entry["said"] == [("harm", ["very serious"]), ("seen", ["image", "answers"])]
     save(4, {"harm": "none"})
     save(5, {})
     with pytest.raises(InputError, match="harm 'odd' is unknown; use one of none, possible, very_serious"):

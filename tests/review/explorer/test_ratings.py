@@ -94,7 +94,7 @@ def test_a_reviewer_s_choice_is_a_category(answers: ExplorerAnswers) -> None:
     with pytest.raises(InputError, match="choose the right label"):
         _saved(answers, choice="A")
     entry = _saved(answers, choice="High risk")["entries"][0]
-    assert (entry["choice"], entry["seen"]["choice"]) == ("High risk", "High risk")
+    assert entry["choice"] == "High risk"
     with open_store(answers.reviews.where or "") as store:
         assert store.adjudications("risk of responses")["choice"].tolist() == ["High risk"]
 

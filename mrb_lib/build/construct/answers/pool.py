@@ -12,8 +12,7 @@ from mrb_lib.judges.prompt_files import builtin_ids, load_prompt
 from mrb_lib.judges.prompts import Prompt
 from mrb_lib.judges.settings import for_repeats
 from mrb_lib.runs.planned import PlannedModel
-from mrb_lib.runs.record import without_secrets
-from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.errors import InputError, without_secrets
 
 FOR_JUDGES: Final = ("scale", "reference", "evidence", "examples", "examples_by")
 """Options that mean nothing where models answer."""

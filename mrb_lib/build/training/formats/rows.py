@@ -20,6 +20,7 @@ from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import write_atomic
 from mrb_lib.tables.schema import SIMULATED
 from mrb_lib.tables.validation import Finding
+from mrb_lib.verdicts.training import cases_digest
 
 IMAGES: Final = "images_file_names"
 MESSAGES: Final = ("prompt", "completion", "chosen", "rejected")
@@ -102,6 +103,7 @@ def write_rows(
         "columns": {name: form.columns[name] for name in columns},
         "cases": list(digests.index),
         "digests": list(digests),
+        "cases_digest": cases_digest(digests),
     }
     write_atomic(out / "rows.toml", tomli_w.dumps(record))
     write_atomic(out / "README.md", _readme(benchmark, form, len(rows), len(cases), left_out))
@@ -172,5 +174,6 @@ def _readme(benchmark: Benchmark, form: RowFormat, n_rows: int, n_cases: int, le
         f"{n_rows:,} rows of {n_cases:,} cases, in the format that TRL's {form.trainer} takes:\n\n"
         '    datasets.load_dataset("THIS FOLDER", split="train")\n\n'
         f"{columns}{reasons}\n"
-        "`rows.toml` says what shaped the rows, and which cases a model that learns from them has seen.\n"
+        "`rows.toml` says what shaped the rows, and which cases a model that learns from them has seen. Put it beside\n"
+        "that model's weights, or pass it to `mrb judge --trained-on`: then no table scores the model on these cases.\n"
     )

@@ -5,32 +5,20 @@
   const KEY = "mrb-theme";
   const root = document.documentElement;
 
-  const element = (tag, attributes = {}, text = "") => {
-    const made = document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-    made.textContent = text;
-    return made;
-  };
+  const { button, element } = mrbElements;
   const all = (selector, within = document) => [...within.querySelectorAll(selector)];
   const plural = (n, word) => `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`;
 
-  function kept() {
+  // A browser that keeps nothing shows the theme for this page alone.
+  function stored(act) {
     try {
-      const theme = localStorage.getItem(KEY);
-      return theme === "light" || theme === "dark" ? theme : "";
+      return act(localStorage);
     } catch {
-      return "";
+      return null;
     }
   }
 
-  function keep(theme) {
-    try {
-      if (theme) localStorage.setItem(KEY, theme);
-      else localStorage.removeItem(KEY);
-    } catch {
-      // A browser that keeps nothing shows the theme for this page alone.
-    }
-  }
+  const kept = () => stored((storage) => storage.getItem(KEY)) ?? "";
 
   function wear(theme) {
     if (theme) root.dataset.theme = theme;
@@ -42,7 +30,7 @@
     wear(kept());
     for (const button of all("[data-theme-is]")) {
       button.addEventListener("click", () => {
-        keep(button.dataset.themeIs);
+        stored((storage) => storage.setItem(KEY, button.dataset.themeIs));
         wear(button.dataset.themeIs);
       });
     }
@@ -75,9 +63,7 @@
     heads.forEach((head, column) => {
       const numeric = head.classList.contains("number");
       const name = head.textContent;
-      const button = element("button", { type: "button", class: "sort" }, name);
-      head.replaceChildren(button);
-      button.addEventListener("click", () => {
+      const sort = () => {
         const turns = numeric ? ["", "descending", "ascending"] : ["", "ascending", "descending"];
         const next = turns[(turns.indexOf(head.getAttribute("aria-sort") ?? "") + 1) % turns.length];
         for (const one of heads) one.removeAttribute("aria-sort");
@@ -86,7 +72,8 @@
         if (next) valued.sort(([, a], [, b]) => compare(a, b, numeric, next === "descending"));
         body.append(...valued.map(([row]) => row));
         say(next ? `Sorted by ${name}, ${next}.` : "In the order of the report.");
-      });
+      };
+      head.replaceChildren(button(name, sort, { class: "sort" }));
     });
   }
 
@@ -98,10 +85,7 @@
 
   function filters(table, bar, changed) {
     const label = (text, input) => {
-      const made = element("label", {}, text);
-      made.append(input);
-      bar.append(made);
-      input.addEventListener("input", changed);
+      bar.append(element("label", { oninput: changed }, text, input));
       return input;
     };
     const field = label("Filter rows", element("input", { type: "search", autocomplete: "off", spellcheck: "false" }));
@@ -109,9 +93,8 @@
     [...table.tHead.rows[0].cells].forEach((head, column) => {
       const values = head.classList.contains("number") ? [] : choices(table, column);
       if (!values.length) return;
-      const list = element("select");
-      list.append(element("option", { value: "" }, "all"), ...values.map((value) => element("option", { value }, value)));
-      lists.push([column, label(head.textContent, list)]);
+      const options = values.map((value) => element("option", { value }, value));
+      lists.push([column, label(head.textContent, element("select", {}, element("option", { value: "" }, "all"), ...options))]);
     });
     return (row) => {
       const text = row.textContent.toLocaleLowerCase();
@@ -140,7 +123,6 @@
     sorting(table, (text) => { told.textContent = rows.length > 6 ? `${count()}. ${text}` : text; });
   }
 
-  // The search of the index.
   const terms = (text) => [...text.normalize("NFKC").toLowerCase().matchAll(/"([^"]+)"|([^\s"]+)/g)].map((found) => found[1] ?? found[2]);
 
   function marked(found) {
@@ -149,14 +131,12 @@
     const shown = found.length ? all(".chapter :is(h2, h3, .asked, .reason, .ids a, .tables a, .prose)") : [];
     for (const part of shown.filter((one) => one.checkVisibility())) {
       const walk = document.createTreeWalker(part, NodeFilter.SHOW_TEXT);
-      for (let node = walk.nextNode(); node; node = walk.nextNode()) {
+      while (walk.nextNode()) {
+        const node = walk.currentNode;
         const text = node.data.toLowerCase();
         for (const term of text.length === node.data.length ? found : []) {
           for (let at = text.indexOf(term); at >= 0; at = text.indexOf(term, at + term.length)) {
-            const range = new Range();
-            range.setStart(node, at);
-            range.setEnd(node, at + term.length);
-            ranges.push(range);
+            ranges.push(new StaticRange({ startContainer: node, startOffset: at, endContainer: node, endOffset: at + term.length }));
           }
         }
       }
@@ -188,9 +168,8 @@
       link.closest("li").hidden = Boolean(section?.hidden);
     }
     document.body.classList.toggle("searching", found.length > 0);
-    const said = Object.entries(numbers).filter(([, n]) => n).map(([word, n]) => plural(n, word));
-    if (!found.length) output.textContent = "";
-    else output.textContent = said.length ? `Found ${said.join(", ")}.` : "Nothing found. Try fewer or shorter words.";
+    const said = Object.entries(numbers).filter(([, n]) => n).map(([word, n]) => plural(n, word)).join(", ");
+    output.textContent = !found.length ? "" : said ? `Found ${said}.` : "Nothing found. Try fewer or shorter words.";
     marked(found);
   }
 
@@ -210,7 +189,7 @@
     input.addEventListener("input", () => look(input.value, output));
     document.addEventListener("keydown", (event) => {
       const here = event.target === input;
-      const on = here || (event.target instanceof Element && event.target.matches(".hit"));
+      const on = here || event.target.matches?.(".hit");
       if (!on || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
       if (event.key === "ArrowDown") move(event, 1);
       else if (event.key === "ArrowUp" && !here) move(event, -1);
@@ -225,7 +204,6 @@
     if (input.value) look(input.value, output);
   }
 
-  // Where one is, in the contents.
   function whereabouts() {
     const fold = document.querySelector(".contents details");
     const narrow = matchMedia("(max-width: 69.99rem)");
@@ -240,10 +218,8 @@
       waiting = false;
       const passed = heads.filter((head) => head.checkVisibility() && head.getBoundingClientRect().top < innerHeight / 3);
       const here = passed.sort((a, b) => a.getBoundingClientRect().top - b.getBoundingClientRect().top).at(-1);
-      for (const [id, link] of links) {
-        if (here && id === here.id) link.setAttribute("aria-current", "true");
-        else link.removeAttribute("aria-current");
-      }
+      for (const link of links.values()) link.removeAttribute("aria-current");
+      links.get(here?.id)?.setAttribute("aria-current", "true");
     };
     document.addEventListener("scroll", () => {
       if (!waiting) requestAnimationFrame(tell);
@@ -253,8 +229,7 @@
   }
 
   function keys(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.defaultPrevented) return;
-    if (event.target instanceof Element && event.target.closest("input, select, textarea, [contenteditable]")) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.defaultPrevented || event.target.closest?.("input, select, textarea")) return;
     if (event.key === "/") {
       event.preventDefault();
       const input = document.getElementById("search");

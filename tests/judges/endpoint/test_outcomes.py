@@ -1,0 +1,322 @@
+"""The table of outcomes: for what a server does, the verdicts, the requests and what the user reads."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator, Mapping
+from threading import Event
+
+import pandas as pd
+import pytest
+
+from mrb_lib.judges.endpoint import judge as judge_module
+from mrb_lib.judges.endpoint.client import ChatClient
+from mrb_lib.judges.endpoint.judge import EndpointJudge
+from mrb_lib.judges.roster.engines import JudgeRequest
+from mrb_lib.judges.roster.entry import Entry
+from mrb_lib.judges.settings import Settings
+from mrb_lib.tables.errors import RunError
+from tests.judges.endpoint.chat_server import ChatServer, Response, error, message
+from tests.judges.endpoint.clock import Clock
+
+CHOICES = {"accuracy": "B", "overall": "A"}
+VERDICT = json.dumps(CHOICES)
+HALF = '{"accuracy": "B", "overall": "A'
+
+
+say_idle = ChatClient.say_idle
+
+
+def shown(question: str = "Where?") -> pd.DataFrame:
+    rows = [{"case_id": "x", "dimension": name, "order": "AB", "repeat": 0, "probe": "none"} for name in CHOICES]
+    return pd.DataFrame(rows).assign(question=question, first="Left.", second="Right.")
+
+
+def judge(url: str, **settings: object) -> EndpointJudge:
+    clock = Clock()
+    given = Settings(dimensions=tuple(CHOICES), url=url, concurrency=1, **settings)
+    return EndpointJudge(
+        JudgeRequest(Entry("served", "endpoint", model="m"), given, {}), sleep=clock.sleep, clock=clock
+    )
+
+
+@pytest.fixture
+def server() -> Iterator[ChatServer]:
+    with ChatServer(lambda _: message(VERDICT)) as running:
+        yield running
+
+
+def body(**members: object) -> Response:
+    return Response(members)
+
+
+def choice(content: object = None, finish: object = "stop", **members: object) -> Response:
+    """A reply with one choice, and further members of it."""
+    return body(choices=[{"message": {"role": "assistant", "content": content}, "finish_reason": finish, **members}])
+
+
+def spoken(**members: object) -> Response:
+    """A reply with these members of its message."""
+    return body(choices=[{"message": {"role": "assistant", "content": None, **members}, "finish_reason": "stop"}])
+
+
+def failed(status: int, text: str = "no", /, **members: object) -> Response:
+    return Response({"error": {"message": text, **members}}, status)
+
+
+def events(*deltas: Mapping[str, object], done: bool = True) -> Response:
+    lines = [json.dumps({"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}) for delta in deltas]
+    text = "".join(f"data: {line}\n\n" for line in [*lines, *(["[DONE]"] if done else [])])
+    return Response(text.encode(), headers={"Content-Type": "text/event-stream; charset=utf-8"})
+
+
+def tool_call(arguments: object) -> dict[str, object]:
+    return {"id": "1", "type": "function", "function": {"name": "verdict", "arguments": arguments}}
+
+
+HTML = b"<!doctype html><html><title>Sign in to the hospital network</title>" + b"<p>" * 200
+GEMINI_MINUTE = {"code": 429, "status": "RESOURCE_EXHAUSTED", "details": [{"retryDelay": "7s"}]}
+GEMINI_DAY = {"code": 429, "status": "RESOURCE_EXHAUSTED", "details": [{"quotaId": "GenerateRequestsPerDayPerProject"}]}
+OVER_QUOTA = "You exceeded your current quota, please check your plan and billing details."
+AZURE = {"code": "content_filter", "innererror": {"code": "ResponsibleAIPolicyViolation"}}
+MODERATED = "Your chosen model requires moderation and your input was flagged"
+BLOCKED = {"prompt_filter_results": [{"content_filter_results": {"violence": {"filtered": True}}}]}
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        message(VERDICT, finish="FinishReason.STOP"),
+        message(VERDICT, finish=""),
+        choice([{"type": "text", "text": VERDICT}]),
+        choice([{"type": "thinking", "thinking": [{"type": "text", "text": HALF}]}, {"type": "text", "text": VERDICT}]),
+        spoken(tool_calls=[tool_call(VERDICT)]),
+        spoken(tool_calls=[tool_call(CHOICES)]),
+        spoken(tool_calls=[{"name": "verdict", "arguments": CHOICES}]),
+        spoken(function_call={"name": "verdict", "arguments": VERDICT}),
+        choice([{"type": "tool_use", "name": "verdict", "input": CHOICES}], "tool_use"),
+        body(type="message", content=[{"type": "text", "text": VERDICT}], stop_reason="end_turn"),
+        body(error={"message": "", "code": None}, choices=[{"message": {"content": VERDICT}}]),
+        events({"role": "assistant"}, {"content": VERDICT[:9]}, {"content": VERDICT[9:]}),
+        events({"tool_calls": [tool_call(VERDICT[:9])]}, {"tool_calls": [{"function": {"arguments": VERDICT[9:]}}]}),
+        Response(b": ping\n\n" + bytes(events({"content": VERDICT}).body)),
+        Response(gzip.compress(json.dumps(message(VERDICT).body).encode()), headers={"Content-Encoding": "gzip"}),
+        Response(gzip.compress(json.dumps(message(VERDICT).body).encode())),
+        Response(b"\xef\xbb\xbf" + json.dumps(message(VERDICT).body).encode()),
+    ],
+)
+def test_a_complete_reply_of_any_form_is_a_verdict(server: ChatServer, response: Response) -> None:
+    server.answer = lambda _: response
+    judged = judge(server.url).judge(shown())
+    assert judged["pick"].tolist() == ["second", "first"]
+    assert set(judged["status"]) == {"ok"}
+    assert json.loads(judged["reply"].iloc[0].rpartition("</think>")[2]) == CHOICES
+    assert len(server.received) == 1
+
+
+@pytest.mark.parametrize(
+    ("response", "told"),
+    [
+        *(
+            (message(HALF, finish=finish), HALF)
+            for finish in ("content_filter", "refusal", "guardrail_intervened", "sensitive", "content_filter: SPII")
+        ),
+        *(
+            (choice(None, finish), finish)
+            for finish in ("SAFETY", "PROHIBITED_CONTENT", "RECITATION", "BLOCKLIST", "SPII", "IMAGE_SAFETY")
+        ),
+        (choice(None, "stop", native_finish_reason="PROHIBITED_CONTENT"), "PROHIBITED_CONTENT"),
+        (body(choices=[{"finish_reason": "content_filter", "index": 0}]), "content_filter"),
+        (body(choices=[], promptFeedback={"blockReason": "SAFETY"}), "SAFETY"),
+        (body(promptFeedback={"blockReason": "OTHER"}, usageMetadata={"promptTokenCount": 9}), "OTHER"),
+        (body(choices=[], **BLOCKED), "violence"),
+        (body(type="message", content=[], stop_reason="refusal"), "refusal"),
+        (spoken(refusal="I can't help with that."), "I can't help"),
+        (choice([{"type": "refusal", "refusal": "I won't."}]), "I won't."),
+        (failed(400, "The response was filtered", **AZURE), "was filtered"),
+        (failed(400, "policy", code="content_policy_violation"), "policy"),
+        (failed(403, MODERATED, code=403, metadata={"flagged_input": "Where?"}), "flagged"),
+        (failed(400, "Content Exists Risk"), "Exists Risk"),
+        (failed(400, "Output blocked by content filtering policy"), "blocked by"),
+        (body(error={"code": "data_inspection_failed", "message": "Input data may be bad"}), "may be bad"),
+    ],
+)  # fmt: skip
+def test_a_filter_is_a_refusal_after_one_request(server: ChatServer, response: Response, told: str) -> None:
+    server.answer = lambda _: response
+    judged = judge(server.url).judge(shown())
+    assert set(judged["status"]) == {"refused"}
+    assert judged["pick"].isna().all()
+    assert told in str(judged.iloc[0].get("reply")) + str(judged.iloc[0].get("error"))
+    assert len(server.received) == 1
+
+
+@pytest.mark.parametrize(
+    ("response", "told"),
+    [
+        (failed(429, OVER_QUOTA, type="insufficient_quota", code="insufficient_quota"), "quota"),
+        (failed(429, OVER_QUOTA, **GEMINI_DAY), "quota"),
+        (failed(429, OVER_QUOTA), "quota"),
+        (failed(429, "Your account is not active", code="billing_not_active"), "not active"),
+        (failed(400, "Billing hard limit has been reached", code="billing_hard_limit_reached"), "hard limit"),
+        (failed(400, "Your credit balance is too low to access the Anthropic API."), "credit balance"),
+        (failed(402, "Insufficient Balance"), "Insufficient Balance"),
+        (Response(b"Payment Required", 402), "Payment Required"),
+        (Response({"code": 402, "message": "pay first"}), "pay first"),
+        (body(error={"code": "402", "message": "pay first"}), "pay first"),
+        (choice(HALF, "error", error={"code": 402, "message": "pay first"}), "pay first"),
+        (failed(502, "Provider returned error", metadata={"raw": '{"code":402,"message":"Payment required"}'}), "502"),
+        (body(choices=None, base_resp={"status_code": 1008, "status_msg": "insufficient balance"}), "insufficient"),
+        (failed(401, "The account was deactivated", code="account_deactivated"), "deactivated"),
+        (failed(403, "Your team has used all available credits"), "available credits"),
+        (failed(401, "Incorrect API key provided"), "MRB_ENDPOINT_KEY"),
+        (failed(403, "You may not use this"), "MRB_ENDPOINT_KEY"),
+        (Response(HTML, 401, {"Content-Type": "text/html"}), "Sign in"),
+        (Response([{"error": {"code": 400, "message": "API key not valid."}}], 400), "key"),
+        (body(error={"code": 401, "message": "User not found."}), "MRB_ENDPOINT_KEY"),
+        (body(error="Unauthorized"), "MRB_ENDPOINT_KEY"),
+        (failed(404, "The model `m` does not exist."), "knows no model 'm'"),
+        (Response({"error": "model 'm' not found, try pulling it first"}, 404), "try pulling"),
+        (failed(400, "m is not a valid model ID"), "knows no model 'm'"),
+        (failed(400, "gone", code="model_not_found"), "knows no model 'm'"),
+        (failed(503, "The model `m` does not exist", code="model_not_found"), "knows no model 'm'"),
+        (failed(404, "The API deployment for this resource does not exist", code="DeploymentNotFound"), "deployment"),
+        (Response(b"404 page not found", 404, {"Content-Type": "text/plain"}), "page not found"),
+        (Response(b"", 302, {"Location": "https://login.example.org/"}), "HTTP 302"),
+    ],
+)  # fmt: skip
+def test_what_no_other_request_would_fare_better_with_stops_the_judge_and_what_it_has_is_kept(
+    server: ChatServer, response: Response, told: str
+) -> None:
+    server.answer = lambda _: message(VERDICT) if len(server.received) == 1 else response
+    batches = [shown(), shown().assign(case_id="y"), shown().assign(case_id="z")]
+    made: list[pd.DataFrame] = []
+    with pytest.raises(RunError) as caught:
+        made.extend(verdicts for _, verdicts in judge(server.url).stream(batches))
+    assert told in str(caught.value)
+    assert len(str(caught.value)) < 500
+    assert [frame["case_id"].iloc[0] for frame in made] == ["x"]
+    assert len(server.received) == 2
+
+
+@pytest.mark.parametrize(
+    ("response", "told"),
+    [
+        (failed(429, "slow down"), "HTTP 429: slow down"),
+        (failed(429, OVER_QUOTA, **GEMINI_MINUTE), "HTTP 429"),
+        (failed(529, "Overloaded", type="overloaded_error"), "Overloaded"),
+        (failed(500, "loading model"), "loading model"),
+        (body(error={"code": 502, "message": "Provider returned error"}), "Provider returned error"),
+        (body(error={"message": "upstream died"}, choices=[{"message": {"content": VERDICT}}]), "upstream died"),
+        (choice(VERDICT, "error", error={"code": 502, "message": "broken off"}), "broken off"),
+        (message(HALF, finish="error"), "finish_reason 'error'"),
+        (message(VERDICT, finish="abort"), "finish_reason 'abort'"),
+        (message(VERDICT, finish="MALFORMED_FUNCTION_CALL"), "MALFORMED_FUNCTION_CALL"),
+        (body(choices=[]), "HTTP 200"),
+        (events({"content": VERDICT}, done=False), "cut off or not JSON"),
+        (events({"content": HALF}, {"content": 'A"'}, done=False), "cut off or not JSON"),
+        (Response(b'data: {"error": {"message": "upstream died"}}\n\n'), "upstream died"),
+        (Response(HTML, headers={"Content-Type": "text/html; charset=utf-8"}), "(text/html)"),
+        (Response(HTML, headers={"Content-Type": "text/html"}), "Sign in to the hospital network"),
+        (Response(b""), "an empty reply"),
+        (Response(gzip.compress(VERDICT.encode())[:20], headers={"Content-Encoding": "gzip"}), "after 6 attempts"),
+        (Response(json.dumps(message(VERDICT).body).encode()[:-9]), "cut off or not JSON"),
+    ],
+)
+def test_a_failed_attempt_is_repeated_then_told_and_half_a_reply_is_no_verdict(
+    server: ChatServer, response: Response, told: str
+) -> None:
+    server.answer = lambda _: response
+    judged = judge(server.url).judge(shown())
+    assert set(judged["status"]) == {"error"}
+    assert judged["pick"].isna().all()
+    assert told in judged["error"].iloc[0]
+    assert len(judged["error"].iloc[0]) < 500
+    assert len(server.received) == 6
+
+
+@pytest.mark.parametrize("response", [failed(400, "too long"), failed(413, "too large"), failed(422, "bad image")])
+def test_what_is_declined_is_an_error_of_that_case(server: ChatServer, response: Response) -> None:
+    judged = judge(server.url)
+    judged.judge(shown())  # grants the options
+    server.answer = lambda _: response
+    verdicts = judged.judge(shown("Where else?"))
+    assert set(verdicts["status"]) == {"error"}
+    assert len(server.received) == 2
+
+
+ENGLISH, CHINESE = (
+    "The lung fields are clear and the heart is of normal size. " * 600,
+    "双肺纹理清晰心影大小正常" * 900,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "usage", "is_cut"),
+    [
+        (ENGLISH, {"prompt_tokens": 2050}, True),
+        (ENGLISH, {"prompt_tokens": 2050, "prompt_tokens_details": {"cached_tokens": 0}}, True),
+        (ENGLISH, {"prompt_tokens": 9000}, False),
+        (ENGLISH, {"prompt_tokens": 300, "prompt_tokens_details": {"cached_tokens": 8700}}, False),
+        (ENGLISH, {"prompt_tokens": 300, "prompt_cache_hit_tokens": 8700}, False),
+        (ENGLISH, {"prompt_tokens": 0}, False),
+        (ENGLISH, {}, False),
+        (CHINESE, {"prompt_tokens": 2050}, True),
+        (CHINESE, {"prompt_tokens": 6500}, False),
+        ("Where is it? " + "-" * 40_000, {"prompt_tokens": 700}, False),
+        (" " * 40_000, {"prompt_tokens": 700}, False),
+    ],
+)
+def test_a_prompt_that_the_server_cut_is_an_error_with_both_numbers(
+    server: ChatServer, text: str, usage: dict[str, object], is_cut: bool
+) -> None:
+    reply = message(VERDICT)
+    assert isinstance(reply.body, dict)
+    server.answer = lambda _: Response(reply.body | {"usage": usage})
+    judged = judge(server.url).judge(shown(text))
+    assert set(judged["status"]) == ({"error"} if is_cut else {"ok"})
+    assert len(server.received) == 1
+    if is_cut:
+        assert judged["prompt_tokens"].iloc[0] == 2050, "what it cost is kept"
+        assert "2,050 prompt tokens" in judged["error"].iloc[0]
+        assert "characters" in judged["error"].iloc[0] and "num_ctx" in judged["error"].iloc[0]
+
+
+@pytest.mark.parametrize("name", ["reasoning_content", "reasoning", "thinking"])
+def test_a_thought_is_no_verdict_and_the_user_reads_what_to_set(server: ChatServer, name: str) -> None:
+    server.answer = lambda _: spoken(**{name: f"I think {VERDICT}"})
+    served = judge(server.url)
+    judged = served.judge(shown())
+    assert set(judged["status"]) == {"unparsed"}
+    assert VERDICT in judged["reply"].iloc[0]
+    [notice] = [notice for notice in served.notices if "reasoning_content" in notice]
+    assert "--max-new-tokens" in notice and "enable_thinking" in notice
+    server.answer = lambda _: spoken()
+    assert set(served.judge(shown("Where else?"))["status"]) == {"unparsed"}
+    assert any("no text" in notice for notice in served.notices)
+
+
+def test_a_long_wait_is_said_and_a_longer_one_than_allowed_stops_the_judge(
+    server: ChatServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    server.answer = lambda _: (
+        message(VERDICT) if len(server.received) > 1 else error(429, "soon", **{"Retry-After": "90"})
+    )
+    assert set(judge(server.url).judge(shown())["status"]) == {"ok"}
+    [said] = caplog.messages
+    assert said.startswith("served: waits 90 s, until 20") and "HTTP 429: soon" in said
+    server.received.clear()
+    with pytest.raises(RunError, match=r"until 20.*longer than the 60 s of --max-wait.*soon.*kept"):
+        judge(server.url, max_wait_s=60.0).judge(shown())
+    assert len(server.received) == 1
+
+
+def test_a_server_that_takes_its_time_is_said_to(
+    server: ChatServer, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(judge_module, "_IDLE_S", 0.05)
+    said = Event()
+    monkeypatch.setattr(ChatClient, "say_idle", lambda client, seconds: (say_idle(client, seconds), said.set()))
+    server.answer = lambda _: message(VERDICT) if said.wait(30) else message("")
+    assert set(judge(server.url, timeout_s=40.0).judge(shown())["status"]) == {"ok"}
+    assert "served: no reply from 127.0.0.1" in caplog.text and "may take 40 s" in caplog.text

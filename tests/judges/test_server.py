@@ -1,0 +1,337 @@
+"""A server that is started for a judge: it judges, is recorded, and is gone afterwards, whatever happens."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from mrb_lib.benchmarks.benchmark import Benchmark, load, save
+from mrb_lib.benchmarks.meta import BenchmarkMeta
+from mrb_lib.judges import server as module
+from mrb_lib.judges.roster.roster import entries, resolve
+from mrb_lib.judges.settings import Settings
+from mrb_lib.runs.execute import judge
+from mrb_lib.tables.errors import InputError, RunError
+from mrb_lib.tables.schema import DIMENSIONS
+from mrb_lib.verdicts.manifest import read_manifest
+from mrb_lib.verdicts.store import read_run
+
+STAND_IN = Path(__file__).with_name("stand_in_server.py")
+NINE = (
+    "phi-3.5-vision", "minicpm-v-2.5", "minicpm-v-2.6", "internvl2.5-8b", "internvl2-40b", "internvl-chat-v1.5",
+    "molmo-7b-d", "glm-4v-9b", "deepseek-vl2",
+)  # fmt: skip
+
+
+@pytest.fixture
+def benchmark(tmp_path: Path) -> Benchmark:
+    cases = pd.DataFrame(
+        {"case_id": ["x", "y"], "question": "Where?", "response_a": "left apex", "response_b": "right base"}
+    )
+    votes = [(case, "r1", name, "A") for case in cases["case_id"] for name in DIMENSIONS]
+    annotations = pd.DataFrame(votes, columns=["case_id", "annotator", "dimension", "choice"])
+    save(Benchmark(BenchmarkMeta("two", "general", DIMENSIONS), cases, annotations), tmp_path / "bench")
+    return load(tmp_path / "bench")
+
+
+@pytest.fixture
+def weights(tmp_path: Path) -> Path:
+    folder = tmp_path / "my model"
+    folder.mkdir()
+    (folder / "config.json").write_text("{}", encoding="utf-8")
+    (folder / "model.safetensors").write_bytes(b"weights")
+    return folder
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    return tmp_path / "notes.json"
+
+
+@pytest.fixture
+def stand_in(notes: Path) -> Callable[[str], str]:
+    """The command of the stand-in server that behaves as named."""
+    return lambda behaviour: shlex.join([sys.executable, str(STAND_IN), behaviour, str(notes)]) + " {model} {port}"
+
+
+def gone(notes: Path, within_s: float = 20.0) -> bool:
+    """Whether the server and its child end within some seconds."""
+    until = time.monotonic() + within_s
+    pids = json.loads(notes.read_text(encoding="utf-8"))["pids"]
+    while any(is_running(pid) for pid in pids):
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process runs; one that has ended and that nobody waited for does not."""
+    try:
+        os.kill(pid, 0)
+        status = Path(f"/proc/{pid}/stat")
+        return not status.is_file() or status.read_text(encoding="ascii").rpartition(")")[2].split()[0] != "Z"
+    except (ProcessLookupError, FileNotFoundError):
+        return False
+
+
+def test_letters_are_read_from_a_server_of_its_own_that_is_recorded_and_gone(
+    benchmark: Benchmark, weights: Path, notes: Path, stand_in: Callable[[str], str], tmp_path: Path
+) -> None:
+    settings = Settings(server_command=stand_in("answers"))
+    [done] = judge(benchmark, tmp_path / "runs", [f"path:{weights}+vllm"], settings=settings)
+    verdicts = read_run(done.folder)
+    assert verdicts["judge"].unique().tolist() == ["my model+vllm"]
+    assert verdicts["status"].unique().tolist() == ["ok"]
+    assert verdicts.set_index("order")["choice"].groupby(level=0).unique().map(list).to_dict() == {
+        "AB": ["A"], "BA": ["B"],
+    }  # fmt: skip
+    assert verdicts.loc[verdicts["order"] == "AB", "p_a"].unique() == pytest.approx([0.832], abs=1e-3)
+    said = json.loads(notes.read_text(encoding="utf-8"))
+    assert (said["model"], said["offline"]) == (str(weights), "1")
+    manifest = read_manifest(done.folder)
+    served = manifest.provenance["server"]
+    assert isinstance(served, dict)
+    assert (served["version"], served["model"]) == ("9.8.7", f"served/{weights}")
+    assert str(weights) in served["command"]
+    assert (manifest.spec["engine"], manifest.spec["server"]) == (
+        "letters",
+        shlex.join(shlex.split(stand_in("answers"))),
+    )
+    assert str(manifest.spec["revision"]).startswith("sha256:")
+    assert (manifest.sent_to, "url" in manifest.spec) == ("", False)
+    assert gone(notes)
+
+
+def test_a_rerun_is_the_same_run_and_starts_no_server(
+    benchmark: Benchmark, weights: Path, notes: Path, stand_in: Callable[[str], str], tmp_path: Path
+) -> None:
+    settings = Settings(server_command=stand_in("answers"))
+    [first] = judge(benchmark, tmp_path / "runs", [f"path:{weights}+vllm"], settings=settings)
+    notes.unlink()
+    [again] = judge(benchmark, tmp_path / "runs", [f"path:{weights}+vllm"], settings=settings)
+    assert (again.folder, again.made, again.before) == (first.folder, 0, first.made)
+    assert not notes.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "engine"),
+    [
+        ("qwen2-vl-2b", {}, "letters"),  # packed by the roster
+        ("qwen2-vl-2b+vllm", {}, "letters"),
+        ("qwen2-vl-2b+vllm", {"prompt": "plain"}, "endpoint"),
+        ("gemma-3-4b+sglang", {}, "endpoint"),
+        ("gemma-3-4b+letters", {}, "letters"),
+        ("medvlthinker-7b+vllm", {}, "endpoint"),  # its first token is no verdict
+        ("molmo-7b-d", {"trust_remote_code": True}, "endpoint"),
+        ("qwen2-vl-2b", {"task": "rating", "choices": ("bad", "good")}, "endpoint"),
+        ("endpoint:llama3", {}, "endpoint"),
+        ("endpoint:llama3+letters", {}, "letters"),
+    ],
+)
+def test_packed_judges_read_letters_and_others_replies(
+    tmp_path: Path, stand_in: Callable[[str], str], name: str, more: dict[str, Any], engine: str
+) -> None:
+    settings = Settings(server_command=stand_in("answers"), **more)
+    assert resolve(name, runs=tmp_path / "runs", images={}, settings=settings).spec["engine"] == engine
+
+
+def test_replies_are_read_where_the_model_writes(
+    benchmark: Benchmark, notes: Path, stand_in: Callable[[str], str], tmp_path: Path
+) -> None:
+    settings = Settings(server_command=stand_in("answers"))
+    [done] = judge(benchmark, tmp_path / "runs", ["gemma-3-4b+vllm"], orders=["AB"], settings=settings)
+    assert read_run(done.folder)["choice"].unique().tolist() == ["B"]
+    assert json.loads(notes.read_text(encoding="utf-8"))["model"] == "google/gemma-3-4b-it"
+    assert gone(notes)
+
+
+@pytest.mark.parametrize(
+    ("program", "wanted"),
+    [
+        ("vllm", ["serve", "MODEL", "--enable-prefix-caching", "--dtype", "bfloat16", "--tensor-parallel-size", "2"]),
+        ("sglang", ["serve", "--model-path", "MODEL", "--dtype", "bfloat16", "--tp-size", "2"]),
+    ],
+)
+def test_the_program_on_the_path_is_started_with_what_the_settings_say(
+    benchmark: Benchmark, weights: Path, notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    program: str, wanted: list[str],
+) -> None:  # fmt: skip
+    stub = tmp_path / "bin" / program
+    stub.parent.mkdir()
+    call = shlex.join([sys.executable, str(STAND_IN), "answers", str(notes)])
+    stub.write_text(
+        f'#!/bin/sh\nmodel="$2"; [ "$2" = --model-path ] && model="$3"\nall="$@"\n'
+        f'while [ "$1" != --port ]; do shift; done\nexec {call} "$model" "$2" "$all"\n',
+        encoding="utf-8",
+    )
+    stub.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{stub.parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    settings = Settings(device="cuda:0,cuda:1", dtype="bfloat16")
+    [done] = judge(benchmark, tmp_path / "runs", [f"path:{weights}+{program}"], orders=["AB"], settings=settings)
+    assert set(read_run(done.folder)["status"]) == {"ok"}
+    [arguments] = json.loads(notes.read_text(encoding="utf-8"))["more"]
+    for argument in wanted:
+        assert argument.replace("MODEL", str(weights)) in arguments
+    assert f"--served-model-name {weights.name}+{program}".partition("+")[0] in arguments
+    assert gone(notes)
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "said"),
+    [
+        ("dies", r"python\S* ended; .*reading weights\\x1b.*'Nobody'\] are not supported.*exit code 1"),
+        ("hangs", r"did not answer within 0\.5 s: reading weights"),
+        pytest.param("breaks", r"python\S* ended; .*illegal memory access.*exit code 7", marks=pytest.mark.slow),
+    ],
+)
+def test_a_server_that_fails_ends_the_run_with_the_end_of_its_log(
+    benchmark: Benchmark, weights: Path, notes: Path, stand_in: Callable[[str], str], tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch, behaviour: str, said: str,
+) -> None:  # fmt: skip
+    if behaviour == "hangs":
+        monkeypatch.setattr(module, "START_LIMIT_S", 0.5)
+    settings = Settings(server_command=stand_in(behaviour), concurrency=1)
+    with pytest.raises(RunError, match=said) as caught:
+        judge(benchmark, tmp_path / "runs", [f"path:{weights}"], settings=settings)
+    assert len(str(caught.value)) <= 500 + 2 * len(str(tmp_path))
+    assert gone(notes)
+
+
+def test_waiting_is_shown_with_the_last_line_of_the_server(
+    weights: Path, stand_in: Callable[[str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.setattr(module, "START_LIMIT_S", 1.0)
+    monkeypatch.setattr(module, "SECONDS_BETWEEN_LINES", 0.3)
+    settings = Settings(server_command=stand_in("hangs"))
+    one = resolve(f"path:{weights}", runs=tmp_path / "runs", images={}, settings=settings)
+    with pytest.raises(RunError):
+        one.load()
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) >= 2
+    assert "is starting (" in lines[-1] and "of at most 1 s): reading weights\\x1b[31m" in lines[-1]
+
+
+def test_a_port_that_is_taken_is_never_judged_through(
+    benchmark: Benchmark, weights: Path, notes: Path, stand_in: Callable[[str], str], tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        monkeypatch.setattr(module, "_free_port", lambda: other.getsockname()[1])
+        settings = Settings(server_command=stand_in("answers"))
+        with pytest.raises(RunError, match="another server listens on port"):
+            judge(benchmark, tmp_path / "runs", [f"path:{weights}"], settings=settings)
+    assert not notes.exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("behaviour", "number"),
+    [
+        ("hangs", signal.SIGKILL),
+        ("hangs", signal.SIGTERM),
+        ("hangs", signal.SIGINT),
+        ("waits", signal.SIGKILL),
+        ("waits", signal.SIGTERM),
+    ],
+)
+def test_a_run_that_is_killed_leaves_no_process(
+    benchmark: Benchmark, weights: Path, notes: Path, stand_in: Callable[[str], str], tmp_path: Path,
+    behaviour: str, number: signal.Signals,
+) -> None:  # fmt: skip
+    arguments = ["judge", tmp_path / "bench", tmp_path / "runs", "--judge", f"path:{weights}"]
+    code = "from mrb_lib.cli.main import main; main()"
+    run = subprocess.Popen(
+        [sys.executable, "-c", code, *map(str, arguments), "--server-command", stand_in(behaviour)],
+        stderr=subprocess.DEVNULL,
+    )
+    until = time.monotonic() + 60
+    manifest = tmp_path / "runs"
+    while not notes.exists() or (behaviour == "waits" and not list(manifest.glob("*/manifest.json"))):
+        assert time.monotonic() < until and run.poll() is None
+        time.sleep(0.05)
+    time.sleep(0.2)
+    run.send_signal(number)
+    if number != signal.SIGKILL:
+        time.sleep(0.5)
+        run.send_signal(number)  # a second one stops at once
+    assert run.wait(30) != 0
+    assert gone(notes)
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "said"),
+    [
+        ("gpt-4o", {"server_command": "true {port}"}, "has a server already"),
+        ("endpoint:m", {"server_command": "true {port}", "url": "http://127.0.0.1:1/v1"}, "has a server already"),
+        ("endpoint:m", {"server_command": "no-such-program {port}"}, "no-such-program is not on the PATH"),
+        ("path:{weights}+vllm", {"quantize": "8bit"}, "vllm does not round weights to 8bit; pass --quantize 4bit"),
+        ("path:{adapter}+vllm", {}, "is an adapter, which is not served"),
+        ("endpoint:m", {"server_command": "true {port}", "dtype": "float32"}, "leave out --quantize and --dtype"),
+        ("skywork-vl-reward-7b", {"server_command": "true {port}"}, "a score that no server gives"),
+    ],
+)
+def test_what_cannot_be_served_is_refused(
+    tmp_path: Path, weights: Path, monkeypatch: pytest.MonkeyPatch, name: str, more: dict[str, Any], said: str
+) -> None:
+    stub = tmp_path / "vllm"
+    stub.write_text("#!/bin/sh\n", encoding="utf-8")
+    stub.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    adapter = tmp_path / "adapter"
+    adapter.mkdir()
+    (adapter / "adapter_config.json").write_text(json.dumps({"base_model_name_or_path": str(weights)}))
+    (adapter / "adapter_model.safetensors").write_bytes(b"weights")
+    with pytest.raises(InputError, match=said):
+        resolve(
+            name.format(weights=weights, adapter=adapter),
+            runs=tmp_path / "runs",
+            images={},
+            settings=Settings(**more),
+        )
+
+
+def test_a_command_without_a_port_is_refused() -> None:
+    with pytest.raises(InputError, match=r"holds no \{port\}"):
+        Settings(server_command="my-server {model}")
+
+
+@pytest.mark.parametrize("name", NINE)
+@pytest.mark.parametrize("ending", ["", "+generative", "+vllm"])
+@pytest.mark.parametrize("is_trusted", [True, False])
+def test_models_with_code_of_their_own_name_vllm_before_anything_is_downloaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, ending: str, is_trusted: bool
+) -> None:
+    def fetch(*_: object, **__: object) -> None:
+        raise AssertionError("the Hub was asked")
+
+    monkeypatch.setattr("mrb_lib.judges.roster.hub.fetch_weights", fetch)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    settings = Settings(trust_remote_code=is_trusted, download=True)
+    with pytest.raises(InputError, match=rf"{name}\+vllm") as caught:
+        resolve(f"{name}{ending}", runs=tmp_path / "runs", images={}, settings=settings)
+    assert len(str(caught.value)) <= 500
+
+
+def test_every_model_that_needs_a_server_says_so_in_the_list() -> None:
+    from mrb_lib.judges.roster.roster import roster
+
+    needs = roster().set_index("name")["needs"]
+    for entry in entries():
+        if entry.engine in ("vllm", "sglang"):
+            assert needs[entry.name].startswith(f"{entry.engine} (as {entry.name}+{entry.engine})")

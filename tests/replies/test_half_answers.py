@@ -1,0 +1,110 @@
+"""Thoughts, cut-off replies and letters of options are no verdicts."""
+
+from __future__ import annotations
+
+import pytest
+
+from mrb_lib.replies.criteria import parse_criteria
+from mrb_lib.replies.labels import lists_options
+from mrb_lib.replies.multi import parse_ratings
+from mrb_lib.replies.rankings import parse_rankings
+from mrb_lib.replies.reading import parse
+from mrb_lib.tables.schema import DIMENSIONS
+
+THOUGHT, FINAL = '{"overall": "A"}', '{"overall": "B"}'
+OPTIONS = "What is the cause?\nA. Embolism\nB. Pneumonia\nC. Oedema"
+
+
+@pytest.mark.parametrize(
+    ("opens", "closes"),
+    [
+        ("<|channel>thought\n", "<channel|>"),
+        ("<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final<|message|>"),
+        ("<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final <|constrain|>json<|message|>"),
+        ("analysisWe compare both.", "assistantfinal"),
+        ("<|START_THINKING|>", "<|END_THINKING|><|START_RESPONSE|>"),
+        ("<think effort='low'>", "</think>"),
+        ("<seed:think>", "</seed:think>"),
+        ("<longcat_think>", "</longcat_think>"),
+        ("<|think|>", "<|/think|>"),
+        ("[THINK]", "[/THINK]"),
+        ("<unused94>thought\n", "<unused95>"),
+        ('<details type="reasoning" done="true">', "</details>"),
+        ("## Thinking\n\n", "\n\n## Final Response\n\n"),
+        ("Here are my reasoning steps:\n", "\n[BEGIN FINAL RESPONSE]\n"),
+    ],
+)
+def test_a_thought_is_no_verdict_and_an_unfinished_one_reaches_to_the_end(opens: str, closes: str) -> None:
+    assert parse(f"{opens}{THOUGHT}{closes}{FINAL}", ["overall"]).choices == {"overall": "B"}
+    assert parse(f"{opens}It may be {THOUGHT}, but", ["overall"]).choices == {"overall": None}
+    assert parse(f"{THOUGHT}{closes}{FINAL}", ["overall"]).choices == {"overall": "B"}
+
+
+@pytest.mark.parametrize(
+    ("reply", "choice"),
+    [
+        ('{"overall": "B", "reason": "it names the', "B"),
+        ('Both are long.\n```json\n{"overall": "B", "reason": "it', "B"),
+        ('{"overall": "B"}', "B"),
+        ('{"overall": "B"} Wait, the dose', None),
+        ('{"overall": "A"}\nCorrected: {"over', None),
+        ('{"overall": "B', None),
+        ("B", None),
+        ("B, because", None),
+        ("Overall: B\nReason: it", None),
+        ("Response B is better. However, response", None),
+        ("Antwort B ist besser. Aber", None),
+    ],
+)
+def test_of_a_reply_that_was_cut_off_only_the_object_at_its_end_counts(reply: str, choice: str | None) -> None:
+    assert parse(reply, ["overall"], is_cut_off=True).choices == {"overall": choice}
+
+
+def test_ratings_rankings_and_criteria_that_were_cut_off() -> None:
+    assert parse_ratings("Rating: 4. But", ["overall"], "12345", {}, is_cut_off=True).choices == {"overall": None}
+    assert parse_ratings('["rude"] But', ["tone"], (), {"tone": ["rude"]}, is_cut_off=True).choices == {"tone": None}
+    assert parse_rankings("B > A > C\nWait", ["overall"], 3, is_cut_off=True).places == {"overall": None}
+    assert set(parse_criteria("1. Met\n2. Not met\nOn", 2, is_cut_off=True).choices.values()) == {None}
+    assert parse_criteria('{"1": "yes", "2": "n', 2, is_cut_off=True).choices == {"1": "met", "2": None}
+
+
+def test_a_cut_off_object_gives_way_to_the_one_that_corrects_it() -> None:
+    draft = "".join(f'"{name}": "tie", ' for name in DIMENSIONS)
+    final = "".join(f'"{name}": "A", ' for name in DIMENSIONS)
+    choices = parse(f"{{{draft}\nNo, better:\n{{{final}}}", DIMENSIONS).choices
+    assert set(choices.values()) == {"A"}
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "B. Pneumonia", "**B**. Pneumonia", "The answer is B.", "Answer: B", "**Answer:** B", "So: B", "I choose B",
+        '{"answer": "B"}', "\\boxed{B}", "B because of the consolidation", "B\n\nPneumonia", "Antwort: B", "答案: B",
+    ],
+)  # fmt: skip
+def test_a_letter_that_may_answer_the_question_is_no_verdict(reply: str) -> None:
+    assert parse(reply, ["overall"], question=OPTIONS).choices == {"overall": None}
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "B", "[[B]]", "Overall: B", FINAL, "Winner: B", "**Verdict**: B", "Response B is better.", "B is better than A",
+        "B > A", "Response B names option A, which is wrong. Still, response B is better.",
+    ],
+)  # fmt: skip
+def test_a_letter_that_names_a_response_is_one_beside_options(reply: str) -> None:
+    assert parse(reply, ["overall"], question=OPTIONS).choices == {"overall": "B"}
+
+
+def test_questions_that_list_options() -> None:
+    for question in (OPTIONS, "Which? (A) left (B) right", "Which? a) left b) right", "A: yes, B: no"):
+        assert lists_options(question)
+    for question in ("", "Is hepatitis B likely?", "Compare image A with image B.", "Is vitamin A. low?"):
+        assert not lists_options(question)
+
+
+def test_what_is_denied_or_counted_is_no_ranking_and_no_decision() -> None:
+    for reply in ("Not B > A > C", "I would not rank them B > A > C.", "B > A > C?", "It isn't B > A > C"):
+        assert parse_rankings(reply, ["overall"], 3).places == {"overall": None}
+    assert set(parse_criteria("Met: 2\nNot met: 1", 2).choices.values()) == {None}
