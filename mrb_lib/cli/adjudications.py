@@ -12,20 +12,20 @@ from mrb_lib.benchmarks.benchmark import Benchmark, load
 from mrb_lib.cli import render
 from mrb_lib.cli.judge_groups import training_of
 from mrb_lib.cli.listing import count
-from mrb_lib.cli.options import AsJson, Bench, Command, Runs, Store
+from mrb_lib.cli.options import AsJson, Bench, Command, Runs, Store, where
 from mrb_lib.review.records.exchange import read_reviews, reviews_from, write_reviews
 from mrb_lib.review.records.marks import case_fingerprint
 from mrb_lib.review.records.store import open_store
 from mrb_lib.stats import analyze as tables
 from mrb_lib.stats.clusters import resampling_unit
 from mrb_lib.tables.errors import InputError
-from mrb_lib.tables.files import REVIEWS
 from mrb_lib.tables.schema import ADJUDICATION_VERDICTS
 from mrb_lib.verdicts.store import empty_verdicts, iter_verdicts
 
 app = typer.Typer(
     help="Reviewers' adjudications and tags: export, import, summary.",
     no_args_is_help=True,
+    add_completion=False,
     rich_markup_mode=None,
 )
 
@@ -38,7 +38,6 @@ def export(
     current: Annotated[bool, typer.Option("--current", help="Only those that count now, without history.")] = False,
 ) -> None:
     """Write the adjudications and the tags of a benchmark, with their history, to a file; a tag is a row of its own."""
-
     benchmark = _load(bench)
     with open_store(where(bench, store), create=False) as opened:
         frame = opened.adjudications(benchmark.meta.name, history=not current)
@@ -54,7 +53,6 @@ def import_(
     store: Store = None,
 ) -> None:
     """Add the adjudications and tags of a file to the store, all or none; what is there already is not added again."""
-
     benchmark = _load(bench)
     name, choices = benchmark.meta.name, benchmark.meta.choices
     entries = read_reviews(source, name)
@@ -82,7 +80,6 @@ def summary(
     as_csv: Annotated[bool, typer.Option("--csv", help="CSV on stdout.")] = False,
 ) -> None:
     """Show how far reviewers agree, why judges fail, and other answers; gold_rules is the corrected leaderboard."""
-
     if as_json and as_csv:
         raise InputError("--json and --csv: choose one.")
     benchmark = _load(bench)
@@ -104,13 +101,7 @@ def summary(
             typer.echo(f"\n{render.as_text(section)}")
 
 
-def where(bench: Path, store: str | None) -> str | Path:
-    """The store to use: the one named, or the benchmark's own file."""
-    return store or bench / REVIEWS
-
-
 def _load(bench: Path) -> Benchmark:
-
     benchmark = load(bench)
     if not benchmark.meta.is_judged:
         raise InputError(f"{bench}: its labels are neither preferences nor ratings; there is nothing to adjudicate.")
@@ -134,7 +125,6 @@ def _table(
 
 def _head(benchmark: Benchmark, adjudications: pd.DataFrame) -> str:
     """How much was reviewed, and what of it speaks of a case that is gone or has changed since."""
-
     cases = benchmark.cases.set_index("case_id", drop=False)
     of_benchmark = adjudications[adjudications["case_id"].isin(cases.index)]
     marked = of_benchmark[(of_benchmark["case_fingerprint"] != "") & of_benchmark["case_fingerprint"].notna()]

@@ -20,7 +20,6 @@ from mrb_lib.tables.errors import InputError
 
 def show_until(benchmark: Benchmark, store: Store, target: Target, *, as_json: bool = False) -> None:
     """Print what is wanted of the agreement on each dimension of one choice, what it is, and what would help."""
-
     annotations, _ = annotations_of(benchmark, store)
     several = list(benchmark.meta.labels)
     benchmark = replace(benchmark, annotations=annotations).of_one_choice
@@ -41,7 +40,6 @@ def show_until(benchmark: Benchmark, store: Store, target: Target, *, as_json: b
 
 def deal_disputed(benchmark: Benchmark, store: Store, reviewers: list[str], *, seed: int) -> None:
     """Deal the cases whose annotators leave some dimension without a majority to reviewers, one each."""
-
     name = benchmark.meta.name
     annotations, _ = annotations_of(benchmark, store)
     votes = gold(replace(benchmark, annotations=annotations))

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from inspect import Parameter, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import pandas as pd
 import typer
+from pydantic import Field
 
-from mrb_lib.benchmarks.benchmark import load
+from mrb_lib.benchmarks.benchmark import Benchmark, load
 from mrb_lib.build.construct.work import open_work
 from mrb_lib.cli import render
 from mrb_lib.cli.findings import echo_stale_runs
 from mrb_lib.cli.judge_groups import echo_groups, grouped, named_pairs, of_judges, training_of
 from mrb_lib.cli.listing import line
-from mrb_lib.cli.options import AsJson, DeclaredCommand, Rosters, Runs, Seed, embedded, is_given
+from mrb_lib.cli.options import DeclaredCommand, Rosters, Runs, embedded, options_from, parameters, where
+from mrb_lib.cli.overview import as_overview
 from mrb_lib.cli.progress import status_of
 from mrb_lib.report.tabular import explained
 from mrb_lib.stats import analyze as tables
@@ -24,8 +26,11 @@ from mrb_lib.stats.analysis import ADJUDICATED, rule_in_words
 from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.clusters import CASE, resampling_unit
 from mrb_lib.stats.columns import MOVED, table_named
+from mrb_lib.stats.panel import Panel
 from mrb_lib.stats.where import asks_for_tags, restricted
 from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.options import Names, Option, Texts, checked_dataclass, options_of
+from mrb_lib.tables.schema import NO_PROBE
 from mrb_lib.verdicts.manifest import Manifest
 from mrb_lib.verdicts.prompts import run_prompts
 from mrb_lib.verdicts.store import iter_verdicts
@@ -36,13 +41,80 @@ if TYPE_CHECKING:
     from typer._click.formatting import HelpFormatter
 
 
+@checked_dataclass
+class AnalysisOptions:
+    """The options that all tables share."""
+
+    table: Annotated[str, Option("Print one of the tables below.", "TABLE")] = "accuracy"
+    policy: Annotated[str, Option("Score by official, balanced, strict, net or answered.", "POLICY")] = "balanced"
+    by: Annotated[
+        Names,
+        Option(
+            "Break down also by organ, department, modality, dataset, model_pair or another column of the cases; "
+            "repeatable.",
+            "COLUMN",
+        ),
+    ] = ()
+    dimension: Annotated[str | None, Option("Take one dimension; default: all.", "NAME")] = None
+    gold: Annotated[
+        str, Option("Make gold labels by majority, unanimous, posterior (Dawid and Skene) or adjudicated.", "RULE")
+    ] = "majority"
+    adjudications: Annotated[
+        str | None,
+        Option(
+            "Read adjudications from this store or file; default: BENCH/reviews.sqlite.",
+            "PATH|URL",
+            variable="MRB_STORE",
+        ),
+    ] = None
+    where: Annotated[str, Option("Take only some cases: \"organ == 'eye' and length > 700\".", "FILTER")] = ""
+    judges: Annotated[str, Option("Take only these judges; group:medical for all of a group.", "A,B")] = ""
+    groups: Annotated[
+        Path | None, Option('Read groups of judges: CSV (judge,group) or TOML ("judge" = "group").', "FILE")
+    ] = None
+    base: Annotated[Texts, Option("Compare this judge in table gains; repeatable.", "JUDGE", is_rare=True)] = ()
+    tuned: Annotated[
+        Texts, Option("Compare it with this one, trained from it; repeatable.", "JUDGE", is_rare=True)
+    ] = ()
+    work: Annotated[Path | None, Option("Read answers for table models from this folder.", "WORK", is_rare=True)] = None
+    correction: Annotated[
+        str | None,
+        Option("Correct by holm, hochberg, bonferroni, bh, by or none; default: the table's own.", "METHOD"),
+    ] = None
+    family: Annotated[
+        str, Option("Correct together the tests of a dimension (and subfield), or all.", "FAMILY", is_rare=True)
+    ] = "dimension"
+    level: Annotated[str | None, Option("Read the labels as nominal, ordinal or interval.", "LEVEL", is_rare=True)] = (
+        None
+    )
+    cluster: Annotated[
+        str | None,
+        Option(
+            "Cluster the cases by this column, case_id for none; default: cluster, else the coarsest of item, "
+            "question, images and dataset that repeats, if it has ten values.",
+            "COLUMN",
+        ),
+    ] = None
+    probe: Annotated[str, Option("Analyse the verdicts of this probe.", "PROBE")] = NO_PROBE
+    versus: Annotated[str | None, Option("Compare every other judge with this one.", "JUDGE")] = None
+    resamples: Annotated[int, Option("Draw N bootstrap resamples.", "N")] = 2000
+    seed: Annotated[int, Field(ge=0), Option("Set the seed of the resampling.")] = 0
+    as_json: Annotated[bool, Option("Print JSON on stdout.", flag="json")] = False
+    as_csv: Annotated[bool, Option("Print CSV on stdout.", flag="csv")] = False
+    as_latex: Annotated[bool, Option("Print a LaTeX table on stdout.", flag="latex")] = False
+    wide: Annotated[bool, Option("Print every column and row as text; default: what fits 100 columns.")] = False
+    explain: Annotated[bool, Option("Print what each column means, its unit and its source: `--explain accuracy`.")] = (
+        False
+    )
+
+
 class AnalyzeCommand(DeclaredCommand):
     """`mrb analyze`, with the options that single tables have."""
 
     @property
     def declared(self) -> Iterable[Parameter]:
         """See `DeclaredCommand`."""
-
+        yield from parameters(options_of(AnalysisOptions()).values())
         helps: dict[str, list[str]] = {}
         switches: set[str] = set()
         for spec in TABLES.values():
@@ -83,192 +155,179 @@ def analyze(
         ),
     ] = None,
     runs: Runs = None,
-    table: Annotated[str, typer.Option(help="One of the tables below.")] = "accuracy",
-    policy: Annotated[str, typer.Option(help="official, balanced, strict, net or answered.")] = "balanced",
-    by: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Also by organ, department, modality, dataset, model_pair or another column of the cases; repeatable."
-        ),
-    ] = None,
-    dimension: Annotated[str | None, typer.Option(help="One dimension; default: all.")] = None,
-    gold: Annotated[
-        str, typer.Option(help="majority, unanimous, posterior (Dawid and Skene) or adjudicated.")
-    ] = "majority",
-    adjudications: Annotated[
-        str | None,
-        typer.Option(
-            envvar="MRB_STORE",
-            help="--gold adjudicated, table adjudication: their store or file; default: BENCH/reviews.sqlite.",
-        ),
-    ] = None,
-    only: Annotated[
-        str,
-        typer.Option("--where", metavar="FILTER", help="Only some cases: \"organ == 'eye' and length > 700\"."),
-    ] = "",
-    judges: Annotated[
-        str, typer.Option(metavar="A,B", help="Only these judges; group:medical for all of a group. Default: all.")
-    ] = "",
-    groups: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help='Groups of judges: CSV (judge,group) or TOML ("judge" = "group").'),
-    ] = None,
     rosters: Rosters = None,
-    base: Annotated[
-        list[str] | None,
-        typer.Option(metavar="JUDGE", help="Table gains: compare this judge; repeatable.", hidden=True),
-    ] = None,
-    tuned: Annotated[
-        list[str] | None,
-        typer.Option(metavar="JUDGE", help="Table gains: with this one, trained from it; repeatable.", hidden=True),
-    ] = None,
-    work: Annotated[
-        Path | None,
-        typer.Option(metavar="WORK", help="Table models: read the answers in this work folder.", hidden=True),
-    ] = None,
-    correction: Annotated[
-        str | None, typer.Option(help="holm, hochberg, bonferroni, bh, by or none; default: the table's own.")
-    ] = None,
-    family: Annotated[
-        str, typer.Option(help="Correct together the tests of a dimension (and subfield), or all.", hidden=True)
-    ] = "dimension",
-    level: Annotated[
-        str | None, typer.Option(help="Read the labels as nominal, ordinal or interval.", hidden=True)
-    ] = None,
-    cluster: Annotated[
-        str | None,
-        typer.Option(
-            help="The column of the cases whose values are taken as clusters, case_id for none; default: cluster, "
-            "else the coarsest of item, question, images and dataset that repeats, if it has ten values."
-        ),
-    ] = None,
-    probe: Annotated[str, typer.Option(help="The probe whose verdicts are analysed.")] = "none",
-    versus: Annotated[
-        str | None, typer.Option(metavar="JUDGE", help="Compare every other judge with this one.")
-    ] = None,
-    resamples: Annotated[int, typer.Option(help="Bootstrap resamples.")] = 2000,
-    seed: Seed = 0,
-    as_json: AsJson = False,
-    as_csv: Annotated[bool, typer.Option("--csv", help="CSV on stdout.")] = False,
-    as_latex: Annotated[bool, typer.Option("--latex", help="A LaTeX table on stdout.")] = False,
-    wide: Annotated[
-        bool, typer.Option("--wide", help="As text, every column and row; default: what fits 100 columns.")
-    ] = False,
-    explain: Annotated[
-        bool,
-        typer.Option("--explain", help="Print what each column means, its unit and its source: `--explain accuracy`."),
-    ] = False,
 ) -> None:
     """Print one table of statistics, as text, JSON, CSV or LaTeX."""
-    from mrb_lib.cli.adjudications import where
-    from mrb_lib.cli.overview import as_overview
-
-    if as_json + as_csv + as_latex > 1:
+    options = options_from(AnalysisOptions(), ctx)
+    if options.as_json + options.as_csv + options.as_latex > 1:
         raise InputError("--json, --csv and --latex: choose one.")
-    if explain:
+    if options.explain:
         last = runs or bench
         is_folder = last is None or (str(last) not in (*tables.TABLES, *MOVED) and last.exists())
-        typer.echo(explained(table_named(table if is_folder or is_given(ctx, "table") else str(last))))
+        typer.echo(explained(table_named(options.table if is_folder or "table" in ctx.obj else str(last))))
         return
     if bench is None:
         raise InputError("BENCH: name the folder of a benchmark; `mrb demo DIR` makes one.")
-    spec = table_named(table)
-    parameters = spec.parameters_read(has_marks=work is not None)
-    benchmark = load(bench)
+    table_named(options.table)
     if runs is None and (bench / "runs").is_dir():
         runs = bench / "runs"
-    columns = tables.verdict_columns(table)
-    verdicts, training = None, None
-    manifests: list[Manifest] = []
-    if runs is not None and columns and benchmark.meta.is_judged:
-        manifests, training = training_of(runs, benchmark)
-        verdicts = tables.read_panels(benchmark, iter_verdicts(runs, benchmark.cases, columns), training)
-    echo_stale_runs(runs, benchmark)
-    pairs, stated = named_pairs(base or [], tuned or []), None
-    if verdicts and (judges or groups is not None or "groups" in parameters):
-        stated = grouped(verdicts, manifests, groups, rosters or ())
-        verdicts = of_judges(verdicts, judges, stated)
-        if judges or "groups" in parameters:
-            echo_groups(stated)
-    if verdicts and training is not None:
-        names = dict.fromkeys(name for panel in verdicts.values() for name in panel.judges)
-        for note in seen_notes(training, names, len(benchmark.cases)):
-            typer.echo(line(f"note: {note}"), err=True)
-    reviewed = None
-    store = str(where(bench, adjudications))
-    wanted = "adjudications" in spec.parameters or "review" in only
-    if wanted and gold != ADJUDICATED and adjudications is None and not Path(store).exists():
-        if table == "adjudication" or "review" in only:
+    analysis = _Analysis(options, load(bench), runs, tuple(rosters or ()), ctx.obj)
+    frame = analysis.frame()
+    source = ctx.get_parameter_source("rosters")
+    analysis.warn(frame, has_rosters=source is not None and source.name == "COMMANDLINE")
+    analysis.show(frame)
+
+
+class _Analysis:
+    """A table and the data that it is made from.
+
+    Parameters
+    ----------
+    given : the options that the user set, those of single tables too
+    """
+
+    def __init__(
+        self,
+        options: AnalysisOptions,
+        benchmark: Benchmark,
+        runs: Path | None,
+        rosters: Sequence[Path],
+        given: Mapping[str, Any],
+    ) -> None:
+        self.options, self.benchmark, self.given = options, benchmark, given
+        self.spec = table_named(options.table)
+        self.reads = self.spec.parameters_read(has_marks=options.work is not None)
+        self.own = {name: value for name, value in given.items() if name not in vars(options)}
+        self.pairs = named_pairs(options.base, options.tuned)
+        self.verdicts: dict[str, Panel] | None = None
+        self.training: pd.DataFrame | None = None
+        self.manifests: list[Manifest] = []
+        columns = tables.verdict_columns(options.table)
+        if runs is not None and columns and benchmark.meta.is_judged:
+            self.manifests, self.training = training_of(runs, benchmark)
+            verdicts = iter_verdicts(runs, benchmark.cases, columns)
+            self.verdicts = tables.read_panels(benchmark, verdicts, self.training)
+        echo_stale_runs(runs, benchmark)
+        self.groups = self._groups(rosters)
+        self.reviews, self.tags = self._reviews()
+
+    def _groups(self, rosters: Sequence[Path]) -> pd.DataFrame | None:
+        """Return the groups of the judges if they are read, and keep the verdicts of the wanted judges."""
+        options, groups = self.options, None
+        if self.verdicts and (options.judges or options.groups is not None or "groups" in self.reads):
+            groups = grouped(self.verdicts, self.manifests, options.groups, rosters)
+            self.verdicts = of_judges(self.verdicts, options.judges, groups)
+            if options.judges or "groups" in self.reads:
+                echo_groups(groups)
+        if self.verdicts and self.training is not None:
+            names = dict.fromkeys(name for panel in self.verdicts.values() for name in panel.judges)
+            for note in seen_notes(self.training, names, len(self.benchmark.cases)):
+                typer.echo(line(f"note: {note}"), err=True)
+        return groups
+
+    def _reviews(self) -> tuple[pd.DataFrame | None, pd.DataFrame | None]:
+        """Return the adjudications and the tags of the store, each None where it is not read."""
+        options, name = self.options, self.benchmark.meta.name
+        store = str(where(cast("Path", self.benchmark.path), options.adjudications))
+        there = "://" in store or Path(store).exists()
+        reads_reviews = "adjudications" in self.spec.parameters or "review" in options.where
+        needs_reviews = options.gold == ADJUDICATED or (reads_reviews and options.adjudications is not None)
+        is_asked_for = options.table == "adjudication" or "review" in options.where
+        if is_asked_for and not there and not needs_reviews:
             typer.echo(f"warning: there are no reviews: {store} does not exist; `mrb review` creates it", err=True)
-    elif wanted or gold == ADJUDICATED:
+        reads_tags = asks_for_tags(options.where) and there
+        if not (needs_reviews or (reads_reviews and there) or reads_tags):
+            return None, None
         from mrb_lib.review.records.exchange import reviews_from
 
-        reviewed, _ = reviews_from(store, benchmark.meta.name)
-    tags = None
-    if asks_for_tags(only) and ("://" in store or Path(store).is_file()):
-        from mrb_lib.review.records.exchange import reviews_from
+        reviews, tags = reviews_from(store, name)
+        return reviews if needs_reviews or reads_reviews else None, tags if reads_tags else None
 
-        _, tags = reviews_from(store, benchmark.meta.name)
-    marks = None if work is None else _marks(work)
-    own: dict[str, float] = ctx.obj
-    with status_of("mrb_lib.stats"):
-        frame = tables.analyze(
-            benchmark, verdicts, table, policy=policy, by=by, dimension=dimension, gold=gold, correction=correction,
-            family=family, resamples=resamples, seed=seed, cluster=cluster, level=level, probe=probe,
-            adjudications=reviewed, where=only, tags=tags, groups=stated, training=training,
-            records=training_records(manifests), pairs=pairs, prompts=run_prompts(manifests), marks=marks,
-            versus=versus,
-            **{name: value for name, value in own.items() if name in spec.options},
-        )  # fmt: skip
-    common = set(signature(tables.analyze).parameters) & set(ctx.params)
-    if judges:
-        common -= {"groups"}  # the file says whom --judges names
-    unread = tables.unread(table, [*sorted(common - {"adjudications"}), *own], has_marks=work is not None)
-    if pairs and "pairs" not in spec.parameters:
-        typer.echo(f"warning: --base and --tuned change nothing: table {table} does not read them", err=True)
-    if work is not None and "marks" not in spec.parameters:
-        typer.echo(f"warning: --work changes nothing: table {table} does not read it", err=True)
-    if stated is None and is_given(ctx, "rosters"):
-        typer.echo(f"warning: --roster changes nothing: table {table} does not read it", err=True)
-    if "groups" in parameters and frame.empty:
-        hint = "no judge here is known to be trained from another; --base A --tuned B names a pair"
-        if "pairs" not in spec.parameters:
-            hint = "the judges are of fewer than two groups; --groups FILE states others"
-        typer.echo(f"note: {hint}", err=True)
-    for name in unread:
-        if name in own or is_given(ctx, name):
-            typer.echo(f"warning: {_flag(name)} changes nothing: table {table} does not read it", err=True)
-    scored_by = None if "policy" in unread else policy
-    simulated = benchmark.meta.kind == "simulated"
-    what = f"{benchmark.meta.name}: {table}" + (f", policy {policy}" if scored_by else "")
-    if "gold" in spec.parameters:
-        what += f", gold: {rule_in_words(benchmark, gold, dimension)}"
-    what += f", judges {judges}" if judges else ""
-    if only:
-        n = len(benchmark.cases)
-        benchmark, _ = restricted(benchmark, verdicts, only, policy=policy, adjudications=reviewed, tags=tags)
-        what += f", where {only} ({len(benchmark.cases):,} of {n:,} cases)"
-    what += f" ({render.MARK} data)" if simulated else ""
-    unit = None if "cluster" in unread else resampling_unit(benchmark.cases_by_image, cluster)
-    if as_json:
-        by_unit = None if unit is None else unit.name
-        text = render.as_json(frame, table=table, policy=scored_by, cluster=by_unit, simulated=simulated, where=only)
-        typer.echo(text)
-    elif as_csv:
-        filtered = frame.assign(where=only) if only else frame
-        typer.echo(render.as_csv(filtered, simulated=simulated), nl=False)
-    elif as_latex:
-        typer.echo(render.as_latex(frame, caption=what, label=table), nl=False)
-    else:
-        title = what + (f"; {unit.statement}" if unit else "")
-        title += "; --cluster case_id takes each case alone" if unit and cluster is None and unit.name != CASE else ""
-        text = f"{title}\n\n{render.as_text(frame)}" if wide else as_overview(frame, spec, title=title)
-        typer.echo(text)
+    def frame(self) -> pd.DataFrame:
+        """Return the rows of the table."""
+        options = self.options
+        chosen = {name: value for name, value in vars(options).items() if name in signature(tables.analyze).parameters}
+        chosen |= {name: value for name, value in self.own.items() if name in self.spec.options}
+        chosen |= {
+            "by": list(options.by) or None,
+            "adjudications": self.reviews,
+            "tags": self.tags,
+            "groups": self.groups,
+            "training": self.training,
+            "records": training_records(self.manifests),
+            "pairs": self.pairs,
+            "prompts": run_prompts(self.manifests),
+            "marks": None if options.work is None else _marks(options.work),
+        }
+        del chosen["table"]
+        with status_of("mrb_lib.stats"):
+            return tables.analyze(self.benchmark, self.verdicts, options.table, **chosen)
+
+    @property
+    def unread(self) -> list[str]:
+        """The options that the table does not read."""
+        options = self.options
+        common = set(signature(tables.analyze).parameters) & set(vars(options)) - {"adjudications", "where"}
+        if options.judges:
+            common -= {"groups"}  # the file says whom --judges names
+        return tables.unread(options.table, [*sorted(common), *self.own], has_marks=options.work is not None)
+
+    def warn(self, frame: pd.DataFrame, *, has_rosters: bool) -> None:
+        """Name the options that changed nothing, and the reason why there are no rows of groups."""
+        options, spec = self.options, self.spec
+        unused = [_flag(name) for name in self.unread if name in self.given]
+        unused += ["--work"] if options.work is not None and "marks" not in spec.parameters else []
+        unused += ["--roster"] if self.groups is None and has_rosters else []
+        if self.pairs and "pairs" not in spec.parameters:
+            typer.echo(f"warning: --base and --tuned change nothing: table {spec.name} does not read them", err=True)
+        for flag in unused:
+            typer.echo(f"warning: {flag} changes nothing: table {spec.name} does not read it", err=True)
+        if "groups" in self.reads and frame.empty:
+            hint = "no judge here is known to be trained from another; --base A --tuned B names a pair"
+            if "pairs" not in spec.parameters:
+                hint = "the judges are of fewer than two groups; --groups FILE states others"
+            typer.echo(f"note: {hint}", err=True)
+
+    def show(self, frame: pd.DataFrame) -> None:
+        """Print the table."""
+        options, benchmark = self.options, self.benchmark
+        policy = None if "policy" in self.unread else options.policy
+        parts = [f"{benchmark.meta.name}: {options.table}", *([f"policy {policy}"] if policy else [])]
+        if "gold" in self.spec.parameters:
+            parts.append(f"gold: {rule_in_words(benchmark, options.gold, options.dimension)}")
+        parts += [f"judges {options.judges}"] if options.judges else []
+        if options.where:
+            benchmark, _ = restricted(
+                benchmark, self.verdicts, options.where, policy=options.policy, adjudications=self.reviews,
+                tags=self.tags,
+            )  # fmt: skip
+            n = f"{len(benchmark.cases):,} of {len(self.benchmark.cases):,} cases"
+            parts.append(f"where {options.where} ({n})")
+        simulated = benchmark.meta.kind == "simulated"
+        title = ", ".join(parts) + (f" ({render.MARK} data)" if simulated else "")
+        unit = None if "cluster" in self.unread else resampling_unit(benchmark.cases_by_image, options.cluster)
+        if options.as_json:
+            text = render.as_json(
+                frame, table=options.table, policy=policy, cluster=None if unit is None else unit.name,
+                simulated=simulated, where=options.where,
+            )  # fmt: skip
+            typer.echo(text)
+        elif options.as_csv:
+            filtered = frame.assign(where=options.where) if options.where else frame
+            typer.echo(render.as_csv(filtered, simulated=simulated), nl=False)
+        elif options.as_latex:
+            typer.echo(render.as_latex(frame, caption=title, label=options.table), nl=False)
+        else:
+            title += f"; {unit.statement}" if unit else ""
+            if unit and options.cluster is None and unit.name != CASE:
+                title += "; --cluster case_id takes each case alone"
+            typer.echo(
+                f"{title}\n\n{render.as_text(frame)}" if options.wide else as_overview(frame, self.spec, title=title)
+            )
 
 
 def _marks(work: Path) -> pd.DataFrame:
     """Which model answered which item of a work folder right: `item_id, model, correct`."""
-
     chunks = list(open_work(work).chunks("answers", ["item_id", "model", "correct"]))
     if not chunks:
         raise InputError(f"--work {work}: no model has answered its items; run `mrb construct filter {work}` first.")

@@ -8,14 +8,15 @@ from typing import Annotated
 
 import pandas as pd
 import typer
+from pydantic import Field
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load
 from mrb_lib.build.construct.pair import annotation_blocks
-from mrb_lib.cli.adjudications import where
 from mrb_lib.cli.agreeing import deal_disputed, show_until
 from mrb_lib.cli.listing import count
-from mrb_lib.cli.options import AppCommand, Bench, Store, options_from
+from mrb_lib.cli.options import Bench, Store, check_at_most_one, declares, options_from, where
 from mrb_lib.cli.render import MARK, as_text
+from mrb_lib.cli.serving import ServerOptions, app_address
 from mrb_lib.review.annotate.app import annotate as app_of
 from mrb_lib.review.annotate.app import coordinate
 from mrb_lib.review.annotate.coordination import agreement_so_far
@@ -30,142 +31,139 @@ from mrb_lib.review.records.store import open_store, without_password
 from mrb_lib.stats.methods.until import read_target
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.names import spellings, visible
+from mrb_lib.tables.options import Option, checked_dataclass
 from mrb_lib.tables.schema import CONSENSUS
 
-COMMAND = AppCommand
 
+@checked_dataclass
+class DealOptions:
+    """How cases are dealt out to people."""
 
-def annotate(
-    context: typer.Context,
-    bench: Bench,
-    annotators: Annotated[
-        str | None, typer.Option(metavar="NAME,NAME", help="Deal cases out to them; what they have already stays.")
-    ] = None,
     overlap: Annotated[
-        int | None, typer.Option(min=1, help="Annotators a case; default: 2, or 1 for a single annotator.")
-    ] = None,
+        int | None, Field(ge=1), Option("Give each case to N people; default: 2, or 1 for a single one.", "N")
+    ] = None
+    shared: Annotated[
+        int, Field(ge=0), Option("Give everybody the same N cases first, so that agreement shows on day one.", "N")
+    ] = 0
+    seed: Annotated[int, Field(ge=0), Option("Set the seed of the dealing and of the orders shown.")] = 0
+
+
+@checked_dataclass
+class AnnotateOptions(DealOptions):
+    """What `mrb annotate` does."""
+
+    annotators: Annotated[
+        str | None, Option("Deal cases out to these people; what they have already stays.", "NAME,NAME")
+    ] = None
     cases: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            help="A random choice of so many cases; default: all. In a folder of mrb construct, cases are chosen and "
-            "come to everybody so that at any time all pairs of responders have had as many.",
+        Field(ge=1),
+        Option(
+            "Deal a random choice of N cases; default: all. In a folder of mrb construct, cases are chosen and come to "
+            "everybody so that at any time all pairs of responders have had as many.",
+            "N",
         ),
-    ] = None,
-    shared: Annotated[
-        int,
-        typer.Option(min=0, help="So many cases first, the same for everybody, so that agreement shows on day one."),
-    ] = 0,
-    seed: Annotated[int, typer.Option(min=0, help="The seed of the dealing and of the orders shown.")] = 0,
-    store: Store = None,
-    export: Annotated[
-        Path | None, typer.Option(metavar="OUT", help="Write the annotations so far: .parquet or .csv; no page.")
-    ] = None,
+    ] = None
+    export: Annotated[Path | None, Option("Write the annotations so far: .parquet or .csv; no page.", "OUT")] = None
     full: Annotated[
         bool,
-        typer.Option(
-            "--full",
-            help="With --export: everything, a row a choice, skip or comment, with the order shown, seconds and "
-            "reasons to skip, replaced answers included; .csv, .jsonl or .parquet.",
+        Option(
+            "With --export, write everything: one row per choice, skip or comment, with the order shown, seconds and "
+            "reasons to skip, replaced answers included; .csv, .jsonl or .parquet."
         ),
-    ] = False,
-    agreement: Annotated[bool, typer.Option("--agreement", help="Show progress and agreement; no page.")] = False,
+    ] = False
+    agreement: Annotated[bool, Option("Show progress and agreement; no page.")] = False
     until: Annotated[
         str | None,
-        typer.Option(
-            metavar="RULE",
-            help="Say whether annotators agree well enough, as in alpha>=0.6 (or fleiss, kappa, ac1), and whether more "
+        Option(
+            "Say whether annotators agree well enough, as in alpha>=0.6 (or fleiss, kappa, ac1), and whether more "
             "annotators or more cases would help; no page.",
+            "RULE",
         ),
-    ] = None,
+    ] = None
     adjudicate: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME,NAME",
-            help="Deal the cases on which annotators disagree without a majority to these reviewers, who find them in "
-            "mrb review BENCH; no page.",
+        Option(
+            "Deal the cases on which annotators disagree without a majority to these reviewers, who find them in mrb "
+            "review BENCH; no page.",
+            "NAME,NAME",
         ),
-    ] = None,
+    ] = None
     people: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="A CSV with annotator, qualification, years, consent; kept in BENCH/annotators.csv, apart from what "
-            "they say.",
+        Option(
+            "Read annotator, qualification, years and consent from this CSV; kept in BENCH/annotators.csv, apart from "
+            "their answers.",
+            "FILE",
         ),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="With --until: JSON.")] = False,
-    assign_only: Annotated[bool, typer.Option("--assign-only", help="Deal the cases out; no page.")] = False,
+    ] = None
+    as_json: Annotated[bool, Option("With --until, print JSON.", flag="json")] = False
+    assign_only: Annotated[bool, Option("Deal the cases out; no page.")] = False
     ranking: Annotated[
-        bool,
-        typer.Option(
-            "--ranking",
-            help="Show all responses of an item at once, to be ranked; kept as the choices on all its pairs.",
-        ),
-    ] = False,
+        bool, Option("Show all responses of an item at once, to be ranked; kept as the choices on all its pairs.")
+    ] = False
     coordinator: Annotated[
-        bool,
-        typer.Option(
-            "--coordinator", help="Open the coordinator's page: progress, agreement, pace, drift, comments, files."
-        ),
-    ] = False,
-) -> None:
+        bool, Option("Open the coordinator's page: progress, agreement, pace, drift, comments, files.")
+    ] = False
+
+    @property
+    def opens_page(self) -> bool:
+        """Whether the command opens a page."""
+        return not any((self.export, self.agreement, self.assign_only, self.until, self.adjudicate))
+
+
+COMMAND = declares(AnnotateOptions(), ServerOptions())
+
+
+def annotate(context: typer.Context, bench: Bench, store: Store = None) -> None:
     """Annotate preferences, ratings or rankings in a browser, blinded: assign cases, collect and export answers."""
-    from mrb_lib.cli.serving import ServerOptions, app_address
     from mrb_lib.review.server import serve
 
-    modes = [name for name, chosen in (("--export", export), ("--agreement", agreement), ("--coordinator", coordinator),
-                                       ("--assign-only", assign_only), ("--until", until), ("--adjudicate", adjudicate))
-             if chosen]  # fmt: skip
-    if len(modes) > 1:
-        raise InputError(f"{' and '.join(modes)}: choose one.")
-    if full and export is None:
+    options, server = options_from(AnnotateOptions(), context), options_from(ServerOptions(), context)
+    check_at_most_one(context, "export", "agreement", "coordinator", "assign_only", "until", "adjudicate")
+    if options.full and options.export is None:
         raise InputError("--full: says what to export; name the file with --export OUT.")
-    if as_json and until is None:
+    if options.as_json and options.until is None:
         raise InputError("--json: goes with --until.")
-    target = None if until is None else read_target(until)
-    reviewers = None if adjudicate is None else names_in(adjudicate, "--adjudicate")
-    server = options_from(ServerOptions(), context)
-    opens_page = not any((export, agreement, assign_only, target, reviewers))
-    names = None if annotators is None else names_in(annotators, "--annotators")
-    folder = bench
-    if opens_page:  # before cases are dealt out, which stays
-        address = app_address(folder, "coordinate" if coordinator else "annotate", server)
-    benchmark = load(folder)
+    target = None if options.until is None else read_target(options.until)
+    reviewers = None if options.adjudicate is None else names_in(options.adjudicate, "--adjudicate")
+    names = None if options.annotators is None else names_in(options.annotators, "--annotators")
+    if options.opens_page:  # before cases are dealt out, which stays
+        address = app_address(bench, "coordinate" if options.coordinator else "annotate", server)
+    benchmark = load(bench)
     form_of(benchmark.meta).check(benchmark.meta)
-    together = shown_together(benchmark, ranked=ranking)
-    if people is not None:
-        typer.echo(f"{folder / PEOPLE}: {count(len(add_people(folder, people)), 'annotator')}", err=True)
-    store_used = where(folder, store)
-    if names is None and "://" not in str(store_used) and not Path(store_used).is_file():
-        raise InputError(f"{store_used}: nothing is assigned yet; deal cases out with --annotators NAME,NAME.")
-    with open_store(store_used, create=names is not None) as opened:
+    together = shown_together(benchmark, ranked=options.ranking)
+    if options.people is not None:
+        typer.echo(f"{bench / PEOPLE}: {count(len(add_people(bench, options.people)), 'annotator')}", err=True)
+    used = where(bench, store)
+    if names is None and "://" not in str(used) and not Path(used).is_file():
+        raise InputError(f"{used}: nothing is assigned yet; deal cases out with --annotators NAME,NAME.")
+    with open_store(used, create=names is not None) as opened:
         if names is not None:
             assign_cases(
-                benchmark, opened, names, overlap=overlap, n_cases=cases, shared=shared, seed=seed,
-                blocks=annotation_blocks(folder), together=together,
+                benchmark, opened, names, overlap=options.overlap, n_cases=options.cases, shared=options.shared,
+                seed=options.seed, blocks=annotation_blocks(bench), together=together,
             )  # fmt: skip
-        if export is not None and full:
-            _export_log(benchmark, opened, export)
-        elif export is not None:
-            _export(benchmark, opened, export)
-        elif agreement:
+        if options.export is not None:
+            (_export_log if options.full else _export)(benchmark, opened, options.export)
+        elif options.agreement:
             show_agreement(benchmark, opened)
         elif target is not None:
-            show_until(benchmark, opened, target, as_json=as_json)
+            show_until(benchmark, opened, target, as_json=options.as_json)
         elif reviewers is not None:
-            deal_disputed(benchmark, opened, reviewers, seed=seed)
-    if not opens_page:
+            deal_disputed(benchmark, opened, reviewers, seed=options.seed)
+    if not options.opens_page:
         return
-    typer.echo(f"answers are kept in {without_password(str(store_used))}", err=True)
-    with open_store(store_used, create=False) as opened:
-        app = coordinate(benchmark, opened) if coordinator else app_of(benchmark, opened, ranked=ranking)
+    typer.echo(f"answers are kept in {without_password(str(used))}", err=True)
+    with open_store(used, create=False) as opened:
+        app = (
+            coordinate(benchmark, opened) if options.coordinator else app_of(benchmark, opened, ranked=options.ranking)
+        )
         serve(app, address, browse=server.browser)
 
 
 def names_in(text: str, option: str) -> list[str]:
     """Names that are separated by commas: none that is reserved, or that a spreadsheet would run as a formula."""
-
     names = [name.strip() for name in text.split(",")]
     for name in names:
         if not name or not name[0].isalnum() or not name.isprintable() or len(name) > 100:
@@ -207,7 +205,6 @@ def assign_cases(
     together : the cases that go to the same people in this sequence, by the first of them, see `shown_together`; all
         numbers are then of these groups. None deals each case by itself
     """
-
     meta = benchmark.meta
     ids = benchmark.cases["case_id"].tolist() if together is None else list(together)
 
@@ -251,14 +248,12 @@ def shown_together(benchmark: Benchmark, *, ranked: bool) -> dict[str, tuple[str
 
     None where each case stands by itself.
     """
-
     if ranked:
         return {item.case_ids[0]: item.case_ids for item in ranked_items(benchmark)}
     return steps_in_order(benchmark.cases) if benchmark.meta.is_rating else None
 
 
 def _export(benchmark: Benchmark, store: ReviewStore, out: Path) -> None:
-
     frame, left_out = annotations_of(benchmark, store)
     write_annotations(frame, out)
     parts = [count(len(frame), "annotation"), count(frame["case_id"].nunique(), "case")]
@@ -269,7 +264,6 @@ def _export(benchmark: Benchmark, store: ReviewStore, out: Path) -> None:
 
 
 def _export_log(benchmark: Benchmark, store: ReviewStore, out: Path) -> None:
-
     frame, left_out = answer_log(benchmark, store)
     write_rows(frame, out)
     number = frame["kind"].value_counts()
@@ -283,7 +277,6 @@ def _export_log(benchmark: Benchmark, store: ReviewStore, out: Path) -> None:
 
 def show_agreement(benchmark: Benchmark, store: ReviewStore) -> None:
     """Progress, agreement and what was skipped; as on the coordinator's page, of the cases in the benchmark."""
-
     meta, here = benchmark.meta, benchmark.cases["case_id"]
     assignments, answers = (
         frame[frame["case_id"].isin(here)] for frame in (store.assignments(meta.name), store.answers(meta.name))
@@ -297,5 +290,4 @@ def show_agreement(benchmark: Benchmark, store: ReviewStore) -> None:
 
 
 def _mark(benchmark: Benchmark) -> str:
-
     return f" ({MARK} data)" if benchmark.meta.kind == "simulated" else ""

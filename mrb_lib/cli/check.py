@@ -33,7 +33,6 @@ def check(
     as_json: AsJson = False,
 ) -> None:
     """Validate a benchmark; every finding names file, row, column and the cure. Exits with 2 on errors."""
-
     if not bench.is_dir():
         raise InputError(f"{bench}: there is no such folder; name a benchmark folder.")
 

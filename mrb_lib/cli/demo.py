@@ -113,13 +113,11 @@ def _write_work(out: Path, items: int, seed: int, overwrite: bool) -> None:
 
 def _write_groups(path: Path, roster: int) -> None:
     """The groups of the judges under fictitious names, as `--groups` reads them."""
-
     lines = ["judge,group,base", *(f"{each.name},{each.group},{each.base}" for each in ROSTER[:roster])]
     write_atomic(path, "\n".join(lines) + "\n")
 
 
 def _write_judges(folder: Path, bench: Path, seed: int) -> None:
-
     try:
         from mrb_lib.judges.local.tiny import write_tiny
     except ImportError as error:

@@ -33,7 +33,6 @@ def export(
     ],
 ) -> None:
     """Write a benchmark and its verdicts in another layout, or its labels as rows to train on."""
-
     if len(folders) > _MOST_FOLDERS:
         raise InputError(f"{folders[2]}: is one folder too many; name BENCH, RUNS where there are any, and OUT.")
     *runs, out = folders

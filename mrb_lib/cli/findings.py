@@ -18,7 +18,6 @@ SHOWN_PER_KIND = 5
 
 def echo_findings(findings: Sequence[Finding], *, show_all: bool = False, hint: str = "") -> None:
     """Print findings to stderr, the worst first; of many alike only some, how many more, and `hint`."""
-
     groups: dict[tuple[str, str, str], list[Finding]] = defaultdict(list)
     for finding in findings:
         groups[finding.severity, finding.file, finding.cure].append(finding)
@@ -33,6 +32,5 @@ def echo_findings(findings: Sequence[Finding], *, show_all: bool = False, hint: 
 
 def echo_stale_runs(runs: Path | None, benchmark: Benchmark) -> None:
     """Say on stderr which runs judged other cases than the benchmark holds now."""
-
     for name in [] if runs is None else runs_on_other_cases(runs, benchmark.case_fingerprint()):
         typer.echo(f"warning: run {name} judged other cases or images than {benchmark.path} holds now", err=True)

@@ -50,7 +50,6 @@ class ImportCommand(_FormatCommand):
 
     @property
     def formats(self) -> Mapping[str, Format[Any]]:
-
         return READERS
 
 
@@ -59,7 +58,6 @@ class ExportCommand(_FormatCommand):
 
     @property
     def formats(self) -> Mapping[str, Format[Any]]:
-
         return WRITERS
 
 
@@ -75,7 +73,6 @@ def chosen_options(command: str, format_: str, function: Read | Write, values: M
     InputError
         An option was given that only other formats have.
     """
-
     for name in values.keys() - declared_options(function).keys():
         raise InputError(f"{_flag(name)}: {command} {format_} has no such option; leave it out.")
     return dict(values)

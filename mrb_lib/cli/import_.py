@@ -35,7 +35,6 @@ def import_(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print how SRC is understood and write nothing.")] = False,
 ) -> None:
     """Turn somebody else's files into a benchmark, and their verdicts into runs under OUT/runs."""
-
     options = chosen_options("import", format_, READERS[format_].convert, ctx.obj)
     imported = read_source(format_, src, map_=map_ or (), **options)
     if dry_run:

@@ -83,7 +83,6 @@ def judge(
     is for all, and the options given here hold where the plan says nothing. All judges of a plan are checked before
     the first starts. At the end a table has what each did.
     """
-
     context.obj |= chosen(preset, "judge", context.obj) if preset else {}
     usual = options_from(PlannedJudge(), context)
     extra = tuple(rosters or ())
@@ -109,7 +108,6 @@ def _run(
     with_table: bool,
 ) -> None:
     """Run the judges, and say what became of them, also where somebody stops that."""
-
     outcomes: list[tuple[PlannedJudge, Outcome]] = []
 
     def note(one: PlannedJudge, outcome: Outcome) -> None:
@@ -135,7 +133,6 @@ def _run(
 
 def _approve(name: str, estimate: Estimate) -> None:
     """Say what requests may cost, and ask whether to go on where that may be more than the budget."""
-
     typer.echo(f"{name}: {estimate}", err=True)
     if not estimate.may_exceed or not sys.stdin.isatty():
         return
@@ -149,7 +146,6 @@ def _approve(name: str, estimate: Estimate) -> None:
 
 def _say_temperature(judges: Sequence[PlannedJudge], extra: Sequence[Path]) -> None:
     """Say with which temperature repeats are drawn, where the user set none."""
-
     drawn = {
         one.repeats: for_repeats(one.settings, one.repeats).temperature
         for one in judges
@@ -164,7 +160,6 @@ def _say_temperature(judges: Sequence[PlannedJudge], extra: Sequence[Path]) -> N
 
 
 def _samples(name: str, extra: Sequence[Path]) -> bool:
-
     try:
         return samples(name, extra)
     except InputError:
@@ -172,7 +167,6 @@ def _samples(name: str, extra: Sequence[Path]) -> bool:
 
 
 def _fail_if_hopeless(rows: Sequence[JudgedRow]) -> None:
-
     hopeless = [row.outcome.judge for row in rows if row.outcome and set(row.totals.statuses) == {"error"}]
     if hopeless:
         raise RunError(
@@ -182,7 +176,6 @@ def _fail_if_hopeless(rows: Sequence[JudgedRow]) -> None:
 
 def _report_all(benchmark: Benchmark, rows: Sequence[JudgedRow], extra: Sequence[Path], *, with_table: bool) -> None:
     """What became of the judges, line by line, and as a table."""
-
     folders = list(dict.fromkeys(row.folder for row in rows if row.folder is not None))
     try:
         measures = measured(benchmark, folders)
@@ -199,7 +192,6 @@ def _report_all(benchmark: Benchmark, rows: Sequence[JudgedRow], extra: Sequence
 
 def _report_habits(row: JudgedRow, measures: pd.DataFrame, extra: Sequence[Path]) -> None:
     """What a judge does whatever it is shown."""
-
     if row.outcome is None or row.folder is None:
         return
     for text in (
@@ -212,7 +204,6 @@ def _report_habits(row: JudgedRow, measures: pd.DataFrame, extra: Sequence[Path]
 
 def _report(done: RunSummary, held: RunTotals, mark: str) -> None:
     """What became of one judge: the result on stdout, what else its user should know on stderr."""
-
     for member in done.members:
         _report(member, totals(member.folder), mark)
     again = f" ({done.retried} of them again)" if done.retried else ""

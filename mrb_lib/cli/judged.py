@@ -92,7 +92,6 @@ def measured(benchmark: Benchmark, folders: Sequence[Path]) -> pd.DataFrame:
     InputError
         A part is damaged, or the record of a judge's training was changed.
     """
-
     out = pd.DataFrame(index=pd.Index([folder.name for folder in folders]), columns=list(MEASURES), dtype=float)
     if not folders:
         return out
@@ -146,7 +145,6 @@ def packed_instead(name: str, statuses: Mapping[str, int], extra: Sequence[Path]
     name : of the judge, as it was given
     statuses : how many verdicts have each
     """
-
     unparsed, n = statuses.get("unparsed", 0), sum(statuses.values())
     if 2 * unparsed <= n or is_jury(name):
         return ""
@@ -166,7 +164,6 @@ def judged_table(benchmark: Benchmark, rows: Sequence[JudgedRow], measures: pd.D
     ----------
     measures : see `measured`
     """
-
     cells = [_cells(row, measures) for row in rows]
     names = [each["judge"] for each in cells]
     for row, each in zip(rows, cells, strict=True):
@@ -193,7 +190,6 @@ def judged_table(benchmark: Benchmark, rows: Sequence[JudgedRow], measures: pd.D
 
 def _cells(row: JudgedRow, measures: pd.DataFrame) -> dict[str, str]:
     """The cells of a row by their headings; empty where there is nothing."""
-
     held = row.totals
     known = {} if row.folder is None else measures_of(measures, row.folder)
     done = row.outcome if isinstance(row.outcome, RunSummary) else None

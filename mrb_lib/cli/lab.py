@@ -12,8 +12,9 @@ import typer
 from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.cli.findings import echo_stale_runs
 from mrb_lib.cli.options import Runs, Store, declares, options_from
+from mrb_lib.cli.serving import ServerOptions
 
-COMMAND = declares(("mrb_lib.cli.serving:ServerOptions", ("port", "host", "allow_remote", "browser")))
+COMMAND = declares(ServerOptions(), without=("base_url", "new_token"))
 
 
 def lab(
@@ -32,7 +33,6 @@ def lab(
     Anyone with its token can run code as you.
     """
     from mrb_lib.cli.lab_server import check_lab, serve_lab
-    from mrb_lib.cli.serving import ServerOptions
     from mrb_lib.report.lab import prepare
     from mrb_lib.report.places import DEMO, RATINGS, locate
 

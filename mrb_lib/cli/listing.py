@@ -25,7 +25,6 @@ def listing(frame: pd.DataFrame, *, width: int | None) -> str:
     ----------
     width : of a line; what the last column holds beyond it is cut and ends in `...`. None cuts nothing.
     """
-
     cells = [[name.replace("_", " ") for name in frame.columns]]
     values = frame.astype(object).where(frame.notna(), None)
     cells += [[_cell(value) for value in row] for row in values.itertuples(index=False)]
@@ -59,7 +58,6 @@ def terminal_width(otherwise: int | None) -> int | None:
 
 
 def _cell(value: object) -> str:
-
     if value is None:
         return _NOTHING
     return f"{value:.1f}" if isinstance(value, float) else one_line(str(value))

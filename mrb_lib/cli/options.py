@@ -11,7 +11,7 @@ from inspect import Parameter, Signature
 from keyword import iskeyword
 from pathlib import Path
 from types import NoneType
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar, get_args, get_origin
 
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
@@ -22,6 +22,7 @@ from mrb_lib.tables.files import REVIEWS
 
 if TYPE_CHECKING:
     from typer._click import Parameter as CommandParameter  # the copy of click that Typer's classes use
+    from typer._click.core import Command as AnyCommand
     from typer._click.core import Context
     from typer._click.formatting import HelpFormatter
 
@@ -66,6 +67,11 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")]
 Seed = Annotated[int, typer.Option(min=0, help="Set the seed of everything drawn at random.")]
 
 
+def where(bench: Path, store: str | None) -> str | Path:
+    """Return the store to use: the one named, or the benchmark's own file."""
+    return store or bench / REVIEWS
+
+
 class Commands(TyperGroup):
     """Commands in files of their own, of which only the one that runs is imported.
 
@@ -85,19 +91,17 @@ class Commands(TyperGroup):
         """Return the names of the commands."""
         return list(self.names)
 
-    def get_command(self, ctx: Context, cmd_name: str) -> CommandParameter | None:
+    def get_command(self, ctx: Context, cmd_name: str) -> AnyCommand | None:
         """Return a command by its name; None where there is none."""
         if cmd_name in self.names and cmd_name not in self.commands:
             try:
                 module = import_module(self._module(cmd_name))
             except ModuleNotFoundError as error:
-                extras = "pip install 'mrb-workbench[judges,review,report]'"
-                raise InputError(
-                    f"mrb {cmd_name}: needs {error.name}, which is not installed; {extras} does."
-                ) from error
+                cure = "pip install 'mrb-workbench[judges,review,report]'"
+                raise InputError(f"mrb {cmd_name}: needs {error.name}, which `{cure}` installs.") from error
             app = getattr(module, "app", None) or typer.Typer(add_completion=False, rich_markup_mode=None)
             if not hasattr(module, "app"):
-                function = getattr(module, _file(cmd_name), None) or module.command
+                function = getattr(module, "command", None) or getattr(module, _file(cmd_name))
                 app.command(cmd_name, cls=getattr(module, "COMMAND", Command))(function)
             self.commands[cmd_name] = get_command(app)
             self.commands[cmd_name].name = cmd_name
@@ -116,10 +120,9 @@ class Commands(TyperGroup):
         spec = find_spec(self._module(name))
         tree = ast.parse(Path(str(spec and spec.origin)).read_text(encoding="utf-8"))
         functions = (node for node in tree.body if isinstance(node, ast.FunctionDef))
-        command = next((one for one in functions if one.name in (_file(name), "command")), tree)
-        return (
-            " ".join((ast.get_docstring(command) or "").split("\n\n")[0].split()).partition(". ")[0].rstrip(".") + "."
-        )
+        command = next((one for one in functions if one.name in ("command", _file(name))), tree)
+        first, _, _ = (ast.get_docstring(command) or "").partition("\n\n")
+        return " ".join(first.split()).partition(". ")[0].rstrip(".") + "."
 
 
 def _file(name: str) -> str:
@@ -164,9 +167,6 @@ class DeclaredCommand(Command):
     Typer does not know these options: `ctx.obj` has the values that the user gave, by name, for `options_from`.
     """
 
-    defaults: ClassVar[Mapping[str, object]] = {}
-    """Values of options that differ from those of the fields."""
-
     @property
     def declared(self) -> Iterable[Parameter]:
         """The options, as parameters of a function that Typer reads."""
@@ -198,36 +198,32 @@ class DeclaredCommand(Command):
         return super().invoke(ctx)
 
 
-def declares(
-    *sources: str | tuple[str, Collection[str]], without: Collection[str] = (), **defaults: object
-) -> type[DeclaredCommand]:
-    """Return the class of a command whose options are the fields of dataclasses.
+def declares(*bases: object, only: Collection[str] = (), without: Collection[str] = ()) -> type[DeclaredCommand]:
+    """Return the class of a command whose options are the fields of dataclasses, with their values as defaults.
 
     Parameters
     ----------
-    sources : dataclasses as `package.module:Class`, so that `mrb --help` imports none of them; with some of their
-        options where the command has these only
+    only : of the last dataclass, the options that the command has; none named means all
     without : options that the command does not have
-    defaults : values of options that differ from those of the fields
     """
+    from mrb_lib.tables.options import options_of
 
     class Declaring(DeclaredCommand):
         @property
         def declared(self) -> Iterable[Parameter]:
-            from mrb_lib.tables.options import changed, options_of
+            for base in bases:
+                known = options_of(base, without)
+                chosen = only if only and base is bases[-1] else known
+                yield from parameters(known[name] for name in chosen)
 
-            for source in sources:
-                path, wanted = (source, ()) if isinstance(source, str) else source
-                module, _, name = path.partition(":")
-                known = options_of(changed(getattr(import_module(module), name)(), defaults), without)
-                yield from parameters(known[each] for each in wanted or known)
-
-    Declaring.defaults = defaults
     return Declaring
 
 
-AppCommand: Final = declares("mrb_lib.cli.serving:ServerOptions")
-"""The class of a command that opens an app in a browser."""
+def check_at_most_one(context: typer.Context, *names: str) -> None:
+    """Raise `InputError` if a user gave more than one of these options of a `DeclaredCommand`."""
+    flags = [f"--{name.replace('_', '-')}" for name in names if context.obj.get(name)]
+    if len(flags) > 1:
+        raise InputError(f"{' and '.join(flags)}: choose one.")
 
 
 def is_given(ctx: typer.Context | Context, option: str) -> bool:
@@ -264,7 +260,12 @@ def _read(declared: DeclaredOption) -> object:
     if get_origin(kind) is tuple:
         kind = list[get_args(kind)[0]]  # type: ignore[misc]  # Typer reads it
     details = typer.Option(
-        flag, help=option.help, metavar=metavar, hidden=option.is_rare, show_default=kind is not bool
+        flag,
+        help=option.help,
+        metavar=metavar,
+        hidden=option.is_rare,
+        envvar=option.variable or None,
+        show_default=kind is not bool and declared.default != "",
     )
     return Annotated[kind | None if declared.default is None else kind, details]
 
@@ -279,8 +280,7 @@ def options_from(base: T, context: typer.Context, only: Collection[str] = ()) ->
     from mrb_lib.tables.options import OptionError, changed, options_of
 
     known = options_of(base)
-    defaults = context.command.defaults if isinstance(context.command, DeclaredCommand) else {}
-    values = {name: value for name, value in {**defaults, **context.obj}.items() if not only or name in only}
+    values = {name: value for name, value in context.obj.items() if not only or name in only}
     try:
         return changed(base, values)
     except OptionError as error:

@@ -66,7 +66,6 @@ def preset(name: str) -> Preset:
     InputError
         There is none of that name.
     """
-
     every = presets()
     check_choice("preset", name, [*every])
     return every[name]

@@ -22,6 +22,7 @@ from mrb_lib.tables.files import write_atomic
 app = typer.Typer(
     help="What changes a verdict that should not, and what should and does not: the list of probes.",
     invoke_without_command=True,
+    add_completion=False,
     rich_markup_mode=None,
 )
 
@@ -65,7 +66,6 @@ def show(
     ] = None,
 ) -> None:
     """Show a case as a probe changes it: what is taken out in [-brackets-], what is put in as {+these+}."""
-
     files = file_probes([] if probe_file is None else [probe_file])
     name, one = _one_probe(probe, list(files))
     benchmark = load(bench)
@@ -80,7 +80,6 @@ def show(
 
 def _one_probe(text: str, of_file: Sequence[str]) -> tuple[str, ProbeId]:
     """The probe that is to be shown, that of a file where there is one, with its name."""
-
     if of_file:
         if text not in ("", *of_file):
             raise InputError(
@@ -95,7 +94,6 @@ def _one_probe(text: str, of_file: Sequence[str]) -> tuple[str, ProbeId]:
 
 
 def _print_texts(before: Case, after: Case) -> None:
-
     for name in ("question", "response_a", "response_b"):
         old, new = getattr(before, name), getattr(after, name)
         if old == new:
@@ -107,7 +105,6 @@ def _print_texts(before: Case, after: Case) -> None:
 
 
 def _print_pictures(benchmark: Benchmark, before: Case, after: Case, probe: ProbeId, out: Path | None) -> None:
-
     shown = [name for name in after.images if name in benchmark.images]
     typer.echo(line(f"images: {len(before.images)} before, {len(after.images)} after {', '.join(shown)}".rstrip()))
     if out is None:

@@ -23,7 +23,6 @@ def pull(
 
     Honours HF_ENDPOINT, HF_TOKEN and HF_HUB_OFFLINE; goes on where an interrupted download stopped.
     """
-
     with staged_folder(out, overwrite=overwrite) as folder:
         imported = download_dataset(repo=repo, revision=revision)
         meta = imported.benchmark.meta

@@ -10,12 +10,12 @@ from typing import Annotated
 import typer
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load
-from mrb_lib.cli.adjudications import where
 from mrb_lib.cli.annotate import names_in
 from mrb_lib.cli.findings import echo_stale_runs
 from mrb_lib.cli.listing import count
-from mrb_lib.cli.options import AppCommand, Bench, Runs, Store, options_from
+from mrb_lib.cli.options import Bench, Runs, Store, declares, options_from, where
 from mrb_lib.cli.progress import bars
+from mrb_lib.cli.serving import ServerOptions, app_address
 from mrb_lib.probes.from_file import file_probes
 from mrb_lib.review.explorer.app import explore
 from mrb_lib.review.failures.index import POLICY, cached_index, open_index
@@ -29,7 +29,7 @@ from mrb_lib.tables.errors import InputError
 _WRONG = "kind=wrong"
 
 
-COMMAND = AppCommand
+COMMAND = declares(ServerOptions())
 
 
 def review(
@@ -63,7 +63,6 @@ def review(
     The address it prints holds a token, and is all that protects the page: a reviewer's name is not a password. The
     token is kept in the benchmark's folder, so that the address is the same next time.
     """
-    from mrb_lib.cli.serving import ServerOptions, app_address
     from mrb_lib.report.places import locate
     from mrb_lib.review.server import serve
 
@@ -98,7 +97,6 @@ def _index(benchmark: Benchmark, folder: Path, runs: Path | None) -> Path:
 
 def _check(benchmark: Benchmark, index: Path, query: Query, case: str) -> None:
     """Refuse a query that asks for what is not here, before a page can say so; what reviewers did may still change."""
-
     ids = set(benchmark.cases["case_id"])
     if case and case not in ids:
         raise InputError(f"--query: there is no case {case!r} in {benchmark.meta.name}; name another.")
@@ -114,7 +112,6 @@ def _check(benchmark: Benchmark, index: Path, query: Query, case: str) -> None:
 
 def _deal(benchmark: Benchmark, index: Path, store: str, text: str, query: Query, overlap: int, seed: int) -> None:
     """Deal the cases of a query out to reviewers, and say how many each has."""
-
     names = names_in(text, "--assign")
     if query.review:
         raise InputError("--query: what reviewers did cannot choose the cases to assign; leave review out.")
@@ -139,7 +136,6 @@ def _matching(
     tags: Callable[[], dict[str, list[str]]],
 ) -> list[str]:
     """The cases that a query leaves, in its order; for the parameters see `cases_where`."""
-
     opened = open_index(index)
     kinds, cases, dimensions = opened.kinds(POLICY), benchmark.cases, benchmark.meta.dimensions
     for name in filter(cases.columns.__contains__, PLACES):
@@ -156,12 +152,10 @@ def _matching(
 
 def _tags(store: str, benchmark: str) -> dict[str, list[str]]:
     """The tags of the cases, whoever gave them."""
-
     with open_store(store) as opened:
         return values_by_case(opened.tags(benchmark), "tag")
 
 
 def _shown(store: str) -> str:
     """The store as it may be printed: without a password."""
-
     return without_password(store)

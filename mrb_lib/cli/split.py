@@ -46,7 +46,6 @@ def split(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the split that the cases have.")] = False,
 ) -> None:
     """Split the cases into train, validation and test: stratified, with units and near-duplicates on one side."""
-
     benchmark = load(bench)
     if not overwrite:
         check_replaceable(benchmark)
@@ -70,7 +69,6 @@ def split(
 
 def _balance(balance: pd.DataFrame) -> str:
     """The parts as columns, and where one of them differs most from the whole."""
-
     names = [str(name) for name in balance["split"]]
     rows = [["", *names], *([title, *(f"{n:,}" for n in balance[column])] for column, title in _COUNTS.items())]
     shares = balance.drop(columns=["split", *_COUNTS])

@@ -7,64 +7,72 @@ from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+from pydantic import Field
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load
+from mrb_lib.build.training.recipe import Recipe, plan_of, read_recipe, recipe_from
 from mrb_lib.cli.options import Bench, Rosters, declares, options_from
 from mrb_lib.cli.progress import training_bars
 from mrb_lib.judges.settings import Settings
 from mrb_lib.tables.errors import InputError, MrbError, RunError
+from mrb_lib.tables.options import Option, checked_dataclass
 
 if TYPE_CHECKING:
     from mrb_lib.build.training.loop import TrainProgress
     from mrb_lib.build.training.parallel import Training
-    from mrb_lib.build.training.recipe import Recipe
     from mrb_lib.build.training.train import Trained
 
 _EXTRA = "mrb-workbench[judges,train]"
 _OF_WEIGHTS = ("device", "dtype", "max_pixels", "without_images", "revision", "download")
 
 
-COMMAND = declares("mrb_lib.build.training.recipe:Recipe", ("mrb_lib.judges.settings:Settings", _OF_WEIGHTS))
+@checked_dataclass
+class TrainOptions:
+    """What `mrb train` trains, and where."""
+
+    model: Annotated[str, Option("Train this model further.", "NAME|path:DIR")] = ""
+    from_: Annotated[
+        Path | None, Option("Train a judge further that was trained before, in place of --model.", "DIR", "from")
+    ] = None
+    config: Annotated[
+        str | None, Option("Start from a recipe in TOML, which these options change; see above.", "NAME|FILE")
+    ] = None
+    plan: Annotated[Path | None, Option("Compare recipes: TOML, a table [[recipe]] with a name each.", "FILE")] = None
+    leave_out: Annotated[str | None, Option("Learn nothing of one fold of the split.", "COLUMN=VALUE")] = None
+    leave_one_out: Annotated[
+        str | None, Option("Train a judge for each fold, which it does not learn from.", "COLUMN")
+    ] = None
+    replies: Annotated[
+        Path | None, Option("With sft and dpo: learn replies of these runs, marked by the labels.", "RUNS")
+    ] = None
+    parallel: Annotated[
+        int | None, Field(ge=1), Option("Train N of several judges at once, each on a GPU of its own.", "N")
+    ] = None
+    engine: Annotated[
+        Literal["local", "ray"],
+        Option("Train here (local), or with Ray Tune on this machine or the cluster that RAY_ADDRESS names (ray)."),
+    ] = "local"
+
+    def check(self) -> None:
+        """Raise `InputError` unless these options go together."""
+        if bool(self.model) == (self.from_ is not None):
+            raise InputError("name either --model, the model to train, or --from, a judge that was trained before.")
+        if self.from_ is not None and not (self.from_ / "training.json").is_file():
+            raise InputError(f"--from {self.from_}: holds no training.json; name what `mrb train` wrote.")
+        if sum(option is not None for option in (self.plan, self.leave_out, self.leave_one_out)) > 1:
+            raise InputError("--plan, --leave-out and --leave-one-out each say what to train; name one of them.")
+
+
+COMMAND = declares(TrainOptions(), Recipe(), Settings(), only=_OF_WEIGHTS)
 
 
 def train(
     context: typer.Context,
     bench: Bench,
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The folder to write: a judge, or several with --plan.")],
-    model: Annotated[
-        str,
-        typer.Option("--model", metavar="NAME|path:DIR", help="What is trained further."),
-    ] = "",
-    from_: Annotated[
-        Path | None, typer.Option("--from", metavar="DIR", help="A judge that was trained before, in place of --model.")
-    ] = None,
-    config: Annotated[
-        str | None,
-        typer.Option(metavar="NAME|FILE", help="A recipe in TOML, which these options change; see above."),
-    ] = None,
-    plan: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Recipes to compare: TOML, a table [[recipe]] with a name each.")
-    ] = None,
-    leave_out: Annotated[
-        str | None, typer.Option(metavar="COLUMN=VALUE", help="Learn nothing of one fold of the split.")
-    ] = None,
-    leave_one_out: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="A judge for each fold, which it does not learn from."),
-    ] = None,
-    replies: Annotated[
-        Path | None,
-        typer.Option(metavar="RUNS", help="Of sft and dpo: learn replies of these runs, marked by the labels."),
-    ] = None,
-    parallel: Annotated[
-        int | None, typer.Option(min=1, help="Of several judges: train so many at once, each on a GPU of its own.")
-    ] = None,
-    engine: Annotated[
-        str, typer.Option(help="local, or ray: Ray Tune on this machine, or on the cluster that RAY_ADDRESS names.")
-    ] = "local",
     rosters: Rosters = None,
 ) -> None:
     """Fine-tune a judge on the training cases of a benchmark. Broken off, it goes on when called again.
@@ -77,27 +85,23 @@ def train(
     underscores (dimensions, learning_rate and swap in full), and two tables: trainer, with any argument of the trainer
     of transformers or TRL, and adapter, with any of peft's LoraConfig.
     """
-
-    if bool(model) == (from_ is not None):
-        raise InputError("name either --model, the model to train further, or --from, a judge that was trained before.")
-    if from_ is not None and not (from_ / "training.json").is_file():
-        raise InputError(f"--from {from_}: holds no training.json; name what `mrb train` wrote, or use --model.")
-    if sum(option is not None for option in (plan, leave_out, leave_one_out)) > 1:
-        raise InputError("--plan, --leave-out and --leave-one-out each say what to train; name one of them.")
+    options = options_from(TrainOptions(), context)
+    options.check()
     _check_packages()
     from mrb_lib.build.training.parallel import Training
 
     benchmark = load(bench)
     settings = options_from(Settings(), context, only=_OF_WEIGHTS)
-    recipes = _recipes(benchmark, out, config, plan, leave_out, leave_one_out, context)
-    _check_engine(engine, parallel, len(recipes))
+    recipes = _recipes(benchmark, out, options, context)
+    _check_engine(options, len(recipes))
+    model = options.model or f"path:{options.from_}"
     trainings = [
-        Training(bench, folder, model or f"path:{from_}", recipe, settings, tuple(rosters or ()), replies)
+        Training(bench, folder, model, recipe, settings, tuple(rosters or ()), options.replies)
         for folder, recipe in recipes.items()
     ]
     failures = []
     with training_bars() as report:
-        for done in _results(trainings, engine, parallel, report):
+        for done in _results(trainings, options, report):
             if isinstance(done, MrbError):
                 failures.append(done)
                 typer.echo(str(done), err=True)
@@ -108,29 +112,26 @@ def train(
         raise kind(f"{len(failures)} of {len(trainings)} trainings failed, see above; the others are kept.")
 
 
-def _check_engine(engine: str, parallel: int | None, n: int) -> None:
-
-    if engine not in ("local", "ray"):
-        raise InputError(f"--engine {engine!r}: use local or ray.")
-    if n == 1 and (engine == "ray" or parallel is not None):
-        option = "--engine ray" if engine == "ray" else f"--parallel {parallel}"
+def _check_engine(options: TrainOptions, n: int) -> None:
+    if n == 1 and (options.engine == "ray" or options.parallel is not None):
+        option = "--engine ray" if options.engine == "ray" else f"--parallel {options.parallel}"
         raise InputError(f"{option}: there is one judge to train; name --plan or --leave-one-out, or leave it out.")
-    if engine == "ray" and find_spec("ray") is None:
+    if options.engine == "ray" and find_spec("ray") is None:
         raise InputError("--engine ray: Ray is not installed; install it with `pip install 'mrb-workbench[scaleout]'`.")
 
 
 def _results(
-    trainings: Sequence[Training], engine: str, parallel: int | None, report: Callable[[str, TrainProgress], None]
+    trainings: Sequence[Training], options: TrainOptions, report: Callable[[str, TrainProgress], None]
 ) -> Iterator[Trained | MrbError]:
     """What becomes of each training; one after the other, the first that fails ends the command."""
-    if engine == "ray":
+    if options.engine == "ray":
         from mrb_lib.build.training.on_ray import train_on_ray
 
-        yield from train_on_ray(trainings, parallel)
-    elif parallel is not None:
+        yield from train_on_ray(trainings, options.parallel)
+    elif options.parallel is not None:
         from mrb_lib.build.training.parallel import train_at_once
 
-        yield from train_at_once(trainings, parallel, report)
+        yield from train_at_once(trainings, options.parallel, report)
     else:
         from mrb_lib.build.training.loop import is_main_process
 
@@ -141,7 +142,6 @@ def _results(
 
 
 def _check_packages() -> None:
-
     missing = [name for name in ("torch", "transformers", "peft", "trl", "datasets") if find_spec(name) is None]
     if missing:
         raise InputError(f"training needs {', '.join(missing)}; install it with `pip install '{_EXTRA}'`.")
@@ -150,30 +150,25 @@ def _check_packages() -> None:
 def _recipes(
     benchmark: Benchmark,
     out: Path,
-    config: str | None,
-    plan: Path | None,
-    leave_out: str | None,
-    leave_one_out: str | None,
+    options: TrainOptions,
     context: typer.Context,
 ) -> dict[Path, Recipe]:
     """How each judge is trained, by the folder to write; all are checked before the first is trained."""
-
-    from mrb_lib.build.training.recipe import plan_of, read_recipe, recipe_from
-
+    config, folds = options.config, options.leave_one_out
     base = recipe_from(read_recipe(config) if config else {}, config or "--config")
-    if plan is not None:
-        return {out / name: options_from(recipe, context) for name, recipe in plan_of(plan, base)}
+    if options.plan is not None:
+        return {out / name: options_from(recipe, context) for name, recipe in plan_of(options.plan, base)}
     recipe = options_from(base, context)
-    if leave_one_out is not None:
+    if folds is not None:
         from mrb_lib.build.training.plan import fold_names
 
-        names = fold_names(benchmark, leave_one_out)
-        return {out / name: replace(recipe, left_out=(leave_one_out, fold)) for name, fold in names.items()}
-    if leave_out is None:
+        names = fold_names(benchmark, folds)
+        return {out / name: replace(recipe, left_out=(folds, fold)) for name, fold in names.items()}
+    if options.leave_out is None:
         return {out: recipe}
-    column, sign, value = leave_out.partition("=")
+    column, sign, value = options.leave_out.partition("=")
     if not sign or not value:
-        raise InputError(f"--leave-out {leave_out!r}: write COLUMN=VALUE, as in department=Neurology.")
+        raise InputError(f"--leave-out {options.leave_out!r}: write COLUMN=VALUE, as in department=Neurology.")
     return {out: replace(recipe, left_out=(column.strip(), value.strip()))}
 
 

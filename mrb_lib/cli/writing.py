@@ -30,7 +30,6 @@ def write_imported(imported: Imported, folder: Path, source: str) -> list[Findin
     InputError
         An image cannot be read. One that is missing was counted by the reader, and stays `mrb check`'s to report.
     """
-
     meta = imported.benchmark.meta
     removed = save(imported.benchmark, folder)
     written = set(FolderImages(folder / "images"))

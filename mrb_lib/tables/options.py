@@ -40,6 +40,7 @@ class Option:
     flag : name on the command line, without dashes; empty for the field's name
     is_rare : listed by `--help-all` only
     is_file : in a plan file, a path may start from the folder of the plan
+    variable : of the environment, from which the command line takes the value otherwise; empty for none
     """
 
     help: str
@@ -47,6 +48,7 @@ class Option:
     flag: str = ""
     is_rare: bool = False
     is_file: bool = False
+    variable: str = ""
 
 
 class DeclaredOption(NamedTuple):

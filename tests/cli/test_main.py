@@ -26,7 +26,7 @@ main()
 """
 
 
-@pytest.mark.parametrize("module", ["typer", "mrb_lib.cli.split", "mrb_lib.judges.roster.roster"])
+@pytest.mark.parametrize("module", ["typer", "mrb_lib.cli.judges", "mrb_lib.judges.roster.roster"])
 def test_ctrl_c_during_imports_is_quiet(module: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", INTERRUPTED.format(module=module)], capture_output=True, text=True, check=False

@@ -157,7 +157,7 @@ def test_the_help_names_every_key_of_a_recipe() -> None:
         (("--model", "MODEL", "--keep-adapter"), "add --lora"),
         (("--model", "MODEL", "--parallel", "2"), "there is one judge to train"),
         (("--model", "MODEL", "--engine", "ray"), "there is one judge to train"),
-        (("--model", "MODEL", "--engine", "cloud"), "use local or ray"),
+        (("--model", "MODEL", "--engine", "cloud"), "--engine 'cloud': must be 'local' or 'ray'"),
     ],
 )
 def test_wrong_wishes_are_one_line_and_nothing_is_written(

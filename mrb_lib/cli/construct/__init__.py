@@ -15,7 +15,13 @@ class _Steps(Commands):
     names = ("start", "filter", "screen", "respond", "pair", "release", "status")
 
 
-app = typer.Typer(cls=_Steps, help=__doc__.partition("\n")[0], no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(
+    cls=_Steps,
+    help=__doc__.partition("\n")[0],
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+)
 
 
 @app.callback()

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from mrb_lib.build.construct.answers.answering import ModelRun
+from mrb_lib.build.construct.answers.pool import FOR_JUDGES
 from mrb_lib.cli.listing import line
 from mrb_lib.runs.plan import RETRIABLE
 from mrb_lib.verdicts.run_totals import totals
@@ -27,9 +28,7 @@ Retry = Annotated[str, typer.Option(metavar="STATUSES", help="Make answers of th
 Again = Annotated[bool, typer.Option("--again", help="Replace the result of other choices; answers are kept.")]
 
 
-MODEL = "mrb_lib.runs.planned:PlannedModel"
-FOR_JUDGES = ("name", "scale", "reference", "evidence", "examples", "examples_by")
-"""Options that mean nothing on a command line on which models answer."""
+NOT_HERE = ("name", *FOR_JUDGES)
 
 
 def statuses(retry: str) -> tuple[str, ...]:
@@ -39,7 +38,6 @@ def statuses(retry: str) -> tuple[str, ...]:
 
 def say_runs(runs: Sequence[ModelRun], mark: str) -> None:
     """What became of each model's run, on stderr: stdout is for the tables."""
-
     for run in runs:
         done, held = run.summary, totals(run.summary.folder)
         again = f" ({done.retried} of them again)" if done.retried else ""

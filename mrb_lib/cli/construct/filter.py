@@ -10,22 +10,19 @@ import typer
 
 from mrb_lib.build.construct.answers.marking import MarkOptions
 from mrb_lib.build.construct.answers.marking_judge import marking_sheet
-from mrb_lib.build.construct.answers.pool import pool_of
+from mrb_lib.build.construct.answers.pool import pool_of, prompt_of
 from mrb_lib.build.construct.filter import STEP, Filtered, FilterOptions, filter_items
 from mrb_lib.build.construct.work import Work, open_work
 from mrb_lib.cli.construct import answering_options as option
 from mrb_lib.cli.construct.tables import show_tables
 from mrb_lib.cli.options import AsJson, Rosters, WorkFolder, declares, options_from
 from mrb_lib.cli.progress import verdict_bars
+from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.planned import PlannedModel
 from mrb_lib.tables.files import write_atomic
 
-COMMAND = declares(
-    "mrb_lib.build.construct.answers.marking:MarkOptions",
-    option.MODEL,
-    without=option.FOR_JUDGES,
-    prompt="short-answer",
-)
+USUAL = PlannedModel(settings=Settings(prompt="short-answer"))
+COMMAND = declares(MarkOptions(), USUAL, without=option.NOT_HERE)
 
 
 def command(
@@ -67,9 +64,8 @@ def command(
 ) -> None:
     """Have models answer the items, mark their answers, and keep what a rule keeps. Answers are kept and not asked for
     again, also under another rule."""
-
     folder = open_work(work)
-    usual = options_from(PlannedModel(), context)
+    usual = options_from(USUAL, context)
     models, seed = pool_of(names or [], plan, usual), usual.settings.seed
     marks = replace(usual.settings, prompt=marking_prompt, temperature=None, max_new_tokens=None)
     marker = replace(usual, name=marking_judge, settings=marks) if marking_judge is not None else None
@@ -82,8 +78,6 @@ def command(
     mark_of_data = " SIMULATED" if folder.meta.kind == "simulated" else ""
     option.say_runs(result.runs, mark_of_data)
     if marker is not None:
-        from mrb_lib.build.construct.answers.pool import prompt_of
-
         shown = prompt_of(marker)
         typer.echo(f"prompt {shown.id} of the judge that marks:\n{shown.text}", err=True)
     if marking_sheet is not None:
@@ -92,14 +86,12 @@ def command(
 
 
 def _write_sheet(folder: Work, path: Path, size: int, seed: int) -> None:
-
     sheet = marking_sheet(folder.answers(), folder.items(), size, seed)
     write_atomic(path, sheet.to_csv(index=False))
     typer.echo(f"{path}: {len(sheet)} answers to mark; fill in correct with 1 or 0, then pass --human-marks", err=True)
 
 
 def _show(folder: Work, result: Filtered, *, as_json: bool) -> None:
-
     funnel = folder.funnel()
     tables = {
         "models": result.models,

@@ -18,7 +18,7 @@ from mrb_lib.cli import render
 from mrb_lib.cli.listing import count, line
 from mrb_lib.cli.options import AsJson, Seed, Store, WorkFolder, declares, options_from
 
-COMMAND = declares("mrb_lib.build.construct.pairing.design:Assumptions")
+COMMAND = declares(Assumptions())
 
 
 def command(
@@ -88,8 +88,7 @@ def _listed(text: str) -> tuple[str, ...]:
 
 def _labels(work: Work, store: str | None) -> pd.DataFrame | None:
     """The gold so far of the annotations in the store; None before there are any."""
-
-    from mrb_lib.cli.adjudications import where
+    from mrb_lib.cli.options import where
     from mrb_lib.review.records.exchange import annotations_of
     from mrb_lib.review.records.store import open_store
 

@@ -9,12 +9,12 @@ import pandas as pd
 import typer
 
 from mrb_lib.benchmarks.benchmark import Benchmark, empty_annotations, load
+from mrb_lib.build.construct.release import Terms, release
 from mrb_lib.build.construct.work import open_work
-from mrb_lib.cli.adjudications import where
 from mrb_lib.cli.listing import count
-from mrb_lib.cli.options import Seed, Store, WorkFolder, declares, options_from
+from mrb_lib.cli.options import Seed, Store, WorkFolder, declares, options_from, where
 
-COMMAND = declares("mrb_lib.build.construct.release:Terms")
+COMMAND = declares(Terms())
 
 
 def command(
@@ -34,7 +34,6 @@ def command(
     BENCH can be judged, reported and exported, and is ready to be uploaded to the Hub as it is: README.md is its card
     and datasheet, croissant.json its machine-readable description. `mrb merge` joins it with another release.
     """
-    from mrb_lib.build.construct.release import Terms, release
     from mrb_lib.review.records.people import PEOPLE, read_people
 
     opened = open_work(work)
@@ -62,7 +61,6 @@ def command(
 
 def _annotations(paired: Benchmark | None, store: str | Path) -> tuple[pd.DataFrame, int]:
     """The annotations of the pairs, from their file and from the store, and how many answers are of other cases."""
-
     from mrb_lib.review.records.exchange import annotations_of
     from mrb_lib.review.records.store import open_store
 

@@ -14,9 +14,11 @@ from mrb_lib.cli.construct.tables import show_tables
 from mrb_lib.cli.listing import line
 from mrb_lib.cli.options import AsJson, Rosters, WorkFolder, declares, options_from
 from mrb_lib.cli.progress import verdict_bars
+from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.planned import PlannedModel
 
-COMMAND = declares(option.MODEL, without=option.FOR_JUDGES, prompt="open-answer")
+USUAL = PlannedModel(settings=Settings(prompt="open-answer"))
+COMMAND = declares(USUAL, without=option.NOT_HERE)
 
 
 def command(
@@ -35,9 +37,8 @@ def command(
 ) -> None:
     """Have the pool of responders answer the items. Responses are kept and not made again; refused, empty, cut-off and
     near-identical ones are flagged and counted."""
-
     folder = open_work(work)
-    usual = options_from(PlannedModel(), context)
+    usual = options_from(USUAL, context)
     models, seed = pool_of(names or [], plan, usual), usual.settings.seed
     with verdict_bars("responses") as step:
         result = respond(

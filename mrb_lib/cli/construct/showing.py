@@ -15,7 +15,6 @@ def mark(work: Work) -> str:
 
 def echo_funnel(work: Work, step: str) -> None:
     """How many items entered a step and left it, and why the others did not."""
-
     rows = work.funnel()
     rows = rows[rows["step"] == step]
     if rows.empty:

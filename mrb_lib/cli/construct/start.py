@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, NamedTuple, cast
 
 import typer
 
@@ -15,83 +15,79 @@ from mrb_lib.build.construct.failures import items_of_cases, selected_cases
 from mrb_lib.build.construct.layouts import LAYOUTS, SourceItem, find_layout
 from mrb_lib.build.construct.start import StartOptions, StartReport, start
 from mrb_lib.build.construct.work import begin, new_or_old_work
+from mrb_lib.cli.construct.showing import echo_funnel
 from mrb_lib.cli.listing import line
 from mrb_lib.cli.options import declares, options_from
 from mrb_lib.cli.progress import bars
 from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.options import Names, Option, Texts, checked_dataclass
 
-COMMAND = declares("mrb_lib.build.construct.start:StartOptions")
+
+@checked_dataclass
+class SourceOptions:
+    """Where items come from."""
+
+    layout: Annotated[
+        str | None,
+        Option(
+            "Read SRC as table, huggingface, vqa_rad, slake, pmc_vqa or omnimedvqa; default: as its files look.", "NAME"
+        ),
+    ] = None
+    map: Annotated[Texts, Option("Read their column as ours; repeatable.", "THEIRS=OURS")] = ()
+    name: Annotated[str | None, Option("Call the benchmark so; default: WORK's name.", "NAME")] = None
+    kind: Annotated[
+        Names,
+        Option(
+            "Call the items clinical (the default), general or simulated; with --from-failures take these kinds of "
+            "failure, repeatable: wrong (the default), confidently_wrong, inconsistent, unparsed, all_wrong, split.",
+            "KIND",
+        ),
+    ] = ()
+    from_failures: Annotated[
+        Path | None,
+        Option("Take the questions and images of the cases of SRC, a benchmark, that judges fail on in RUNS.", "RUNS"),
+    ] = None
+    selection: Annotated[
+        str | None,
+        Option(
+            "With --from-failures, take a selection in the failure explorer: its address (from # on), or the CSV file "
+            "that it exported.",
+            "ADDRESS",
+        ),
+    ] = None
+
+
+COMMAND = declares(SourceOptions(), StartOptions())
 
 
 def command(
     context: typer.Context,
     sources: Annotated[list[Path], typer.Argument(metavar="SRC", help="The folders, or files of questions, to read.")],
     work: Annotated[Path, typer.Argument(metavar="WORK", help="The work folder to make.")],
-    layout: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="How SRC lies on disk: table, huggingface, vqa_rad, slake, pmc_vqa or omnimedvqa; left out: as its "
-            "files look.",
-        ),
-    ] = None,
-    map_: Annotated[
-        list[str] | None,
-        typer.Option("--map", metavar="THEIRS=OURS", help="Read their column as ours; repeatable."),
-    ] = None,
-    name: Annotated[str | None, typer.Option(help="What the benchmark will be called; left out: WORK's name.")] = None,
-    kind: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="clinical (the default), general or simulated; with --from-failures the kinds of failure, repeatable: "
-            "wrong (the default), confidently_wrong, inconsistent, unparsed, all_wrong, split."
-        ),
-    ] = None,
-    from_failures: Annotated[
-        Path | None,
-        typer.Option(
-            "--from-failures",
-            metavar="RUNS",
-            help="SRC is a benchmark: take the questions and images of the cases that judges fail on in RUNS.",
-        ),
-    ] = None,
-    selection: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS",
-            help="With --from-failures: a selection in the failure explorer, as its address (from # on) or as the "
-            "CSV file that it exported.",
-        ),
-    ] = None,
     again: Annotated[bool, typer.Option("--again", help="Replace what other choices gave.")] = False,
 ) -> None:
     """Make a work folder of the items in all SRC: what is unreadable, tiny or there twice is left out and counted."""
-
-    from mrb_lib.cli.construct.showing import echo_funnel
-
-    if from_failures is None:
-        found = {src.resolve().name: _from_layout(src, layout, kind, selection) for src in sources}
-    else:
-        found = {sources[0].resolve().name: _from_failures(sources[0], from_failures, kind, selection, layout or map_)}
-    if len(found) < len(sources):
+    wanted, options = options_from(SourceOptions(), context), options_from(StartOptions(), context)
+    read = _from_layout if wanted.from_failures is None else _from_failures
+    found = {src.resolve().name: read(src, wanted) for src in sources}
+    if len(found) < len(sources) or (wanted.from_failures is not None and len(sources) > 1):
         raise InputError("construct start: with --from-failures, and of one folder name, there can be one SRC only.")
-    options = options_from(StartOptions(), context)
     choices = {
         "sources": [
             {"source": str(src), **{key: value for key, value in one.choices.items() if value is not None}}
             for src, one in zip(sources, found.values(), strict=True)
         ],
-        "map": map_ or [],
+        "map": list(wanted.map),
         **asdict(options),
         "meanings": None if options.meanings is None else options.meanings.read_text(encoding="utf-8-sig"),
         "not_in": [str(bench) for bench in options.not_in],
     }
-    made = new_or_old_work(work, name, next(iter(found.values())).kind)
+    made = new_or_old_work(work, wanted.name, next(iter(found.values())).kind)
     with made as opened, begin(opened, "start", choices, seed=0, again=again) as step:
         if step.is_done:
             typer.echo(f"{work}: start is done already with these choices; --again with others replaces it.", err=True)
             return
-        with bars() as progress, mapped_columns(map_ or ()) as columns:
+        with bars() as progress, mapped_columns(wanted.map) as columns:
 
             def items(source: _Source) -> Iterator[SourceItem]:
                 usual = {
@@ -118,24 +114,22 @@ class _Source(NamedTuple):
     licence: str | None
 
 
-def _from_layout(src: Path, layout: str | None, kind: list[str] | None, selection: str | None) -> _Source:
-
-    if selection is not None:
+def _from_layout(src: Path, wanted: SourceOptions) -> _Source:
+    if wanted.selection is not None:
         raise InputError("--selection: is of failures; say with --from-failures RUNS whose.")
-    if kind is not None and len(kind) > 1:
-        raise InputError(f"--kind {' --kind '.join(kind)}: the items are of one kind; give one.")
-    chosen = LAYOUTS[layout] if layout else find_layout(src)
-    kind_of_data = "clinical" if kind is None else kind[0]
-    return _Source({"layout": chosen.name}, lambda: chosen.read(src), kind_of_data, chosen.dataset, chosen.licence)
+    if len(wanted.kind) > 1:
+        raise InputError(f"--kind {' --kind '.join(wanted.kind)}: the items are of one kind; give one.")
+    chosen = LAYOUTS[wanted.layout] if wanted.layout else find_layout(src)
+    [kind] = wanted.kind or ("clinical",)
+    return _Source({"layout": chosen.name}, lambda: chosen.read(src), kind, chosen.dataset, chosen.licence)
 
 
-def _from_failures(src: Path, runs: Path, kind: list[str] | None, selection: str | None, unused: object) -> _Source:
-
-    if unused:
+def _from_failures(src: Path, wanted: SourceOptions) -> _Source:
+    if wanted.layout or wanted.map:
         raise InputError("--from-failures: SRC is a benchmark, which needs no --layout and no --map; leave them out.")
-    benchmark, kinds = load(src), tuple(kind or ("wrong",))
-    cases = selected_cases(benchmark, runs, kinds, selection)
-    choices = {"from_failures": str(runs), "failures": list(kinds), "selection": selection}
+    benchmark, kinds, runs = load(src), wanted.kind or ("wrong",), cast("Path", wanted.from_failures)
+    cases = selected_cases(benchmark, runs, kinds, wanted.selection)
+    choices = {"from_failures": str(runs), "failures": list(kinds), "selection": wanted.selection}
     dataset, licence = benchmark.meta.name, benchmark.meta.licence or None
     return _Source(choices, lambda: items_of_cases(benchmark, cases), benchmark.meta.kind, dataset, licence)
 

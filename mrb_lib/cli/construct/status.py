@@ -20,7 +20,6 @@ def command(
     as_json: AsJson = False,
 ) -> None:
     """Say where a work folder stands: items by step, reason and organ, what is stale, and what to run next."""
-
     from mrb_lib.cli.construct.showing import mark
 
     opened = open_work(work)

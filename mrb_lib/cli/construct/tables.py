@@ -19,7 +19,6 @@ def show_tables(step: str, tables: Mapping[str, pd.DataFrame], summary: str, *, 
     tables : by name; those without rows are left out of the text
     summary : a sentence for the end of the text
     """
-
     if as_json:
         import json
 
