@@ -315,7 +315,7 @@ def _processor(folder: Path, config: PreTrainedConfig, options: Mapping[str, boo
         # As Pixtral's, whose architecture is LLaVA's and whose processor is not.
         kind = getattr(transformers, declared, None)
     is_known = isinstance(kind, type) and issubclass(kind, ProcessorMixin)
-    reads = still_processor(cast("Any", kind)) if is_known else cast("Any", transformers.AutoProcessor)
+    reads: Any = still_processor(cast("Any", kind)) if is_known else transformers.AutoProcessor
     loaded: object = reads.from_pretrained(folder, **options)
     if not isinstance(loaded, ProcessorMixin):
         raise InputError(f"{folder}: holds no processor for images ({type(loaded).__name__} was found).")
