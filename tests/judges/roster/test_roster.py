@@ -30,7 +30,7 @@ WITH_WEIGHTS = {
     "packed": ("local.packed", "PackedJudge"),
     "generative": ("local.generative", "GenerativeJudge"),
     "reward": ("local.reward", "RewardJudge"),
-    "rating": ("local.rating", "RatingJudge"),
+    "rating": ("local.pointwise", "RatingJudge"),
 }
 SERVED = {"endpoint": ("endpoint.judge", "EndpointJudge"), "letters": ("endpoint.letters", "LettersJudge")}
 
@@ -54,13 +54,13 @@ def engines(monkeypatch: pytest.MonkeyPatch) -> dict[str, tuple[object, ...]]:
     made: dict[str, tuple[object, ...]] = {}
     for engine, (name, kind) in {**WITH_WEIGHTS, **SERVED}.items():
 
-        def note(*arguments: object, engine: str = engine) -> object:
-            if isinstance(request := arguments[0], JudgeRequest):
-                arguments = request.entry.name, request.entry, request.source, request.settings, request.images
-            made[engine] = arguments
-            return SimpleNamespace(name=arguments[0])
+        def note(request: JudgeRequest, engine: str = engine) -> object:
+            made[engine] = request.entry.name, request.entry, request.source, request.settings, request.images
+            return SimpleNamespace(name=request.entry.name)
 
         monkeypatch.setitem(sys.modules, f"mrb_lib.judges.{name}", SimpleNamespace(**{kind: note}))
+    of_ratings = SimpleNamespace(CategoriesJudge=None, NumberedCategoriesJudge=None)
+    monkeypatch.setitem(sys.modules, "mrb_lib.judges.local.categories", of_ratings)
     return made
 
 
