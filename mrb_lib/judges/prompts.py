@@ -23,7 +23,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from mrb_lib.judges.context import Context
 from mrb_lib.judges.fences import GENERIC, defuse, fence_key, fence_of, section
 from mrb_lib.replies.categories import marks_of
-from mrb_lib.replies.labels import LETTERS, Labels, labels_of, lists_options, names_letters, relabelled
+from mrb_lib.replies.labels import BESIDE_OPTIONS, LETTERS, Labels, labels_of, lists_options, names_letters, relabelled
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import CHOICES
 from mrb_lib.verdicts.orders import TIE
@@ -37,8 +37,6 @@ RANKINGS: Final[tuple[Asks, ...]] = ("rankings", "ranking")
 """Kinds of a prompt that shows all responses to an item: rankings in all dimensions, or a ranking in one."""
 RANKED: Final = tuple(string.ascii_uppercase)
 """Names of the responses in such a prompt, in the order shown; it shows no more than these."""
-BESIDE_OPTIONS: Final[Labels] = ("1", "2")
-"""Names of the two responses where the question lists options A, B and so on."""
 DEFINITIONS: Final[dict[str, str]] = {
     "accuracy": "what it states is true of the image and medically correct",
     "relevance": "it stays with what was asked and with what the image shows",

@@ -49,6 +49,15 @@ def spans(before: str, after: str) -> list[Block]:
 
 
 def _blocks(a: Sequence[str], b: Sequence[str]) -> Iterator[Block]:
+    most = min(len(a), len(b))
+    head = next((place for place in range(most) if a[place] != b[place]), most)
+    tail = next((place for place in range(most - head) if a[-1 - place] != b[-1 - place]), most - head)
+    for i, j, k, m in _inner_blocks(a[head : len(a) - tail], b[head : len(b) - tail]):
+        yield i + head, j + head, k + head, m + head
+
+
+def _inner_blocks(a: Sequence[str], b: Sequence[str]) -> Iterator[Block]:
+    """Yield the blocks of two texts without the words that both begin and end with."""
     if _is_quick(a, b):
         yield from _different(a, b)
         return

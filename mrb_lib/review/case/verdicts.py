@@ -12,6 +12,7 @@ import pandas as pd
 
 from mrb_lib.benchmarks.votes import voting
 from mrb_lib.replies import parse
+from mrb_lib.replies.labels import BESIDE_OPTIONS, LETTERS, lists_options
 from mrb_lib.replies.multi import parse_ratings
 from mrb_lib.review.failures.kinds import Kinds, Scale
 from mrb_lib.review.pages import macro
@@ -292,7 +293,7 @@ def replies_html(
                 "cost": _cost(rows, manifest),
                 "asked": None if asked in earlier else asked,
                 "reply": reply,
-                "read": _reading(rows, reply, manifest, scale),
+                "read": _reading(rows, reply, manifest, scale, str(case["question"]), str(asked["text"])),
                 "error": error,
             }
             earlier.append(asked)
@@ -330,8 +331,15 @@ def _cost(rows: Sequence[VerdictRow], manifest: Manifest | None) -> list[tuple[s
     return cost if most is None else [*cost, ("at most", f"{most} tokens")]
 
 
-def _reading(rows: Sequence[VerdictRow], reply: str | None, manifest: Manifest | None, scale: Scale | None) -> str:
-    """Why a reply counts as it does: its status in words, and what the parser finds in it now."""
+def _reading(
+    rows: Sequence[VerdictRow],
+    reply: str | None,
+    manifest: Manifest | None,
+    scale: Scale | None,
+    question: str,
+    prompt: str,
+) -> str:
+    """Say why a reply counts as it does: its status in words, and what the parser finds in it now."""
     statuses = dict.fromkeys(str(row["status"]) for row in rows)
     words = "; ".join(_STATUSES.get(status, status) for status in statuses)
     # What somebody else read, as far as is known, is not read again where all was well.
@@ -341,10 +349,14 @@ def _reading(rows: Sequence[VerdictRow], reply: str | None, manifest: Manifest |
     own = [str(row["dimension"]) for row in rows]
     named = manifest.spec.get("dimensions") if manifest is not None and manifest.spec.get("asks") == "all" else None
     asked = [str(name) for name in named] if isinstance(named, list) and set(own) <= set(map(str, named)) else own
+    is_cut_off = any(row.get("finish") == "length" for row in rows)
     if scale is None:
-        choices = parse(reply, asked, CHOICES if manifest is None else manifest.choices).choices
+        offered = CHOICES if manifest is None else manifest.choices
+        # Beside options by letter, prompts call the responses by numbers.
+        labels = BESIDE_OPTIONS if lists_options(question) and "response 1" in prompt.lower() else LETTERS
+        choices = parse(reply, asked, offered, labels, question=question, is_cut_off=is_cut_off).choices
     else:
-        choices = parse_ratings(reply, asked, scale.categories, scale.labels).choices
+        choices = parse_ratings(reply, asked, scale.categories, scale.labels, is_cut_off=is_cut_off).choices
     read = ", ".join(f"{name} {_SHOWN.get(choice, choice)}" for name in own if (choice := choices[name]) is not None)
     unread = ", ".join(name for name in own if choices[name] is None)
     found = [f"the parser reads {read}" if read else "", f"it finds nothing for {unread}" if unread else ""]
