@@ -21,6 +21,12 @@ _SIDE: Final = re.compile(
     rf"|{words(NOUNS_JOINED)}\s?[\"'(\[]{{0,3}}(?P<joined>[AB])(?![A-Za-z0-9])[\"')\]]{{0,3}}",
     re.IGNORECASE,
 )
+_NO_RESPONSE: Final = re.compile(
+    rf"(?i)\b({words('vitamin hepatitis group type grade class stage category factor protein influenza panel figure')}"
+    rf"|{words('image picture view scan lead point zone segment phase hemophilia blood drug antigen cell part')})"
+    r" (?-i:[AB])(?!\w)"
+)
+"""Names of other things that end in a letter, as vitamin A."""
 _SECOND: Final = re.compile(r"(?i)b|second|2nd|2|two")
 _POSSESSED: Final = re.compile(rf"\b([AB]) ?'s(?: own)?(?: {_NOUN})?\b")
 _NEITHER: Final = re.compile(r"(?i)\bneither (?-i:A nor B|B nor A)\b")
@@ -169,7 +175,7 @@ def _sides_marked(text: str) -> str:
     plain = without_emphasis(plainly_written(text))
     marked = _SIDE.sub(lambda side: " B " if _SECOND.fullmatch(side[side.lastgroup or 0]) else " A ", plain)
     marked = re.sub(r"([AB]) ?>+=? ?[AB](?= ?\]\])|(?<=\[\[)[AB] ?<+=? ?(?=[AB] ?\]\])", r"\1", marked)
-    return _NEITHER.sub("neither", _POSSESSED.sub(r"\1", " ".join(marked.split())))
+    return _NEITHER.sub("neither", _POSSESSED.sub(r"\1", _NO_RESPONSE.sub(r"\1 @", " ".join(marked.split()))))
 
 
 def _compared(match: re.Match[str]) -> str:

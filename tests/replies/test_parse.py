@@ -504,3 +504,10 @@ class TestAChoiceThatWasNotOffered:
     def test_of_one_dimension_too(self, reply: str) -> None:
         assert parse(reply, ["overall"]).choices == {"overall": "tie"}
         assert parse(reply, ["overall"], ("A", "B")) == Reading({"overall": None}, "unparsed")
+
+
+@pytest.mark.parametrize(
+    "reply", ["Vitamin A is better absorbed with fat.", "Hepatitis B is the winner here.", "Group B performs better."]
+)
+def test_what_is_said_of_a_vitamin_a_virus_or_a_group_is_no_verdict(reply: str) -> None:
+    assert parse(reply, ["overall"]).choices == {"overall": None}
