@@ -30,19 +30,19 @@ class JudgeRequest:
     entry : the roster's entry, whose name is the judge's name in the verdicts
     settings : what the user set
     images : the bytes of the benchmark's images by name
-    usual : the engine of the entry before the user named another
     source : the place of the weights; None for an engine that reads none
     runs : the folder of runs, beside which a server's replies are kept; None keeps none
     budget : what all judges of one call may spend on servers; None is no limit
+    usual : the engine of the entry before the user named another
     """
 
     entry: Entry
     settings: Settings
     images: Mapping[str, bytes]
-    usual: str = ""
     source: WeightsSource | None = None
     runs: Path | None = None
     budget: Budget | None = None
+    usual: str = ""
 
     @property
     def weights(self) -> WeightsSource:

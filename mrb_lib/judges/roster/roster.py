@@ -181,7 +181,7 @@ def resolve(
     if engine.program and not is_started:
         engine.check_program(name)
     source = _weights(entry, settings, runs, is_started) if engine.model == "weights" else None
-    request = JudgeRequest(entry, settings, images, usual, source, runs, budget)
+    request = JudgeRequest(entry, settings, images, source, runs, budget, usual)
     return (ENGINES["vllm"] if is_started else engine).build(request)
 
 
