@@ -28,19 +28,13 @@ _NEEDED = ("WindowCenter", "WindowWidth", "VOILUTFunction", "RescaleSlope", "Res
 _GROUPS = ("PixelValueTransformationSequence", "FrameVOILUTSequence", "PixelMeasuresSequence")
 _OUTER_GROUPS = ("SharedFunctionalGroupsSequence", "PerFrameFunctionalGroupsSequence")
 _TABLES = ("VOILUTSequence", "ModalityLUTSequence")
-_COLOURS = tuple(
-    name
-    for colour in ("Red", "Green", "Blue")
-    for table in (f"{colour}PaletteColorLookupTable",)
-    for name in (f"{table}Descriptor", f"{table}Data", f"Segmented{table}Data")
-)
+_PALETTE = ("PaletteColorLookupTableDescriptor", "PaletteColorLookupTableData")
 _SPACINGS = ("PixelSpacing", "ImagerPixelSpacing", "NominalScannedPixelSpacing", "PixelAspectRatio")
 _PICTURE = (
     *("Rows", "Columns", "SamplesPerPixel", "PhotometricInterpretation", "PlanarConfiguration", "NumberOfFrames"),
     *("BitsAllocated", "BitsStored", "HighBit", "PixelRepresentation", "PixelData"),
     *("PixelPaddingValue", "PixelPaddingRangeLimit", "ExtendedOffsetTable", "ExtendedOffsetTableLengths"),
     *("LUTDescriptor", "LUTData", "Modality", "BodyPartExamined", "Laterality", "ViewPosition"),
-    *_COLOURS,
     *_SPACINGS,
 )
 _SECONDARY_CAPTURE = "1.2.840.10008.5.1.4.1.1.7"
@@ -170,7 +164,7 @@ def _only_picture(dataset: Any) -> Any:
         if element.keyword in (*_GROUPS, *_OUTER_GROUPS, *_TABLES):
             items = [_only_picture(item) for item in element.value]
             setattr(kept, element.keyword, items)
-        elif element.keyword in (*_NEEDED, *_PICTURE):
+        elif element.keyword in (*_NEEDED, *_PICTURE) or element.keyword.endswith(_PALETTE):
             kept.add(element)
     return kept
 

@@ -85,8 +85,7 @@ class Layout:
 
 LAYOUTS: Final[Registry[Layout]] = Registry("layout", "mrb_lib.build.construct.layouts")
 FALLBACK: Final = "table"
-_MISSING: Final = ("", "nan", "none", "null")
-_CLUTTER: Final = ("thumbs.db", "desktop.ini")
+_MISSING: Final = ("nan", "none", "null")
 
 
 def layout(
@@ -122,19 +121,15 @@ def find_layout(src: Path) -> Layout:
     return claims[0] if claims else LAYOUTS[FALLBACK]
 
 
-def is_clutter(path: Path) -> bool:
-    """Return true for a file that an operating system left in a folder, such as .DS_Store, ._1.png and Thumbs.db."""
-    return path.name.startswith(".") or path.name.lower() in _CLUTTER
+def text_of(row: SourceRow, *names: str, literal: bool = False) -> str | None:
+    """Return the first of some fields that holds something, as text; None where none does.
 
-
-def text_of(row: SourceRow, *names: str) -> str | None:
-    """Return the first of some fields that holds something, as text; "none" and "nan" are nothing."""
-    return next((text for name in names if (text := _plain(row.values.get(name))).lower() not in _MISSING), None)
-
-
-def answer_of(row: SourceRow, *names: str) -> str | None:
-    """Return the first of some fields that holds something, word for word: an option or answer may be "None"."""
-    return next((text for name in names if (text := _plain(row.values.get(name)))), None)
+    Parameters
+    ----------
+    literal : "None", "nan" and "null" are texts, as in an option or an answer; otherwise they are nothing
+    """
+    texts = (_plain(row.values.get(name)) for name in names)
+    return next((text for text in texts if text and (literal or text.lower() not in _MISSING)), None)
 
 
 def _plain(value: object) -> str:

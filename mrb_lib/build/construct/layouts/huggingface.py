@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from mrb_lib.benchmarks.formats import SourceRow
 from mrb_lib.benchmarks.formats.mapping import column_map
-from mrb_lib.build.construct.layouts.base import SourceImage, SourceItem, is_clutter, layout
+from mrb_lib.build.construct.layouts.base import SourceImage, SourceItem, layout
 from mrb_lib.build.construct.layouts.table import item_of, rows_of
 from mrb_lib.tables.errors import InputError
 
@@ -25,8 +25,10 @@ _BATCH = 64
 def _shards(src: Path) -> list[Path]:
     if not src.is_dir():
         return []
-    paths = sorted({*src.glob("*-of-*.parquet"), *src.glob("data/*.parquet"), *src.glob("*/*-of-*.parquet")})
-    return [path for path in paths if path.name not in _METADATA and not is_clutter(path)]
+    paths = sorted(
+        {path for name in ("[!.]*-of-*", "data/[!.]*", "*/[!.]*-of-*") for path in src.glob(f"{name}.parquet")}
+    )
+    return [path for path in paths if path.name not in _METADATA]
 
 
 def _metadata(src: Path) -> list[Path]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from mrb_lib.benchmarks.formats import read_json_array
-from mrb_lib.build.construct.layouts.base import SourceItem, answer_of, image_in, is_clutter, layout, location, text_of
+from mrb_lib.build.construct.layouts.base import SourceItem, image_in, layout, location, text_of
 
 
 @layout(
@@ -22,17 +22,15 @@ from mrb_lib.build.construct.layouts.base import SourceItem, answer_of, image_in
 )
 def read(src: Path) -> Iterator[SourceItem]:
     """Read all sets; which one an item comes from is its `source_set`."""
-    for path in sorted((src / "QA_information").rglob("*.json")):
-        if is_clutter(path):
-            continue
+    for path in sorted((src / "QA_information").rglob("[!.]*.json")):
         for row in read_json_array(path):
             name = text_of(row, "image_path")
-            options = (answer_of(row, f"option_{letter}") for letter in "ABCDE")
+            options = (text_of(row, f"option_{letter}", literal=True) for letter in "ABCDE")
             yield SourceItem(
                 location(row, src),
                 (image_in([src, src / "Images"], name),) if name else (),
                 text_of(row, "question"),
-                answer_of(row, "gt_answer"),
+                text_of(row, "gt_answer", literal=True),
                 tuple(option for option in options if option is not None) or None,
                 item_id=text_of(row, "question_id"),
                 about={

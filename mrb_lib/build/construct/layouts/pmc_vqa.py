@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from mrb_lib.benchmarks.formats import csv_records
-from mrb_lib.build.construct.layouts.base import SourceItem, answer_of, image_in, layout, location, text_of
+from mrb_lib.build.construct.layouts.base import SourceItem, image_in, layout, location, text_of
 
 _NAMES = ("train.csv", "test.csv", "train_2.csv", "test_2.csv", "test_clean.csv")
 _LETTERS = "ABCD"
@@ -43,13 +43,13 @@ def read(src: Path) -> Iterator[SourceItem]:
     for path in _files(src):
         for row in csv_records(path, ("Figure_path", "Question", "Answer")):
             name = text_of(row, "Figure_path")
-            options = [answer_of(row, f"Choice {letter}") for letter in _LETTERS]
+            options = [text_of(row, f"Choice {letter}", literal=True) for letter in _LETTERS]
             choices = [None if option is None else _LEAD.sub("", option) for option in options]
             yield SourceItem(
                 location(row, folder),
                 (image_in(folders, name),) if name else (),
                 text_of(row, "Question"),
-                _reference(text_of(row, "Answer_label"), answer_of(row, "Answer"), choices),
+                _reference(text_of(row, "Answer_label"), text_of(row, "Answer", literal=True), choices),
                 tuple(choice for choice in choices if choice is not None) or None,
             )
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from mrb_lib.benchmarks.formats import read_json_array
-from mrb_lib.build.construct.layouts.base import SourceItem, answer_of, image_in, layout, location, text_of
+from mrb_lib.build.construct.layouts.base import SourceItem, image_in, layout, location, text_of
 
 _FILES = ("train.json", "validate.json", "validation.json", "test.json")
 
@@ -31,7 +31,7 @@ def read(src: Path) -> Iterator[SourceItem]:
                 location(row, src),
                 (image_in([src / "imgs", src], name),) if name else (),
                 text_of(row, "question"),
-                answer_of(row, "answer"),
+                text_of(row, "answer", literal=True),
                 item_id=None if qid is None else f"{path.stem}-{qid}",
                 about={
                     "body_part": text_of(row, "location"),

@@ -15,17 +15,7 @@ from pathlib import Path
 from mrb_lib.benchmarks.benchmark import read_table
 from mrb_lib.benchmarks.formats import SourceRow, read_csv, read_json_array, read_jsonl
 from mrb_lib.benchmarks.formats.cells import renamed_columns
-from mrb_lib.build.construct.layouts.base import (
-    SourceImage,
-    SourceItem,
-    answer_of,
-    image_in,
-    is_clutter,
-    layout,
-    location,
-    text_of,
-    texts_of,
-)
+from mrb_lib.build.construct.layouts.base import SourceImage, SourceItem, image_in, layout, location, text_of, texts_of
 from mrb_lib.build.construct.tables import ABOUT
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import inside
@@ -55,7 +45,7 @@ def _table(src: Path) -> Path:
             raise InputError(f"{src}: is not a table; give a file that ends in {', '.join(SUFFIXES)}.")
         return src
     named = [path for name in _NAMES for suffix in SUFFIXES if (path := src / f"{name}{suffix}").is_file()]
-    found = named or sorted(path for path in src.iterdir() if path.suffix in SUFFIXES and not is_clutter(path))
+    found = named or sorted(path for path in src.glob("[!.]*") if path.suffix in SUFFIXES)
     if not found:
         raise InputError(f"{src}: holds no file of questions ({', '.join(SUFFIXES)}); add questions.csv.")
     if len(found) > 1:
@@ -101,7 +91,7 @@ def item_of(
         location(row, src),
         pictures,
         text_of(row, "question"),
-        answer_of(row, "reference", "answer"),
+        text_of(row, "reference", "answer", literal=True),
         texts_of(row, "choices", "options"),
         text_of(row, "item_id"),
         {**about, **{name: value for name, value in stated.items() if value is not None}},
