@@ -239,6 +239,8 @@ def _decoded(dataset: Any, decoder: Any, frame: int, frames: int) -> Pixels:
     array = decoder.pixel_array(dataset, index=frame - 1)
     if str(dataset.get("PhotometricInterpretation", "")) == "PALETTE COLOR":
         array = decoder.apply_color_lut(array, dataset)[..., :3]
+        if dataset.RedPaletteColorLookupTableDescriptor[2] == 8 and array.max() < 256:
+            array = array.astype(np.uint8)  # entries of 8 bits may be stored in 16
     spacing = _spacing(dataset)
     if array.ndim == 3:
         return Pixels(_eight_bits(array), frames=frames, spacing=spacing)
@@ -278,7 +280,7 @@ def _padding(array: NDArray[Any], dataset: Any) -> NDArray[np.bool_]:
     stated = np.array([end for end in ends if end is not None], dtype=np.int64).astype(array.dtype)
     if ends[0] is None:
         return np.zeros(array.shape, dtype=bool)
-    return (array >= stated.min()) & (array <= stated.max())
+    return np.logical_and(array >= stated.min(), array <= stated.max())
 
 
 def _eight_bits(array: NDArray[Any]) -> NDArray[np.uint8]:

@@ -23,9 +23,9 @@ ABOUT_PEOPLE = ("PatientName", "PatientID", "PatientBirthDate", "StudyDate", "In
                 "ReferringPhysicianName", "AccessionNumber", "OperatorsName")  # fmt: skip
 
 
-def palettes(entries: int, bits: int, *, segmented: bool) -> dict[str, object]:
+def palettes(entries: int, bits: int, stored_bits: int, *, segmented: bool) -> dict[str, object]:
     """The elements of a palette: red falls, green rises, blue stays."""
-    top, kind = 2**bits - 1, f"<u{bits // 8}"
+    top, kind = 2**bits - 1, f"<u{stored_bits // 8}"
     tables: dict[str, object] = {}
     for colour, (first, last) in {"Red": (top, 0), "Green": (0, top), "Blue": (7, 7)}.items():
         # One discrete segment of one value, then a straight line to the last (DICOM PS3.3, C.7.9.2).
@@ -36,10 +36,13 @@ def palettes(entries: int, bits: int, *, segmented: bool) -> dict[str, object]:
     return tables
 
 
-@pytest.mark.parametrize("segmented", [False, True], ids=["plain", "segmented"])
-@pytest.mark.parametrize("bits", [8, 16])
-def test_a_palette_comes_along(bits: int, segmented: bool, tmp_path: Path) -> None:
-    elements = palettes(200, bits, segmented=segmented) | {"PixelData": np.asarray(drawing(5), "<u2").tobytes()}
+@pytest.mark.parametrize(
+    ("bits", "stored_bits", "segmented"), [(8, 8, False), (16, 16, False), (8, 16, False), (8, 8, True), (16, 16, True)]
+)
+def test_a_palette_comes_along(bits: int, stored_bits: int, segmented: bool, tmp_path: Path) -> None:
+    elements = palettes(200, bits, stored_bits, segmented=segmented) | {
+        "PixelData": np.asarray(drawing(5), "<u2").tobytes()
+    }
     content = dicom(drawing(5), PhotometricInterpretation="PALETTE COLOR", PatientName=NAME, Modality="US", **elements)
     pixels = read_pixels(content)
     assert not pixels.grey and np.ptp(pixels.values[..., 1]) > 100
