@@ -280,7 +280,8 @@ def _padding(array: NDArray[Any], dataset: Any) -> NDArray[np.bool_]:
     stated = np.array([end for end in ends if end is not None], dtype=np.int64).astype(array.dtype)
     if ends[0] is None:
         return np.zeros(array.shape, dtype=bool)
-    return np.logical_and(array >= stated.min(), array <= stated.max())
+    is_padding: NDArray[np.bool_] = (array >= stated.min()) & (array <= stated.max())
+    return is_padding
 
 
 def _eight_bits(array: NDArray[Any]) -> NDArray[np.uint8]:
