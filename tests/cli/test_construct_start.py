@@ -16,7 +16,7 @@ from mrb_lib.report.places import write_simulated_runs
 from mrb_lib.review.failures.kinds import failure_kinds
 from mrb_lib.verdicts.store import load_verdicts
 
-from ..build.construct.sources import write_source
+from ..build.construct.sources import drawing, stored, write_source
 from .conftest import Result
 
 Mrb = Callable[..., Result]
@@ -47,6 +47,21 @@ def test_a_folder_becomes_a_work_folder(mrb: Mrb, source: Path, tmp_path: Path) 
         "items": 9,
         "start": 9,
     }
+
+
+def test_what_is_passed_over_is_named_in_short_lines(mrb: Mrb, tmp_path: Path) -> None:
+    series = tmp_path / "source" / "ct"
+    series.mkdir(parents=True)
+    for number in range(90):
+        (series / f"._slice_{number}.dcm").write_bytes(b"x")
+    (series / "slice_1.png").write_bytes(stored(drawing(1)))
+    (tmp_path / "source" / "questions.csv").write_text("image,question,answer\nct,Which organ is this?,liver\n")
+    result = mrb("construct", "start", tmp_path / "source", tmp_path / "work")
+    assert result.code == 0 and "start kept 1 of 1 items" in result.out
+    [named] = [line for line in result.err.splitlines() if "passed over" in line]
+    assert named.startswith("passed over, left by an operating system (90): ct/._slice_0.dcm, ct/._slice_1.dcm")
+    assert named.endswith("... (all in items.notes)") and len(named) < 400
+    assert open_work(tmp_path / "work").items()["notes"][0].count("._slice_") == 90
 
 
 def test_a_changed_choice_shows_as_stale(mrb: Mrb, source: Path, tmp_path: Path) -> None:

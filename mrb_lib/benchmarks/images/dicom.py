@@ -6,7 +6,7 @@ import hashlib
 import io
 import warnings
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableSequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mrb_lib.benchmarks.images.pixels import Pixels, from_real
+from mrb_lib.benchmarks.images.pixels import Pixels, from_real, squared
 from mrb_lib.tables.errors import InputError
 
 LARGEST = 64_000_000
@@ -28,21 +28,23 @@ _NEEDED = ("WindowCenter", "WindowWidth", "VOILUTFunction", "RescaleSlope", "Res
 _GROUPS = ("PixelValueTransformationSequence", "FrameVOILUTSequence", "PixelMeasuresSequence")
 _OUTER_GROUPS = ("SharedFunctionalGroupsSequence", "PerFrameFunctionalGroupsSequence")
 _TABLES = ("VOILUTSequence", "ModalityLUTSequence")
-_COLOURS = tuple(
-    f"{colour}PaletteColorLookupTable{part}" for colour in ("Red", "Green", "Blue") for part in ("Descriptor", "Data")
-)
+_PALETTE = ("PaletteColorLookupTableDescriptor", "PaletteColorLookupTableData")
+_SPACINGS = ("PixelSpacing", "ImagerPixelSpacing", "NominalScannedPixelSpacing", "PixelAspectRatio")
 _PICTURE = (
     *("Rows", "Columns", "SamplesPerPixel", "PhotometricInterpretation", "PlanarConfiguration", "NumberOfFrames"),
-    *("BitsAllocated", "BitsStored", "HighBit", "PixelRepresentation", "PixelData", "PixelAspectRatio"),
-    *("ImagerPixelSpacing", "LUTDescriptor", "LUTData", "Modality", "BodyPartExamined", "Laterality", "ViewPosition"),
-    *_COLOURS,
+    *("BitsAllocated", "BitsStored", "HighBit", "PixelRepresentation", "PixelData"),
+    *("PixelPaddingValue", "PixelPaddingRangeLimit", "ExtendedOffsetTable", "ExtendedOffsetTableLengths"),
+    *("LUTDescriptor", "LUTData", "Modality", "BodyPartExamined", "Laterality", "ViewPosition"),
+    *_SPACINGS,
 )
 _SECONDARY_CAPTURE = "1.2.840.10008.5.1.4.1.1.7"
 
 
 def is_dicom(content: bytes) -> bool:
-    """Whether the bytes start as a DICOM file does: 128 bytes of anything, then DICM (DICOM PS3.10, 7.1)."""
-    return content[128:132] == b"DICM"
+    """Return true for 128 bytes of anything, then DICM (DICOM PS3.10, 7.1), and for elements without that preamble."""
+    is_explicit = content[4:6].isalpha() and content[4:6].isupper()
+    starts_with_element = content[:2] in (b"\2\0", b"\10\0") and (is_explicit or content[6:8] == b"\0\0")
+    return content[128:132] == b"DICM" or starts_with_element or (content[:2] == b"\0\10" and is_explicit)
 
 
 def read_dicom(content: bytes, name: str = "image", frame: int = 1) -> Pixels:
@@ -58,9 +60,10 @@ def read_dicom(content: bytes, name: str = "image", frame: int = 1) -> Pixels:
     -------
     Pixels
         Colour in 8 bits a channel; grey values after the modality transformation (Hounsfield units for CT), with the
-        first window the file names for the frame, and with the spacing of its pixels in the patient. A sigmoid is shown
-        as the linear window of the same centre and width; of a table of values of interest only the range of its input
-        is used (DICOM PS3.3, C.11.2). Validated by tests/benchmarks/images/test_dicom.py.
+        first window the file names for the frame, and with the spacing of its pixels in the patient. Pixels that are
+        not square are resampled until they are. Padding has no part in the range, and is not lighter than the picture.
+        A sigmoid is shown as the linear window of the same centre and width; of a table of values of interest only the
+        range of its input is used (DICOM PS3.3, C.11.2). Validated by tests/benchmarks/images/test_dicom.py.
 
     Raises
     ------
@@ -69,12 +72,12 @@ def read_dicom(content: bytes, name: str = "image", frame: int = 1) -> Pixels:
         has no such frame.
     """
     with reading(content, name) as dataset:
-        _check_size(dataset, name)
         frames = _n_frames(dataset)
         if not 1 <= frame <= frames:
             raise InputError(f"{name}: has no frame {frame}; use 1 to {frames}.")
         _take_out_of_groups(dataset, frame)
-        return _decoded(dataset, import_module("pydicom.pixels"), frame, frames)
+        _check_size(dataset, name)
+        return squared(_decoded(dataset, import_module("pydicom.pixels"), frame, frames), _aspect(dataset))
 
 
 def _identifying(dataset: Any) -> list[str]:
@@ -161,7 +164,7 @@ def _only_picture(dataset: Any) -> Any:
         if element.keyword in (*_GROUPS, *_OUTER_GROUPS, *_TABLES):
             items = [_only_picture(item) for item in element.value]
             setattr(kept, element.keyword, items)
-        elif element.keyword in (*_NEEDED, *_PICTURE):
+        elif element.keyword in (*_NEEDED, *_PICTURE) or element.keyword.endswith(_PALETTE):
             kept.add(element)
     return kept
 
@@ -177,7 +180,12 @@ def reading(content: bytes, name: str) -> Iterator[Any]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             _check_inflated(content, name)
-            yield pydicom.dcmread(io.BytesIO(content), force=False)
+            dataset = pydicom.dcmread(io.BytesIO(content), force=True)
+            if "TransferSyntaxUID" not in dataset.file_meta:
+                is_implicit, is_little = dataset.original_encoding
+                explicit = pydicom.uid.ExplicitVRLittleEndian if is_little else pydicom.uid.ExplicitVRBigEndian
+                dataset.file_meta.TransferSyntaxUID = pydicom.uid.ImplicitVRLittleEndian if is_implicit else explicit
+            yield dataset
     except InputError:
         raise
     except Exception as error:  # its decoders raise nearly anything on damaged files
@@ -194,7 +202,8 @@ def _check_inflated(content: bytes, name: str) -> None:
     """pydicom unpacks a deflated file as a whole before it reads any of it, so the unpacked size is checked first."""
     if _DEFLATED not in content[:1024]:
         return
-    start = 144 + int.from_bytes(content[140:144], "little")  # the length of the group of the file's own meta data
+    first = 144 if content[128:132] == b"DICM" else 12
+    start = first + int.from_bytes(content[first - 4 : first], "little")  # the length of the file's own meta data
     unpacked = zlib.decompressobj(-zlib.MAX_WBITS).decompress(content[start:], _INFLATED)
     if len(unpacked) >= _INFLATED:
         raise InputError(f"{name}: is too large to show safely; shrink it.")
@@ -205,7 +214,8 @@ def _check_size(dataset: Any, name: str) -> None:
     if "PixelData" not in dataset:
         raise InputError(f"{name}: is a DICOM file without a picture; take it out of the case.")
     rows, columns, samples = (int(dataset.get(tag, 1) or 1) for tag in ("Rows", "Columns", "SamplesPerPixel"))
-    if rows * columns * samples > LARGEST:
+    aspect = _aspect(dataset)
+    if rows * columns * samples * max(aspect, 1 / aspect) > LARGEST:
         raise InputError(f"{name}: is too large to show safely ({columns} x {rows} pixels); shrink it.")
 
 
@@ -228,14 +238,16 @@ def _take_out_of_groups(dataset: Any, frame: int) -> None:
 def _decoded(dataset: Any, decoder: Any, frame: int, frames: int) -> Pixels:
     array = decoder.pixel_array(dataset, index=frame - 1)
     if str(dataset.get("PhotometricInterpretation", "")) == "PALETTE COLOR":
-        array = decoder.apply_color_lut(array, dataset)
+        array = decoder.apply_color_lut(array, dataset)[..., :3]
+        if dataset.RedPaletteColorLookupTableDescriptor[2] == 8 and array.max() < 256:
+            array = array.astype(np.uint8)  # entries of 8 bits may be stored in 16
     spacing = _spacing(dataset)
     if array.ndim == 3:
         return Pixels(_eight_bits(array), frames=frames, spacing=spacing)
     real = np.asarray(decoder.apply_modality_lut(array, dataset), dtype=np.float64)
     inverted = dataset.get("PhotometricInterpretation") == "MONOCHROME1"
     hounsfield = dataset.get("Modality") == "CT" and str(dataset.get("RescaleType") or "HU") == "HU"
-    pixels = from_real(real, _window(dataset), inverted=inverted, frames=frames)
+    pixels = from_real(real, _window(dataset), inverted=inverted, frames=frames, padding=_padding(array, dataset))
     return replace(pixels, unit="HU" if hounsfield else "", spacing=spacing)
 
 
@@ -245,14 +257,31 @@ def _spacing(dataset: Any) -> tuple[float, float] | None:
     A projection whose spacing is only that of its detector says nothing of the patient, since what lies before the
     detector is magnified (DICOM PS3.3, 10.7.1.3).
     """
-    values = [_first([value]) for value in dataset.get("PixelSpacing") or []]
-    at_detector = [_first([value]) for value in dataset.get("ImagerPixelSpacing") or []]
-    if len(values) != 2 or values == at_detector:
-        return None
-    down, across = values
-    if down is None or across is None or not (isfinite(down * across) and down > 0 and across > 0):
-        return None
-    return down, across
+    in_patient, at_detector = (_lengths(dataset.get(tag)) for tag in ("PixelSpacing", "ImagerPixelSpacing"))
+    return None if in_patient == at_detector else in_patient
+
+
+def _aspect(dataset: Any) -> float:
+    """Return how many times as high as wide a pixel is; 1 where the file does not state it."""
+    stated = (_lengths(dataset.get(tag)) for tag in _SPACINGS)
+    return next((down / across for down, across in filter(None, stated)), 1.0)
+
+
+def _lengths(values: Any) -> tuple[float, float] | None:
+    numbers = [_first(value) for value in values] if isinstance(values, MutableSequence) else []
+    lengths = [number for number in numbers if number is not None and isfinite(number) and number > 0]
+    return (lengths[0], lengths[1]) if len(lengths) == len(numbers) == 2 else None
+
+
+def _padding(array: NDArray[Any], dataset: Any) -> NDArray[np.bool_]:
+    """Return true for each stored value that only fills up the rectangle (DICOM PS3.3, C.7.5.1.1.2)."""
+    ends = [_first(dataset.get(tag)) for tag in ("PixelPaddingValue", "PixelPaddingRangeLimit")]
+    # Some files state the bits of a negative value as an unsigned number, which the conversion undoes.
+    stated = np.array([end for end in ends if end is not None], dtype=np.int64).astype(array.dtype)
+    if ends[0] is None:
+        return np.zeros(array.shape, dtype=bool)
+    is_padding: NDArray[np.bool_] = (array >= stated.min()) & (array <= stated.max())
+    return is_padding
 
 
 def _eight_bits(array: NDArray[Any]) -> NDArray[np.uint8]:

@@ -7,14 +7,13 @@ import warnings
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageOps
 
 from mrb_lib.benchmarks.images.dicom import is_dicom, read_dicom
-from mrb_lib.benchmarks.images.pixels import Pixels, from_real, windowed
+from mrb_lib.benchmarks.images.pixels import Pixels, from_real, resized, windowed
 from mrb_lib.tables.errors import InputError
 
 # Raster formats that Pillow decodes itself: for others it may start an outside program, as for PostScript.
@@ -126,12 +125,7 @@ def shrunk(pixels: Pixels, side: int) -> Pixels:
     factor = side / max(height, width)
     if factor >= 1:
         return pixels
-    size = (max(1, round(width * factor)), max(1, round(height * factor)))
-    if not pixels.grey:
-        return replace(pixels, values=np.asarray(_resized(Image.fromarray(pixels.values), size)))
-    resized = np.asarray(_resized(Image.fromarray(pixels.values.astype(np.float32)), size))
-    top = float(np.iinfo(pixels.values.dtype).max)
-    return replace(pixels, values=np.clip(np.rint(resized), 0, top).astype(pixels.values.dtype))
+    return resized(pixels, max(1, round(height * factor)), max(1, round(width * factor)), Image.Resampling.LANCZOS)
 
 
 def plain_png(pixels: Pixels, side: int) -> bytes:
@@ -147,10 +141,6 @@ def packed_png(pixels: Pixels, side: int) -> bytes:
     values = shrunk(pixels, side).values.astype(np.uint16)
     channels = (values >> 8, values & 255, np.zeros_like(values))
     return png(Image.fromarray(np.stack(channels, axis=-1).astype(np.uint8)))
-
-
-def _resized(image: Image.Image, size: tuple[int, int]) -> Image.Image:
-    return image.resize(size, Image.Resampling.LANCZOS)
 
 
 def _plain(image: Image.Image) -> Image.Image:

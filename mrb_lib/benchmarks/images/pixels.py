@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
 _LARGEST = 65_535
+_NEARLY_SQUARE = 0.01
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,7 @@ def from_real(
     *,
     inverted: bool = False,
     frames: int = 1,
+    padding: NDArray[np.bool_] | None = None,
 ) -> Pixels:
     """Keep the grey values of a picture in 16 bits: exactly where they are whole numbers that span no more.
 
@@ -65,15 +68,43 @@ def from_real(
     window : centre and width to start with; None for the picture's own range
     inverted : high values are dark
     frames : how many pictures the file holds
+    padding : true for values that are no part of the picture, with the shape of `real`; the range leaves them out, and
+        what would be lighter than all the picture becomes its darkest value
     """
-    finite = real[np.isfinite(real)]
+    finite = real[np.isfinite(real) if padding is None else np.isfinite(real) & ~padding]
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
     filled = np.nan_to_num(real, nan=low, posinf=high, neginf=low)
-    exact = high - low <= _LARGEST and bool(np.all(filled == np.rint(filled)))
-    step = 1.0 if exact else (high - low) / _LARGEST or 1.0
-    values = np.rint((filled - low) / step).astype(np.uint16)
+    filled[filled < low if inverted else filled > high] = high if inverted else low
+    offset, span = float(filled.min()), float(np.ptp(filled))
+    exact = span <= _LARGEST and bool(np.all(filled == np.rint(filled)))
+    step = 1.0 if exact else span / _LARGEST or 1.0
+    values = np.rint((filled - offset) / step).astype(np.uint16)
     centre, width = window or ((low + high) / 2, (high - low) or 1.0)
-    return Pixels(values, low, high, centre, width, inverted, low, step, frames)
+    return Pixels(values, low, high, centre, width, inverted, offset, step, frames)
+
+
+def resized(pixels: Pixels, height: int, width: int, method: Image.Resampling) -> Pixels:
+    """Return the picture with another number of rows and columns, its kind of values kept."""
+    tall, wide = pixels.values.shape[:2]
+    spacing = pixels.spacing and (pixels.spacing[0] * tall / height, pixels.spacing[1] * wide / width)
+    values = pixels.values.astype(np.float32) if pixels.grey else pixels.values
+    made = np.asarray(Image.fromarray(values).resize((width, height), method))
+    top = np.iinfo(pixels.values.dtype).max
+    return replace(pixels, values=np.clip(np.rint(made), 0, top).astype(pixels.values.dtype), spacing=spacing)
+
+
+def squared(pixels: Pixels, aspect: float) -> Pixels:
+    """Return the picture with square pixels, in the proportions of what it shows.
+
+    Parameters
+    ----------
+    aspect : how many times as high as wide each pixel is; within 1% of 1 the picture is left as it is
+    """
+    height, width = pixels.values.shape[:2]
+    if abs(aspect - 1) <= _NEARLY_SQUARE:
+        return pixels
+    # Between two neighbours no value is beyond both, as it would be with LANCZOS.
+    return resized(pixels, round(height * max(aspect, 1)), round(width * max(1 / aspect, 1)), Image.Resampling.BILINEAR)
 
 
 def windowed(pixels: Pixels) -> NDArray[np.uint8]:

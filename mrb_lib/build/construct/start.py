@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,8 +17,7 @@ from mrb_lib.benchmarks.images.copies import ALTERED, SAME, Pictures
 from mrb_lib.benchmarks.near_duplicates import components
 from mrb_lib.benchmarks.where import case_lookup, matching, syntax_tree
 from mrb_lib.build.construct.intake.duplicates import NEAR_COPY, clusters, duplicate_reasons, original_items
-from mrb_lib.build.construct.intake.other_benchmark import add_images_of
-from mrb_lib.build.construct.intake.pictures import MODALITIES, Picture, PictureIntake
+from mrb_lib.build.construct.intake.pictures import MODALITIES, Picture, PictureIntake, add_images_of
 from mrb_lib.build.construct.intake.stated import Meanings, stated_organ
 from mrb_lib.build.construct.layouts import SourceImage, SourceItem
 from mrb_lib.build.construct.tables import ABOUT
@@ -27,6 +27,10 @@ from mrb_lib.tables.files import is_safe_name, slug
 from mrb_lib.tables.options import Option, Paths, checked_dataclass
 
 SUSPECTED: Final = "text may be burnt into an image"
+CLUTTER: Final = "passed over, left by an operating system"
+SEVERAL: Final = "several pictures in one file, of which only the first is used"
+PLACE: Final = "the answer is read as the place of an option, counted from {}"
+PLACE_UNCLEAR: Final = "the answer is a number and no option, perhaps a place; write the text of the option"
 _CHUNK = 2000
 _LONGEST_ID = 120
 Progress = Callable[[str, int, int], None]
@@ -65,6 +69,7 @@ class StartReport:
     altered : kept items that show an altered copy of the image of another, see `mrb_lib.benchmarks.images.copies`
     without : kept items that lack something, by column
     body_parts : kept items without an organ by the body part that their source names, which is no organ of ours
+    notes : names of files and ids of items, kept or not, by what was noticed; `items.notes` has them by item
     """
 
     left_behind: Counter[str] = field(default_factory=Counter)
@@ -72,6 +77,7 @@ class StartReport:
     altered: int = 0
     without: Counter[str] = field(default_factory=Counter)
     body_parts: Counter[str] = field(default_factory=Counter)
+    notes: dict[str, list[str]] = field(default_factory=dict)
 
 
 def start(
@@ -113,6 +119,8 @@ def start(
     if not frames:
         raise InputError(f"{', '.join(sources)}: holds no items; check that it is the source you mean.")
     items = meanings.apply(pd.concat(frames, ignore_index=True))
+    _read_places(items)
+    items["notes"] = ["; ".join(f"{name}: {what}" for what, name in notes) or None for notes in items["_notes"]]
     # Simulated pictures are drawn after few views, and would all be altered copies of each other.
     pairs = pictures.pairs(altered=work.meta.kind != "simulated", progress=progress)
     shown, alike = (_groups(pictures.names, pairs[pairs["kind"].isin(kinds)]) for kinds in ((SAME,), (SAME, ALTERED)))
@@ -125,7 +133,10 @@ def start(
     step.decide(pd.DataFrame({"item_id": items["item_id"], "kept": kept, "reason": items["_problem"]}))
     step.write("items", items[[column for column in items.columns if not column.startswith("_")]])
     _remove_unnamed(work.images, {name for names in items["images"] for name in names})
-    return _report(items[kept])
+    report = _report(items[kept])
+    for what, name in dict.fromkeys(items["_notes"].explode().dropna()):
+        report.notes.setdefault(what, []).append(name)
+    return report
 
 
 class _Intake:
@@ -144,7 +155,11 @@ class _Intake:
                 self.progress("items", number, 0)
 
     def _row(self, item: SourceItem, number: int, source: str, prefix: str) -> dict[str, object]:
-        taken = _in_series_order([(image, self.pictures.take(image)) for image in item.images])
+        clutter = [(CLUTTER, image.name) for image in item.images if _is_clutter(image)]
+        pairs = [(image.name, self.pictures.take(image)) for image in item.images if not _is_clutter(image)]
+        several = [(SEVERAL, f"{name} ({picture.frames:,})") for name, picture in pairs if picture.frames > 1]
+        bad = [(picture.problem, name) for name, picture in pairs if picture.problem is not None]
+        taken = _in_series_order([picture for _, picture in pairs])
         about = {**dict.fromkeys((*ABOUT, "body_part")), **item.about}
         dicoms = [picture.dicom for picture in taken if picture.dicom is not None]
         modality = about["modality"] or _one({MODALITIES.get(one.modality or "", one.modality) for one in dicoms})
@@ -166,6 +181,8 @@ class _Intake:
             "left_behind": ", ".join(sorted({tag for one in dicoms for tag in one.identifying})) or None,
             "_patient": _one({one.patient for one in dicoms}),
             "_cluster": about["cluster"],
+            "_notes": clutter + several + bad,
+            "_source": source,
             "_problem": _problem(item, taken),
         }
 
@@ -182,6 +199,12 @@ class _Intake:
         return name
 
 
+def _is_clutter(image: SourceImage) -> bool:
+    """Return true for what an operating system leaves in folders: .DS_Store, ._1.png, Thumbs.db."""
+    name = Path(image.name).name.lower()
+    return name.startswith(".") or name in ("thumbs.db", "desktop.ini")
+
+
 def _problem(item: SourceItem, taken: list[Picture]) -> str | None:
     """Why an item cannot be used, whatever the others are."""
     if not (item.question or "").strip():
@@ -191,9 +214,32 @@ def _problem(item: SourceItem, taken: list[Picture]) -> str | None:
     return next((picture.problem for picture in taken if picture.problem is not None), None)
 
 
-def _in_series_order(taken: list[tuple[SourceImage, Picture]]) -> list[Picture]:
+def _read_places(items: pd.DataFrame) -> None:
+    """Replace references that are places among the options by the options, where all of a source count alike.
+
+    No place is read where it could be counted from 0 or from 1, where an answer of the source is no number, or where
+    an option mentions the number.
+    """
+    for _, closed in items[items["choices"].map(bool) & items["reference"].notna()].groupby("_source"):
+        pairs = zip(closed["reference"], closed["choices"], strict=True)
+        # Of an option such as "2 nodules" the answer 2 is a part and no place.
+        is_place = [
+            re.fullmatch(r"\d\d?", text) is not None and not re.search(rf"\b{text}\b", "\n".join(among))
+            for text, among in pairs
+        ]
+        rows = closed[is_place]
+        places, ends = rows["reference"].astype(int), rows["choices"].map(len)
+        firsts = [first for first in (0, 1) if places.ge(first).all() and places.lt(ends + first).all()]
+        is_clear = len(rows) == len(closed) and len(firsts) == 1
+        for notes, item_id in zip(rows["_notes"], rows["item_id"], strict=True):
+            notes.append((PLACE.format(*firsts) if is_clear else PLACE_UNCLEAR, item_id))
+        if is_clear:
+            meant = [among[place - firsts[0]] for place, among in zip(places, rows["choices"], strict=True)]
+            items.loc[rows.index, "reference"] = meant
+
+
+def _in_series_order(pictures: list[Picture]) -> list[Picture]:
     """The pictures of a DICOM series by their numbers; others as they came."""
-    pictures = [picture for _, picture in taken]
     numbers = [None if one.dicom is None else one.dicom.number for one in pictures]
     if None in numbers:
         return pictures

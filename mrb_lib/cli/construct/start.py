@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
+from textwrap import shorten
 from typing import Annotated, NamedTuple, cast
 
 import typer
@@ -57,6 +58,7 @@ class SourceOptions:
     ] = None
 
 
+_LONGEST = 300
 COMMAND = declares(SourceOptions(), StartOptions())
 
 
@@ -152,6 +154,9 @@ def echo_report(report: StartReport) -> None:
             "cluster, so that no split parts them",
             err=True,
         )
+    for what, names in report.notes.items():
+        named = shorten(", ".join(names), _LONGEST, placeholder=" ... (all in items.notes)")
+        typer.echo(line(f"{what} ({len(names):,}): {named}"), err=True)
     if report.without:
         typer.echo(f"items without: {counts(report.without)}", err=True)
     if report.body_parts:

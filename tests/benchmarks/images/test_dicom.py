@@ -11,9 +11,17 @@ import pytest
 from PIL import Image
 from pydicom.dataset import Dataset, FileMetaDataset
 from pydicom.pixels.processing import apply_modality_lut, apply_voi_lut
-from pydicom.uid import UID, DeflatedExplicitVRLittleEndian, ExplicitVRLittleEndian, SecondaryCaptureImageStorage
+from pydicom.uid import (
+    UID,
+    DeflatedExplicitVRLittleEndian,
+    ExplicitVRBigEndian,
+    ExplicitVRLittleEndian,
+    ImplicitVRLittleEndian,
+    SecondaryCaptureImageStorage,
+)
 
-from mrb_lib.benchmarks.images import Pixels, png, read_pixels
+from mrb_lib.benchmarks.images import Pixels, is_dicom, open_image, png, read_pixels
+from mrb_lib.benchmarks.images.dicom import without_patient
 from mrb_lib.benchmarks.images.pixels import windowed
 from mrb_lib.tables.errors import InputError
 
@@ -92,7 +100,7 @@ def test_of_several_frames_the_first_is_shown_and_their_number_known() -> None:
 
 def test_each_frame_is_read_with_its_own_window_and_spacing() -> None:
     frames = np.stack([RAMP, RAMP[::-1], RAMP.T])
-    windows, spacings = [(100, 50), (600, 300), (9, 4)], [(0.5, 0.25), (1, 2), (3, 3)]
+    windows, spacings = [(100, 50), (600, 300), (9, 4)], [(0.5, 0.5), (1, 1), (3, 3)]
     groups = []
     for (centre, width), spacing in zip(windows, spacings, strict=True):
         window, measures, group = Dataset(), Dataset(), Dataset()
@@ -123,6 +131,91 @@ def test_frames_are_those_of_the_file_in_their_order(name: str) -> None:
         np.testing.assert_allclose(
             real(pixels), every[number - 1], rtol=1e-9, atol=0 if pixels.step == 1 else pixels.step / 2
         )
+
+
+@pytest.mark.parametrize(
+    ("element", "stated", "shape", "spacing"),
+    [
+        ("PixelSpacing", [1.5, 0.5], (192, 64), (0.5, 0.5)),
+        ("PixelSpacing", [0.4, 0.8], (64, 128), (0.4, 0.4)),
+        ("ImagerPixelSpacing", [0.2, 0.1], (128, 64), None),
+        ("NominalScannedPixelSpacing", [0.1, 0.4], (64, 256), None),
+        ("PixelAspectRatio", [5, 4], (80, 64), None),
+        ("PixelSpacing", [0.5, 0.501], (64, 64), (0.5, 0.501)),
+        ("PixelSpacing", [0, 0.5], (64, 64), None),
+    ],
+)
+def test_pixels_that_are_not_square_are_resampled(
+    element: str, stated: list[float], shape: tuple[int, int], spacing: tuple[float, float] | None
+) -> None:
+    content = written(RAMP, **{element: stated})
+    pixels = read_pixels(content)
+    assert pixels.values.shape == shape and open_image(content).size == shape[::-1]
+    assert pixels.spacing == (None if spacing is None else pytest.approx(spacing))
+    assert (real(pixels).min(), real(pixels).max()) == pytest.approx((0, 4095), abs=40)
+
+
+def test_pixels_too_long_to_be_resampled_are_refused() -> None:
+    with pytest.raises(InputError, match="too large to show safely"):
+        read_pixels(written(RAMP, PixelSpacing=[1e6, 1]), "scan.dcm")
+
+
+@pytest.mark.parametrize("syntax", [ExplicitVRLittleEndian, ImplicitVRLittleEndian])
+@pytest.mark.parametrize(
+    ("fill", "kind", "padding"),
+    [
+        (0, "MONOCHROME2", {"PixelPaddingValue": 0}),
+        (4095, "MONOCHROME2", {"PixelPaddingValue": 4095}),
+        (0, "MONOCHROME1", {"PixelPaddingValue": 0}),
+        (3, "MONOCHROME2", {"PixelPaddingValue": 5, "PixelPaddingRangeLimit": 0}),
+    ],
+)
+def test_padding_has_no_part_in_the_range_and_is_dark(
+    fill: int, kind: str, padding: dict[str, int], syntax: UID
+) -> None:
+    values = 1000 + RAMP % 500
+    values[:, :20] = fill
+    content = written(values, syntax=syntax, PhotometricInterpretation=kind, **padding)
+    pixels = read_pixels(content)
+    assert (pixels.low, pixels.high, pixels.centre, pixels.width) == (1000, 1499, 1249.5, 499)
+    shown = windowed(pixels)
+    assert not shown[:, :20].any() and np.ptp(shown[:, 20:]) == 255
+    np.testing.assert_array_equal(windowed(read_pixels(without_patient(content))), shown)
+
+
+def test_padding_may_be_stated_as_the_bits_of_a_negative_value() -> None:
+    values = np.where(RAMP < 500, -2000, RAMP % 300)
+    content = written(values, PixelRepresentation=1, BitsStored=16, HighBit=15, PixelPaddingValue=-2000)
+    unsigned = content.replace(b"\x28\x00\x20\x01SS", b"\x28\x00\x20\x01US")
+    assert unsigned != content
+    assert [(each.low, each.high) for each in map(read_pixels, (content, unsigned))] == [(0, 299)] * 2
+
+
+@pytest.mark.parametrize(
+    ("syntax", "left_out"),
+    [
+        *((syntax, "preamble") for syntax in (ImplicitVRLittleEndian, DeflatedExplicitVRLittleEndian)),
+        *((syntax, "meta") for syntax in (ExplicitVRLittleEndian, ImplicitVRLittleEndian, ExplicitVRBigEndian)),
+    ],
+)
+def test_a_file_without_preamble_is_read(syntax: UID, left_out: str) -> None:
+    # `written` stores little-endian numbers, whatever the syntax.
+    content = written(RAMP.astype("<u2").byteswap() if syntax == ExplicitVRBigEndian else RAMP, syntax=syntax)
+    length = int.from_bytes(content[140:144], "little")
+    bare = content[132:] if left_out == "preamble" else content[144 + length :]
+    assert is_dicom(bare)
+    np.testing.assert_array_equal(real(read_pixels(bare)), RAMP)
+    assert is_dicom(without_patient(bare)[:132])
+    np.testing.assert_array_equal(real(read_pixels(without_patient(bare))), RAMP)
+
+
+def test_pictures_of_other_formats_are_not_taken_for_dicom() -> None:
+    kinds = ("PNG", "JPEG", "GIF", "BMP", "TIFF", "WEBP", "JPEG2000", "PPM")
+    for kind in kinds:
+        stream = io.BytesIO()
+        Image.new("RGB", (20, 10), "red").save(stream, kind)
+        assert not is_dicom(stream.getvalue()), kind
+    assert not is_dicom(b"") and not is_dicom(b"image,question\n") and not is_dicom(b"\x08\x00")
 
 
 def test_an_enhanced_file_keeps_rescaling_and_window_with_the_frame() -> None:

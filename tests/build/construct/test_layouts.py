@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -154,6 +155,66 @@ def test_columns_are_mapped_and_a_folder_stands_for_its_images(tmp_path: Path) -
         [item] = read(tmp_path)
         columns.check("table")
     assert [each.name for each in item.images] == ["ct/1.png", "ct/2.png"] and item.choices == ("Yes", "No")
+
+
+@pytest.mark.parametrize(
+    ("names", "order"),
+    [
+        (["im-10.png", "im-9.png", "im-100.png"], ["im-9.png", "im-10.png", "im-100.png"]),
+        (["t1_s2.png", "t1_s11.png", "T1_s3.png"], ["t1_s2.png", "T1_s3.png", "t1_s11.png"]),
+        (
+            ["007.png", "10.png", "axial.png", "8b.png", "8a.png"],
+            ["007.png", "8a.png", "8b.png", "10.png", "axial.png"],
+        ),
+    ],
+)
+def test_a_series_is_in_the_order_of_its_numbers(names: list[str], order: list[str], tmp_path: Path) -> None:
+    for name in names:
+        image(tmp_path, f"mr/{name}")
+    as_csv(tmp_path / "q.csv", [{"image": "mr", "question": "Is there a mass?", "answer": "Yes"}])
+    assert [each.name for each in read(tmp_path)[0].images] == [f"mr/{name}" for name in order]
+
+
+@pytest.mark.parametrize("word", ["None", "nan", "NULL", "n/a"])
+def test_an_option_or_answer_may_say_none(word: str, tmp_path: Path) -> None:
+    """A word that means nothing to a program means something to a clinician; letters of options do not move."""
+    asked, options = "Which lead is in the right ventricle?", ["Two", word, "One", "All"]
+    lettered = dict(zip("ABCD", options, strict=True))
+    sources: dict[str, tuple[str, object]] = {
+        "slake": ("train.json", [{"img_name": "a.png", "question": asked, "answer": word, "qid": 1}]),
+        "vqa_rad": ("VQA_RAD_1.json", [{"image_name": "a.png", "question": asked, "answer": word, "qid": 1}]),
+        "omnimedvqa": (
+            "QA_information/x.json",
+            [{"question": asked, "gt_answer": word, **{f"option_{letter}": text for letter, text in lettered.items()}}],
+        ),
+        "table": ("items.json", [{"question": asked, "answer": word, "choices": options, "organ": word}]),
+    }
+    for name, (path, rows) in sources.items():
+        as_json(tmp_path / name / path, rows)
+    choices = {f"Choice {letter}": text for letter, text in lettered.items()}
+    row = {"Figure_path": "a.png", "Question": asked, "Answer": "B", **choices}
+    (tmp_path / "pmc_vqa").mkdir()
+    as_csv(tmp_path / "pmc_vqa" / "train.csv", [row, {**row, "Answer": "D", "Choice A": ""}])
+    (tmp_path / "parquet").mkdir()
+    frame = pd.DataFrame({"question": asked, "answer": [word, None], "choices": [options, None], "age": [1.0, np.nan]})
+    frame.to_parquet(tmp_path / "parquet" / "items.parquet")
+    for name in (*sources, "pmc_vqa", "parquet"):
+        layout = LAYOUTS["table" if name == "parquet" else name]
+        item = next(layout.read(tmp_path / name))
+        assert item.reference == word, name
+        assert item.choices is None or list(item.choices) == options, name
+    assert [item.reference for item in LAYOUTS["pmc_vqa"].read(tmp_path / "pmc_vqa")] == [word, "All"]
+    assert [item.reference for item in LAYOUTS["table"].read(tmp_path / "parquet")] == [word, None]
+
+
+def test_files_that_a_desktop_left_are_no_tables(tmp_path: Path) -> None:
+    for name, (make, layout) in MADE.items():
+        src = tmp_path / name
+        src.mkdir()
+        make(src)
+        for path in [each for each in src.rglob("*") if each.suffix in (".csv", ".json", ".parquet")]:
+            path.with_name(f"._{path.name}").write_bytes(b"\0\5\x16\7Mac OS X")
+        assert find_layout(src).name == layout and read(src)[0].reference == "Yes", name
 
 
 def test_sources_that_cannot_be_read_are_refused(tmp_path: Path) -> None:

@@ -9,17 +9,18 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pydicom
 import pytest
 from PIL import Image, ImageOps
 
 from mrb_lib.benchmarks.images import read_pixels
 from mrb_lib.build.construct.layouts import LAYOUTS, SourceItem, find_layout
-from mrb_lib.build.construct.start import StartOptions, StartReport, start
+from mrb_lib.build.construct.start import CLUTTER, PLACE, PLACE_UNCLEAR, SEVERAL, StartOptions, StartReport, start
 from mrb_lib.build.construct.work import Work, begin, create_work
 from mrb_lib.tables.errors import InputError
 
-from .sources import NAME, write_source
+from .sources import NAME, dicom, drawing, stored, write_source
 
 
 def started(src: Path, work: Path, layout: str | None = None, **options: object) -> tuple[Work, StartReport]:
@@ -172,3 +173,68 @@ def test_several_sources_share_one_work_folder(source: Path, tmp_path: Path) -> 
     assert made.funnel().set_index("reason").loc["kept", "n"] == 50
     again = items[items["item_id"].str.startswith("second") & items["images"].map(len).gt(0)]
     assert again["copy_of"].str.startswith("first").all()
+
+
+def test_files_that_no_item_uses_are_named(tmp_path: Path) -> None:
+    series = tmp_path / "src" / "mr"
+    series.mkdir(parents=True)
+    for number in (1, 2, 11):
+        (series / f"slice_{number}.png").write_bytes(stored(drawing(number)))
+    for name in (".DS_Store", "Thumbs.db", "._slice_1.png"):
+        (series / name).write_bytes(b"\0\5\x16\7")
+    cine = np.stack([np.asarray(drawing(seed), dtype="<u2") * 8 for seed in (20, 21, 22)])
+    (tmp_path / "src" / "cine.dcm").write_bytes(dicom(drawing(20), NumberOfFrames=3, PixelData=cine.tobytes()))
+    drawing(30).save(tmp_path / "src" / "pages.tif", save_all=True, append_images=[drawing(31)])
+    (tmp_path / "src" / "cut.png").write_bytes(stored(drawing(40))[:200])
+    rows = [
+        {"item_id": name, "images": names, "question": f"What does {name} show?", "answer": "a lesion"}
+        for name, names in {
+            "series": ["mr"], "cine": ["cine.dcm"], "pages": ["pages.tif"], "broken": ["mr/slice_2.png", "cut.png"],
+        }.items()
+    ]  # fmt: skip
+    (tmp_path / "src" / "items.json").write_text(json.dumps(rows), encoding="utf-8")
+    work, report = started(tmp_path / "src", tmp_path / "work")
+    assert report.notes == {
+        CLUTTER: ["mr/._slice_1.png", "mr/.DS_Store", "mr/Thumbs.db"],
+        SEVERAL: ["cine.dcm (3)", "pages.tif (2)"],
+        "the image cannot be read": ["cut.png"],
+    }
+    items = work.items().set_index("item_id")
+    assert (
+        len(items.loc["series", "images"]) == 3 and items.loc["broken", "notes"] == "cut.png: the image cannot be read"
+    )
+    decisions = work.decisions().set_index("item_id")["kept"]
+    assert decisions.to_dict() == {"series": True, "cine": True, "pages": True, "broken": False}
+
+
+VESSELS = ["aorta", "vena cava", "azygos", "carotid"]
+
+
+@pytest.mark.parametrize(
+    ("answers", "choices", "references", "note"),
+    [
+        ([0, 3, 1], VESSELS, ["aorta", "carotid", "vena cava"], PLACE.format(0)),
+        (["4", "1", "2"], VESSELS, ["carotid", "aorta", "vena cava"], PLACE.format(1)),
+        ([1, 2, 3], VESSELS, ["1", "2", "3"], PLACE_UNCLEAR),
+        ([0, 4, 1], VESSELS, ["0", "4", "1"], PLACE_UNCLEAR),
+        ([0, 3, "azygos"], VESSELS, ["0", "3", "azygos"], PLACE_UNCLEAR),
+        ([0, 3, 10**20], VESSELS, ["0", "3", str(10**20)], PLACE_UNCLEAR),
+        (["B", "azygos", "D"], VESSELS, ["B", "azygos", "D"], None),
+        ([1, 2, 3], ["1 node", "2 nodes", "3 nodes"], ["1", "2", "3"], None),
+        ([0, 2, 3], ["0", "1", "2", "3"], ["0", "2", "3"], None),
+        ([2, 0, 7], None, ["2", "0", "7"], None),
+    ],
+)
+def test_an_answer_that_is_a_place_among_the_options(
+    answers: list[object], choices: list[str] | None, references: list[str], note: str | None, tmp_path: Path
+) -> None:
+    src = tmp_path / "src"
+    src.mkdir()
+    for number, answer in enumerate(answers):
+        (src / f"{number}.png").write_bytes(stored(drawing(number)))
+        row = {"item_id": f"v{number}", "image": f"{number}.png", "question": "Which vessel?", "answer": answer}
+        with (src / "items.jsonl").open("a", encoding="utf-8") as lines:
+            lines.write(json.dumps(row | ({} if choices is None else {"choices": choices})) + "\n")
+    work, report = started(src, tmp_path / "work")
+    assert work.items()["reference"].tolist() == references
+    assert list(report.notes) == ([] if note is None else [note])

@@ -10,10 +10,13 @@ from typing import Final
 
 from PIL import Image
 
+from mrb_lib.benchmarks.benchmark import FolderImages, load
 from mrb_lib.benchmarks.images import is_dicom, open_image, raster
 from mrb_lib.benchmarks.images.dicom import DicomFacts, facts, without_patient
 from mrb_lib.build.construct.intake.lettering import looks_lettered
 from mrb_lib.build.construct.layouts import SourceImage
+from mrb_lib.build.construct.record import RECORD
+from mrb_lib.build.construct.work import open_work
 from mrb_lib.tables.errors import InputError
 
 MODALITIES: Final[Mapping[str, str]] = {
@@ -23,6 +26,7 @@ MODALITIES: Final[Mapping[str, str]] = {
 }  # fmt: skip
 """What the codes of the DICOM element Modality are called here (DICOM PS3.3, C.7.3.1.1.1); others stay as they are."""
 
+NOT_THE_SAME: Final = "the image without its patient's tags is another picture"
 _SUFFIXES: Final = {"JPEG": ".jpg", "JPEG2000": ".jp2", "TIFF": ".tif"}
 _DECODED = 512  # the side that a JPEG is decoded to at least
 
@@ -37,12 +41,14 @@ class Picture:
     problem : why no item can use it; None where it is fine
     dicom : what its file says of it; None for other formats
     lettered : whether it looks as if text were burnt into it
+    frames : how many pictures its file holds, of which it is the first
     """
 
     name: str = ""
     problem: str | None = None
     dicom: DicomFacts | None = None
     lettered: bool = False
+    frames: int = 1
 
 
 class PictureIntake:
@@ -68,6 +74,8 @@ class PictureIntake:
             content = image.read()
         except FileNotFoundError:
             return Picture(problem="the image is missing")
+        except OSError:
+            return Picture(problem="the image cannot be read")
         digest = hashlib.blake2b(content, digest_size=16).digest()
         if digest not in self._by_digest:
             self._by_digest[digest] = self._examined(content, image.name, digest.hex())
@@ -83,9 +91,14 @@ class PictureIntake:
             shown = open_image(content, name, draft=_DECODED)
             if is_dicom(content):
                 size, dicom, stored, suffix = shown.size, facts(content, name), without_patient(content, name), ".dcm"
+                frames = dicom.frames
+                if open_image(stored, name) != shown:
+                    return Picture(problem=NOT_THE_SAME)
             else:
                 with raster(content, name) as opened:
                     size, dicom, stored = opened.size, None, content
+                    # The second picture of a camera's MPO is a preview of the first.
+                    frames = 1 if opened.format == "MPO" else getattr(opened, "n_frames", 1)
                     suffix = _SUFFIXES.get(str(opened.format), f".{str(opened.format).lower()}")
         except InputError as error:
             if "pip install" in str(error):
@@ -102,9 +115,32 @@ class PictureIntake:
             partial.replace(path)
         self.keep(path.name, shown)
         lettered = (dicom is not None and dicom.burnt_in) or looks_lettered(shown)
-        return Picture(path.name, dicom=dicom, lettered=lettered)
+        return Picture(path.name, dicom=dicom, lettered=lettered, frames=frames)
 
 
 def _is_blank(picture: Image.Image) -> bool:
     low, high = picture.convert("L").getextrema()
     return low == high
+
+
+def add_images_of(bench: Path, keep: Callable[[str, Image.Image | None], None]) -> list[str]:
+    """Hand over the images of a benchmark or work folder, and return the names under which it was done.
+
+    What cannot be seen cannot be recognised, and is handed over as None.
+
+    Raises
+    ------
+    InputError
+        It is neither.
+    """
+    is_work = (bench / RECORD).is_file() and not (bench / "benchmark.toml").is_file()
+    shown = open_work(bench).items()["images"] if is_work else load(bench).cases["images"]
+    images, added = FolderImages(bench / "images"), []
+    for name in dict.fromkeys(name for names in shown for name in names):
+        try:
+            picture = open_image(images[name], name)
+        except (KeyError, InputError):
+            picture = None
+        added.append(f"{bench}\n{name}")
+        keep(added[-1], picture)
+    return added

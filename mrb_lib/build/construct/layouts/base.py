@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isnan
 from pathlib import Path
 from typing import Final
 
@@ -84,7 +85,7 @@ class Layout:
 
 LAYOUTS: Final[Registry[Layout]] = Registry("layout", "mrb_lib.build.construct.layouts")
 FALLBACK: Final = "table"
-_MISSING: Final = ("", "nan", "none", "null")
+_MISSING: Final = ("nan", "none", "null")
 
 
 def layout(
@@ -120,16 +121,22 @@ def find_layout(src: Path) -> Layout:
     return claims[0] if claims else LAYOUTS[FALLBACK]
 
 
-def text_of(row: SourceRow, *names: str) -> str | None:
-    """The first of some fields that holds something, as text; None where none does."""
-    for name in names:
-        value = row.values.get(name)
-        if isinstance(value, float) and value.is_integer():
-            value = int(value)
-        text = str(value).strip() if isinstance(value, str | int | float | np.integer) else ""
-        if text.lower() not in _MISSING:
-            return text
-    return None
+def text_of(row: SourceRow, *names: str, literal: bool = False) -> str | None:
+    """Return the first of some fields that holds something, as text; None where none does.
+
+    Parameters
+    ----------
+    literal : "None", "nan" and "null" are texts, as in an option or an answer; otherwise they are nothing
+    """
+    texts = (_plain(row.values.get(name)) for name in names)
+    return next((text for text in texts if text and (literal or text.lower() not in _MISSING)), None)
+
+
+def _plain(value: object) -> str:
+    """Return a cell as text, a whole number without its point; "" where it is empty or no cell."""
+    if isinstance(value, float):
+        value = int(value) if value.is_integer() else "" if isnan(value) else value
+    return str(value).strip() if isinstance(value, str | int | float | np.integer) else ""
 
 
 def texts_of(row: SourceRow, *names: str) -> tuple[str, ...] | None:
@@ -143,7 +150,7 @@ def texts_of(row: SourceRow, *names: str) -> tuple[str, ...] | None:
                 raise row.error(name, f"is not a JSON list ({error})", "write texts between semicolons") from error
         parts = value.split(";") if isinstance(value, str) else value
         if isinstance(parts, list | tuple | np.ndarray):
-            texts = tuple(str(part).strip() for part in parts if part is not None and str(part).strip())
+            texts = tuple(text for part in parts if (text := _plain(part)))
             if texts:
                 return texts
     return None

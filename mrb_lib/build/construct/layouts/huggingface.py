@@ -25,7 +25,9 @@ _BATCH = 64
 def _shards(src: Path) -> list[Path]:
     if not src.is_dir():
         return []
-    paths = sorted({*src.glob("*-of-*.parquet"), *src.glob("data/*.parquet"), *src.glob("*/*-of-*.parquet")})
+    paths = sorted(
+        {path for name in ("[!.]*-of-*", "data/[!.]*", "*/[!.]*-of-*") for path in src.glob(f"{name}.parquet")}
+    )
     return [path for path in paths if path.name not in _METADATA]
 
 

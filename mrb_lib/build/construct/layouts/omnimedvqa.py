@@ -22,15 +22,15 @@ from mrb_lib.build.construct.layouts.base import SourceItem, image_in, layout, l
 )
 def read(src: Path) -> Iterator[SourceItem]:
     """Read all sets; which one an item comes from is its `source_set`."""
-    for path in sorted((src / "QA_information").rglob("*.json")):
+    for path in sorted((src / "QA_information").rglob("[!.]*.json")):
         for row in read_json_array(path):
             name = text_of(row, "image_path")
-            options = (text_of(row, f"option_{letter}") for letter in "ABCDE")
+            options = (text_of(row, f"option_{letter}", literal=True) for letter in "ABCDE")
             yield SourceItem(
                 location(row, src),
                 (image_in([src, src / "Images"], name),) if name else (),
                 text_of(row, "question"),
-                text_of(row, "gt_answer"),
+                text_of(row, "gt_answer", literal=True),
                 tuple(option for option in options if option is not None) or None,
                 item_id=text_of(row, "question_id"),
                 about={

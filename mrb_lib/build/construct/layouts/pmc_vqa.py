@@ -43,19 +43,19 @@ def read(src: Path) -> Iterator[SourceItem]:
     for path in _files(src):
         for row in csv_records(path, ("Figure_path", "Question", "Answer")):
             name = text_of(row, "Figure_path")
-            options = [text_of(row, f"Choice {letter}") for letter in _LETTERS]
-            choices = tuple(_LEAD.sub("", option) for option in options if option is not None)
+            options = [text_of(row, f"Choice {letter}", literal=True) for letter in _LETTERS]
+            choices = [None if option is None else _LEAD.sub("", option) for option in options]
             yield SourceItem(
                 location(row, folder),
                 (image_in(folders, name),) if name else (),
                 text_of(row, "Question"),
-                _reference(text_of(row, "Answer_label"), text_of(row, "Answer"), choices),
-                choices or None,
+                _reference(text_of(row, "Answer_label"), text_of(row, "Answer", literal=True), choices),
+                tuple(choice for choice in choices if choice is not None) or None,
             )
 
 
-def _reference(label: str | None, answer: str | None, choices: tuple[str, ...]) -> str | None:
+def _reference(label: str | None, answer: str | None, choices: list[str | None]) -> str | None:
     letter = label or answer
-    if letter in tuple(_LETTERS) and len(choices) == len(_LETTERS):
+    if letter in tuple(_LETTERS):
         return choices[_LETTERS.index(letter)]
     return None if answer is None else _LEAD.sub("", answer)

@@ -31,7 +31,7 @@ def read(src: Path) -> Iterator[SourceItem]:
                 location(row, src),
                 (image_in([src / "imgs", src], name),) if name else (),
                 text_of(row, "question"),
-                text_of(row, "answer"),
+                text_of(row, "answer", literal=True),
                 item_id=None if qid is None else f"{path.stem}-{qid}",
                 about={
                     "body_part": text_of(row, "location"),

@@ -8,6 +8,7 @@ with `--map theirs=ours`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -44,7 +45,7 @@ def _table(src: Path) -> Path:
             raise InputError(f"{src}: is not a table; give a file that ends in {', '.join(SUFFIXES)}.")
         return src
     named = [path for name in _NAMES for suffix in SUFFIXES if (path := src / f"{name}{suffix}").is_file()]
-    found = named or sorted(path for path in src.iterdir() if path.suffix in SUFFIXES)
+    found = named or sorted(path for path in src.glob("[!.]*") if path.suffix in SUFFIXES)
     if not found:
         raise InputError(f"{src}: holds no file of questions ({', '.join(SUFFIXES)}); add questions.csv.")
     if len(found) > 1:
@@ -90,22 +91,27 @@ def item_of(
         location(row, src),
         pictures,
         text_of(row, "question"),
-        text_of(row, "reference", "answer"),
+        text_of(row, "reference", "answer", literal=True),
         texts_of(row, "choices", "options"),
         text_of(row, "item_id"),
         {**about, **{name: value for name, value in stated.items() if value is not None}},
     )
 
 
+def _natural(path: Path) -> tuple[list[str | int], str]:
+    parts = re.split(r"(\d+)", path.name)
+    return [int(part) if part.isdecimal() else part.casefold() for part in parts], path.name
+
+
 def _images(folders: Sequence[Path], name: str) -> Iterator[SourceImage]:
-    """The image of a name, or all of a folder in the order of their names."""
+    """Yield the image of a name, or all of a folder in the order of their names, numbers by size: 2 before 10."""
     for folder in folders:
         try:
             path = inside(folder, name)
         except InputError:
             continue
         if name and path.is_dir() and path != folder:
-            files = sorted(each for each in path.iterdir() if each.is_file())
+            files = sorted((each for each in path.iterdir() if each.is_file()), key=_natural)
             yield from (SourceImage(f"{name}/{each.name}", each) for each in files)
             return
     yield image_in(folders, name)

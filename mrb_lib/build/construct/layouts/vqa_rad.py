@@ -34,7 +34,7 @@ def read(src: Path) -> Iterator[SourceItem]:
                 location(row, src),
                 (image_in(folders, name),) if name else (),
                 text_of(row, "question"),
-                text_of(row, "answer"),
+                text_of(row, "answer", literal=True),
                 item_id=text_of(row, "qid"),
                 about={
                     "body_part": text_of(row, "image_organ", "organ"),
