@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import pandas as pd
@@ -51,6 +52,7 @@ class Reviews:
     categories: Sequence[str] = CHOICES
     _store: Store | None = field(default=None, repr=False)
     _kept: dict[str, tuple[int, pd.DataFrame]] = field(default_factory=dict, repr=False)
+    _adding: Lock = field(default_factory=Lock, repr=False)
 
     def store(self) -> Store:
         """The store, opened.
@@ -93,6 +95,17 @@ class Reviews:
         """The names of reviewers: who has cases assigned or has reviewed some."""
         assigned = self.store().assignments(self.benchmark, task=REVIEW)["annotator"]
         return sorted({*assigned, *self.history()["reviewer"]})
+
+    def add(self, adjudication: Adjudication) -> str | None:
+        """Store an adjudication, or return the id of what it would replace unseen, in which case nothing is stored.
+
+        Two that come at once are stored one after the other: a withdrawal that arrives late takes back nothing newer.
+        """
+        with self._adding:
+            unseen = self.unseen_by(adjudication)
+            if unseen is None:
+                self.store().add(adjudication)
+            return unseen
 
     def unseen_by(self, adjudication: Adjudication) -> str | None:
         """The id of what counts now and would be replaced, though the adjudication does not name it as superseded."""

@@ -215,11 +215,9 @@ class ExplorerAnswers:
             raise InputError(f"dimension {dimension!r} is not one of this benchmark; choose another.")
         if adjudication.judge is not None and adjudication.judge not in self.data.judges:
             raise InputError(f"judge {adjudication.judge!r} has no verdict in these runs; choose another.")
-        unseen = self.reviews.unseen_by(adjudication)
-        if unseen is not None:
+        if (unseen := self.reviews.add(adjudication)) is not None:
             answer = self.history(question)
             return answer | {"replaces": next(one for one in answer["entries"] if one["id"] == unseen)}
-        self.reviews.store().add(adjudication)
         return self.history(question) | {"saved": adjudication.adjudication_id}
 
     def thumbnail(self, question: Mapping[str, Any]) -> File:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from threading import Barrier, BrokenBarrierError
 from typing import Any
 
 import pandas as pd
@@ -13,6 +16,7 @@ from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.review.explorer.adjudicate import Reviews, adjudication_from, reviewed_by
 from mrb_lib.review.explorer.answers import ExplorerAnswers
 from mrb_lib.review.explorer.data import ExplorerData, explorer_data
+from mrb_lib.review.records.marks import Adjudication
 from mrb_lib.review.records.store import REVIEW, open_store
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.questions import REASONS
@@ -135,6 +139,26 @@ def test_what_was_said_in_another_window_is_shown_before_it_is_replaced(
 def test_the_same_click_sent_twice_is_one_adjudication(answers: ExplorerAnswers) -> None:
     _save(answers, 1)
     assert len(_save(answers, 1)) == 1
+
+
+def test_two_answers_to_one_entry_that_come_at_once_do_not_both_replace_it(answers: ExplorerAnswers) -> None:
+    """A correction and a late withdrawal of the same entry: one is stored, and the other is shown what it missed."""
+    [first] = _save(answers, 1)
+    both = Barrier(2)
+    unseen_by = answers.reviews.unseen_by
+
+    def slowly(adjudication: Adjudication) -> str | None:
+        unseen = unseen_by(adjudication)
+        with suppress(BrokenBarrierError):
+            both.wait(timeout=0.3)  # whoever is let in beside another has looked before that one stored anything
+        return unseen
+
+    answers.reviews.unseen_by = slowly  # type: ignore[method-assign]
+    given = [{"note": "corrected"}, {"verdict": "withdrawn", "choice": ""}]
+    with ThreadPoolExecutor(2) as pool:
+        futures = [pool.submit(_save, answers, 2 + i, supersedes=first["id"], **one) for i, one in enumerate(given)]
+        entries = [future.result() for future in futures][-1]
+    assert len({one["id"] for one in entries}) == 2
 
 
 def test_reviewers_see_each_other(answers: ExplorerAnswers, data: ExplorerData) -> None:
