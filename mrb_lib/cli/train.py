@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
+from math import sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -202,4 +203,4 @@ def _say(done: Trained, benchmark: Benchmark) -> None:
 def _is_beyond_chance(before: float, best: float, n: int) -> bool:
     """Whether a share of `n` cases rose by more than two standard errors of a share."""
     middle = (before + best) / 2
-    return best - before > 2 * (middle * (1 - middle) / n) ** 0.5
+    return best - before > 2 * sqrt(middle * (1 - middle) / n)

@@ -66,7 +66,6 @@ DIVERGING = "PRGn"
 NOT_AVAILABLE = "n/a"
 
 RC: dict[str, object] = {
-    "font.family": [USUAL_FONT],
     "font.size": 7.0,
     "axes.titlesize": 7.5,
     "axes.labelsize": 7.0,
@@ -99,7 +98,8 @@ RC: dict[str, object] = {
 
 def house_style(families: Iterable[str] = ()) -> AbstractContextManager[None]:
     """The settings of all figures, for the length of a `with` block; `families` have what the usual font lacks."""
-    return mpl.rc_context({**RC, "font.family": [USUAL_FONT, *families]})  # type: ignore[arg-type]  # the stubs want each key's own literal type
+    settings = RC | {"font.family": [USUAL_FONT, *families]}
+    return mpl.rc_context(settings)  # type: ignore[arg-type]  # the stubs want each key's own literal type
 
 
 def draw_once() -> None:
