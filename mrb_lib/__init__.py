@@ -6,6 +6,7 @@ library costs next to nothing and never loads torch.
 
 from __future__ import annotations
 
+import logging
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from mrb_lib.tables.errors import NotApplicable as NotApplicable
     from mrb_lib.tables.errors import RunError as RunError
     from mrb_lib.verdicts.store import load_verdicts as load_verdicts
+
+# bitsandbytes advises everybody who imports transformers to install a package for 4-bit weights on processors.
+logging.getLogger("bitsandbytes.backends.cpu.ops").setLevel(logging.ERROR)
 
 _HOME = {
     "Benchmark": "mrb_lib.benchmarks.benchmark",

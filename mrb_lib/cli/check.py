@@ -49,7 +49,7 @@ def check(
     findings += [alike_names("runs", "judge", group) for group in spellings(judges)]
     counts = {name: sum(f.severity == name for f in findings) for name in _WORDS}
     if as_json:
-        typer.echo(json.dumps([asdict(finding) for finding in findings], ensure_ascii=False, indent=1))
+        typer.echo(json.dumps([asdict(finding) for finding in findings], indent=1))
     else:
         echo_findings(findings, show_all=show_all, hint=" (--all shows them)")
         numbers = [count(counts[name], word) for name, word in _WORDS.items()]

@@ -55,9 +55,7 @@ def _as_json(machine: Machine, table: pd.DataFrame, keys: Mapping[str, bool], st
     from mrb_lib.cli.render import as_json
 
     judges = json.loads(as_json(table, table="judges", policy="", simulated=False))["rows"]
-    return json.dumps(
-        {**asdict(machine), "keys": keys, "judges": judges, "next": step}, ensure_ascii=False, default=str
-    )
+    return json.dumps({**asdict(machine), "keys": keys, "judges": judges, "next": step}, default=str)
 
 
 def _line(label: str, text: str) -> str:

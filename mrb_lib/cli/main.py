@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 
 from mrb_lib.tables.errors import MrbError
@@ -15,6 +16,9 @@ def main() -> None:
     """Run the command line; exits with 0 done, 1 failed, 2 bad input or usage."""
     if sys.platform == "win32":
         _exit(_ON_WINDOWS, 2)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # letters that a terminal lacks are escaped: \u80ba
+            stream.reconfigure(errors="backslashreplace")
     try:
         # Here, so that Ctrl-C is as quiet while the commands are imported and put together as it is later.
         from mrb_lib.cli.app import app

@@ -34,7 +34,7 @@ def as_json(
     """
     head = {"table": table, "policy": policy, "cluster": cluster}
     head |= ({"where": where} if where else {}) | ({"data_kind": MARK} if simulated else {})
-    return json.dumps({**head, "rows": json_rows(frame)}, ensure_ascii=False, allow_nan=False)
+    return json.dumps({**head, "rows": json_rows(frame)}, allow_nan=False)
 
 
 def json_rows(frame: pd.DataFrame) -> list[dict[str, object]]:

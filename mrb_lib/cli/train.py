@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
+from math import sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -88,12 +89,14 @@ def train(
     options = options_from(TrainOptions(), context)
     options.check()
     _check_packages()
-    from mrb_lib.build.training.parallel import Training
-
     benchmark = load(bench)
     settings = options_from(Settings(), context, only=_OF_WEIGHTS)
     recipes = _recipes(benchmark, out, options, context)
+    for recipe in recipes.values():
+        recipe.check()
     _check_engine(options, len(recipes))
+    from mrb_lib.build.training.parallel import Training
+
     model = options.model or f"path:{options.from_}"
     trainings = [
         Training(bench, folder, model, recipe, settings, tuple(rosters or ()), options.replies)
@@ -180,17 +183,24 @@ def _say(done: Trained, benchmark: Benchmark) -> None:
     if points:
         best = max(points, key=lambda point: point.accuracy or 0.0)
         typer.echo(
-            f"{done.folder}: on cases drawn from {done.n_validation} for validation, in both orders, accuracy "
+            f"{done.folder}: on {done.n_validation} cases for validation, in both orders, accuracy "
             f"{points[0].accuracy:.3f} before and "
             f"{best.accuracy:.3f} at best (step {best.step}), the same choice in both orders "
             f"{points[0].consistency:.3f} and {best.consistency:.3f}; the best of several flatters"
         )
-        if best.step == 0:
-            text = "no evaluation was better than that before training, so the weights are those it began with"
-            typer.echo(f"{done.folder}: {text}; train longer, or with another --lr", err=True)
     else:
         typer.echo(f"{done.folder}: there is no validation case, so the last weights are kept unseen", err=True)
     for reason, n in done.left_out.items():
         typer.echo(f"{done.folder}: {n:,} labels or cases not learnt from: {reason}", err=True)
     for notice in done.notices:
         typer.echo(f"{done.folder}: {notice}", err=True)
+    if points and not _is_beyond_chance(points[0].accuracy or 0.0, best.accuracy or 0.0, done.n_validation):
+        text = "the weights are those it began with" if best.step == 0 else "that is within chance"
+        text += "; try another --lr or --method, more training cases, or another --model"
+        typer.echo(f"{done.folder}: no sign that it learnt anything: {text}", err=True)
+
+
+def _is_beyond_chance(before: float, best: float, n: int) -> bool:
+    """Whether a share of `n` cases rose by more than two standard errors of a share."""
+    middle = (before + best) / 2
+    return best - before > 2 * sqrt(middle * (1 - middle) / n)

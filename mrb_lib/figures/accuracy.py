@@ -10,7 +10,7 @@ from matplotlib.colors import Normalize
 from numpy.typing import NDArray
 
 from mrb_lib.figures.intervals import draw_estimates, judges_of, overall, panels, rows_of
-from mrb_lib.figures.lettering import labels, percent, title_case
+from mrb_lib.figures.lettering import label, labels, percent, title_case
 from mrb_lib.figures.matrix import cell_texts, draw_matrix, scale_bar
 from mrb_lib.figures.registry import figure
 from mrb_lib.figures.style import (
@@ -91,7 +91,7 @@ def subfields(accuracy: pd.DataFrame, *, dimension: str, by: str = "subfield", j
     for i, judge in enumerate(wide.index):
         for j, subfield in enumerate(wide["n"].columns):
             figure.mark(axes, {"judge": str(judge), "subfield": str(subfield)}, (i, i + 1), (j, j + 1))
-    axes.set_xlabel(title_case(by))
+    axes.set_xlabel(label(title_case(by)))
     scale_bar(figure, mesh, axes, "accuracy (%)", percent)
     return figure
 

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
 
 from mrb_lib.figures.intervals import overall, rows_of
-from mrb_lib.figures.lettering import labels, title_case
+from mrb_lib.figures.lettering import label, labels, title_case
 from mrb_lib.figures.registry import figure
 from mrb_lib.figures.style import COLOURS, COLUMN, PAGE, Paper, canvas, rows_height, styled
 from mrb_lib.tables.errors import NotApplicable
@@ -59,7 +59,7 @@ def _bars(numbers: Mapping[str, pd.Series]) -> Paper:
     panels = figure.subplots(1, len(numbers), sharex=True, squeeze=False)[0]
     for axes, (name, own) in zip(panels, numbers.items(), strict=True):
         _draw_bars(figure, axes, own.sort_index().sort_values(ascending=False, kind="stable"))
-        axes.set_title(title_case(name))
+        axes.set_title(label(title_case(name)))
         axes.set_ylim(max(min(rows, MOST_BARS), 3) - 0.4, -0.6)
     panels[0].set_xlim(0, 1.2 * max(own.max() for own in numbers.values()))
     return figure

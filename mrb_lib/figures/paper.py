@@ -75,7 +75,7 @@ def every_dimension(
             for x, subfield in enumerate(subfields):
                 figure.mark(axes, {"judge": judge, "subfield": subfield, "dimension": name}, (y, y + 1), (x, x + 1))
         _part_groups(axes, [groups.get(judge, "") for judge in names], is_named=axes is grid[-1])
-    grid[0].set_xlabel(f"{title_case(by or 'subfield')} (cases)", fontsize=SMALLEST_TYPE)
+    grid[0].set_xlabel(f"{label(title_case(by or 'subfield'))} (cases)", fontsize=SMALLEST_TYPE)
     _write(*meshes[0])  # last: seaborn draws the whole figure for every matrix
     _scale(figure, meshes[0][1], grid)
     return figure

@@ -7,6 +7,7 @@ column and page; no text is smaller than 6 points at that size.
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -30,7 +31,7 @@ from matplotlib.transforms import Bbox
 from numpy.typing import ArrayLike
 from PIL import Image
 
-from mrb_lib.figures.lettering import label, labels
+from mrb_lib.figures.lettering import USUAL_FONT, Letters, label, labels, lettering
 
 P = ParamSpec("P")
 
@@ -65,7 +66,6 @@ DIVERGING = "PRGn"
 NOT_AVAILABLE = "n/a"
 
 RC: dict[str, object] = {
-    "font.family": "DejaVu Sans",
     "font.size": 7.0,
     "axes.titlesize": 7.5,
     "axes.labelsize": 7.0,
@@ -96,9 +96,10 @@ RC: dict[str, object] = {
 }
 
 
-def house_style() -> AbstractContextManager[None]:
-    """The settings of all figures, for the length of a `with` block."""
-    return mpl.rc_context(RC)  # type: ignore[arg-type]  # the stubs want each key's own literal type
+def house_style(families: Iterable[str] = ()) -> AbstractContextManager[None]:
+    """The settings of all figures, for the length of a `with` block; `families` have what the usual font lacks."""
+    settings = RC | {"font.family": [USUAL_FONT, *families]}
+    return mpl.rc_context(settings)  # type: ignore[arg-type]  # the stubs want each key's own literal type
 
 
 def draw_once() -> None:
@@ -175,12 +176,17 @@ class Paper(Figure):
     Attributes
     ----------
     resolution : pixels an inch of the PNG
+    letters : labels beyond the usual font
     """
 
     resolution = RESOLUTION
     _png: bytes | None = None
     _is_undrawn: bool = False
     _marks: list[Mark] | None = None
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.letters = Letters()
 
     def mark(
         self,
@@ -220,7 +226,7 @@ class Paper(Figure):
     def draw(self, renderer: RendererBase) -> None:
         """Draw in the house style."""
         if not self._is_undrawn:
-            with house_style():
+            with house_style(self.letters.families):
                 super().draw(renderer)
 
     def png(self) -> bytes:
@@ -230,7 +236,7 @@ class Paper(Figure):
         positions are rounded to what can be seen, so that their last digits do not decide the bytes.
         """
         if self._png is None:
-            with house_style():
+            with house_style(self.letters.families):
                 self._lay_out()
                 self.set_layout_engine("none")
                 for axes in self.axes:
@@ -283,7 +289,7 @@ class Paper(Figure):
         stream = io.BytesIO()
         shown, dpi = self.canvas, self.dpi
         try:
-            with house_style():
+            with house_style(self.letters.families):
                 self.dpi = resolution
                 getattr(_CANVASES[kind](self), f"print_{kind}")(stream, metadata=metadata)
         finally:
@@ -297,16 +303,24 @@ class Paper(Figure):
         """What a notebook shows: a PNG for dense screens, at 110 pixels an inch."""
         width, height = self.get_size_inches()
         size = {"width": round(width * 110), "height": round(height * 110)}
+        if self.letters.numbered:
+            warnings.warn(self.letters.legend, stacklevel=2)
         return {"image/png": self.png()}, {"image/png": size}
 
 
 def styled(plot: Callable[P, Paper]) -> Callable[P, Paper]:
-    """Run a plotting function in the house style."""
+    """Run a plotting function in the house style; again, with more fonts, if its labels need them."""
 
     @wraps(plot)
     def run(*args: P.args, **kwargs: P.kwargs) -> Paper:
-        with house_style():
-            return plot(*args, **kwargs)
+        letters = Letters()
+        with lettering(letters), house_style():
+            paper = plot(*args, **kwargs)
+        if letters.families:
+            with lettering(letters), house_style(letters.families):
+                paper = plot(*args, **kwargs)
+        paper.letters = letters
+        return paper
 
     return run
 
@@ -364,7 +378,10 @@ def write_mark(figure: Paper, mark: str) -> None:
     if mark:
         mark = "; ".join(filter(None, (figure.get_suptitle(), mark)))
         style: dict[str, Any] = {"fontsize": 7.5, "weight": "bold", "color": COLOURS["simulated"], "gid": "mark"}
-        figure.suptitle(label(mark), x=0.01, ha="left", **style)
+        with lettering(figure.letters):
+            text = label(mark)
+        with house_style(figure.letters.families):
+            figure.suptitle(text, x=0.01, ha="left", **style)
 
 
 def rows_height(rows: int, each: float, rest: float) -> float:

@@ -124,7 +124,7 @@ class Publisher:
         write_mark(drawn, shorten(blind, _LONGEST_MARK))
         if self.simulated:
             mark_simulated(drawn)
-        caption = self._caption(caption, blind, policy, gold, n)
+        caption = " ".join(filter(None, [self._caption(caption, blind, policy, gold, n), drawn.letters.legend]))
         if self._is_wanted("figures", id):
             files: dict[str, bytes | str] = {"png": drawn.png(), "svg": drawn.svg(), "pdf": drawn.pdf()}
             more = {} if behind is None else {"behind": behind(drawn)}

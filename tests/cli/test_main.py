@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -41,3 +44,31 @@ def test_windows_is_told_what_to_do(monkeypatch: pytest.MonkeyPatch, capsys: pyt
         main()
     assert stop.value.code == 2
     assert "WSL" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp437"])
+def test_letters_that_a_terminal_lacks_are_escaped(encoding: str, tmp_path: Path) -> None:
+    glass = "\N{RIGHT-POINTING MAGNIFYING GLASS}"
+    rows = f"case_id,question,response_a,response_b,organ\nc1,q,yes,no,\u80c3\nc2,q,yes,no,{glass}\n"
+    (tmp_path / "cases.csv").write_text(rows, encoding="utf-8")
+    (tmp_path / "annotations.csv").write_text(
+        "case_id,annotator,dimension,choice\nc1,\xe9ve,overall,A\n", encoding="utf-8"
+    )
+
+    def mrb(*arguments: object) -> subprocess.CompletedProcess[bytes]:
+        environment = {**os.environ, "PYTHONIOENCODING": encoding}
+        command = [sys.executable, "-m", "mrb_lib.cli.main", *map(str, arguments)]
+        return subprocess.run(command, capture_output=True, env=environment, check=False)
+
+    bench = tmp_path / "\u9aa8"
+    done = [
+        mrb("import", "table", tmp_path, bench),
+        mrb("analyze", bench, "--table", "composition"),
+        mrb("analyze", bench, "--table", "composition", "--json"),
+        mrb("check", tmp_path / "\u8033"),
+    ]
+    assert [(one.returncode, b"Traceback" in one.stderr) for one in done] == [(0, False)] * 3 + [(2, False)]
+    shown = done[1].stdout.decode("utf-8" if encoding == "ascii" else encoding)
+    assert ("\u80c3" if encoding == "ascii" else r"\u80c3") in shown  # Typer writes UTF-8 where only ASCII is promised
+    organs = {row["organ"] for row in json.loads(done[2].stdout)["rows"]}
+    assert {"\u80c3", glass} <= organs

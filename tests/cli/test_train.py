@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -128,6 +130,22 @@ def test_sft_goes_on_from_a_judge_that_was_trained(bench: Path, tiny: Tiny, tmp_
     assert _run("train", bench, tmp_path / "warm", "--model", f"path:{tiny('llama')}", *quick).exit_code == 0
     assert _run("train", bench, tmp_path / "dpo", "--from", tmp_path / "warm", "--method", "dpo", *quick).exit_code == 0
     assert _record(tmp_path / "dpo")["started_from"]["cases"] == _record(tmp_path / "warm")["cases"]
+
+
+def test_a_training_that_learnt_nothing_says_so_last_and_no_library_advises(
+    bench: Path, tiny: Tiny, tmp_path: Path
+) -> None:
+    config = tmp_path / "adapter.toml"
+    config.write_text("lora = false\n[adapter]\nr = 2\n", encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "mrb_lib.cli.main", "train", bench, tmp_path / "out", "--model",
+         f"path:{tiny('llama')}", "--lora", "--config", config, "--lr", "1e-9", *BLIND],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    lines = done.stderr.strip().splitlines()
+    assert "no sign that it learnt anything" in lines[-1] and "--lr" in lines[-1]
+    assert not [line for line in lines if not line.startswith(("out: step", str(tmp_path / "out")))]
 
 
 def test_the_help_names_every_key_of_a_recipe() -> None:

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
+from fontTools.fontBuilder import FontBuilder
+from fontTools.pens.ttGlyphPen import TTGlyphPen
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -31,8 +38,46 @@ def test_long_names_keep_both_ends_and_are_cut_between_words() -> None:
     assert labels(alike, 24) == ["Invented-Vision-0-235B-\u2026", "Invented-Vision-1-235B-\u2026"]
 
 
-def test_letters_the_font_lacks_become_boxes() -> None:
-    assert label("模x") == "\u25a1x"
+DRAWN = """
+from mrb_lib.figures.style import canvas, name_rows, styled
+
+@styled
+def rows():
+    paper = canvas(2, 1)
+    name_rows(paper.subplots(), ["\u809d\u81d3", "\u0915\u093e\u0928", "\u0631\u0626\u0629", "skin"], 12)
+    return paper
+
+paper = rows()
+print(paper.svg().decode(), paper.letters.legend)
+"""
+
+
+@pytest.mark.parametrize("letters", ["", "\u809d\u81d3"])
+def test_a_label_is_drawn_in_an_installed_font_or_as_a_number_with_a_legend(letters: str, tmp_path: Path) -> None:
+    if letters:
+        (tmp_path / "fonts").mkdir()
+        font = FontBuilder(1000, isTTF=True)
+        font.setupGlyphOrder([".notdef", "organ"])
+        font.setupCharacterMap({ord(letter): "organ" for letter in letters})
+        font.setupGlyf(dict.fromkeys([".notdef", "organ"], TTGlyphPen(None).glyph()))
+        font.setupHorizontalMetrics(dict.fromkeys([".notdef", "organ"], (500, 0)))
+        font.setupHorizontalHeader(ascent=800, descent=-200)
+        font.setupNameTable({"familyName": "Invented Han", "styleName": "Regular"})
+        font.setupOS2()
+        font.setupPost()
+        font.save(tmp_path / "fonts" / "invented.ttf")
+    # matplotlib's list of fonts is older than the font.
+    done = subprocess.run(
+        [sys.executable, "-c", DRAWN], env={**os.environ, "XDG_DATA_HOME": str(tmp_path)}, capture_output=True,
+        text=True, encoding="utf-8", check=False,
+    )  # fmt: skip
+    assert (done.returncode, "Glyph" in done.stderr) == (0, False), done.stderr
+    assert "\u0631\u0626\u0629" in done.stdout and "skin" in done.stdout, "the usual font has Arabic letters"
+    drawn, legend = done.stdout.split("</svg>")
+    assert ("Invented Han" in drawn, ">\u809d\u81d3<" in drawn) == (bool(letters), bool(letters))
+    numbered = ["\u0915\u093e\u0928"] if letters else ["\u809d\u81d3", "\u0915\u093e\u0928"]
+    assert all(f">[{n}]<" in drawn and f"[{n}] {name}" in legend for n, name in enumerate(numbered, 1))
+    assert ">[3]<" not in drawn and "Install" in legend
 
 
 @given(st.text(), st.integers(8, 60), st.integers(1, 5))

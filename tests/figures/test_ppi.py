@@ -8,7 +8,7 @@ import pytest
 from matplotlib.axes import Axes
 
 from mrb_lib.figures import responders as plots
-from mrb_lib.figures.lettering import label, labels
+from mrb_lib.figures.lettering import Letters, label, labels, lettering
 
 HOSTILE = ["$x_", "<b>", "名前", "y" * 80]
 
@@ -69,5 +69,6 @@ def test_names_of_any_kind(names: list[str]) -> None:
     rows = rates(names, names)
     figure = plots.win_rates(rows.assign(full_estimate=rows["responder"].map(rates_of_all)), dimension="overall")
     figure.draw_without_rendering()
-    assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == labels(names, 28)
-    assert [axes.get_title() for axes in figure.axes] == [label(name, 30) for name in names[:2]]
+    with lettering(Letters()):  # numbers begin anew in each figure
+        assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == labels(names, 28)
+        assert [axes.get_title() for axes in figure.axes] == [label(name, 30) for name in names[:2]]

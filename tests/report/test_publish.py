@@ -61,6 +61,13 @@ def test_a_figure_becomes_five_files_that_name_each_other(tmp_path: Path) -> Non
     )
 
 
+def test_labels_that_no_font_has_are_in_the_caption(tmp_path: Path) -> None:
+    figure, frame = drawing()
+    figure.letters.numbered["\u13a3\u13a8"] = 1
+    publisher(tmp_path).figure(figure, "f", title="T", caption="C.", reading="R.", data=frame)
+    assert "[1] \u13a3\u13a8" in json.loads((tmp_path / "figures" / "f.json").read_text("utf-8"))["caption"]
+
+
 def test_the_pdf_has_letters_and_no_date(tmp_path: Path) -> None:
     publish_figure(tmp_path, "simulated")
     made = (tmp_path / "figures" / "leaderboard.pdf").read_bytes()

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from difflib import get_close_matches
+from math import isfinite
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_type_hints
 
 import torch
 import transformers
+from pydantic import TypeAdapter, ValidationError
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from transformers import PreTrainedModel, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
@@ -27,6 +33,8 @@ BEST: Final = "best.safetensors"
 TRAINED: Final = "trained.safetensors"
 _STATE: Final = "trainer_state.json"
 _STEP: Final = "checkpoint-"
+# Messages of the operating system, safetensors and torch.
+_NO_ROOM: Final = re.compile("No space left|File too large|quota exceeded|file write failed|unexpected pos")
 
 
 @dataclass(frozen=True)
@@ -155,10 +163,16 @@ def fit(
     with warnings.catch_warnings():
         # TRL 1.16 and peft 0.21 use names that transformers has begun to rename; a user can do nothing about it.
         warnings.simplefilter("ignore", FutureWarning)
-        trainer = make(_arguments(arguments, recipe, work, micro_batch, weight), [watch])
-        trainer.remove_callback(transformers.PrinterCallback)
-        trainer.remove_callback(transformers.ProgressCallback)
-        trainer.train(resume_from_checkpoint=watch.resume_from)
+        made = _arguments(arguments, recipe, work, micro_batch, weight.device, weight.dtype)
+        try:
+            trainer = make(made, [watch])
+            trainer.remove_callback(transformers.PrinterCallback)
+            trainer.remove_callback(transformers.ProgressCallback)
+            trainer.train(resume_from_checkpoint=watch.resume_from)
+        except (ImportError, TypeError, ValueError) as error:
+            if not recipe.trainer or watch.has_stepped:
+                raise
+            raise _refusal("trainer", error) from error
     watch.take_best()
     return watch.curve
 
@@ -174,10 +188,14 @@ def is_main_process() -> bool:
 
 
 def _arguments(
-    kind: type[TrainingArguments], recipe: Recipe, work: Path, micro_batch: int, weight: torch.Tensor
+    kind: type[TrainingArguments],
+    recipe: Recipe,
+    work: Path,
+    micro_batch: int,
+    device: torch.device,
+    dtype: torch.dtype,
 ) -> TrainingArguments:
     """The trainer's arguments; those that the recipe names win."""
-    device, dtype = weight.device, weight.dtype
     # Prompts are never cut: where TRL would, it is told not to. Cases are no columns that could be unused.
     own = {"max_length": None} if "max_length" in kind.__dataclass_fields__ else {"remove_unused_columns": False}
     values: dict[str, Any] = {
@@ -192,6 +210,7 @@ def _arguments(
         "seed": recipe.seed,
         "data_seed": recipe.seed,
         "logging_steps": 1,
+        "logging_nan_inf_filter": False,  # which reports a loss of 0 for one that is not a number
         "save_strategy": "no",
         "save_total_limit": 2,
         "report_to": "none",
@@ -203,12 +222,57 @@ def _arguments(
         **recipe.trainer,
     }
     try:
-        arguments = kind(**values)
-    except (TypeError, ValueError) as error:
-        reason = " ".join(str(error).split())[:200]
-        raise InputError(f"the trainer refuses its arguments ({reason}); correct --config.") from error
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # TRL 1.16 uses names that transformers has begun to rename
+            arguments = kind(**values)
+    except (ImportError, TypeError, ValueError) as error:
+        raise _refusal("trainer", error) from error
     arguments._n_gpu = min(1, arguments.n_gpu)  # several GPUs are `accelerate launch`'s, not one process's
     return arguments
+
+
+def check_arguments(kind: type[TrainingArguments], recipe: Recipe, device: str) -> None:
+    """Raise `InputError` for arguments that the trainer or peft refuse, before weights are read.
+
+    Parameters
+    ----------
+    device : as in `Settings`
+    """
+    import peft
+
+    for name, of, values in (("trainer", kind, recipe.trainer), ("adapter", peft.LoraConfig, recipe.adapter)):
+        kinds = get_type_hints(of)
+        for key, value in values.items():
+            if key not in kinds:
+                near = get_close_matches(key, kinds, 1)
+                raise _refusal(name, f"{key!r} is unknown" + (f"; did you mean {near[0]}?" if near else ""))
+            try:
+                TypeAdapter(kinds[key]).validate_python(value, strict=True)
+            except ValidationError as error:
+                # A text may stand for a list of one, and of texts to choose from examples are listed: pissa_niter_16.
+                if not {"list_type", "literal_error"} & {one["type"] for one in error.errors()}:
+                    raise _refusal(name, f"{key} = {value!r}: {error.errors()[0]['msg'].lower()}") from error
+    has_gpu = torch.cuda.is_available() and device != "cpu"
+    _arguments(kind, recipe, Path(), 1, torch.device("cuda" if has_gpu else "cpu"), torch.float32)
+
+
+def _refusal(table: str, reason: object) -> InputError:
+    text = " ".join(str(reason).split())[:200]
+    return InputError(f"the {table} refuses its arguments ({text}); correct [{table}] in --config.")
+
+
+@contextmanager
+def full_disk_named(work: Path) -> Iterator[None]:
+    """Raise `RunError` where a file cannot be written for want of room, whatever library wrote it."""
+    try:
+        yield
+    except (OSError, RuntimeError, SafetensorError) as error:
+        if not _NO_ROOM.search(str(error)):
+            raise
+        raise RunError(
+            f"{work.parent}: has no room for the checkpoint or the judge ({shutil.disk_usage(work).free / 1e9:.1f} GB "
+            "are free); free some, and run the same command again, which goes on from the last checkpoint."
+        ) from error
 
 
 class _Watch(TrainerCallback):
@@ -224,6 +288,7 @@ class _Watch(TrainerCallback):
         self.curve = [point for point in _read_curve(work / CURVE) if point.step <= step]
         self._before = self.curve[-1].seconds if self.curve else 0.0
         self._start, self._start_step = time.monotonic(), max(0, step)
+        self.has_stepped = False
 
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
@@ -238,6 +303,8 @@ class _Watch(TrainerCallback):
         loss = (kwargs.get("logs") or {}).get("loss")
         if loss is None:
             return
+        if not isfinite(loss):
+            raise self._diverged(state, f"the loss is {loss}")
         done = state.global_step - self._start_step
         left = (time.monotonic() - self._start) / done * (state.max_steps - state.global_step) if done else None
         last = self.curve[-1] if self.curve else None
@@ -245,15 +312,26 @@ class _Watch(TrainerCallback):
 
     def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
         """Evaluate when it is time, and say whether to stop."""
+        self.has_stepped = True
         recipe, is_over = self._recipe, state.global_step >= state.max_steps
         minutes = (self._before + time.monotonic() - self._start) / 60
         if recipe.max_minutes is not None and minutes >= recipe.max_minutes:
             is_over = True
         if not is_over and state.global_step % self._every:
             return
+        if not all(bool(p.isfinite().all()) for p in self._model.parameters() if p.requires_grad):
+            raise self._diverged(state, "weights are no longer numbers")
         control.should_log = True
         control.should_save = True
         control.should_training_stop = is_over
+
+    def _diverged(self, state: TrainerState, reason: str) -> RunError:
+        last = _last_checkpoint(self._work)
+        kept = f"{last} is the last good checkpoint" if last else "there is no checkpoint yet"
+        return RunError(
+            f"step {state.global_step}: {reason}, so training stops; {kept}. Use a lower --lr (now "
+            f"{self._recipe.rate:g}), or --dtype float32 if it was another, and write to another folder."
+        )
 
     def on_save(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
         """Evaluate what was saved; the point belongs to the checkpoint of its step."""

@@ -44,6 +44,7 @@ class Plan:
         extra: Sequence[Path] = (),
         replies: Path | None = None,
     ) -> None:
+        recipe.check()
         meta = benchmark.meta
         self.benchmark, self.recipe, self.replies = benchmark, recipe, replies
         # Small steps are lost in the rounding of bfloat16; adapters are kept in single precision by peft.

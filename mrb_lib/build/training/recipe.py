@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, field
@@ -18,6 +19,16 @@ from mrb_lib.tables.files import is_safe_name
 from mrb_lib.tables.options import Option, checked_dataclass
 
 Method = Literal["sft", "dpo", "reward"]
+# Arguments of trainers that would change what a judge reads, break what resumes, or use the network.
+_REFUSED: Final[Mapping[str, str]] = {
+    "max_(prompt_|completion_)?length|truncation_mode": "prompts are never cut, as a judge reads whole ones",
+    "push_to_hub.*|hub_.*|trackio_.*": "training does not use the network; upload OUT when it is finished",
+    "report_to|logging_dir": "training.json keeps the curve, and no other tracker is used",
+    "deepspeed|fsdp.*": "checkpoints hold whole weights; for several GPUs use accelerate launch",
+    "output_dir|resume_from_checkpoint": "OUT says where a training is kept and goes on",
+    "eval_strategy|eval_on_start|do_eval|do_predict|load_best_model_at_end": "the judge itself is evaluated; "
+    "see --evaluations",
+}
 _RECIPES = resources.files("mrb_lib.build.training").joinpath("recipes")
 
 # What the trainers of TRL take where nothing else is said, per method: all weights, or adapters alone.
@@ -67,13 +78,18 @@ class Recipe:
     ] = field(default_factory=dict)
     adapter: Annotated[Mapping[str, object], Option("Pass these to peft's LoraConfig.")] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
+        """Raise `InputError` unless these values go together, and the trainer may be given its arguments."""
         if self.method == "reward" and self.prompt is not None:
             raise InputError("--prompt: a reward model takes no prompt; leave it out.")
         if self.keep_adapter and not self.lora:
             raise InputError("--keep-adapter: all weights are trained, so there is no adapter; add --lora.")
         if self.adapter and not self.lora:
             raise InputError("arguments of an adapter: all weights are trained; add --lora, or leave them out.")
+        for name, value in self.trainer.items():
+            reason = next((reason for names, reason in _REFUSED.items() if re.fullmatch(names, name)), None)
+            if reason is not None and value not in (False, "none", "no", []):
+                raise InputError(f"[trainer], key {name!r}: {reason}; leave it out.")
 
     @property
     def rate(self) -> float:

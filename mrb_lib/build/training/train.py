@@ -7,11 +7,20 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.build.training.letters import LetterTrainee
-from mrb_lib.build.training.loop import CurvePoint, Report, fit_in_memory, has_checkpoint, is_main_process, n_processes
+from mrb_lib.build.training.loop import (
+    CurvePoint,
+    Report,
+    check_arguments,
+    fit_in_memory,
+    full_disk_named,
+    has_checkpoint,
+    is_main_process,
+    n_processes,
+)
 from mrb_lib.build.training.plan import Plan
 from mrb_lib.build.training.recipe import Recipe
 from mrb_lib.build.training.record import model_card, training_record
@@ -20,8 +29,11 @@ from mrb_lib.build.training.trainee import Trainee
 from mrb_lib.judges.prompt_files import load_prompt
 from mrb_lib.judges.roster.source import TRAINING, provenance_of
 from mrb_lib.judges.settings import Settings
-from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.errors import InputError, MrbError
 from mrb_lib.tables.files import staged_folder, write_atomic
+
+if TYPE_CHECKING:
+    from mrb_lib.build.training.trl_trainee import ReplyTrainee
 
 _PLAN: Final = "plan.json"
 
@@ -35,7 +47,7 @@ class Trained:
     folder : the judge
     curve : the evaluations
     n_cases : cases that it was trained on
-    n_validation : cases that evaluations draw from
+    n_validation : cases that every evaluation judges
     left_out : what could not be learnt from, by the reason
     notices : what the user should know
     """
@@ -90,6 +102,8 @@ def train(
     plan = Plan(benchmark, model, recipe, settings or Settings(), extra, replies)
     if (out / TRAINING).is_file():
         return _finished(out, plan)
+    kind = _trainee_of(plan)
+    check_arguments(kind.arguments(recipe.method), recipe, plan.settings.device)
     work = out.resolve().parent / f".{out.name}.training"
     _begin(work, plan, out)
     notices: list[str] = []
@@ -97,21 +111,22 @@ def train(
 
     def attempt(micro_batch: int) -> list[CurvePoint]:
         trainees.clear()  # frees the memory before the model is read again
-        trainee = _trainee(plan)
+        trainee = kind(plan)
         trainees.append(trainee)
         return trainee.fit(work, micro_batch, report)
 
     try:
-        curve = fit_in_memory(attempt, max(1, recipe.batch // n_processes()), notices.append)
-    except InputError:
+        with full_disk_named(work):
+            curve = fit_in_memory(attempt, max(1, recipe.batch // n_processes()), notices.append)
+    except MrbError:
         _clear_unless_begun(work)
         raise
     trainee = trainees[0]
-    n_cases, n_validation = len(trainee.case_ids), len(plan.validated)
+    n_cases, n_validation = len(trainee.case_ids), len(trainee.validated)
     done = Trained(out, curve, n_cases, n_validation, trainee.left_out, notices + trainee.notices)
     if not is_main_process():
         return done
-    with staged_folder(out) as folder:
+    with full_disk_named(work), staged_folder(out) as folder:
         trainee.save(folder)
         record = training_record(
             base=model, source=plan.source, recipe=recipe, benchmark=benchmark, engine=trainee.judge.engine,
@@ -126,19 +141,19 @@ def train(
     return done
 
 
-def _trainee(plan: Plan) -> Trainee:
-    """The judge of a plan, ready to be trained; TRL, which takes seconds to import, only where it trains."""
+def _trainee_of(plan: Plan) -> type[RewardTrainee] | type[LetterTrainee] | type[ReplyTrainee]:
+    """Return the class of the judge of a plan; TRL, which takes seconds to import, only where it trains."""
     recipe = plan.recipe
     if recipe.method == "reward":
         if plan.replies is not None:
             raise InputError("--replies: a reward model learns from the responses; leave it out.")
-        return RewardTrainee(plan)
+        return RewardTrainee
     one_letter = recipe.prompt is None or load_prompt(recipe.prompt).asks == "one"
     if recipe.method == "sft" and one_letter and plan.replies is None:
-        return LetterTrainee(plan)
+        return LetterTrainee
     from mrb_lib.build.training.trl_trainee import ReplyTrainee
 
-    return ReplyTrainee(plan)
+    return ReplyTrainee
 
 
 def _begin(work: Path, plan: Plan, out: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar, cast, overload
 import numpy as np
 import pandas as pd
 import torch
-from transformers import PreTrainedModel
+from transformers import PreTrainedModel, TrainingArguments
 
 from mrb_lib.build.training.loop import CaseTrainer, CurvePoint, Report, fit
 from mrb_lib.build.training.plan import Plan
@@ -37,7 +37,12 @@ class Trainee(ABC):
         self.judge = judge
         self.left_out = dict(plan.examples.left_out)
         self.case_ids = plan.examples.case_ids
-        self._validated = plan.validated
+        self.validated = plan.validated
+
+    @classmethod
+    def arguments(cls, method: str) -> type[TrainingArguments]:
+        """Return the class of the trainer's arguments."""
+        return TrainingArguments
 
     def _adapt(self) -> None:
         """Put adapters into the model, or open all its weights for training."""
@@ -73,9 +78,9 @@ class Trainee(ABC):
     def validate(self) -> tuple[float | None, float | None]:
         """Accuracy and consistency on the validation cases, by the judge as it is; None without any."""
         plan = self._plan
-        if not self._validated:
+        if not self.validated:
             return None, None
-        return accuracy_and_consistency(self.judge, plan.benchmark.cases, self._validated, plan.main, plan.gold)
+        return accuracy_and_consistency(self.judge, plan.benchmark.cases, self.validated, plan.main, plan.gold)
 
     @property
     def notices(self) -> list[str]:

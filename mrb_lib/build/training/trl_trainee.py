@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import datasets
+from transformers import TrainingArguments
 from trl.trainer.dpo_config import DPOConfig
 from trl.trainer.dpo_trainer import DPOTrainer
 from trl.trainer.sft_config import SFTConfig
@@ -46,10 +47,15 @@ class ReplyTrainee(Trainee):
         kind = GenerativeJudge if prompt.asks == "all" else PackedJudge
         super().__init__(plan, kind(judge_request(plan, kind.engine)))
         if kind is GenerativeJudge:
-            self._validated = drawn(plan.validated, _MOST_WRITTEN, plan.recipe.seed)
+            self.validated = drawn(plan.validated, _MOST_WRITTEN, plan.recipe.seed)
         self._prompt = prompt
         self.judge.load()
         self._adapt()
+
+    @classmethod
+    def arguments(cls, method: str) -> type[TrainingArguments]:
+        """See `Trainee.arguments`."""
+        return DPOConfig if method == "dpo" else SFTConfig
 
     def fit(self, work: Path, micro_batch: int, report: Report) -> list[CurvePoint]:
         """See `Trainee.fit`."""
@@ -67,7 +73,7 @@ class ReplyTrainee(Trainee):
 
         return fit(
             make, weights.model, self._recipe, work, n_examples=len(rows), validate=self.validate, report=report,
-            micro_batch=micro_batch, arguments=DPOConfig if is_dpo else SFTConfig,
+            micro_batch=micro_batch, arguments=self.arguments(self._recipe.method),
         )  # fmt: skip
 
     def _rows(self) -> list[dict[str, object]]:

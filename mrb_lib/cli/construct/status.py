@@ -31,7 +31,7 @@ def command(
         tables = {"steps": steps, "funnel": funnel, "counts": counts}
         rows = {name: json.loads(table.to_json(orient="records")) for name, table in tables.items()}
         head = {"name": opened.meta.name, "kind": opened.meta.kind, "by": by}
-        typer.echo(json.dumps({**head, **rows, "next": commands}, ensure_ascii=False))
+        typer.echo(json.dumps({**head, **rows, "next": commands}))
         return
     width = terminal_width(None)
     typer.echo(line(f"{opened.meta.name}{mark(opened)}: {len(opened.items()):,} items"))

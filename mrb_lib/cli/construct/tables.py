@@ -24,7 +24,7 @@ def show_tables(step: str, tables: Mapping[str, pd.DataFrame], summary: str, *, 
 
         head = {"step": step} | ({"data_kind": MARK} if simulated else {})
         rows = {name: json_rows(table) for name, table in tables.items()}
-        typer.echo(json.dumps({**head, **rows}, ensure_ascii=False, allow_nan=False))
+        typer.echo(json.dumps({**head, **rows}, allow_nan=False))
         return
     for name, table in tables.items():
         if len(table):

@@ -51,7 +51,7 @@ def packed_judge(pictured: Benchmark) -> Callable[..., PackedJudge]:
             }
         )
         source = WeightsSource(folder, "sha256:0")
-        return PackedJudge(JudgeRequest(Entry("tiny", "packed", path=folder), chosen, pictured.images, source))
+        return PackedJudge(JudgeRequest(Entry("tiny", "packed", path=folder), chosen, pictured.images, source=source))
 
     return make
 

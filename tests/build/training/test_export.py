@@ -185,8 +185,8 @@ def test_what_is_left_out_is_counted(demo: Benchmark, tmp_path: Path) -> None:
         ({"prompt": "official-form"}, "asks for a reason"),
         ({"prompt": "reference"}, "add --reference keep"),
         ({"reference": "half"}, "prompt single shows none; add --prompt plain"),
-        ({"reference": "some"}, "--reference 'some'"),
-        ({"ties": "first"}, "--ties 'first'"),
+        ({"reference": "some"}, "reference 'some'"),
+        ({"ties": "first"}, "ties 'first'"),
         ({"dimension": ["beauty"]}, "dimension 'beauty'"),
     ],
 )

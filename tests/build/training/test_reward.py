@@ -28,7 +28,7 @@ DIMENSIONS = ("accuracy", "overall")
 def _judge(folder: Path, images: object) -> RewardJudge:
     settings = Settings(device="cpu", dimensions=DIMENSIONS, without_images=True)
     judge = RewardJudge(
-        JudgeRequest(Entry("t", "reward", path=folder), settings, images, WeightsSource(folder, "sha256:0"))
+        JudgeRequest(Entry("t", "reward", path=folder), settings, images, source=WeightsSource(folder, "sha256:0"))
     )
     judge.dimensions = DIMENSIONS
     LocalJudge.load(judge)
@@ -79,7 +79,7 @@ def test_a_new_head_begins_near_one_half_for_every_pair(tiny: Callable[[str], Pa
     folder = tiny("llama")
     settings = Settings(device="cpu", dimensions=DIMENSIONS, without_images=True)
     judge = RewardJudge(
-        JudgeRequest(Entry("t", "reward", path=folder), settings, {}, WeightsSource(folder, "sha256:0"))
+        JudgeRequest(Entry("t", "reward", path=folder), settings, {}, source=WeightsSource(folder, "sha256:0"))
     )
     LocalJudge.load(judge)
     first = give_head(judge.weights, 2, seed=1).weight.clone()

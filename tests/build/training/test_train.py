@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 import random
+import resource
 import shutil
 import signal
 import time
@@ -255,6 +256,31 @@ class TestLimits:
         )
         assert len(trained.curve) == 3, "before training, and two evaluations without a better one"
 
+    @pytest.mark.parametrize(("when", "last"), [(1, 0), (2, 0), (3, 2)])
+    def test_a_loss_that_is_no_number_stops_it_and_keeps_the_checkpoint_before(
+        self, when: int, last: int, bench: Benchmark, tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        forward, n_steps = LetterLoss.__call__, iter(range(1, 99))
+
+        def diverging(self: LetterLoss, model: object, cases: list[object]) -> torch.Tensor:
+            return forward(self, model, cases) * (float("nan") if next(n_steps) == when else 1.0)
+
+        monkeypatch.setattr(LetterLoss, "__call__", diverging)
+        with pytest.raises(
+            RunError, match=rf"^step {when}: (the loss is nan|weights are no longer numbers), .* lower --lr"
+        ) as raised:
+            _train(bench, tmp_path / "tuned", tiny("llama"), batch=1, n_cases=4, evaluations=2)
+        assert not (tmp_path / "tuned").exists()
+        kept = list(tmp_path.glob(".tuned.training/checkpoint-*/trained.safetensors"))
+        assert [path.parent.name for path in kept] == [f"checkpoint-{last}"] * bool(last)
+        assert not last or f"checkpoint-{last} is the last" in str(raised.value)
+        assert all(bool(value.isfinite().all()) for path in kept for value in load_file(path).values())
+
+    def test_weights_that_are_no_numbers_are_not_kept(self, bench: Benchmark, tiny: Tiny, tmp_path: Path) -> None:
+        with pytest.raises(RunError, match=r"^step 1: weights are no longer numbers"):
+            _train(bench, tmp_path / "tuned", tiny("llama"), learning_rate=float("inf"), n_cases=2)
+        assert not list(tmp_path.iterdir())
+
     def test_minutes_stop_it(self, bench: Benchmark, tiny: Tiny, tmp_path: Path) -> None:
         trained = _train(bench, tmp_path / "tuned", tiny("llama"), method="reward", epochs=999, max_minutes=0.002)
         assert 0 < trained.curve[-1].step < 999
@@ -327,16 +353,26 @@ class TestBadInput:
     @pytest.mark.parametrize(
         ("values", "message"),
         [
-            ({"method": "grpo"}, "--method 'grpo': use sft, dpo, reward"),
-            ({"epochs": 0}, "--epochs 0: must be more than 0"),
+            ({"method": "grpo"}, "method 'grpo': must be 'sft', 'dpo' or 'reward'"),
+            ({"epochs": 0}, "epochs 0: must be more than 0"),
             ({"method": "reward", "prompt": "single"}, "takes no prompt"),
             ({"keep_adapter": True}, "add --lora"),
             ({"n_cases": 900}, "there are 8 training cases"),
-            ({"left_out": ("organ", "spleen")}, "has no folds by organ"),
-            ({"trainer": {"lerning_rate": 1}}, "refuses its arguments"),
+            ({"trainer": {"lerning_rate": 1}}, "did you mean learning_rate"),
+            ({"trainer": {"report_to": "tensorboard"}}, "'report_to': training.json keeps the curve"),
+            ({"trainer": {"push_to_hub": True}}, "does not use the network"),
+            ({"trainer": {"hub_model_id": "a/b"}}, "does not use the network"),
+            ({"trainer": {"fsdp": "full_shard"}}, "use accelerate launch"),
+            ({"trainer": {"load_best_model_at_end": True}}, "see --evaluations"),
+            ({"trainer": {"max_grad_norm": "high"}}, "max_grad_norm = 'high': input should be a valid number"),
+            ({"trainer": {"optim": "adamant"}}, "adamant is not a valid"),
+            ({"method": "dpo", "trainer": {"max_length": 99}}, "prompts are never cut"),
+            ({"method": "dpo", "trainer": {"label_smoothing": "some"}}, "label_smoothing = 'some'"),
+            ({"adapter": {"r": 4}}, "add --lora"),
+            ({"lora": True, "adapter": {"lora_dropout": "little"}}, "lora_dropout = 'little'"),
             ({"lora": True, "adapter": {"r": 0}}, "arguments are refused"),
             ({"colour": "red"}, "key 'colour': is unknown"),
-            ({"swap": "no"}, "key 'swap': 'no' is not of the kind bool"),
+            ({"swap": "no"}, "swap 'no': must be true or false"),
         ],
     )
     def test_is_one_line_and_nothing_is_written(
@@ -345,7 +381,48 @@ class TestBadInput:
         with pytest.raises((InputError, RunError), match=message) as raised:
             _train(bench, tmp_path / "tuned", tiny("llama"), **values)
         assert "\n" not in str(raised.value)
+        assert not list(tmp_path.iterdir())
+
+    @pytest.mark.parametrize(
+        "values",
+        [
+            {"method": "dpo", "trainer": {"beta": "strong"}},
+            {"trainer": {"lr_scheduler_type": "zigzag"}},
+            {"lora": True, "adapter": {"rank": 2}},
+        ],
+    )
+    def test_arguments_are_refused_before_weights_are_read(
+        self, values: dict[str, object], bench: Benchmark, tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("mrb_lib.judges.local.base.LocalJudge.load", lambda judge: pytest.fail("weights are read"))
+        with pytest.raises(InputError, match="refuses its arguments"):
+            _train(bench, tmp_path / "tuned", tiny("llama"), **values)
+
+    @pytest.mark.parametrize("share", [0.5, 1.5])
+    def test_a_full_disk_is_named_and_training_goes_on_when_there_is_room(
+        self, share: float, bench: Benchmark, tiny: Tiny, tmp_path: Path
+    ) -> None:
+        """Weights do not fit or, written by torch, the optimizer's state."""
+        base, forked = tiny("llama"), multiprocessing.get_context("fork")
+        messages = forked.Queue()
+
+        def run() -> None:
+            torch.set_num_threads(1)
+            most = int(share * sum(path.stat().st_size for path in base.glob("*.safetensors")))
+            resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+            try:
+                _train(bench, tmp_path / "tuned", base, method="sft", n_cases=2)
+            except RunError as error:
+                messages.put(str(error))
+
+        process = forked.Process(target=run)
+        process.start()
+        process.join()
+        assert process.exitcode == 0
+        message = messages.get(timeout=10)
+        assert "no room" in message and "GB are free" in message
         assert not (tmp_path / "tuned").exists()
+        _train(bench, tmp_path / "tuned", base, method="sft", n_cases=2)
 
     def test_no_split(self, bench: Benchmark, tiny: Tiny, tmp_path: Path) -> None:
         without = replace(bench, cases=bench.cases.drop(columns="split"))
