@@ -227,7 +227,7 @@ def test_a_case_changed_by_a_probe_has_the_same_examples(bench: Benchmark) -> No
     [
         ({"reference": "weak"}, "reference weak: no case has a value in the column reference_weak"),
         ({"evidence": True}, "evidence: no case has a value in the column evidence"),
-        ({"examples": 15}, "examples 15: show 1 to 10"),
+        ({"examples": 15}, "examples 15: must be at most 10"),
         (
             {"examples": 2},
             "examples 2: no case is in the split train, from which they are drawn; run `mrb split BENCH`",
@@ -255,9 +255,9 @@ def test_a_run_that_is_damaged_is_made_again_though_training_cases_are_left_out(
 
 
 COMMANDS: dict[str, tuple[list[str], str]] = {
-    "level": (["--reference", "good"], "reference 'good': use none, weak or strong."),
-    "rule": (["--examples", "2", "--examples-by", "far"], "examples_by 'far': use nearest or random."),
-    "number": (["--examples", "99"], "examples 99: show 1 to 10"),
+    "level": (["--reference", "good"], "--reference 'good': must be 'none', 'weak' or 'strong'."),
+    "rule": (["--examples", "2", "--examples-by", "far"], "--examples-by 'far': must be 'nearest' or 'random'."),
+    "number": (["--examples", "99"], "--examples 99: must be at most 10"),
     "few": (["--examples", "10"], "training cases are decided by annotators on every dimension"),
 }
 

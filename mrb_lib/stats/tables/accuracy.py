@@ -65,7 +65,7 @@ def best_judge(rows: pd.DataFrame) -> str:
     said += f". Its accuracy is {best['accuracy']:.0%}{ends} over {int(best['n']):,} cases"
     for _, row in known[known["judge"].eq(scoring.BEST_CONSTANT) & known["kind"].eq(REFERENCE)].iterrows():
         said += f"; always answering {row['label']} scores {row['accuracy']:.0%}"
-    once = " Its verdicts came in one order only." if ONE_ORDER in str(best["reason"]) else ""
+    once = " Its verdicts came in one order only." if ONE_ORDER in str(best.get("reason")) else ""
     return f"{said}.{once}{more}"
 
 

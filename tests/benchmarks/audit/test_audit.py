@@ -12,6 +12,7 @@ import pytest
 from mrb_lib.benchmarks.audit.folder import audit
 from mrb_lib.benchmarks.benchmark import load, save
 from mrb_lib.benchmarks.formats import READERS
+from mrb_lib.replies.labels import lists_options
 from mrb_lib.tables.errors import InputError
 from tests.rated import write_rating
 
@@ -182,7 +183,9 @@ def test_published_data_gives_no_error_and_only_warnings_that_are_so(
             assert row[finding.column].strip() == ""
         elif "same text" in finding.problem:
             assert row["response_a"].split() == row["response_b"].split()
+        elif "options by letter" in finding.problem:
+            assert lists_options(row["question"])
         else:
             assert "control character" in finding.problem and not row[finding.column].isprintable()
-    expected = {"pandalm": 54, "llmfao": 289, "kqa": 0, "llmbar": 0, "judgebench": 3}
+    expected = {"pandalm": 55, "llmfao": 289, "kqa": 0, "llmbar": 0, "judgebench": 4}
     assert len(warned) == expected[name]
