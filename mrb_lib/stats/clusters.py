@@ -81,9 +81,8 @@ def resampling_unit(cases: pd.DataFrame, cluster: str | None = None) -> Resampli
     shared = {name: _codes(cases, name) for name in SHARED if name in cases.columns}
     repeated = {name: codes for name, codes in shared.items() if 1 < n_clusters(codes) < n}
     uneven = {name: np.bincount(codes).max() / n for name, codes in repeated.items()}
-    enough = {
-        name: codes for name, codes in repeated.items() if n_clusters(codes) >= FEWEST and uneven[name] <= MOST_OF_ONE
-    }
+    even = {name: codes for name, codes in repeated.items() if uneven[name] <= MOST_OF_ONE}
+    enough = {name: codes for name, codes in even.items() if n_clusters(codes) >= FEWEST}
     alone = "item" if "item" in repeated and "step" in cases.columns else CASE
     chosen, *others = [*sorted(enough, key=lambda each: n_clusters(enough[each])), alone]
     unit = _unit(cases, chosen, shared.get(chosen))

@@ -75,7 +75,7 @@ class LocalJudge(AsksPrompts, ABC):
 
     def __init__(self, request: JudgeRequest) -> None:
         entry, settings = request.entry, request.settings
-        self.name = entry.name
+        self.request, self.name = request, entry.name
         self._notices: list[str] = []
         self._n_read = self._n_low = 0
         self._entry, self._source, self._settings, self._images = entry, request.weights, settings, request.images

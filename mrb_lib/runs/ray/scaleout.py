@@ -25,10 +25,9 @@ import pandas as pd
 import pyarrow as pa
 
 from mrb_lib.benchmarks.benchmark import Benchmark
-from mrb_lib.judges.roster.engines import ENGINES
-from mrb_lib.judges.roster.entry import Entry
+from mrb_lib.judges.roster.engines import ENGINES, JudgeRequest
 from mrb_lib.judges.roster.machine import ROOM
-from mrb_lib.judges.roster.source import WeightsSource, loaded_bytes, locate_weights
+from mrb_lib.judges.roster.source import loaded_bytes, locate_weights
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs import execute
 from mrb_lib.runs.local import Job, answer_rows, prepare_rows, run_locally
@@ -126,10 +125,9 @@ def _for_workers(settings: Settings, cluster: Cluster, gpus_per_worker: float | 
 
 @runtime_checkable
 class WithWeights(Protocol):
-    """A judge that reads weights, and can be built anew from its parts."""
+    """A judge that reads weights, and can be built anew from the request that it was made from."""
 
-    @property
-    def parts(self) -> tuple[Entry, WeightsSource, Settings]: ...
+    request: JudgeRequest
 
 
 def _spread(
@@ -143,7 +141,7 @@ def _spread(
     gpus: float | None = 0.0
     memory = 0.0
     if isinstance(job.judge, WithWeights):
-        _, source, settings = job.judge.parts
+        source, settings = job.judge.request.weights, job.judge.request.settings
         gpus = 0.0 if settings.device == "cpu" else gpus_per_worker
         n_bytes = {
             usual: loaded_bytes(source.folder, usual if settings.dtype == "auto" else settings.dtype, settings.quantize)
@@ -338,21 +336,18 @@ def _other_versions(versions: Mapping[str, str]) -> list[str]:
 def assignment(job: Job, workers: int, *, on_gpu: bool) -> Assignment:
     """Return what workers must know to answer for a judge that is not loaded yet."""
     judge, plan = job.judge, job.plan
-    make = (
-        partial(_rebuilt, type(judge), judge.name, judge.parts) if isinstance(judge, WithWeights) else lambda _: judge
-    )
+    make: Callable[[Mapping[str, bytes]], Judge] = lambda _: judge  # noqa: E731
+    if isinstance(judge, WithWeights):
+        make = partial(_rebuilt, type(judge), replace(judge.request, images={}))
     same = identity(judge.spec, judge.prompt_hash)
     return Assignment(judge.name, make, same, plan.ratings, plan.labels, workers, on_gpu, library_versions())
 
 
-def _rebuilt(
-    build: Callable[..., Judge], name: str, parts: tuple[Entry, WeightsSource, Settings], images: Mapping[str, bytes]
-) -> Judge:
+def _rebuilt(build: Callable[[JudgeRequest], Judge], request: JudgeRequest, images: Mapping[str, bytes]) -> Judge:
     """Build a judge from the weights that lie here, whose revision is in its spec."""
-    entry, source, settings = parts
-    trust = settings.trust_remote_code
-    here = locate_weights(entry, revision=source.revision, download=False, trust_remote_code=trust)
-    return build(name, entry, here, settings, images)
+    revision, trust = request.weights.revision, request.settings.trust_remote_code
+    here = locate_weights(request.entry, revision=revision, download=False, trust_remote_code=trust)
+    return build(replace(request, source=here, images=images))
 
 
 def _answers(job: Job, workers: int, resources: dict[str, Any]) -> Generator[Answer, None, None]:

@@ -194,12 +194,8 @@ def interaction(
         right[judge, levels[:, level] > 0] = trials[judge, levels[:, level] > 0] = 0.0
     scores, rank, converged = _scores(own, shared, right, trials)
     judges, clusters = int(trials.any(axis=1).sum()), len(np.unique(cluster[trials.any(axis=0)]))
-    why = {
-        FEW_JUDGES: judges < 2,
-        FEW_CLUSTERS: clusters < FEWEST,
-        NOT_FITTED: not converged,
-        SAME_EVERYWHERE: not rank,
-    }
+    why = {FEW_JUDGES: judges < 2, FEW_CLUSTERS: clusters < FEWEST, NOT_FITTED: not converged}
+    why[SAME_EVERYWHERE] = not rank
     reasons = [text for text, applies in why.items() if applies][:1]
     df, p_value = (np.nan, np.nan) if reasons else ((judges - 1.0) * rank, flipped(sums_by(cluster, scores).T))
     if silent := n - int(trials.sum()):

@@ -133,12 +133,8 @@ def _last_part(name: str) -> str:
 def _models() -> tuple[dict[str, tuple[str, str]], dict[str, re.Pattern[str]]]:
     """Return the roster's models by plain name (name and family), and the patterns of its families' names."""
     models = [entry for entry in entries() if entry.family not in (None, *NOT_MODELS)]
-    names = {
-        _plain(alias): (entry.name, str(entry.family))
-        for entry in models
-        for alias in (entry.model, entry.name)
-        if alias
-    }
+    aliases = ((alias, entry) for entry in models for alias in (entry.model, entry.name) if alias)
+    names = {_plain(alias): (entry.name, str(entry.family)) for alias, entry in aliases}
     return names, {family: _pattern(family) for family in {str(entry.family) for entry in models}}
 
 

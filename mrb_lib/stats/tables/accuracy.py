@@ -166,10 +166,9 @@ def _measured(analysis: Analysis) -> tuple[pd.DataFrame, dict[str, NDArray[Any]]
 
 def _in_one_order(analysis: Analysis, read: Verdicts, n_rows: int) -> BoolArray:
     """Return which rows are of judges whose verdicts on pairs came in one order only, though the policy reads both."""
-    if analysis.policy == "official" or analysis.meta.is_rating:
-        return np.zeros(n_rows, dtype=bool)
-    forward, backward = (np.bincount(read.cell[read.order == order], minlength=len(read.cells)) > 0 for order in (0, 1))
-    is_one = (forward ^ backward) & read.cells["kind"].eq(IS_JUDGE).to_numpy()
+    orders = pd.Series(read.order).groupby(read.cell).nunique().reindex(range(len(read.cells)))
+    reads_both = analysis.policy != "official" and not analysis.meta.is_rating
+    is_one = orders.eq(1) & read.cells["kind"].eq(IS_JUDGE) & reads_both
     return np.tile(is_one, n_rows // max(len(is_one), 1))
 
 

@@ -127,9 +127,8 @@ def selective(analysis: Analysis, *, target: float = 0.9) -> pd.DataFrame:
     for part in analysis.parts:
         inside = np.isin(np.arange(len(has)), part.cases)[:, None]
         label: dict[str, Any] = {"n_excluded": ((v.total() > 0) & inside & ~has).sum(axis=0), **part.label()}
-        frames += _in_group(
-            analysis, cells.assign(**label), levels, np.where(has & inside, confidence, np.nan), target, judges
-        )
+        own = np.where(has & inside, confidence, np.nan)
+        frames += _in_group(analysis, cells.assign(**label), levels, own, target, judges)
     cell, case = np.nonzero(has.T)
     f = Forecasts(case, cell, has.shape, confidence[case, cell], levels[0][case, cell], 0.0)
     curve = risk_coverage(f, cells, analysis.sampling).rename(columns={"n": "n_answered"}).assign(part=CURVE)
