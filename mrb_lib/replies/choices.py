@@ -21,12 +21,7 @@ _SIDE: Final = re.compile(
     rf"|{words(NOUNS_JOINED)}\s?[\"'(\[]{{0,3}}(?P<joined>[AB])(?![A-Za-z0-9])[\"')\]]{{0,3}}",
     re.IGNORECASE,
 )
-_NO_RESPONSE: Final = re.compile(
-    rf"(?i)\b({words('vitamin hepatitis group type grade class stage category factor protein influenza panel figure')}"
-    rf"|{words('image picture view scan lead point zone segment phase hemophilia blood drug antigen cell part')})"
-    r" (?-i:[AB])(?!\w)"
-)
-"""Names of other things that end in a letter, as vitamin A."""
+_NO_RESPONSE: Final = re.compile(rf"(?i)\b({words('vitamin hepatitis group type grade class stage')}) (?-i:[AB])(?!\w)")
 _SECOND: Final = re.compile(r"(?i)b|second|2nd|2|two")
 _POSSESSED: Final = re.compile(rf"\b([AB]) ?'s(?: own)?(?: {_NOUN})?\b")
 _NEITHER: Final = re.compile(r"(?i)\bneither (?-i:A nor B|B nor A)\b")
@@ -145,9 +140,8 @@ class ChoiceReader(ValueReader):
         said = _sentence_choice(line)
         if said in ("A", "B"):
             return said
-        is_tie = said == "tie" or (
-            _BEGINS_TIE.match(bare) and not re.search(r"(?i)\bas above\b|\ba line\b|\?|\bor\b", line)
-        )
+        is_plain = not re.search(r"(?i)\bas above\b|\ba line\b|\?|\bor\b", line)
+        is_tie = said == "tie" or (_BEGINS_TIE.match(bare) and is_plain)
         return "tie" if is_tie and not _LEANS.search(bare) else None
 
     def sentences(self, line: str, names: DimensionNames) -> Iterator[Statement]:
