@@ -259,6 +259,8 @@ def test_a_run_that_is_killed_leaves_no_process(
     run = subprocess.Popen(
         [sys.executable, "-c", code, *map(str, arguments), "--server-command", stand_in(behaviour)],
         stderr=subprocess.DEVNULL,
+        # A process that a shell started in the background ignores this signal, and so would what it starts.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     until = time.monotonic() + 60
     manifest = tmp_path / "runs"
