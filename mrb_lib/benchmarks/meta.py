@@ -194,7 +194,7 @@ _FORMS: Final = {
     "mapping_type": "is not a table; write the names and what they stand for below [{key}]",
     "dict_type": "is not a table; write the names and what they stand for below [{key}]",
 }
-"""What to say of pydantic's types of errors."""
+"""Words for pydantic's types of errors."""
 
 
 def _faults(meta: BenchmarkMeta) -> Iterator[str]:

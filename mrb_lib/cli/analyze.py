@@ -327,7 +327,7 @@ class _Analysis:
 
 
 def _marks(work: Path) -> pd.DataFrame:
-    """Which model answered which item of a work folder right: `item_id, model, correct`."""
+    """Return who answered which item of a work folder right: `item_id, model, correct`."""
     chunks = list(open_work(work).chunks("answers", ["item_id", "model", "correct"]))
     if not chunks:
         raise InputError(f"--work {work}: no model has answered its items; run `mrb construct filter {work}` first.")

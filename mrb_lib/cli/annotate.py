@@ -37,7 +37,7 @@ from mrb_lib.tables.schema import CONSENSUS
 
 @checked_dataclass
 class DealOptions:
-    """How cases are dealt out to people."""
+    """Options of assigning cases to people."""
 
     overlap: Annotated[
         int | None, Field(ge=1), Option("Give each case to N people; default: 2, or 1 for a single one.", "N")
@@ -50,7 +50,7 @@ class DealOptions:
 
 @checked_dataclass
 class AnnotateOptions(DealOptions):
-    """What `mrb annotate` does."""
+    """Options of `mrb annotate`."""
 
     annotators: Annotated[
         str | None, Option("Deal cases out to these people; what they have already stays.", "NAME,NAME")
@@ -108,7 +108,7 @@ class AnnotateOptions(DealOptions):
 
     @property
     def opens_page(self) -> bool:
-        """Whether the command opens a page."""
+        """Return True where the command opens a page."""
         return not any((self.export, self.agreement, self.assign_only, self.until, self.adjudicate))
 
 

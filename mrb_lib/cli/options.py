@@ -170,7 +170,7 @@ class DeclaredCommand(Command):
     @property
     def declared(self) -> Iterable[Parameter]:
         """The options, as parameters of a function that Typer reads."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} states no options; define `declared`")
 
     @cached_property
     def declared_params(self) -> list[CommandParameter]:

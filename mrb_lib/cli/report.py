@@ -20,7 +20,7 @@ from mrb_lib.tables.options import Names, Option, checked_dataclass
 
 @checked_dataclass
 class ReportOptions:
-    """What a report shows, and where it goes."""
+    """Options of a report: its contents and its folder."""
 
     out: Annotated[Path, Option("Write the site to this folder.", "DIR")] = Path("report")
     figures: Annotated[Path | None, Option("Keep a copy of the figures here.", "DIR")] = None

@@ -32,7 +32,7 @@ _OF_WEIGHTS = ("device", "dtype", "max_pixels", "without_images", "revision", "d
 
 @checked_dataclass
 class TrainOptions:
-    """What `mrb train` trains, and where."""
+    """Options of `mrb train`."""
 
     model: Annotated[str, Option("Train this model further.", "NAME|path:DIR")] = ""
     from_: Annotated[
@@ -201,6 +201,6 @@ def _say(done: Trained, benchmark: Benchmark) -> None:
 
 
 def _is_beyond_chance(before: float, best: float, n: int) -> bool:
-    """Whether a share of `n` cases rose by more than two standard errors of a share."""
+    """Return True where a share of `n` cases rose by more than two of its standard errors."""
     middle = (before + best) / 2
     return best - before > 2 * sqrt(middle * (1 - middle) / n)

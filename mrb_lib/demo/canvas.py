@@ -103,7 +103,7 @@ def _smooth_closed(points: tuple[Point, ...]) -> Outline:
 
 
 class Paint(TypedDict, total=False):
-    """How a value is laid on: `soft` edges in pixels, by which `amount` (1 unless said), added or not; an `angle`."""
+    """Options of laying a value on: `soft` edges in pixels, `amount` (1 unless given), added or not, and an `angle`."""
 
     soft: float
     amount: float

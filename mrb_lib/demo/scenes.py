@@ -215,7 +215,7 @@ class Facts:
 
     @property
     def claims(self) -> dict[str, object]:
-        """What a response may state of it, by aspect."""
+        """Return the true values that a response may state, by aspect."""
         return {
             "finding": self.kind,
             "site": self.site,

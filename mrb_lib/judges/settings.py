@@ -25,7 +25,7 @@ DEFAULT_TEMPERATURE_OF_REPEATS = 0.7
 
 @checked_dataclass
 class Settings:
-    """How judges work; None leaves a setting to the roster's entry or to the engine.
+    """Settings of judges; None leaves a setting to the roster's entry or to the engine.
 
     A field with an `Option` is set by users, on the command line or in a plan file; the benchmark decides the others.
 

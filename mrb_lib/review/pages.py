@@ -1,4 +1,4 @@
-"""What a page is made of: templates, style sheets and scripts, as text: no build step, nothing fetched from anywhere.
+"""The parts of a page: templates, style sheets and scripts, as text: no build step, nothing fetched from anywhere.
 
 Templates are Jinja with autoescape; control and bidi characters of a text are made visible. Style sheets and scripts
 lie beside the Python of their room and are named "room/name", such as "case/case"; those that several rooms share lie

@@ -86,7 +86,7 @@ def raise_on_error(findings: Iterable[Finding]) -> None:
 
 
 class Rules(TypedDict, total=False):
-    """What a benchmark allows in its tables.
+    """The values that a benchmark allows in its tables.
 
     Attributes
     ----------

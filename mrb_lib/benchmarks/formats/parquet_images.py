@@ -42,7 +42,7 @@ class ImagePosition:
 
 @dataclass
 class _Cursor:
-    """How far a row group has been read: `images` are those of `row`."""
+    """The state of reading a row group: `images` are those of `row`."""
 
     group: int
     rows: Iterator[list[Mapping[str, object]]]

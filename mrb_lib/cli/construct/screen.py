@@ -31,7 +31,7 @@ from mrb_lib.tables.options import Names, Option, checked_dataclass
 
 @checked_dataclass
 class ScreenOptions(DealOptions):
-    """What `mrb construct screen` does."""
+    """Options of `mrb construct screen`."""
 
     clinicians: Annotated[
         str | None, Option("Deal items out to these people; what they have already stays.", "NAME,NAME")

@@ -42,7 +42,7 @@ from mrb_lib.verdicts.protocol import Judge
 GREETING: Final = -1
 """The number of a batch without verdicts, which a worker answers as soon as its judge is loaded."""
 RESTARTS: Final = 4
-"""How many workers that die are replaced before one answers a batch."""
+"""The number of workers replaced after they die, before one answers a batch."""
 _COUNTED: Final = re.compile(r"(\d+) of (\d+)( .*)")
 _NOT_SPREAD: Final = "worked in this process: it asks a server, and workers would not make that faster"
 _BESIDE: Final = 1.2  # of the weights in main memory, with what is read beside them

@@ -57,7 +57,7 @@ _REMEMBERED: Final = 2_000  # answers to an item are marked one after the other
 
 @checked_dataclass
 class MarkOptions:
-    """How answers are marked by rule."""
+    """The rules by which answers are marked."""
 
     marking: Annotated[
         Marking,
