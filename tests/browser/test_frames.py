@@ -38,7 +38,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
     demo = load(folder / "demo")
     images = [["cine.dcm"], ["flat.png", "cine.dcm"]]
     save(replace(demo, cases=demo.cases.assign(images=images)), folder / "bench")
-    content = dicom(FRAMES.reshape(-1, WIDE), Rows=TALL, NumberOfFrames=N, PixelSpacing=[0.5, 0.25])
+    content = dicom(FRAMES.reshape(-1, WIDE), Rows=TALL, NumberOfFrames=N, PixelSpacing=[0.25, 0.25])
     (folder / "bench" / "images" / "cine.dcm").write_bytes(content)
     (folder / "bench" / "images" / "flat.png").write_bytes(stored(np.zeros((40, 40), np.uint8)))
     with open_store(folder / "bench" / "reviews.sqlite") as store:

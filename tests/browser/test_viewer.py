@@ -126,9 +126,9 @@ def test_inverted_black_is_white_and_said(page: Page) -> None:
 def test_a_distance_is_in_millimetres_of_the_file(page: Page) -> None:
     show(page, document(plain_case({"ct.dcm": dicom(numbered(), PixelSpacing=[0.5, 2.0])})))
     tool(page, "measure a distance")
-    page.mouse.move(*at(page, 4, 2))
+    page.mouse.move(*at(page, 4 * 4, 2))  # a column of 2 mm is shown as four of 0.5 mm, as high as a row
     page.mouse.down()
-    page.mouse.move(*at(page, 10, 18))
+    page.mouse.move(*at(page, 10 * 4, 18))
     page.mouse.up()
     expect(page.locator(".mrb-said-of-image")).to_contain_text("distance 14.4 mm")  # 6 columns of 2, 16 rows of 0.5
     page.keyboard.press("Escape")

@@ -174,8 +174,9 @@ def judge_until_ray_is_killed(bench: Path, runs: Path) -> None:
 
 @pytest.mark.slow
 def test_when_ray_itself_is_killed_the_user_reads_how_to_go_on(
-    little: Benchmark, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    little: Benchmark, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.syspath_prepend(Path(__file__).parents[2])  # where the other process finds this module
     arguments = (little.path, tmp_path / "runs")
     alone = multiprocessing.get_context("spawn").Process(target=judge_until_ray_is_killed, args=arguments)
     alone.start()
