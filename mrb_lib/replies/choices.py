@@ -21,7 +21,7 @@ _SIDE: Final = re.compile(
     rf"|{words(NOUNS_JOINED)}\s?[\"'(\[]{{0,3}}(?P<joined>[AB])(?![A-Za-z0-9])[\"')\]]{{0,3}}",
     re.IGNORECASE,
 )
-_NO_RESPONSE: Final = re.compile(rf"(?i)\b({words('vitamin hepatitis group type grade class stage')}) (?-i:[AB])(?!\w)")
+_TERM: Final = re.compile(rf"(?i)\b({words('vitamin hepatitis influenza group type grade class stage')}) [AB](?!\w)")
 _SECOND: Final = re.compile(r"(?i)b|second|2nd|2|two")
 _POSSESSED: Final = re.compile(rf"\b([AB]) ?'s(?: own)?(?: {_NOUN})?\b")
 _NEITHER: Final = re.compile(r"(?i)\bneither (?-i:A nor B|B nor A)\b")
@@ -49,7 +49,7 @@ _ADVERB: Final = (
 _LETTER: Final = r"(?<![\w'&./-])"
 _STATES: Final = re.compile(
     rf"{_LETTER}(?P<is>[AB]) {_ADVERB}(?:is|was|seems|performs|does|provides|gives|has) {_ADVERB}{_BETTER}\b"
-    r"(?! (?:than (?:expected|average)|(?:for|written|structured|organi[sz]ed|formatted|worded|phrased|suited)\b))"
+    r"(?! (?:than (?:expected|average)|(?:(?:\w+ )?for|written|structured|organi[sz]ed|formatted|worded|suited)\b))"
     rf"|{_LETTER}(?P<wins>[AB]) {_ADVERB}(?:wins|won|outperforms|outperformed|excels|prevails|beats|surpasses)\b"
     rf"|{_LETTER}(?P<loses>[AB]) {_ADVERB}(?:is|was|seems) {_ADVERB}{_WORSE}\b"
     r"|\b(?:choose|chose|prefer|pick|select|go with|vote for|in favou?r of) (?P<choose>[AB])(?!\w|,? or\b| ?[/|])"
@@ -67,7 +67,7 @@ _EQUAL: Final = re.compile(
 )
 _TAKEN_BACK: Final = re.compile(
     r"(?i)\b(?:if|unless|only (?:if|when|for)|at first|initially|would|according to|says?|said|claims?|wrong|false"
-    r"|incorrect)\b|\?|\bonly\W*\Z"
+    r"|incorrect)\b|\?|\bonly\W*\Z|\A at\b|\A (?:on|in) (?:style|form|tone|length|clarity|grammar|structure|wording)\b"
 )
 _NOT_ITS_VERDICT: Final = re.compile(
     rf"(?i)\b(?:{words(HEDGES)}|which|(?<!\bi )(?:would|say|write)|(?:view|idea|notion|argument) that|disagree|contrary"
@@ -104,7 +104,6 @@ _BEGINS_TIE: Final = re.compile(
     r"(?i)(?:it's |it is )?(?:an? )?(?:tie|draw|neither|both|equal)(?:\s?[.,;:(-]|\s(?:because|since)\b)"
 )
 _NEAR: Final = 400  # characters around a verdict that may take it back
-_PLAIN: Final = {"a": "A", "b": "B", "tie": "tie"}
 
 
 class ChoiceReader(ValueReader):
@@ -112,7 +111,7 @@ class ChoiceReader(ValueReader):
 
     def exact(self, value: object) -> str | None:
         """Return A, B or tie, in any case and with spaces around; None for anything else."""
-        return _PLAIN.get(value.strip().lower()) if isinstance(value, str) else None
+        return {"a": "A", "b": "B", "tie": "tie"}.get(value.strip().lower()) if isinstance(value, str) else None
 
     def value(self, text: str) -> str | None:
         """Return the choice of a value: "B", "Assistant B", "[[A]]", "B, because it is clearer"."""
@@ -169,7 +168,7 @@ def _sides_marked(text: str) -> str:
     plain = without_emphasis(plainly_written(text))
     marked = _SIDE.sub(lambda side: " B " if _SECOND.fullmatch(side[side.lastgroup or 0]) else " A ", plain)
     marked = re.sub(r"([AB]) ?>+=? ?[AB](?= ?\]\])|(?<=\[\[)[AB] ?<+=? ?(?=[AB] ?\]\])", r"\1", marked)
-    return _NEITHER.sub("neither", _POSSESSED.sub(r"\1", _NO_RESPONSE.sub(r"\1 @", " ".join(marked.split()))))
+    return _NEITHER.sub("neither", _POSSESSED.sub(r"\1", _TERM.sub(r"\1 @", " ".join(marked.split()))))
 
 
 def _compared(match: re.Match[str]) -> str:

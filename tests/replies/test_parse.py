@@ -507,7 +507,16 @@ class TestAChoiceThatWasNotOffered:
 
 
 @pytest.mark.parametrize(
-    "reply", ["Vitamin A is better absorbed with fat.", "Hepatitis B is the winner here.", "Group B performs better."]
+    "reply",
+    [
+        "Vitamin A is better absorbed with fat.",
+        "Hepatitis B is the winner here.",
+        "Group B performs better.",
+        "Influenza B is better controlled.",
+        "Response A is better at hiding its errors.",
+        "A is the better choice for a layperson; B is the better choice for a physician.",
+        "A wins on style.",
+    ],
 )
-def test_what_is_said_of_a_vitamin_a_virus_or_a_group_is_no_verdict(reply: str) -> None:
+def test_what_is_said_of_a_virus_a_group_or_a_side_issue_is_no_verdict(reply: str) -> None:
     assert parse(reply, ["overall"]).choices == {"overall": None}
