@@ -51,7 +51,7 @@ def load_prompt(id_or_file: str) -> Prompt:
     and `ask`. They may use `question, first, second, dimensions, definitions, dimension, reference, before, n_images,
     scale`, `choices` (those of A, B and tie that the benchmark has, or its categories), `options` (the categories, each
     with `mark`, `name` and `meaning`), `marks`, `ordered`, `labels` (each with `dimension`, `name` and `meaning`),
-    `labelled` (their dimensions), `label` (one alone), `criteria` (of the rubric, each with `mark` and `text`),
+    `labelled` (their dimensions), `criteria` (of the rubric, each with `mark` and `text`),
     `criterion`, `responses` (letters and texts), `offer` (the choices in words, quoted), `keys` (of the reply's object,
     in order), and `fence(name, text)`, which encloses a text so that it cannot end its enclosure, or
     `section(name, text)`, which does so by the marks of the published pipeline.

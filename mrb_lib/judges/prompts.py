@@ -32,6 +32,8 @@ Asks = Literal[
     "all", "one", "rating", "answer", "categories", "category", "rankings", "ranking", "criteria", "criterion"
 ]
 
+HIGHEST_RATING: Final = 5
+"""The best rating of judges that rate each response alone; 1 is the worst."""
 BLOCKS: Final = ("case", "responses", "ask")
 RANKINGS: Final[tuple[Asks, ...]] = ("rankings", "ranking")
 """Kinds of a prompt that shows all responses to an item: rankings in all dimensions, or a ranking in one."""
@@ -204,9 +206,7 @@ class Prompt:
         reference: str | None = None,
         before: str | None = None,
         label_sets: Mapping[str, Sequence[str]] | None = None,
-        label: str = "",
         n_images: int = 0,
-        scale: int = 5,
         choices: Sequence[str] = CHOICES,
         definitions: Mapping[str, str] = DEFINITIONS,
         ordered: bool = False,
@@ -230,9 +230,7 @@ class Prompt:
         dimension : the one asked about, where one is
         reference : the reference answer; None where the case has none
         before : the earlier steps of the item, of which the response is the next; None where there are none
-        scale : the highest rating
         label_sets : the labels of each dimension in which several may apply
-        label : the one of them that alone is asked about, with yes for the second mark and no for the first
         choices : those of A, B and tie that the benchmark has, or the categories of a rating; no other is offered
         definitions : what dimensions and categories mean, by name
         ordered : the categories are in order, from the lowest
@@ -279,12 +277,11 @@ class Prompt:
             "ordered": ordered,
             "labels": _labels(label_sets or {}, definitions, written),
             "labelled": [written(name) for name in label_sets or {}],
-            "label": written(label),
             "dimension": written(dimension),
             "reference": defused[-1] if reference is not None else None,
             "before": written(before) if before else None,
             "n_images": n_images,
-            "scale": scale,
+            "scale": HIGHEST_RATING,
             "choices": list(offered),
             "offer": offer(offered),
             "key": key,

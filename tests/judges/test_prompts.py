@@ -232,11 +232,6 @@ class TestParts:
         two = prompt.render("q", ["long " * 30, "other"], DIMENSIONS, "accuracy")
         assert one.case.replace(_key(one.text), "") == two.case.replace(_key(two.text), "")
 
-    def test_of_the_rating_name_the_scale(self) -> None:
-        prompt = load_prompt("rating")
-        assert "to 10" in _render(prompt, "q", ["r"], scale=10)
-        assert "to 5" in _render(prompt, "q", ["r"], scale=5)
-
     def test_an_unknown_dimension_has_no_definition_and_is_named(self) -> None:
         text = load_prompt("single").render("q", ["a", "b"], ["safety"], "safety").text
         assert "- safety\n" in text

@@ -212,9 +212,8 @@ class ChatClient:
         waits = np.random.default_rng(request.seed)
         n_attempts = n_counted = 0
         n_answered = self._turns.n_answered
-        tokens = sum(self.bounds(request)) if self._settings.tokens_per_minute else 0
         while True:
-            with self._turns.turn(tokens):
+            with self._turns.turn():
                 answer = None if self._stop.is_set() else self._billed(send, request, body)
             if answer is None:
                 return None

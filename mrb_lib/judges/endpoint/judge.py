@@ -29,12 +29,13 @@ from mrb_lib.judges.endpoint.outcomes import Failure
 from mrb_lib.judges.endpoint.reply import ChatReply, p_of_key, p_of_letter
 from mrb_lib.judges.endpoint.requests import RequestWriter, ServedTask, wants_only_json
 from mrb_lib.judges.endpoint.transport import Transport
+from mrb_lib.judges.makers import task_maker
 from mrb_lib.judges.prompt_files import fitting_prompt
 from mrb_lib.judges.prompts import RANKINGS, Asks, Prompt
 from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.settings import Settings
-from mrb_lib.judges.tasks import MAX_PIXELS, Reply, Task, task_maker
+from mrb_lib.judges.tasks import MAX_PIXELS, Reply, Task
 from mrb_lib.replies.labels import LETTERS
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
@@ -436,7 +437,7 @@ class EndpointJudge:
 
 
 class ServedBatchJudge(EndpointJudge):
-    """A judge behind a server that ranks all responses to an item; see `mrb_lib.judges.lineup` for their order.
+    """A judge behind a server that ranks all responses to an item; see `mrb_lib.judges.makers` for their order.
 
     A prompt for all dimensions is sent once for each item, direction and repeat. No probabilities are read.
     Validated by tests/judges/endpoint/test_served_batch.py.

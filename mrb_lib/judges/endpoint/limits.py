@@ -43,13 +43,13 @@ def estimated_prompt_tokens(content: str | Sequence[Mapping[str, object]]) -> in
 
 
 class Turns:
-    """Lets attempts through: so many at a time, so many a minute, and none while the server asks for time.
+    """Lets attempts through: so many at a time, and none while the server asks for time.
 
     A server that asks for time is asked half as many at a time, and slowly more again as it answers.
 
     Parameters
     ----------
-    settings : `concurrency`, `requests_per_minute`, `tokens_per_minute` are taken from it
+    settings : `concurrency` is taken from it
     sleep : waits so many seconds
     clock : seconds since any moment
     stopped : whether nobody need wait any more
@@ -68,17 +68,15 @@ class Turns:
     ) -> None:
         self._most = settings.concurrency
         self._width = float(self._most)
-        per_minute = settings.requests_per_minute, settings.tokens_per_minute
-        self._seconds_a_request, self._seconds_a_token = (60.0 / rate if rate else 0.0 for rate in per_minute)
         self._sleep, self._clock, self._stopped = sleep, clock, stopped
-        self._free_at = self._held_until = self._failing_since = clock()
+        self._held_until = self._failing_since = clock()
         self._inside = self._failures = self.n_answered = 0
         self._changed = Condition()
 
     @contextmanager
-    def turn(self, tokens: int) -> Iterator[None]:
-        """Wait for the turn of an attempt of so many tokens."""
-        self._enter(max(self._seconds_a_request, tokens * self._seconds_a_token))
+    def turn(self) -> Iterator[None]:
+        """Wait for the turn of an attempt: until there is room, and the server does not ask for time."""
+        self._enter()
         try:
             yield
         finally:
@@ -86,17 +84,15 @@ class Turns:
                 self._inside -= 1
                 self._changed.notify_all()
 
-    def _enter(self, seconds: float) -> None:
-        """Wait until there is room and the server is free, and take it for so long."""
+    def _enter(self) -> None:
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._inside < int(self._width))
-                now, start = self._clock(), max(self._free_at, self._held_until)
-                if now >= start or self._stopped():
-                    self._free_at = now + seconds
+                wait_s = self._held_until - self._clock()
+                if wait_s <= 0 or self._stopped():
                     self._inside += 1
                     return
-            self._sleep(start - now)
+            self._sleep(wait_s)
 
     def hold(self, seconds: float) -> None:
         """Let no attempt begin for so long. Attempts that come back meanwhile say nothing new of the server."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +18,6 @@ import torch
 from PIL import Image
 
 from mrb_lib.judges.local.checkpoint import load_checkpoint
-from mrb_lib.judges.local.memory import PassMemory
 from mrb_lib.judges.local.weights import Weights, choose_devices, choose_dtype, describe
 from mrb_lib.judges.prompt_files import fitting_prompt
 from mrb_lib.judges.prompts import Asks, Prompt, Rendered
@@ -99,7 +99,7 @@ class LocalJudge(AsksPrompts, ABC):
         self._template: dict[str, object] = dict(template) if isinstance(template, Mapping) else {}
         self._max_pixels = settings.max_pixels or (pixels if isinstance(pixels, int) and pixels > 0 else MAX_PIXELS)
         self._loaded: Weights | None = None
-        self._memory = PassMemory(self._devices[:1])
+        self._most_tokens = sys.maxsize  # that a pass may read, by those that did not fit
 
     @property
     def spec(self) -> Mapping[str, object]:
@@ -159,7 +159,6 @@ class LocalJudge(AsksPrompts, ABC):
                 trust_remote_code=self._settings.trust_remote_code,
                 speaks=self.speaks,
             )
-            self._memory = PassMemory(self._loaded.devices)
             self._check_sight(self._loaded)
             if self._loaded.model.config.get_text_config()._attn_implementation == "eager":
                 self.notice("its class refuses PyTorch's fused attention (sdpa): it is read by plain, slower attention")
@@ -313,21 +312,30 @@ class LocalJudge(AsksPrompts, ABC):
         """
         out: list[R | None] = [None] * len(items)
         waiting = sorted(range(len(items)), key=lambda i: -n_tokens[i])
-        before = self._memory.fits
+        before = self._most_tokens
         while waiting:
-            size = self._memory.size([n_tokens[i] for i in waiting])
-            now = waiting[:size]
-            results = self._memory.run(function, [items[i] for i in now], size * n_tokens[now[0]])
+            longest = n_tokens[waiting[0]]
+            size = min(max(self._most_tokens // longest, 1), len(waiting))
+            now, results = waiting[:size], None
+            try:
+                with torch.inference_mode():
+                    results = function([items[i] for i in now])
+            except RuntimeError as error:
+                if not is_out_of_memory(error):
+                    raise
             if results is not None:
                 for i, result in zip(now, results, strict=True):
                     out[i] = result
-                waiting, before = waiting[size:], self._memory.fits
-            elif size == 1:
+                waiting, before = waiting[size:], self._most_tokens
+                continue
+            if self._devices[0].type == "cuda":
+                torch.cuda.empty_cache()
+            if size == 1:
                 # One case that never fits says nothing about how many others do.
-                waiting, self._memory.fits = waiting[1:], before
+                waiting, self._most_tokens = waiting[1:], before
             else:
-                self._memory.fits = (size + 1) // 2
-                self.notice(f"the memory did not hold {size} at a time: going on with {self._memory.fits}")
+                self._most_tokens = longest * ((size + 1) // 2)
+                self.notice(f"the memory did not hold {size} at a time: going on with {(size + 1) // 2}")
         return out
 
 
@@ -338,6 +346,12 @@ def _trained_prompt(folder: Path, trained: Mapping[str, object], engine: str) ->
         return None
     own = folder / f"{name}.jinja"
     return str(own) if is_safe_name(own.name) and own.is_file() else name
+
+
+def is_out_of_memory(error: RuntimeError) -> bool:
+    """Return whether a device is full, or the processor's allocator, whose error has no class of its own."""
+    said = str(error)
+    return isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in said or "not enough memory" in said
 
 
 NO_NUMBER: Final = (

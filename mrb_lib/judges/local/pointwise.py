@@ -19,7 +19,8 @@ import pandas as pd
 
 from mrb_lib.judges.local.base import NO_NUMBER, Positions, Records
 from mrb_lib.judges.local.reader import CasePrompts, TreeJudge
-from mrb_lib.judges.points import put_points, rubric_of
+from mrb_lib.judges.makers import put_points, rubric_of
+from mrb_lib.judges.prompts import HIGHEST_RATING
 from mrb_lib.judges.tasks import Record, image_names, responses_of
 from mrb_lib.tables.rubrics import Criterion, counted, exactly
 from mrb_lib.verdicts.orders import pick_of
@@ -74,7 +75,7 @@ class PointwiseJudge(TreeJudge):
 
 
 class RatingJudge(PointwiseJudge):
-    """Ratings from 1 to 5 or 10 of each response for each dimension.
+    """Ratings from 1 to 5 of each response for each dimension.
 
     `score_first` and `score_second` are the expected ratings, the higher of which is
     the choice; `p_first` is the probability that the first's rating exceeds the
@@ -88,30 +89,18 @@ class RatingJudge(PointwiseJudge):
     engine = "rating"
     usual_prompt = "rating"
     asks = ("rating",)
-    _splits, _lead = False, ""
-
-    @property
-    def spec(self) -> Mapping[str, object]:
-        """Return what shapes the verdicts besides the prompt."""
-        return {**super().spec, "scale": self._settings.scale}
+    _lead = ""
 
     def _groups(self) -> Sequence[Sequence[str]]:
-        scale = self._settings.scale
-        self._splits = scale == 10 and not self.weights.single_tokens("10", " 10")
         # Where a reply's first number is a space and then its digits, as in Llama 2, it is read after the space.
         self._lead = " " if len(self.weights.tokens_of("1")) > 1 else ""
-        ratings = [str(rating) for rating in range(1, scale + (not self._splits))]
-        return [*([rating, f" {rating}"] for rating in ratings), *([["0"]] if self._splits else [])]
+        return [[str(rating), f" {rating}"] for rating in range(1, HIGHEST_RATING + 1)]
 
     def _questions(self, records: Records, response: str, n_images: int) -> list[str]:
         written = [self.writer.write(records[0], [response], name) for name in _dimensions(records)]
-        chats = [self._chat(one, n_images) + self._lead for one in written]
-        # "10" is "1" and then "0": ask what follows the "1" as well
-        return chats + ([f"{chat}1" for chat in chats] if self._splits else [])
+        return [self._chat(one, n_images) + self._lead for one in written]
 
     def _put(self, rows: VerdictRows, case: ResponsePrompts, shares: np.ndarray) -> None:
-        if self._splits:
-            shares = _with_ten(shares)
         dimensions, tokens = _dimensions(case.records), case.prompts.n_tokens
         for i, (position, record) in enumerate(zip(case.positions, case.records, strict=True)):
             of_leaf = shares[:, dimensions.index(str(record["dimension"]))]
@@ -244,18 +233,3 @@ def probability_of_more(weights: Sequence[float], met: np.ndarray) -> float | No
         both = np.hstack([shares * (1 - share)[:, None], shares * share[:, None]])
         shares = np.stack([np.bincount(which, row, minlength=len(sums)) for row in both])
     return probability_higher(*shares)
-
-
-def _with_ten(shares: np.ndarray) -> np.ndarray:
-    """Return the shares of the ratings 1 to 10, from those of the digits 1 to 9 and 0, and of what follows a "1".
-
-    Parameters
-    ----------
-    shares : shape (responses, 2 * dimensions, 10): digits after each question, then after the question and "1"
-    """
-    n = shares.shape[1] // 2
-    digits, after = shares[:, :n], shares[:, n:]
-    ten = digits[..., 0] * after[..., 9]
-    out = np.concatenate([digits[..., :9], ten[..., None]], axis=-1)
-    out[..., 0] -= ten
-    return out

@@ -39,7 +39,6 @@ class Line:
         self,
         budget: Budget | None = None,
         sleep: Callable[[float], object] | None = None,
-        requests_per_minute: float | None = None,
     ) -> ChatClient:
         return ChatClient(
             "m",
@@ -47,7 +46,7 @@ class Line:
             {},
             10,
             RequestOptions(frozenset({"seed"})),
-            Settings(requests_per_minute=requests_per_minute),
+            Settings(),
             budget=budget,
             prices=Prices(1.0, 2.0),
             notices=Notices(),
@@ -105,25 +104,6 @@ def test_attempts_whose_reply_is_lost_are_paid_for() -> None:
     with Line(lambda _: Fault("HTTP 503", busy=True)).client(declined).open() as ask:
         assert isinstance(ask(chat()), Failure)
     assert declined.spent == 0
-
-
-def test_requests_that_waited_together_do_not_go_together() -> None:
-    starts: list[float] = []
-
-    def send(_: bytes) -> ChatReply | Fault:
-        starts.append(line.clock.now)
-        return ChatReply("A") if len(starts) > 1 else Fault("HTTP 429", busy=True, wait_s=30.0)
-
-    def sleep(seconds: float) -> None:
-        if seconds == 30.0 and not other:
-            other.append(chat(seed=1))
-            ask(other[0])
-        line.clock.sleep(min(seconds, 130.0 - line.clock.now) if seconds == 30.0 else seconds)
-
-    line, other = Line(send), list[ChatRequest]()
-    with line.client(sleep=sleep, requests_per_minute=60.0).open() as ask:
-        ask(chat())
-    assert starts == [100.0, 130.0, 131.0]
 
 
 @pytest.mark.parametrize(("reason", "cure"), [("refused", "--url"), ("CERTIFICATE_VERIFY_FAILED", "--ca-file")])

@@ -32,8 +32,7 @@ def trees(draw: st.DrawFn) -> Tree:
     blocks = tuple(zip(edges[::2], edges[1::2], strict=False))
     branches = draw(st.lists(SEGMENT, min_size=1, max_size=2))
     leaves = [draw(st.lists(LEAF, min_size=1, max_size=3)) for _ in branches]
-    twigs = [[(1, draw(SEGMENT)), (len(row) - 1, draw(SEGMENT))][: len(row)] for row in leaves]
-    return Tree(trunk, branches, leaves, {}, blocks=blocks, twigs=draw(st.sampled_from([(), twigs])))
+    return Tree(trunk, branches, leaves, {}, blocks=blocks)
 
 
 def _varlen(

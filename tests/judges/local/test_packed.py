@@ -501,7 +501,7 @@ class TestAModelThatCannotShare:
         judge = _judge(tiny("llava"))
         judge.load()
 
-        def reluctant(held: Weights, texts: Texts, pictures: Sequence[Image.Image], kinds: object) -> Tree:
+        def reluctant(held: Weights, texts: Texts, pictures: Sequence[Image.Image]) -> Tree:
             if len(pictures) == 2:
                 raise ValueError("the processor changes the text after the images")
             return grow(held, texts, pictures)

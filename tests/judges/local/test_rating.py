@@ -15,7 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
-from mrb_lib.judges.local import tiny as tiny_models
 from mrb_lib.judges.local.pointwise import RatingJudge, probability_higher
 from mrb_lib.judges.local.reader import TreeReader
 from mrb_lib.judges.prompt_files import load_prompt
@@ -38,11 +37,10 @@ CASES = pd.DataFrame(
 )
 
 
-def _judge(folder: Path, scale: int = 5, **wishes: object) -> RatingJudge:
+def _judge(folder: Path, **wishes: object) -> RatingJudge:
     settings = Settings(
         **{
             "device": "cpu",
-            "scale": scale,
             "without_images": "vision_config" not in (folder / "config.json").read_text(),
             **wishes,
         }
@@ -52,11 +50,11 @@ def _judge(folder: Path, scale: int = 5, **wishes: object) -> RatingJudge:
     )
 
 
-def _after(folder: Path, response: str, question: str, scale: int, said: str = "") -> tuple[torch.Tensor, object]:
+def _after(folder: Path, response: str, question: str, said: str = "") -> tuple[torch.Tensor, object]:
     """The next-token distribution after a rating prompt and the beginning of a reply, with transformers alone."""
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     model = transformers.AutoModelForCausalLM.from_pretrained(folder).eval()
-    text = load_prompt("rating").render(question, [response], DIMENSIONS, "overall", scale=scale).text
+    text = load_prompt("rating").render(question, [response], DIMENSIONS, "overall").text
     chat = tokenizer.apply_chat_template(
         [{"role": "user", "content": text}], tokenize=False, add_generation_prompt=True
     )
@@ -93,17 +91,16 @@ class TestProbabilityHigher:
 
 
 class TestScores:
-    @pytest.mark.parametrize("scale", [5, 10])
-    def test_are_the_expectation_over_the_models_numbers(self, scale: int, tiny: Tiny, ask_for: AskFor) -> None:
-        rows = _judge(tiny("llama"), scale).judge(ask_for(CASES, ("overall",)))
+    def test_are_the_expectation_over_the_models_numbers(self, tiny: Tiny, ask_for: AskFor) -> None:
+        rows = _judge(tiny("llama")).judge(ask_for(CASES, ("overall",)))
         for row, case in zip(rows[rows["order"] == "AB"].to_dict("records"), CASES.to_dict("records"), strict=True):
             expected, masses, shares = [], [], []
             for response in (case["response_a"], case["response_b"]):
-                odds, tokenizer = _after(tiny("llama"), response, case["question"], scale)
-                some = np.array([_mass(odds, tokenizer, str(i), f"Ġ{i}") for i in range(1, scale + 1)])
+                odds, tokenizer = _after(tiny("llama"), response, case["question"])
+                some = np.array([_mass(odds, tokenizer, str(i), f"Ġ{i}") for i in range(1, 6)])
                 masses.append(some.sum())
                 shares.append(some / some.sum())
-                expected.append(float(shares[-1] @ np.arange(1, scale + 1)))
+                expected.append(float(shares[-1] @ np.arange(1, 6)))
             assert row["score_first"] == pytest.approx(expected[0], abs=1e-4)
             assert row["score_second"] == pytest.approx(expected[1], abs=1e-4)
             assert row["p_first"] == pytest.approx(probability_higher(*shares), abs=1e-4)
@@ -140,32 +137,6 @@ class TestScores:
         assert rows.groupby("case_id")["prompt_tokens"].count().eq(1).all()
 
 
-class TestATenOfTwoTokens:
-    @pytest.fixture(scope="class")
-    @classmethod
-    def folder(cls, tmp_path_factory: pytest.TempPathFactory) -> Path:
-        """So small a vocabulary that "10" is no token."""
-        folder = tmp_path_factory.mktemp("digits")
-        return tiny_models.write_tiny(folder, "llama", vocabulary=275, seed=4)
-
-    def test_is_rated_by_the_probability_of_both(self, folder: Path, ask_for: AskFor) -> None:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-        assert len(tokenizer("10")["input_ids"]) == 2
-        rows = _judge(folder, 10).judge(ask_for(CASES.head(2), ("overall",)))
-        for row, case in zip(rows[rows["order"] == "AB"].to_dict("records"), CASES.to_dict("records"), strict=False):
-            odds, _ = _after(folder, case["response_a"], case["question"], 10)
-            after, _ = _after(folder, case["response_a"], case["question"], 10, "1")
-            some = np.array([_mass(odds, tokenizer, str(i), f"Ġ{i}") for i in range(1, 10)])
-            ten = some[0] * _mass(after, tokenizer, "0")
-            some[0] -= ten
-            some = np.append(some, ten)
-            assert row["score_first"] == pytest.approx(some @ np.arange(1, 11) / some.sum(), abs=1e-4)
-
-    def test_needs_no_second_step_on_the_short_scale(self, folder: Path, ask_for: AskFor) -> None:
-        rows = _judge(folder, 5).judge(ask_for(CASES, ("overall",)))
-        assert rows["score_first"].between(1, 5).all()
-
-
 class TestANumberAfterASpace:
     """Tokenizers as Llama 2's begin every text with a mark of space, which no number contains."""
 
@@ -192,25 +163,13 @@ class TestANumberAfterASpace:
         tokenizer.save_pretrained(folder)
         return folder
 
-    @pytest.mark.parametrize("scale", [5, 10])
-    def test_is_read_after_it(self, scale: int, folder: Path, ask_for: AskFor) -> None:
+    def test_is_read_after_it(self, folder: Path, ask_for: AskFor) -> None:
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
         assert tokenizer.tokenize("1") == ["▁", "1"]
-        rows = _judge(folder, scale).judge(ask_for(CASES.head(1), ("overall",), ("AB",)))
-        odds, _ = _after(folder, CASES["response_a"][0], CASES["question"][0], scale, " ")
-        some = np.array([_mass(odds, tokenizer, str(i)) for i in range(1, min(scale, 9) + 1)])
-        if scale == 10:
-            after, _ = _after(folder, CASES["response_a"][0], CASES["question"][0], scale, " 1")
-            ten = some[0] * _mass(after, tokenizer, "0")
-            some[0] -= ten
-            some = np.append(some, ten)
-        assert rows["score_first"][0] == pytest.approx(some @ np.arange(1, scale + 1) / some.sum(), abs=1e-4)
-
-
-def test_a_scale_is_five_or_ten_and_part_of_the_spec(tiny: Tiny) -> None:
-    assert _judge(tiny("llama"), 5).spec != _judge(tiny("llama"), 10).spec
-    with pytest.raises(InputError, match="scale 7"):
-        _judge(tiny("llama"), 7)
+        rows = _judge(folder).judge(ask_for(CASES.head(1), ("overall",), ("AB",)))
+        odds, _ = _after(folder, CASES["response_a"][0], CASES["question"][0], " ")
+        some = np.array([_mass(odds, tokenizer, str(i)) for i in range(1, 6)])
+        assert rows["score_first"][0] == pytest.approx(some @ np.arange(1, 6) / some.sum(), abs=1e-4)
 
 
 def test_a_prompt_that_compares_is_refused(tiny: Tiny) -> None:

@@ -206,15 +206,6 @@ class TestPacking:
         seen = list(_seen([tree]).values())
         assert seen == [{0}, {0, 1, 2}, {0, 1, 2}, {0, 1, 2, 3}, {0, 1, 2, 3, 4}, {0, 1, 2, 3, 5}]
 
-    def test_leaves_of_a_kind_share_a_twig(self) -> None:
-        tree = Tree([1], [[2]], [[[4], [5], [6]]], {}, twigs=[[(2, [3]), (1, [])]])
-        assert (tree.n_tokens, tree.n_longest) == (6, 4)
-        packed = pack([tree], _same)
-        assert packed.ids.tolist() == [[1, 2, 3, 4, 5, 6]]
-        assert packed.positions.tolist() == [[0, 1, 2, 3, 3, 2]]
-        assert packed.ends.tolist() == [3, 4, 5]
-        assert list(_seen([tree]).values()) == [{0}, {0, 1}, {0, 1, 2}, {0, 1, 2, 3}, {0, 1, 2, 4}, {0, 1, 5}]
-
     def test_goes_on_from_the_highest_of_a_models_own_positions(self) -> None:
         one, two = _hand_made()
         places = torch.tensor([[0, 5], [0, 3], [0, 2]])
