@@ -209,8 +209,8 @@ def put_points(
 
     Parameters
     ----------
-    shown : what was decided of the response shown first, and of the second: of each criterion 1 where it is met, 0 where
-        not, or the probability that it is; None where nothing was decided
+    shown : what was decided of the response shown first, and of the second: of each criterion 1 where it is met, 0
+        where not, or the probability that it is; None where nothing was decided
     choices : those of A, B and tie that the benchmark has
     status : of the replies
     """

@@ -11,7 +11,7 @@ import hashlib
 import re
 import string
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from importlib import resources
@@ -168,6 +168,31 @@ class Prompt:
     def is_of_one(self) -> bool:
         """Return whether it asks about one dimension, for a mark of one token."""
         return self.asks in ("one", "category")
+
+    @property
+    def asks_json(self) -> bool:
+        """Return whether it asks for "one JSON object and nothing else", so that a schema may enforce it."""
+        kinds = ("all", "rankings", "categories", "criteria")
+        return self.asks in kinds and "one JSON object and nothing else" in " ".join(self.text.split())
+
+    def reply_limit(self, *, thinks: bool, labels: Collection[str] = ()) -> int:
+        """Return the tokens that a reply may have unless the user says: enough for what is asked, and for thought.
+
+        Parameters
+        ----------
+        labels : dimensions in which several labels may apply
+        """
+        if thinks:
+            return 4096
+        if self.reply_tokens:
+            return self.reply_tokens
+        if self.is_of_one:
+            return 512 if labels else 16
+        if self.asks == "answer":
+            return 1024
+        if self.gives_reason or not self.asks_json:
+            return 2048
+        return 512 if self.asks in ("all", "categories") else 1024
 
     @property
     def compares(self) -> bool:

@@ -20,7 +20,7 @@ import pandas as pd
 
 from mrb_lib.judges import guard
 from mrb_lib.judges.budget import Estimate
-from mrb_lib.judges.endpoint.judge import EndpointJudge, thinks
+from mrb_lib.judges.endpoint.judge import EndpointJudge
 from mrb_lib.judges.endpoint.outcomes import printable
 from mrb_lib.judges.prompt_files import load_prompt
 from mrb_lib.judges.roster.engines import ENGINES, JudgeRequest
@@ -275,7 +275,7 @@ def _served_engine(request: JudgeRequest) -> str:
         raise InputError(f"judge {request.entry.name!r}: engine {engine.name} reads a score that no server gives.")
     settings = request.settings
     has_letters = settings.prompt is None or load_prompt(settings.prompt).asks == "one"
-    reads_letters = engine.name == "packed" and has_letters and not settings.is_rating and not thinks(request.entry)
+    reads_letters = engine.name == "packed" and has_letters and not settings.is_rating and not request.entry.thinks
     return "letters" if reads_letters else "endpoint"
 
 

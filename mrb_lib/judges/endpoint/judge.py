@@ -27,13 +27,12 @@ from mrb_lib.judges.endpoint.capabilities import Notices, RequestOptions
 from mrb_lib.judges.endpoint.client import Ask, ChatClient, Prices
 from mrb_lib.judges.endpoint.outcomes import Failure
 from mrb_lib.judges.endpoint.reply import ChatReply, p_of_key, p_of_letter
-from mrb_lib.judges.endpoint.requests import RequestWriter, ServedTask, wants_only_json
+from mrb_lib.judges.endpoint.requests import RequestWriter, ServedTask
 from mrb_lib.judges.endpoint.transport import Transport
 from mrb_lib.judges.makers import task_maker
-from mrb_lib.judges.prompt_files import fitting_prompt
-from mrb_lib.judges.prompts import RANKINGS, Asks, Prompt
+from mrb_lib.judges.prompt_files import RATES, fitting_prompt, prompts_for
+from mrb_lib.judges.prompts import RANKINGS, Asks
 from mrb_lib.judges.roster.engines import JudgeRequest
-from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.settings import Settings
 from mrb_lib.judges.tasks import MAX_PIXELS, Reply, Task
 from mrb_lib.replies.labels import LETTERS
@@ -41,14 +40,6 @@ from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
 
 _IDLE_S: Final = 60.0
-_TOKENS_OF_A_LETTER: Final = 8
-_TOKENS_OF_JSON: Final = 512
-_TOKENS_OF_REASONS: Final = 2048
-_TOKENS_OF_THOUGHT: Final = 4096
-_TOKENS_OF_AN_ANSWER: Final = 1024
-_ASKS_OF_RATINGS: Final[tuple[Asks, ...]] = ("categories", "category")
-_THINKING_OFF: Final = (("enable_thinking", False), ("thinking", False), ("thinking_mode", "off"))
-
 _ONLY_THOUGHT: Final = (
     "replies are empty: all text is in reasoning_content, and a thought is no verdict. Raise --max-new-tokens; if the "
     "answer is there, switch thinking off (in a roster file: chat = { template = { enable_thinking = false } }) or "
@@ -121,7 +112,7 @@ class EndpointJudge:
     engine = "endpoint"
     usual_prompt = "plain"
     asks: tuple[Asks, ...] = ("all", "one", "answer")
-    rates = True
+    rates: tuple[str, tuple[Asks, ...]] | None = RATES
     reads_first_token = False
     dimensions: tuple[str, ...] | None = None
     provenance: Mapping[str, object] = {}
@@ -135,12 +126,19 @@ class EndpointJudge:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         entry, settings, runs = request.entry, request.settings, request.runs
-        prompt = self._prompt = self._fitting_prompt(entry, settings)
+        if self.reads_first_token and entry.thinks:
+            raise InputError(
+                f"judge {entry.name}: the model thinks before it replies, so its first token is not its verdict; "
+                f"leave out +{self.engine}, or switch thinking off in a roster file."
+            )
+        usual, asks = prompts_for(entry.name, self.engine, settings, (self.usual_prompt, self.asks), self.rates)
+        prompt = self._prompt = fitting_prompt(entry.name, settings, usual, asks)
         self._prices = _prices(settings)
         server = address(entry, settings)
         sees, max_pixels = entry.vision is not False, settings.max_pixels or MAX_PIXELS
-        max_tokens = settings.max_new_tokens or self._reply_length(entry, settings)
-        wanted = {"seed", "temperature", *(["schema"] if wants_only_json(prompt) else [])}
+        usual_length = 1 if self.reads_first_token else prompt.reply_limit(thinks=entry.thinks, labels=settings.labels)
+        max_tokens = settings.max_new_tokens or usual_length
+        wanted = {"seed", "temperature", *(["schema"] if prompt.asks_json else [])}
         options = RequestOptions(frozenset(wanted | ({"logprobs"} if prompt.asks in ("all", "one") else set())))
         temperature = 0.0 if self.reads_first_token else settings.temperature or 0.0
         fixed: dict[str, object] = {"model": entry.model or entry.name, "temperature": temperature}
@@ -191,38 +189,6 @@ class EndpointJudge:
             sleep=sleep,
             clock=clock,
         )
-
-    def _fitting_prompt(self, entry: Entry, settings: Settings) -> Prompt:
-        if settings.is_rating and not self.rates:
-            raise InputError(
-                f"judge {entry.name}: the engine {self.engine} compares two responses, and the benchmark has "
-                f"ratings of one; leave out +{self.engine}."
-            )
-        if self.reads_first_token and thinks(entry):
-            raise InputError(
-                f"judge {entry.name}: the model thinks before it replies, so its first token is not its verdict; "
-                f"leave out +{self.engine}, or switch thinking off in a roster file."
-            )
-        usual, asks = ("rate", _ASKS_OF_RATINGS) if settings.is_rating else (self.usual_prompt, self.asks)
-        prompt = fitting_prompt(entry.name, settings.prompt, usual, asks)
-        prompt.check_shows(settings.shows)
-        return prompt
-
-    def _reply_length(self, entry: Entry, settings: Settings) -> int:
-        """Return the tokens a reply may have unless the user says: enough for what is asked, and for thought."""
-        prompt = self._prompt
-        if self.reads_first_token:
-            return 1
-        if thinks(entry):
-            return _TOKENS_OF_THOUGHT
-        if prompt.reply_tokens:
-            return prompt.reply_tokens
-        if prompt.is_of_one:
-            return _TOKENS_OF_JSON if settings.labels else _TOKENS_OF_A_LETTER
-        has_reasons = prompt.gives_reason or not wants_only_json(prompt)
-        if prompt.asks == "answer" or (prompt.asks in ("criteria", *RANKINGS) and not has_reasons):
-            return _TOKENS_OF_AN_ANSWER
-        return _TOKENS_OF_REASONS if has_reasons else _TOKENS_OF_JSON
 
     @property
     def notices(self) -> list[str]:
@@ -446,7 +412,7 @@ class ServedBatchJudge(EndpointJudge):
     engine = "served-batch"
     usual_prompt = "batch"
     asks = RANKINGS
-    rates = False
+    rates = None
     ranks_items: Literal[True] = True
 
 
@@ -461,20 +427,7 @@ class ServedRubricJudge(EndpointJudge):
     engine = "served-rubric"
     usual_prompt = "criteria"
     asks = ("criteria",)
-    rates = False
-
-
-def thinks(entry: Entry) -> bool:
-    """Return whether a model may think before it replies: always, or where it is optional and not switched off.
-
-    A hosted model, whose entry names its server, thinks where a request asks for it, and none does unless the entry's
-    `template` says so; other servers think by default.
-    """
-    template = entry.chat.get("template")
-    switches = template if isinstance(template, Mapping) else {}
-    is_off = any(name in switches and switches[name] == off for name, off in _THINKING_OFF)
-    is_off = is_off or (entry.base_url is not None and not switches)
-    return entry.thinking == "always" or (entry.thinking == "optional" and not is_off)
+    rates = None
 
 
 def _reply(reply: ChatReply, took: Mapping[str, object]) -> Reply:

@@ -38,7 +38,7 @@ class LettersJudge(EndpointJudge):
     engine = "letters"
     usual_prompt = "single"
     asks = ("one",)
-    rates = False
+    rates = None
     reads_first_token = True
 
     def _is_whole(self, task: Task, reply: ChatReply) -> bool:

@@ -19,11 +19,11 @@ from PIL import Image
 
 from mrb_lib.judges.local.checkpoint import load_checkpoint
 from mrb_lib.judges.local.weights import Weights, choose_devices, choose_dtype, describe
-from mrb_lib.judges.prompt_files import fitting_prompt
+from mrb_lib.judges.prompt_files import fitting_prompt, prompts_for
 from mrb_lib.judges.prompts import Asks, Prompt, Rendered
 from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.source import names_code, provenance_of, trained_as
-from mrb_lib.judges.settings import BLIND, Settings
+from mrb_lib.judges.settings import BLIND
 from mrb_lib.judges.tasks import MAX_PIXELS, AsksPrompts, PromptWriter, Record, group_rows, open_pictures
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.tables.files import is_safe_name
@@ -80,13 +80,11 @@ class LocalJudge(AsksPrompts, ABC):
         self._n_read = self._n_low = 0
         self._entry, self._source, self._settings, self._images = entry, request.weights, settings, request.images
         trained = trained_as(self._source.folder) if entry.path is not None else {}
-        usual, asks = self._prompts_for(settings)
-        wanted = settings.prompt or _trained_prompt(self._source.folder, trained, self.engine)
-        self._own_prompt = None if usual is None else fitting_prompt(self.name, wanted, usual, asks)
+        usual, asks = prompts_for(self.name, self.engine, settings, (self.usual_prompt, self.asks), self.rates)
+        trained_on = _trained_prompt(self._source.folder, trained, self.engine)
+        self._own_prompt = None if usual is None else fitting_prompt(self.name, settings, usual, asks, trained_on)
         unused = [*settings.shows, *(["prompt"] if settings.prompt else [])]
-        if self._own_prompt is not None:
-            self._own_prompt.check_shows(settings.shows)
-        elif unused:
+        if usual is None and unused:
             raise InputError(
                 f"judge {self.name}: is a scalar reward model and takes no prompt; leave out "
                 f"--{' and --'.join(unused)}."
@@ -125,17 +123,6 @@ class LocalJudge(AsksPrompts, ABC):
             **named,
             **{name: value for name, value in optional.items() if value},
         }
-
-    def _prompts_for(self, settings: Settings) -> tuple[str | None, tuple[Asks, ...]]:
-        """The usual prompt, and what one may ask for; `InputError` where this way cannot judge the benchmark."""
-        if not settings.is_rating:
-            return self.usual_prompt, self.asks
-        if self.rates is None:
-            raise InputError(
-                f"judge {self.name}: the engine {self.engine} compares two responses, and the benchmark has ratings of "
-                "one; use NAME+packed, NAME+rating or NAME+generative."
-            )
-        return self.rates
 
     @property
     def provenance(self) -> Mapping[str, object]:

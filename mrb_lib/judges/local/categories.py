@@ -11,9 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from mrb_lib.judges.local.packed import PackedJudge
-from mrb_lib.judges.prompts import Asks, category_marks
+from mrb_lib.judges.prompts import category_marks
 from mrb_lib.judges.roster.engines import JudgeRequest
-from mrb_lib.judges.settings import Settings
 from mrb_lib.replies.labels import Labels
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import category_numbers
@@ -76,14 +75,15 @@ class NumberedCategoriesJudge(CategoriesJudge):
     engine = "rating"
     numbered = True
 
-    def _prompts_for(self, settings: Settings) -> tuple[str | None, tuple[Asks, ...]]:
+    def __init__(self, request: JudgeRequest) -> None:
+        settings = request.settings
         if not settings.is_ordered or len(settings.choices) > MOST_NUMBERS:
             why = f"has {len(settings.choices)}" if settings.is_ordered else "says of its own that they have no order"
             raise InputError(
-                f"judge {self.name}: the engine rating averages over up to {MOST_NUMBERS} categories in order, and the "
-                f"benchmark {why}; use NAME+packed, or state the level in benchmark.toml."
+                f"judge {request.entry.name}: the engine rating averages over up to {MOST_NUMBERS} ordered categories, "
+                f"and the benchmark {why}; use NAME+packed, or state the level in benchmark.toml."
             )
-        return super()._prompts_for(settings)
+        super().__init__(request)
 
     def _place(self, shares: Sequence[float]) -> int:
         return int(np.floor(np.dot(shares, np.arange(len(shares))) + 0.5))

@@ -138,7 +138,7 @@ def _snapshot(
         folder = Path(
             snapshot_download(
                 model,
-                revision=info.sha,
+                revision=revision,
                 endpoint=endpoint,
                 allow_patterns=[within + pattern for pattern in patterns],
                 ignore_patterns=[within + pattern for pattern in _TWICE],
@@ -147,17 +147,7 @@ def _snapshot(
         )
     if folder.name != info.sha:
         raise RunError(f"{model}: was cut off while it was downloaded; run the command again.")
-    if revision is None or not _COMMIT.fullmatch(revision):
-        _remember(model, revision or "main", folder.name)
     return folder
-
-
-def _remember(model: str, branch: str, commit: str) -> None:
-    """Note, as the Hub's library does, which commit a branch was at, so that it is found without a network."""
-    from mrb_lib.tables.files import is_safe_name, write_atomic
-
-    if is_safe_name(branch):
-        write_atomic(_storage(model) / "refs" / branch, commit)
 
 
 def check_weights(names: Sequence[str], where: str) -> None:

@@ -6,7 +6,6 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from functools import lru_cache
@@ -37,7 +36,6 @@ _MATTERS: Final = (
     "tokenizer*", "special_tokens_map.json", "added_tokens.json", "vocab*", "merges.txt", "*.model", "*.tiktoken",
     "*processor_config.json", "chat_template*", "additional_chat_templates/*", _CODE,
 )  # fmt: skip
-_THREADS: Final = 8
 
 
 @dataclass(frozen=True)
@@ -177,9 +175,7 @@ def digest(folder: Path) -> str:
         for path in [*folder.glob("*"), *folder.glob("additional_chat_templates/*")]
         if path.is_file() and any(fnmatch(path.relative_to(folder).as_posix(), pattern) for pattern in _MATTERS)
     )
-    with ThreadPoolExecutor(_THREADS) as pool:
-        contents = pool.map(_content, [folder / name for name in names])
-        lines = [f"{name}\0{content}\n" for name, content in zip(names, contents, strict=True)]
+    lines = [f"{name}\0{_content(folder / name)}\n" for name in names]
     return LOCAL + hashlib.sha256("".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -81,7 +81,7 @@ def test_a_prompt_for_one_dimension_is_sent_for_each_row(server: ChatServer) -> 
     judged = judge(server.url, prompt="single").judge(shown("x"))
     assert judged["pick"].tolist() == ["second", "second", "first"] * 2
     assert judged["prompt_tokens"].sum() == 6 * 100
-    assert {received.body["max_tokens"] for received in server.received} == {8}
+    assert {received.body["max_tokens"] for received in server.received} == {16}
 
 
 def test_a_retry_of_some_dimensions_asks_the_same_as_before(server: ChatServer) -> None:
@@ -215,7 +215,7 @@ def test_a_reply_that_may_list_labels_has_room_for_them(server: ChatServer) -> N
     rated = {"task": "rating", "choices": ("low", "high"), "prompt": "single-rate"}
     labelled = {**rated, "labels": {"overall": ("an omission", "a finding that is nowhere in the image")}}
     lengths = [judge(server.url, **settings).spec["max_tokens"] for settings in (rated, labelled)]
-    assert lengths == [8, 512]
+    assert lengths == [16, 512]
 
 
 def test_a_rating_prompt_is_refused_and_the_message_names_what_works(server: ChatServer) -> None:

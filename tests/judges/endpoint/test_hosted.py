@@ -22,7 +22,7 @@ from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.judges.budget import Estimate
 from mrb_lib.judges.endpoint import cache
-from mrb_lib.judges.endpoint.judge import EndpointJudge, thinks
+from mrb_lib.judges.endpoint.judge import EndpointJudge
 from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry, Thinking
 from mrb_lib.judges.settings import Settings
@@ -452,7 +452,7 @@ def test_a_model_that_thinks_has_room_for_it_with_every_prompt(
 @pytest.mark.parametrize(("template", "expected"), [({}, False), ({"thinking": True}, True)])
 def test_a_hosted_model_thinks_where_a_request_says_so(template: dict[str, object], expected: bool) -> None:
     entry = Entry("m", "endpoint", model="m", thinking="optional", base_url="https://host.example/v1")
-    assert thinks(replace(entry, chat={"template": template} if template else {})) == expected
+    assert replace(entry, chat={"template": template} if template else {}).thinks == expected
 
 
 def test_nothing_but_replies_and_hashes_is_kept(server: ChatServer, tmp_path: Path) -> None:

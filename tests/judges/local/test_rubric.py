@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +16,7 @@ import transformers
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.engines.local import build_generative, build_rubric
 from mrb_lib.judges.local.generative import GenerativeJudge
-from mrb_lib.judges.local.pointwise import MOST_SUMS, RubricJudge, probability_of_more
+from mrb_lib.judges.local.pointwise import RubricJudge
 from mrb_lib.judges.prompt_files import load_prompt
 from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
@@ -138,7 +137,7 @@ class TestPacked:
         merged = together.merge(each, on=list(KEYS))
         assert len(merged) == len(together) == 8
         assert together["status"].eq("ok").all()
-        for name in ("score_first", "p_first", "answer_mass"):
+        for name in ("score_first", "answer_mass"):
             assert (merged[f"{name}_x"] - merged[f"{name}_y"]).abs().max() < 1e-5, name
         forty = together[together["case_id"] == cases["case_id"].iloc[2]].iloc[0]
         assert len(json.loads(forty["criteria_first"])) == 40
@@ -208,28 +207,6 @@ class TestPacked:
         assert rows.loc["same", "error"].str.contains("has no tie").all()
         assert rows.loc["same", "score_first"].notna().all()
         assert rows.loc["alpha", "status"].eq("ok").all()
-
-
-class TestProbabilityOfMore:
-    def test_is_that_of_all_decisions(self) -> None:
-        rng = np.random.default_rng(3)
-        for weights in ([5, -3, 1.5], [1, 1, 1, 1], [0.1, 0.2, 0.3], [2, 0, -7, 1]):
-            met = rng.random((2, len(weights)))
-            total = 0.0
-            for outcome in product((0, 1), repeat=2 * len(weights)):
-                sides = np.array(outcome).reshape(2, -1)
-                chance = np.where(sides == 1, met, 1 - met).prod()
-                one, two = (round(sum(w * m for w, m in zip(weights, side, strict=True)), 6) for side in sides)
-                total += chance * (1.0 if one > two else 0.5 if one == two else 0.0)
-            assert probability_of_more(weights, met) == pytest.approx(total, abs=1e-12)
-            assert probability_of_more(weights, met[::-1]) == pytest.approx(1 - total, abs=1e-12)
-
-    def test_forty_plain_weights_are_no_trouble_and_too_many_sums_give_none(self) -> None:
-        met = np.full((2, 40), 0.5)
-        assert probability_of_more(list(range(-10, 30)), met) == pytest.approx(0.5)
-        odd = [1 + 2.0**-i for i in range(1, 41)]
-        assert MOST_SUMS < 2**40
-        assert probability_of_more(odd, met) is None
 
 
 class TestPrompts:

@@ -15,7 +15,7 @@ from mrb_lib.judges.roster import machine as machine_module
 from mrb_lib.judges.roster import roster as module
 from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.roster import ROSTER_COLUMNS, check_name, entries, entry_of, gaps, resolve, roster, samples
+from mrb_lib.judges.roster.roster import ROSTER_COLUMNS, check_name, entries, entry_of, resolve, roster, samples
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import DEFAULT_TEMPERATURE_OF_REPEATS, Settings, for_repeats
 from mrb_lib.tables.errors import InputError
@@ -170,16 +170,6 @@ def test_the_size_is_that_of_the_weights_or_else_the_published_one(
     assert entry.active_billions == active
     assert gb is None or entry.weights_gb("float32") == pytest.approx(2 * gb)
     assert gb is None or (entry.weights_gb("4bit") or 0) < (entry.weights_gb("8bit") or 0) < gb
-
-
-def test_gaps_are_what_an_entry_does_not_say(tmp_path: Path) -> None:
-    said = 'access = "open"\nsize = "7B"\nlicence = "MIT"\nvision = true\nremote_code = false\ngated = false\n'
-    found = gaps([write(tmp_path, ON_HUB + said)]).set_index("name")
-    assert found.loc["mine", "missing"] == "parameters, thinking, context, cutoff, checked"
-    assert "first" not in found.index, "built in"
-    rest = 'parameters = 7.0\nthinking = "no"\ncontext = 8192\ncutoff = "2025-01"\nchecked = "2026-11-25"\n'
-    assert "mine" not in set(gaps([write(tmp_path, ON_HUB + said + rest)])["name"])
-    assert found.loc["claude-sonnet-4", "missing"] == "cutoff", "an endpoint publishes neither size nor licence"
 
 
 @pytest.mark.parametrize("case", BAD)
