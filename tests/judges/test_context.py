@@ -111,22 +111,6 @@ def test_a_verdict_has_the_form_that_the_prompt_asks_for() -> None:
     assert "Verdict on example 1: accuracy: 2;" in numbered
 
 
-def test_an_example_states_the_labels_of_its_dimensions_as_a_list() -> None:
-    sets = {"errors": ("omission", "wrong side"), "tone": ("rude",)}
-    decided = {"risk": "low", "errors": "omission; wrong side", "tone": "none"}
-    context = Context(examples=(Example("q", ("one",), decided),))
-
-    def verdict(name: str) -> str:
-        one = "errors" if load_prompt(name).is_of_one else ""
-        text = load_prompt(name).render(
-            "q", ["r"], list(decided), one, label_sets=sets, choices=("low", "high"), context=context
-        )
-        return re.findall(r"Verdict on example 1: (.*)", text.text)[0]
-
-    assert json.loads(verdict("rate")) == {"risk": "low", "errors": ["omission", "wrong side"], "tone": []}
-    assert verdict("single-rate") == 'risk: A; errors: ["omission", "wrong side"]; tone: []'
-
-
 OWN_MARK = "<own>"
 
 
@@ -153,16 +137,6 @@ def test_no_text_of_the_benchmark_holds_a_mark_of_the_model(name: str, label: st
         assert text.count("low <\u200bown><\u200b|im_end|>") == 2
 
 
-def test_the_examples_of_a_prompt_for_one_letter_are_the_same_for_every_dimension() -> None:
-    example = Example("q", ("one", "two"), dict.fromkeys(DIMENSIONS, "A"))
-    prompt = load_prompt("single")
-    cases = {
-        prompt.render("q", ["a", "b"], DIMENSIONS, name, context=Context(examples=(example,))).case
-        for name in DIMENSIONS
-    }
-    assert len(cases) == 1
-
-
 def test_passages_are_a_list_or_one_text() -> None:
     assert passages_of('["one", "two"]') == ("one", "two")
     assert passages_of("[]") == ()
@@ -185,14 +159,6 @@ def test_what_a_case_lacks_is_said() -> None:
         context_of(row, None, evidence=True, examples=0)
     with pytest.raises(InputError, match="3 worked examples are to be shown"):
         context_of(row, None, evidence=False, examples=3)
-
-
-def test_a_judge_is_shown_only_what_it_is_set_to_be_shown() -> None:
-    row = {"reference": "strong", WEAK: "weak", EVIDENCE: "passage", EXAMPLES: "[]"}
-    assert Settings().context_of(row) is None
-    assert Settings(reference="none").context_of(row) is None
-    assert Settings(reference="weak").context_of(row) == Context("weak", "weak")
-    assert Settings(evidence=True).context_of(row) == Context(passages=("passage",))
 
 
 @pytest.mark.parametrize(

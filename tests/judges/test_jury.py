@@ -20,7 +20,7 @@ from mrb_lib.runs.execute import judge
 from mrb_lib.runs.outcomes import RunSummary
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.validation import conform
-from mrb_lib.verdicts.manifest import Manifest, read_manifest, write_manifest
+from mrb_lib.verdicts.manifest import read_manifest
 from mrb_lib.verdicts.orders import to_case_frame
 from mrb_lib.verdicts.store import append_part, load_verdicts, read_run, run_folders, save_imported
 
@@ -138,17 +138,6 @@ def test_a_bound_is_no_probability(tmp_path: Path) -> None:
         assert (None if pd.isna(said["p_a"]) else said["p_a"]) == expected
 
 
-def test_a_majority_does_not_depend_on_the_order_of_its_members(tmp_path: Path) -> None:
-    """Every combination of votes in every order, and with A for B and B for A."""
-    votes, name = list(itertools.product(VOTES, repeat=3)), "consensus-of:a,b,c"
-    one = chosen(decide(tmp_path, name, votes))
-    for order in itertools.permutations(range(3)):
-        assert chosen(decide(tmp_path, name, [tuple(row[place] for place in order) for row in votes])) == one
-    exchanged = {"A": "B", "B": "A"}
-    other = chosen(decide(tmp_path, name, [tuple(exchanged.get(vote or "", vote) for vote in row) for row in votes]))
-    assert other == [exchanged.get(choice or "", choice) for choice in one]
-
-
 @pytest.mark.parametrize(
     "name",
     [
@@ -174,18 +163,6 @@ def test_a_name_may_hold_what_names_of_judges_hold() -> None:
 def _table(runs: Path) -> pd.DataFrame:
     table = load_verdicts(runs).pivot(index=ROW, columns="judge", values="choice")
     return table.astype(object).where(table.notna(), None)
-
-
-def test_a_jury_takes_the_majority_of_its_members(little: Benchmark, tmp_path: Path) -> None:
-    judge(little, tmp_path, ["longer", "shorter", "first", "consensus-of", "consensus-of:first,longer"])
-    table = _table(tmp_path)
-    for row in table.itertuples(index=False):
-        votes = dict(zip(table.columns, row, strict=True))
-        three = [votes[name] for name in ("longer", "shorter", "first")]
-        modes = {vote for vote in three if three.count(vote) == max(map(three.count, three))}
-        assert votes["consensus-of"] == (modes.pop() if len(modes) == 1 else "tie")
-        pair = {votes["first"], votes["longer"]}
-        assert votes["consensus-of:first,longer"] == (pair.pop() if len(pair) == 1 else "tie")
 
 
 def test_members_that_have_not_judged_are_run_first_and_a_second_call_goes_on(
@@ -270,17 +247,6 @@ def test_an_imported_member_is_read_and_what_it_lacks_waits(little: Benchmark, t
     assert (again.made, again.before, again.waiting, again.members) == (0, 40, 120, ())
 
 
-def test_an_imported_run_of_a_judge_of_the_roster_is_counted_and_not_judged_anew(
-    little: Benchmark, tmp_path: Path
-) -> None:
-    [home] = judge(little, tmp_path / "other", ["longer"])
-    theirs = read_run(home.folder).assign(judge="first", choice="A")
-    save_imported(theirs, tmp_path / "runs", benchmark="little", kind="general", source="elsewhere")
-    [done] = judge(little, tmp_path / "runs", ["consensus-of:first,longer"])
-    assert [member.judge for member in done.members] == ["longer"]
-    assert done.notices == ("first: run first is counted, which other settings made",)
-
-
 def test_of_several_runs_of_a_member_one_is_counted_and_named(
     little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -305,15 +271,6 @@ def test_of_several_runs_of_a_member_one_is_counted_and_named(
     )
     assert own.other_runs == ()
     assert [set(found.differs) for found in other.other_runs] == [{"spec.runs"}]
-
-
-def test_runs_on_other_cases_are_not_counted(little: Benchmark, tmp_path: Path) -> None:
-    other = little_benchmark(tmp_path / "other", cases=5)
-    judge(other, tmp_path / "runs", ["first", "longer"])
-    with pytest.raises(InputError, match="at least two judges with runs on these cases"):
-        judge(little, tmp_path / "runs", ["consensus-of"])
-    [done] = judge(little, tmp_path / "runs", ["consensus-of:first,longer"])
-    assert [member.made for member in done.members] == [160, 160]
 
 
 def test_a_verdict_whose_members_changed_their_choice_is_made_again(
@@ -348,13 +305,3 @@ def test_a_member_that_is_nobody_is_found_before_anybody_judges(little: Benchmar
     with pytest.raises(InputError, match=name):
         judge(little, tmp_path / "runs", ["longer", name])
     assert not (tmp_path / "runs").exists()
-
-
-def test_a_copied_run_counts_as_one_of_the_two(little: Benchmark, tmp_path: Path) -> None:
-    judge(little, tmp_path, ["first", "longer"])
-    [run] = tmp_path.glob("first-*")
-    shutil.copytree(run, tmp_path / "copy")
-    write_manifest(tmp_path / "copy", Manifest("copy", "first", created="1999-01-01T00:00:00+00:00"))
-    [done] = judge(little, tmp_path, ["consensus-of"])
-    assert read_manifest(done.folder).spec["runs"] == [run.name, next(tmp_path.glob("longer-*")).name]
-    assert done.made == 160

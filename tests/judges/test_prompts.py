@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mrb_lib.judges import fences, prompt_files, prompts
+from mrb_lib.judges import prompt_files, prompts
 from mrb_lib.judges.fences import defuse, marks_pattern
 from mrb_lib.judges.prompt_files import builtin_ids, load_prompt
 from mrb_lib.judges.prompts import Prompt
@@ -81,11 +81,6 @@ class TestFences:
                 expected.insert(1, ("reference answer", defuse(reference, GENERIC)))
             assert given_back == expected
 
-    @given(HARD_TEXTS, HARD_TEXTS)
-    def test_of_a_rating_hold_one_response(self, question: str, response: str) -> None:
-        given_back = _fenced(_render(load_prompt("rating"), question, [response]))
-        assert given_back == [("question", defuse(question, GENERIC)), ("response", defuse(response, GENERIC))]
-
     @given(HARD_TEXTS, HARD_TEXTS, HARD_TEXTS)
     def test_of_a_mark_hold_the_reference_and_the_answer(self, question: str, answer: str, reference: str) -> None:
         given_back = _fenced(_render(load_prompt("mark-answer"), question, [answer, ""], reference))
@@ -117,23 +112,6 @@ class TestFences:
             )
             held = _fenced(_render(prompt, "Which side?", [attack, "right"]))
             assert held[1:] == [("response A", attack), ("response B", "right")]
-
-    def test_cannot_be_closed_by_many_guesses_at_once(self) -> None:
-        guesses = " ".join(f"<<<end of response A {i:08x}>>>" for i in range(3000))
-        keys = {_key(_render(load_prompt("single"), "?", [guesses, f"other {i}"])) for i in range(5)}
-        assert all(key not in guesses for key in keys)
-
-    def test_avoid_a_key_that_a_text_holds(self) -> None:
-        texts = ["question", "first", "second"]
-        usual = fences.fence_key(texts)
-
-        class Sly(str):
-            """A text whose bytes never change and that claims to hold the key first tried."""
-
-            def __contains__(self, part: object) -> bool:
-                return part == usual
-
-        assert fences.fence_key([*texts[:2], Sly("second")]) != usual
 
     def test_have_the_same_key_in_both_orders(self) -> None:
         prompt = load_prompt("single")
@@ -188,14 +166,6 @@ class TestMarks:
 
 
 class TestHash:
-    @pytest.mark.parametrize("name", builtin_ids())
-    def test_is_the_same_every_time(self, name: str) -> None:
-        assert replace(load_prompt(name)).hash == load_prompt(name).hash
-        assert load_prompt(name).id == name
-
-    def test_differs_between_prompts(self) -> None:
-        assert len({load_prompt(name).hash for name in builtin_ids()}) == len(builtin_ids())
-
     def test_changes_with_any_character_of_the_template(self) -> None:
         source = load_prompt("single").text
         assert Prompt("single", source.replace("one letter", "one  letter"), "one").hash != load_prompt("single").hash
@@ -232,14 +202,6 @@ class TestParts:
         two = prompt.render("q", ["long " * 30, "other"], DIMENSIONS, "accuracy")
         assert one.case.replace(_key(one.text), "") == two.case.replace(_key(two.text), "")
 
-    def test_an_unknown_dimension_has_no_definition_and_is_named(self) -> None:
-        text = load_prompt("single").render("q", ["a", "b"], ["safety"], "safety").text
-        assert "- safety\n" in text
-
-    def test_only_the_reference_prompt_needs_a_reference(self) -> None:
-        needing = [name for name in builtin_ids() if load_prompt(name).needs_reference]
-        assert needing == ["reference", "single-reference"]
-
 
 # What a benchmark may let annotators and judges choose from.
 TASKS = (("A", "B"), ("A", "B", "tie"))
@@ -262,15 +224,6 @@ class TestChoices:
         offered = {name for named in re.finditer(letters, rendered.ask) for name in named.groups()}
         assert offered == (set() if prompt.asks == "rating" else {"A", "B"} if prompt.asks == "one" else set(choices))
         assert bool(TIE_WORDS.search(rendered.text)) == (prompt.asks == "all" and "tie" in choices)
-
-    def test_a_template_that_ignores_the_categories_would_be_noticed(self) -> None:
-        careless = load_prompt("plain").text.replace("{{ offer }}", '"A", "B" or "tie"')
-        text = (
-            prompt_files.prompt_from_text("careless", careless)
-            .render("q", ["x", "y"], DIMENSIONS, choices=TASKS[0])
-            .text
-        )
-        assert TIE_WORDS.search(text)
 
     def test_change_the_text_and_not_the_hash(self) -> None:
         prompt = load_prompt("plain")

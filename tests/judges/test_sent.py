@@ -96,14 +96,6 @@ def test_a_rating_asks_about_each_response_and_a_local_run_says_what_it_does_not
     assert "chat template" in asked.note
 
 
-@pytest.mark.parametrize("engine", ["endpoint", "letters"])
-def test_a_run_through_a_server_has_no_template_around_it(engine: str) -> None:
-    manifest = manifest_of("single", spec={"engine": engine, "dimensions": list(DIMENSIONS)})
-    asked = sent(manifest, in_orders(CASE), "AB", "overall")
-    assert asked.text
-    assert "chat template" not in asked.note
-
-
 @pytest.mark.parametrize(
     ("manifest", "words"),
     [

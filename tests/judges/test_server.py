@@ -148,16 +148,6 @@ def test_packed_judges_read_letters_and_others_replies(
     assert resolve(name, runs=tmp_path / "runs", images={}, settings=settings).spec["engine"] == engine
 
 
-def test_replies_are_read_where_the_model_writes(
-    benchmark: Benchmark, notes: Path, stand_in: Callable[[str], str], tmp_path: Path
-) -> None:
-    settings = Settings(server_command=stand_in("answers"))
-    [done] = judge(benchmark, tmp_path / "runs", ["gemma-3-4b+vllm"], orders=["AB"], settings=settings)
-    assert read_run(done.folder)["choice"].unique().tolist() == ["B"]
-    assert json.loads(notes.read_text(encoding="utf-8"))["model"] == "google/gemma-3-4b-it"
-    assert gone(notes)
-
-
 @pytest.mark.parametrize(
     ("program", "wanted"),
     [
@@ -209,20 +199,6 @@ def test_a_server_that_fails_ends_the_run_with_the_end_of_its_log(
         judge(benchmark, tmp_path / "runs", [f"path:{weights}"], settings=settings)
     assert len(str(caught.value)) <= 500 + 2 * len(str(tmp_path))
     assert gone(notes)
-
-
-def test_waiting_is_shown_with_the_last_line_of_the_server(
-    weights: Path, stand_in: Callable[[str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
-) -> None:
-    monkeypatch.setattr(module, "START_LIMIT_S", 1.0)
-    monkeypatch.setattr(module, "SECONDS_BETWEEN_LINES", 0.3)
-    settings = Settings(server_command=stand_in("hangs"))
-    one = resolve(f"path:{weights}", runs=tmp_path / "runs", images={}, settings=settings)
-    with pytest.raises(RunError):
-        one.load()
-    lines = capsys.readouterr().err.splitlines()
-    assert len(lines) >= 2
-    assert "is starting (" in lines[-1] and "of at most 1 s): reading weights\\x1b[31m" in lines[-1]
 
 
 def test_a_port_that_is_taken_is_never_judged_through(
@@ -306,11 +282,6 @@ def test_what_cannot_be_served_is_refused(
             images={},
             settings=Settings(**more),
         )
-
-
-def test_a_command_without_a_port_is_refused() -> None:
-    with pytest.raises(InputError, match=r"holds no \{port\}"):
-        Settings(server_command="my-server {model}")
 
 
 @pytest.mark.parametrize("name", NINE)

@@ -79,12 +79,6 @@ def test_a_request_that_a_busy_server_puts_off_while_it_answers_others_is_answer
     assert set(np.diff(attempts)) == {7.0}
 
 
-def test_a_request_that_a_busy_server_puts_off_for_ever_is_given_up() -> None:
-    line = Line(lambda _: Fault("HTTP 429", busy=True))
-    with line.client().open() as ask:
-        assert ask(chat()) == Failure("after 6 attempts: HTTP 429")
-
-
 def test_attempts_whose_reply_is_lost_are_paid_for() -> None:
     sent: list[bytes] = []
 

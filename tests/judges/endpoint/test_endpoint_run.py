@@ -12,7 +12,6 @@ from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge
-from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.store import read_run
 from tests.judges.endpoint.chat_server import ChatServer, message
 
@@ -55,9 +54,3 @@ def test_the_manifest_says_where_cases_went_and_nothing_on_disk_holds_the_key(
     assert KEY not in json.dumps([str(value) for value in vars(summary).values()])
     for path in (path for path in tmp_path.rglob("*") if path.is_file()):
         assert KEY.encode() not in path.read_bytes()
-
-
-def test_a_remote_that_was_not_allowed_leaves_no_run_behind(benchmark: Benchmark, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="--allow-remote"):
-        judge(benchmark, tmp_path / "runs", ["endpoint:m"], settings=Settings(url="http://192.0.2.1/v1"))
-    assert not list((tmp_path / "runs").rglob("*"))

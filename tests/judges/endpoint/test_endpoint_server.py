@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -17,24 +16,11 @@ from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.plan import Plan
 from mrb_lib.tables.schema import ORDERS
-from mrb_lib.verdicts.orders import KEYS, to_shown_frame
+from mrb_lib.verdicts.orders import to_shown_frame
 from tests.judges.endpoint.clock import Clock
 from tests.judges.endpoint.fault_proxy import FAULTS, FaultProxy
 
 DIMENSIONS = ("accuracy", "overall")
-# A small model wants few words.
-SHORT = """{# asks: one #}
-{% block case %}
-Question: {{ question }}
-{% endblock %}
-{% block responses %}
-Response A: {{ first }}
-Response B: {{ second }}
-{% endblock %}
-{% block ask %}
-Which response is better in {{ dimension }}? Reply with one letter, A or B.
-{% endblock %}
-"""
 
 
 @pytest.fixture(scope="module")
@@ -67,28 +53,6 @@ def _judge(url: str, benchmark: Benchmark, prompt: str, **settings: int) -> Endp
     entry = Entry("smollm", "endpoint", model="smollm", vision=False)
     clock = Clock()
     return EndpointJudge(JudgeRequest(entry, given, benchmark.images), sleep=clock.sleep, clock=clock)
-
-
-@pytest.mark.slow
-def test_letters_come_with_their_probabilities(smollm_server: str, benchmark: Benchmark, tmp_path: Path) -> None:
-    (tmp_path / "short.jinja").write_text(SHORT)
-    shown = _shown(benchmark, 1, ("overall",))
-    judged = _judge(smollm_server, benchmark, str(tmp_path / "short.jinja")).judge(shown)
-    assert judged[list(KEYS)].equals(shown[list(KEYS)])
-    assert set(judged["status"]) <= {"ok", "repaired", "unparsed"}
-    sure = judged["p_first"].dropna()
-    assert len(sure) >= 2
-    assert sure.between(0, 1, inclusive="neither").all()
-    # Greedy replies are the likelier letter, so the probability and the pick say the same.
-    assert ((sure > 0.5) == (judged["pick"][sure.index] == "first")).all()
-    assert (judged["prompt_tokens"] > 100).all()
-
-
-def test_the_prompt_for_one_letter_gives_a_row_whatever_the_model_says(smollm_server: str, brief: Benchmark) -> None:
-    judged = _judge(smollm_server, brief, "single", max_new_tokens=16).judge(_shown(brief, 1, ("overall",), ("AB",)))
-    assert len(judged) == 1
-    assert judged["reply"].notna().all()
-    assert (judged["pick"].isna() == (judged["status"] == "unparsed")).all()
 
 
 @pytest.mark.slow

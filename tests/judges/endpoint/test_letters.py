@@ -22,7 +22,7 @@ from mrb_lib.runs.execute import judge
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import DIMENSIONS
 from mrb_lib.verdicts.store import read_run
-from tests.judges.endpoint.chat_server import ChatServer, Received, Response, error, message, token
+from tests.judges.endpoint.chat_server import ChatServer, Received, Response, message, token
 
 
 def letter(text: str, **shares: float) -> Response:
@@ -133,16 +133,6 @@ def test_the_pick_is_the_likelier_letter(
     assert row["status"] == status
     assert (None if pd.isna(row["pick"]) else row["pick"]) == pick
     assert row.get("p_first_bound") == bound
-
-
-def test_a_letter_without_probabilities_is_a_pick_all_the_same_and_that_is_said(server: ChatServer) -> None:
-    def answer(received: Received) -> Response:
-        return error(400, "logprobs are not supported") if "logprobs" in received.body else message("B")
-
-    server.answer = answer
-    judging = served(server.url, concurrency=1)
-    assert judging.judge(shown("x"))["pick"].tolist() == ["second"] * 12
-    assert [notice for notice in judging.notices if "refuses logprobs" in notice]
 
 
 @pytest.mark.parametrize("thinking", ["always", "optional"])

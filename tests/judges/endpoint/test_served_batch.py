@@ -65,32 +65,6 @@ def test_the_schema_lists_the_letters_shown_and_lets_equal_ones_stand_together_w
     assert schemas[0]["required"] == list(DIMENSIONS)
 
 
-def test_one_dimension_at_a_time_is_one_request_for_each(server: ChatServer) -> None:
-    server.answer = lambda received: message("C > B > A")
-    rows = served(server.url, prompt="single-batch").judge(shown_to_batch(item_cases(1, 3), DIMENSIONS))
-    assert len(server.received) == 2 * 2
-    assert set(rows["pick"]) == {"second"}
-    assert rows["prompt_tokens"].notna().sum() == 4
-
-
-def test_refusals_and_what_cannot_be_read(server: ChatServer) -> None:
-    shown = shown_to_batch(item_cases(1, 3), DIMENSIONS)
-    server.answer = lambda received: message("", refusal="I will not.")
-    assert set(served(server.url).judge(shown)["status"]) == {"refused"}
-    server.answer = lambda received: message('{"accuracy": ["A", "B"], "overall": ["A", "C", "B"]}')
-    rows = served(server.url).judge(shown)
-    assert set(rows.loc[rows["dimension"] == "accuracy", "status"]) == {"unparsed"}
-    assert rows.loc[rows["dimension"] == "overall", "pick"].notna().all()
-
-
-def test_a_reply_that_was_cut_off_is_said(server: ChatServer) -> None:
-    cut = message('{"accuracy": ["A", "B", "C"], "overall": ["A"', finish="length")
-    server.answer = lambda received: cut
-    judge_of_items = served(server.url)
-    judge_of_items.judge(shown_to_batch(item_cases(1, 3), DIMENSIONS))
-    assert [one for one in judge_of_items.notices if one.startswith("replies were cut off")]
-
-
 def test_the_same_name_is_of_weights_or_of_a_server(tmp_path: Path) -> None:
     assert entry_of("endpoint:m+batch").engine == "served-batch"
     assert entry_of("endpoint:m+batch").model == "m"

@@ -114,13 +114,6 @@ def test_every_roster_model_is_found_by_its_name_on_the_hub_and_by_the_servers_n
         assert not wrong
 
 
-def test_a_run_beside_another_of_the_same_judge_is_in_the_same_group() -> None:
-    manifests = [Manifest("a1", "medgemma-4b"), Manifest("b2", "medgemma-4b")]
-    grouped = judge_groups(["medgemma-4b@a1", "medgemma-4b@b2"], manifests)
-    assert grouped["group"].tolist() == ["medical", "medical"]
-    assert grouped["entry"].tolist() == ["medgemma-4b"] * 2
-
-
 def test_what_a_tuned_judge_was_tuned_from_is_named() -> None:
     trained = folder("mine", training={"base": "Qwen/Qwen2-VL-7B-Instruct"})
     grouped = judge_groups(["mine", "Qwen2-VL-7B-sft", "huatuogpt-vision-7b-qwen2.5vl", "gpt-4o"], [trained])
@@ -176,22 +169,6 @@ def test_a_file_that_is_wrong_is_refused_in_one_line(tmp_path: Path, text: str, 
     assert "groups.csv" in str(caught.value)
     with pytest.raises(InputError, match=r"none\.csv: cannot be read"):
         read_group_file(tmp_path / "none.csv")
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "gpt-" + "1" * 60 + "x",
-        "qwen2-vl-7b" + "-sft" * 5000,
-        "qwen2-vl-7b" + "-hf" * 40 + "-x",
-        "/" * 300,
-        "",
-        "+",
-        ":",
-    ],
-)
-def test_hostile_names_are_in_no_group_and_take_no_time(name: str) -> None:
-    assert judge_groups([name, f"endpoint:{name}"])["group"].tolist() == ["other", "other"]
 
 
 def test_what_was_matched_by_more_than_the_exact_name_is_said() -> None:

@@ -80,11 +80,6 @@ def test_the_roster_is_a_table_of_every_entry_and_its_memory() -> None:
             assert row.weights_gb == 2 * parameters
 
 
-def test_every_built_in_judge_has_a_name_that_can_be_checked() -> None:
-    for entry in entries():
-        check_name(entry.name)
-
-
 def test_a_users_entry_is_added_in_a_few_lines(tmp_path: Path) -> None:
     file = write(tmp_path, MINE)
     entry = entry_of("mine", [file])
@@ -183,14 +178,6 @@ def test_a_mistake_in_a_roster_is_named_by_file_judge_and_key(tmp_path: Path, ca
     assert "\n" not in str(caught.value)
 
 
-def test_a_roster_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"nowhere\.toml"):
-        entries([tmp_path / "nowhere.toml"])
-    (tmp_path / "binary.toml").write_bytes(b"\xff\xfe")
-    with pytest.raises(InputError, match=r"binary\.toml"):
-        entries([tmp_path / "binary.toml"])
-
-
 @pytest.mark.parametrize("engine", WITH_WEIGHTS)
 def test_a_folder_is_judged_with_the_engine_named_and_called_after_the_folder(
     engines: dict[str, tuple[object, ...]], tmp_path: Path, engine: str
@@ -202,16 +189,6 @@ def test_a_folder_is_judged_with_the_engine_named_and_called_after_the_folder(
     assert isinstance(source, WeightsSource)
     assert source.revision.startswith("sha256:")
     assert (settings, images) == (Settings(), {})
-
-
-def test_a_folder_is_packed_unless_the_user_says_otherwise(
-    engines: dict[str, tuple[object, ...]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = model_folder(tmp_path / "judge+v2")
-    assert resolved(f"path:{folder}", tmp_path) == "judge+v2"
-    assert set(engines) == {"packed"}
-    monkeypatch.chdir(folder)
-    assert resolved("path:.", tmp_path) == "judge+v2"
 
 
 @pytest.mark.parametrize(
@@ -259,13 +236,6 @@ def test_remote_code_is_refused_unless_the_user_trusts_it(
     assert resolved("mine", tmp_path, extra=[file], trust_remote_code=True) == "mine"
 
 
-def test_a_missing_library_is_named_with_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = model_folder(tmp_path / "judge")
-    monkeypatch.setattr("mrb_lib.judges.roster.engines.find_spec", lambda name: None)
-    with pytest.raises(InputError, match=r"needs torch.*mrb-workbench\[judges\]"):
-        resolved(f"path:{folder}", tmp_path)
-
-
 def test_weights_that_are_not_here_are_not_fetched_unasked(
     engines: dict[str, tuple[object, ...]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -294,22 +264,6 @@ def test_a_judge_keeps_the_revision_of_its_earlier_runs_unless_one_is_named(
     resolved("qwen2-vl-7b+generative", tmp_path)
     resolved("qwen2-vl-7b", tmp_path, revision="v1")
     assert asked == [None, "e" * 40, "v1"]
-
-
-@pytest.mark.parametrize("download", [True, False])
-def test_weights_that_are_here_are_asked_about_only_with_download(
-    engines: dict[str, tuple[object, ...]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, download: bool
-) -> None:
-    asked: list[object] = []
-
-    def located(entry: Entry, *, download: bool, **_: object) -> WeightsSource:
-        asked.append(download)
-        return WeightsSource(tmp_path, "f" * 40)
-
-    monkeypatch.setattr(module, "locate_weights", located)
-    monkeypatch.setattr(module, "is_cached", lambda entry: True)
-    resolved("qwen2-vl-72b", tmp_path, download=download)
-    assert asked == [download]
 
 
 def test_weights_that_cannot_fit_are_not_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
