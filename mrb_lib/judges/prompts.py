@@ -11,7 +11,7 @@ import hashlib
 import re
 import string
 import tomllib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from importlib import resources
@@ -47,6 +47,9 @@ DEFINITIONS: Final[dict[str, str]] = {
     "responsiveness": "it does what the question asks, directly and in usable form",
     "overall": "all things considered, the one a clinician would rather be given",
 }
+_TEMPLATE_FAILS: Final = (
+    *(TemplateError, TypeError, ValueError, ArithmeticError, LookupError, RecursionError, MemoryError),
+)
 _MEASURE: Final = ", measured by the reference answer"
 FOLDER: Final = resources.files("mrb_lib.judges").joinpath("templates")
 
@@ -287,7 +290,11 @@ class Prompt:
             key = fence_key(texts, note + (before or ""), *beside)
         written, fence = partial(defuse, marks=marks or GENERIC), fence_of(key, labels)
         defused = [written(text) for text in texts]
-        options = _options(choices, definitions, written, numbered=numbered) if self.rates else []
+        marked = zip(category_marks(choices, numbered=numbered), choices, strict=True) if self.rates else ()
+        options = [
+            {"mark": mark, "name": written(name), "meaning": written(definitions.get(name, ""))}
+            for mark, name in marked
+        ]
         named, offered = [written(name) for name in dimensions], [option["name"] for option in options] or choices
         variables: dict[str, object] = {
             "question": defused[0],
@@ -300,7 +307,11 @@ class Prompt:
             "options": options,
             "marks": [option["mark"] for option in options],
             "ordered": ordered,
-            "labels": _labels(label_sets or {}, definitions, written),
+            "labels": [
+                {"dimension": written(own), "name": written(name), "meaning": written(definitions.get(name, ""))}
+                for own, names in (label_sets or {}).items()
+                for name in names
+            ],
             "labelled": [written(name) for name in label_sets or {}],
             "dimension": written(dimension),
             "reference": defused[-1] if reference is not None else None,
@@ -359,15 +370,7 @@ class Prompt:
             context = self._template.new_context(dict(variables))
             blocks = ["".join(self._template.blocks[name](context)) for name in BLOCKS]
             whole = self._template.render(variables)
-        except (
-            TemplateError,
-            TypeError,
-            ValueError,
-            ArithmeticError,
-            LookupError,
-            RecursionError,
-            MemoryError,
-        ) as error:
+        except _TEMPLATE_FAILS as error:
             reason = str(error) or type(error).__name__
             raise InputError(f"prompt {self.id}: cannot be rendered ({reason}); correct the template.") from error
         if whole.strip() != "".join(blocks).strip():
@@ -389,31 +392,6 @@ def offer(choices: Sequence[str]) -> str:
 def category_marks(choices: Sequence[str], *, numbered: bool) -> Sequence[str]:
     """Return the marks of categories in prompts that ask for one: 1, 2, ... or those of `marks_of`."""
     return [str(number) for number in range(1, len(choices) + 1)] if numbered else marks_of(choices)
-
-
-def _options(
-    choices: Sequence[str], definitions: Mapping[str, str], written: Callable[[str], str], *, numbered: bool
-) -> list[dict[str, str]]:
-    """The categories with their marks and meanings, in which nothing is taken for a mark of a chat template."""
-    return [
-        {"mark": mark, "name": written(name), "meaning": written(definitions.get(name, ""))}
-        for mark, name in zip(category_marks(choices, numbered=numbered), choices, strict=True)
-    ]
-
-
-def _labels(
-    label_sets: Mapping[str, Sequence[str]], definitions: Mapping[str, str], written: Callable[[str], str]
-) -> list[dict[str, str]]:
-    """The labels of all dimensions, with their meanings, in which nothing is taken for a mark of a chat template."""
-    return [
-        {
-            "dimension": written(dimension),
-            "name": written(name),
-            "meaning": written(definitions.get(name, "")),
-        }
-        for dimension, names in label_sets.items()
-        for name in names
-    ]
 
 
 def _worded(prompt: Prompt, wording: int) -> Template:

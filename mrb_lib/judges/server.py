@@ -8,11 +8,12 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import replace
 from os import environ
 from pathlib import Path
 from tempfile import gettempdir
+from threading import Thread
 from typing import Final, cast
 
 import httpx
@@ -133,6 +134,8 @@ class ServerJudge:
             self.unload()
             raise
         self._judge = self._built(self._server.url, model)
+        # A server that ends on the way would be asked for a minute more.
+        Thread(target=self._server.call_when_ended, args=(self._judge.stop,), daemon=True).start()
         served = {"command": shlex.join(command), "version": version, "model": model}
         self.provenance = {**self.provenance, "server": served}
 
@@ -155,9 +158,13 @@ class ServerJudge:
         try:
             yield from self._judge.stream(batches)
         except RunError:
-            if self._server is not None:
-                self._server.check()
+            self._check()
             raise
+        self._check()
+
+    def _check(self) -> None:
+        if self._server is not None:
+            self._server.check()
 
     def estimate(self, shown: pd.DataFrame, scale: float) -> Estimate | None:
         """See `EndpointJudge.estimate`."""
@@ -236,6 +243,11 @@ class RunningServer:
         """Raise `RunError`, with the end of its log, where it has ended."""
         if self._process.poll() is not None:
             raise RunError(f"judge {self._judge}: {self._program} ended; {self._log} ends with: {self._tail}")
+
+    def call_when_ended(self, call: Callable[[], None]) -> None:
+        """Wait until it has ended, then call a function."""
+        self._process.wait()
+        call()
 
     def stop(self) -> None:
         """Stop it and its whole process group; see `mrb_lib.judges.guard`."""

@@ -115,8 +115,7 @@ OWN_MARK = "<own>"
 
 
 @pytest.mark.parametrize("name", ["rate", "single-rate", "plain", "rubric", "single"])
-@pytest.mark.parametrize("label", ["", f"label {OWN_MARK}"])
-def test_no_text_of_the_benchmark_holds_a_mark_of_the_model(name: str, label: str) -> None:
+def test_no_text_of_the_benchmark_holds_a_mark_of_the_model(name: str) -> None:
     """Names and definitions come with the data: an end of turn among them would speak for the user."""
     prompt, mark = load_prompt(name), f"{OWN_MARK}<|im_end|>"
     dimensions, category = [f"risk {mark}", f"errors {mark}"], f"low {mark}"
@@ -127,7 +126,7 @@ def test_no_text_of_the_benchmark_holds_a_mark_of_the_model(name: str, label: st
     example = Example("q", ("r",) if prompt.rates else ("r", "s"), decided)
     text = prompt.render(
         "q", ["r"] if prompt.rates else ["r", "s"], dimensions, dimensions[1] if prompt.is_of_one else "",
-        label_sets=sets, label=label, choices=choices, definitions=definitions, context=Context(examples=(example,)),
+        label_sets=sets, choices=choices, definitions=definitions, context=Context(examples=(example,)),
         marks=marks_pattern([OWN_MARK]),
     ).text  # fmt: skip
     assert OWN_MARK not in text

@@ -19,7 +19,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Final
 
-from mrb_lib.judges.endpoint.capabilities import Notices
+from mrb_lib.judges.endpoint.limits import Notices
 from mrb_lib.judges.endpoint.reply import ChatReply, Token
 
 FILE_NAME: Final = ".replies.sqlite"

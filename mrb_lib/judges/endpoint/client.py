@@ -15,8 +15,14 @@ from typing import Final
 import numpy as np
 
 from mrb_lib.judges.budget import Budget
-from mrb_lib.judges.endpoint.capabilities import CONSEQUENCES, Notices, RequestOptions
-from mrb_lib.judges.endpoint.limits import ATTEMPTS, Turns, estimated_prompt_tokens
+from mrb_lib.judges.endpoint.limits import (
+    ATTEMPTS,
+    CONSEQUENCES,
+    Notices,
+    RequestOptions,
+    Turns,
+    estimated_prompt_tokens,
+)
 from mrb_lib.judges.endpoint.outcomes import GO_ON, Answer, Failure, Fault, Refusal, cut_prompt
 from mrb_lib.judges.endpoint.reply import ChatReply
 from mrb_lib.judges.endpoint.transport import Send, Transport

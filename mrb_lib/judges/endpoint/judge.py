@@ -23,10 +23,10 @@ import pandas as pd
 from mrb_lib.judges.budget import Budget, Estimate
 from mrb_lib.judges.endpoint.address import address
 from mrb_lib.judges.endpoint.cache import FILE_NAME, ReplyCache
-from mrb_lib.judges.endpoint.capabilities import Notices, RequestOptions
 from mrb_lib.judges.endpoint.client import Ask, ChatClient, Prices
+from mrb_lib.judges.endpoint.limits import Notices, RequestOptions
 from mrb_lib.judges.endpoint.outcomes import Failure
-from mrb_lib.judges.endpoint.reply import ChatReply, p_of_key, p_of_letter
+from mrb_lib.judges.endpoint.reply import ChatReply, p_of_first, p_of_key, p_of_letter
 from mrb_lib.judges.endpoint.requests import RequestWriter, ServedTask
 from mrb_lib.judges.endpoint.transport import Transport
 from mrb_lib.judges.makers import task_maker
@@ -36,7 +36,9 @@ from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.settings import Settings
 from mrb_lib.judges.tasks import MAX_PIXELS, Reply, Task
 from mrb_lib.replies.labels import LETTERS
+from mrb_lib.replies.reading import parse
 from mrb_lib.tables.errors import InputError
+from mrb_lib.verdicts.orders import FIRST, PICKS, SECOND, pick_of
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
 
 _IDLE_S: Final = 60.0
@@ -81,7 +83,7 @@ class EndpointJudge:
 
     A reply to a prompt that says "Reply with one JSON object and nothing else" is held
     to a JSON schema, and the probabilities of tokens are asked for, both until the
-    server refuses; see `mrb_lib.judges.endpoint.capabilities`. `p_first` is read from these
+    server refuses; see `mrb_lib.judges.endpoint.limits`. `p_first` is read from these
     probabilities; see `mrb_lib.judges.endpoint.reply`.
 
     Where a reply answers several rows, `reply` is on each of them, and its
@@ -376,16 +378,15 @@ class EndpointJudge:
 
     def _put(self, rows: VerdictRows, task: Task, reply: ChatReply, took: dict[str, object]) -> None:
         """Read a reply into its rows; what it took stands on the first of them."""
-        # Under other labels than A and B, the tokens that state a choice are not looked for.
-        looks = self._prompt.asks in ("all", "one") and task.labels == LETTERS
 
         def p_first(dimension: str, choice: str | None) -> Mapping[str, object]:
             if self._prompt.asks == "one":
-                stated = p_of_letter(reply.tokens, choice)
+                stated = p_of_letter(reply.tokens, choice, task.labels)
             else:
-                stated = p_of_key(reply.tokens, reply.content, dimension, choice)
+                stated = p_of_key(reply.tokens, reply.content, dimension, choice, task.labels)
             return {} if stated is None else {"p_first": stated.p, "p_first_bound": stated.bound}
 
+        looks = self._prompt.asks in ("all", "one")
         self._tasks.put(rows, task, _reply(reply, took), *([p_first] if looks else []))
 
     def _note_lacks(self, reply: ChatReply) -> None:
@@ -400,6 +401,54 @@ class EndpointJudge:
     def _frame(self, batch: _Batch) -> pd.DataFrame:
         frame = batch.rows.frame(partial=True)
         return frame.assign(cost_usd=np.nan) if self._prices is not None and "cost_usd" not in frame else frame
+
+
+class LettersJudge(EndpointJudge):
+    """A judge that replies with one token a question; see `EndpointJudge` for the parameters.
+
+    The pick is the likelier of the two letters as first token, `p_first` their ratio, `answer_mass` their probability
+    together. The status is `repaired` where the token that the server drew is neither. Without probabilities the token
+    itself is the pick. The temperature is 0 and there is nothing to sample: repeats are alike.
+
+    Raises
+    ------
+    InputError
+        As `EndpointJudge`; or the model thinks before it replies, or the prompt asks for more than a letter.
+
+    Notes
+    -----
+    Validated by tests/judges/endpoint/test_letters.py, also against a real server.
+    """
+
+    engine = "letters"
+    usual_prompt = "single"
+    asks = ("one",)
+    rates = None
+    reads_first_token = True
+
+    def _is_whole(self, task: Task, reply: ChatReply) -> bool:
+        return not reply.refused and self._pick(task, reply) is not None
+
+    def _pick(self, task: Task, reply: ChatReply) -> str | None:
+        stated = p_of_first(reply.tokens, task.labels)
+        if stated is not None and stated.bound is None:
+            return pick_of(stated.p, 0.5)
+        if stated is not None and (stated.p >= 0.5) == (stated.bound == "at least"):
+            return FIRST if stated.bound == "at least" else SECOND
+        choice = parse(reply.content, task.asked, LETTERS, task.labels).choices[task.asked[0]]
+        return None if choice is None else PICKS[choice]
+
+    def _put(self, rows: VerdictRows, task: Task, reply: ChatReply, took: dict[str, object]) -> None:
+        [(position, dimension)] = task.rows
+        stated, pick = p_of_first(reply.tokens, task.labels), self._pick(task, reply)
+        if reply.refused or pick is None:
+            rows.put(position, "refused" if reply.refused else "unparsed", None, reply=reply.whole, **took)
+            return
+        is_clean = parse(reply.content, task.asked, LETTERS, task.labels).choices[dimension] is not None
+        known = (
+            {} if stated is None else {"p_first": stated.p, "p_first_bound": stated.bound, "answer_mass": stated.mass}
+        )
+        rows.put(position, "ok" if is_clean else "repaired", pick, reply=reply.whole, **known, **took)
 
 
 class ServedBatchJudge(EndpointJudge):

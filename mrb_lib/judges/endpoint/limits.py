@@ -1,14 +1,16 @@
-"""Limits of what a server is asked: requests at a time and per minute, waits, and the moment to give up."""
+"""What a server is asked at most: options until it refuses them, requests at a time, waits, and when to give up."""
 
 from __future__ import annotations
 
 import base64
 import io
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from math import ceil
 from threading import Condition
-from typing import Final
+from typing import Final, Literal
 
 from PIL import Image
 
@@ -127,3 +129,75 @@ class Turns:
             self._failures += 1
             is_long = self._clock() - self._failing_since >= _SHORTEST_OUTAGE_S
             return is_long and self._failures >= max(ATTEMPTS * self._most, _FEWEST_FAILURES)
+
+
+Limit = Literal["max_tokens", "max_completion_tokens"]
+
+TOP_LOGPROBS: Final = 20
+_FEWER_LOGPROBS: Final = 5  # the most that several hosts give
+_NAMES: Final[Mapping[str, re.Pattern[str]]] = {
+    "schema": re.compile(r"response_format|json_schema|structured|guided|grammar", re.IGNORECASE),
+    "logprobs": re.compile("logprobs", re.IGNORECASE),
+    "seed": re.compile(r"\bseed\b", re.IGNORECASE),
+    "temperature": re.compile("temperature", re.IGNORECASE),
+}
+CONSEQUENCES: Final[Mapping[str, str]] = {
+    "schema": "replies are parsed as they come",
+    "logprobs": "p_a is null from here on",
+    "seed": "a sampled reply cannot be reproduced",
+    "temperature": "replies are drawn as the server sets it, and may differ from time to time",
+}
+
+
+@dataclass(frozen=True)
+class RequestOptions:
+    """The options of a request.
+
+    Attributes
+    ----------
+    names : "schema" (a reply held to a JSON schema), "logprobs" (the alternatives of each token, with their
+        probabilities), "seed" (sampling from one) and "temperature" (that of the settings), as far as they are wanted
+    top_logprobs : how many alternatives
+    limit : the name by which the longest reply is stated; newer hosts refuse the older one
+    """
+
+    names: frozenset[str]
+    top_logprobs: int = TOP_LOGPROBS
+    limit: Limit = "max_tokens"
+
+    def relax(self, refusal: str, proven: frozenset[str]) -> RequestOptions | None:
+        """Return the options to try after a refusal; None if there is nothing left that could be the reason.
+
+        Parameters
+        ----------
+        refusal : what the server said
+        proven : the names of options that it granted before: a refusal that does not name them is not about them
+        """
+        if self.limit == "max_tokens" and "max_completion_tokens" in refusal:
+            return replace(self, limit="max_completion_tokens")
+        named = frozenset(name for name in self.names if _NAMES[name].search(refusal))
+        if "logprobs" in named and self.top_logprobs > _FEWER_LOGPROBS:
+            return replace(self, names=self.names - named | {"logprobs"}, top_logprobs=_FEWER_LOGPROBS)
+        # Every server knows a temperature, so it is the reason only where it is named.
+        suspects = named or self.names - proven - {"temperature"}
+        return replace(self, names=self.names - suspects) if suspects else None
+
+
+def names_an_option(refusal: str) -> bool:
+    """Return whether a refusal names an option."""
+    return any(pattern.search(refusal) for pattern in _NAMES.values())
+
+
+class Notices:
+    """Texts for the user, each said once, from any thread."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, None] = {}
+
+    def add(self, text: str) -> None:
+        """Say something, unless it was said."""
+        self._texts.setdefault(text)
+
+    def all(self) -> list[str]:
+        """Return the texts, in their order."""
+        return list(self._texts)

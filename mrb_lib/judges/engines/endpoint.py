@@ -23,7 +23,7 @@ def build_endpoint(request: JudgeRequest) -> Judge:
 @_server_engine("letters", about="the more probable of the letters A and B, one token a question, from such a server")
 def build_letters(request: JudgeRequest) -> Judge:
     """Choosing by the probabilities of two letters."""
-    from mrb_lib.judges.endpoint.letters import LettersJudge
+    from mrb_lib.judges.endpoint.judge import LettersJudge
 
     return LettersJudge(request)
 

@@ -12,8 +12,8 @@ import pytest
 
 from mrb_lib.judges.budget import Budget
 from mrb_lib.judges.endpoint.address import address
-from mrb_lib.judges.endpoint.capabilities import Notices, RequestOptions
 from mrb_lib.judges.endpoint.client import ChatClient, ChatRequest, Prices
+from mrb_lib.judges.endpoint.limits import Notices, RequestOptions
 from mrb_lib.judges.endpoint.outcomes import Failure, Fault
 from mrb_lib.judges.endpoint.reply import ChatReply
 from mrb_lib.judges.endpoint.transport import Send, Transport
@@ -98,14 +98,3 @@ def test_attempts_whose_reply_is_lost_are_paid_for() -> None:
     with Line(lambda _: Fault("HTTP 503", busy=True)).client(declined).open() as ask:
         assert isinstance(ask(chat()), Failure)
     assert declined.spent == 0
-
-
-@pytest.mark.parametrize(("reason", "cure"), [("refused", "--url"), ("CERTIFICATE_VERIFY_FAILED", "--ca-file")])
-def test_a_server_that_was_never_reached_is_given_up_early_with_a_cure(reason: str, cure: str) -> None:
-    line = Line(lambda _: Fault(reason, unreachable=True))
-    line.reached = False
-    client = line.client()
-    with client.open() as ask:
-        assert ask(chat()) is None
-    assert str(client.stopped_by).startswith(f"no server at 127.0.0.1:9 ({reason})")
-    assert cure in str(client.stopped_by)

@@ -20,32 +20,19 @@ from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.settings import Settings
 from mrb_lib.tables.errors import RunError
+from tests.judges.endpoint.asked import judge_of, rows_of
 from tests.judges.endpoint.chat_server import ChatServer, Received, Response, error, message, token
 
 DIMENSIONS = ("accuracy", "relevance", "overall")
 KEY = "sk-test-0123456789abcdef"
 
 
-def shown(*cases: str, dimensions: tuple[str, ...] = DIMENSIONS, **more: object) -> pd.DataFrame:
-    """Rows as a judge is shown them: both orders, all dimensions."""
-    rows = [
-        {"case_id": case, "dimension": name, "order": order, "repeat": 0, "probe": "none"}
-        for case in cases
-        for order in ("AB", "BA")
-        for name in dimensions
-    ]
-    frame = pd.DataFrame(rows).assign(question="Where is the nodule?", **more)
-    sides = [frame["case_id"] + ": left apex", frame["case_id"] + ": nowhere"]
-    is_ab = frame["order"] == "AB"
-    return frame.assign(first=sides[0].where(is_ab, sides[1]), second=sides[1].where(is_ab, sides[0]))
+def shown(*cases: str, **more: object) -> pd.DataFrame:
+    return rows_of(cases, DIMENSIONS, **more)
 
 
 def judge(url: str, images: Mapping[str, bytes] | None = None, **settings: object) -> EndpointJudge:
-    """A judge that does not wait between attempts."""
-    given = Settings(**{"dimensions": DIMENSIONS, "url": url, "concurrency": 4, **settings})
-    return EndpointJudge(
-        JudgeRequest(Entry("served", "endpoint", model="m"), given, images or {}), sleep=lambda _: None
-    )
+    return judge_of(url, images=images, **{"dimensions": DIMENSIONS, **settings})
 
 
 def verdicts(*choices: str) -> str:

@@ -13,10 +13,8 @@ import pandas as pd
 import pytest
 
 from mrb_lib.judges.endpoint.judge import EndpointJudge
-from mrb_lib.judges.roster.engines import JudgeRequest
-from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.settings import Settings
 from mrb_lib.tables.errors import InputError, RunError
+from tests.judges.endpoint.asked import judge_of, rows_of
 from tests.judges.endpoint.chat_server import Answer, ChatServer, Received, Response, error, message, token
 from tests.judges.endpoint.clock import Clock
 from tests.judges.endpoint.fault_proxy import FAULTS, Fault, FaultProxy
@@ -26,24 +24,16 @@ OPTIONAL = {"response_format", "logprobs", "top_logprobs", "seed"}
 
 
 def shown(cases: int) -> pd.DataFrame:
-    rows = [
-        {"case_id": f"case {number}", "dimension": name, "order": order, "repeat": 0, "probe": "none"}
-        for number in range(cases)
-        for order in ("AB", "BA")
-        for name in ("accuracy", "overall")
-    ]
-    return pd.DataFrame(rows).assign(question="Where?", first="Left.", second="Right.")
+    names = [f"case {number}" for number in range(cases)]
+    return rows_of(names, ("accuracy", "overall"), responses=("Left.", "Right.")).assign(first="Left.", second="Right.")
 
 
 def judge(url: str, waited: list[float] | None = None, **settings: object) -> EndpointJudge:
     """A judge that notes its waits instead of waiting."""
-    given = Settings(**{"dimensions": ("accuracy", "overall"), "url": url, "concurrency": 4, **settings})
     clock = Clock()
     if waited is not None:
         clock.waits = waited
-    return EndpointJudge(
-        JudgeRequest(Entry("served", "endpoint", model="m"), given, {}), sleep=clock.sleep, clock=clock
-    )
+    return judge_of(url, clock=clock, dimensions=("accuracy", "overall"), **settings)
 
 
 def by_text(received: Received) -> Response:
@@ -75,16 +65,6 @@ def test_one_fault_of_each_kind_changes_no_row(server: ChatServer, fault: Fault)
     # A server that asks for time gets it from all requests at once.
     assert 1 <= len(waited) <= 4
     assert len(waited) == 4 or fault in ("429", "429 until", "503")
-    pd.testing.assert_frame_equal(without_time(judged), without_time(expected))
-
-
-def test_all_faults_one_after_the_other_change_no_row(server: ChatServer) -> None:
-    expected = judge(server.url).judge(shown(6))
-    faults = [fault for fault in FAULTS if fault != "delay"]
-    with FaultProxy(server.url, faults, each=5) as proxy:
-        judged = judge(proxy.url).judge(shown(6))
-    assert sum(proxy.met.values()) == 12 * 5
-    assert set(proxy.met) == set(faults)
     pd.testing.assert_frame_equal(without_time(judged), without_time(expected))
 
 

@@ -5,33 +5,21 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
-from mrb_lib.benchmarks.benchmark import Benchmark, load, save
-from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge
 from mrb_lib.verdicts.store import read_run
+from tests.judges.endpoint.asked import benchmark_of
 from tests.judges.endpoint.chat_server import ChatServer, message
 
 KEY = "sk-test-0123456789abcdef"
 
 
-@pytest.fixture
-def benchmark(tmp_path: Path) -> Benchmark:
-    cases = pd.DataFrame(
-        {"case_id": ["x", "y"], "question": "Where?", "response_a": "left apex", "response_b": "right base"}
-    )
-    votes = [(case, "r1", name, "A") for case in cases["case_id"] for name in ("accuracy", "overall")]
-    annotations = pd.DataFrame(votes, columns=["case_id", "annotator", "dimension", "choice"])
-    save(Benchmark(BenchmarkMeta("two", "general", ("accuracy", "overall")), cases, annotations), tmp_path / "bench")
-    return load(tmp_path / "bench")
-
-
 def test_the_manifest_says_where_cases_went_and_nothing_on_disk_holds_the_key(
-    benchmark: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    benchmark = benchmark_of(tmp_path / "bench", dict.fromkeys("xy", "Where?"), ("accuracy", "overall"))
     monkeypatch.setenv("MRB_ENDPOINT_KEY", KEY)
     reply = f'{{"accuracy": "A", "overall": "B"}} {KEY}'
     with ChatServer(lambda _: message(reply)) as server:

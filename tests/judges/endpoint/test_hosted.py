@@ -18,12 +18,10 @@ from threading import Event, Timer
 import pandas as pd
 import pytest
 
-from mrb_lib.benchmarks.benchmark import Benchmark, load, save
-from mrb_lib.benchmarks.meta import BenchmarkMeta
+from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.budget import Estimate
 from mrb_lib.judges.endpoint import cache
 from mrb_lib.judges.endpoint.judge import EndpointJudge
-from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry, Thinking
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import InterruptedRunError, judge
@@ -31,8 +29,8 @@ from mrb_lib.runs.local import run_locally
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.tables.schema import ANSWER
 from mrb_lib.verdicts.store import load_verdicts, read_run, run_folders
+from tests.judges.endpoint.asked import benchmark_of, judge_of, rows_of
 from tests.judges.endpoint.chat_server import ChatServer, Received, Response, error, message
-from tests.judges.endpoint.clock import Clock
 
 DIMENSIONS = ("accuracy", "overall")
 REPLY = '{"accuracy": "A", "overall": "B"}'
@@ -42,29 +40,17 @@ PRICES = {"price_prompt": 1.0, "price_completion": 2.0}
 
 def benchmark(folder: Path, cases: int, **edited: str) -> Benchmark:
     """Cases `case 0`, `case 1` ...; `edited` are other questions, by the number of the case as `q3`."""
-    numbers = range(cases)
-    table = pd.DataFrame(
-        {
-            "case_id": [f"case {number}" for number in numbers],
-            "question": [edited.get(f"q{number}", f"Where is lesion {number}?") for number in numbers],
-            "response_a": "left apex",
-            "response_b": "right base",
-        }
-    )
-    votes = [(case, "r1", name, "A") for case in table["case_id"] for name in DIMENSIONS]
-    annotations = pd.DataFrame(votes, columns=["case_id", "annotator", "dimension", "choice"])
-    save(Benchmark(BenchmarkMeta("hosted", "general", DIMENSIONS), table, annotations), folder)
-    return load(folder)
+    asked = {f"case {i}": edited.get(f"q{i}", f"Where is lesion {i}?") for i in range(cases)}
+    return benchmark_of(folder, asked, DIMENSIONS)
 
 
 def shown(cases: int) -> pd.DataFrame:
-    rows = [
-        {"case_id": f"case {number}", "dimension": name, "order": "AB", "repeat": 0, "probe": "none"}
-        for number in range(cases)
-        for name in DIMENSIONS
-    ]
-    frame = pd.DataFrame(rows)
-    return frame.assign(question="Where is lesion " + frame["case_id"].str[5:] + "?", first="Left.", second="Right.")
+    rows = rows_of([f"case {number}" for number in range(cases)], DIMENSIONS, ("AB",), responses=("Left.", "Right."))
+    return rows.assign(question="Where is lesion " + rows["case_id"].str[5:] + "?")
+
+
+def served(url: str, runs: Path | None = None, entry: Entry | None = None, **settings: object) -> EndpointJudge:
+    return judge_of(url, entry=entry, runs=runs, **{"dimensions": DIMENSIONS, **settings})
 
 
 def batches(cases: int) -> Iterator[pd.DataFrame]:
@@ -76,14 +62,6 @@ def lesion(received: Received) -> int:
     match = re.search(r"lesion (\d+)", received.text)
     assert match is not None
     return int(match[1])
-
-
-def served(url: str, runs: Path | None = None, entry: Entry | None = None, **settings: object) -> EndpointJudge:
-    """A judge that does not wait between attempts."""
-    given = Settings(**{"dimensions": DIMENSIONS, "url": url, "concurrency": 4, **settings})
-    entry = entry or Entry("served", "endpoint", model="m")
-    clock = Clock()
-    return EndpointJudge(JudgeRequest(entry, given, {}, runs=runs), sleep=clock.sleep, clock=clock)
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ from mrb_lib.runs.execute import judge
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.verdicts.orders import to_case_frame
 from mrb_lib.verdicts.store import load_verdicts
+from tests.judges.endpoint.asked import judge_of
 from tests.judges.endpoint.chat_server import ChatServer, Received, Response, error, message
 from tests.judges.item_cases import better_of, by_worth, item_cases, ranking_by, shown_to_batch
 from tests.stats.small_tables import annotations_of
@@ -28,9 +29,7 @@ RANK = ranking_by(by_worth, DIMENSIONS)
 
 
 def served(url: str, **settings: object) -> ServedBatchJudge:
-    given = Settings(**{"dimensions": DIMENSIONS, "url": url, "concurrency": 4, **settings})
-    entry = Entry("endpoint:m+batch", "served-batch", model="m")
-    return ServedBatchJudge(JudgeRequest(entry, given, {}), sleep=lambda _: None)
+    return judge_of(url, ServedBatchJudge, **{"dimensions": DIMENSIONS, **settings})
 
 
 @pytest.fixture

@@ -15,8 +15,6 @@ from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.judges.endpoint.judge import ServedRubricJudge
 from mrb_lib.judges.prompt_files import load_prompt
-from mrb_lib.judges.roster.engines import JudgeRequest
-from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.sent import sent, shown_case
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge as judge_all
@@ -25,6 +23,7 @@ from mrb_lib.tables.errors import RunError
 from mrb_lib.verdicts.manifest import read_manifest
 from mrb_lib.verdicts.orders import to_case_frame
 from mrb_lib.verdicts.store import load_verdicts, run_folders
+from tests.judges.endpoint.asked import judge_of, rows_of
 from tests.judges.endpoint.chat_server import ChatServer, Received, Response, error, message
 
 DIMENSIONS = ("accuracy", "overall")
@@ -37,24 +36,13 @@ RUBRIC = json.dumps(
 )
 
 
-def shown(*cases: str, rubric: str | None = RUBRIC) -> pd.DataFrame:
-    """Rows as a judge is shown them: both orders, all dimensions."""
-    rows = [
-        {"case_id": case, "dimension": name, "order": order, "repeat": 0, "probe": "none"}
-        for case in cases
-        for order in ("AB", "BA")
-        for name in DIMENSIONS
-    ]
-    frame = pd.DataFrame(rows).assign(question="Where is the nodule?", rubric=rubric)
-    sides = [frame["case_id"] + ": left apex", frame["case_id"] + ": nowhere, you fool"]
-    is_ab = frame["order"] == "AB"
-    return frame.assign(first=sides[0].where(is_ab, sides[1]), second=sides[1].where(is_ab, sides[0]))
+def shown(*cases: str) -> pd.DataFrame:
+    responses = ("{}: left apex", "{}: nowhere, you fool")
+    return rows_of(cases, DIMENSIONS, responses=responses, rubric=RUBRIC)
 
 
-def judge(url: str, runs: Path | None = None, **settings: object) -> ServedRubricJudge:
-    given = Settings(**{"dimensions": DIMENSIONS, "url": url, "concurrency": 4, **settings})
-    request = JudgeRequest(Entry("served", "served-rubric", model="m"), given, {}, runs=runs)
-    return ServedRubricJudge(request, sleep=lambda _: None)
+def judge(url: str, **settings: object) -> ServedRubricJudge:
+    return judge_of(url, ServedRubricJudge, **{"dimensions": DIMENSIONS, **settings})
 
 
 def decide(received: Received) -> Response:

@@ -113,7 +113,7 @@ def test_categories_without_an_order_have_no_score_and_are_not_averaged(tiny: Ti
     assert "score_first" not in _judge(CategoriesJudge, tiny("llama"), is_ordered=False).judge(_shown())
     with pytest.raises(InputError, match="have no order"):
         _judge(NumberedCategoriesJudge, tiny("llama"), is_ordered=False)
-    with pytest.raises(InputError, match="up to 9 categories"):
+    with pytest.raises(InputError, match="up to 9 ordered categories"):
         _judge(NumberedCategoriesJudge, tiny("llama"), choices=tuple(f"level {place}" for place in range(10)))
 
 

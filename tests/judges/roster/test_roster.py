@@ -32,7 +32,7 @@ WITH_WEIGHTS = {
     "reward": ("local.reward", "RewardJudge"),
     "rating": ("local.pointwise", "RatingJudge"),
 }
-SERVED = {"endpoint": ("endpoint.judge", "EndpointJudge"), "letters": ("endpoint.letters", "LettersJudge")}
+SERVED = {"endpoint": ("endpoint.judge", "EndpointJudge"), "letters": ("endpoint.judge", "LettersJudge")}
 
 
 def write(folder: Path, text: str, name: str = "mine.toml") -> Path:
@@ -52,13 +52,16 @@ def model_folder(folder: Path) -> Path:
 def engines(monkeypatch: pytest.MonkeyPatch) -> dict[str, tuple[object, ...]]:
     """Engines that only note what they were made with, in place of those that read weights or call servers."""
     made: dict[str, tuple[object, ...]] = {}
+    fakes: dict[str, SimpleNamespace] = {}
     for engine, (name, kind) in {**WITH_WEIGHTS, **SERVED}.items():
 
         def note(request: JudgeRequest, engine: str = engine) -> object:
             made[engine] = request.entry.name, request.entry, request.source, request.settings, request.images
             return SimpleNamespace(name=request.entry.name)
 
-        monkeypatch.setitem(sys.modules, f"mrb_lib.judges.{name}", SimpleNamespace(**{kind: note}))
+        kinds = vars(fakes.setdefault(name, SimpleNamespace()))
+        kinds[kind] = note
+        monkeypatch.setitem(sys.modules, f"mrb_lib.judges.{name}", fakes[name])
     of_ratings = SimpleNamespace(CategoriesJudge=None, NumberedCategoriesJudge=None)
     monkeypatch.setitem(sys.modules, "mrb_lib.judges.local.categories", of_ratings)
     return made
