@@ -113,7 +113,7 @@ def prompts_for(
     if rates is None:
         raise InputError(
             f"judge {judge}: the engine {engine} compares two responses, and the benchmark has ratings of one; leave "
-            f"out +{engine}, or use NAME+packed, NAME+rating or NAME+generative."
+            f"out +{engine}, or use NAME+packed or NAME+generative."
         )
     return rates
 

@@ -87,9 +87,9 @@ def sent(manifest: Manifest, case: Mapping[str, pd.Series], order: str, dimensio
     if prompt.asks in RANKINGS:
         return Sent(manifest.prompt_text, "the run's template, not filled in: it shows all responses to the item")
     row = {str(name): value for name, value in case[order].items()}
-    spec, engine = manifest.spec, manifest.spec.get("engine")
+    spec = manifest.spec
     try:
-        writer = PromptWriter(prompt, _settings(manifest, dimension), numbered=engine == "rating")
+        writer = PromptWriter(prompt, _settings(manifest, dimension))
         images = writer.images(row)
         criteria = [one.text for one in rubric_of(row)] if prompt.checks else []
         alone = prompt.asks == "rating" or prompt.checks

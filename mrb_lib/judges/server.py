@@ -91,7 +91,9 @@ class ServerJudge:
         self.prompt_id, self.prompt_hash = self._judge.prompt_id, self._judge.prompt_hash
         self.prompt_text, self.cases_per_batch = self._judge.prompt_text, self._judge.cases_per_batch
         self.device = f"server of {Path(self._command[0]).name} on this machine"
-        self.provenance: Mapping[str, object] = {} if folder is None or entry.path is None else provenance_of(folder)
+        self.provenance: Mapping[str, object] = (
+            {} if folder is None else provenance_of(folder, is_of_hub=entry.path is None)
+        )
         spec = {key: value for key, value in self._judge.spec.items() if key != "url"}
         revision = {} if request.source is None else {"revision": request.source.revision}
         self.spec: Mapping[str, object] = {**spec, "server": shlex.join(self._command), **revision}

@@ -151,14 +151,12 @@ class PromptWriter:
     settings : dimensions, choices, labels, definitions and what is shown beside the cases
     sees : the model takes images
     marks : of the model's chat template, see `mrb_lib.judges.fences.defuse`; None for the usual ones
-    numbered : the categories of a rating are called 1, 2, ...
     """
 
     prompt: Prompt
     settings: Settings
     sees: bool = True
     marks: re.Pattern[str] | None = None
-    numbered: bool = False
 
     def labels(self, row: Record) -> Labels:
         """Return what the prompt about a row calls the two responses."""
@@ -209,7 +207,6 @@ class PromptWriter:
             choices=self.settings.choices,
             definitions=DEFINITIONS | self.settings.definitions,
             ordered=self.settings.is_ordered,
-            numbered=self.numbered,
             marks=self.marks,
             criteria=criteria,
             criterion=criterion,

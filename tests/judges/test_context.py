@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from mrb_lib.judges.context import MOST_EXAMPLES, Context, Example, context_of, passages_of
+from mrb_lib.judges.context import Context, Example, context_of, passages_of
 from mrb_lib.judges.fences import defuse, marks_pattern
 from mrb_lib.judges.prompt_files import builtin_ids, load_prompt
 from mrb_lib.judges.settings import Settings
@@ -107,8 +107,6 @@ def test_a_verdict_has_the_form_that_the_prompt_asks_for() -> None:
     rated = Example("q", ("one",), dict.fromkeys(DIMENSIONS, "medium"))
     named = rendered("rate", Context(examples=(rated,)))
     assert json.loads(re.findall(r"Verdict on example 1: (.*)", named)[0])["overall"] == "medium"
-    numbered = rendered("single-rate", Context(examples=(rated,)), numbered=True)
-    assert "Verdict on example 1: accuracy: 2;" in numbered
 
 
 OWN_MARK = "<own>"
@@ -158,20 +156,6 @@ def test_what_a_case_lacks_is_said() -> None:
         context_of(row, None, evidence=True, examples=0)
     with pytest.raises(InputError, match="3 worked examples are to be shown"):
         context_of(row, None, evidence=False, examples=3)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "said"),
-    [
-        ({"reference": "good"}, "reference 'good': must be 'none', 'weak' or 'strong'."),
-        ({"examples_by": "far"}, "examples_by 'far': must be 'nearest' or 'random'."),
-        ({"examples": MOST_EXAMPLES + 1}, "examples 11: must be at most 10."),
-        ({"examples": -1}, "examples -1: must be at least 0."),
-    ],
-)
-def test_a_wrong_setting_is_said_in_one_line(wrong: dict[str, object], said: str) -> None:
-    with pytest.raises(InputError, match=re.escape(said)):
-        Settings(**wrong)
 
 
 @pytest.mark.parametrize(

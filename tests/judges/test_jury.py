@@ -290,16 +290,6 @@ def test_a_verdict_whose_members_changed_their_choice_is_made_again(
     assert judge(little, tmp_path, ["consensus-of:one,two"])[0].retried == 0
 
 
-def test_a_jury_judges_the_dimensions_that_all_its_members_can(
-    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    one, two = Scripted("one"), Scripted("two")
-    one.dimensions = ("accuracy",)
-    use(monkeypatch, one, two)
-    [done] = judge(little, tmp_path, ["consensus-of:one,two"])
-    assert (done.made, one.asked, two.asked) == (80, 80, 80)
-
-
 @pytest.mark.parametrize("name", ["consensus-of:first,nobody", "weighted-of:first=1,nobody=2", "escalate-of:1:first,x"])
 def test_a_member_that_is_nobody_is_found_before_anybody_judges(little: Benchmark, tmp_path: Path, name: str) -> None:
     with pytest.raises(InputError, match=name):

@@ -142,10 +142,6 @@ class TestMarks:
         assert "[unused1]" not in defuse("see [unused1]", own)
         assert defuse("<aXb> x", own) == "<aXb> x"
 
-    def test_of_plain_language_are_left_alone(self) -> None:
-        plain = "CT < 5 mm | MR > 3 T; [12] <5% of cases; s/p resection; image <1>; a<b>c"
-        assert defuse(plain, GENERIC) == plain
-
     @pytest.mark.parametrize("architecture", ["llava", "qwen2_5_vl", "llama"])
     def test_in_a_response_never_become_special_tokens(self, architecture: str, tiny: Callable[[str], Path]) -> None:
         import torch
@@ -176,13 +172,6 @@ class TestHash:
         before = load_prompt(name).hash
         monkeypatch.setitem(prompts.DEFINITIONS, "relevance", "it stays with what was asked")
         assert replace(load_prompt(name)).hash != before
-
-    def test_changes_with_the_fences(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        before = load_prompt("plain").hash
-        monkeypatch.setattr(
-            prompts, "fence_of", lambda key, labels: lambda name, text: f"[{name} {key}]{text}[end {key}]"
-        )
-        assert replace(load_prompt("plain")).hash != before
 
 
 class TestParts:
@@ -224,15 +213,6 @@ class TestChoices:
         offered = {name for named in re.finditer(letters, rendered.ask) for name in named.groups()}
         assert offered == (set() if prompt.asks == "rating" else {"A", "B"} if prompt.asks == "one" else set(choices))
         assert bool(TIE_WORDS.search(rendered.text)) == (prompt.asks == "all" and "tie" in choices)
-
-    def test_change_the_text_and_not_the_hash(self) -> None:
-        prompt = load_prompt("plain")
-        two, three = (prompt.render("q", ["x", "y"], DIMENSIONS, choices=choices).ask for choices in TASKS)
-        assert '"A" or "B".' in two
-        assert '"A", "B" or, where neither is better, "tie".' in three
-        assert [name for name in builtin_ids() if load_prompt(name).names_choices] == [
-            "official-form", "plain", "reasoned", "reference", "rubric",
-        ]  # fmt: skip
 
 
 class TestTheOfficialForm:
@@ -394,12 +374,6 @@ def test_beside_options_of_these_letters_the_responses_are_called_otherwise(name
     text = _render(prompt, question, ["yes", "no"], "R")
     assert text == _render(prompt, question, ["yes", "no"], "R", labels=("1", "2"))
     assert "response 1" in text and "response A" not in text
-
-
-def test_letters_in_a_benchmarks_own_words_do_not_keep_labels_out() -> None:
-    definitions = {"overall": "grade A or B of the guideline"}
-    text = _render(load_prompt("rubric"), "A. gout B. lupus", ["yes", "no"], definitions=definitions)
-    assert "grade A or B" in text and "response 1" in text
 
 
 def test_a_prompt_that_names_the_letters_outside_its_fences_takes_no_other_labels(tmp_path: Path) -> None:

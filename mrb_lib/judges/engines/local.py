@@ -48,10 +48,9 @@ def build_packed(request: JudgeRequest) -> Judge:
 )
 def build_rating(request: JudgeRequest) -> Judge:
     """Choosing by ratings of each response alone."""
-    from mrb_lib.judges.local.categories import NumberedCategoriesJudge
     from mrb_lib.judges.local.pointwise import RatingJudge
 
-    return NumberedCategoriesJudge(request) if request.settings.is_rating else RatingJudge(request)
+    return RatingJudge(request)
 
 
 @_local_engine(

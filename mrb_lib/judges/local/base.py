@@ -56,7 +56,6 @@ class LocalJudge(AsksPrompts, ABC):
     asks : what a prompt may ask for here
     rates : the same two where one response a case is rated; None for a way that compares two
     speaks : whether probabilities of words are read
-    numbered : categories are called by numbers
 
     Raises
     ------
@@ -69,7 +68,6 @@ class LocalJudge(AsksPrompts, ABC):
     asks: ClassVar[tuple[Asks, ...]] = ()
     rates: ClassVar[tuple[str, tuple[Asks, ...]] | None] = None
     speaks: ClassVar[bool] = True
-    numbered: ClassVar[bool] = False
     dimensions: tuple[str, ...] | None = None
     sorts_by_length = True
 
@@ -126,8 +124,8 @@ class LocalJudge(AsksPrompts, ABC):
 
     @property
     def provenance(self) -> Mapping[str, object]:
-        """Return what a local folder says of its weights; the Hub's models say it there."""
-        return provenance_of(self._source.folder) if self._entry.path is not None else {}
+        """Return what the weights state of themselves: of a model on the Hub, the cases that it learned from."""
+        return provenance_of(self._source.folder, is_of_hub=self._entry.path is None)
 
     @property
     def device(self) -> str:
@@ -234,7 +232,7 @@ class LocalJudge(AsksPrompts, ABC):
     def writer(self) -> PromptWriter:
         """The writer of its prompts; `RunError` before `load`."""
         weights = self.weights
-        return PromptWriter(self._prompt, self._settings, weights.sees_images, weights.marks, self.numbered)
+        return PromptWriter(self._prompt, self._settings, weights.sees_images, weights.marks)
 
     def _chat(self, rendered: Rendered, n_images: int) -> str:
         return self.weights.chat(rendered.text, n_images, self._template)

@@ -11,13 +11,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from mrb_lib.judges.local.packed import PackedJudge
-from mrb_lib.judges.prompts import category_marks
 from mrb_lib.judges.roster.engines import JudgeRequest
+from mrb_lib.replies.categories import marks_of
 from mrb_lib.replies.labels import Labels
-from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import category_numbers
-
-MOST_NUMBERS = 9
 
 
 class CategoriesJudge(PackedJudge):
@@ -43,7 +40,7 @@ class CategoriesJudge(PackedJudge):
             )
 
     def _groups(self) -> Sequence[Sequence[str]]:
-        marks = category_marks(self._settings.choices, numbered=self.numbered)
+        marks = marks_of(self._settings.choices)
         # Where a reply's first number is a space and then its digits, as in Llama 2, it is read after the space.
         self._lead = " " if marks[0].isdigit() and len(self.weights.tokens_of(marks[0])) > 1 else ""
         return [[mark, f" {mark}"] for mark in marks]
@@ -55,35 +52,4 @@ class CategoriesJudge(PackedJudge):
         expected = float(np.dot(shares, category_numbers(self._settings.choices)))
         score = {"score_first": expected} if self._settings.is_ordered else {}
         stated = json.dumps([float(f"{share:.9g}") for share in shares])
-        return self._settings.choices[self._place(shares)], {"p_categories": stated, **score}
-
-    def _place(self, shares: Sequence[float]) -> int:
-        return int(np.argmax(shares))
-
-
-class NumberedCategoriesJudge(CategoriesJudge):
-    """The category nearest to the expectation, where the categories are called 1, 2, ... in their order.
-
-    As an average over the scale it is less often one of the ends than the most probable category.
-
-    Raises
-    ------
-    InputError
-        The categories have no order, or are more than nine.
-    """
-
-    engine = "rating"
-    numbered = True
-
-    def __init__(self, request: JudgeRequest) -> None:
-        settings = request.settings
-        if not settings.is_ordered or len(settings.choices) > MOST_NUMBERS:
-            why = f"has {len(settings.choices)}" if settings.is_ordered else "says of its own that they have no order"
-            raise InputError(
-                f"judge {request.entry.name}: the engine rating averages over up to {MOST_NUMBERS} ordered categories, "
-                f"and the benchmark {why}; use NAME+packed, or state the level in benchmark.toml."
-            )
-        super().__init__(request)
-
-    def _place(self, shares: Sequence[float]) -> int:
-        return int(np.floor(np.dot(shares, np.arange(len(shares))) + 0.5))
+        return self._settings.choices[int(np.argmax(shares))], {"p_categories": stated, **score}

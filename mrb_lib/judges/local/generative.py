@@ -84,7 +84,7 @@ class GenerativeJudge(LocalJudge):
         return _Request(task, inputs)
 
     def _answer(self, rows: VerdictRows, requests: Sequence[_Request]) -> pd.DataFrame:
-        for one, reply in self.by_images(requests, _n_images, self._n_tokens, self._write):
+        for one, reply in self.by_images(requests, lambda one: len(one.task.images), self._n_tokens, self._write):
             if reply is None:
                 self._tasks.fail(rows, one.task, TOO_LARGE)
             else:
@@ -144,10 +144,6 @@ class BatchJudge(GenerativeJudge):
     def spec(self) -> Mapping[str, object]:
         """Return what shapes the verdicts besides the prompt: the items, and the seed that orders responses, too."""
         return {**super().spec, "seed": self._settings.seed, "items": self._settings.items}
-
-
-def _n_images(request: _Request) -> int:
-    return len(request.task.images)
 
 
 class _Gumbel(LogitsProcessor):

@@ -22,7 +22,7 @@ from mrb_lib.tables.errors import InputError, RunError
 
 WEIGHTS: Final = "*.safetensors"
 # Weights and what describes them. Neither pickles nor code; code only where the user trusts it.
-PATTERNS: Final = (WEIGHTS, "*.json", "*.txt", "*.jinja", "*.model")
+PATTERNS: Final = (WEIGHTS, "*.json", "*.txt", "*.jinja", "*.model", "rows.toml")
 CODE_PATTERNS: Final = ("*.py", "*.tiktoken")
 # The same weights again, in the forms of other programs.
 _TWICE: Final = ("original/*", "onnx/*", "openvino/*", "*consolidated*", "*.onnx.json")

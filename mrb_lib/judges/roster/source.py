@@ -179,8 +179,12 @@ def digest(folder: Path) -> str:
     return LOCAL + hashlib.sha256("".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def provenance_of(folder: Path) -> dict[str, object]:
+def provenance_of(folder: Path, *, is_of_hub: bool = False) -> dict[str, object]:
     """Return what a folder of weights states of itself, for the manifest of a run.
+
+    Parameters
+    ----------
+    is_of_hub : the weights are a model's on the Hub, where the rest is stated: only `training` is returned
 
     Returns
     -------
@@ -194,7 +198,7 @@ def provenance_of(folder: Path) -> dict[str, object]:
     InputError
         `training.json` is not a JSON object. What is wrong with a configuration is said where the weights are read.
     """
-    config = _json_object(folder / "config.json") or {}
+    config = {} if is_of_hub else _json_object(folder / "config.json") or {}
     known: dict[str, object] = {}
     if isinstance(heads := config.get("architectures"), list):
         known["architectures"] = [str(head) for head in heads]

@@ -11,7 +11,6 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from threading import Event, Timer
 
@@ -372,36 +371,26 @@ def test_a_server_that_takes_two_at_a_time_is_asked_fewer(server: ChatServer) ->
     assert len(server.received) < 150 * 2
 
 
-@pytest.mark.parametrize("prompt", ["plain", "reasoned", "single", "official-form"])
 @pytest.mark.parametrize(
-    ("thinking", "template", "has_room"),
+    ("thinking", "template", "base_url", "thinks"),
     [
-        ("always", {}, True),
-        ("optional", {}, True),
-        ("optional", {"enable_thinking": True}, True),
-        ("optional", {"enable_thinking": False}, False),
-        ("optional", {"thinking_mode": "on"}, True),
-        ("optional", {"thinking_mode": "off"}, False),
-        ("no", {}, False),
-        (None, {}, False),
+        ("always", {}, None, True),
+        ("optional", {}, None, True),
+        ("optional", {"enable_thinking": False}, None, False),
+        ("optional", {"thinking_mode": "off"}, None, False),
+        ("optional", {}, "https://host.example/v1", False),
+        ("optional", {"thinking": True}, "https://host.example/v1", True),
+        (None, {}, None, False),
     ],
 )
 def test_a_model_that_thinks_has_room_for_it_with_every_prompt(
-    server: ChatServer, prompt: str, thinking: Thinking | None, template: dict[str, object], has_room: bool
+    server: ChatServer, thinking: Thinking | None, template: dict[str, object], base_url: str | None, thinks: bool
 ) -> None:
-    entry = Entry("served", "endpoint", model="m", thinking=thinking, chat={"template": template} if template else {})
-    served(server.url, entry=entry, prompt=prompt).judge(shown(1))
-    rooms = {received.body["max_tokens"] for received in server.received}
-    assert len(rooms) == 1
-    assert (rooms.pop() >= 4096) == (has_room or prompt == "official-form")
-    served(server.url, entry=entry, prompt=prompt, max_new_tokens=7).judge(shown(1))
-    assert server.received[-1].body["max_tokens"] == 7
-
-
-@pytest.mark.parametrize(("template", "expected"), [({}, False), ({"thinking": True}, True)])
-def test_a_hosted_model_thinks_where_a_request_says_so(template: dict[str, object], expected: bool) -> None:
-    entry = Entry("m", "endpoint", model="m", thinking="optional", base_url="https://host.example/v1")
-    assert replace(entry, chat={"template": template} if template else {}).thinks == expected
+    entry = Entry("served", "endpoint", "m", thinking=thinking, base_url=base_url, chat={"template": template})
+    for prompt in ("plain", "reasoned", "single"):
+        room = served(server.url, entry=entry, prompt=prompt).spec["max_tokens"]
+        assert (room == 4096) == thinks
+    assert served(server.url, entry=entry, prompt="single", max_new_tokens=7).spec["max_tokens"] == 7
 
 
 def test_nothing_but_replies_and_hashes_is_kept(server: ChatServer, tmp_path: Path) -> None:

@@ -122,12 +122,6 @@ def test_a_model_that_thinks_first_is_refused(server: ChatServer, thinking: str)
     assert served(server.url, off).spec["chat_template_kwargs"] == {"enable_thinking": False}
 
 
-@pytest.mark.parametrize("prompt", ["plain", "rating"])
-def test_a_prompt_that_asks_for_more_than_a_letter_is_refused(server: ChatServer, prompt: str) -> None:
-    with pytest.raises(InputError, match="this engine reads one letter a dimension"):
-        served(server.url, prompt=prompt)
-
-
 def test_bounds_are_kept_in_the_frame_of_the_case(server: ChatServer, tmp_path: Path) -> None:
     """A judge that is always sure of the response shown first, of which alone the server tells."""
     bench = benchmark_of(tmp_path / "bench", {f"case {i}": f"case {i}" for i in range(3)}, DIMENSIONS)

@@ -14,7 +14,8 @@ from PIL import Image
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
-from mrb_lib.judges.local.categories import CategoriesJudge, NumberedCategoriesJudge
+from mrb_lib.judges.local.categories import CategoriesJudge
+from mrb_lib.judges.local.pointwise import RatingJudge
 from mrb_lib.judges.prompt_files import load_prompt
 from mrb_lib.judges.prompts import DEFINITIONS
 from mrb_lib.judges.settings import Settings
@@ -64,14 +65,14 @@ def _shown(repeats: int = 1) -> pd.DataFrame:
     return pd.DataFrame(rows).assign(second="").drop(columns="response_a")
 
 
-def _alone(folder: Path, shown: pd.DataFrame, marks: str, *, numbered: bool) -> np.ndarray:
+def _alone(folder: Path, shown: pd.DataFrame, marks: str) -> np.ndarray:
     """The share of each mark as the next token, each question in an ordinary pass of transformers of its own."""
     hand, prompt, found = ByHand(folder), load_prompt("single-rate"), []
     for row in shown.to_dict("records"):
         names = row["images"] if hand.sees else []
         text = prompt.render(
             row["question"], [row["first"]], DIMENSIONS, row["dimension"], n_images=len(names), choices=RISKS,
-            definitions=DEFINITIONS | MEANINGS, ordered=True, numbered=numbered, marks=hand.marks,
+            definitions=DEFINITIONS | MEANINGS, ordered=True, marks=hand.marks,
         ).text  # fmt: skip
         found.append(hand.shares(text, marks, [IMAGES[name] for name in names]))
     shares = np.array(found)
@@ -84,21 +85,12 @@ def test_probabilities_are_those_of_asking_each_question_alone(architecture: str
     one = _judge(CategoriesJudge, folder)
     judged = one.judge(shown)
     shares = np.array([json.loads(stated) for stated in judged["p_categories"]])
-    assert np.abs(shares - _alone(folder, shown, "ABC", numbered=False)).max() < 1e-4
+    assert np.abs(shares - _alone(folder, shown, "ABC")).max() < 1e-4
     assert np.allclose(shares.sum(axis=1), 1)
     assert list(judged["category"]) == [RISKS[place] for place in shares.argmax(axis=1)]
     assert np.allclose(judged["score_first"], shares @ [1, 2, 3])
     assert judged[list(KEYS)].equals(shown[list(KEYS)])
     assert judged["prompt_tokens"].notna().sum() == len(CASES), "what a case took is counted once"
-
-
-def test_the_engine_rating_takes_the_category_nearest_to_the_expectation(tiny: Tiny) -> None:
-    folder, shown = tiny("llava"), _shown()
-    judged = _judge(NumberedCategoriesJudge, folder).judge(shown)
-    shares = _alone(folder, shown, "123", numbered=True)
-    expected = shares @ [1, 2, 3]
-    assert np.abs(judged["score_first"] - expected).max() < 1e-4
-    assert list(judged["category"]) == [RISKS[int(np.floor(one - 0.5))] for one in expected]
 
 
 def test_categories_that_are_numbers_are_their_own_marks_and_scores(tiny: Tiny) -> None:
@@ -109,12 +101,10 @@ def test_categories_that_are_numbers_are_their_own_marks_and_scores(tiny: Tiny) 
     assert set(judged["category"]) <= {"1", "2", "5"}
 
 
-def test_categories_without_an_order_have_no_score_and_are_not_averaged(tiny: Tiny) -> None:
+def test_categories_without_an_order_have_no_score_and_the_engine_rating_compares(tiny: Tiny) -> None:
     assert "score_first" not in _judge(CategoriesJudge, tiny("llama"), is_ordered=False).judge(_shown())
-    with pytest.raises(InputError, match="have no order"):
-        _judge(NumberedCategoriesJudge, tiny("llama"), is_ordered=False)
-    with pytest.raises(InputError, match="up to 9 ordered categories"):
-        _judge(NumberedCategoriesJudge, tiny("llama"), choices=tuple(f"level {place}" for place in range(10)))
+    with pytest.raises(InputError, match=r"rating compares two responses.*NAME\+packed"):
+        _judge(RatingJudge, tiny("llama"))
 
 
 @pytest.fixture
@@ -128,7 +118,7 @@ def bench(tmp_path: Path) -> Benchmark:
     return load(tmp_path / "bench")
 
 
-@pytest.mark.parametrize("engine", ["packed", "rating", "generative"])
+@pytest.mark.parametrize("engine", ["packed", "generative"])
 def test_a_run_is_whole_and_the_same_when_it_goes_on(engine: str, bench: Benchmark, tiny: Tiny, tmp_path: Path) -> None:
     name, settings = f"path:{tiny('llava')}+{engine}", Settings(device="cpu", max_new_tokens=6)
     [whole] = judge(bench, tmp_path / "whole", [name], settings=settings, repeats=2)

@@ -224,15 +224,6 @@ class TestSpec:
             assert _judge(folder, **wish).spec == usual.spec, wish
         json.dumps(usual.spec)
 
-    def test_gives_room_for_reasons_and_for_thinking(self, tiny: Tiny) -> None:
-        folder = tiny("llama")
-        thinks = Entry("tiny", "generative", path=folder, thinking="always")
-        lengths = [
-            _judge(folder, entry, max_new_tokens=None, prompt=prompt).spec["max_new_tokens"]
-            for entry, prompt in ((None, "single"), (None, "plain"), (None, "reasoned"), (thinks, "plain"))
-        ]
-        assert lengths == sorted(set(lengths))
-
 
 class TestWhatCannotBeJudged:
     def test_is_an_error_with_a_reason_and_the_others_are_judged(

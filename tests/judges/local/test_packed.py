@@ -567,3 +567,12 @@ def test_what_is_not_a_number_is_an_error_and_never_a_tie(tiny: Tiny, asked: pd.
     assert rows["status"].eq("error").all()
     assert rows["pick"].isna().all()
     assert rows["error"].str.contains("not a number").all()
+
+
+def test_a_model_of_the_hub_states_what_it_was_trained_on(tiny: Tiny, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(tiny("llama"), tmp_path / "snapshot"))
+    entry, source = Entry("mine", "packed", model="some-lab/judge"), WeightsSource(folder, "f" * 40)
+    judge = PackedJudge(JudgeRequest(entry, Settings(device="cpu"), {}, source))
+    assert judge.provenance == {}
+    (folder / "training.json").write_text('{"method": "sft", "cases": ["c1"]}', encoding="utf-8")
+    assert judge.provenance == {"training": {"method": "sft", "cases": ["c1"]}}

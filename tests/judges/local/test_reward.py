@@ -165,7 +165,7 @@ class TestWhereTheHeadIs:
     def test_damaged_or_without_its_weight_is_an_error(self, headed: Callable[[str], Path]) -> None:
         folder = headed("llama")
         save_file({"bias": BIAS}, folder / "reward_head.safetensors")
-        with pytest.raises(InputError, match="holds no weight"):
+        with pytest.raises(InputError, match="holds no scalar head"):
             _judge(folder).load()
         (folder / "reward_head.safetensors").write_bytes(b"\x00" * 30)
         with pytest.raises(InputError, match=r"reward_head\.safetensors"):

@@ -62,7 +62,7 @@ def engines(monkeypatch: pytest.MonkeyPatch) -> dict[str, tuple[object, ...]]:
         kinds = vars(fakes.setdefault(name, SimpleNamespace()))
         kinds[kind] = note
         monkeypatch.setitem(sys.modules, f"mrb_lib.judges.{name}", fakes[name])
-    of_ratings = SimpleNamespace(CategoriesJudge=None, NumberedCategoriesJudge=None)
+    of_ratings = SimpleNamespace(CategoriesJudge=None)
     monkeypatch.setitem(sys.modules, "mrb_lib.judges.local.categories", of_ratings)
     return made
 
@@ -97,8 +97,6 @@ def test_a_users_entry_is_added_in_a_few_lines(tmp_path: Path) -> None:
 BAD = {
     "no TOML": ("name = mine\n", ["is not TOML", "line 1"]),
     "no judge": ("[judges]\n", ["judges", "is unknown", "[[judge]]"]),
-    "empty": ("", ["[[judge]]"]),
-    "a judge that is no table": ('judge = "mine"\n', ["[[judge]]"]),
     "an unknown key": (MINE + "temperature = 1\n", ["'mine'", "'temperature'", "is unknown"]),
     "no name": ('[[judge]]\nengine = "packed"\nmodel = "a/b"\n', ["judge 1", "'name'", "is missing"]),
     "no engine": ('[[judge]]\nname = "mine"\nmodel = "a/b"\n', ["'mine'", "'engine'", "is missing"]),
@@ -109,34 +107,19 @@ BAD = {
         ["'mine'", "'model'"],
     ),
     "a wrong type": (MINE.replace("7", '"7"'), ["'mine'", "'parameters'", "'7'"]),
-    "true for a number": (MINE.replace("7", "true"), ["'mine'", "'parameters'", "True"]),
-    "a number below 0": (MINE.replace("7", "-7"), ["'mine'", "'parameters'", "-7"]),
-    "no number": (MINE.replace("7", "nan"), ["'mine'", "'parameters'", "nan"]),
-    "an unknown quirk": (MINE.replace("template", "system"), ["'mine'", "'chat'", "template"]),
     "a quirk that is no table": (
         MINE.replace("{ enable_thinking = false }", "false"),
         ["'mine'", "'chat'", "False", "dictionary"],
     ),
-    "text for a flag": (MINE + 'remote_code = "no"\n', ["'mine'", "'remote_code'", "'no'", "boolean"]),
-    "an empty text": (MINE + 'licence = " "\n', ["'mine'", "'licence'"]),
     "an unknown engine": (MINE.replace("packed", "magic"), ["'mine'", "'engine'", "'magic'", "generative"]),
     "an engine of the library": (MINE.replace("packed", "heuristic"), ["'mine'", "'engine'", "heuristic"]),
     "a name that is no name": (MINE.replace('"mine"', '"my+judge"'), ["'my+judge'", "'name'"]),
     "a name that is taken": (MINE.replace('"mine"', '"first"'), ["'first'", "'name'", "already"]),
     "a base that is not there": (MINE + 'base = "qwen9"\n', ["'mine'", "'base'", "'qwen9'"]),
     "a subfolder that leads out": (ON_HUB + 'subfolder = "a/../../b"\n', ["'mine'", "'subfolder'", "a/../../b"]),
-    "a subfolder from the root": (ON_HUB + 'subfolder = "/etc"\n', ["'mine'", "'subfolder'", "/etc"]),
-    "a subfolder that is a pattern": (ON_HUB + 'subfolder = "*"\n', ["'mine'", "'subfolder'", "'*'"]),
     "a subfolder of a local folder": (MINE + 'subfolder = "a"\n', ["'mine'", "'subfolder'", "Hub"]),
-    "a subfolder that leads up": (ON_HUB + 'subfolder = ".."\n', ["'mine'", "'subfolder'", "'..'"]),
-    "a hidden subfolder": (ON_HUB + 'subfolder = "a/.hidden"\n', ["'mine'", "'subfolder'", "a/.hidden"]),
-    "a subfolder of two lines": (ON_HUB + 'subfolder = "a\\n"\n', ["'mine'", "'subfolder'"]),
     "aliases that are no list": (ON_HUB + 'aliases = "other"\n', ["'mine'", "'aliases'", "'other'"]),
-    "a context that is no count": (MINE + "context = 4096.5\n", ["'mine'", "'context'", "4096.5"]),
-    "a context below 1": (MINE + "context = 0\n", ["'mine'", "'context'", "greater than 0"]),
     "a cut-off that is no date": (MINE + 'cutoff = "2026-13"\n', ["'mine'", "'cutoff'", "2026-13"]),
-    "a cut-off in words": (MINE + 'cutoff = "May 2025"\n', ["'mine'", "'cutoff'", "May 2025"]),
-    "a day of checking that is a month": (MINE + 'checked = "2026-11"\n', ["'mine'", "'checked'", "2026-11"]),
     "a name twice": (MINE + MINE, ["'mine'", "'name'", "already"]),
 }
 
