@@ -18,7 +18,6 @@ from mrb_lib.judges.budget import Budget
 from mrb_lib.judges.endpoint.limits import (
     ATTEMPTS,
     CONSEQUENCES,
-    Notices,
     RequestOptions,
     Turns,
     estimated_prompt_tokens,
@@ -107,7 +106,7 @@ class ChatClient:
         *,
         budget: Budget | None,
         prices: Prices | None,
-        notices: Notices,
+        notices: dict[str, None],
         sleep: Callable[[float], object] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -204,7 +203,7 @@ class ChatClient:
             self._options = RequestOptions(self._options.names - lost, fewer, options.limit)
         for name in sorted(lost):
             consequence = CONSEQUENCES[name]
-            self._notices.add(f"the server refuses {name}, so it is not asked for: {consequence} ({refusal})")
+            self._notices.setdefault(f"the server refuses {name}, so it is not asked for: {consequence} ({refusal})")
 
     def _attempts(
         self, send: Send, request: ChatRequest, options: RequestOptions

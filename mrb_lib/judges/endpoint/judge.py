@@ -1,9 +1,8 @@
 """Judging through any server that speaks the OpenAI chat protocol: vLLM, SGLang, TGI, llama.cpp, or a hosted model.
 
-The parts: `address` (where, and whether cases may go there), `requests` (what is asked), `capabilities` (what is asked
-for until it is refused), `cache` (what was asked before), `client` (asking, again if need be, within `limits`),
-`transport` (one attempt), `outcomes` (what becomes of what came back), `reply` (a reply and its probabilities).
-`letters` asks for one letter per question.
+The parts: `address` (where, and whether cases may go there), `requests` (what is asked), `cache` (what was asked
+before), `client` (asking, again if need be, within `limits`), `transport` (one attempt), `outcomes` (what becomes of
+what came back), `reply` (a reply and its probabilities).
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from mrb_lib.judges.budget import Budget, Estimate
 from mrb_lib.judges.endpoint.address import address
 from mrb_lib.judges.endpoint.cache import FILE_NAME, ReplyCache
 from mrb_lib.judges.endpoint.client import Ask, ChatClient, Prices
-from mrb_lib.judges.endpoint.limits import Notices, RequestOptions
+from mrb_lib.judges.endpoint.limits import RequestOptions
 from mrb_lib.judges.endpoint.outcomes import Failure
 from mrb_lib.judges.endpoint.reply import ChatReply, p_of_first, p_of_key, p_of_letter
 from mrb_lib.judges.endpoint.requests import RequestWriter, ServedTask
@@ -170,9 +169,9 @@ class EndpointJudge:
         self._concurrency = settings.concurrency
         self._rated = settings.is_rating
         self._budget = request.budget or (Budget(settings.budget) if settings.budget else None)
-        self._notices = Notices()
+        self._notices: dict[str, None] = {}  # each once, in their order, from any thread
         if not (server.is_local or server.is_encrypted):
-            self._notices.add(f"the connection to {server.host} is not encrypted: others may read the cases")
+            self._notices.setdefault(f"the connection to {server.host} is not encrypted: others may read the cases")
         self._cache = ReplyCache(runs / FILE_NAME, self._notices) if runs is not None else None
         self._n_replies = self._n_kept = 0
         self._is_local = server.is_local
@@ -196,10 +195,10 @@ class EndpointJudge:
     def notices(self) -> list[str]:
         """Return what the server refused and its consequence, and how many replies were kept from before."""
         if not self._n_kept:
-            return self._notices.all()
+            return list(self._notices)
         kept = f"{self._n_kept} of {self._n_replies} replies were there from earlier requests and cost nothing again"
         other = ", as after loading other weights under the same name" if self._is_local else ""
-        return [*self._notices.all(), f"{kept} (remove {FILE_NAME} from the folder of runs to ask anew{other})"]
+        return [*self._notices, f"{kept} (remove {FILE_NAME} from the folder of runs to ask anew{other})"]
 
     def load(self) -> None:
         """Nothing to read: the weights are the server's."""
@@ -392,11 +391,11 @@ class EndpointJudge:
     def _note_lacks(self, reply: ChatReply) -> None:
         """Say what replies lack."""
         if reply.cut_off and not self.reads_first_token:
-            self._notices.add("replies were cut off at their longest length; --max-new-tokens raises it")
+            self._notices.setdefault("replies were cut off at their longest length; --max-new-tokens raises it")
         if not reply.content.strip() and not reply.refused:
-            self._notices.add(_ONLY_THOUGHT if reply.reasoning else "replies are empty: the server sent no text")
+            self._notices.setdefault(_ONLY_THOUGHT if reply.reasoning else "replies are empty: the server sent no text")
         if self._prompt.asks in ("all", "one") and not reply.tokens:
-            self._notices.add("replies came without probabilities of tokens: their p_a is null")
+            self._notices.setdefault("replies came without probabilities of tokens: their p_a is null")
 
     def _frame(self, batch: _Batch) -> pd.DataFrame:
         frame = batch.rows.frame(partial=True)

@@ -186,18 +186,3 @@ class RequestOptions:
 def names_an_option(refusal: str) -> bool:
     """Return whether a refusal names an option."""
     return any(pattern.search(refusal) for pattern in _NAMES.values())
-
-
-class Notices:
-    """Texts for the user, each said once, from any thread."""
-
-    def __init__(self) -> None:
-        self._texts: dict[str, None] = {}
-
-    def add(self, text: str) -> None:
-        """Say something, unless it was said."""
-        self._texts.setdefault(text)
-
-    def all(self) -> list[str]:
-        """Return the texts, in their order."""
-        return list(self._texts)

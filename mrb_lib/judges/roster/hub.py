@@ -117,24 +117,18 @@ def fetch_weights(model: str, revision: str | None, *, trust_remote_code: bool, 
         if folder is None:
             raise InputError(f"{model}: HF_HUB_OFFLINE is set and the Hub's cache does not hold it; unset it.")
         return folder
-    with hub_errors(HubRepo("model", model, revision, endpoint, "use a local copy with --judge path:DIR")):
-        return _snapshot(model, revision, endpoint, trust_remote_code=trust_remote_code, subfolder=subfolder)
-
-
-def _snapshot(
-    model: str, revision: str | None, endpoint: str | None, *, trust_remote_code: bool, subfolder: str | None
-) -> Path:
     from huggingface_hub import HfApi, constants, snapshot_download
 
     constants.HF_HUB_DISABLE_TELEMETRY = True
     if endpoint is not None:
         constants.HF_HUB_DISABLE_XET = True
-    info = HfApi(endpoint=endpoint).model_info(model, revision=revision, timeout=TIMEOUT_S)
-    names = [entry.rfilename for entry in info.siblings or []]
-    check_weights(inside(names, subfolder), model if subfolder is None else f"{model}, folder {subfolder}")
     patterns = [*PATTERNS, *(CODE_PATTERNS if trust_remote_code else ())]
     within = "" if subfolder is None else f"{subfolder}/"
-    with quiet_hub_log():
+    cure = "use a local copy with --judge path:DIR"
+    with hub_errors(HubRepo("model", model, revision, endpoint, cure)), quiet_hub_log():
+        info = HfApi(endpoint=endpoint).model_info(model, revision=revision, timeout=TIMEOUT_S)
+        names = [entry.rfilename for entry in info.siblings or []]
+        check_weights(inside(names, subfolder), model if subfolder is None else f"{model}, folder {subfolder}")
         folder = Path(
             snapshot_download(
                 model,

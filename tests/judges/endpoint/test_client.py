@@ -13,7 +13,7 @@ import pytest
 from mrb_lib.judges.budget import Budget
 from mrb_lib.judges.endpoint.address import address
 from mrb_lib.judges.endpoint.client import ChatClient, ChatRequest, Prices
-from mrb_lib.judges.endpoint.limits import Notices, RequestOptions
+from mrb_lib.judges.endpoint.limits import RequestOptions
 from mrb_lib.judges.endpoint.outcomes import Failure, Fault
 from mrb_lib.judges.endpoint.reply import ChatReply
 from mrb_lib.judges.endpoint.transport import Send, Transport
@@ -49,7 +49,7 @@ class Line:
             Settings(),
             budget=budget,
             prices=Prices(1.0, 2.0),
-            notices=Notices(),
+            notices={},
             sleep=sleep or self.clock.sleep,
             clock=self.clock,
         )

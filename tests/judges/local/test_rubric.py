@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark
-from mrb_lib.judges.engines.local import build_generative, build_rubric
+from mrb_lib.judges.engines.models import build_generative, build_rubric
 from mrb_lib.judges.local.generative import GenerativeJudge
 from mrb_lib.judges.local.pointwise import RubricJudge
 from mrb_lib.judges.prompt_files import load_prompt
