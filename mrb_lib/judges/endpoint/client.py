@@ -83,7 +83,7 @@ class ChatClient:
     fixed : what every request holds: the model, the sampling
     max_tokens : at which a reply is cut off
     options : what to ask for until it is refused
-    settings : `concurrency`, `max_wait_s` and the rates are taken from it
+    settings : `concurrency`, `timeout_s` and `max_wait_s` are taken from it
     budget : what may be spent; None is no limit
     prices : of tokens; needed with a budget
     notices : grows with what the user should know

@@ -107,7 +107,7 @@ class EndpointJudge:
 
     Notes
     -----
-    Validated by tests/judges/endpoint/test_endpoint_server.py against a real server.
+    Validated by tests/judges/endpoint/test_endpoint.py, also against a real server.
     """
 
     engine = "endpoint"

@@ -305,3 +305,14 @@ def test_the_manifest_can_say_where_cases_went_and_how_they_were_asked(server: C
     assert served.device == f"server 127.0.0.1:{server.port}"
     assert served.cases_per_batch == 8
     assert judge(server.url, concurrency=32).cases_per_batch == 64
+
+
+@pytest.mark.slow
+def test_a_real_server_keeps_to_a_schema_and_every_choice_is_read(smollm_server: str) -> None:
+    entry = Entry("smollm", "endpoint", model="smollm", vision=False)
+    served = judge_of(smollm_server, entry=entry, dimensions=DIMENSIONS[:2], prompt="plain", concurrency=2)
+    judged = served.judge(rows_of("xy", DIMENSIONS[:2], ("AB",)))
+    assert set(judged["status"]) == {"ok"}
+    assert judged["pick"].notna().all()
+    assert judged["p_first"].between(0, 1, inclusive="neither").mean() > 0.5
+    assert served.notices == []

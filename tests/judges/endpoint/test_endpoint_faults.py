@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
+from threading import Event
 
 import pandas as pd
 import pytest
@@ -17,7 +18,6 @@ from mrb_lib.tables.errors import InputError, RunError
 from tests.judges.endpoint.asked import judge_of, rows_of
 from tests.judges.endpoint.chat_server import Answer, ChatServer, Received, Response, error, message, token
 from tests.judges.endpoint.clock import Clock
-from tests.judges.endpoint.fault_proxy import FAULTS, Fault, FaultProxy
 
 REPLY = '{"accuracy": "A", "overall": "B"}'
 OPTIONAL = {"response_format", "logprobs", "top_logprobs", "seed"}
@@ -54,14 +54,42 @@ def server() -> Iterator[ChatServer]:
         yield running
 
 
-@pytest.mark.parametrize("fault", FAULTS)
-def test_one_fault_of_each_kind_changes_no_row(server: ChatServer, fault: Fault) -> None:
+HTML = {"Content-Type": "text/html"}
+FAULTS = {
+    "drop": lambda _: None,
+    "truncate": lambda whole: Response(whole[: len(whole) // 2], announced=len(whole)),
+    "cut json": lambda whole: Response(whole[: len(whole) // 2]),
+    "no choices": lambda _: Response({"error": {"message": "upstream overloaded"}}),
+    "429": lambda _: error(429, "slow down", **{"Retry-After": "7"}),
+    "429 until": lambda _: Response(
+        b"", 429, {"Retry-After": format_datetime(datetime.now(UTC) + timedelta(seconds=8), usegmt=True)}
+    ),
+    "500": lambda _: Response(b"<html>Internal error</html>", 500, HTML),
+    "503": lambda _: Response(b"<html>Internal error</html>", 503, HTML),
+    "html": lambda _: Response(b"<!doctype html><title>Welcome to the gateway</title>", headers=HTML),
+}
+
+
+@pytest.mark.parametrize("fault", [*FAULTS, "delay"])
+def test_one_fault_of_each_kind_changes_no_row(server: ChatServer, fault: str) -> None:
     expected = judge(server.url).judge(shown(2))
-    waited: list[float] = []
-    with FaultProxy(server.url, [fault]) as proxy:
-        timeout = 0.3 if fault == "delay" else 30.0
-        judged = judge(proxy.url, waited, timeout_s=timeout).judge(shown(2))
-    assert proxy.met[fault] == 4
+    waited, ended, met = list[float](), Event(), set[str]()
+
+    def spoil(received: Received) -> Response | None:
+        """The first answer to each request, and let the others through."""
+        asked, whole = json.dumps(received.body), by_text(received)
+        if asked in met:
+            return whole
+        met.add(asked)
+        if fault == "delay":
+            ended.wait(60)
+            return None
+        return FAULTS[fault](json.dumps(whole.body).encode())
+
+    server.answer = spoil
+    judged = judge(server.url, waited, timeout_s=0.3 if fault == "delay" else 30.0).judge(shown(2))
+    ended.set()
+    assert len(met) == 4 and len(server.received) == 4 + 8
     # A server that asks for time gets it from all requests at once.
     assert 1 <= len(waited) <= 4
     assert len(waited) == 4 or fault in ("429", "429 until", "503")

@@ -14,6 +14,7 @@ import pytest
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
+from mrb_lib.judges.endpoint.limits import estimated_prompt_tokens
 from mrb_lib.judges.endpoint.requests import data_url
 from mrb_lib.tables.errors import InputError
 
@@ -102,3 +103,8 @@ def _announcing(side: int) -> bytes:
 def test_what_cannot_be_decoded_safely_is_refused_by_name(content: bytes) -> None:
     with pytest.raises(InputError, match="image x"):
         data_url(content, "x", 10_000)
+
+
+def test_an_image_counts_as_a_token_for_each_28_by_28_pixels_as_sent() -> None:
+    picture = {"type": "image_url", "image_url": {"url": data_url(_stored("PNG"), "x", 10_000)}}
+    assert estimated_prompt_tokens([{"type": "text", "text": "12345"}, picture]) == 2 + 1

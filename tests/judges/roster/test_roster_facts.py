@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Callable
 from datetime import date
 from importlib import resources
 from typing import TypeAlias
+
+import pytest
 
 Fact: TypeAlias = str | float | int | bool | dict[str, object] | list[str]
 
@@ -33,26 +34,6 @@ JUDGES = _judges()
 MODELS = [judge for judge in JUDGES if judge["access"] != "built in"]
 
 
-def _loop(judges: list[dict[str, Fact]]) -> Callable[[Callable[[dict[str, Fact]], None]], Callable[[], None]]:
-    """Turn a check of one judge into one test of them all, which names the judge that fails."""
-
-    def decorate(check: Callable[[dict[str, Fact]], None]) -> Callable[[], None]:
-        def test() -> None:
-            for judge in judges:
-                try:
-                    check(judge)
-                except AssertionError as error:
-                    raise AssertionError(f"{judge['name']}: {error}") from error
-
-        test.__name__, test.__doc__ = check.__name__, check.__doc__
-        return test
-
-    return decorate
-
-
-every_judge, every_model = _loop(JUDGES), _loop(MODELS)
-
-
 def test_names_are_unique() -> None:
     repeated = [name for name, count in Counter(str(judge["name"]) for judge in JUDGES).items() if count > 1]
     assert repeated == []
@@ -73,19 +54,6 @@ def test_the_judges_asked_for_by_name_are_there() -> None:
     assert set(PUBLISHED) - {judge["name"] for judge in MODELS} == set()
 
 
-@every_judge
-def test_a_name_is_a_slug_that_no_other_judge_name_can_be_mistaken_for(judge: dict[str, Fact]) -> None:
-    # ":" and "+" and "," belong to `path:DIR`, `NAME+ENGINE` and juries.
-    assert re.fullmatch(r"[a-z0-9]+(?:[.-][a-z0-9]+)*", str(judge["name"]))
-
-
-@every_model
-def test_vocabularies_are_closed(judge: dict[str, Fact]) -> None:
-    assert judge["domain"] in DOMAINS
-    assert judge["engine"] in ENGINES
-    assert judge.get("thinking", "no") in THINKING
-
-
 BASES = {str(judge["name"]): str(judge["base"]) for judge in JUDGES if "base" in judge}
 
 
@@ -103,33 +71,6 @@ def test_no_judge_descends_from_itself() -> None:
             assert len(set(line)) == len(line), line
 
 
-@every_model
-def test_what_is_needed_to_run_and_to_check_a_model_is_stated(judge: dict[str, Fact]) -> None:
-    assert {"model", "family", "access", "domain", "engine", "vision", "about", "source"} <= set(judge)
-    assert re.fullmatch(r"https://[^\s/]+\.[a-z]+/\S+", str(judge["source"]))
-
-
-@every_model
-def test_open_models_are_hub_repositories(judge: dict[str, Fact]) -> None:
-    if judge["access"] == "open":
-        assert re.fullmatch(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", str(judge["model"]))
-        assert judge["engine"] != "endpoint"
-
-
-@every_model
-def test_a_packed_model_is_known_to_need_no_code_of_its_own(judge: dict[str, Fact]) -> None:
-    if judge["engine"] == "packed":
-        assert judge["remote_code"] is False
-
-
-@every_model
-def test_a_model_of_its_own_code_is_served_and_says_what_it_needs(judge: dict[str, Fact]) -> None:
-    # This library cannot show images to code that it does not know.
-    if judge.get("remote_code"):
-        assert judge["engine"] in {"vllm", "sglang"}
-        assert "--trust-remote-code" in str(judge["needs"])
-
-
 def test_no_two_judges_go_by_one_name() -> None:
     listed = [str(judge["name"]) for judge in JUDGES]
     for judge in MODELS:
@@ -145,62 +86,62 @@ def _names(judge: dict[str, Fact], key: str) -> list[str]:
     return names
 
 
-@every_model
-def test_a_model_that_always_reasons_first_is_not_read_before_it_has(judge: dict[str, Fact]) -> None:
-    if judge.get("thinking") == "always":
-        assert judge["engine"] != "packed"
+@pytest.mark.parametrize("judge", JUDGES, ids=lambda judge: judge["name"])
+def test_a_name_is_a_slug_that_no_other_judge_name_can_be_mistaken_for(judge: dict[str, Fact]) -> None:
+    # ":" and "+" and "," belong to `path:DIR`, `NAME+ENGINE` and juries.
+    assert re.fullmatch(r"[a-z0-9]+(?:[.-][a-z0-9]+)*", str(judge["name"]))
+
+
+every_model = pytest.mark.parametrize("judge", MODELS, ids=lambda judge: judge["name"])
 
 
 @every_model
-def test_scalar_engines_and_reward_models_go_together(judge: dict[str, Fact]) -> None:
-    assert (judge["engine"] == "reward") == (judge["domain"] == "reward")
-
-
-@every_model
-def test_a_gated_model_says_that_terms_must_be_agreed_to(judge: dict[str, Fact]) -> None:
-    if judge.get("gated"):
-        assert "agreement" in str(judge["needs"])
-
-
-@every_model
-def test_an_endpoint_says_where_it_is_and_which_variable_holds_its_key(judge: dict[str, Fact]) -> None:
-    if judge["access"] == "proprietary":
-        assert judge["engine"] == "endpoint"
-        assert re.fullmatch(r"https://[a-z0-9.-]+\.[a-z]+/\S*", str(judge["base_url"]))
-        assert re.fullmatch(r"[A-Z][A-Z0-9_]*", str(judge["key_env"]))
-        assert not {"remote_code", "gated", "parameters"} & set(judge)
-    else:
-        assert not {"base_url", "key_env"} & set(judge)
-
-
-@every_model
-def test_size_and_parameters_agree(judge: dict[str, Fact]) -> None:
-    stated = re.match(r"([\d.]+)([BM])", str(judge.get("size", "")))
-    if stated and "parameters" in judge:
-        size = float(stated[1]) * {"B": 1.0, "M": 1e-3}[stated[2]]
-        ratio = float(str(judge["parameters"])) / size
-        # A published size rounds and often counts the language model alone (Qwen2.5-VL "3B" is shown as
-        # 4B by the Hub), so the weights may hold up to 35% more, but hardly less.
-        assert 0.85 <= ratio <= 1.35
-
-
-@every_model
-def test_days_are_days_that_have_been(judge: dict[str, Fact]) -> None:
+def test_what_is_stated_of_a_model_is_complete_and_in_its_vocabulary(judge: dict[str, Fact]) -> None:
+    assert {"model", "family", "access", "domain", "engine", "vision", "about", "source"} <= set(judge)
+    assert re.fullmatch(r"https://[^\s/]+\.[a-z]+/\S+", str(judge["source"]))
+    assert judge["domain"] in DOMAINS
+    assert judge["engine"] in ENGINES
+    assert judge.get("thinking", "no") in THINKING
     for key, shortest in (("checked", 10), ("cutoff", 7)):
         if key in judge:
             text = str(judge[key])
             assert len(text) in {shortest, 10}
             assert text > "2020-01"
             date.fromisoformat(text if len(text) == 10 else f"{text}-01")
+    stated = re.match(r"([\d.]+)([BM])", str(judge.get("size", "")))
+    if stated and "parameters" in judge:
+        size = float(stated[1]) * {"B": 1.0, "M": 1e-3}[stated[2]]
+        # A published size rounds and often counts the language model alone (Qwen2.5-VL "3B" is shown as
+        # 4B by the Hub), so the weights may hold up to 35% more, but hardly less.
+        assert 0.85 <= float(str(judge["parameters"])) / size <= 1.35
 
 
 @every_model
-def test_every_open_model_says_how_large_it_is(judge: dict[str, Fact]) -> None:
+def test_an_open_model_is_on_the_hub_and_a_proprietary_one_says_where_it_is_and_what_holds_its_key(
+    judge: dict[str, Fact],
+) -> None:
     if judge["access"] == "open":
+        assert re.fullmatch(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", str(judge["model"]))
+        assert judge["engine"] != "endpoint"
         assert {"size", "parameters"} & set(judge)
+    if judge["access"] == "proprietary":
+        assert judge["engine"] == "endpoint"
+        assert re.fullmatch(r"https://[a-z0-9.-]+\.[a-z]+/\S*", str(judge["base_url"]))
+        assert re.fullmatch(r"[A-Z][A-Z0-9_]*", str(judge["key_env"]))
+        assert not {"remote_code", "gated", "parameters"} & set(judge)
+        assert "thinking" in judge or judge["name"] == "gpt-4o"
+    else:
+        assert not {"base_url", "key_env"} & set(judge)
 
 
 @every_model
-def test_an_endpoint_that_thinks_before_it_replies_says_so(judge: dict[str, Fact]) -> None:
-    if judge["access"] == "proprietary" and judge["name"] != "gpt-4o":
-        assert "thinking" in judge
+def test_the_engine_of_a_model_can_read_it_and_what_it_needs_is_said(judge: dict[str, Fact]) -> None:
+    if judge["engine"] == "packed":
+        assert judge["remote_code"] is False
+        assert judge.get("thinking") != "always", "it is not read before it has reasoned"
+    if judge.get("remote_code"):  # this library cannot show images to code that it does not know
+        assert judge["engine"] in {"vllm", "sglang"}
+        assert "--trust-remote-code" in str(judge["needs"])
+    assert (judge["engine"] == "reward") == (judge["domain"] == "reward")
+    if judge.get("gated"):
+        assert "agreement" in str(judge["needs"])
