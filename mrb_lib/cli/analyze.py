@@ -70,7 +70,7 @@ class AnalysisOptions:
     where: Annotated[str, Option("Take only some cases: \"organ == 'eye' and length > 700\".", "FILTER")] = ""
     judges: Annotated[str, Option("Take only these judges; group:medical for all of a group.", "A,B")] = ""
     groups: Annotated[
-        Path | None, Option('Read groups of judges: CSV (judge,group) or TOML ("judge" = "group").', "FILE")
+        Path | None, Option("Read groups of judges from a CSV file (judge,group).", "FILE")
     ] = None
     base: Annotated[Texts, Option("Compare this judge in table gains; repeatable.", "JUDGE", is_rare=True)] = ()
     tuned: Annotated[

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Any, Final, NamedTuple
 
@@ -93,7 +92,8 @@ def draw_examples(benchmark: Benchmark, k: int, by: ExamplesBy, seed: int) -> Dr
         )
     units = split_units(benchmark, ITEM).codes
     ids = [str(name) for name in cases["case_id"]]
-    ranked = _nearest(cases, rows, pool) if by == "nearest" else _shuffled([ids[row] for row in rows], len(pool), seed)
+    drawn = (_generator(seed, "draw", ids[row]).permutation(len(pool)) for row in rows)
+    ranked = _nearest(cases, rows, pool) if by == "nearest" else drawn
     digest = hashlib.sha256(json.dumps([[ids[row] for row in pool], records]).encode())
     column: list[str | None] = []
     for row, order in zip(rows.tolist(), ranked, strict=True):
@@ -142,11 +142,6 @@ def _words(text: str) -> list[str]:
     return words
 
 
-def _shuffled(ids: Sequence[str], n: int, seed: int) -> Iterator[NDArray[np.int64]]:
-    for case_id in ids:
-        yield _generator(seed, "draw", case_id).permutation(n)
-
-
 def _generator(seed: int, what: str, case_id: str) -> np.random.Generator:
     key = hashlib.sha256("\0".join(("examples", str(seed), what, case_id)).encode("utf-8", "surrogatepass")).digest()
     return np.random.Generator(np.random.Philox(int.from_bytes(key[:8], "big")))
@@ -156,18 +151,8 @@ def _balanced(examples: Sequence[dict[str, Any]], rng: np.random.Generator) -> l
     """The examples, some with their responses exchanged: of all ways with the fewest letters too many, any one."""
     if "response_b" not in examples[0]:
         return list(examples)
-    signs = np.array([_signs(one["choices"]) for one in examples])
-    ways = _ways(len(examples))
+    signs = np.array([[_SIGNS.get(choice, 0) for choice in one["choices"].values()] for one in examples])
+    ways = np.array(list(product((1, -1), repeat=len(examples))))  # 1 as they are and -1 exchanged
     excess = np.abs(ways @ signs).sum(axis=1)
     way = ways[rng.choice(np.flatnonzero(excess == excess.min()))]
     return [exchanged(one) if sign < 0 else one for one, sign in zip(examples, way, strict=True)]
-
-
-def _signs(choices: Mapping[str, str]) -> list[int]:
-    return [_SIGNS.get(choice, 0) for choice in choices.values()]
-
-
-@lru_cache
-def _ways(k: int) -> NDArray[np.int64]:
-    """Every way to put k examples, 1 as they are and -1 exchanged; shape (2^k, k)."""
-    return np.array(list(product((1, -1), repeat=k)), dtype=np.int64)

@@ -27,9 +27,7 @@ JuryRule = Literal["majority", "weighted", "escalate"]
 NAME: Final = "consensus-of"
 WEIGHTED: Final = "weighted-of"
 ESCALATE: Final = "escalate-of"
-_VOTES: Final = ("A", "B", TIE)
-_ABSTAINS, _MISSING = -1, -2
-_BOUNDS: Final = np.array([None, "at least", "at most"], dtype=object)  # by 0, 1 and -1
+_MISSING: Final = ""
 _LARGEST_WEIGHT: Final = 2**40
 _HOW: Final = f"write {NAME}:a,b or {WEIGHTED}:a=2,b=1 or {ESCALATE}:2:a,b,c, each member once"
 
@@ -106,30 +104,14 @@ def _weights(name: str, texts: Sequence[str]) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True)
-class MemberVotes:
-    """The members' votes on some rows, and the choice that follows.
+class _Tally:
+    """The votes of the members on a row: None abstains, `_MISSING` has no verdict yet; what follows, who was asked."""
 
-    Attributes
-    ----------
-    votes : array of int with shape (n, members): 0 for A, 1 for B, 2 for a tie, -1 for no choice, -2 for no verdict
-    p_a : array of float with shape (n, members); missing where a member gave none
-    bound : array of int with shape (n, members): 1 where `p_a` is at least that, -1 where at most, 0 where exact
-    choice : array of int with shape (n,), as in `votes`; meaningless where `waits`
-    asked : array of int with shape (n,), how many members are asked, counted from the first
-    waits : array of bool with shape (n,), whether one of those asked has no verdict
-    """
-
-    votes: np.ndarray
-    p_a: np.ndarray
-    bound: np.ndarray
-    choice: np.ndarray
-    asked: np.ndarray
-    waits: np.ndarray
-
-    def needs(self, member: int) -> np.ndarray:
-        """Array of bool with shape (n,): where the verdict of a member is asked for and missing."""
-        missing: np.ndarray = self.waits & (member < self.asked) & (self.votes[:, member] == _MISSING)
-        return missing
+    votes: tuple[str | None, ...]
+    p_a: tuple[float, ...]
+    choice: str | None
+    n_asked: int
+    waits: bool
 
 
 class Jury(PromptlessJudge):
@@ -145,9 +127,8 @@ class Jury(PromptlessJudge):
 
     Where every member abstains the verdict is `unparsed`. A verdict waits until all
     members asked have one. `p_a` is the (weighted) mean over the members asked, given
-    where all of them gave one; it may lean the other way than the votes. Where some of these are bounds it is a bound,
-    and missing where they are bounds of both kinds. `reply` is a
-    JSON object of the choices, in the case's own frame, of the members asked.
+    where all of them gave one that is no mere bound; it may lean the other way than the votes. `reply` is a JSON object
+    of the choices, in the case's own frame, of the members asked.
 
     Validated by tests/judges/test_jury.py.
 
@@ -165,9 +146,9 @@ class Jury(PromptlessJudge):
         self.name = name
         self.composition = parsed
         self._folders = dict(members or {})
-        self._verdicts: list[pd.DataFrame] = []
+        self._verdicts: list[dict[tuple[object, ...], tuple[str | None, float]]] = []
         self.members = parsed.members or tuple(self._folders)
-        self._weights = np.array(parsed.weights or (1,) * len(self.members))
+        self._weights = parsed.weights or (1,) * len(self.members)
         self.spec: Mapping[str, object] = {
             "rule": parsed.rule,
             "members": list(self.members),
@@ -182,40 +163,28 @@ class Jury(PromptlessJudge):
 
     def judge(self, shown: pd.DataFrame) -> pd.DataFrame:
         """Look up and count the members' votes; see `Judge.judge`."""
-        tally = self.tally(shown)
-        ready = ~tally.waits
+        tallies = self._tallies(shown)
+        ready = [not tally.waits for tally in tallies]
+        counted = [tally for tally in tallies if not tally.waits]
         out = shown.loc[ready, list(KEYS)].reset_index(drop=True)
-        choice = _as_text(tally.choice[ready])
+        choice = pd.Series([tally.choice for tally in counted], dtype="str")
         out["pick"] = choice_to_shown(out["order"], choice)
-        mean, bound = self._mean(tally)
-        out["p_first"] = probability_to_shown(out["order"], pd.Series(mean[ready]))
-        in_frame = np.where(out["order"] == "AB", bound[ready], -bound[ready])
-        out["p_first_bound"] = pd.Series(_BOUNDS[in_frame], dtype="str")
-        out["reply"] = pd.Series(self._replies(tally)[ready], dtype="str")
+        out["p_first"] = probability_to_shown(out["order"], pd.Series(map(self._mean, counted), dtype=float))
+        replies = [dict(zip(self.members[: one.n_asked], one.votes, strict=False)) for one in counted]
+        out["reply"] = pd.Series([json.dumps(reply, ensure_ascii=False) for reply in replies], dtype="str")
         out["status"] = pd.Series(np.where(choice.isna(), "unparsed", "ok"), dtype="str")
         return out
 
-    def tally(self, rows: pd.DataFrame) -> MemberVotes:
-        """Count what was loaded.
+    def needs(self, rows: pd.DataFrame, member: int) -> np.ndarray:
+        """Return for each row whether the verdict of a member, by its place, is asked for and missing.
 
         Parameters
         ----------
         rows : `case_id, dimension, order, repeat, probe`, each combination once
         """
-        keys = rows[list(KEYS)]
-        votes = np.empty((len(rows), len(self.members)), dtype=np.int64)
-        p_a = np.empty((len(rows), len(self.members)))
-        bound = np.empty((len(rows), len(self.members)), dtype=np.int64)
-        for member, verdicts in enumerate(self._verdicts):
-            matched = keys.merge(verdicts, on=list(KEYS), how="left")
-            votes[:, member] = matched["vote"].fillna(_MISSING)
-            p_a[:, member] = matched["p_a"]
-            bound[:, member] = matched["bound"].fillna(0)
-        if self.composition.rule == "escalate":
-            return MemberVotes(votes, p_a, bound, *_escalate(votes, self.composition.first))
-        everyone = np.full(len(votes), len(self.members))
-        return MemberVotes(
-            votes, p_a, bound, _largest(_counts(votes, self._weights)), everyone, (votes == _MISSING).any(axis=1)
+        return np.array(
+            [one.waits and member < one.n_asked and one.votes[member] == _MISSING for one in self._tallies(rows)],
+            dtype=bool,
         )
 
     def outdated(self, held: pd.DataFrame) -> np.ndarray:
@@ -230,79 +199,47 @@ class Jury(PromptlessJudge):
         array of bool with shape (rows,)
             A member's verdict that is missing now has not changed.
         """
-        votes = self.tally(held).votes
-        recorded = np.full(votes.shape, _MISSING)
-        for row, reply in enumerate(held["reply"]):
-            choices = json.loads(reply) if isinstance(reply, str) else {}
-            for member, name in enumerate(self.members):
-                if name in choices:
-                    recorded[row, member] = _ABSTAINS if choices[name] is None else _VOTES.index(choices[name])
-        changed = (votes != recorded) & (votes != _MISSING) & (recorded != _MISSING)
-        anybody: np.ndarray = np.any(changed, axis=1)
-        return anybody
+        changed = []
+        for tally, reply in zip(self._tallies(held), held["reply"], strict=True):
+            said = json.loads(reply) if isinstance(reply, str) else {}
+            now = zip(self.members, tally.votes, strict=True)
+            changed.append(any(name in said and vote not in (_MISSING, said[name]) for name, vote in now))
+        return np.array(changed, dtype=bool)
 
-    def _mean(self, tally: MemberVotes) -> tuple[np.ndarray, np.ndarray]:
-        """`p_a` of the jury, and of which kind it is, as in `MemberVotes.bound`."""
-        asked = np.arange(len(self.members)) < tally.asked[:, None]
-        weights = np.where(asked, self._weights, 0)
-        # A member that is not asked has no part in it, whether it gave a probability or not.
-        mean: np.ndarray = (weights * np.where(asked, tally.p_a, 0.0)).sum(axis=1) / weights.sum(axis=1)
-        is_lower, is_upper = (((tally.bound == kind) & asked).any(axis=1) for kind in (1, -1))
-        mean[is_lower & is_upper] = np.nan
-        return mean, np.where(np.isnan(mean), 0, is_lower.astype(np.int64) - is_upper)
+    def _tallies(self, rows: pd.DataFrame) -> list[_Tally]:
+        tallies = []
+        for key in zip(*(rows[name] for name in KEYS), strict=True):
+            found = [verdicts.get(key, (_MISSING, np.nan)) for verdicts in self._verdicts]
+            votes = tuple(vote for vote, _ in found)
+            n_first = self.composition.first or len(votes)
+            tallies.append(_Tally(votes, tuple(p_a for _, p_a in found), *_decided(votes, self._weights, n_first)))
+        return tallies
 
-    def _replies(self, tally: MemberVotes) -> np.ndarray:
-        """The JSON of each row; many rows share theirs, so each is written once."""
-        distinct, row = np.unique(np.column_stack([tally.asked, tally.votes]), axis=0, return_inverse=True)
-        texts = []
-        for asked, *votes in distinct:
-            choices = {
-                name: _VOTES[vote] if vote >= 0 else None
-                for name, vote in zip(self.members[:asked], votes[:asked], strict=True)
-            }
-            texts.append(json.dumps(choices, ensure_ascii=False))
-        return np.array(texts, dtype=object)[row.reshape(-1)]
+    def _mean(self, tally: _Tally) -> float:
+        return float(np.average(tally.p_a[: tally.n_asked], weights=self._weights[: tally.n_asked]))
 
 
-def _read(folder: Path) -> pd.DataFrame:
+def _read(folder: Path) -> dict[tuple[object, ...], tuple[str | None, float]]:
+    """Return the choice and the probability of each verdict of a run, by its key."""
     verdicts = read_run(folder, [*KEYS, "choice", "p_a", "p_a_bound"])
-    vote = pd.Categorical(verdicts["choice"], categories=list(_VOTES)).codes
-    bound = verdicts["p_a_bound"].map({"at least": 1.0, "at most": -1.0}).astype(float)
-    return verdicts.assign(vote=vote.astype(np.int64), bound=bound).drop(columns=["choice", "p_a_bound"])
+    keys = zip(*(verdicts[name] for name in KEYS), strict=True)
+    choices = verdicts["choice"].astype(object).where(verdicts["choice"].notna(), None)
+    exact = verdicts["p_a"].astype(float).where(verdicts["p_a_bound"].isna())
+    return dict(zip(keys, zip(choices, exact, strict=True), strict=True))
 
 
-def _counts(votes: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """The weight of A, B and tie in each row, shape (n, 3)."""
-    return np.column_stack([((votes == choice) * weights).sum(axis=1) for choice in range(len(_VOTES))])
-
-
-def _largest(counts: np.ndarray) -> np.ndarray:
-    """The choice with the largest count; a tie where several share it; an abstention where there is none."""
-    best = counts.max(axis=1)
-    shared = (counts == best[:, None]).sum(axis=1) > 1
-    choice = np.where(shared, _VOTES.index(TIE), counts.argmax(axis=1))
-    return np.where(best > 0, choice, _ABSTAINS)
-
-
-def _escalate(votes: np.ndarray, first: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Choice, number of members asked, and whether one of them is missing; see `MemberVotes`."""
-    n, members = votes.shape
-    choice, asked, waits = np.full(n, _ABSTAINS), np.full(n, first), np.zeros(n, dtype=bool)
-    is_open = np.ones(n, dtype=bool)
-    for stage in range(first, members + 1):
-        asked[is_open] = stage
-        missing = is_open & (votes[:, :stage] == _MISSING).any(axis=1)
-        waits |= missing
-        is_open &= ~missing
-        counts = _counts(votes[:, :stage], np.ones(stage, dtype=np.int64))
-        best, total = counts.max(axis=1), counts.sum(axis=1)
-        enough = best == total if stage == first else 2 * best > total
-        settled = is_open & (((best > 0) & enough) | (stage == members))
-        choice[settled] = _largest(counts)[settled]
-        is_open &= ~settled
-    return choice, asked, waits
-
-
-def _as_text(choice: np.ndarray) -> pd.Series:
-    names = np.array([*_VOTES, None], dtype=object)
-    return pd.Series(names[choice], dtype="str")
+def _decided(votes: Sequence[str | None], weights: Sequence[int], n_first: int) -> tuple[str | None, int, bool]:
+    """Return the choice, the number of members asked, and whether one of them has no verdict yet."""
+    for n_asked in range(n_first, len(votes) + 1):
+        if _MISSING in votes[:n_asked]:
+            return None, n_asked, True
+        counts: dict[str, int] = {}
+        for vote, weight in zip(votes[:n_asked], weights, strict=False):
+            if vote is not None:
+                counts[vote] = counts.get(vote, 0) + weight
+        best, total = max(counts.values(), default=0), sum(counts.values())
+        enough = best == total if n_asked == n_first else 2 * best > total
+        if n_asked == len(votes) or (best and enough):
+            break
+    leading = [vote for vote, count in counts.items() if count == best]
+    return (leading[0] if len(leading) == 1 else TIE) if leading else None, n_asked, False

@@ -7,13 +7,17 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
-from typing import Final, Literal, cast, get_args
+from typing import Final, Literal, TypeVar, cast, get_args
 
 from mrb_lib.judges.prompts import FOLDER, Asks, Prompt
+from mrb_lib.judges.settings import Settings
 from mrb_lib.tables.errors import InputError
 
 PromptKind = Literal["", "answering", "ratings", "ranking", "criteria"]
 """Kinds of prompts: for preferences, answers, the category of one response, an order of all, or a rubric's criteria."""
+RATES: Final[tuple[str, tuple[Asks, ...]]] = ("rate", ("categories", "category"))
+"""The usual prompt of engines that read a written rating, and the kinds that they read."""
+T = TypeVar("T", str, "str | None")
 _HEADER = re.compile(r"\A\{#-?\s*asks:\s*(\w+)(\s+and\s+reason)?(?:,\s*(\d+)\s+tokens)?\s*-?#\}\n?")
 
 _ASKS: Final[Mapping[Asks, str]] = {
@@ -51,7 +55,7 @@ def load_prompt(id_or_file: str) -> Prompt:
     and `ask`. They may use `question, first, second, dimensions, definitions, dimension, reference, before, n_images,
     scale`, `choices` (those of A, B and tie that the benchmark has, or its categories), `options` (the categories, each
     with `mark`, `name` and `meaning`), `marks`, `ordered`, `labels` (each with `dimension`, `name` and `meaning`),
-    `labelled` (their dimensions), `label` (one alone), `criteria` (of the rubric, each with `mark` and `text`),
+    `labelled` (their dimensions), `criteria` (of the rubric, each with `mark` and `text`),
     `criterion`, `responses` (letters and texts), `offer` (the choices in words, quoted), `keys` (of the reply's object,
     in order), and `fence(name, text)`, which encloses a text so that it cannot end its enclosure, or
     `section(name, text)`, which does so by the marks of the published pipeline.
@@ -85,8 +89,39 @@ def load_prompt_of_one(id_or_file: str) -> Prompt:
     return load_prompt(single) if prompt.asks in ("all", "categories", "criteria") and single in known else prompt
 
 
-def fitting_prompt(judge: str, wanted: str | None, usual: str, asks: Sequence[Asks]) -> Prompt:
-    """Return the prompt that the user wants, or the usual one.
+def prompts_for(
+    judge: str,
+    engine: str,
+    settings: Settings,
+    compares: tuple[T, Sequence[Asks]],
+    rates: tuple[T, Sequence[Asks]] | None,
+) -> tuple[T, Sequence[Asks]]:
+    """Return the id of the usual prompt for a benchmark, and the kinds of prompts whose replies an engine reads.
+
+    Parameters
+    ----------
+    judge : its name
+    compares, rates : these two for preferences, and for ratings; None where the engine compares two responses only
+
+    Raises
+    ------
+    InputError
+        The engine cannot judge the benchmark.
+    """
+    if not settings.is_rating:
+        return compares
+    if rates is None:
+        raise InputError(
+            f"judge {judge}: the engine {engine} compares two responses, and the benchmark has ratings of one; leave "
+            f"out +{engine}, or use NAME+packed or NAME+generative."
+        )
+    return rates
+
+
+def fitting_prompt(
+    judge: str, settings: Settings, usual: str, asks: Sequence[Asks], trained: str | None = None
+) -> Prompt:
+    """Return the prompt that the user wants, that the model was trained on, or the usual one.
 
     Parameters
     ----------
@@ -96,15 +131,17 @@ def fitting_prompt(judge: str, wanted: str | None, usual: str, asks: Sequence[As
     Raises
     ------
     InputError
-        The prompt asks for something else.
+        The prompt asks for something else, or cannot show what the settings want beside a case.
     """
-    prompt = (load_prompt_of_one if asks in (("one",), ("category",), ("criterion",)) else load_prompt)(wanted or usual)
+    load = load_prompt_of_one if asks in (("one",), ("category",), ("criterion",)) else load_prompt
+    prompt = load(settings.prompt or trained or usual)
     if prompt.asks not in asks:
         raise InputError(
             f"judge {judge}: prompt {prompt.id} asks for {_ASKS[prompt.asks]}, but this engine reads "
             f"{' or '.join(_ASKS[one] for one in asks)}; use {usual}, or another engine as in "
             f"NAME+{_ENGINES.get(prompt.asks, 'generative')}."
         )
+    prompt.check_shows(settings.shows)
     return prompt
 
 

@@ -11,16 +11,16 @@ from typing import ClassVar
 import pandas as pd
 from PIL import Image
 
-from mrb_lib.judges.prompt_files import fitting_prompt
+from mrb_lib.judges.makers import task_maker
+from mrb_lib.judges.prompt_files import RATES, fitting_prompt, prompts_for
 from mrb_lib.judges.prompts import Asks
 from mrb_lib.judges.roster.engines import JudgeRequest
-from mrb_lib.judges.tasks import MAX_PIXELS, AsksPrompts, Reply, Task, image_names, open_pictures, task_maker
+from mrb_lib.judges.tasks import MAX_PIXELS, AsksPrompts, Reply, Task, image_names, open_pictures
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.tables.schema import NO_PROBE
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
 
 _ASKS: tuple[Asks, ...] = ("all", "one", "answer", "criteria")
-_ASKS_OF_RATINGS: tuple[Asks, ...] = ("categories", "category")
 
 
 class PromptedJudge(AsksPrompts, ABC):
@@ -40,7 +40,8 @@ class PromptedJudge(AsksPrompts, ABC):
     shows_images, shows_references, shows_probes : the model is shown the images; the reference, evidence and worked
         examples; and what probes change. A class that sets one to False is refused, by its name and before the first
         request, for cases or options that need it
-    usual_prompt, usual_rating_prompt : ids of the prompts used where the user names none
+    usual_prompt : id of the prompt used for preferences where the user names none
+    rates : the same for ratings, with the kinds of prompts that are read
     entry, settings : the roster's entry, and what the user set, such as `temperature`
     notices : what the user should know; a subclass may append to it
 
@@ -58,7 +59,7 @@ class PromptedJudge(AsksPrompts, ABC):
     shows_references: ClassVar[bool] = True
     shows_probes: ClassVar[bool] = True
     usual_prompt: ClassVar[str] = "plain"
-    usual_rating_prompt: ClassVar[str] = "rate"
+    rates: ClassVar[tuple[str, tuple[Asks, ...]] | None] = RATES
     dimensions: tuple[str, ...] | None = None
     provenance: Mapping[str, object] = {}
     device = "cpu"
@@ -69,10 +70,8 @@ class PromptedJudge(AsksPrompts, ABC):
         self.name = request.entry.name
         self.notices: list[str] = []
         self.cases_per_batch = self.settings.batch_size or 8
-        rates = self.settings.is_rating
-        usual, asks = (self.usual_rating_prompt, _ASKS_OF_RATINGS) if rates else (self.usual_prompt, _ASKS)
-        prompt = self._own_prompt = fitting_prompt(self.name, self.settings.prompt, usual, asks)
-        prompt.check_shows(self.settings.shows)
+        usual, asks = prompts_for(self.name, self.entry.engine, self.settings, (self.usual_prompt, _ASKS), self.rates)
+        prompt = self._own_prompt = fitting_prompt(self.name, self.settings, usual, asks)
         beside = [f"--{name}" for name in self.settings.shows]
         beside += [f"the prompt {prompt.id}"] if prompt.needs_reference else []
         if beside and not self.shows_references:

@@ -11,9 +11,10 @@ import hashlib
 import re
 import string
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property, lru_cache, partial
 from importlib import resources
 from typing import Final, Literal, TypedDict
 
@@ -32,6 +33,8 @@ Asks = Literal[
     "all", "one", "rating", "answer", "categories", "category", "rankings", "ranking", "criteria", "criterion"
 ]
 
+HIGHEST_RATING: Final = 5
+"""The best rating of judges that rate each response alone; 1 is the worst."""
 BLOCKS: Final = ("case", "responses", "ask")
 RANKINGS: Final[tuple[Asks, ...]] = ("rankings", "ranking")
 """Kinds of a prompt that shows all responses to an item: rankings in all dimensions, or a ranking in one."""
@@ -45,6 +48,9 @@ DEFINITIONS: Final[dict[str, str]] = {
     "responsiveness": "it does what the question asks, directly and in usable form",
     "overall": "all things considered, the one a clinician would rather be given",
 }
+_TEMPLATE_FAILS: Final = (
+    *(TemplateError, TypeError, ValueError, ArithmeticError, LookupError, RecursionError, MemoryError),
+)
 _MEASURE: Final = ", measured by the reference answer"
 FOLDER: Final = resources.files("mrb_lib.judges").joinpath("templates")
 
@@ -101,11 +107,6 @@ class Prompt:
         ("criterion"); of any number of responses, for "rankings" in all dimensions in one reply, or a "ranking" in one
     gives_reason : whether the reply's object is to end with a key `reason`, a text
     reply_tokens : after which a reply is cut off unless the user says otherwise; None leaves that to the engine
-    hash : SHA-256 of the source and of what it renders to for a fixed case, so that a
-        change of the definitions or the fences changes it too
-    needs_reference : whether a case without a reference answer cannot be shown
-    names_choices : whether the text depends on the choices that the benchmark has
-    takes_labels : whether two responses can be called otherwise than A and B
     """
 
     id: str
@@ -113,27 +114,52 @@ class Prompt:
     asks: Asks
     gives_reason: bool = False
     reply_tokens: int | None = None
-    hash: str = field(init=False)
-    needs_reference: bool = field(init=False)
-    names_choices: bool = field(init=False)
-    takes_labels: bool = field(init=False, default=True)
-    _template: Template = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        environment = sandbox()
-        try:
-            template = environment.from_string(self.text)
-            names = meta.find_undeclared_variables(environment.parse(self.text))
-        except TemplateError as error:
-            raise InputError(f"prompt {self.id}: is not a Jinja template ({error}); correct it.") from error
-        object.__setattr__(self, "_template", template)
-        object.__setattr__(self, "needs_reference", "reference" in names)
-        object.__setattr__(self, "names_choices", bool(names & {"choices", "offer"}))
-        missing = [name for name in BLOCKS if name not in template.blocks]
+        missing = [name for name in BLOCKS if name not in self._template.blocks]
         if missing:
             raise InputError(
                 f"prompt {self.id}: has no block {missing[0]!r}; write {{% block {missing[0]} %}}...{{% endblock %}}."
             )
+        self.hash  # noqa: B018  # renders an example, so that a template that cannot be rendered is refused now
+
+    @cached_property
+    def _template(self) -> Template:
+        try:
+            return sandbox().from_string(self.text)
+        except TemplateError as error:
+            raise InputError(f"prompt {self.id}: is not a Jinja template ({error}); correct it.") from error
+
+    @cached_property
+    def _variables(self) -> set[str]:
+        return meta.find_undeclared_variables(sandbox().parse(self.text))
+
+    @property
+    def needs_reference(self) -> bool:
+        """Return whether a case without a reference answer cannot be shown."""
+        return "reference" in self._variables
+
+    @property
+    def names_choices(self) -> bool:
+        """Return whether the text depends on the choices that the benchmark has."""
+        return bool(self._variables & {"choices", "offer"})
+
+    @property
+    def takes_labels(self) -> bool:
+        """Return whether two responses can be called otherwise than A and B."""
+        return len(self._examples) > 1 or not self.compares
+
+    @property
+    def hash(self) -> str:
+        """Return the SHA-256 of the source and of what it renders to for a fixed case.
+
+        A change of the definitions or the fences changes it too.
+        """
+        return hashlib.sha256("\0".join((self.text, *self._examples)).encode("utf-8", "surrogatepass")).hexdigest()
+
+    @cached_property
+    def _examples(self) -> list[str]:
+        """What it renders to for a fixed case; under other labels, too, where it takes them."""
         n_shown = 1 if self.asks == "rating" or self.rates or self.checks else 3 if self.asks in RANKINGS else 2
         sample, dimensions = ["first", "second", "third"][:n_shown], list(DEFINITIONS)
         one = "" if self.asks in ("all", "rankings") else "overall"
@@ -144,13 +170,9 @@ class Prompt:
         )  # fmt: skip
         examples = [render().text]
         if self.compares:
-            try:
+            with suppress(OtherLabelsError):
                 examples.append(render(labels=BESIDE_OPTIONS).text)
-            except OtherLabelsError:
-                object.__setattr__(self, "takes_labels", False)
-        parts = "\0".join((self.text, *examples))
-        digest = hashlib.sha256(parts.encode("utf-8", "surrogatepass")).hexdigest()
-        object.__setattr__(self, "hash", digest)
+        return examples
 
     @property
     def rates(self) -> bool:
@@ -168,13 +190,38 @@ class Prompt:
         return self.asks in ("one", "category")
 
     @property
+    def asks_json(self) -> bool:
+        """Return whether it asks for "one JSON object and nothing else", so that a schema may enforce it."""
+        kinds = ("all", "rankings", "categories", "criteria")
+        return self.asks in kinds and "one JSON object and nothing else" in " ".join(self.text.split())
+
+    def reply_limit(self, *, thinks: bool, labels: Collection[str] = ()) -> int:
+        """Return the tokens that a reply may have unless the user says: enough for what is asked, and for thought.
+
+        Parameters
+        ----------
+        labels : dimensions in which several labels may apply
+        """
+        if thinks:
+            return 4096
+        if self.reply_tokens:
+            return self.reply_tokens
+        if self.is_of_one:
+            return 512 if labels else 16
+        if self.asks == "answer":
+            return 1024
+        if self.gives_reason or not self.asks_json:
+            return 2048
+        return 512 if self.asks in ("all", "categories") else 1024
+
+    @property
     def compares(self) -> bool:
         """Return whether it asks for the better of two responses."""
         return self.asks in ("all", "one")
 
     def labels_for(self, question: str, stated: Labels = LETTERS) -> Labels:
         """Return the labels of the two responses: `stated`, but for A and B beside options of these letters others."""
-        collides = stated == LETTERS and self.compares and self.takes_labels and lists_options(question)
+        collides = stated == LETTERS and self.compares and lists_options(question) and self.takes_labels
         return BESIDE_OPTIONS if collides else stated
 
     def check_shows(self, names: Sequence[str]) -> None:
@@ -204,13 +251,10 @@ class Prompt:
         reference: str | None = None,
         before: str | None = None,
         label_sets: Mapping[str, Sequence[str]] | None = None,
-        label: str = "",
         n_images: int = 0,
-        scale: int = 5,
         choices: Sequence[str] = CHOICES,
         definitions: Mapping[str, str] = DEFINITIONS,
         ordered: bool = False,
-        numbered: bool = False,
         marks: re.Pattern[str] | None = None,
         labels: Labels = LETTERS,
         wording: int = 0,
@@ -230,13 +274,10 @@ class Prompt:
         dimension : the one asked about, where one is
         reference : the reference answer; None where the case has none
         before : the earlier steps of the item, of which the response is the next; None where there are none
-        scale : the highest rating
         label_sets : the labels of each dimension in which several may apply
-        label : the one of them that alone is asked about, with yes for the second mark and no for the first
         choices : those of A, B and tie that the benchmark has, or the categories of a rating; no other is offered
         definitions : what dimensions and categories mean, by name
         ordered : the categories are in order, from the lowest
-        numbered : categories are called 1, 2, ... and not by `marks_of`
         marks : what is not to be taken for a mark of the model's own; see `marks_pattern`
         labels : what the two responses are called in place of A and B; beside options of these letters the prompt
             calls them otherwise by itself, see `labels_for`
@@ -264,7 +305,11 @@ class Prompt:
             key = fence_key(texts, note + (before or ""), *beside)
         written, fence = partial(defuse, marks=marks or GENERIC), fence_of(key, labels)
         defused = [written(text) for text in texts]
-        options = _options(choices, definitions, written, numbered=numbered) if self.rates else []
+        marked = zip(marks_of(choices), choices, strict=True) if self.rates else ()
+        options = [
+            {"mark": mark, "name": written(name), "meaning": written(definitions.get(name, ""))}
+            for mark, name in marked
+        ]
         named, offered = [written(name) for name in dimensions], [option["name"] for option in options] or choices
         variables: dict[str, object] = {
             "question": defused[0],
@@ -277,14 +322,17 @@ class Prompt:
             "options": options,
             "marks": [option["mark"] for option in options],
             "ordered": ordered,
-            "labels": _labels(label_sets or {}, definitions, written),
+            "labels": [
+                {"dimension": written(own), "name": written(name), "meaning": written(definitions.get(name, ""))}
+                for own, names in (label_sets or {}).items()
+                for name in names
+            ],
             "labelled": [written(name) for name in label_sets or {}],
-            "label": written(label),
             "dimension": written(dimension),
             "reference": defused[-1] if reference is not None else None,
             "before": written(before) if before else None,
             "n_images": n_images,
-            "scale": scale,
+            "scale": HIGHEST_RATING,
             "choices": list(offered),
             "offer": offer(offered),
             "key": key,
@@ -337,15 +385,7 @@ class Prompt:
             context = self._template.new_context(dict(variables))
             blocks = ["".join(self._template.blocks[name](context)) for name in BLOCKS]
             whole = self._template.render(variables)
-        except (
-            TemplateError,
-            TypeError,
-            ValueError,
-            ArithmeticError,
-            LookupError,
-            RecursionError,
-            MemoryError,
-        ) as error:
+        except _TEMPLATE_FAILS as error:
             reason = str(error) or type(error).__name__
             raise InputError(f"prompt {self.id}: cannot be rendered ({reason}); correct the template.") from error
         if whole.strip() != "".join(blocks).strip():
@@ -362,36 +402,6 @@ def offer(choices: Sequence[str]) -> str:
     if TIE in choices:
         return f'{", ".join(letters)} or, where neither is better, "{TIE}"'
     return " or ".join(letters)
-
-
-def category_marks(choices: Sequence[str], *, numbered: bool) -> Sequence[str]:
-    """Return the marks of categories in prompts that ask for one: 1, 2, ... or those of `marks_of`."""
-    return [str(number) for number in range(1, len(choices) + 1)] if numbered else marks_of(choices)
-
-
-def _options(
-    choices: Sequence[str], definitions: Mapping[str, str], written: Callable[[str], str], *, numbered: bool
-) -> list[dict[str, str]]:
-    """The categories with their marks and meanings, in which nothing is taken for a mark of a chat template."""
-    return [
-        {"mark": mark, "name": written(name), "meaning": written(definitions.get(name, ""))}
-        for mark, name in zip(category_marks(choices, numbered=numbered), choices, strict=True)
-    ]
-
-
-def _labels(
-    label_sets: Mapping[str, Sequence[str]], definitions: Mapping[str, str], written: Callable[[str], str]
-) -> list[dict[str, str]]:
-    """The labels of all dimensions, with their meanings, in which nothing is taken for a mark of a chat template."""
-    return [
-        {
-            "dimension": written(dimension),
-            "name": written(name),
-            "meaning": written(definitions.get(name, "")),
-        }
-        for dimension, names in label_sets.items()
-        for name in names
-    ]
 
 
 def _worded(prompt: Prompt, wording: int) -> Template:

@@ -9,16 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final, cast, get_args
 
 import pandas as pd
-from jinja2 import TemplateError, nodes
 
 from mrb_lib.judges.context import ReferenceLevel
-from mrb_lib.judges.points import rubric_of
-from mrb_lib.judges.prompt_files import prompt_from_text
-from mrb_lib.judges.prompts import RANKINGS, Prompt, sandbox
+from mrb_lib.judges.makers import rubric_of
+from mrb_lib.judges.prompt_files import PromptKind, builtin_ids, load_prompt
+from mrb_lib.judges.prompts import RANKINGS, Prompt
 from mrb_lib.judges.roster.engines import ENGINES
 from mrb_lib.judges.settings import Settings
 from mrb_lib.judges.tasks import PromptWriter, responses_of
@@ -27,16 +25,7 @@ from mrb_lib.tables.schema import NO_PROBE
 from mrb_lib.verdicts.manifest import Manifest
 from mrb_lib.verdicts.orders import EVIDENCE, OF_PLAN, WEAK, to_shown_frame
 
-LONGEST: Final = 50_000
-"""Characters of a template that are looked at."""
-
-_PLAIN_NODES: Final = (
-    nodes.Template, nodes.Output, nodes.TemplateData, nodes.Block, nodes.Name, nodes.Const, nodes.If, nodes.CondExpr,
-    nodes.Compare, nodes.Operand, nodes.And, nodes.Or, nodes.Not, nodes.Concat, nodes.Getitem, nodes.Test,
-)  # fmt: skip
-_FILTERS: Final = frozenset({"join", "length", "lower", "upper", "trim", "capitalize"})
 _BESIDE: Final = {WEAK: "reference_weak", EVIDENCE: "evidence"}
-_LISTS: Final = frozenset({"dimensions", "definitions", "options", "marks", "labels", "criteria"})
 
 
 @dataclass(frozen=True)
@@ -88,35 +77,31 @@ def sent(manifest: Manifest, case: Mapping[str, pd.Series], order: str, dimensio
         return Sent("", "this judge takes no prompt")
     if probe != NO_PROBE:
         return Sent("", f"the run does not say what was asked: the probe {probe} changed the case before it was shown")
-    prompt = _trusted(manifest.prompt_id, manifest.prompt_text)
-    if prompt is None:
-        note = "the template of the run, not filled in: it does more than put the texts of a case in their places"
-        return Sent(manifest.prompt_text, note)
-    if prompt.hash != manifest.prompt_hash:
+    # A template may come from anyone, and its work be without end: only this library's own are filled in.
+    own = any(manifest.prompt_id in builtin_ids(kind) for kind in get_args(PromptKind))
+    prompt = load_prompt(manifest.prompt_id) if own else None
+    if prompt is None or (prompt.hash, prompt.text) != (manifest.prompt_hash, manifest.prompt_text):
         return Sent(
-            manifest.prompt_text, "the run's template, not filled in: this library would fill it in differently"
+            manifest.prompt_text, "the run's template, not filled in: it is not a prompt of this version of the library"
         )
     if prompt.asks in RANKINGS:
         return Sent(manifest.prompt_text, "the run's template, not filled in: it shows all responses to the item")
     row = {str(name): value for name, value in case[order].items()}
-    spec, engine = manifest.spec, manifest.spec.get("engine")
+    spec = manifest.spec
     try:
-        writer = PromptWriter(prompt, _settings(manifest, dimension), numbered=engine == "rating")
+        writer = PromptWriter(prompt, _settings(manifest, dimension))
         images = writer.images(row)
         criteria = [one.text for one in rubric_of(row)] if prompt.checks else []
         alone = prompt.asks == "rating" or prompt.checks
         first, second = responses_of(row)
-        several = writer.settings.labels.get(dimension, [""]) if engine in ("packed", "rating") else [""]
         texts = [
             writer.write(
                 row,
                 responses,
                 "" if prompt.asks in ("all", "categories") else dimension,
-                label=label,
                 criteria=criteria,
             ).text
             for responses in ([[first], [second]] if alone else [[first]] if prompt.rates else [[first, second]])
-            for label in several
         ]
     except InputError as error:
         return Sent("", f"nothing was asked: {error}")
@@ -126,7 +111,7 @@ def sent(manifest: Manifest, case: Mapping[str, pd.Series], order: str, dimensio
 def _settings(manifest: Manifest, dimension: str) -> Settings:
     """Return what a run says of the settings that shape its prompts; it holds no worked examples."""
     spec = manifest.spec
-    dimensions, scale = spec.get("dimensions"), spec.get("scale")
+    dimensions = spec.get("dimensions")
     level = _mapping(_mapping(spec.get("shown")).get("reference")).get("level")
     return Settings(
         dimensions=tuple(map(str, dimensions)) if isinstance(dimensions, list | tuple) else (dimension,),
@@ -139,7 +124,6 @@ def _settings(manifest: Manifest, dimension: str) -> Settings:
             for name, own in _mapping(spec.get("labels")).items()
             if isinstance(own, list | tuple)
         },
-        scale=10 if scale == 10 else 5,
         reference=cast("ReferenceLevel", level) if level in get_args(ReferenceLevel) else None,
         evidence=bool(_mapping(spec.get("shown")).get("evidence")),
         without_images=spec.get("images") is False or bool(spec.get("without_images")),
@@ -148,30 +132,6 @@ def _settings(manifest: Manifest, dimension: str) -> Settings:
 
 def _mapping(value: object) -> Mapping[str, object]:
     return value if isinstance(value, Mapping) else {}
-
-
-@lru_cache(maxsize=64)
-def _trusted(prompt_id: str, text: str) -> Prompt | None:
-    """The prompt of a run, if its template can be filled in for a stranger: its work grows with the case alone."""
-    if len(text) > LONGEST:
-        return None
-    try:
-        tree = sandbox().parse(text)
-        if not all(_is_plain(node) for node in tree.find_all(nodes.Node)):
-            return None
-        return prompt_from_text(prompt_id, text)
-    except (TemplateError, InputError, RecursionError):
-        return None
-
-
-def _is_plain(node: nodes.Node) -> bool:
-    if isinstance(node, nodes.For):
-        return isinstance(node.iter, nodes.Name) and node.iter.name in _LISTS and not any(node.find_all(nodes.For))
-    if isinstance(node, nodes.Call):
-        return isinstance(node.node, nodes.Name) and node.node.name in ("fence", "section")
-    if isinstance(node, nodes.Filter):
-        return node.name in _FILTERS
-    return isinstance(node, _PLAIN_NODES)
 
 
 def _note(spec: Mapping[str, object], prompt: Prompt, *, alone: bool) -> str:

@@ -8,11 +8,12 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import replace
 from os import environ
 from pathlib import Path
 from tempfile import gettempdir
+from threading import Thread
 from typing import Final, cast
 
 import httpx
@@ -20,7 +21,7 @@ import pandas as pd
 
 from mrb_lib.judges import guard
 from mrb_lib.judges.budget import Estimate
-from mrb_lib.judges.endpoint.judge import EndpointJudge, thinks
+from mrb_lib.judges.endpoint.judge import EndpointJudge
 from mrb_lib.judges.endpoint.outcomes import printable
 from mrb_lib.judges.prompt_files import load_prompt
 from mrb_lib.judges.roster.engines import ENGINES, JudgeRequest
@@ -90,7 +91,9 @@ class ServerJudge:
         self.prompt_id, self.prompt_hash = self._judge.prompt_id, self._judge.prompt_hash
         self.prompt_text, self.cases_per_batch = self._judge.prompt_text, self._judge.cases_per_batch
         self.device = f"server of {Path(self._command[0]).name} on this machine"
-        self.provenance: Mapping[str, object] = {} if folder is None or entry.path is None else provenance_of(folder)
+        self.provenance: Mapping[str, object] = (
+            {} if folder is None else provenance_of(folder, is_of_hub=entry.path is None)
+        )
         spec = {key: value for key, value in self._judge.spec.items() if key != "url"}
         revision = {} if request.source is None else {"revision": request.source.revision}
         self.spec: Mapping[str, object] = {**spec, "server": shlex.join(self._command), **revision}
@@ -133,6 +136,8 @@ class ServerJudge:
             self.unload()
             raise
         self._judge = self._built(self._server.url, model)
+        # A server that ends on the way would be asked for a minute more.
+        Thread(target=self._server.call_when_ended, args=(self._judge.stop,), daemon=True).start()
         served = {"command": shlex.join(command), "version": version, "model": model}
         self.provenance = {**self.provenance, "server": served}
 
@@ -155,9 +160,13 @@ class ServerJudge:
         try:
             yield from self._judge.stream(batches)
         except RunError:
-            if self._server is not None:
-                self._server.check()
+            self._check()
             raise
+        self._check()
+
+    def _check(self) -> None:
+        if self._server is not None:
+            self._server.check()
 
     def estimate(self, shown: pd.DataFrame, scale: float) -> Estimate | None:
         """See `EndpointJudge.estimate`."""
@@ -237,6 +246,11 @@ class RunningServer:
         if self._process.poll() is not None:
             raise RunError(f"judge {self._judge}: {self._program} ended; {self._log} ends with: {self._tail}")
 
+    def call_when_ended(self, call: Callable[[], None]) -> None:
+        """Wait until it has ended, then call a function."""
+        self._process.wait()
+        call()
+
     def stop(self) -> None:
         """Stop it and its whole process group; see `mrb_lib.judges.guard`."""
         self._process.communicate(timeout=guard.GRACE_S + 5)
@@ -275,7 +289,7 @@ def _served_engine(request: JudgeRequest) -> str:
         raise InputError(f"judge {request.entry.name!r}: engine {engine.name} reads a score that no server gives.")
     settings = request.settings
     has_letters = settings.prompt is None or load_prompt(settings.prompt).asks == "one"
-    reads_letters = engine.name == "packed" and has_letters and not settings.is_rating and not thinks(request.entry)
+    reads_letters = engine.name == "packed" and has_letters and not settings.is_rating and not request.entry.thinks
     return "letters" if reads_letters else "endpoint"
 
 

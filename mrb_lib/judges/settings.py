@@ -131,7 +131,6 @@ class Settings:
     ca_file: Annotated[
         str | None, Option("Trust the certificates in this PEM file, too.", "FILE", is_file=True, is_rare=True)
     ] = None
-    scale: Annotated[Literal[5, 10], Option("Set the highest rating of judges that rate.")] = 5
     price_prompt: Annotated[
         float | None,
         Field(ge=0, allow_inf_nan=False),
@@ -144,14 +143,6 @@ class Settings:
     ] = None
     budget: Annotated[
         float | None, Field(gt=0), Option("Stop before this call spends more on servers; needs the prices.", "USD")
-    ] = None
-    requests_per_minute: Annotated[
-        float | None, Field(gt=0), Option("Send a server at most N requests a minute.", "N", is_rare=True)
-    ] = None
-    tokens_per_minute: Annotated[
-        float | None,
-        Field(gt=0),
-        Option("Send a server at most N tokens a minute, counting the longest reply.", "N", is_rare=True),
     ] = None
     trained_on: Annotated[
         str | None,

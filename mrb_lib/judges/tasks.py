@@ -1,7 +1,7 @@
 """Tasks: the prompts about a batch of rows, and the replies to them read into verdicts.
 
 Every judge that has a prompt makes its tasks here, whatever is asked for the reply: a model on this machine, a server,
-or an engine of a plugin. There is one maker of tasks for each kind of prompt; see `task_maker`.
+or an engine of a plugin; see `mrb_lib.judges.makers` for rankings and rubrics, and `task_maker`.
 """
 
 from __future__ import annotations
@@ -10,26 +10,22 @@ import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, cast
+from typing import Final, NamedTuple
 
 import pandas as pd
 from PIL import Image
 
 from mrb_lib.benchmarks.images import open_image, within
-from mrb_lib.judges.lineup import PROMPT_KEY, lineup_of, pair_of, put_pairs, with_lineups
-from mrb_lib.judges.points import Checked, put_points, read_checks, rubric_of
-from mrb_lib.judges.prompts import DEFINITIONS, RANKED, RANKINGS, Prompt, Rendered, phrasing_of
+from mrb_lib.judges.prompts import DEFINITIONS, Prompt, Rendered, phrasing_of
 from mrb_lib.judges.settings import BLIND, Settings
 from mrb_lib.replies.answers import read_answer
-from mrb_lib.replies.criteria import MET, NOT_MET
 from mrb_lib.replies.labels import LETTERS, Labels, labels_of
 from mrb_lib.replies.multi import parse_ratings
-from mrb_lib.replies.rankings import RankingReading, parse_rankings
 from mrb_lib.replies.reading import Reading, parse
-from mrb_lib.tables.errors import InputError, RunError
+from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.rubrics import Criterion
 from mrb_lib.tables.schema import ANSWERED_STATUSES, Status
-from mrb_lib.verdicts.orders import FIRST, PICKS, SECOND, TIE
+from mrb_lib.verdicts.orders import FIRST, PICKS, SECOND
 from mrb_lib.verdicts.protocol import VerdictRows
 
 MAX_PIXELS: Final = 1280 * 28 * 28
@@ -105,22 +101,23 @@ class JointReplies:
     Attributes
     ----------
     n : tasks; one where the two responses are equal
-    checked : by the place of the response
+    made : by the place of the response, the decisions on the criteria; or the reason why there is no reply, and whether
+        it was refused
     took : cost of the replies so far
-    failure : reason of a task that got no reply, and whether it was refused; None while there is none
     """
 
     criteria: tuple[Criterion, ...]
     n: int
-    checked: dict[int, Checked] = field(default_factory=dict)
+    made: dict[int, Checked | tuple[str, bool]] = field(default_factory=dict)
     took: dict[str, object] = field(default_factory=dict)
-    failure: tuple[str, bool] | None = None
 
-    def add(self, took: Mapping[str, object]) -> None:
-        """Add what a reply took; unknown where it is unknown of one."""
-        for name, value in took.items():
-            number, before = cast("float | None", value), cast("float | None", self.took.get(name, 0))
-            self.took[name] = None if number is None or before is None else before + number
+
+class Checked(NamedTuple):
+    """The decisions of a reply about one response: 1 where a criterion is met, 0 where not, None where not decided."""
+
+    met: Sequence[float | None]
+    status: Status
+    reply: str
 
 
 class AsksPrompts:
@@ -154,14 +151,12 @@ class PromptWriter:
     settings : dimensions, choices, labels, definitions and what is shown beside the cases
     sees : the model takes images
     marks : of the model's chat template, see `mrb_lib.judges.fences.defuse`; None for the usual ones
-    numbered : the categories of a rating are called 1, 2, ...
     """
 
     prompt: Prompt
     settings: Settings
     sees: bool = True
     marks: re.Pattern[str] | None = None
-    numbered: bool = False
 
     def labels(self, row: Record) -> Labels:
         """Return what the prompt about a row calls the two responses."""
@@ -181,7 +176,6 @@ class PromptWriter:
         dimension: str = "",
         *,
         dimensions: Sequence[str] | None = None,
-        label: str = "",
         criteria: Sequence[str] = (),
         criterion: int = 0,
     ) -> Rendered:
@@ -191,7 +185,7 @@ class PromptWriter:
         ----------
         dimension : the one asked about, where one is
         dimensions : all that are judged; None for the benchmark's
-        label, criteria, criterion : see `Prompt.render`
+        criteria, criterion : see `Prompt.render`
 
         Raises
         ------
@@ -209,13 +203,10 @@ class PromptWriter:
             reference=reference if isinstance(reference, str) else None,
             before=before if isinstance(before, str) else None,
             label_sets=self.settings.labels,
-            label=label,
             n_images=0 if self.settings.without_images else len(image_names(row)),
-            scale=self.settings.scale,
             choices=self.settings.choices,
             definitions=DEFINITIONS | self.settings.definitions,
             ordered=self.settings.is_ordered,
-            numbered=self.numbered,
             marks=self.marks,
             criteria=criteria,
             criterion=criterion,
@@ -364,141 +355,6 @@ class TaskMaker(PromptWriter):
         """Return a seed of 31 bits, which every server takes."""
         text = "\0".join((str(self.settings.seed), *key)).encode("utf-8", "surrogatepass")
         return int.from_bytes(hashlib.sha256(text).digest()[:4], "big") >> 1
-
-
-@dataclass(frozen=True)
-class RankingMaker(TaskMaker):
-    """Makes tasks about all responses to an item, whose rankings are read as verdicts of pairs.
-
-    See `mrb_lib.judges.lineup` for the order in which the responses are shown.
-    """
-
-    def tasks(self, shown: pd.DataFrame) -> Iterator[Task]:
-        """See `TaskMaker.tasks`."""
-        return super().tasks(with_lineups(shown.reset_index(drop=True), self.settings.seed))
-
-    def is_whole(self, task: Task, reply: Reply) -> bool:
-        """See `TaskMaker.is_whole`."""
-        read = list(self._ranking(task, reply).places.values())
-        has_ties = any(len(set(places)) < len(places) for places in read if places is not None)
-        return not reply.is_refused and None not in read and (TIE in self.settings.choices or not has_ties)
-
-    def put(self, rows: VerdictRows, task: Task, reply: Reply, columns: Columns | None = None) -> None:
-        """See `TaskMaker.put`."""
-        reading = self._ranking(task, reply)
-        if reply.is_refused:
-            reading = RankingReading(dict.fromkeys(task.asked), "refused")
-        asked = [(position, name, pair_of(row)) for (position, name), row in zip(task.rows, task.records, strict=True)]
-        put_pairs(rows, asked, reading, self.settings.choices, reply.kept, reply.took)
-
-    @property
-    def _shared(self) -> tuple[str, ...]:
-        return (PROMPT_KEY, "dimension") if self.prompt.asks == "ranking" else (PROMPT_KEY,)
-
-    def _of_group(self, rows: Sequence[tuple[int, Record]]) -> Iterator[Task]:
-        yield self._task(rows, dimension=str(rows[0][1]["dimension"]) if self.prompt.asks == "ranking" else "")
-
-    def _responses(self, row: Record) -> list[str]:
-        return lineup_of(row)
-
-    def _ranking(self, task: Task, reply: Reply) -> RankingReading:
-        return parse_rankings(reply.text, task.asked, len(lineup_of(task.records[0])), is_cut_off=reply.is_cut_off)
-
-    def _value_schema(self, task: Task, offered: Sequence[str]) -> Mapping[str, object]:
-        """Return that of a list of letters, with lists of equal ones in it where a tie may be."""
-        letter = {"type": "string", "enum": list(RANKED[: len(lineup_of(task.records[0]))])}
-        items = {"anyOf": [letter, {"type": "array", "items": letter}]} if TIE in offered else letter
-        return {"type": "array", "items": items}
-
-
-@dataclass(frozen=True)
-class ChecklistMaker(TaskMaker):
-    """Makes one task for each response of a case, which is checked against the criteria of the case's rubric.
-
-    Both orders share the replies.
-    """
-
-    def is_whole(self, task: Task, reply: Reply) -> bool:
-        """See `TaskMaker.is_whole`."""
-        return not reply.is_refused and None not in self._checks(task, reply).met
-
-    def put(self, rows: VerdictRows, task: Task, reply: Reply, columns: Columns | None = None) -> None:
-        """See `TaskMaker.put`; the verdicts come with the last reply, and its cost is that of all."""
-        joint = _joint(task)
-        joint.checked[task.place] = self._checks(task, reply)
-        joint.add(reply.took)
-        if joint.failure is not None:
-            super().fail(rows, task, joint.failure[0], is_refused=joint.failure[1], took=joint.took)
-        elif len(joint.checked) == joint.n:
-            self._put_points(rows, task, joint)
-
-    def fail(
-        self,
-        rows: VerdictRows,
-        task: Task,
-        reason: str,
-        *,
-        is_refused: bool = False,
-        took: Mapping[str, object] | None = None,
-    ) -> None:
-        """See `TaskMaker.fail`; without one of its replies a case has no verdict."""
-        if task.joint is not None:
-            task.joint.failure, took = (reason, is_refused), task.joint.took
-        super().fail(rows, task, reason, is_refused=is_refused, took=took)
-
-    def schema(self, task: Task) -> Mapping[str, object]:
-        """Return that of a decision per criterion, by its number."""
-        decision = {"type": "string", "enum": [MET, NOT_MET]}
-        return object_schema({str(place): decision for place in range(1, len(_joint(task).criteria) + 1)})
-
-    @property
-    def _shared(self) -> tuple[str, ...]:
-        return ("case_id", "repeat", "probe")
-
-    def _of_group(self, rows: Sequence[tuple[int, Record]]) -> Iterator[Task]:
-        record = rows[0][1]
-        try:
-            criteria = rubric_of(record)
-        except InputError as error:
-            wanted = tuple((position, str(row["dimension"])) for position, row in rows)
-            yield Task(str(record["case_id"]), wanted, tuple(row for _, row in rows), problem=str(error))
-            return
-        responses = list(dict.fromkeys(responses_of(record)))
-        joint = JointReplies(criteria, len(responses))
-        for place, response in enumerate(responses):
-            key = [*(str(record[name]) for name in self._shared), response]
-            yield self._task(rows, responses=[response], key=key, joint=joint, place=place)
-
-    def _put_points(self, rows: VerdictRows, task: Task, joint: JointReplies) -> None:
-        pair = [joint.checked[0], joint.checked[joint.n - 1]]
-        statuses = {one.status for one in pair}
-        # What is decided was read; what is not makes a row unparsed.
-        status: Status = "refused" if "refused" in statuses else "ok" if statuses == {"ok"} else "repaired"
-        took: Mapping[str, object] = joint.took
-        for (position, dimension), record in zip(task.rows, task.records, strict=True):
-            shown = pair if record["order"] == task.records[0]["order"] else pair[::-1]
-            kept = f"response shown first:\n{shown[0].reply}\n\nresponse shown second:\n{shown[1].reply}"
-            met, choices = [one.met for one in shown], self.settings.choices
-            put_points(rows, position, dimension, joint.criteria, met, choices, status, reply=kept, **took)
-            took = {}
-
-    def _checks(self, task: Task, reply: Reply) -> Checked:
-        text = reply.kept if reply.is_refused else reply.text
-        n = len(_joint(task).criteria)
-        made = read_checks(text, n, refused=reply.is_refused, is_cut_off=reply.is_cut_off)
-        return replace(made, reply=reply.kept)
-
-
-def _joint(task: Task) -> JointReplies:
-    if task.joint is None:
-        raise RunError(f"case {task.case_id}: is asked about without its rubric; report this.")
-    return task.joint
-
-
-def task_maker(prompt: Prompt, settings: Settings, *, sees: bool, marks: re.Pattern[str] | None = None) -> TaskMaker:
-    """Return the maker of tasks for a prompt; see `PromptWriter` for the parameters."""
-    kind = ChecklistMaker if prompt.checks else RankingMaker if prompt.asks in RANKINGS else TaskMaker
-    return kind(prompt, settings, sees, marks)
 
 
 def group_rows(shown: pd.DataFrame, keys: Sequence[str]) -> list[tuple[list[int], list[Record]]]:

@@ -325,7 +325,7 @@ def _run_jury(call: _Call, unseated: Jury, redo: Redo) -> RunSummary:
         if seat.judge is None:
             continue
         jury.load()
-        wanted = lacking[jury.tally(plan.keys(lacking)).needs(member)]
+        wanted = lacking[jury.needs(plan.keys(lacking), member)]
         if len(wanted):
             asked.append(_execute(call, seat.judge, plan, wanted, partial(_has_status, statuses=())))
     local = replace(call, backend=run_locally, settings=replace(call.settings, batch_size=None))

@@ -115,9 +115,9 @@ def test_every_table_comes_as_text_json_and_csv_with_the_same_rows(mrb: Callable
     Issue 12, point 15: lines had up to 943 characters, and `difficulty` 5,878 of them.
     """
     by = ("--by", "dataset") if "by" in TABLES[table].parameters else ()
-    (demo / "groups.toml").write_text('simulated-hasty = "quick"\nsimulated-careful = "slow"\n', encoding="utf-8")
+    (demo / "groups.csv").write_text("judge,group\nsimulated-hasty,quick\nsimulated-careful,slow\n", encoding="utf-8")
     own = {"gains": ("--base", "simulated-hasty", "--tuned", "simulated-careful"),
-           "groups": ("--groups", demo / "groups.toml")}  # fmt: skip
+           "groups": ("--groups", demo / "groups.csv")}  # fmt: skip
     runs = trained(demo) if table == "gains" else demo / "runs"
     results = {
         form: mrb("analyze", demo, runs, "--table", table, *by, *own.get(table, ()), "--resamples", "40", *form)

@@ -136,21 +136,6 @@ def test_without_torch_a_judge_of_known_size_is_not_said_to_be_of_unknown_size(
     ]
 
 
-def test_gaps_are_listed_and_counted(mrb: Callable) -> None:
-    everyone = mrb("judges", "--gaps")
-    assert everyone.code == 0
-    models = sum(row["access"] != "built in" and row["access"] is not None for row in roster().to_dict("records"))
-    assert f"of {models} models: " in everyone.err
-    assert " without cutoff" in everyone.err
-    medical = parsed(mrb("judges", "--gaps", "--json", "--domain", "medical"))["rows"]
-    assert {"name", "access", "missing", "source"} == set(medical[0])
-    unknown = {row["name"]: row["missing"].split(", ") for row in medical}
-    assert "licence" not in unknown["med-r1"]
-    assert "cutoff" in unknown["med-r1"]
-    assert mrb("judges", "--gaps", "--access", "built in").err == "nothing is missing\n"
-    assert mrb("judges", "--gaps", "--family", "Nope").err == "no judge matches; leave a filter out\n"
-
-
 def test_judges_are_listed_in_aligned_columns(mrb: Callable, mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MRB_ROSTER", str(mine))
     lines = mrb("judges").out.splitlines()

@@ -75,19 +75,18 @@ def test_every_option_reaches_the_judges(
     result = mrb(
         "judge", bench, tmp_path / "r", "--judge", "writer", "first", "--orders", "BA", "--repeats", 2, "--limit", 1,
         "--retry", "unparsed, error", "--roster", roster, "--prompt", "rubric", "--seed", 3, "--temperature", 0.2,
-        "--max-new-tokens", 9, "--max-pixels", 99, "--scale", 10, "--batch-size", 4, "--device", "cpu", "--dtype",
+        "--max-new-tokens", 9, "--max-pixels", 99, "--batch-size", 4, "--device", "cpu", "--dtype",
         "float32", "--revision", "v1", "--download", "--trust-remote-code", "--url", "http://127.0.0.1:1/v1",
         "--allow-remote", "--concurrency", 5, "--timeout", 7, "--price-prompt", 1.5, "--price-completion", 2.5,
-        "--without-images", "--quantize", "4bit", "--budget", 3.5, "--requests-per-minute", 60,
-        "--tokens-per-minute", 9000,
+        "--without-images", "--quantize", "4bit", "--budget", 3.5,
     )  # fmt: skip
     assert result.code == 0, result
     [call] = asked
     assert call.settings == Settings(
         seed=3, prompt="rubric", temperature=0.2, max_new_tokens=9, max_pixels=99, batch_size=4, device="cpu",
         dtype="float32", revision="v1", download=True, trust_remote_code=True, url="http://127.0.0.1:1/v1",
-        allow_remote=True, concurrency=5, timeout_s=7.0, scale=10, price_prompt=1.5, price_completion=2.5,
-        without_images=True, quantize="4bit", budget=3.5, requests_per_minute=60.0, tokens_per_minute=9000.0,
+        allow_remote=True, concurrency=5, timeout_s=7.0, price_prompt=1.5, price_completion=2.5,
+        without_images=True, quantize="4bit", budget=3.5,
     )  # fmt: skip
     assert (call.names, call.orders, call.repeats, call.limit) == (["writer", "first"], ("BA",), 2, 1)
     assert (call.extra, call.retry) == ((roster,), ("unparsed", "error"))
@@ -143,11 +142,8 @@ def test_ray_is_asked_with_its_workers(
         ["--max-new-tokens", "0"],
         ["--batch-size", "0"],
         ["--concurrency", "0"],
-        ["--scale", "7"],
         ["--budget", "-1"],
         ["--budget", "1", "--engine", "ray"],
-        ["--requests-per-minute", "0"],
-        ["--tokens-per-minute", "nan"],
         ["--budget", "1", "--judge", "endpoint:m", "--price-prompt", "1"],
         ["--repeats", "0"],
         ["--limit", "0"],

@@ -31,7 +31,6 @@ FIRST = ("BENCH", "RUNS", "--judge", "first")
     ("command", "arguments", "said"),
     [
         ("judge", (*FIRST, "--concurrency", "0"), "--concurrency 0: must be more than 0."),
-        ("judge", (*FIRST, "--scale", "7"), "--scale 7: must be 5 or 10."),
         ("judge", (*FIRST, "--quantize", "3bit"), "--quantize '3bit': must be '4bit' or '8bit'."),
         ("judge", (*FIRST, "--timeout", "soon"), "'--timeout': must be a number; see `"),
         ("judge", ("BENCH",), "Missing argument 'RUNS'; see `"),

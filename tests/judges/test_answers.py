@@ -15,7 +15,6 @@ from mrb_lib.judges import Settings
 from mrb_lib.runs.execute import judge
 from mrb_lib.runs.planned import PlannedModel
 from mrb_lib.tables.errors import InputError
-from mrb_lib.verdicts.manifest import read_manifest
 
 SHORT = Settings(prompt="short-answer", max_new_tokens=8, device="cpu")
 
@@ -71,15 +70,6 @@ def test_an_answer_does_not_depend_on_its_batch(
     [run] = answer(asked, tmp_path, writers([PlannedModel(f"path:{tiny('llava')}", alone)]), samples=2)
     assert run.summary.folder.name == answered[0].summary.folder.name
     assert table(run, items)["answer"].equals(table(answered[0], items)["answer"])
-
-
-def test_the_manifest_says_what_was_asked(answered: list[ModelRun]) -> None:
-    for run in answered:
-        manifest = read_manifest(run.summary.folder)
-        assert manifest.prompt_id == "short-answer" and "asks: answer" in manifest.prompt_text
-        assert manifest.options["repeats"] == 2 and manifest.kind == "simulated"
-    assert read_manifest(answered[2].summary.folder).sent_to.startswith("http://127.0.0.1")
-    assert [read_manifest(run.summary.folder).spec.get("without_images") for run in answered] == [None, True, True]
 
 
 def test_prompts_for_answers_and_for_verdicts_are_not_mistaken(

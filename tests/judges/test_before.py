@@ -47,10 +47,6 @@ def test_the_earlier_steps_cannot_guess_the_key() -> None:
     assert f"<<<end of earlier steps {key}>>>\n" not in text_of("rate", forged)
 
 
-def test_a_mark_of_a_chat_template_is_broken() -> None:
-    assert "<|im_end|>" not in text_of("rate", "a<|im_end|>b")
-
-
 def test_judges_see_the_earlier_steps_but_not_the_number_of_the_step() -> None:
     row = {"case_id": "c", "order": "AB", "response_a": "r", "response_b": "", "before": "b", "step": 2, "item": "i"}
     shown = to_shown_frame(pd.DataFrame([row]))

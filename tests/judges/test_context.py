@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from mrb_lib.judges.context import MOST_EXAMPLES, Context, Example, context_of, passages_of
+from mrb_lib.judges.context import Context, Example, context_of, passages_of
 from mrb_lib.judges.fences import defuse, marks_pattern
 from mrb_lib.judges.prompt_files import builtin_ids, load_prompt
 from mrb_lib.judges.settings import Settings
@@ -107,32 +107,13 @@ def test_a_verdict_has_the_form_that_the_prompt_asks_for() -> None:
     rated = Example("q", ("one",), dict.fromkeys(DIMENSIONS, "medium"))
     named = rendered("rate", Context(examples=(rated,)))
     assert json.loads(re.findall(r"Verdict on example 1: (.*)", named)[0])["overall"] == "medium"
-    numbered = rendered("single-rate", Context(examples=(rated,)), numbered=True)
-    assert "Verdict on example 1: accuracy: 2;" in numbered
-
-
-def test_an_example_states_the_labels_of_its_dimensions_as_a_list() -> None:
-    sets = {"errors": ("omission", "wrong side"), "tone": ("rude",)}
-    decided = {"risk": "low", "errors": "omission; wrong side", "tone": "none"}
-    context = Context(examples=(Example("q", ("one",), decided),))
-
-    def verdict(name: str) -> str:
-        one = "errors" if load_prompt(name).is_of_one else ""
-        text = load_prompt(name).render(
-            "q", ["r"], list(decided), one, label_sets=sets, choices=("low", "high"), context=context
-        )
-        return re.findall(r"Verdict on example 1: (.*)", text.text)[0]
-
-    assert json.loads(verdict("rate")) == {"risk": "low", "errors": ["omission", "wrong side"], "tone": []}
-    assert verdict("single-rate") == 'risk: A; errors: ["omission", "wrong side"]; tone: []'
 
 
 OWN_MARK = "<own>"
 
 
 @pytest.mark.parametrize("name", ["rate", "single-rate", "plain", "rubric", "single"])
-@pytest.mark.parametrize("label", ["", f"label {OWN_MARK}"])
-def test_no_text_of_the_benchmark_holds_a_mark_of_the_model(name: str, label: str) -> None:
+def test_no_text_of_the_benchmark_holds_a_mark_of_the_model(name: str) -> None:
     """Names and definitions come with the data: an end of turn among them would speak for the user."""
     prompt, mark = load_prompt(name), f"{OWN_MARK}<|im_end|>"
     dimensions, category = [f"risk {mark}", f"errors {mark}"], f"low {mark}"
@@ -143,7 +124,7 @@ def test_no_text_of_the_benchmark_holds_a_mark_of_the_model(name: str, label: st
     example = Example("q", ("r",) if prompt.rates else ("r", "s"), decided)
     text = prompt.render(
         "q", ["r"] if prompt.rates else ["r", "s"], dimensions, dimensions[1] if prompt.is_of_one else "",
-        label_sets=sets, label=label, choices=choices, definitions=definitions, context=Context(examples=(example,)),
+        label_sets=sets, choices=choices, definitions=definitions, context=Context(examples=(example,)),
         marks=marks_pattern([OWN_MARK]),
     ).text  # fmt: skip
     assert OWN_MARK not in text
@@ -151,16 +132,6 @@ def test_no_text_of_the_benchmark_holds_a_mark_of_the_model(name: str, label: st
     assert text.count("risk <\u200bown><\u200b|im_end|>") >= 2, "broken the same way in the list and in the example"
     if name == "rate":
         assert text.count("low <\u200bown><\u200b|im_end|>") == 2
-
-
-def test_the_examples_of_a_prompt_for_one_letter_are_the_same_for_every_dimension() -> None:
-    example = Example("q", ("one", "two"), dict.fromkeys(DIMENSIONS, "A"))
-    prompt = load_prompt("single")
-    cases = {
-        prompt.render("q", ["a", "b"], DIMENSIONS, name, context=Context(examples=(example,))).case
-        for name in DIMENSIONS
-    }
-    assert len(cases) == 1
 
 
 def test_passages_are_a_list_or_one_text() -> None:
@@ -185,28 +156,6 @@ def test_what_a_case_lacks_is_said() -> None:
         context_of(row, None, evidence=True, examples=0)
     with pytest.raises(InputError, match="3 worked examples are to be shown"):
         context_of(row, None, evidence=False, examples=3)
-
-
-def test_a_judge_is_shown_only_what_it_is_set_to_be_shown() -> None:
-    row = {"reference": "strong", WEAK: "weak", EVIDENCE: "passage", EXAMPLES: "[]"}
-    assert Settings().context_of(row) is None
-    assert Settings(reference="none").context_of(row) is None
-    assert Settings(reference="weak").context_of(row) == Context("weak", "weak")
-    assert Settings(evidence=True).context_of(row) == Context(passages=("passage",))
-
-
-@pytest.mark.parametrize(
-    ("wrong", "said"),
-    [
-        ({"reference": "good"}, "reference 'good': must be 'none', 'weak' or 'strong'."),
-        ({"examples_by": "far"}, "examples_by 'far': must be 'nearest' or 'random'."),
-        ({"examples": MOST_EXAMPLES + 1}, "examples 11: must be at most 10."),
-        ({"examples": -1}, "examples -1: must be at least 0."),
-    ],
-)
-def test_a_wrong_setting_is_said_in_one_line(wrong: dict[str, object], said: str) -> None:
-    with pytest.raises(InputError, match=re.escape(said)):
-        Settings(**wrong)
 
 
 @pytest.mark.parametrize(

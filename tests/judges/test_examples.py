@@ -15,7 +15,6 @@ import pytest
 from PIL import Image
 
 from mrb_lib.benchmarks.benchmark import Benchmark
-from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.judges.examples import draw_examples
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.orders import EXAMPLES, to_shown_frame
@@ -183,18 +182,3 @@ def test_undecided_cases_are_no_examples(bench: Benchmark) -> None:
     ties.loc[ties["case_id"].isin([f"c{i}" for i in range(12)]), "choice"] = "tie"
     with pytest.raises(InputError, match=r"examples 3: only [012] of 14 training cases are decided by annotators"):
         draw_examples(replace(bench, annotations=ties), 3, "nearest", 0)
-
-
-def test_without_training_cases_or_others_it_is_refused(bench: Benchmark) -> None:
-    with pytest.raises(InputError, match="no case is in the split train, from which they are drawn; run `mrb split"):
-        draw_examples(replace(bench, cases=bench.cases.drop(columns="split")), 1, "nearest", 0)
-    with pytest.raises(InputError, match="every case is in the split train"):
-        draw_examples(replace(bench, cases=bench.cases.assign(split="train")), 1, "nearest", 0)
-
-
-def test_texts_without_words_do_no_harm(bench: Benchmark) -> None:
-    cases = bench.cases.assign(question="?", response_a=[f"{'.' * i}" for i in range(24)], response_b="!")
-    cases["images"] = [[] for _ in range(24)]
-    votes = BenchmarkMeta("shown", "general", DIMENSIONS)
-    found = draw_examples(Benchmark(votes, cases, bench.annotations), 2, "nearest", 0)
-    assert found.n_left_out == 14

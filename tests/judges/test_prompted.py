@@ -22,7 +22,7 @@ from mrb_lib.runs.execute import settings_for
 from mrb_lib.runs.plan import ProbeOptions, make_plan
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.verdicts.orders import to_case_frame, to_shown_frame
-from tests.judges.shown_benchmark import DIMENSIONS, rating_benchmark, shown_benchmark
+from tests.judges.shown_benchmark import DIMENSIONS, shown_benchmark
 
 FENCE = re.compile(r"<<<response (\w+) \w+>>>\n(.*?)\n<<<end", re.DOTALL)
 
@@ -156,17 +156,6 @@ def test_a_probe_changes_the_prompt(bench: Benchmark, probe: str) -> None:
     assert not prompts[0] & prompts[1]
 
 
-def test_a_rating_is_read_as_a_category(tmp_path: Path) -> None:
-    rated = rating_benchmark(tmp_path)
-    judge = made(rated, type("High", (LongestJudge,), {"answer": staticmethod(high)}))
-    shown = rows(rated, 1).query("order == 'AB'")
-    assert judge.judge(shown)["category"].tolist() == ["high", "high"]
-
-
-def high(prompt: str) -> str:
-    return json.dumps(dict.fromkeys(DIMENSIONS, "high"))
-
-
 class TestErrors:
     def test_an_exception_is_the_error_of_the_rows_that_waited(self, bench: Benchmark) -> None:
         def answer(prompt: str) -> str:
@@ -191,10 +180,6 @@ class TestErrors:
         for answer, status in (("", "unparsed"), ("I'm sorry, but I can't help with that.", "refused")):
             judge = made(bench, type("Odd", (LongestJudge,), {"answer": staticmethod(lambda _, own=answer: own)}))
             assert set(judge.judge(rows(bench))["status"]) == {status}
-
-    def test_a_prompt_whose_replies_it_cannot_read_is_refused(self, bench: Benchmark) -> None:
-        with pytest.raises(InputError, match="judge longest: prompt rating asks for a rating of one response, but"):
-            made(bench, prompt="rating")
 
 
 class TestDeclares:

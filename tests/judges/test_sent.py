@@ -89,19 +89,11 @@ def test_the_images_are_named_where_the_judge_saw_them() -> None:
 
 
 def test_a_rating_asks_about_each_response_and_a_local_run_says_what_it_does_not_hold() -> None:
-    manifest = manifest_of("rating", spec={"engine": "rating", "dimensions": list(DIMENSIONS), "scale": 10})
+    manifest = manifest_of("rating", spec={"engine": "rating", "dimensions": list(DIMENSIONS)})
     asked = sent(manifest, in_orders(CASE), "BA", "overall")
-    assert asked.text.count("from 1 (worst) to 10 (best)") == 2
+    assert asked.text.count("from 1 (worst) to 5 (best)") == 2
     assert asked.text.index("right") < asked.text.index("left")
     assert "chat template" in asked.note
-
-
-@pytest.mark.parametrize("engine", ["endpoint", "letters"])
-def test_a_run_through_a_server_has_no_template_around_it(engine: str) -> None:
-    manifest = manifest_of("single", spec={"engine": engine, "dimensions": list(DIMENSIONS)})
-    asked = sent(manifest, in_orders(CASE), "AB", "overall")
-    assert asked.text
-    assert "chat template" not in asked.note
 
 
 @pytest.mark.parametrize(
@@ -128,30 +120,9 @@ HEAD = "{# asks: all #}\n{% block case %}{{ question }}"
 TAIL = "{% endblock %}{% block responses %}{{ first }}{{ second }}{% endblock %}{% block ask %}?{% endblock %}"
 
 
-@pytest.mark.parametrize(
-    "template",
-    [
-        "{% for a in range(99999) %}{% for b in range(99999) %}x{% endfor %}{% endfor %}",
-        "{{ 'x' * 9999999999 }}",
-        "{{ 9 ** 9 ** 9 }}",
-        "{% set x = 'xx' %}{% set x = x ~ x %}",
-        "{% for c in question %}{{ question }}{% endfor %}",
-        "{% for a in dimensions %}{% for b in dimensions %}{{ question }}{% endfor %}{% endfor %}",
-        "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}",
-        "{{ question.__class__ }}",
-        "{{ 'x' | center(999999999) }}",
-        "{% include '/etc/passwd' %}",
-    ],
-)
-def test_a_template_that_does_more_than_place_texts_is_shown_and_not_filled_in(template: str) -> None:
-    text = f"{HEAD}{template}{TAIL}"
-    asked = sent(replace(manifest_of("plain"), prompt_text=text), in_orders(CASE), "AB", "overall")
-    assert asked.text == text
-    assert "not filled in" in asked.note
-
-
 def test_another_template_under_the_same_hash_is_not_filled_in() -> None:
-    changed = load_prompt("plain").text.replace("better", "worse")
-    asked = sent(replace(manifest_of("plain"), prompt_text=changed), in_orders(CASE), "AB", "overall")
-    assert asked.text == changed
-    assert "differently" in asked.note
+    endless = f"{HEAD}{{% for a in range(99999) %}}{{% for b in range(99999) %}}x{{% endfor %}}{{% endfor %}}{TAIL}"
+    for changed in (load_prompt("plain").text.replace("better", "worse"), endless):
+        asked = sent(replace(manifest_of("plain"), prompt_text=changed), in_orders(CASE), "AB", "overall")
+        assert asked.text == changed
+        assert "not filled in" in asked.note

@@ -14,11 +14,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 
-from mrb_lib.benchmarks.benchmark import Benchmark, load, save
-from mrb_lib.benchmarks.meta import BenchmarkMeta
+from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges import server as module
 from mrb_lib.judges.roster.roster import entries, resolve
 from mrb_lib.judges.settings import Settings
@@ -27,6 +25,7 @@ from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.tables.schema import DIMENSIONS
 from mrb_lib.verdicts.manifest import read_manifest
 from mrb_lib.verdicts.store import read_run
+from tests.judges.endpoint.asked import benchmark_of
 
 STAND_IN = Path(__file__).with_name("stand_in_server.py")
 NINE = (
@@ -37,13 +36,7 @@ NINE = (
 
 @pytest.fixture
 def benchmark(tmp_path: Path) -> Benchmark:
-    cases = pd.DataFrame(
-        {"case_id": ["x", "y"], "question": "Where?", "response_a": "left apex", "response_b": "right base"}
-    )
-    votes = [(case, "r1", name, "A") for case in cases["case_id"] for name in DIMENSIONS]
-    annotations = pd.DataFrame(votes, columns=["case_id", "annotator", "dimension", "choice"])
-    save(Benchmark(BenchmarkMeta("two", "general", DIMENSIONS), cases, annotations), tmp_path / "bench")
-    return load(tmp_path / "bench")
+    return benchmark_of(tmp_path / "bench", dict.fromkeys("xy", "Where?"), DIMENSIONS)
 
 
 @pytest.fixture
@@ -148,16 +141,6 @@ def test_packed_judges_read_letters_and_others_replies(
     assert resolve(name, runs=tmp_path / "runs", images={}, settings=settings).spec["engine"] == engine
 
 
-def test_replies_are_read_where_the_model_writes(
-    benchmark: Benchmark, notes: Path, stand_in: Callable[[str], str], tmp_path: Path
-) -> None:
-    settings = Settings(server_command=stand_in("answers"))
-    [done] = judge(benchmark, tmp_path / "runs", ["gemma-3-4b+vllm"], orders=["AB"], settings=settings)
-    assert read_run(done.folder)["choice"].unique().tolist() == ["B"]
-    assert json.loads(notes.read_text(encoding="utf-8"))["model"] == "google/gemma-3-4b-it"
-    assert gone(notes)
-
-
 @pytest.mark.parametrize(
     ("program", "wanted"),
     [
@@ -195,7 +178,7 @@ def test_the_program_on_the_path_is_started_with_what_the_settings_say(
     [
         ("dies", r"python\S* ended; .*reading weights\\x1b.*'Nobody'\] are not supported.*exit code 1"),
         ("hangs", r"did not answer within 0\.5 s: reading weights"),
-        pytest.param("breaks", r"python\S* ended; .*illegal memory access.*exit code 7", marks=pytest.mark.slow),
+        ("breaks", r"python\S* ended; .*illegal memory access.*exit code 7"),
     ],
 )
 def test_a_server_that_fails_ends_the_run_with_the_end_of_its_log(
@@ -204,25 +187,12 @@ def test_a_server_that_fails_ends_the_run_with_the_end_of_its_log(
 ) -> None:  # fmt: skip
     if behaviour == "hangs":
         monkeypatch.setattr(module, "START_LIMIT_S", 0.5)
-    settings = Settings(server_command=stand_in(behaviour), concurrency=1)
+    settings, start = Settings(server_command=stand_in(behaviour), concurrency=1), time.monotonic()
     with pytest.raises(RunError, match=said) as caught:
         judge(benchmark, tmp_path / "runs", [f"path:{weights}"], settings=settings)
+    assert time.monotonic() - start < 30, "a minute of attempts is not waited for"
     assert len(str(caught.value)) <= 500 + 2 * len(str(tmp_path))
     assert gone(notes)
-
-
-def test_waiting_is_shown_with_the_last_line_of_the_server(
-    weights: Path, stand_in: Callable[[str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
-) -> None:
-    monkeypatch.setattr(module, "START_LIMIT_S", 1.0)
-    monkeypatch.setattr(module, "SECONDS_BETWEEN_LINES", 0.3)
-    settings = Settings(server_command=stand_in("hangs"))
-    one = resolve(f"path:{weights}", runs=tmp_path / "runs", images={}, settings=settings)
-    with pytest.raises(RunError):
-        one.load()
-    lines = capsys.readouterr().err.splitlines()
-    assert len(lines) >= 2
-    assert "is starting (" in lines[-1] and "of at most 1 s): reading weights\\x1b[31m" in lines[-1]
 
 
 def test_a_port_that_is_taken_is_never_judged_through(
@@ -306,11 +276,6 @@ def test_what_cannot_be_served_is_refused(
             images={},
             settings=Settings(**more),
         )
-
-
-def test_a_command_without_a_port_is_refused() -> None:
-    with pytest.raises(InputError, match=r"holds no \{port\}"):
-        Settings(server_command="my-server {model}")
 
 
 @pytest.mark.parametrize("name", NINE)

@@ -14,8 +14,8 @@ import pytest
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.cli.main import main
-from mrb_lib.judges.lineup import with_lineups
 from mrb_lib.judges.local.generative import GenerativeJudge
+from mrb_lib.judges.makers import with_lineups
 from mrb_lib.judges.settings import Settings
 from mrb_lib.judges.tasks import Reply
 from mrb_lib.runs.execute import judge, settings_for

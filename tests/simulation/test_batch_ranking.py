@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy.special import expit
 
-from mrb_lib.judges.lineup import LINEUP, PROMPT_KEY, pair_of, put_pairs, with_lineups
+from mrb_lib.judges.makers import LINEUP, PROMPT_KEY, pair_of, put_pairs, with_lineups
 from mrb_lib.replies.rankings import RankingReading
 from mrb_lib.verdicts.orders import to_case_frame
 from mrb_lib.verdicts.protocol import VerdictRows

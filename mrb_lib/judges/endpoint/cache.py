@@ -19,7 +19,6 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Final
 
-from mrb_lib.judges.endpoint.capabilities import Notices
 from mrb_lib.judges.endpoint.reply import ChatReply, Token
 
 FILE_NAME: Final = ".replies.sqlite"
@@ -37,7 +36,7 @@ class ReplyCache:
     notices : grows with what the user should know
     """
 
-    def __init__(self, path: Path, notices: Notices) -> None:
+    def __init__(self, path: Path, notices: dict[str, None]) -> None:
         self._path = path
         self._notices = notices
         self._lock = Lock()
@@ -95,7 +94,7 @@ class ReplyCache:
                     error, sqlite3.OperationalError
                 )
                 cure = "remove the file" if is_damaged else "others may use it; it is left as it is"
-                self._notices.add(f"{self._path}: replies are neither kept nor found there ({error}); {cure}")
+                self._notices.setdefault(f"{self._path}: replies are neither kept nor found there ({error}); {cure}")
                 return []
 
 

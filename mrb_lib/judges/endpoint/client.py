@@ -15,8 +15,13 @@ from typing import Final
 import numpy as np
 
 from mrb_lib.judges.budget import Budget
-from mrb_lib.judges.endpoint.capabilities import CONSEQUENCES, Notices, RequestOptions
-from mrb_lib.judges.endpoint.limits import ATTEMPTS, Turns, estimated_prompt_tokens
+from mrb_lib.judges.endpoint.limits import (
+    ATTEMPTS,
+    CONSEQUENCES,
+    RequestOptions,
+    Turns,
+    estimated_prompt_tokens,
+)
 from mrb_lib.judges.endpoint.outcomes import GO_ON, Answer, Failure, Fault, Refusal, cut_prompt
 from mrb_lib.judges.endpoint.reply import ChatReply
 from mrb_lib.judges.endpoint.transport import Send, Transport
@@ -78,7 +83,7 @@ class ChatClient:
     fixed : what every request holds: the model, the sampling
     max_tokens : at which a reply is cut off
     options : what to ask for until it is refused
-    settings : `concurrency`, `max_wait_s` and the rates are taken from it
+    settings : `concurrency`, `timeout_s` and `max_wait_s` are taken from it
     budget : what may be spent; None is no limit
     prices : of tokens; needed with a budget
     notices : grows with what the user should know
@@ -101,7 +106,7 @@ class ChatClient:
         *,
         budget: Budget | None,
         prices: Prices | None,
-        notices: Notices,
+        notices: dict[str, None],
         sleep: Callable[[float], object] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -198,7 +203,7 @@ class ChatClient:
             self._options = RequestOptions(self._options.names - lost, fewer, options.limit)
         for name in sorted(lost):
             consequence = CONSEQUENCES[name]
-            self._notices.add(f"the server refuses {name}, so it is not asked for: {consequence} ({refusal})")
+            self._notices.setdefault(f"the server refuses {name}, so it is not asked for: {consequence} ({refusal})")
 
     def _attempts(
         self, send: Send, request: ChatRequest, options: RequestOptions
@@ -212,9 +217,8 @@ class ChatClient:
         waits = np.random.default_rng(request.seed)
         n_attempts = n_counted = 0
         n_answered = self._turns.n_answered
-        tokens = sum(self.bounds(request)) if self._settings.tokens_per_minute else 0
         while True:
-            with self._turns.turn(tokens):
+            with self._turns.turn():
                 answer = None if self._stop.is_set() else self._billed(send, request, body)
             if answer is None:
                 return None

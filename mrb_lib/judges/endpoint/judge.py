@@ -1,9 +1,8 @@
 """Judging through any server that speaks the OpenAI chat protocol: vLLM, SGLang, TGI, llama.cpp, or a hosted model.
 
-The parts: `address` (where, and whether cases may go there), `requests` (what is asked), `capabilities` (what is asked
-for until it is refused), `cache` (what was asked before), `client` (asking, again if need be, within `limits`),
-`transport` (one attempt), `outcomes` (what becomes of what came back), `reply` (a reply and its probabilities).
-`letters` asks for one letter per question.
+The parts: `address` (where, and whether cases may go there), `requests` (what is asked), `cache` (what was asked
+before), `client` (asking, again if need be, within `limits`), `transport` (one attempt), `outcomes` (what becomes of
+what came back), `reply` (a reply and its probabilities).
 """
 
 from __future__ import annotations
@@ -23,31 +22,25 @@ import pandas as pd
 from mrb_lib.judges.budget import Budget, Estimate
 from mrb_lib.judges.endpoint.address import address
 from mrb_lib.judges.endpoint.cache import FILE_NAME, ReplyCache
-from mrb_lib.judges.endpoint.capabilities import Notices, RequestOptions
 from mrb_lib.judges.endpoint.client import Ask, ChatClient, Prices
+from mrb_lib.judges.endpoint.limits import RequestOptions
 from mrb_lib.judges.endpoint.outcomes import Failure
-from mrb_lib.judges.endpoint.reply import ChatReply, p_of_key, p_of_letter
-from mrb_lib.judges.endpoint.requests import RequestWriter, ServedTask, wants_only_json
+from mrb_lib.judges.endpoint.reply import ChatReply, p_of_first, p_of_key, p_of_letter
+from mrb_lib.judges.endpoint.requests import RequestWriter, ServedTask
 from mrb_lib.judges.endpoint.transport import Transport
-from mrb_lib.judges.prompt_files import fitting_prompt
-from mrb_lib.judges.prompts import RANKINGS, Asks, Prompt
+from mrb_lib.judges.makers import task_maker
+from mrb_lib.judges.prompt_files import RATES, fitting_prompt, prompts_for
+from mrb_lib.judges.prompts import RANKINGS, Asks
 from mrb_lib.judges.roster.engines import JudgeRequest
-from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.settings import Settings
-from mrb_lib.judges.tasks import MAX_PIXELS, Reply, Task, task_maker
+from mrb_lib.judges.tasks import MAX_PIXELS, Reply, Task
 from mrb_lib.replies.labels import LETTERS
+from mrb_lib.replies.reading import parse
 from mrb_lib.tables.errors import InputError
+from mrb_lib.verdicts.orders import FIRST, PICKS, SECOND, pick_of
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
 
 _IDLE_S: Final = 60.0
-_TOKENS_OF_A_LETTER: Final = 8
-_TOKENS_OF_JSON: Final = 512
-_TOKENS_OF_REASONS: Final = 2048
-_TOKENS_OF_THOUGHT: Final = 4096
-_TOKENS_OF_AN_ANSWER: Final = 1024
-_ASKS_OF_RATINGS: Final[tuple[Asks, ...]] = ("categories", "category")
-_THINKING_OFF: Final = (("enable_thinking", False), ("thinking", False), ("thinking_mode", "off"))
-
 _ONLY_THOUGHT: Final = (
     "replies are empty: all text is in reasoning_content, and a thought is no verdict. Raise --max-new-tokens; if the "
     "answer is there, switch thinking off (in a roster file: chat = { template = { enable_thinking = false } }) or "
@@ -89,7 +82,7 @@ class EndpointJudge:
 
     A reply to a prompt that says "Reply with one JSON object and nothing else" is held
     to a JSON schema, and the probabilities of tokens are asked for, both until the
-    server refuses; see `mrb_lib.judges.endpoint.capabilities`. `p_first` is read from these
+    server refuses; see `mrb_lib.judges.endpoint.limits`. `p_first` is read from these
     probabilities; see `mrb_lib.judges.endpoint.reply`.
 
     Where a reply answers several rows, `reply` is on each of them, and its
@@ -114,13 +107,13 @@ class EndpointJudge:
 
     Notes
     -----
-    Validated by tests/judges/endpoint/test_endpoint_server.py against a real server.
+    Validated by tests/judges/endpoint/test_endpoint.py, also against a real server.
     """
 
     engine = "endpoint"
     usual_prompt = "plain"
     asks: tuple[Asks, ...] = ("all", "one", "answer")
-    rates = True
+    rates: tuple[str, tuple[Asks, ...]] | None = RATES
     reads_first_token = False
     dimensions: tuple[str, ...] | None = None
     provenance: Mapping[str, object] = {}
@@ -134,12 +127,19 @@ class EndpointJudge:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         entry, settings, runs = request.entry, request.settings, request.runs
-        prompt = self._prompt = self._fitting_prompt(entry, settings)
+        if self.reads_first_token and entry.thinks:
+            raise InputError(
+                f"judge {entry.name}: the model thinks before it replies, so its first token is not its verdict; "
+                f"leave out +{self.engine}, or switch thinking off in a roster file."
+            )
+        usual, asks = prompts_for(entry.name, self.engine, settings, (self.usual_prompt, self.asks), self.rates)
+        prompt = self._prompt = fitting_prompt(entry.name, settings, usual, asks)
         self._prices = _prices(settings)
         server = address(entry, settings)
         sees, max_pixels = entry.vision is not False, settings.max_pixels or MAX_PIXELS
-        max_tokens = settings.max_new_tokens or self._reply_length(entry, settings)
-        wanted = {"seed", "temperature", *(["schema"] if wants_only_json(prompt) else [])}
+        usual_length = 1 if self.reads_first_token else prompt.reply_limit(thinks=entry.thinks, labels=settings.labels)
+        max_tokens = settings.max_new_tokens or usual_length
+        wanted = {"seed", "temperature", *(["schema"] if prompt.asks_json else [])}
         options = RequestOptions(frozenset(wanted | ({"logprobs"} if prompt.asks in ("all", "one") else set())))
         temperature = 0.0 if self.reads_first_token else settings.temperature or 0.0
         fixed: dict[str, object] = {"model": entry.model or entry.name, "temperature": temperature}
@@ -169,9 +169,9 @@ class EndpointJudge:
         self._concurrency = settings.concurrency
         self._rated = settings.is_rating
         self._budget = request.budget or (Budget(settings.budget) if settings.budget else None)
-        self._notices = Notices()
+        self._notices: dict[str, None] = {}  # each once, in their order, from any thread
         if not (server.is_local or server.is_encrypted):
-            self._notices.add(f"the connection to {server.host} is not encrypted: others may read the cases")
+            self._notices.setdefault(f"the connection to {server.host} is not encrypted: others may read the cases")
         self._cache = ReplyCache(runs / FILE_NAME, self._notices) if runs is not None else None
         self._n_replies = self._n_kept = 0
         self._is_local = server.is_local
@@ -191,46 +191,14 @@ class EndpointJudge:
             clock=clock,
         )
 
-    def _fitting_prompt(self, entry: Entry, settings: Settings) -> Prompt:
-        if settings.is_rating and not self.rates:
-            raise InputError(
-                f"judge {entry.name}: the engine {self.engine} compares two responses, and the benchmark has "
-                f"ratings of one; leave out +{self.engine}."
-            )
-        if self.reads_first_token and thinks(entry):
-            raise InputError(
-                f"judge {entry.name}: the model thinks before it replies, so its first token is not its verdict; "
-                f"leave out +{self.engine}, or switch thinking off in a roster file."
-            )
-        usual, asks = ("rate", _ASKS_OF_RATINGS) if settings.is_rating else (self.usual_prompt, self.asks)
-        prompt = fitting_prompt(entry.name, settings.prompt, usual, asks)
-        prompt.check_shows(settings.shows)
-        return prompt
-
-    def _reply_length(self, entry: Entry, settings: Settings) -> int:
-        """Return the tokens a reply may have unless the user says: enough for what is asked, and for thought."""
-        prompt = self._prompt
-        if self.reads_first_token:
-            return 1
-        if thinks(entry):
-            return _TOKENS_OF_THOUGHT
-        if prompt.reply_tokens:
-            return prompt.reply_tokens
-        if prompt.is_of_one:
-            return _TOKENS_OF_JSON if settings.labels else _TOKENS_OF_A_LETTER
-        has_reasons = prompt.gives_reason or not wants_only_json(prompt)
-        if prompt.asks == "answer" or (prompt.asks in ("criteria", *RANKINGS) and not has_reasons):
-            return _TOKENS_OF_AN_ANSWER
-        return _TOKENS_OF_REASONS if has_reasons else _TOKENS_OF_JSON
-
     @property
     def notices(self) -> list[str]:
         """Return what the server refused and its consequence, and how many replies were kept from before."""
         if not self._n_kept:
-            return self._notices.all()
+            return list(self._notices)
         kept = f"{self._n_kept} of {self._n_replies} replies were there from earlier requests and cost nothing again"
         other = ", as after loading other weights under the same name" if self._is_local else ""
-        return [*self._notices.all(), f"{kept} (remove {FILE_NAME} from the folder of runs to ask anew{other})"]
+        return [*self._notices, f"{kept} (remove {FILE_NAME} from the folder of runs to ask anew{other})"]
 
     def load(self) -> None:
         """Nothing to read: the weights are the server's."""
@@ -409,34 +377,81 @@ class EndpointJudge:
 
     def _put(self, rows: VerdictRows, task: Task, reply: ChatReply, took: dict[str, object]) -> None:
         """Read a reply into its rows; what it took stands on the first of them."""
-        # Under other labels than A and B, the tokens that state a choice are not looked for.
-        looks = self._prompt.asks in ("all", "one") and task.labels == LETTERS
 
         def p_first(dimension: str, choice: str | None) -> Mapping[str, object]:
             if self._prompt.asks == "one":
-                stated = p_of_letter(reply.tokens, choice)
+                stated = p_of_letter(reply.tokens, choice, task.labels)
             else:
-                stated = p_of_key(reply.tokens, reply.content, dimension, choice)
+                stated = p_of_key(reply.tokens, reply.content, dimension, choice, task.labels)
             return {} if stated is None else {"p_first": stated.p, "p_first_bound": stated.bound}
 
+        looks = self._prompt.asks in ("all", "one")
         self._tasks.put(rows, task, _reply(reply, took), *([p_first] if looks else []))
 
     def _note_lacks(self, reply: ChatReply) -> None:
         """Say what replies lack."""
         if reply.cut_off and not self.reads_first_token:
-            self._notices.add("replies were cut off at their longest length; --max-new-tokens raises it")
+            self._notices.setdefault("replies were cut off at their longest length; --max-new-tokens raises it")
         if not reply.content.strip() and not reply.refused:
-            self._notices.add(_ONLY_THOUGHT if reply.reasoning else "replies are empty: the server sent no text")
+            self._notices.setdefault(_ONLY_THOUGHT if reply.reasoning else "replies are empty: the server sent no text")
         if self._prompt.asks in ("all", "one") and not reply.tokens:
-            self._notices.add("replies came without probabilities of tokens: their p_a is null")
+            self._notices.setdefault("replies came without probabilities of tokens: their p_a is null")
 
     def _frame(self, batch: _Batch) -> pd.DataFrame:
         frame = batch.rows.frame(partial=True)
         return frame.assign(cost_usd=np.nan) if self._prices is not None and "cost_usd" not in frame else frame
 
 
+class LettersJudge(EndpointJudge):
+    """A judge that replies with one token a question; see `EndpointJudge` for the parameters.
+
+    The pick is the likelier of the two letters as first token, `p_first` their ratio, `answer_mass` their probability
+    together. The status is `repaired` where the token that the server drew is neither. Without probabilities the token
+    itself is the pick. The temperature is 0 and there is nothing to sample: repeats are alike.
+
+    Raises
+    ------
+    InputError
+        As `EndpointJudge`; or the model thinks before it replies, or the prompt asks for more than a letter.
+
+    Notes
+    -----
+    Validated by tests/judges/endpoint/test_letters.py, also against a real server.
+    """
+
+    engine = "letters"
+    usual_prompt = "single"
+    asks = ("one",)
+    rates = None
+    reads_first_token = True
+
+    def _is_whole(self, task: Task, reply: ChatReply) -> bool:
+        return not reply.refused and self._pick(task, reply) is not None
+
+    def _pick(self, task: Task, reply: ChatReply) -> str | None:
+        stated = p_of_first(reply.tokens, task.labels)
+        if stated is not None and stated.bound is None:
+            return pick_of(stated.p, 0.5)
+        if stated is not None and (stated.p >= 0.5) == (stated.bound == "at least"):
+            return FIRST if stated.bound == "at least" else SECOND
+        choice = parse(reply.content, task.asked, LETTERS, task.labels).choices[task.asked[0]]
+        return None if choice is None else PICKS[choice]
+
+    def _put(self, rows: VerdictRows, task: Task, reply: ChatReply, took: dict[str, object]) -> None:
+        [(position, dimension)] = task.rows
+        stated, pick = p_of_first(reply.tokens, task.labels), self._pick(task, reply)
+        if reply.refused or pick is None:
+            rows.put(position, "refused" if reply.refused else "unparsed", None, reply=reply.whole, **took)
+            return
+        is_clean = parse(reply.content, task.asked, LETTERS, task.labels).choices[dimension] is not None
+        known = (
+            {} if stated is None else {"p_first": stated.p, "p_first_bound": stated.bound, "answer_mass": stated.mass}
+        )
+        rows.put(position, "ok" if is_clean else "repaired", pick, reply=reply.whole, **known, **took)
+
+
 class ServedBatchJudge(EndpointJudge):
-    """A judge behind a server that ranks all responses to an item; see `mrb_lib.judges.lineup` for their order.
+    """A judge behind a server that ranks all responses to an item; see `mrb_lib.judges.makers` for their order.
 
     A prompt for all dimensions is sent once for each item, direction and repeat. No probabilities are read.
     Validated by tests/judges/endpoint/test_served_batch.py.
@@ -445,7 +460,7 @@ class ServedBatchJudge(EndpointJudge):
     engine = "served-batch"
     usual_prompt = "batch"
     asks = RANKINGS
-    rates = False
+    rates = None
     ranks_items: Literal[True] = True
 
 
@@ -460,20 +475,7 @@ class ServedRubricJudge(EndpointJudge):
     engine = "served-rubric"
     usual_prompt = "criteria"
     asks = ("criteria",)
-    rates = False
-
-
-def thinks(entry: Entry) -> bool:
-    """Return whether a model may think before it replies: always, or where it is optional and not switched off.
-
-    A hosted model, whose entry names its server, thinks where a request asks for it, and none does unless the entry's
-    `template` says so; other servers think by default.
-    """
-    template = entry.chat.get("template")
-    switches = template if isinstance(template, Mapping) else {}
-    is_off = any(name in switches and switches[name] == off for name, off in _THINKING_OFF)
-    is_off = is_off or (entry.base_url is not None and not switches)
-    return entry.thinking == "always" or (entry.thinking == "optional" and not is_off)
+    rates = None
 
 
 def _reply(reply: ChatReply, took: Mapping[str, object]) -> Reply:

@@ -1,14 +1,16 @@
-"""Limits of what a server is asked: requests at a time and per minute, waits, and the moment to give up."""
+"""What a server is asked at most: options until it refuses them, requests at a time, waits, and when to give up."""
 
 from __future__ import annotations
 
 import base64
 import io
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from math import ceil
 from threading import Condition
-from typing import Final
+from typing import Final, Literal
 
 from PIL import Image
 
@@ -43,13 +45,13 @@ def estimated_prompt_tokens(content: str | Sequence[Mapping[str, object]]) -> in
 
 
 class Turns:
-    """Lets attempts through: so many at a time, so many a minute, and none while the server asks for time.
+    """Lets attempts through: so many at a time, and none while the server asks for time.
 
     A server that asks for time is asked half as many at a time, and slowly more again as it answers.
 
     Parameters
     ----------
-    settings : `concurrency`, `requests_per_minute`, `tokens_per_minute` are taken from it
+    settings : `concurrency` is taken from it
     sleep : waits so many seconds
     clock : seconds since any moment
     stopped : whether nobody need wait any more
@@ -68,17 +70,15 @@ class Turns:
     ) -> None:
         self._most = settings.concurrency
         self._width = float(self._most)
-        per_minute = settings.requests_per_minute, settings.tokens_per_minute
-        self._seconds_a_request, self._seconds_a_token = (60.0 / rate if rate else 0.0 for rate in per_minute)
         self._sleep, self._clock, self._stopped = sleep, clock, stopped
-        self._free_at = self._held_until = self._failing_since = clock()
+        self._held_until = self._failing_since = clock()
         self._inside = self._failures = self.n_answered = 0
         self._changed = Condition()
 
     @contextmanager
-    def turn(self, tokens: int) -> Iterator[None]:
-        """Wait for the turn of an attempt of so many tokens."""
-        self._enter(max(self._seconds_a_request, tokens * self._seconds_a_token))
+    def turn(self) -> Iterator[None]:
+        """Wait for the turn of an attempt: until there is room, and the server does not ask for time."""
+        self._enter()
         try:
             yield
         finally:
@@ -86,17 +86,15 @@ class Turns:
                 self._inside -= 1
                 self._changed.notify_all()
 
-    def _enter(self, seconds: float) -> None:
-        """Wait until there is room and the server is free, and take it for so long."""
+    def _enter(self) -> None:
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._inside < int(self._width))
-                now, start = self._clock(), max(self._free_at, self._held_until)
-                if now >= start or self._stopped():
-                    self._free_at = now + seconds
+                wait_s = self._held_until - self._clock()
+                if wait_s <= 0 or self._stopped():
                     self._inside += 1
                     return
-            self._sleep(start - now)
+            self._sleep(wait_s)
 
     def hold(self, seconds: float) -> None:
         """Let no attempt begin for so long. Attempts that come back meanwhile say nothing new of the server."""
@@ -131,3 +129,60 @@ class Turns:
             self._failures += 1
             is_long = self._clock() - self._failing_since >= _SHORTEST_OUTAGE_S
             return is_long and self._failures >= max(ATTEMPTS * self._most, _FEWEST_FAILURES)
+
+
+Limit = Literal["max_tokens", "max_completion_tokens"]
+
+TOP_LOGPROBS: Final = 20
+_FEWER_LOGPROBS: Final = 5  # the most that several hosts give
+_NAMES: Final[Mapping[str, re.Pattern[str]]] = {
+    "schema": re.compile(r"response_format|json_schema|structured|guided|grammar", re.IGNORECASE),
+    "logprobs": re.compile("logprobs", re.IGNORECASE),
+    "seed": re.compile(r"\bseed\b", re.IGNORECASE),
+    "temperature": re.compile("temperature", re.IGNORECASE),
+}
+CONSEQUENCES: Final[Mapping[str, str]] = {
+    "schema": "replies are parsed as they come",
+    "logprobs": "p_a is null from here on",
+    "seed": "a sampled reply cannot be reproduced",
+    "temperature": "replies are drawn as the server sets it, and may differ from time to time",
+}
+
+
+@dataclass(frozen=True)
+class RequestOptions:
+    """The options of a request.
+
+    Attributes
+    ----------
+    names : "schema" (a reply held to a JSON schema), "logprobs" (the alternatives of each token, with their
+        probabilities), "seed" (sampling from one) and "temperature" (that of the settings), as far as they are wanted
+    top_logprobs : how many alternatives
+    limit : the name by which the longest reply is stated; newer hosts refuse the older one
+    """
+
+    names: frozenset[str]
+    top_logprobs: int = TOP_LOGPROBS
+    limit: Limit = "max_tokens"
+
+    def relax(self, refusal: str, proven: frozenset[str]) -> RequestOptions | None:
+        """Return the options to try after a refusal; None if there is nothing left that could be the reason.
+
+        Parameters
+        ----------
+        refusal : what the server said
+        proven : the names of options that it granted before: a refusal that does not name them is not about them
+        """
+        if self.limit == "max_tokens" and "max_completion_tokens" in refusal:
+            return replace(self, limit="max_completion_tokens")
+        named = frozenset(name for name in self.names if _NAMES[name].search(refusal))
+        if "logprobs" in named and self.top_logprobs > _FEWER_LOGPROBS:
+            return replace(self, names=self.names - named | {"logprobs"}, top_logprobs=_FEWER_LOGPROBS)
+        # Every server knows a temperature, so it is the reason only where it is named.
+        suspects = named or self.names - proven - {"temperature"}
+        return replace(self, names=self.names - suspects) if suspects else None
+
+
+def names_an_option(refusal: str) -> bool:
+    """Return whether a refusal names an option."""
+    return any(pattern.search(refusal) for pattern in _NAMES.values())

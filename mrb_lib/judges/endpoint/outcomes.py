@@ -33,7 +33,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, cast
 
 from mrb_lib.judges.endpoint.address import Address
-from mrb_lib.judges.endpoint.capabilities import names_an_option
+from mrb_lib.judges.endpoint.limits import names_an_option
 from mrb_lib.judges.endpoint.reply import ChatReply, mapping_of, text_of, tokens_of, whole_characters
 from mrb_lib.tables.errors import RunError
 

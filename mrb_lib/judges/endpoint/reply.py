@@ -17,7 +17,9 @@ from typing import Final, cast
 
 from scipy.special import expit, logsumexp
 
+from mrb_lib.replies.labels import LETTERS, Labels
 from mrb_lib.tables.schema import Bound
+from mrb_lib.verdicts.orders import TIE
 
 _LEAST: Final = -1e6  # logarithm of a probability; comparing excludes NaN, infinity and integers no float can hold
 # Tokens that are one letter besides marks: 16 for A in o200k, 15 in cl100k and in that of Qwen, 2 in that of GPT-2.
@@ -32,7 +34,8 @@ class Token:
     Attributes
     ----------
     content : its text
-    alternatives : the logarithm of the probability of each text that is a letter and could have stood there, itself too
+    alternatives : the logarithm of the probability of each text that is one letter or digit besides marks and could
+        have stood there, itself too
     unlisted : the logarithm of the probability that a letter of which the server lists no spelling has at most. None
         where it lists nothing
     """
@@ -119,7 +122,7 @@ def _token(entry: Mapping[str, object]) -> Token:
     listed = _logprobs(top if isinstance(top, list) else [])
     # The token itself may be less likely than all that are listed.
     known = _logprobs([entry]) | listed
-    letters = {word: logprob for word, logprob in known.items() if _bare(word) in _LETTERS}
+    letters = {word: logprob for word, logprob in known.items() if len(_bare(word)) == 1 and _bare(word).isalnum()}
     left = max(1.0 - sum(map(exp, known.values())), _ROUNDING)
     unlisted = min(log(_SPELLINGS) + min(listed.values()), log(left)) if listed else None
     # A token may be part of a character: its text is then a stand-in, and only its bytes say what it is.
@@ -138,7 +141,6 @@ def _logprobs(entries: Sequence[object]) -> dict[str, float]:
     return out
 
 
-_LETTERS: Final = ("A", "B")
 # Spaces, quotes, brackets and other marks around a letter, full-width ones and those of tokenizers' own spelling too.
 _WRAPPING: Final = " \t\r\n\"'`*_[](){}<>:,.;" + "".join(
     map(
@@ -147,27 +149,30 @@ _WRAPPING: Final = " \t\r\n\"'`*_[](){}<>:,.;" + "".join(
 )
 
 
-def p_of_letter(tokens: Sequence[Token], choice: str | None) -> Probability | None:
-    """Return the probability at the first token that is A or B, of a reply of one letter.
+def p_of_letter(tokens: Sequence[Token], choice: str | None, labels: Labels = LETTERS) -> Probability | None:
+    """Return the probability at the first token that is one of two labels, of a reply of one letter.
 
     Parameters
     ----------
-    choice : what the reply was read as; None is returned unless that token states it, as
+    labels : what the prompt calls the response shown first, and the second
+    choice : by the letters A and B, what the reply was read as; None is returned unless that token states it, as
         where the reply begins with the article "A" and chooses later
     """
     for token in tokens:
         letter = _bare(token.content.decode("utf-8", "replace"))
-        if letter in _LETTERS:
-            return _ratio(token) if letter == choice else None
+        if letter in labels:
+            return _ratio(token, labels) if letter == _label_of(choice, labels) else None
     return None
 
 
-def p_of_first(tokens: Sequence[Token]) -> Probability | None:
+def p_of_first(tokens: Sequence[Token], labels: Labels = LETTERS) -> Probability | None:
     """Return the probability at the first token, whichever it is."""
-    return _ratio(tokens[0]) if tokens else None
+    return _ratio(tokens[0], labels) if tokens else None
 
 
-def p_of_key(tokens: Sequence[Token], reply: str, dimension: str, choice: str | None) -> Probability | None:
+def p_of_key(
+    tokens: Sequence[Token], reply: str, dimension: str, choice: str | None, labels: Labels = LETTERS
+) -> Probability | None:
     """Return the probability at the first letter of a dimension's value, of a reply in JSON.
 
     Parameters
@@ -176,16 +181,21 @@ def p_of_key(tokens: Sequence[Token], reply: str, dimension: str, choice: str | 
     reply : the text in which the value is looked up; the last one counts
     choice : what the reply was read as; None is returned where the value found is another
     """
-    pattern = rf"""["']{re.escape(dimension)}["']\s*:\s*["']?(A|B|tie)\b"""
+    values = "|".join(map(re.escape, (*labels, TIE)))
+    pattern = rf"""["']{re.escape(dimension)}["']\s*:\s*["']?({values})\b"""
     stated = list(re.finditer(pattern, reply))
-    if not stated or stated[-1][1] != choice:
+    if not stated or stated[-1][1] != _label_of(choice, labels):
         return None
     written = b"".join(token.content for token in tokens)
     start = written.rfind(reply.encode("utf-8", "replace"))
     if start < 0:
         return None
     offset = start + len(reply[: stated[-1].start(1)].encode("utf-8", "replace"))
-    return _ratio(_at(tokens, offset))
+    return _ratio(_at(tokens, offset), labels)
+
+
+def _label_of(choice: str | None, labels: Labels) -> str | None:
+    return dict(zip(LETTERS, labels, strict=True)).get(choice or "", choice)
 
 
 def _at(tokens: Iterable[Token], offset: int) -> Token:
@@ -198,18 +208,18 @@ def _at(tokens: Iterable[Token], offset: int) -> Token:
     raise ValueError(f"no token holds byte {offset}")
 
 
-def _ratio(token: Token) -> Probability | None:
-    """Return the share of A; None where too little is known of either letter."""
-    letters: dict[str, list[float]] = {letter: [] for letter in _LETTERS}
+def _ratio(token: Token, labels: Labels) -> Probability | None:
+    """Return the share of the first label; None where too little is known of either."""
+    letters: dict[str, list[float]] = {label: [] for label in labels}
     for text, logprob in token.alternatives.items():
         letters.get(_bare(text), []).append(logprob)
     listed = {letter: float(logsumexp(values)) for letter, values in letters.items() if values}
     if not listed or (len(listed) == 1 and token.unlisted is None):
         return None
-    a, b = (listed.get(letter, token.unlisted) for letter in _LETTERS)
+    a, b = (listed.get(letter, token.unlisted) for letter in labels)
     bound: Bound | None = None
     if len(listed) == 1:
-        bound = "at least" if "A" in listed else "at most"
+        bound = "at least" if labels[0] in listed else "at most"
     mass = min(float(exp(logsumexp(list(listed.values())))), 1.0)
     return Probability(float(expit(cast(float, a) - cast(float, b))), bound, mass)
 

@@ -116,15 +116,13 @@ class TreeLayout:
         return self._segments[device]
 
     def masked(self, window: int | None, device: torch.device) -> list[Masked]:
-        """The queries of each trunk, of each branch with its leaves, and of each twig with its own, with what they may
-        attend to; kept as well.
-        """
+        """The queries of each trunk, and of each branch with its leaves, with what they may attend to; kept as well."""
         key = window, device
         if key not in self._masked:
             self._masked[key] = [
                 self._part(list(part), window, device)
                 for paths in self.paths
-                for _, part in groupby(paths, key=_family)
+                for _, part in groupby(paths, key=lambda path: path[1:2])
             ]
         return self._masked[key]
 
@@ -160,11 +158,6 @@ class TreeLayout:
             rows = allowed[first_query - start : end_query - start]
             rows.index_copy_(1, torch.searchsorted(known, columns), seen)
         return Masked((start, end), keys, allowed.to(device))
-
-
-def _family(path: tuple[Span, ...]) -> tuple[Span, ...]:
-    """Return the part of a path that is shared under one mask: its branch, and its twig where that has tokens."""
-    return path[1:3] if len(path) > 2 and path[2][0] < path[2][1] else path[1:2]
 
 
 def _segments(runs: Sequence[tuple[Span, Sequence[Span]]], is_causal: bool, device: torch.device) -> Segments:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,13 +18,12 @@ import torch
 from PIL import Image
 
 from mrb_lib.judges.local.checkpoint import load_checkpoint
-from mrb_lib.judges.local.memory import PassMemory
 from mrb_lib.judges.local.weights import Weights, choose_devices, choose_dtype, describe
-from mrb_lib.judges.prompt_files import fitting_prompt
+from mrb_lib.judges.prompt_files import fitting_prompt, prompts_for
 from mrb_lib.judges.prompts import Asks, Prompt, Rendered
 from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.source import names_code, provenance_of, trained_as
-from mrb_lib.judges.settings import BLIND, Settings
+from mrb_lib.judges.settings import BLIND
 from mrb_lib.judges.tasks import MAX_PIXELS, AsksPrompts, PromptWriter, Record, group_rows, open_pictures
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.tables.files import is_safe_name
@@ -56,7 +56,6 @@ class LocalJudge(AsksPrompts, ABC):
     asks : what a prompt may ask for here
     rates : the same two where one response a case is rated; None for a way that compares two
     speaks : whether probabilities of words are read
-    numbered : categories are called by numbers
 
     Raises
     ------
@@ -69,7 +68,6 @@ class LocalJudge(AsksPrompts, ABC):
     asks: ClassVar[tuple[Asks, ...]] = ()
     rates: ClassVar[tuple[str, tuple[Asks, ...]] | None] = None
     speaks: ClassVar[bool] = True
-    numbered: ClassVar[bool] = False
     dimensions: tuple[str, ...] | None = None
     sorts_by_length = True
 
@@ -80,13 +78,11 @@ class LocalJudge(AsksPrompts, ABC):
         self._n_read = self._n_low = 0
         self._entry, self._source, self._settings, self._images = entry, request.weights, settings, request.images
         trained = trained_as(self._source.folder) if entry.path is not None else {}
-        usual, asks = self._prompts_for(settings)
-        wanted = settings.prompt or _trained_prompt(self._source.folder, trained, self.engine)
-        self._own_prompt = None if usual is None else fitting_prompt(self.name, wanted, usual, asks)
+        usual, asks = prompts_for(self.name, self.engine, settings, (self.usual_prompt, self.asks), self.rates)
+        trained_on = _trained_prompt(self._source.folder, trained, self.engine)
+        self._own_prompt = None if usual is None else fitting_prompt(self.name, settings, usual, asks, trained_on)
         unused = [*settings.shows, *(["prompt"] if settings.prompt else [])]
-        if self._own_prompt is not None:
-            self._own_prompt.check_shows(settings.shows)
-        elif unused:
+        if usual is None and unused:
             raise InputError(
                 f"judge {self.name}: is a scalar reward model and takes no prompt; leave out "
                 f"--{' and --'.join(unused)}."
@@ -99,7 +95,7 @@ class LocalJudge(AsksPrompts, ABC):
         self._template: dict[str, object] = dict(template) if isinstance(template, Mapping) else {}
         self._max_pixels = settings.max_pixels or (pixels if isinstance(pixels, int) and pixels > 0 else MAX_PIXELS)
         self._loaded: Weights | None = None
-        self._memory = PassMemory(self._devices[:1])
+        self._most_tokens = sys.maxsize  # that a pass may read, by those that did not fit
 
     @property
     def spec(self) -> Mapping[str, object]:
@@ -126,21 +122,10 @@ class LocalJudge(AsksPrompts, ABC):
             **{name: value for name, value in optional.items() if value},
         }
 
-    def _prompts_for(self, settings: Settings) -> tuple[str | None, tuple[Asks, ...]]:
-        """The usual prompt, and what one may ask for; `InputError` where this way cannot judge the benchmark."""
-        if not settings.is_rating:
-            return self.usual_prompt, self.asks
-        if self.rates is None:
-            raise InputError(
-                f"judge {self.name}: the engine {self.engine} compares two responses, and the benchmark has ratings of "
-                "one; use NAME+packed, NAME+rating or NAME+generative."
-            )
-        return self.rates
-
     @property
     def provenance(self) -> Mapping[str, object]:
-        """Return what a local folder says of its weights; the Hub's models say it there."""
-        return provenance_of(self._source.folder) if self._entry.path is not None else {}
+        """Return what the weights state of themselves: of a model on the Hub, the cases that it learned from."""
+        return provenance_of(self._source.folder, is_of_hub=self._entry.path is None)
 
     @property
     def device(self) -> str:
@@ -159,7 +144,6 @@ class LocalJudge(AsksPrompts, ABC):
                 trust_remote_code=self._settings.trust_remote_code,
                 speaks=self.speaks,
             )
-            self._memory = PassMemory(self._loaded.devices)
             self._check_sight(self._loaded)
             if self._loaded.model.config.get_text_config()._attn_implementation == "eager":
                 self.notice("its class refuses PyTorch's fused attention (sdpa): it is read by plain, slower attention")
@@ -248,7 +232,7 @@ class LocalJudge(AsksPrompts, ABC):
     def writer(self) -> PromptWriter:
         """The writer of its prompts; `RunError` before `load`."""
         weights = self.weights
-        return PromptWriter(self._prompt, self._settings, weights.sees_images, weights.marks, self.numbered)
+        return PromptWriter(self._prompt, self._settings, weights.sees_images, weights.marks)
 
     def _chat(self, rendered: Rendered, n_images: int) -> str:
         return self.weights.chat(rendered.text, n_images, self._template)
@@ -313,21 +297,30 @@ class LocalJudge(AsksPrompts, ABC):
         """
         out: list[R | None] = [None] * len(items)
         waiting = sorted(range(len(items)), key=lambda i: -n_tokens[i])
-        before = self._memory.fits
+        before = self._most_tokens
         while waiting:
-            size = self._memory.size([n_tokens[i] for i in waiting])
-            now = waiting[:size]
-            results = self._memory.run(function, [items[i] for i in now], size * n_tokens[now[0]])
+            longest = n_tokens[waiting[0]]
+            size = min(max(self._most_tokens // longest, 1), len(waiting))
+            now, results = waiting[:size], None
+            try:
+                with torch.inference_mode():
+                    results = function([items[i] for i in now])
+            except RuntimeError as error:
+                if not is_out_of_memory(error):
+                    raise
             if results is not None:
                 for i, result in zip(now, results, strict=True):
                     out[i] = result
-                waiting, before = waiting[size:], self._memory.fits
-            elif size == 1:
+                waiting, before = waiting[size:], self._most_tokens
+                continue
+            if self._devices[0].type == "cuda":
+                torch.cuda.empty_cache()
+            if size == 1:
                 # One case that never fits says nothing about how many others do.
-                waiting, self._memory.fits = waiting[1:], before
+                waiting, self._most_tokens = waiting[1:], before
             else:
-                self._memory.fits = (size + 1) // 2
-                self.notice(f"the memory did not hold {size} at a time: going on with {self._memory.fits}")
+                self._most_tokens = longest * ((size + 1) // 2)
+                self.notice(f"the memory did not hold {size} at a time: going on with {(size + 1) // 2}")
         return out
 
 
@@ -338,6 +331,12 @@ def _trained_prompt(folder: Path, trained: Mapping[str, object], engine: str) ->
         return None
     own = folder / f"{name}.jinja"
     return str(own) if is_safe_name(own.name) and own.is_file() else name
+
+
+def is_out_of_memory(error: RuntimeError) -> bool:
+    """Return whether a device is full, or the processor's allocator, whose error has no class of its own."""
+    said = str(error)
+    return isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in said or "not enough memory" in said
 
 
 NO_NUMBER: Final = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import ClassVar, Final, Literal, NamedTuple, cast
+from typing import ClassVar, Literal, NamedTuple, cast
 
 import pandas as pd
 import torch
@@ -13,15 +13,13 @@ from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList
 
 from mrb_lib.judges.local.base import TOO_LARGE, LocalJudge
 from mrb_lib.judges.local.weights import Tensors, check_context, context_length
+from mrb_lib.judges.makers import task_maker
+from mrb_lib.judges.prompt_files import RATES
 from mrb_lib.judges.prompts import RANKINGS, Asks
 from mrb_lib.judges.roster.engines import JudgeRequest
-from mrb_lib.judges.tasks import Reply, Task, task_maker
+from mrb_lib.judges.tasks import Reply, Task
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
-
-# Tokens after which a reply is cut off, unless the user says otherwise.
-_LENGTH_OF_JSON, _LENGTH_OF_LETTER, _LENGTH_OF_REASONS, _LENGTH_OF_THINKING = 256, 16, 1024, 4096
-_LONG_REPLIES: Final[tuple[Asks, ...]] = ("answer", "criteria", *RANKINGS)
 
 
 class _Request(NamedTuple):
@@ -45,22 +43,13 @@ class GenerativeJudge(LocalJudge):
     engine = "generative"
     usual_prompt = "plain"
     asks: ClassVar[tuple[Asks, ...]] = ("all", "one", "answer", "criteria")
-    rates: ClassVar[tuple[str, tuple[Asks, ...]] | None] = ("rate", ("categories", "category"))
+    rates: ClassVar[tuple[str, tuple[Asks, ...]] | None] = RATES
 
     def __init__(self, request: JudgeRequest) -> None:
         super().__init__(request)
         self._temperature = self._settings.temperature or 0.0
-        self._length = self._settings.max_new_tokens or self._usual_length()
-
-    def _usual_length(self) -> int:
-        if self._entry.thinking == "always" or self._template.get("enable_thinking") is True:
-            return _LENGTH_OF_THINKING
-        if self._prompt.reply_tokens:
-            return self._prompt.reply_tokens
-        if self._prompt.is_of_one and not self._settings.labels:
-            return _LENGTH_OF_LETTER
-        reasons = self._prompt.id == "reasoned" or self._prompt.gives_reason
-        return _LENGTH_OF_REASONS if reasons or self._prompt.asks in _LONG_REPLIES else _LENGTH_OF_JSON
+        usual = self._prompt.reply_limit(thinks=self._entry.thinks, labels=self._settings.labels)
+        self._length = self._settings.max_new_tokens or usual
 
     @property
     def spec(self) -> Mapping[str, object]:
@@ -95,7 +84,7 @@ class GenerativeJudge(LocalJudge):
         return _Request(task, inputs)
 
     def _answer(self, rows: VerdictRows, requests: Sequence[_Request]) -> pd.DataFrame:
-        for one, reply in self.by_images(requests, _n_images, self._n_tokens, self._write):
+        for one, reply in self.by_images(requests, lambda one: len(one.task.images), self._n_tokens, self._write):
             if reply is None:
                 self._tasks.fail(rows, one.task, TOO_LARGE)
             else:
@@ -139,7 +128,7 @@ class GenerativeJudge(LocalJudge):
 class BatchJudge(GenerativeJudge):
     """A reply for each item, direction and repeat, or for each dimension too where the prompt asks for one ranking.
 
-    See `mrb_lib.judges.lineup` for the order in which the responses are shown. It depends on the seed, which therefore
+    See `mrb_lib.judges.makers` for the order in which the responses are shown. It depends on the seed, which therefore
     is part of `spec`.
 
     Validated by tests/judges/local/test_batch.py.
@@ -155,10 +144,6 @@ class BatchJudge(GenerativeJudge):
     def spec(self) -> Mapping[str, object]:
         """Return what shapes the verdicts besides the prompt: the items, and the seed that orders responses, too."""
         return {**super().spec, "seed": self._settings.seed, "items": self._settings.items}
-
-
-def _n_images(request: _Request) -> int:
-    return len(request.task.images)
 
 
 class _Gumbel(LogitsProcessor):

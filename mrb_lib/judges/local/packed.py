@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import groupby
 from math import isfinite
 from typing import Final, NamedTuple
 
@@ -119,7 +118,6 @@ class PackedJudge(TreeJudge):
         words: dict[tuple[int, int], tuple[int, ...]] = {}
         positions_of: dict[tuple[int, int], list[int]] = {}
         prompts: dict[tuple[object, ...], tuple[int, int]] = {}
-        probes: dict[tuple[str, str], list[str]] = {}
         for position, row in zip(positions, records, strict=True):
             key = row["probe"], row["order"], row["dimension"]
             if key not in prompts:
@@ -127,14 +125,11 @@ class PackedJudge(TreeJudge):
                 branch = str(row["order"]), rendered.case + rendered.responses
                 asked = leaves.setdefault(branch, {})
                 leaf = asked.setdefault(self._chat(rendered, len(pictures)) + self._lead, len(asked))
-                if leaf == len(probes.setdefault(branch, [])):
-                    probes[branch].append(str(row["probe"]))
                 prompts[key] = list(leaves).index(branch), leaf
                 words[prompts[key]] = self._read_as(self.writer.labels(row))
             positions_of.setdefault(prompts[key], []).append(position)
         texts = [list(row) for row in leaves.values()]
-        kinds = [[len(list(own)) for _, own in groupby(row)] for row in probes.values()]
-        return CaseQuestions(self.reader.question(texts, pictures, kinds), positions_of, words)
+        return CaseQuestions(self.reader.question(texts, pictures), positions_of, words)
 
     def _rendered(self, row: Record) -> Rendered:
         responses = responses_of(row, rated=self._settings.is_rating)

@@ -11,22 +11,17 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import lcm
-from typing import Final
 
 import numpy as np
 import pandas as pd
 
 from mrb_lib.judges.local.base import NO_NUMBER, Positions, Records
 from mrb_lib.judges.local.reader import CasePrompts, TreeJudge
-from mrb_lib.judges.points import put_points, rubric_of
+from mrb_lib.judges.makers import put_points, rubric_of
+from mrb_lib.judges.prompts import HIGHEST_RATING
 from mrb_lib.judges.tasks import Record, image_names, responses_of
-from mrb_lib.tables.rubrics import Criterion, counted, exactly
 from mrb_lib.verdicts.orders import pick_of
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
-
-MOST_SUMS: Final = 20_000
-"""Different sums of points up to which the probability of more points is computed."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +69,7 @@ class PointwiseJudge(TreeJudge):
 
 
 class RatingJudge(PointwiseJudge):
-    """Ratings from 1 to 5 or 10 of each response for each dimension.
+    """Ratings from 1 to 5 of each response for each dimension.
 
     `score_first` and `score_second` are the expected ratings, the higher of which is
     the choice; `p_first` is the probability that the first's rating exceeds the
@@ -88,30 +83,18 @@ class RatingJudge(PointwiseJudge):
     engine = "rating"
     usual_prompt = "rating"
     asks = ("rating",)
-    _splits, _lead = False, ""
-
-    @property
-    def spec(self) -> Mapping[str, object]:
-        """Return what shapes the verdicts besides the prompt."""
-        return {**super().spec, "scale": self._settings.scale}
+    _lead = ""
 
     def _groups(self) -> Sequence[Sequence[str]]:
-        scale = self._settings.scale
-        self._splits = scale == 10 and not self.weights.single_tokens("10", " 10")
         # Where a reply's first number is a space and then its digits, as in Llama 2, it is read after the space.
         self._lead = " " if len(self.weights.tokens_of("1")) > 1 else ""
-        ratings = [str(rating) for rating in range(1, scale + (not self._splits))]
-        return [*([rating, f" {rating}"] for rating in ratings), *([["0"]] if self._splits else [])]
+        return [[str(rating), f" {rating}"] for rating in range(1, HIGHEST_RATING + 1)]
 
     def _questions(self, records: Records, response: str, n_images: int) -> list[str]:
         written = [self.writer.write(records[0], [response], name) for name in _dimensions(records)]
-        chats = [self._chat(one, n_images) + self._lead for one in written]
-        # "10" is "1" and then "0": ask what follows the "1" as well
-        return chats + ([f"{chat}1" for chat in chats] if self._splits else [])
+        return [self._chat(one, n_images) + self._lead for one in written]
 
     def _put(self, rows: VerdictRows, case: ResponsePrompts, shares: np.ndarray) -> None:
-        if self._splits:
-            shares = _with_ten(shares)
         dimensions, tokens = _dimensions(case.records), case.prompts.n_tokens
         for i, (position, record) in enumerate(zip(case.positions, case.records, strict=True)):
             of_leaf = shares[:, dimensions.index(str(record["dimension"]))]
@@ -139,12 +122,10 @@ class RatingJudge(PointwiseJudge):
 class RubricJudge(PointwiseJudge):
     """The response with more expected points, from the probability that each criterion is met.
 
-    `score_first` and `score_second` are the expected shares of the points (see `rubrics.points`), the higher
-    of which is the choice. `p_first` is the probability that the first has more points, with equal points shared out
-    evenly, taking the criteria and the two responses as independent; null where weights have so many decimals that
-    there are more than `MOST_SUMS` sums. `criteria_first`, `criteria_second` are the probabilities that each criterion
-    is met. Both orders have the same scores. `answer_mass` is the probability that the model replies with a decision
-    at all, the lowest over criteria and responses.
+    `score_first`, `score_second` are the expected shares of the points (see `rubrics.points`), the higher of which is
+    the choice. `criteria_first`, `criteria_second` are the probabilities that each criterion is met. Both orders have
+    the same scores. `answer_mass` is the probability that the model replies with a decision at all, the lowest over
+    criteria and responses.
 
     Validated by tests/judges/local/test_rubric.py.
     """
@@ -176,10 +157,8 @@ class RubricJudge(PointwiseJudge):
         mass = float(masses.min())
         self._note_mass(mass)
         met, criteria = shares[..., 0] / masses, rubric_of(case.records[0])
-        p_first = {name: _probability_of_first(criteria, name, met) for name in _dimensions(case.records)}
         for i, (position, record) in enumerate(zip(case.positions, case.records, strict=True)):
             dimension, is_swapped = str(record["dimension"]), record["order"] != case.records[0]["order"]
-            p = p_first[dimension]
             put_points(
                 rows,
                 position,
@@ -188,18 +167,12 @@ class RubricJudge(PointwiseJudge):
                 (met[::-1] if is_swapped else met).tolist(),
                 self._settings.choices,
                 answer_mass=mass,
-                p_first=1.0 - p if p is not None and is_swapped else p,
                 prompt_tokens=None if i else case.prompts.n_tokens,
             )
 
 
 def _dimensions(records: Records) -> list[str]:
     return list(dict.fromkeys(str(record["dimension"]) for record in records))
-
-
-def _probability_of_first(criteria: Sequence[Criterion], dimension: str, met: np.ndarray) -> float | None:
-    places = counted(criteria, dimension)
-    return probability_of_more([criteria[place].weight for place in places], met[:, places])
 
 
 def probability_higher(first: np.ndarray, second: np.ndarray) -> float:
@@ -216,46 +189,3 @@ def probability_higher(first: np.ndarray, second: np.ndarray) -> float:
     """
     below = np.concatenate([[0.0], second.cumsum()[:-1]])
     return float(np.clip(first @ below + 0.5 * (first @ second), 0.0, 1.0))
-
-
-def probability_of_more(weights: Sequence[float], met: np.ndarray) -> float | None:
-    """Return the probability that the first response has more points than the second, equal ones shared out evenly.
-
-    Parameters
-    ----------
-    weights : of the criteria
-    met : shape (2, criteria), the probability that each response meets each, all independent of each other
-
-    Returns
-    -------
-    float or None
-        By convolution over all sums of weights; None where these are more than `MOST_SUMS`.
-    """
-    exact = exactly(weights)
-    unit = lcm(*(weight.denominator for weight in exact))
-    whole = [int(weight * unit) for weight in exact]
-    if sum(map(abs, whole)) >= 2**53:
-        return None
-    sums, shares = np.zeros(1, dtype=np.int64), np.ones((2, 1))
-    for weight, share in zip(whole, met.T, strict=True):
-        sums, which = np.unique(np.concatenate([sums, sums + weight]), return_inverse=True)
-        if len(sums) > MOST_SUMS:
-            return None
-        both = np.hstack([shares * (1 - share)[:, None], shares * share[:, None]])
-        shares = np.stack([np.bincount(which, row, minlength=len(sums)) for row in both])
-    return probability_higher(*shares)
-
-
-def _with_ten(shares: np.ndarray) -> np.ndarray:
-    """Return the shares of the ratings 1 to 10, from those of the digits 1 to 9 and 0, and of what follows a "1".
-
-    Parameters
-    ----------
-    shares : shape (responses, 2 * dimensions, 10): digits after each question, then after the question and "1"
-    """
-    n = shares.shape[1] // 2
-    digits, after = shares[:, :n], shares[:, n:]
-    ten = digits[..., 0] * after[..., 9]
-    out = np.concatenate([digits[..., :9], ten[..., None]], axis=-1)
-    out[..., 0] -= ten
-    return out

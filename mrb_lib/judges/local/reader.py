@@ -16,8 +16,7 @@ import torch
 from PIL import Image
 
 from mrb_lib.judges.local.attention import encoded_once
-from mrb_lib.judges.local.base import TOO_LARGE, LocalJudge, Positions, Records, T
-from mrb_lib.judges.local.memory import is_out_of_memory
+from mrb_lib.judges.local.base import TOO_LARGE, LocalJudge, Positions, Records, T, is_out_of_memory
 from mrb_lib.judges.local.tree import Tree, grow, pack
 from mrb_lib.judges.local.weights import Tensors, Weights, check_context, context_length
 from mrb_lib.tables.errors import InputError, RunError
@@ -161,29 +160,24 @@ class TreeReader:
             self._groups.append(single)
         return self._groups.index(single) if single else None
 
-    def question(
-        self, texts: Sequence[Sequence[str]], pictures: Sequence[Image.Image], kinds: Sequence[Sequence[int]] = ()
-    ) -> CasePrompts:
+    def question(self, texts: Sequence[Sequence[str]], pictures: Sequence[Image.Image]) -> CasePrompts:
         """The prompts of one case made ready; see `grow` for the parameters and what is raised.
 
         Raises `InputError`, too, where a prompt is longer than the model's context.
         """
-        question = self._together(texts, pictures, kinds) if not self.why_alone else None
-        if question is None:
+        tree = None
+        if not self.why_alone:
+            try:
+                tree = grow(self._weights, texts, pictures)
+            except ValueError as error:
+                self.why_apart = str(error)
+        if tree is None:
             # Read now, so that what the processor refuses is known before the model's turn.
             question = self._alone(texts, pictures)
+        else:
+            question = CasePrompts(tree, (), (), tree.n_tokens, tree.n_longest)
         check_context(question.n_longest, self._limit)
         return question
-
-    def _together(
-        self, texts: Sequence[Sequence[str]], pictures: Sequence[Image.Image], kinds: Sequence[Sequence[int]]
-    ) -> CasePrompts | None:
-        try:
-            tree = grow(self._weights, texts, pictures, kinds)
-        except ValueError as error:
-            self.why_apart = str(error)
-            return None
-        return CasePrompts(tree, (), (), tree.n_tokens, tree.n_longest)
 
     def _alone(self, texts: Sequence[Sequence[str]], pictures: Sequence[Image.Image]) -> CasePrompts:
         alone = self._weights.encode_alike([text for row in texts for text in row], pictures)

@@ -18,7 +18,7 @@ import pandas as pd
 import torch
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 
 from mrb_lib.judges.fences import defuse
 from mrb_lib.judges.local.base import NO_NUMBER, TOO_LARGE, LocalJudge, Positions, Records
@@ -51,6 +51,11 @@ class Conversations:
     positions: tuple[int, ...]
     columns: tuple[int, ...]
     swapped: tuple[bool, ...]
+
+    @property
+    def n_tokens(self) -> int:
+        """Return the tokens that are read, filled up to the longer of the two."""
+        return 2 * max(inputs["input_ids"].shape[1] for inputs in self.inputs)
 
 
 class RewardJudge(LocalJudge):
@@ -124,7 +129,7 @@ class RewardJudge(LocalJudge):
         return Conversations((first, second), len(pictures), tuple(positions), columns, swapped)
 
     def _answer(self, rows: VerdictRows, scored: Sequence[Conversations]) -> pd.DataFrame:
-        for one, result in self.by_images(scored, _n_images, _n_tokens, self._score):
+        for one, result in self.by_images(scored, lambda one: one.n_images, lambda one: one.n_tokens, self._score):
             self._put(rows, one, result)
         return rows.frame()
 
@@ -160,23 +165,10 @@ class RewardJudge(LocalJudge):
         return results
 
 
-def _n_images(conversations: Conversations) -> int:
-    return conversations.n_images
-
-
-def _n_tokens(conversations: Conversations) -> int:
-    return 2 * max(inputs["input_ids"].shape[1] for inputs in conversations.inputs)
-
-
 HEAD_FILE: Final = "reward_head.safetensors"
-# Files beside a language model that hold a head, and the names of its weight and bias in them:
-# our own, and that of models trained with a value head in TRL, as Skywork-VL-Reward is published.
-_FILES: Final = {
-    HEAD_FILE: ("weight", "bias"),
-    "value_head.safetensors": ("v_head.summary.weight", "v_head.summary.bias"),
-}
-# The same in the weights themselves, as transformers' sequence classifiers have it.
-_OWN: Final = ("score.weight", "score.bias")
+# The names of a head's weight and bias: in our own file, as TRL writes a value head (Skywork-VL-Reward is published
+# so), and in the weights of transformers' sequence classifiers.
+_KEYS: Final = (("weight", "bias"), ("v_head.summary.weight", "v_head.summary.bias"), ("score.weight", "score.bias"))
 
 
 @dataclass(frozen=True)
@@ -240,38 +232,21 @@ def load_head(folder: Path, weights: Weights) -> RewardHead:
     InputError
         The folder holds none, or one that does not fit.
     """
-    for name, keys in _FILES.items():
-        if (folder / name).is_file():
-            return _head(folder / name, keys, weights)
-    for path in _files_with(folder, _OWN[0]):
-        return _head(path, _OWN, weights)
+    for weight_key, bias_key in _KEYS:
+        for path in sorted(folder.glob("*.safetensors")):
+            try:
+                with safe_open(path, framework="pt") as held:
+                    names = set(held.keys())
+                    found = {key: held.get_tensor(key).float() for key in (weight_key, bias_key) if key in names}
+            except (OSError, SafetensorError) as error:
+                raise InputError(f"{path}: is damaged ({error}); fetch the model again.") from error
+            if weight_key in found:
+                weight = found[weight_key].reshape(-1, found[weight_key].shape[-1])
+                bias = found.get(bias_key, torch.zeros(len(weight))).reshape(-1)
+                head = RewardHead(weights, weight, bias, head_dimensions(folder))
+                head.check()
+                return head
     raise InputError(
-        f"{folder}: holds no scalar head ({', '.join(_FILES)} or {_OWN[0]} in its weights), so it is not a reward "
-        "model; judge with it as NAME+packed or NAME+rating."
+        f"{folder}: holds no scalar head ({', '.join(key for key, _ in _KEYS)}), so it is not a reward model; judge "
+        "with it as NAME+packed or NAME+rating."
     )
-
-
-def _head(path: Path, keys: tuple[str, str], weights: Weights) -> RewardHead:
-    try:
-        held = load_file(path)
-        weight = held[keys[0]].float()
-    except (OSError, SafetensorError, KeyError) as error:
-        raise InputError(f"{path}: holds no {keys[0]} ({error}); fetch the model again.") from error
-    bias = held[keys[1]].float() if keys[1] in held else torch.zeros(weight.reshape(-1, weight.shape[-1]).shape[0])
-    dimensions = head_dimensions(path.parent) if path.name == HEAD_FILE else OVERALL
-    head = RewardHead(weights, weight.reshape(-1, weight.shape[-1]), bias.reshape(-1), dimensions)
-    head.check()
-    return head
-
-
-def _files_with(folder: Path, key: str) -> list[Path]:
-    """The weight files that hold a tensor, by the index where there is one."""
-    index = folder / "model.safetensors.index.json"
-    if index.is_file():
-        name = json.loads(index.read_text(encoding="utf-8"))["weight_map"].get(key)
-        return [folder / str(name)] if name is not None else []
-    single = folder / "model.safetensors"
-    if not single.is_file():
-        return []
-    with safe_open(single, framework="pt") as held:
-        return [single] if key in set(held.keys()) else []

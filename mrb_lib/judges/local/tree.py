@@ -1,8 +1,7 @@
 """Several prompts about one case as a tree of tokens, read by a model in a single pass.
 
 The trunk is what all prompts begin with (image and question), a branch is what one
-order of the responses adds, a twig what the questions of one kind begin with, where
-there are several kinds, and a leaf is what one question adds. In the pass every
+order of the responses adds, and a leaf is what one question adds. In the pass every
 token attends to its own path from the root alone, and stands at the position it has
 in its own prompt; so each prompt is read as if it stood alone, for the price of its
 leaf. (Tree attention as in speculative decoding: Miao et al., SpecInfer, ASPLOS 2024.)
@@ -12,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from typing import cast
 
 import torch
@@ -33,7 +32,6 @@ class Tree:
     trunk : ids that all prompts share, images expanded
     branches : ids for each branch
     leaves : ids for each branch and leaf
-    twigs : for each branch, how many leaves in a row share which ids before their own; none where no leaves do
     pictures : the inputs that belong to the images, floating-point ones in the model's type
     kinds : the `mm_token_type_ids` of the trunk, for models that want them
     places : positions of the trunk's tokens where a model counts images in its own way, (3, trunk); None counts tokens
@@ -47,38 +45,21 @@ class Tree:
     kinds: list[int] | None = None
     places: torch.Tensor | None = None
     blocks: tuple[Span, ...] = ()
-    twigs: Sequence[Sequence[tuple[int, list[int]]]] = ()
-
-    @property
-    def boughs(self) -> list[tuple[list[int], list[tuple[list[int], list[list[int]]]]]]:
-        """Each branch with its twigs, each with its leaves; a twig may be empty."""
-        out = []
-        twigs = self.twigs or [[(len(leaves), list[int]())] for leaves in self.leaves]
-        for branch, leaves, sizes in zip(self.branches, self.leaves, twigs, strict=True):
-            starts = [0, *accumulate(size for size, _ in sizes)]
-            parts = [(twig, leaves[start : start + size]) for start, (size, twig) in zip(starts, sizes, strict=False)]
-            out.append((branch, parts))
-        return out
 
     @property
     def n_tokens(self) -> int:
         """Tokens that are read in a pass."""
-        twigs = sum(len(twig) for row in self.twigs for _, twig in row)
         leaves = sum(len(leaf) for row in self.leaves for leaf in row)
-        return len(self.trunk) + sum(map(len, self.branches)) + twigs + leaves
+        return len(self.trunk) + sum(map(len, self.branches)) + leaves
 
     @property
     def n_longest(self) -> int:
         """Tokens of the longest of its prompts."""
-        return len(self.trunk) + max(
-            len(branch) + len(twig) + len(leaf)
-            for branch, twigs in self.boughs
-            for twig, leaves in twigs
-            for leaf in leaves
-        )
+        longest = (len(branch) + max(map(len, row)) for branch, row in zip(self.branches, self.leaves, strict=True))
+        return len(self.trunk) + max(longest)
 
 
-def grow(weights: Weights, texts: Texts, pictures: Sequence[Image.Image], kinds: Sequence[Sequence[int]] = ()) -> Tree:
+def grow(weights: Weights, texts: Texts, pictures: Sequence[Image.Image]) -> Tree:
     """The tree of one case.
 
     Parameters
@@ -86,7 +67,6 @@ def grow(weights: Weights, texts: Texts, pictures: Sequence[Image.Image], kinds:
     texts : the chat template's text for each branch and leaf; those of one branch
         differ in their endings alone
     pictures : the images of the case, which come first in every text
-    kinds : for each branch, how many leaves in a row begin alike
 
     Raises
     ------
@@ -102,9 +82,8 @@ def grow(weights: Weights, texts: Texts, pictures: Sequence[Image.Image], kinds:
     n_trunk = min(n_trunk, *heads)
     branches = [row[0][n_trunk:head] for row, head in zip(prompts, heads, strict=True)]
     leaves = [[ids[head:] for ids in row] for row, head in zip(prompts, heads, strict=True)]
-    twigs = [_twigs(row, sizes) for row, sizes in zip(leaves, kinds, strict=True)] if kinds else []
     if weights.processor is None:
-        return Tree(prompts[0][0][:n_trunk], branches, leaves, {}, twigs=twigs)
+        return Tree(prompts[0][0][:n_trunk], branches, leaves, {})
     inputs = weights.encode([texts[0][0]], [pictures])
     whole = inputs["input_ids"][0].tolist()
     rest = prompts[0][0][n_trunk:]
@@ -119,20 +98,7 @@ def grow(weights: Weights, texts: Texts, pictures: Sequence[Image.Image], kinds:
         kinds=inputs["mm_token_type_ids"][0, : len(trunk)].tolist() if "mm_token_type_ids" in inputs else None,
         places=_places(weights, inputs, len(trunk)),
         blocks=_blocks(inputs["token_type_ids"][0, : len(trunk)].tolist()) if "token_type_ids" in inputs else (),
-        twigs=twigs,
     )
-
-
-def _twigs(leaves: list[list[int]], sizes: Sequence[int]) -> list[tuple[int, list[int]]]:
-    """Take from leaves in a row, so many each, the beginning that they share."""
-    out, start = [], 0
-    for size in sizes:
-        own = leaves[start : start + size]
-        n = common(own) if size > 1 else 0
-        out.append((size, own[0][:n]))
-        leaves[start : start + size] = [leaf[n:] for leaf in own]
-        start += size
-    return out
 
 
 def _places(weights: Weights, inputs: Tensors, n_trunk: int) -> torch.Tensor | None:
@@ -195,21 +161,16 @@ def pack(trees: Sequence[Tree], move: Callable[[Mapping[str, torch.Tensor]], Ten
         ids += tree.trunk
         trunk = (start, len(ids))
         runs: list[tuple[Span, ...]] = [(trunk,)] if tree.trunk else []
-        for branch, twigs in tree.boughs:
+        for branch, leaves in zip(tree.branches, tree.leaves, strict=True):
             span = (len(ids), len(ids) + len(branch))
             ids += branch
             positions.append(_counted(follows, len(branch), three))
             runs += [(trunk, span)] if branch else []
-            for twig, leaves in twigs:
-                shared = (len(ids), len(ids) + len(twig))
-                ids += twig
-                positions.append(_counted(follows + len(branch), len(twig), three))
-                runs += [(trunk, span, shared)] if twig else []
-                for leaf in leaves:
-                    runs.append((trunk, span, shared, (len(ids), len(ids) + len(leaf))))
-                    ids += leaf
-                    positions.append(_counted(follows + len(branch) + len(twig), len(leaf), three))
-                    ends.append(len(ids) - 1)
+            for leaf in leaves:
+                runs.append((trunk, span, (len(ids), len(ids) + len(leaf))))
+                ids += leaf
+                positions.append(_counted(follows + len(branch), len(leaf), three))
+                ends.append(len(ids) - 1)
         kinds += (tree.kinds or [0] * len(tree.trunk)) + [0] * (len(ids) - trunk[1])
         cases.append((start, len(ids)))
         paths.append(tuple(runs))

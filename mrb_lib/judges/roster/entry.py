@@ -17,6 +17,7 @@ Thinking = Literal["no", "optional", "always"]
 
 BYTES: Final = {"bfloat16": 2.0, "float32": 4.0, "8bit": 1.1, "4bit": 0.6}
 """Bytes per parameter; rounded weights keep some layers and scales (a rule of thumb)."""
+_THINKING_OFF: Final = (("enable_thinking", False), ("thinking", False), ("thinking_mode", "off"))
 _BILLIONS: Final = {"B": 1.0, "M": 1e-3}
 _SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)([BM])(?:-A(\d+(?:\.\d+)?)B)?")
 
@@ -86,6 +87,18 @@ class Entry:
     checked: Annotated[str, Field(pattern=rf"^{_DAY}$")] | None = None
     needs: Text | None = None
     about: Text | None = None
+
+    @property
+    def thinks(self) -> bool:
+        """Return whether a model may think before it replies: always, or where it is optional and not switched off.
+
+        A hosted model, whose entry names its server, thinks where a request asks for it, and none does unless the
+        entry's `template` says so; other models think by default.
+        """
+        switches = self.chat.get("template", {})
+        is_off = any(name in switches and switches[name] == off for name, off in _THINKING_OFF)
+        is_off = is_off or (self.base_url is not None and not switches)
+        return self.thinking == "always" or (self.thinking == "optional" and not is_off)
 
     @property
     def active_billions(self) -> float | None:

@@ -9,12 +9,10 @@ configuration names decides, and other weights are open. Every other name is in 
 from __future__ import annotations
 
 import re
-import tomllib
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from io import StringIO
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import pandas as pd
 
@@ -31,14 +29,12 @@ OPEN, PROPRIETARY, MEDICAL, CRITIC = "open", "proprietary", "medical", "critic"
 MODEL_GROUPS: Final = (OPEN, PROPRIETARY, MEDICAL, CRITIC)
 """The groups of models; juries, heuristics and simulated judges are groups apart, and `OTHER` is nobody's."""
 JURY, OTHER = "jury", "other"
-EXACT, ENGINE, ENDPOINT, PATH, ALIAS, TUNED = "exact", "engine", "endpoint", "path", "other name", "tuned from"
-FILE, BUILT_IN, OF_SIMULATION, UNMATCHED = "file", "built in", "simulated", "unmatched"
+EXACT, PATH, ALIAS, TUNED, FILE, UNMATCHED = "exact", "path", "other name", "tuned from", "file", "unmatched"
 COLUMNS: Final = ("judge", "group", "model", "entry", "how", "base", "cutoff", "cutoff_of", "family")
 LONGEST_GROUP: Final = 40
 
 _GROUP: Final = "group:"
 _OF_DOMAIN: Final[Mapping[str | None, str]] = {"medical": MEDICAL, "critic": CRITIC, "reward": CRITIC}
-_SAYS_ITSELF: Final = (EXACT, ENGINE, FILE, BUILT_IN, OF_SIMULATION, JURY)
 _SCALAR: Final = re.compile("SequenceClassification|Reward")
 
 
@@ -52,43 +48,33 @@ class GroupFile:
 
 
 def read_group_file(path: Path) -> GroupFile:
-    """Return the groups in a file: CSV with the columns `judge` and `group`, or TOML lines `"judge" = "group"`.
+    """Return the groups in a CSV file with the columns `judge` and `group`.
 
-    In a CSV a column `base` names the judge that a judge was tuned from.
+    A column `base` names the judge that a judge was tuned from.
 
     Raises
     ------
     InputError
-        The file cannot be read, is neither, names a judge twice, or a group is empty or long.
+        The file cannot be read, lacks a column, names a judge twice, or a group is empty or long.
     """
-    if path.suffix not in (".csv", ".toml"):
-        raise InputError(f"{path}: is not a file of groups; name a *.csv or *.toml file.")
     try:
-        text = path.read_text(encoding="utf-8-sig")
-        if path.suffix == ".toml":
-            rows = pd.DataFrame(tomllib.loads(text).items(), columns=["judge", "group"], dtype=object)
-        else:
-            rows = pd.read_csv(StringIO(text), dtype=str, keep_default_na=False, skipinitialspace=True)
+        rows = pd.read_csv(path, dtype=str, keep_default_na=False, skipinitialspace=True, encoding="utf-8-sig")
     except (OSError, ValueError) as error:
         reason = " ".join(str(getattr(error, "strerror", None) or error).split())
-        raise InputError(f"{path}: cannot be read as a file of groups ({reason}); correct it.") from error
+        raise InputError(f"{path}: cannot be read as a file of groups ({reason}); name a CSV file.") from error
     for column in ("judge", "group"):
         if column not in rows:
             raise InputError(f"{path}: has no column {column!r}; the first line is judge,group.")
+    rows = rows.apply(lambda column: column.str.strip())
     for judge, group in zip(rows["judge"], rows["group"], strict=True):
-        if not isinstance(group, str) or not 0 < len(group.strip()) <= LONGEST_GROUP or not group.isprintable():
+        if not 0 < len(group) <= LONGEST_GROUP or not group.isprintable():
             raise InputError(
                 f"{path}, judge {judge!r}: its group must be text of at most {LONGEST_GROUP} characters; correct it."
             )
     for judge in rows.loc[rows["judge"].duplicated(), "judge"]:
         raise InputError(f"{path}: names {judge!r} twice; remove one of the two.")
-    bases = rows[rows["base"] != ""] if "base" in rows else rows.assign(base="").head(0)
-    judges = rows["judge"].str.strip()
-    return GroupFile(
-        str(path),
-        dict(zip(judges, rows["group"].str.strip(), strict=True)),
-        dict(zip(bases["judge"].str.strip(), bases["base"].str.strip(), strict=True)),
-    )
+    bases = rows.set_index("judge").get("base", pd.Series(dtype=str))
+    return GroupFile(str(path), dict(rows[["judge", "group"]].to_numpy()), bases[bases != ""].to_dict())
 
 
 class _Match(NamedTuple):
@@ -129,9 +115,8 @@ def judge_groups(
           what the file says
         - `model`: what is behind the name, whatever the engine and the run: the entry, or else the name itself
         - `entry`: the roster entry that it is an instance of; null where there is none
-        - `how`: "exact" (the entry's own name), "engine" (`NAME+ENGINE`), "endpoint" (the model's name at its server),
-          "path" (what a folder of weights says of itself), "other name" (an id, or one of `aliases`), "tuned from",
-          "file", "built in", "jury", "simulated", "unmatched"
+        - `how`: "exact" (the entry's own name, with an engine too), "path" (what a folder of weights says of itself),
+          "other name" (an id, at a server too, or one of `aliases`), "tuned from", "file", or "unmatched"
         - `base`: the roster entry whose weights it was trained further from; null where nobody says
         - `cutoff`: the end of its training data, YYYY-MM or YYYY-MM-DD, as the roster states it of the entry or else
           of the base, `cutoff_of`; null where it states neither
@@ -180,23 +165,12 @@ def group_notes(groups: pd.DataFrame) -> list[str]:
     list of str
         A line per group, and one for judges in none; no line where every name says its group itself.
     """
-    shown = groups[~groups["how"].isin(_SAYS_ITSELF)]
-    lines = [
-        f"Group {group}: {', '.join(map(_explained, rows.to_dict('records')))}."
-        for group, rows in shown[shown["how"] != UNMATCHED].groupby("group")
-    ]
-    if unread := shown.loc[shown["how"] == UNMATCHED, "judge"].tolist():
+    origin = groups["entry"].fillna("tuned from " + groups["base"]).fillna("its weights say")
+    named = groups.assign(said=groups["judge"] + " as " + origin)[groups["how"].isin((ALIAS, TUNED, PATH))]
+    lines = [f"Group {group}: {', '.join(said)}." for group, said in named.groupby("group")["said"]]
+    if unread := groups.loc[groups["how"] == UNMATCHED, "judge"].tolist():
         lines.append(f"In no group: {', '.join(unread)}; a file of groups can say (--groups).")
     return lines
-
-
-def _explained(row: Mapping[Hashable, Any]) -> str:
-    judge, how = str(row["judge"]), str(row["how"])
-    if isinstance(row["entry"], str):
-        return f"{judge} as {row['entry']}"
-    if isinstance(row["base"], str):
-        return f"{judge} as tuned from {row['base']}"
-    return f"{judge} by its {'weights' if how == PATH else how}"
 
 
 def chosen_judges(text: str, groups: pd.DataFrame) -> list[str]:
@@ -263,23 +237,20 @@ def _match(manifest: Manifest, index: _Index) -> _Match:
     """Return what the judge of a run is."""
     name = manifest.judge
     if is_jury(name):
-        return _Match(JURY, JURY)
+        return _Match(JURY, EXACT)
     if manifest.source == SIMULATED and manifest.kind == "simulated":
-        return _Match(SIMULATED, OF_SIMULATION)
+        return _Match(SIMULATED, EXACT)
     entry = index.by_name.get(name)
     if entry is not None and entry.model is None and entry.path is None:
-        return _Match(entry.family or OTHER, BUILT_IN, entry.name)
+        return _Match(entry.family or OTHER, EXACT, entry.name)
     plain = _without_engine(name)
     model = manifest.spec.get("model")
     if str(manifest.spec.get("revision", "")).startswith(LOCAL) or name.startswith(FOLDER):
         return _of_folder(str(model or plain), manifest.provenance, index)
-    if name.startswith(SERVED):
-        found = index.find(name.removeprefix(SERVED))
-        return found if found.group == OTHER else found._replace(how=ENDPOINT)
-    found = index.find(plain)
+    found = index.find(plain.removeprefix(SERVED))
     if found.group == OTHER and isinstance(model, str):  # a judge of the user's own roster file
         found = index.find(model)
-    return found._replace(how=ENGINE) if plain != name and found.how == EXACT else found
+    return found
 
 
 def _without_engine(name: str) -> str:

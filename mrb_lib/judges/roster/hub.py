@@ -22,7 +22,7 @@ from mrb_lib.tables.errors import InputError, RunError
 
 WEIGHTS: Final = "*.safetensors"
 # Weights and what describes them. Neither pickles nor code; code only where the user trusts it.
-PATTERNS: Final = (WEIGHTS, "*.json", "*.txt", "*.jinja", "*.model")
+PATTERNS: Final = (WEIGHTS, "*.json", "*.txt", "*.jinja", "*.model", "rows.toml")
 CODE_PATTERNS: Final = ("*.py", "*.tiktoken")
 # The same weights again, in the forms of other programs.
 _TWICE: Final = ("original/*", "onnx/*", "openvino/*", "*consolidated*", "*.onnx.json")
@@ -117,28 +117,22 @@ def fetch_weights(model: str, revision: str | None, *, trust_remote_code: bool, 
         if folder is None:
             raise InputError(f"{model}: HF_HUB_OFFLINE is set and the Hub's cache does not hold it; unset it.")
         return folder
-    with hub_errors(HubRepo("model", model, revision, endpoint, "use a local copy with --judge path:DIR")):
-        return _snapshot(model, revision, endpoint, trust_remote_code=trust_remote_code, subfolder=subfolder)
-
-
-def _snapshot(
-    model: str, revision: str | None, endpoint: str | None, *, trust_remote_code: bool, subfolder: str | None
-) -> Path:
     from huggingface_hub import HfApi, constants, snapshot_download
 
     constants.HF_HUB_DISABLE_TELEMETRY = True
     if endpoint is not None:
         constants.HF_HUB_DISABLE_XET = True
-    info = HfApi(endpoint=endpoint).model_info(model, revision=revision, timeout=TIMEOUT_S)
-    names = [entry.rfilename for entry in info.siblings or []]
-    check_weights(inside(names, subfolder), model if subfolder is None else f"{model}, folder {subfolder}")
     patterns = [*PATTERNS, *(CODE_PATTERNS if trust_remote_code else ())]
     within = "" if subfolder is None else f"{subfolder}/"
-    with quiet_hub_log():
+    cure = "use a local copy with --judge path:DIR"
+    with hub_errors(HubRepo("model", model, revision, endpoint, cure)), quiet_hub_log():
+        info = HfApi(endpoint=endpoint).model_info(model, revision=revision, timeout=TIMEOUT_S)
+        names = [entry.rfilename for entry in info.siblings or []]
+        check_weights(inside(names, subfolder), model if subfolder is None else f"{model}, folder {subfolder}")
         folder = Path(
             snapshot_download(
                 model,
-                revision=info.sha,
+                revision=revision,
                 endpoint=endpoint,
                 allow_patterns=[within + pattern for pattern in patterns],
                 ignore_patterns=[within + pattern for pattern in _TWICE],
@@ -147,17 +141,7 @@ def _snapshot(
         )
     if folder.name != info.sha:
         raise RunError(f"{model}: was cut off while it was downloaded; run the command again.")
-    if revision is None or not _COMMIT.fullmatch(revision):
-        _remember(model, revision or "main", folder.name)
     return folder
-
-
-def _remember(model: str, branch: str, commit: str) -> None:
-    """Note, as the Hub's library does, which commit a branch was at, so that it is found without a network."""
-    from mrb_lib.tables.files import is_safe_name, write_atomic
-
-    if is_safe_name(branch):
-        write_atomic(_storage(model) / "refs" / branch, commit)
 
 
 def check_weights(names: Sequence[str], where: str) -> None:

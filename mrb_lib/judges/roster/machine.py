@@ -257,10 +257,7 @@ def next_step(entries: Sequence[Entry], machine: Machine) -> str:
     server whose key is set. MODEL, URL and DIR are the user's to fill in.
     """
     run = "mrb judge BENCH RUNS --judge"
-    keyed = next((entry for entry in entries if entry.key_env and os.environ.get(entry.key_env)), None)
     served = "endpoint:MODEL --url URL"
-    if keyed is not None:
-        served = f"{keyed.name} --allow-remote" if keyed.base_url else f"{keyed.name} --url URL"
     if machine.gpus is None or machine.extras.get("judges"):
         return f"pip install 'mrb-workbench[judges]', or {run} {served}"
     ways = [(entry, way(entry, machine)) for entry in entries]
@@ -269,9 +266,8 @@ def next_step(entries: Sequence[Entry], machine: Machine) -> str:
     here = [pair for pair in fitting if is_cached(pair[0])]
     if here:
         return f"{command(*here[-1], machine)} (its weights are here)"
-    if machine.hub.offline or not machine.hub.writable:
-        why = "HF_HUB_OFFLINE is set" if machine.hub.offline else "its cache cannot be written to"
-        return f"{run} path:DIR or {served} (no weights are here, and nothing can be fetched: {why})"
+    if machine.hub.offline:
+        return f"{run} path:DIR or {served} (no weights are here, and HF_HUB_OFFLINE is set)"
     room = machine.hub.free_gb if machine.hub.free_gb is not None else float("inf")
     wanted = [(e, how) for e, how in fitting if e.vision and e.model and (e.weights_gb() or 0.0) < room]
     if not wanted:

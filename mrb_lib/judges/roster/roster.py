@@ -28,12 +28,6 @@ ROSTER_COLUMNS: Final = (
     "name", "model", "subfolder", "family", "access", "domain", "base", "size", "weights_gb", "licence", "gated",
     "engine", "thinking", "context", "cutoff", "needs", "about", "source", "checked",
 )  # fmt: skip
-_ENDPOINT_FACTS: Final = ("vision", "thinking", "context", "cutoff", "checked")
-_FACTS: Final = {
-    "open": ("size", "parameters", "licence", "gated", "remote_code", *_ENDPOINT_FACTS),
-    "proprietary": _ENDPOINT_FACTS,
-}
-"""The facts that are looked up of a judge, by its access."""
 _TYPES: Final = {"weights_gb": "float", "context": "Int64", "gated": "boolean"}
 DEFAULT_ENGINE: Final = "packed"
 FOLDER: Final = "path:"
@@ -117,23 +111,6 @@ def needs(entry: Entry) -> str | None:
     program = ENGINES[entry.engine].program
     named = [f"{program} (as {entry.name}+{program})" if program else "", entry.needs or ""]
     return "; ".join(filter(None, named)) or None
-
-
-def gaps(extra: Sequence[Path] = ()) -> pd.DataFrame:
-    """Return what could not be checked of the models of the roster, one row per model that lacks something.
-
-    Returns
-    -------
-    DataFrame
-        `name`, `access`, `missing` (the keys, separated by ", "), `source`. What an endpoint does not publish
-        (its size, its licence) is not missing; `checked` is missing where nobody noted the day.
-    """
-    rows = []
-    for entry in entries(extra):
-        missing = [key for key in _FACTS.get(entry.access or "", ()) if getattr(entry, key) is None]
-        if missing:
-            rows.append((entry.name, entry.access, ", ".join(missing), entry.source))
-    return pd.DataFrame(rows, columns=["name", "access", "missing", "source"], dtype="str")
 
 
 def resolve(

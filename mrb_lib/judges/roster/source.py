@@ -6,7 +6,6 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from functools import lru_cache
@@ -37,7 +36,6 @@ _MATTERS: Final = (
     "tokenizer*", "special_tokens_map.json", "added_tokens.json", "vocab*", "merges.txt", "*.model", "*.tiktoken",
     "*processor_config.json", "chat_template*", "additional_chat_templates/*", _CODE,
 )  # fmt: skip
-_THREADS: Final = 8
 
 
 @dataclass(frozen=True)
@@ -177,14 +175,16 @@ def digest(folder: Path) -> str:
         for path in [*folder.glob("*"), *folder.glob("additional_chat_templates/*")]
         if path.is_file() and any(fnmatch(path.relative_to(folder).as_posix(), pattern) for pattern in _MATTERS)
     )
-    with ThreadPoolExecutor(_THREADS) as pool:
-        contents = pool.map(_content, [folder / name for name in names])
-        lines = [f"{name}\0{content}\n" for name, content in zip(names, contents, strict=True)]
+    lines = [f"{name}\0{_content(folder / name)}\n" for name in names]
     return LOCAL + hashlib.sha256("".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def provenance_of(folder: Path) -> dict[str, object]:
+def provenance_of(folder: Path, *, is_of_hub: bool = False) -> dict[str, object]:
     """Return what a folder of weights states of itself, for the manifest of a run.
+
+    Parameters
+    ----------
+    is_of_hub : the weights are a model's on the Hub, where the rest is stated: only `training` is returned
 
     Returns
     -------
@@ -198,7 +198,7 @@ def provenance_of(folder: Path) -> dict[str, object]:
     InputError
         `training.json` is not a JSON object. What is wrong with a configuration is said where the weights are read.
     """
-    config = _json_object(folder / "config.json") or {}
+    config = {} if is_of_hub else _json_object(folder / "config.json") or {}
     known: dict[str, object] = {}
     if isinstance(heads := config.get("architectures"), list):
         known["architectures"] = [str(head) for head in heads]

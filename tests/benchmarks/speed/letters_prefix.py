@@ -21,7 +21,7 @@ import xllamacpp
 
 from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.demo import write_demo
-from mrb_lib.judges.endpoint.letters import LettersJudge
+from mrb_lib.judges.endpoint.judge import LettersJudge
 from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.settings import Settings

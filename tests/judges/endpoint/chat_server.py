@@ -13,11 +13,17 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Response:
-    """What is sent back; a body that is a mapping is sent as JSON."""
+    """What is sent back; a body that is a mapping is sent as JSON.
+
+    Attributes
+    ----------
+    announced : a Content-Length other than the body's, after which the server hangs up
+    """
 
     body: Mapping[str, object] | bytes
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
+    announced: int | None = None
 
 
 @dataclass(frozen=True)
@@ -35,7 +41,8 @@ class Received:
         return content if isinstance(content, str) else content[-1]["text"]
 
 
-Answer = Callable[[Received], Response]
+Answer = Callable[[Received], "Response | None"]
+"""None hangs up without a word."""
 
 
 class ChatServer:
@@ -88,8 +95,11 @@ class ChatServer:
         finally:
             with self._lock:
                 self._busy -= 1
+        if response is None:
+            handler.close_connection = True
+            return
         body = response.body if isinstance(response.body, bytes) else json.dumps(response.body).encode()
-        handler.reply(response.status, body, response.headers)
+        handler.reply(response.status, body, response.headers, announced=response.announced)
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -110,6 +120,7 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body) if announced is None else announced))
         self.end_headers()
         self.wfile.write(body)
+        self.close_connection |= announced is not None
 
     def log_message(self, format: str, *args: object) -> None:
         """Say nothing."""

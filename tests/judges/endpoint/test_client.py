@@ -12,8 +12,8 @@ import pytest
 
 from mrb_lib.judges.budget import Budget
 from mrb_lib.judges.endpoint.address import address
-from mrb_lib.judges.endpoint.capabilities import Notices, RequestOptions
 from mrb_lib.judges.endpoint.client import ChatClient, ChatRequest, Prices
+from mrb_lib.judges.endpoint.limits import RequestOptions
 from mrb_lib.judges.endpoint.outcomes import Failure, Fault
 from mrb_lib.judges.endpoint.reply import ChatReply
 from mrb_lib.judges.endpoint.transport import Send, Transport
@@ -39,7 +39,6 @@ class Line:
         self,
         budget: Budget | None = None,
         sleep: Callable[[float], object] | None = None,
-        requests_per_minute: float | None = None,
     ) -> ChatClient:
         return ChatClient(
             "m",
@@ -47,10 +46,10 @@ class Line:
             {},
             10,
             RequestOptions(frozenset({"seed"})),
-            Settings(requests_per_minute=requests_per_minute),
+            Settings(),
             budget=budget,
             prices=Prices(1.0, 2.0),
-            notices=Notices(),
+            notices={},
             sleep=sleep or self.clock.sleep,
             clock=self.clock,
         )
@@ -80,12 +79,6 @@ def test_a_request_that_a_busy_server_puts_off_while_it_answers_others_is_answer
     assert set(np.diff(attempts)) == {7.0}
 
 
-def test_a_request_that_a_busy_server_puts_off_for_ever_is_given_up() -> None:
-    line = Line(lambda _: Fault("HTTP 429", busy=True))
-    with line.client().open() as ask:
-        assert ask(chat()) == Failure("after 6 attempts: HTTP 429")
-
-
 def test_attempts_whose_reply_is_lost_are_paid_for() -> None:
     sent: list[bytes] = []
 
@@ -105,33 +98,3 @@ def test_attempts_whose_reply_is_lost_are_paid_for() -> None:
     with Line(lambda _: Fault("HTTP 503", busy=True)).client(declined).open() as ask:
         assert isinstance(ask(chat()), Failure)
     assert declined.spent == 0
-
-
-def test_requests_that_waited_together_do_not_go_together() -> None:
-    starts: list[float] = []
-
-    def send(_: bytes) -> ChatReply | Fault:
-        starts.append(line.clock.now)
-        return ChatReply("A") if len(starts) > 1 else Fault("HTTP 429", busy=True, wait_s=30.0)
-
-    def sleep(seconds: float) -> None:
-        if seconds == 30.0 and not other:
-            other.append(chat(seed=1))
-            ask(other[0])
-        line.clock.sleep(min(seconds, 130.0 - line.clock.now) if seconds == 30.0 else seconds)
-
-    line, other = Line(send), list[ChatRequest]()
-    with line.client(sleep=sleep, requests_per_minute=60.0).open() as ask:
-        ask(chat())
-    assert starts == [100.0, 130.0, 131.0]
-
-
-@pytest.mark.parametrize(("reason", "cure"), [("refused", "--url"), ("CERTIFICATE_VERIFY_FAILED", "--ca-file")])
-def test_a_server_that_was_never_reached_is_given_up_early_with_a_cure(reason: str, cure: str) -> None:
-    line = Line(lambda _: Fault(reason, unreachable=True))
-    line.reached = False
-    client = line.client()
-    with client.open() as ask:
-        assert ask(chat()) is None
-    assert str(client.stopped_by).startswith(f"no server at 127.0.0.1:9 ({reason})")
-    assert cure in str(client.stopped_by)

@@ -8,42 +8,32 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
+from threading import Event
 
 import pandas as pd
 import pytest
 
 from mrb_lib.judges.endpoint.judge import EndpointJudge
-from mrb_lib.judges.roster.engines import JudgeRequest
-from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.settings import Settings
 from mrb_lib.tables.errors import InputError, RunError
+from tests.judges.endpoint.asked import judge_of, rows_of
 from tests.judges.endpoint.chat_server import Answer, ChatServer, Received, Response, error, message, token
 from tests.judges.endpoint.clock import Clock
-from tests.judges.endpoint.fault_proxy import FAULTS, WAIT_S, Fault, FaultProxy
 
 REPLY = '{"accuracy": "A", "overall": "B"}'
 OPTIONAL = {"response_format", "logprobs", "top_logprobs", "seed"}
 
 
 def shown(cases: int) -> pd.DataFrame:
-    rows = [
-        {"case_id": f"case {number}", "dimension": name, "order": order, "repeat": 0, "probe": "none"}
-        for number in range(cases)
-        for order in ("AB", "BA")
-        for name in ("accuracy", "overall")
-    ]
-    return pd.DataFrame(rows).assign(question="Where?", first="Left.", second="Right.")
+    names = [f"case {number}" for number in range(cases)]
+    return rows_of(names, ("accuracy", "overall"), responses=("Left.", "Right.")).assign(first="Left.", second="Right.")
 
 
 def judge(url: str, waited: list[float] | None = None, **settings: object) -> EndpointJudge:
     """A judge that notes its waits instead of waiting."""
-    given = Settings(**{"dimensions": ("accuracy", "overall"), "url": url, "concurrency": 4, **settings})
     clock = Clock()
     if waited is not None:
         clock.waits = waited
-    return EndpointJudge(
-        JudgeRequest(Entry("served", "endpoint", model="m"), given, {}), sleep=clock.sleep, clock=clock
-    )
+    return judge_of(url, clock=clock, dimensions=("accuracy", "overall"), **settings)
 
 
 def by_text(received: Received) -> Response:
@@ -64,27 +54,45 @@ def server() -> Iterator[ChatServer]:
         yield running
 
 
-@pytest.mark.parametrize("fault", FAULTS)
-def test_one_fault_of_each_kind_changes_no_row(server: ChatServer, fault: Fault) -> None:
+HTML = {"Content-Type": "text/html"}
+FAULTS = {
+    "drop": lambda _: None,
+    "truncate": lambda whole: Response(whole[: len(whole) // 2], announced=len(whole)),
+    "cut json": lambda whole: Response(whole[: len(whole) // 2]),
+    "no choices": lambda _: Response({"error": {"message": "upstream overloaded"}}),
+    "429": lambda _: error(429, "slow down", **{"Retry-After": "7"}),
+    "429 until": lambda _: Response(
+        b"", 429, {"Retry-After": format_datetime(datetime.now(UTC) + timedelta(seconds=8), usegmt=True)}
+    ),
+    "500": lambda _: Response(b"<html>Internal error</html>", 500, HTML),
+    "503": lambda _: Response(b"<html>Internal error</html>", 503, HTML),
+    "html": lambda _: Response(b"<!doctype html><title>Welcome to the gateway</title>", headers=HTML),
+}
+
+
+@pytest.mark.parametrize("fault", [*FAULTS, "delay"])
+def test_one_fault_of_each_kind_changes_no_row(server: ChatServer, fault: str) -> None:
     expected = judge(server.url).judge(shown(2))
-    waited: list[float] = []
-    with FaultProxy(server.url, [fault]) as proxy:
-        timeout = 0.3 if fault == "delay" else 30.0
-        judged = judge(proxy.url, waited, timeout_s=timeout).judge(shown(2))
-    assert proxy.met[fault] == 4
+    waited, ended, met = list[float](), Event(), set[str]()
+
+    def spoil(received: Received) -> Response | None:
+        """The first answer to each request, and let the others through."""
+        asked, whole = json.dumps(received.body), by_text(received)
+        if asked in met:
+            return whole
+        met.add(asked)
+        if fault == "delay":
+            ended.wait(60)
+            return None
+        return FAULTS[fault](json.dumps(whole.body).encode())
+
+    server.answer = spoil
+    judged = judge(server.url, waited, timeout_s=0.3 if fault == "delay" else 30.0).judge(shown(2))
+    ended.set()
+    assert len(met) == 4 and len(server.received) == 4 + 8
     # A server that asks for time gets it from all requests at once.
     assert 1 <= len(waited) <= 4
     assert len(waited) == 4 or fault in ("429", "429 until", "503")
-    pd.testing.assert_frame_equal(without_time(judged), without_time(expected))
-
-
-def test_all_faults_one_after_the_other_change_no_row(server: ChatServer) -> None:
-    expected = judge(server.url).judge(shown(6))
-    faults = [fault for fault in FAULTS if fault != "delay"]
-    with FaultProxy(server.url, faults, each=5) as proxy:
-        judged = judge(proxy.url).judge(shown(6))
-    assert sum(proxy.met.values()) == 12 * 5
-    assert set(proxy.met) == set(faults)
     pd.testing.assert_frame_equal(without_time(judged), without_time(expected))
 
 
@@ -113,14 +121,6 @@ def test_waits_are_the_same_for_the_same_seed_and_differ_between_requests(server
     assert drawn[0][:5] != drawn[0][5:]
 
 
-@pytest.mark.parametrize("fault", ["429", "429 until"])
-def test_a_wish_to_wait_is_honoured(server: ChatServer, fault: Fault) -> None:
-    waited: list[float] = []
-    with FaultProxy(server.url, [fault]) as proxy:
-        judge(proxy.url, waited).judge(shown(1))
-    assert all(WAIT_S - 1 <= wait <= WAIT_S + 1 for wait in waited)
-
-
 @pytest.mark.parametrize("wish", ["86400", "a date", "inf"])
 def test_a_wish_to_wait_for_very_long_stops_the_judge(server: ChatServer, wish: str) -> None:
     in_nine_days = format_datetime(datetime.now(UTC) + timedelta(days=9), usegmt=True)
@@ -145,15 +145,6 @@ def test_no_server_stops_the_run_and_keeps_nothing_of_the_batch() -> None:
         port = reserved.getsockname()[1]
         with pytest.raises(RunError, match=f"no server at 127.0.0.1:{port}"):
             judge(f"http://127.0.0.1:{port}/v1").judge(shown(1))
-
-
-def test_a_key_that_is_rejected_stops_the_run_at_once(server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MRB_ENDPOINT_KEY", "wrong-but-secret")
-    server.answer = lambda _: error(403, "no access for wrong-but-secret")
-    with pytest.raises(RunError, match="MRB_ENDPOINT_KEY is rejected") as caught:
-        judge(server.url, concurrency=1).judge(shown(5))
-    assert "wrong-but-secret" not in str(caught.value)
-    assert len(server.received) == 1
 
 
 def test_a_redirect_is_not_followed(server: ChatServer) -> None:

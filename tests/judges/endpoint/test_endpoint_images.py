@@ -1,4 +1,4 @@
-"""Images as they are sent: as stored where that is harmless, made anew where it is not."""
+"""Images as they are sent: PNG with the pixels alone."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import pytest
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
+from mrb_lib.judges.endpoint.limits import estimated_prompt_tokens
 from mrb_lib.judges.endpoint.requests import data_url
 from mrb_lib.tables.errors import InputError
 
@@ -31,13 +32,8 @@ def _sent(content: bytes, max_pixels: int = 10_000) -> tuple[str, bytes]:
     return head, base64.b64decode(data)
 
 
-@pytest.mark.parametrize(("kind", "media"), [("PNG", "image/png"), ("JPEG", "image/jpeg")])
-def test_a_small_plain_file_is_sent_as_it_is_stored(kind: str, media: str) -> None:
-    assert _sent(_stored(kind)) == (f"data:{media};base64", _stored(kind))
-
-
-@pytest.mark.parametrize("kind", ["TIFF", "BMP", "GIF", "WEBP", "PPM"])
-def test_other_formats_are_sent_as_png(kind: str) -> None:
+@pytest.mark.parametrize("kind", ["PNG", "TIFF", "BMP", "GIF", "WEBP", "PPM"])
+def test_every_format_is_sent_as_png(kind: str) -> None:
     head, content = _sent(_stored(kind, **({"lossless": True} if kind == "WEBP" else {})))
     assert head == "data:image/png;base64"
     if kind != "GIF":
@@ -109,13 +105,6 @@ def test_what_cannot_be_decoded_safely_is_refused_by_name(content: bytes) -> Non
         data_url(content, "x", 10_000)
 
 
-def test_no_image_starts_an_outside_program(monkeypatch: pytest.MonkeyPatch) -> None:
-    from PIL import EpsImagePlugin
-
-    started: list[object] = []
-    monkeypatch.setattr(EpsImagePlugin, "Ghostscript", lambda *given, **_: started.append(given))
-    stream = io.BytesIO()
-    Image.fromarray(PIXELS).save(stream, format="EPS")
-    with pytest.raises(InputError, match="image x"):
-        data_url(stream.getvalue(), "x", 10_000)
-    assert started == []
+def test_an_image_counts_as_a_token_for_each_28_by_28_pixels_as_sent() -> None:
+    picture = {"type": "image_url", "image_url": {"url": data_url(_stored("PNG"), "x", 10_000)}}
+    assert estimated_prompt_tokens([{"type": "text", "text": "12345"}, picture]) == 2 + 1

@@ -5,34 +5,21 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
-from mrb_lib.benchmarks.benchmark import Benchmark, load, save
-from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge
-from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.store import read_run
+from tests.judges.endpoint.asked import benchmark_of
 from tests.judges.endpoint.chat_server import ChatServer, message
 
 KEY = "sk-test-0123456789abcdef"
 
 
-@pytest.fixture
-def benchmark(tmp_path: Path) -> Benchmark:
-    cases = pd.DataFrame(
-        {"case_id": ["x", "y"], "question": "Where?", "response_a": "left apex", "response_b": "right base"}
-    )
-    votes = [(case, "r1", name, "A") for case in cases["case_id"] for name in ("accuracy", "overall")]
-    annotations = pd.DataFrame(votes, columns=["case_id", "annotator", "dimension", "choice"])
-    save(Benchmark(BenchmarkMeta("two", "general", ("accuracy", "overall")), cases, annotations), tmp_path / "bench")
-    return load(tmp_path / "bench")
-
-
 def test_the_manifest_says_where_cases_went_and_nothing_on_disk_holds_the_key(
-    benchmark: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    benchmark = benchmark_of(tmp_path / "bench", dict.fromkeys("xy", "Where?"), ("accuracy", "overall"))
     monkeypatch.setenv("MRB_ENDPOINT_KEY", KEY)
     reply = f'{{"accuracy": "A", "overall": "B"}} {KEY}'
     with ChatServer(lambda _: message(reply)) as server:
@@ -55,9 +42,3 @@ def test_the_manifest_says_where_cases_went_and_nothing_on_disk_holds_the_key(
     assert KEY not in json.dumps([str(value) for value in vars(summary).values()])
     for path in (path for path in tmp_path.rglob("*") if path.is_file()):
         assert KEY.encode() not in path.read_bytes()
-
-
-def test_a_remote_that_was_not_allowed_leaves_no_run_behind(benchmark: Benchmark, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="--allow-remote"):
-        judge(benchmark, tmp_path / "runs", ["endpoint:m"], settings=Settings(url="http://192.0.2.1/v1"))
-    assert not list((tmp_path / "runs").rglob("*"))

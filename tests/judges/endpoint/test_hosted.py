@@ -11,19 +11,16 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from threading import Event, Timer
 
 import pandas as pd
 import pytest
 
-from mrb_lib.benchmarks.benchmark import Benchmark, load, save
-from mrb_lib.benchmarks.meta import BenchmarkMeta
+from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.budget import Estimate
 from mrb_lib.judges.endpoint import cache
-from mrb_lib.judges.endpoint.judge import EndpointJudge, thinks
-from mrb_lib.judges.roster.engines import JudgeRequest
+from mrb_lib.judges.endpoint.judge import EndpointJudge
 from mrb_lib.judges.roster.entry import Entry, Thinking
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import InterruptedRunError, judge
@@ -31,8 +28,8 @@ from mrb_lib.runs.local import run_locally
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.tables.schema import ANSWER
 from mrb_lib.verdicts.store import load_verdicts, read_run, run_folders
+from tests.judges.endpoint.asked import benchmark_of, judge_of, rows_of
 from tests.judges.endpoint.chat_server import ChatServer, Received, Response, error, message
-from tests.judges.endpoint.clock import Clock
 
 DIMENSIONS = ("accuracy", "overall")
 REPLY = '{"accuracy": "A", "overall": "B"}'
@@ -42,29 +39,17 @@ PRICES = {"price_prompt": 1.0, "price_completion": 2.0}
 
 def benchmark(folder: Path, cases: int, **edited: str) -> Benchmark:
     """Cases `case 0`, `case 1` ...; `edited` are other questions, by the number of the case as `q3`."""
-    numbers = range(cases)
-    table = pd.DataFrame(
-        {
-            "case_id": [f"case {number}" for number in numbers],
-            "question": [edited.get(f"q{number}", f"Where is lesion {number}?") for number in numbers],
-            "response_a": "left apex",
-            "response_b": "right base",
-        }
-    )
-    votes = [(case, "r1", name, "A") for case in table["case_id"] for name in DIMENSIONS]
-    annotations = pd.DataFrame(votes, columns=["case_id", "annotator", "dimension", "choice"])
-    save(Benchmark(BenchmarkMeta("hosted", "general", DIMENSIONS), table, annotations), folder)
-    return load(folder)
+    asked = {f"case {i}": edited.get(f"q{i}", f"Where is lesion {i}?") for i in range(cases)}
+    return benchmark_of(folder, asked, DIMENSIONS)
 
 
 def shown(cases: int) -> pd.DataFrame:
-    rows = [
-        {"case_id": f"case {number}", "dimension": name, "order": "AB", "repeat": 0, "probe": "none"}
-        for number in range(cases)
-        for name in DIMENSIONS
-    ]
-    frame = pd.DataFrame(rows)
-    return frame.assign(question="Where is lesion " + frame["case_id"].str[5:] + "?", first="Left.", second="Right.")
+    rows = rows_of([f"case {number}" for number in range(cases)], DIMENSIONS, ("AB",), responses=("Left.", "Right."))
+    return rows.assign(question="Where is lesion " + rows["case_id"].str[5:] + "?")
+
+
+def served(url: str, runs: Path | None = None, entry: Entry | None = None, **settings: object) -> EndpointJudge:
+    return judge_of(url, entry=entry, runs=runs, **{"dimensions": DIMENSIONS, **settings})
 
 
 def batches(cases: int) -> Iterator[pd.DataFrame]:
@@ -76,14 +61,6 @@ def lesion(received: Received) -> int:
     match = re.search(r"lesion (\d+)", received.text)
     assert match is not None
     return int(match[1])
-
-
-def served(url: str, runs: Path | None = None, entry: Entry | None = None, **settings: object) -> EndpointJudge:
-    """A judge that does not wait between attempts."""
-    given = Settings(**{"dimensions": DIMENSIONS, "url": url, "concurrency": 4, **settings})
-    entry = entry or Entry("served", "endpoint", model="m")
-    clock = Clock()
-    return EndpointJudge(JudgeRequest(entry, given, {}, runs=runs), sleep=clock.sleep, clock=clock)
 
 
 @pytest.fixture
@@ -218,13 +195,6 @@ def test_a_budget_needs_prices(server: ChatServer) -> None:
         served(server.url, budget=1.0)
 
 
-@pytest.mark.parametrize("name", ["budget", "requests_per_minute", "tokens_per_minute"])
-def test_limits_are_above_zero(name: str) -> None:
-    for value in (-1.0, 0.0, float("nan")):
-        with pytest.raises(InputError, match=f"{name} .*must be more than 0"):
-            Settings(**{name: value})
-
-
 def test_what_a_run_may_cost_is_said_before_the_first_request_and_may_be_declined(
     server: ChatServer, tmp_path: Path
 ) -> None:
@@ -253,13 +223,6 @@ def test_what_a_run_may_cost_is_said_before_the_first_request_and_may_be_decline
     assert estimate.least_usd == pytest.approx(estimate.prompt_tokens / 1e6)
     assert estimate.most_usd == pytest.approx(estimate.least_usd + 60 * 512 * 2 / 1e6)
     assert estimate.may_exceed
-
-
-def test_replies_that_are_there_are_not_part_of_the_estimate(server: ChatServer, tmp_path: Path) -> None:
-    served(server.url, tmp_path).judge(shown(3))
-    estimate = served(server.url, tmp_path, budget=1.0, **PRICES).estimate(shown(5), 1.0)
-    assert estimate is not None
-    assert estimate.requests == 2
 
 
 def test_a_server_that_never_answers_ends_the_run_after_a_minute(tmp_path: Path) -> None:
@@ -301,13 +264,6 @@ def test_a_server_that_falls_silent_ends_the_run_and_what_it_said_is_kept(server
     server.answer = lambda _: message(REPLY)
     list(served(server.url, tmp_path, **PRICES).stream(batches(40)))
     assert len(server.received) == 20
-
-
-def test_a_server_that_only_fails_ends_the_run_too(server: ChatServer) -> None:
-    server.answer = lambda _: error(503, "overloaded")
-    with pytest.raises(RunError, match=r"answers no more.*overloaded"):
-        list(served(server.url).stream(batches(1000)))
-    assert len(server.received) <= (8 + 4) * 6
 
 
 def test_no_batch_waits_for_the_slowest_request_of_another(server: ChatServer) -> None:
@@ -406,28 +362,6 @@ def test_the_first_signal_ends_a_wait(server: ChatServer, tmp_path: Path, retry_
     assert time.monotonic() - start < 30
 
 
-def test_a_key_that_is_revoked_keeps_what_was_judged_before(server: ChatServer) -> None:
-    server.answer = lambda received: message(REPLY) if lesion(received) < 5 else error(401, "revoked")
-    stream, made = served(server.url, concurrency=1).stream(batches(50)), []
-    with pytest.raises(RunError, match="MRB_ENDPOINT_KEY"):
-        made.extend(verdicts for _, verdicts in stream)
-    assert pd.concat(made)["case_id"].unique().tolist() == [f"case {number}" for number in range(5)]
-    assert len(server.received) == 6
-
-
-def test_requests_and_tokens_are_spread_over_the_minute(server: ChatServer) -> None:
-    """Nothing sleeps here; what would have been slept adds up to the last request's turn."""
-    for rates, units in (({"requests_per_minute": 0.001}, 1000.0), ({"tokens_per_minute": 1.0}, 0.0)):
-        clock = Clock()
-        given = Settings(dimensions=DIMENSIONS, url=server.url, concurrency=1, max_new_tokens=88, **rates)
-        judging = EndpointJudge(
-            JudgeRequest(Entry("m", "endpoint", model="m"), given, {}), sleep=clock.sleep, clock=clock
-        )
-        judging.judge(shown(4))
-        units = units or len(server.received[-1].text) / 4 + 88
-        assert clock.waits == pytest.approx([60 * units] * 3, rel=0.01)
-
-
 def test_a_server_that_takes_two_at_a_time_is_asked_fewer(server: ChatServer) -> None:
     """Refused requests cost no verdict, and become rare."""
     server.answer = lambda _: error(429, "slow down") if server.busy > 2 else message(REPLY)
@@ -437,36 +371,26 @@ def test_a_server_that_takes_two_at_a_time_is_asked_fewer(server: ChatServer) ->
     assert len(server.received) < 150 * 2
 
 
-@pytest.mark.parametrize("prompt", ["plain", "reasoned", "single", "official-form"])
 @pytest.mark.parametrize(
-    ("thinking", "template", "has_room"),
+    ("thinking", "template", "base_url", "thinks"),
     [
-        ("always", {}, True),
-        ("optional", {}, True),
-        ("optional", {"enable_thinking": True}, True),
-        ("optional", {"enable_thinking": False}, False),
-        ("optional", {"thinking_mode": "on"}, True),
-        ("optional", {"thinking_mode": "off"}, False),
-        ("no", {}, False),
-        (None, {}, False),
+        ("always", {}, None, True),
+        ("optional", {}, None, True),
+        ("optional", {"enable_thinking": False}, None, False),
+        ("optional", {"thinking_mode": "off"}, None, False),
+        ("optional", {}, "https://host.example/v1", False),
+        ("optional", {"thinking": True}, "https://host.example/v1", True),
+        (None, {}, None, False),
     ],
 )
 def test_a_model_that_thinks_has_room_for_it_with_every_prompt(
-    server: ChatServer, prompt: str, thinking: Thinking | None, template: dict[str, object], has_room: bool
+    server: ChatServer, thinking: Thinking | None, template: dict[str, object], base_url: str | None, thinks: bool
 ) -> None:
-    entry = Entry("served", "endpoint", model="m", thinking=thinking, chat={"template": template} if template else {})
-    served(server.url, entry=entry, prompt=prompt).judge(shown(1))
-    rooms = {received.body["max_tokens"] for received in server.received}
-    assert len(rooms) == 1
-    assert (rooms.pop() >= 4096) == (has_room or prompt == "official-form")
-    served(server.url, entry=entry, prompt=prompt, max_new_tokens=7).judge(shown(1))
-    assert server.received[-1].body["max_tokens"] == 7
-
-
-@pytest.mark.parametrize(("template", "expected"), [({}, False), ({"thinking": True}, True)])
-def test_a_hosted_model_thinks_where_a_request_says_so(template: dict[str, object], expected: bool) -> None:
-    entry = Entry("m", "endpoint", model="m", thinking="optional", base_url="https://host.example/v1")
-    assert thinks(replace(entry, chat={"template": template} if template else {})) == expected
+    entry = Entry("served", "endpoint", "m", thinking=thinking, base_url=base_url, chat={"template": template})
+    for prompt in ("plain", "reasoned", "single"):
+        room = served(server.url, entry=entry, prompt=prompt).spec["max_tokens"]
+        assert (room == 4096) == thinks
+    assert served(server.url, entry=entry, prompt="single", max_new_tokens=7).spec["max_tokens"] == 7
 
 
 def test_nothing_but_replies_and_hashes_is_kept(server: ChatServer, tmp_path: Path) -> None:

@@ -12,9 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.benchmarks.benchmark import Benchmark, load, save
-from mrb_lib.benchmarks.meta import BenchmarkMeta
-from mrb_lib.judges.endpoint.letters import LettersJudge
+from mrb_lib.judges.endpoint.judge import EndpointJudge, LettersJudge
 from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.settings import Settings
@@ -22,7 +20,8 @@ from mrb_lib.runs.execute import judge
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import DIMENSIONS
 from mrb_lib.verdicts.store import read_run
-from tests.judges.endpoint.chat_server import ChatServer, Received, Response, error, message, token
+from tests.judges.endpoint.asked import benchmark_of, judge_of, rows_of
+from tests.judges.endpoint.chat_server import ChatServer, Received, Response, message, token
 
 
 def letter(text: str, **shares: float) -> Response:
@@ -30,34 +29,12 @@ def letter(text: str, **shares: float) -> Response:
     return message(text, tokens=[token(text, **{name: math.log(share) for name, share in shares.items()})])
 
 
-def benchmark(folder: Path, cases: int) -> Benchmark:
-    names = [f"case {number}" for number in range(cases)]
-    table = pd.DataFrame({"case_id": names, "question": names, "response_a": "left apex", "response_b": "right base"})
-    votes = [(case, "r1", name, "A") for case in names for name in DIMENSIONS]
-    annotations = pd.DataFrame(votes, columns=["case_id", "annotator", "dimension", "choice"])
-    save(Benchmark(BenchmarkMeta("letters", "general", DIMENSIONS), table, annotations), folder)
-    return load(folder)
-
-
 def shown(*cases: str, dimensions: tuple[str, ...] = DIMENSIONS) -> pd.DataFrame:
-    rows = [
-        {"case_id": case, "dimension": name, "order": order, "repeat": 0, "probe": "none"}
-        for case in cases
-        for order in ("AB", "BA")
-        for name in dimensions
-    ]
-    frame = pd.DataFrame(rows)
-    is_ab = frame["order"] == "AB"
-    return frame.assign(
-        question=frame["case_id"],
-        first=is_ab.map({True: "one", False: "two"}),
-        second=is_ab.map({True: "two", False: "one"}),
-    )
+    return rows_of(cases, dimensions, question="{}", responses=("one", "two"))
 
 
 def served(url: str, entry: Entry | None = None, **settings: object) -> LettersJudge:
-    given = Settings(**{"url": url, "concurrency": 4, **settings})
-    return LettersJudge(JudgeRequest(entry or Entry("served", "letters", model="m"), given, {}), sleep=lambda _: None)
+    return judge_of(url, LettersJudge, entry=entry, **settings)
 
 
 @pytest.fixture
@@ -135,16 +112,6 @@ def test_the_pick_is_the_likelier_letter(
     assert row.get("p_first_bound") == bound
 
 
-def test_a_letter_without_probabilities_is_a_pick_all_the_same_and_that_is_said(server: ChatServer) -> None:
-    def answer(received: Received) -> Response:
-        return error(400, "logprobs are not supported") if "logprobs" in received.body else message("B")
-
-    server.answer = answer
-    judging = served(server.url, concurrency=1)
-    assert judging.judge(shown("x"))["pick"].tolist() == ["second"] * 12
-    assert [notice for notice in judging.notices if "refuses logprobs" in notice]
-
-
 @pytest.mark.parametrize("thinking", ["always", "optional"])
 def test_a_model_that_thinks_first_is_refused(server: ChatServer, thinking: str) -> None:
     entry = Entry("deep+letters", "letters", model="m", thinking=thinking)
@@ -155,15 +122,9 @@ def test_a_model_that_thinks_first_is_refused(server: ChatServer, thinking: str)
     assert served(server.url, off).spec["chat_template_kwargs"] == {"enable_thinking": False}
 
 
-@pytest.mark.parametrize("prompt", ["plain", "rating"])
-def test_a_prompt_that_asks_for_more_than_a_letter_is_refused(server: ChatServer, prompt: str) -> None:
-    with pytest.raises(InputError, match="this engine reads one letter a dimension"):
-        served(server.url, prompt=prompt)
-
-
 def test_bounds_are_kept_in_the_frame_of_the_case(server: ChatServer, tmp_path: Path) -> None:
     """A judge that is always sure of the response shown first, of which alone the server tells."""
-    bench = benchmark(tmp_path / "bench", 3)
+    bench = benchmark_of(tmp_path / "bench", {f"case {i}": f"case {i}" for i in range(3)}, DIMENSIONS)
     server.answer = lambda _: letter("A", A=0.9, The=0.05, I=0.01)
     [done] = judge(bench, tmp_path / "runs", ["endpoint:m+letters"], settings=Settings(url=server.url))
     verdicts = read_run(done.folder)
@@ -187,9 +148,9 @@ def test_a_real_server_gives_every_question_a_probability(smollm_server: str) ->
     assert ((exact["p_first"] > 0.5) == (exact["pick"] == "first")).all()
 
 
-def test_other_labels_are_asked_and_read_without_a_probability() -> None:
+def test_other_labels_are_asked_and_read_with_their_probability() -> None:
     def label(received: Received) -> Response:
-        return letter("1", **{"1": 0.9}) if "response 1" in str(received.body) else letter("A", A=0.6, B=0.2)
+        return letter("1", **{"1": 0.6, "2": 0.3}) if "response 1" in str(received.body) else letter("A", A=0.6, B=0.2)
 
     plain = shown("one", dimensions=("overall",))
     rows = pd.concat(
@@ -197,10 +158,14 @@ def test_other_labels_are_asked_and_read_without_a_probability() -> None:
     )
     with ChatServer(label) as running:
         judged = served(running.url).judge(rows).set_index("probe")
+        written = EndpointJudge(
+            JudgeRequest(Entry("m", "endpoint", model="m"), Settings(url=running.url, prompt="single"), {})
+        ).judge(rows)
     assert (judged["pick"] == "first").all()
     assert (judged["status"] == "ok").all()
-    assert judged.loc["none", "p_first"].notna().all()
-    assert judged.loc["prompt/labels:1", "p_first"].isna().all()
+    assert judged.loc["none", "p_first"].tolist() == pytest.approx([0.75] * 2)
+    assert judged.loc["prompt/labels:1", "p_first"].tolist() == pytest.approx([2 / 3] * 2)
+    assert written["p_first"].tolist() == pytest.approx(judged["p_first"].tolist())
 
 
 def test_beside_lettered_options_the_verdict_follows_the_response_in_both_orders() -> None:

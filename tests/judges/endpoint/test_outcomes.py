@@ -13,12 +13,9 @@ import pytest
 from mrb_lib.judges.endpoint import judge as judge_module
 from mrb_lib.judges.endpoint.client import ChatClient
 from mrb_lib.judges.endpoint.judge import EndpointJudge
-from mrb_lib.judges.roster.engines import JudgeRequest
-from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.settings import Settings
 from mrb_lib.tables.errors import RunError
+from tests.judges.endpoint.asked import judge_of, rows_of
 from tests.judges.endpoint.chat_server import ChatServer, Response, error, message
-from tests.judges.endpoint.clock import Clock
 
 CHOICES = {"accuracy": "B", "overall": "A"}
 VERDICT = json.dumps(CHOICES)
@@ -29,16 +26,11 @@ say_idle = ChatClient.say_idle
 
 
 def shown(question: str = "Where?") -> pd.DataFrame:
-    rows = [{"case_id": "x", "dimension": name, "order": "AB", "repeat": 0, "probe": "none"} for name in CHOICES]
-    return pd.DataFrame(rows).assign(question=question, first="Left.", second="Right.")
+    return rows_of("x", tuple(CHOICES), ("AB",), question=question, responses=("Left.", "Right."))
 
 
 def judge(url: str, **settings: object) -> EndpointJudge:
-    clock = Clock()
-    given = Settings(dimensions=tuple(CHOICES), url=url, concurrency=1, **settings)
-    return EndpointJudge(
-        JudgeRequest(Entry("served", "endpoint", model="m"), given, {}), sleep=clock.sleep, clock=clock
-    )
+    return judge_of(url, dimensions=tuple(CHOICES), concurrency=1, **settings)
 
 
 @pytest.fixture

@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from mrb_lib.benchmarks.benchmark import Benchmark, load, save
-from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.judges.endpoint.judge import EndpointJudge, ServedBatchJudge
 from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.roster import entry_of
 from mrb_lib.judges.settings import Settings
-from mrb_lib.runs.execute import judge
-from mrb_lib.tables.errors import InputError, RunError
+from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.orders import to_case_frame
-from mrb_lib.verdicts.store import load_verdicts
-from tests.judges.endpoint.chat_server import ChatServer, Received, Response, error, message
+from tests.judges.endpoint.asked import judge_of
+from tests.judges.endpoint.chat_server import ChatServer, message
 from tests.judges.item_cases import better_of, by_worth, item_cases, ranking_by, shown_to_batch
-from tests.stats.small_tables import annotations_of
 
 DIMENSIONS = ("accuracy", "overall")
 RANK = ranking_by(by_worth, DIMENSIONS)
 
 
 def served(url: str, **settings: object) -> ServedBatchJudge:
-    given = Settings(**{"dimensions": DIMENSIONS, "url": url, "concurrency": 4, **settings})
-    entry = Entry("endpoint:m+batch", "served-batch", model="m")
-    return ServedBatchJudge(JudgeRequest(entry, given, {}), sleep=lambda _: None)
+    return judge_of(url, ServedBatchJudge, **{"dimensions": DIMENSIONS, **settings})
 
 
 @pytest.fixture
@@ -65,32 +58,6 @@ def test_the_schema_lists_the_letters_shown_and_lets_equal_ones_stand_together_w
     assert schemas[0]["required"] == list(DIMENSIONS)
 
 
-def test_one_dimension_at_a_time_is_one_request_for_each(server: ChatServer) -> None:
-    server.answer = lambda received: message("C > B > A")
-    rows = served(server.url, prompt="single-batch").judge(shown_to_batch(item_cases(1, 3), DIMENSIONS))
-    assert len(server.received) == 2 * 2
-    assert set(rows["pick"]) == {"second"}
-    assert rows["prompt_tokens"].notna().sum() == 4
-
-
-def test_refusals_and_what_cannot_be_read(server: ChatServer) -> None:
-    shown = shown_to_batch(item_cases(1, 3), DIMENSIONS)
-    server.answer = lambda received: message("", refusal="I will not.")
-    assert set(served(server.url).judge(shown)["status"]) == {"refused"}
-    server.answer = lambda received: message('{"accuracy": ["A", "B"], "overall": ["A", "C", "B"]}')
-    rows = served(server.url).judge(shown)
-    assert set(rows.loc[rows["dimension"] == "accuracy", "status"]) == {"unparsed"}
-    assert rows.loc[rows["dimension"] == "overall", "pick"].notna().all()
-
-
-def test_a_reply_that_was_cut_off_is_said(server: ChatServer) -> None:
-    cut = message('{"accuracy": ["A", "B", "C"], "overall": ["A"', finish="length")
-    server.answer = lambda received: cut
-    judge_of_items = served(server.url)
-    judge_of_items.judge(shown_to_batch(item_cases(1, 3), DIMENSIONS))
-    assert [one for one in judge_of_items.notices if one.startswith("replies were cut off")]
-
-
 def test_the_same_name_is_of_weights_or_of_a_server(tmp_path: Path) -> None:
     assert entry_of("endpoint:m+batch").engine == "served-batch"
     assert entry_of("endpoint:m+batch").model == "m"
@@ -101,43 +68,3 @@ def test_the_same_name_is_of_weights_or_of_a_server(tmp_path: Path) -> None:
         EndpointJudge(JudgeRequest(Entry("m", "endpoint", model="m"), settings, {}))
     with pytest.raises(InputError, match="asks for all dimensions in one reply, but this engine reads rankings"):
         served("http://127.0.0.1:1/v1", prompt="plain")
-
-
-def _benchmark(folder: Path) -> Benchmark:
-    cases = item_cases(6, 4)
-    labels = annotations_of({"r": "".join(better_of(cases))})
-    labels["case_id"] = cases["case_id"].to_numpy()
-    save(Benchmark(BenchmarkMeta("items", "general", DIMENSIONS), cases, labels), folder)
-    return load(folder)
-
-
-def test_a_run_that_stops_and_goes_on_is_a_run_in_one_go_and_asks_nothing_twice(
-    server: ChatServer, tmp_path: Path
-) -> None:
-    bench = _benchmark(tmp_path / "bench")
-    settings = Settings(url=server.url, concurrency=1)
-    judge(bench, tmp_path / "whole", ["endpoint:m+batch"], settings=settings, repeats=2)
-    n_whole, prompts = len(server.received), {received.text for received in server.received}
-    server.received.clear()
-
-    def stops(received: Received) -> Response:
-        return error(401, "no more") if len(server.received) > 7 else message(RANK(received.text))
-
-    server.answer = stops
-    with pytest.raises(RunError):
-        judge(bench, tmp_path / "runs", ["endpoint:m+batch"], settings=settings, repeats=2)
-    assert 0 < len(load_verdicts(tmp_path / "runs", bench.cases)) < 6 * 6 * 2 * 2 * 2
-    server.answer = lambda received: message(RANK(received.text))
-    judge(bench, tmp_path / "runs", ["endpoint:m+batch"], settings=settings, repeats=2)
-    assert {received.text for received in server.received} == prompts
-    assert len(server.received) == n_whole + 1  # the one that was rejected
-    one, two = (
-        load_verdicts(tmp_path / name, bench.cases, replies=True)
-        .drop(columns="latency_s").sort_values(["case_id", "order", "dimension", "repeat"], ignore_index=True)
-        for name in ("whole", "runs")
-    )  # fmt: skip
-    assert one.drop(columns=["prompt_tokens", "completion_tokens"]).equals(
-        two.drop(columns=["prompt_tokens", "completion_tokens"])
-    )
-    assert one["prompt_tokens"].sum() == two["prompt_tokens"].sum() == n_whole * 100
-    assert json.loads(one["reply"].iloc[0]).keys() == set(DIMENSIONS)

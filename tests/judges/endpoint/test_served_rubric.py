@@ -15,16 +15,15 @@ from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.judges.endpoint.judge import ServedRubricJudge
 from mrb_lib.judges.prompt_files import load_prompt
-from mrb_lib.judges.roster.engines import JudgeRequest
-from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.sent import sent, shown_case
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge as judge_all
 from mrb_lib.stats.analyze import analyze
-from mrb_lib.tables.errors import InputError, RunError
+from mrb_lib.tables.errors import RunError
 from mrb_lib.verdicts.manifest import read_manifest
 from mrb_lib.verdicts.orders import to_case_frame
 from mrb_lib.verdicts.store import load_verdicts, run_folders
+from tests.judges.endpoint.asked import judge_of, rows_of
 from tests.judges.endpoint.chat_server import ChatServer, Received, Response, error, message
 
 DIMENSIONS = ("accuracy", "overall")
@@ -37,24 +36,13 @@ RUBRIC = json.dumps(
 )
 
 
-def shown(*cases: str, rubric: str | None = RUBRIC) -> pd.DataFrame:
-    """Rows as a judge is shown them: both orders, all dimensions."""
-    rows = [
-        {"case_id": case, "dimension": name, "order": order, "repeat": 0, "probe": "none"}
-        for case in cases
-        for order in ("AB", "BA")
-        for name in DIMENSIONS
-    ]
-    frame = pd.DataFrame(rows).assign(question="Where is the nodule?", rubric=rubric)
-    sides = [frame["case_id"] + ": left apex", frame["case_id"] + ": nowhere, you fool"]
-    is_ab = frame["order"] == "AB"
-    return frame.assign(first=sides[0].where(is_ab, sides[1]), second=sides[1].where(is_ab, sides[0]))
+def shown(*cases: str) -> pd.DataFrame:
+    responses = ("{}: left apex", "{}: nowhere, you fool")
+    return rows_of(cases, DIMENSIONS, responses=responses, rubric=RUBRIC)
 
 
-def judge(url: str, runs: Path | None = None, **settings: object) -> ServedRubricJudge:
-    given = Settings(**{"dimensions": DIMENSIONS, "url": url, "concurrency": 4, **settings})
-    request = JudgeRequest(Entry("served", "served-rubric", model="m"), given, {}, runs=runs)
-    return ServedRubricJudge(request, sleep=lambda _: None)
+def judge(url: str, **settings: object) -> ServedRubricJudge:
+    return judge_of(url, ServedRubricJudge, **{"dimensions": DIMENSIONS, **settings})
 
 
 def decide(received: Received) -> Response:
@@ -101,33 +89,6 @@ def test_a_request_shows_one_response_all_criteria_and_the_form_of_the_reply(ser
     assert not body.get("logprobs")
 
 
-def test_the_order_that_comes_first_changes_no_request(server: ChatServer) -> None:
-    rows = shown("x")
-    sent_in = []
-    for order in ("AB", "BA"):
-        server.received.clear()
-        judge(server.url).judge(rows[rows["order"] == order])
-        sent_in.append(sorted(json.dumps(received.body) for received in server.received))
-    assert sent_in[0] == sent_in[1]
-
-
-@pytest.mark.parametrize(
-    ("reply", "status"),
-    [
-        ("I cannot help with that.", "refused"),
-        ('{"1": "met", "2": "met"}', "unparsed"),
-        ('{"1": "partly", "2": "met"}', "unparsed"),
-    ],
-)
-def test_nothing_is_guessed(server: ChatServer, reply: str, status: str) -> None:
-    server.answer = lambda received: message(reply) if "left apex" in received.text else decide(received)
-    judged = judge(server.url).judge(shown("x"))
-    accuracy = judged[judged["dimension"] == "accuracy"]
-    assert accuracy["status"].eq(status).all()
-    assert accuracy["pick"].isna().all()
-    assert accuracy["error"].str.contains("no decision").all()
-
-
 @pytest.mark.parametrize("failing", ["left apex", "nowhere"])
 def test_a_failed_request_leaves_no_half_verdict_and_hides_no_cost(server: ChatServer, failing: str) -> None:
     """Whether the first request fails or the second."""
@@ -151,38 +112,6 @@ def test_a_run_that_stops_in_the_middle_of_a_case_leaves_it_pending(
     assert judged["case_id"].drop_duplicates().tolist() == whole
     assert judged["status"].eq("ok").all()
     assert len(judged) == 4 * len(whole)
-
-
-def test_a_case_without_a_rubric_is_an_error_row_and_costs_nothing(server: ChatServer) -> None:
-    judged = judge(server.url).judge(shown("x", rubric=None))
-    assert judged["status"].eq("error").all()
-    assert judged["error"].str.contains("the case has none").all()
-    assert not server.received
-
-
-def test_forty_criteria_and_unicode(server: ChatServer) -> None:
-    stated = [{"criterion": f"criterión 肺 {i}", "weight": 1} for i in range(1, 41)]
-    server.answer = lambda received: message(
-        json.dumps({str(i): i % 2 == 0 or "left" in received.text.split("<<<response")[1] for i in range(1, 41)})
-    )
-    judged = judge(server.url).judge(shown("x", rubric=json.dumps(stated)))
-    assert to_case_frame(judged)["score_a"].eq(1.0).all()
-    assert to_case_frame(judged)["score_b"].eq(0.5).all()
-    assert "criterión 肺 40" in server.received[0].text
-
-
-def test_replies_are_kept_and_not_asked_for_again(server: ChatServer, tmp_path: Path) -> None:
-    first = judge(server.url, tmp_path).judge(shown("x"))
-    again = judge(server.url, tmp_path).judge(shown("x"))
-    assert len(server.received) == 2
-    assert first["pick"].tolist() == again["pick"].tolist()
-
-
-def test_ratings_and_prompts_that_compare_are_refused(server: ChatServer) -> None:
-    with pytest.raises(InputError, match="compares two responses"):
-        judge(server.url, task="rating", choices=("low", "high"))
-    with pytest.raises(InputError, match="this engine reads all criteria of a rubric"):
-        judge(server.url, prompt="plain")
 
 
 def test_a_judged_benchmark_keeps_decisions_and_analyses_them(server: ChatServer, tmp_path: Path) -> None:

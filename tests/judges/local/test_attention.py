@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pytest
 import torch
-import transformers
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from PIL import Image
 from torch.nn.attention import varlen
 
 from mrb_lib.judges.local import attention
@@ -18,7 +16,6 @@ from mrb_lib.judges.local.attention import TREE, WINDOWS
 from mrb_lib.judges.local.checkpoint import load_checkpoint
 from mrb_lib.judges.local.reader import TreeReader
 from mrb_lib.judges.local.tree import Tree, pack
-from mrb_lib.judges.local.weights import Weights
 
 Tiny = Callable[[str], Path]
 SEGMENT = st.lists(st.integers(1, 99), max_size=5)
@@ -32,8 +29,7 @@ def trees(draw: st.DrawFn) -> Tree:
     blocks = tuple(zip(edges[::2], edges[1::2], strict=False))
     branches = draw(st.lists(SEGMENT, min_size=1, max_size=2))
     leaves = [draw(st.lists(LEAF, min_size=1, max_size=3)) for _ in branches]
-    twigs = [[(1, draw(SEGMENT)), (len(row) - 1, draw(SEGMENT))][: len(row)] for row in leaves]
-    return Tree(trunk, branches, leaves, {}, blocks=blocks, twigs=draw(st.sampled_from([(), twigs])))
+    return Tree(trunk, branches, leaves, {}, blocks=blocks)
 
 
 def _varlen(
@@ -123,22 +119,3 @@ def test_attention_is_chosen_for_the_language_model_and_the_image_encoder_apart(
             vision._attn_implementation if vision else None,
         )
     assert chosen == {"llava": (TREE, "sdpa"), "qwen2_5_vl": (TREE, WINDOWS), "llama": (TREE, None)}
-
-
-def test_windows_of_an_image_encoder_are_read_as_transformers_reads_them(tiny: Tiny) -> None:
-    weights = load_checkpoint(tiny("qwen2_5_vl"), devices=[torch.device("cpu")], dtype=torch.float32)
-    plain = transformers.AutoModelForImageTextToText.from_pretrained(
-        tiny("qwen2_5_vl"), attn_implementation="sdpa"
-    ).eval()
-    inputs = _images(weights)
-    with torch.inference_mode():
-        ours, theirs = (
-            model.get_encoder(modality="image")(inputs["pixel_values"], grid_thw=inputs["image_grid_thw"])
-            for model in (weights.model, plain)
-        )
-    assert torch.allclose(ours.pooler_output, theirs.pooler_output, atol=1e-6)
-
-
-def _images(weights: Weights) -> dict[str, torch.Tensor]:
-    pictures = [Image.effect_noise((200, 120), 80).convert("RGB"), Image.effect_noise((70, 310), 80).convert("RGB")]
-    return weights.encode([weights.chat("?", 2, {})], [pictures])

@@ -10,27 +10,17 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.local.generative import BatchJudge
-from mrb_lib.judges.roster.engines import JudgeRequest
-from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.source import WeightsSource
-from mrb_lib.judges.settings import Settings
-from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.orders import KEYS, to_case_frame
 from tests.judges.item_cases import better_of, by_worth, item_cases, ranking_by, responses_in, shown_to_batch
-from tests.judges.local.test_generative import AskFor, Script, Tiny
+from tests.judges.local.by_hand import made
+from tests.judges.local.test_generative import Script, Tiny
 
 DIMENSIONS = ("accuracy", "overall")
 
 
 def _judge(folder: Path, images: object = None, **wishes: object) -> BatchJudge:
-    usual = {
-        "device": "cpu", "max_new_tokens": 200, "dimensions": DIMENSIONS,
-        "without_images": "vision_config" not in (folder / "config.json").read_text(),
-    }  # fmt: skip
-    entry, source = Entry("tiny+batch", "batch", path=folder), WeightsSource(folder, "sha256:0")
-    return BatchJudge(JudgeRequest(entry, Settings(**{**usual, **wishes}), images or {}, source))
+    return made(BatchJudge, folder, images, **{"max_new_tokens": 200, "dimensions": DIMENSIONS, **wishes})
 
 
 def _scripted(monkeypatch: pytest.MonkeyPatch, reply: object, prompts: list[str] | None = None) -> None:
@@ -60,18 +50,6 @@ class TestPrompts:
             # Each response stands in each place as often: k repeats go once round.
             places = Counter((place, text) for order in own for place, text in enumerate(order))
             assert set(places.values()) == {2}
-
-    def test_the_order_is_from_the_seed_and_part_of_what_a_run_is(
-        self, tiny: Tiny, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        seen = []
-        for seed in (1, 1, 2):
-            prompts: list[str] = []
-            _scripted(monkeypatch, ranking_by(by_worth, DIMENSIONS), prompts)
-            _judge(tiny("llama"), seed=seed).judge(shown_to_batch(item_cases(3, 4), DIMENSIONS))
-            seen.append(sorted(prompts))
-        assert seen[0] == seen[1] != seen[2]
-        assert _judge(tiny("llama"), seed=1).spec != _judge(tiny("llama"), seed=2).spec
 
     def test_a_row_asked_alone_is_asked_in_the_same_prompt(self, tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
         whole, alone = list[str](), list[str]()
@@ -170,35 +148,3 @@ class TestVerdicts:
         assert rows.loc[["i0-02", "i0-12"], "pick"].notna().all()
         twins = same.head(1)
         assert _judge(tiny("llama")).judge(shown_to_batch(twins, ("overall",)))["error"].str.contains("same text").all()
-
-
-@pytest.mark.parametrize("architecture", ["llama", "llava", "qwen2_5_vl"])
-@pytest.mark.parametrize("temperature", [None, 1.0])
-def test_replies_of_a_model_do_not_depend_on_the_batch(
-    architecture: str, temperature: float | None, tiny: Tiny, pictured: Benchmark
-) -> None:
-    images = pictured.cases["images"]
-    cases = item_cases(3, 3)
-    cases["images"] = [list(images.iloc[int(name.split()[1])]) for name in cases["item"]]
-    judge = _judge(tiny(architecture), images=pictured.images, temperature=temperature, max_new_tokens=8)
-    shown = shown_to_batch(cases, DIMENSIONS, repeats=2)
-    whole = judge.judge(shown).set_index(list(KEYS))["reply"]
-    assert whole.notna().all()
-    assert whole.nunique() > 1
-    for _, rows in shown.groupby("case_id"):
-        alone = judge.judge(rows).set_index(list(KEYS))["reply"]
-        pd.testing.assert_series_equal(alone, whole.loc[alone.index])
-
-
-def test_another_prompt_is_refused(tiny: Tiny) -> None:
-    with pytest.raises(InputError, match="reads rankings of all responses"):
-        _judge(tiny("llama"), prompt="plain")
-
-
-def test_without_a_plan_the_two_of_a_row_are_the_item(
-    tiny: Tiny, ask_for: AskFor, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    prompts: list[str] = []
-    _scripted(monkeypatch, ranking_by(by_worth, DIMENSIONS), prompts)
-    _judge(tiny("llama")).judge(ask_for(item_cases(1, 3), DIMENSIONS))
-    assert {len(responses_in(prompt)) for prompt in prompts} == {2}

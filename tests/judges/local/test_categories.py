@@ -5,32 +5,25 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-import torch
-import transformers
 from PIL import Image
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
-from mrb_lib.judges.fences import marks_pattern
-from mrb_lib.judges.local.categories import CategoriesJudge, NumberedCategoriesJudge
-from mrb_lib.judges.local.checkpoint import special_tokens, still_processor
-from mrb_lib.judges.local.reward import RewardJudge
+from mrb_lib.judges.local.categories import CategoriesJudge
+from mrb_lib.judges.local.pointwise import RatingJudge
 from mrb_lib.judges.prompt_files import load_prompt
 from mrb_lib.judges.prompts import DEFINITIONS
-from mrb_lib.judges.roster.engines import JudgeRequest
-from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge
 from mrb_lib.tables.errors import InputError
-from mrb_lib.verdicts.orders import KEYS, to_case_frame
+from mrb_lib.verdicts.orders import KEYS
 from mrb_lib.verdicts.store import load_verdicts, read_run
+from tests.judges.local.by_hand import ByHand, made
 
 Tiny = Callable[[str], Path]
 RISKS = ("no risk", "low risk", "high risk")
@@ -57,22 +50,9 @@ CASES = pd.DataFrame(
 )
 
 
-def _settings(folder: Path, **wishes: object) -> Settings:
-    usual = {
-        "device": "cpu",
-        "without_images": "vision_config" not in (folder / "config.json").read_text(),
-        "dimensions": DIMENSIONS,
-        "choices": RISKS,
-        "task": "rating",
-        "is_ordered": True,
-        "definitions": MEANINGS,
-    }
-    return Settings(**(usual | wishes))
-
-
 def _judge(kind: type[CategoriesJudge], folder: Path, **wishes: object) -> CategoriesJudge:
-    entry, source = Entry("tiny", "packed", path=folder), WeightsSource(folder, "sha256:0")
-    return kind(JudgeRequest(entry, _settings(folder, **wishes), IMAGES, source))
+    usual = {"dimensions": DIMENSIONS, "choices": RISKS, "task": "rating", "is_ordered": True, "definitions": MEANINGS}
+    return made(kind, folder, IMAGES, **(usual | wishes))
 
 
 def _shown(repeats: int = 1) -> pd.DataFrame:
@@ -85,38 +65,16 @@ def _shown(repeats: int = 1) -> pd.DataFrame:
     return pd.DataFrame(rows).assign(second="").drop(columns="response_a")
 
 
-def _alone(folder: Path, shown: pd.DataFrame, marks: str, *, numbered: bool) -> np.ndarray:
+def _alone(folder: Path, shown: pd.DataFrame, marks: str) -> np.ndarray:
     """The share of each mark as the next token, each question in an ordinary pass of transformers of its own."""
-    config = transformers.AutoConfig.from_pretrained(folder)
-    kinds = {"llava": transformers.LlavaProcessor, "qwen2_5_vl": transformers.Qwen2_5_VLProcessor}
-    sees = config.model_type in kinds
-    if sees:
-        reads = still_processor(kinds[config.model_type]).from_pretrained(folder)
-        tokenizer, kind = reads.tokenizer, transformers.AutoModelForImageTextToText
-    else:
-        reads = tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-        kind = transformers.AutoModelForCausalLM
-    model = kind.from_pretrained(folder, dtype=torch.float32).eval()
-    found = []
+    hand, prompt, found = ByHand(folder), load_prompt("single-rate"), []
     for row in shown.to_dict("records"):
-        pictures = [Image.open(io.BytesIO(IMAGES[name])) for name in row["images"]] if sees else []
-        text = (
-            load_prompt("single-rate")
-            .render(
-                row["question"], [row["first"]], DIMENSIONS, row["dimension"], n_images=len(pictures), choices=RISKS,
-                definitions=DEFINITIONS | MEANINGS, ordered=True, numbered=numbered,
-                marks=marks_pattern(special_tokens(tokenizer)),
-            )
-            .text
-        )  # fmt: skip
-        parts = [*({"type": "image"} for _ in pictures), {"type": "text", "text": text}] if sees else text
-        turn = [{"role": "user", "content": parts}]
-        chat = reads.apply_chat_template(turn, tokenize=False, add_generation_prompt=True)
-        inputs = reads(text=[chat], return_tensors="pt", **({"images": [pictures]} if pictures else {}))
-        with torch.inference_mode():
-            odds = model(**inputs).logits[0, -1].softmax(-1)
-        ids = [[tokenizer.convert_tokens_to_ids(word) for word in (mark, f"Ġ{mark}")] for mark in marks]
-        found.append([float(sum(odds[one] for one in own if one is not None)) for own in ids])
+        names = row["images"] if hand.sees else []
+        text = prompt.render(
+            row["question"], [row["first"]], DIMENSIONS, row["dimension"], n_images=len(names), choices=RISKS,
+            definitions=DEFINITIONS | MEANINGS, ordered=True, marks=hand.marks,
+        ).text  # fmt: skip
+        found.append(hand.shares(text, marks, [IMAGES[name] for name in names]))
     shares = np.array(found)
     return shares / shares.sum(axis=1, keepdims=True)
 
@@ -127,21 +85,12 @@ def test_probabilities_are_those_of_asking_each_question_alone(architecture: str
     one = _judge(CategoriesJudge, folder)
     judged = one.judge(shown)
     shares = np.array([json.loads(stated) for stated in judged["p_categories"]])
-    assert np.abs(shares - _alone(folder, shown, "ABC", numbered=False)).max() < 1e-4
+    assert np.abs(shares - _alone(folder, shown, "ABC")).max() < 1e-4
     assert np.allclose(shares.sum(axis=1), 1)
     assert list(judged["category"]) == [RISKS[place] for place in shares.argmax(axis=1)]
     assert np.allclose(judged["score_first"], shares @ [1, 2, 3])
     assert judged[list(KEYS)].equals(shown[list(KEYS)])
     assert judged["prompt_tokens"].notna().sum() == len(CASES), "what a case took is counted once"
-
-
-def test_the_engine_rating_takes_the_category_nearest_to_the_expectation(tiny: Tiny) -> None:
-    folder, shown = tiny("llava"), _shown()
-    judged = _judge(NumberedCategoriesJudge, folder).judge(shown)
-    shares = _alone(folder, shown, "123", numbered=True)
-    expected = shares @ [1, 2, 3]
-    assert np.abs(judged["score_first"] - expected).max() < 1e-4
-    assert list(judged["category"]) == [RISKS[int(np.floor(one - 0.5))] for one in expected]
 
 
 def test_categories_that_are_numbers_are_their_own_marks_and_scores(tiny: Tiny) -> None:
@@ -152,26 +101,10 @@ def test_categories_that_are_numbers_are_their_own_marks_and_scores(tiny: Tiny) 
     assert set(judged["category"]) <= {"1", "2", "5"}
 
 
-def test_categories_without_an_order_have_no_score_and_are_not_averaged(tiny: Tiny) -> None:
+def test_categories_without_an_order_have_no_score_and_the_engine_rating_compares(tiny: Tiny) -> None:
     assert "score_first" not in _judge(CategoriesJudge, tiny("llama"), is_ordered=False).judge(_shown())
-    with pytest.raises(InputError, match="have no order"):
-        _judge(NumberedCategoriesJudge, tiny("llama"), is_ordered=False)
-    with pytest.raises(InputError, match="up to 9 categories"):
-        _judge(NumberedCategoriesJudge, tiny("llama"), choices=tuple(f"level {place}" for place in range(10)))
-
-
-def test_a_rating_is_no_side_whatever_the_category_is_called() -> None:
-    rows = pd.DataFrame({"order": ["AB", "AB"], "category": ["first", None], "status": ["ok", "unparsed"]})
-    assert to_case_frame(rows)["choice"].tolist()[0] == "first"
-    assert to_case_frame(rows)["choice"].isna().tolist() == [False, True]
-
-
-def test_an_engine_that_compares_says_so(tiny: Tiny) -> None:
-    folder = tiny("llama")
-    with pytest.raises(InputError, match="reward compares two responses"):
-        RewardJudge(
-            JudgeRequest(Entry("tiny", "reward", path=folder), _settings(folder), {}, WeightsSource(folder, "x"))
-        )
+    with pytest.raises(InputError, match=r"rating compares two responses.*NAME\+packed"):
+        _judge(RatingJudge, tiny("llama"))
 
 
 @pytest.fixture
@@ -185,7 +118,7 @@ def bench(tmp_path: Path) -> Benchmark:
     return load(tmp_path / "bench")
 
 
-@pytest.mark.parametrize("engine", ["packed", "rating", "generative"])
+@pytest.mark.parametrize("engine", ["packed", "generative"])
 def test_a_run_is_whole_and_the_same_when_it_goes_on(engine: str, bench: Benchmark, tiny: Tiny, tmp_path: Path) -> None:
     name, settings = f"path:{tiny('llava')}+{engine}", Settings(device="cpu", max_new_tokens=6)
     [whole] = judge(bench, tmp_path / "whole", [name], settings=settings, repeats=2)
@@ -201,14 +134,6 @@ def test_a_run_is_whole_and_the_same_when_it_goes_on(engine: str, bench: Benchma
     if engine != "generative":
         assert verdicts["choice"].notna().all()
         assert verdicts["score_a"].between(1, 3).all()
-
-
-def test_other_meanings_make_another_run(bench: Benchmark, tiny: Tiny, tmp_path: Path) -> None:
-    name, settings = f"path:{tiny('llama')}+packed", Settings(device="cpu", without_images=True)
-    [one] = judge(bench, tmp_path / "runs", [name], settings=settings, limit=1)
-    other = replace(bench, meta=replace(bench.meta, definitions={}))
-    [two] = judge(other, tmp_path / "runs", [name], settings=settings, limit=1)
-    assert one.folder != two.folder
 
 
 def test_a_rating_has_one_order(bench: Benchmark, tmp_path: Path) -> None:

@@ -6,10 +6,8 @@ import io
 import json
 import shutil
 from collections.abc import Callable
-from functools import wraps
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 import torch
@@ -21,13 +19,10 @@ from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.local import generative
 from mrb_lib.judges.local.generative import GenerativeJudge
 from mrb_lib.judges.local.weights import Tensors, Weights
-from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.source import WeightsSource
-from mrb_lib.judges.settings import Settings
-from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import DIMENSIONS
 from mrb_lib.verdicts.orders import KEYS
+from tests.judges.local.by_hand import made
 
 Tiny = Callable[[str], Path]
 AskFor = Callable[..., pd.DataFrame]
@@ -44,16 +39,7 @@ JSON_A = json.dumps(dict.fromkeys(DIMENSIONS, "A"))
 
 
 def _judge(folder: Path, entry: Entry | None = None, images: object = None, **wishes: object) -> GenerativeJudge:
-    settings = Settings(
-        **{
-            "device": "cpu",
-            "max_new_tokens": 8,
-            "without_images": "vision_config" not in (folder / "config.json").read_text(),
-            **wishes,
-        }
-    )
-    entry = entry or Entry("tiny", "generative", path=folder)
-    return GenerativeJudge(JudgeRequest(entry, settings, images or {}, WeightsSource(folder, "sha256:0")))
+    return made(GenerativeJudge, folder, images, entry, **{"max_new_tokens": 8, **wishes})
 
 
 def _replies(rows: pd.DataFrame) -> dict[tuple[object, ...], str]:
@@ -99,18 +85,6 @@ class TestIndependence:
         assert alone == whole
         assert _replies(judge.judge(asked.sample(frac=1.0, random_state=3))) == whole
 
-    def test_of_which_dimensions_are_still_to_be_judged(self, tiny: Tiny, ask_for: AskFor) -> None:
-        judge = _judge(tiny("llama"))
-        whole = _replies(judge.judge(ask_for(CASES, DIMENSIONS)))
-        assert _replies(judge.judge(ask_for(CASES, ("creativity",)))).items() <= whole.items()
-
-    def test_of_what_was_judged_before(self, tiny: Tiny, ask_for: AskFor, pictured: Benchmark) -> None:
-        text_only = ask_for(CASES.assign(images=[[]] * 4), ("overall",))
-        judge = _judge(tiny("qwen2_5_vl"), images=pictured.images)
-        before = _replies(judge.judge(text_only))
-        judge.judge(ask_for(pictured.cases.head(2), ("overall",)))
-        assert _replies(judge.judge(text_only)) == before
-
 
 class TestSampling:
     def test_is_greedy_unless_a_temperature_is_set(self, tiny: Tiny, ask_for: AskFor) -> None:
@@ -140,10 +114,6 @@ class TestSampling:
             found = draw(torch.empty(0), logits.expand(n, -1)).argmax(-1).bincount(minlength=5)
             expected = (logits.double() / temperature).softmax(-1) * n
             assert stats.chisquare(found.numpy(), expected.numpy()).pvalue > 0.01
-
-    def test_never_draws_what_is_impossible(self) -> None:
-        scores = torch.tensor([[0.0, -torch.inf, 2.0]]).expand(500, -1)
-        assert (generative._Gumbel(range(500), 5.0, torch.device("cpu"))(torch.empty(0), scores).argmax(-1) != 1).all()
 
 
 class TestReading:
@@ -203,27 +173,6 @@ class TestReading:
         assert rows["status"].eq(status).all()
         assert rows["pick"].isna().all() if pick is None else rows["pick"].eq(pick).all()
 
-    def test_a_reply_that_is_cut_off_has_no_end_mark_to_lose(
-        self, tiny: Tiny, ask_for: AskFor, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        Script(monkeypatch, lambda prompt: '{"accuracy": "A", "rele', ended=False)
-        rows = _judge(tiny("llama")).judge(ask_for(CASES.head(1), DIMENSIONS))
-        assert rows["reply"].eq('{"accuracy": "A", "rele').all()
-        by_dimension = rows.set_index(["order", "dimension"])
-        assert by_dimension.loc[("AB", "accuracy"), "pick"] == "first"
-        assert by_dimension.loc[("AB", "relevance"), "status"] == "unparsed"
-
-    def test_one_letter_for_each_dimension(self, tiny: Tiny, ask_for: AskFor, monkeypatch: pytest.MonkeyPatch) -> None:
-        Script(monkeypatch, lambda prompt: "B" if "better response in accuracy" in prompt else "A")
-        rows = _judge(tiny("llama"), prompt="single").judge(ask_for(CASES, ("accuracy", "overall")))
-        assert rows.loc[rows["dimension"] == "accuracy", "pick"].eq("second").all()
-        assert rows.loc[rows["dimension"] == "overall", "pick"].eq("first").all()
-        assert rows["prompt_tokens"].notna().all()
-
-    def test_a_rating_prompt_is_refused(self, tiny: Tiny) -> None:
-        with pytest.raises(InputError, match="rating"):
-            _judge(tiny("llama"), prompt="rating")
-
     def test_ends_at_the_tokenizers_end_mark_where_the_configuration_names_another(
         self, tiny: Tiny, tmp_path: Path, ask_for: AskFor, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -275,15 +224,6 @@ class TestSpec:
             assert _judge(folder, **wish).spec == usual.spec, wish
         json.dumps(usual.spec)
 
-    def test_gives_room_for_reasons_and_for_thinking(self, tiny: Tiny) -> None:
-        folder = tiny("llama")
-        thinks = Entry("tiny", "generative", path=folder, thinking="always")
-        lengths = [
-            _judge(folder, entry, max_new_tokens=None, prompt=prompt).spec["max_new_tokens"]
-            for entry, prompt in ((None, "single"), (None, "plain"), (None, "reasoned"), (thinks, "plain"))
-        ]
-        assert lengths == sorted(set(lengths))
-
 
 class TestWhatCannotBeJudged:
     def test_is_an_error_with_a_reason_and_the_others_are_judged(
@@ -304,61 +244,6 @@ class TestWhatCannotBeJudged:
         assert rows.loc["beta", "reply"].notna().all()
         assert rows.loc["delta", "reply"].notna().all()
         assert (rows["status"] == "error").sum() == 4
-
-    def test_a_reference_prompt_without_a_reference(self, tiny: Tiny, ask_for: AskFor) -> None:
-        cases = CASES.assign(reference=pd.Series(["the truth", None, np.nan, "x"], dtype="str"))
-        rows = _judge(tiny("llama"), prompt="reference").judge(ask_for(cases, ("overall",))).set_index("case_id")
-        assert rows.loc[["beta", "gamma"], "status"].eq("error").all()
-        assert rows.loc["beta", "error"].str.contains("reference").all()
-        assert rows.loc[["alpha", "delta"], "status"].ne("error").all()
-        none = _judge(tiny("llama"), prompt="reference").judge(ask_for(CASES, ("overall",)))
-        assert none["status"].eq("error").all()
-
-    def test_memory_that_does_not_suffice_halves_the_batch_and_the_rows_are_the_same(
-        self, tiny: Tiny, ask_for: AskFor
-    ) -> None:
-        asked = ask_for(CASES, ("overall",), repeats=2)
-        free = _judge(tiny("llama"), temperature=1.0).judge(asked)
-        judge = _judge(tiny("llama"), temperature=1.0)
-        judge.load()
-        forward, seen = judge.weights.model.forward, []
-
-        @wraps(forward)
-        def limited(*args: object, **inputs: torch.Tensor) -> object:
-            seen.append(inputs["input_ids"].shape[0])
-            if seen[-1] > 4:
-                raise torch.OutOfMemoryError("CUDA out of memory.")
-            return forward(*args, **inputs)
-
-        judge.weights.model.forward = limited
-        assert _replies(judge.judge(asked)) == _replies(free)
-        assert any("memory" in notice for notice in judge.notices)
-        seen.clear()
-        judge.judge(asked)
-        assert max(seen) == 4
-
-
-class TestTheOfficialForm:
-    def test_is_asked_and_read_and_a_tie_that_was_not_offered_is_no_choice(
-        self, tiny: Tiny, ask_for: AskFor, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        prompts: list[str] = []
-
-        def reply(prompt: str) -> str:
-            prompts.append(prompt)
-            return json.dumps(dict.fromkeys(DIMENSIONS, "A") | {"creativity": "tie", "reason": "B is vague."})
-
-        Script(monkeypatch, reply)
-        judge = _judge(tiny("llama"), prompt="official-form", choices=("A", "B"), max_new_tokens=None)
-        judge.load()
-        rows = judge.judge(ask_for(CASES[:1], DIMENSIONS))
-        assert all('"overall":"A|B","reason"' in prompt for prompt in prompts)
-        creativity = rows["dimension"] == "creativity"
-        assert rows.loc[creativity, "pick"].isna().all()
-        assert set(rows.loc[creativity, "status"]) == {"unparsed"}
-        assert set(rows.loc[~creativity, "pick"]) == {"first"}
-        assert judge.spec["choices"] == ["A", "B"]
-        assert judge.spec["max_new_tokens"] == 4096
 
 
 def test_a_reply_in_other_labels_picks_what_they_call(

@@ -1,35 +1,27 @@
-"""Several labels in one dimension: each is a question of its own in a packed case, and a list in a written reply."""
+"""Several labels in one dimension: a list in a written reply; judges by probability leave the dimension out."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
-import torch
-import transformers
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
-from mrb_lib.judges.fences import marks_pattern
-from mrb_lib.judges.local.categories import CategoriesJudge, NumberedCategoriesJudge
-from mrb_lib.judges.local.checkpoint import special_tokens
+from mrb_lib.judges.local.categories import CategoriesJudge
 from mrb_lib.judges.local.generative import GenerativeJudge
+from mrb_lib.judges.makers import task_maker
 from mrb_lib.judges.prompt_files import load_prompt
-from mrb_lib.judges.prompts import DEFINITIONS
 from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
-from mrb_lib.judges.sent import sent, shown_case
 from mrb_lib.judges.settings import Settings
-from mrb_lib.judges.tasks import Reply, task_maker
+from mrb_lib.judges.tasks import Reply
 from mrb_lib.runs.execute import judge, settings_for
-from mrb_lib.verdicts.orders import KEYS
-from mrb_lib.verdicts.store import load_verdicts, read_manifest, run_folders
+from mrb_lib.verdicts.store import load_verdicts
 
 Tiny = Callable[[str], Path]
 LABELS = {"errors": ("omission", '"wrong" <|end|> side', "Ω")}
@@ -71,59 +63,6 @@ def shown(repeats: int = 1) -> pd.DataFrame:
     return pd.DataFrame(rows).assign(second="").drop(columns=["response_a", "response_b"])
 
 
-def alone(folder: Path, row: pd.Series, label: str, marks: str, *, numbered: bool) -> float:
-    """The probability of yes, the second mark, beside no, in an ordinary pass of transformers of its own."""
-    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-    model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
-    prompt = load_prompt("single-rate").render(
-        row["question"], [row["first"]], META.dimensions, "errors", label_sets=LABELS, label=label, choices=RISKS,
-        definitions=DEFINITIONS | META.definitions, ordered=True, numbered=numbered,
-        marks=marks_pattern(special_tokens(tokenizer)),
-    )  # fmt: skip
-    turn = [{"role": "user", "content": prompt.text}]
-    inputs = tokenizer(
-        tokenizer.apply_chat_template(turn, tokenize=False, add_generation_prompt=True), return_tensors="pt"
-    )
-    with torch.inference_mode():
-        odds = model(**inputs).logits[0, -1].softmax(-1)
-    ids = [[tokenizer.convert_tokens_to_ids(word) for word in (mark, f"\u0120{mark}")] for mark in marks[:2]]
-    no, yes = (float(sum(odds[one] for one in own if one is not None)) for own in ids)
-    return yes / (no + yes)
-
-
-@pytest.mark.parametrize(("kind", "marks"), [(CategoriesJudge, "ABC"), (NumberedCategoriesJudge, "123")])
-def test_each_label_has_the_probability_that_it_has_when_asked_alone(kind: type, marks: str, tiny: Tiny) -> None:
-    packed = made(kind, tiny("llama"))
-    packed.load()
-    rows = shown(2)
-    answers = packed.judge(rows)
-    assert answers[list(KEYS)].to_dict("records") == rows[list(KEYS)].to_dict("records")
-    assert (answers["status"] == "ok").all()
-    errors = answers[answers["dimension"] == "errors"]
-    assert errors["score_first"].isna().all()
-    for (_, answer), (_, row) in zip(errors.iterrows(), rows[rows["dimension"] == "errors"].iterrows(), strict=True):
-        stated = json.loads(answer["p_categories"])
-        one = [
-            alone(tiny("llama"), row, label, marks, numbered=kind is NumberedCategoriesJudge)
-            for label in LABELS["errors"]
-        ]
-        assert np.abs(np.array(stated) - one).max() < 1e-4
-        chosen = [label for label, share in zip(LABELS["errors"], stated, strict=True) if share > 0.5]
-        assert answer["category"] == ("; ".join(chosen) or "none")
-        assert 0 < answer["answer_mass"] <= 1
-
-
-def test_the_question_about_a_label_names_it_and_nothing_ends_the_turn(tiny: Tiny) -> None:
-    packed = made(CategoriesJudge, tiny("llama"))
-    packed.load()
-    row = shown().iloc[1].to_dict()
-    texts = [packed.writer.write(row, ["A lesion."], "errors", label=label).text for label in LABELS["errors"]]
-    assert 'does "omission" apply to the response\'s errors?' in texts[0]
-    assert "<|end|>" not in texts[1]
-    assert len({text.split("Reply with")[0] for text in texts}) == 1, "what all share is read once"
-    assert "- errors: omission (left out)" in texts[0]
-
-
 def test_a_written_reply_is_asked_for_a_list_and_read(tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
     written = made(GenerativeJudge, tiny("llama"))
     written.load()
@@ -156,18 +95,11 @@ def test_a_server_is_held_to_lists_of_the_labels() -> None:
     assert "But of errors, the value is a list" in task.text
 
 
-def test_a_run_of_labels_is_stored_and_what_was_asked_can_be_shown(tiny: Tiny, tmp_path: Path) -> None:
+def test_judges_by_probability_leave_out_the_dimension_and_say_so(tiny: Tiny, tmp_path: Path) -> None:
     save(BENCHMARK, tmp_path / "bench")
     benchmark = load(tmp_path / "bench")
     judge(benchmark, tmp_path / "runs", [f"path:{tiny('llama')}", "random"], settings=Settings(device="cpu"))
     verdicts = load_verdicts(tmp_path / "runs", benchmark.cases)
-    own = verdicts[verdicts["judge"] != "random"]
-    assert own.groupby("dimension").size().to_dict() == {"errors": 2, "risk": 2}
-    allowed = {"none", *LABELS["errors"]}
-    assert all(set(choice.split("; ")) <= allowed for choice in own.loc[own["dimension"] == "errors", "choice"])
-    assert set(verdicts.loc[verdicts["judge"] == "random", "dimension"]) == {"risk"}
-    folders = {read_manifest(folder).judge: folder for folder in run_folders(tmp_path / "runs")}
-    manifest = read_manifest(next(folder for name, folder in folders.items() if name != "random"))
-    asked = sent(manifest, {"AB": shown_case(benchmark.cases.iloc[0], "AB")}, "AB", "errors")
-    assert asked.text.count('does "') == 3
-    assert np.unique(own["status"]).tolist() == ["ok"]
+    assert verdicts["judge"].nunique() == 2
+    assert set(verdicts["dimension"]) == {"risk"}
+    assert "no errors, where several labels may apply" in " ".join(made(CategoriesJudge, tiny("llama")).notices)

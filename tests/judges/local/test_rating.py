@@ -15,16 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
-from mrb_lib.judges.local import tiny as tiny_models
 from mrb_lib.judges.local.pointwise import RatingJudge, probability_higher
 from mrb_lib.judges.local.reader import TreeReader
 from mrb_lib.judges.prompt_files import load_prompt
-from mrb_lib.judges.roster.engines import JudgeRequest
-from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.source import WeightsSource
-from mrb_lib.judges.settings import Settings
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import DIMENSIONS
+from tests.judges.local.by_hand import ByHand, made
 
 Tiny = Callable[[str], Path]
 AskFor = Callable[..., pd.DataFrame]
@@ -38,36 +34,14 @@ CASES = pd.DataFrame(
 )
 
 
-def _judge(folder: Path, scale: int = 5, **wishes: object) -> RatingJudge:
-    settings = Settings(
-        **{
-            "device": "cpu",
-            "scale": scale,
-            "without_images": "vision_config" not in (folder / "config.json").read_text(),
-            **wishes,
-        }
-    )
-    return RatingJudge(
-        JudgeRequest(Entry("tiny", "rating", path=folder), settings, {}, WeightsSource(folder, "sha256:0"))
-    )
+def _judge(folder: Path, **wishes: object) -> RatingJudge:
+    return made(RatingJudge, folder, **wishes)
 
 
-def _after(folder: Path, response: str, question: str, scale: int, said: str = "") -> tuple[torch.Tensor, object]:
-    """The next-token distribution after a rating prompt and the beginning of a reply, with transformers alone."""
-    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-    model = transformers.AutoModelForCausalLM.from_pretrained(folder).eval()
-    text = load_prompt("rating").render(question, [response], DIMENSIONS, "overall", scale=scale).text
-    chat = tokenizer.apply_chat_template(
-        [{"role": "user", "content": text}], tokenize=False, add_generation_prompt=True
-    )
-    with torch.inference_mode():
-        logits = model(**tokenizer(chat + said, return_tensors="pt", add_special_tokens=False)).logits[0, -1]
-    return logits.double().softmax(-1), tokenizer
-
-
-def _mass(odds: torch.Tensor, tokenizer: object, *spellings: str) -> float:
-    ids = {tokenizer.convert_tokens_to_ids(spelling) for spelling in spellings} - {None, tokenizer.unk_token_id}
-    return sum(float(odds[i]) for i in ids)
+def _after(folder: Path, response: str, question: str, said: str = "") -> np.ndarray:
+    """The probabilities of 1 to 5 after a rating prompt and the beginning of a reply, with transformers alone."""
+    text = load_prompt("rating").render(question, [response], DIMENSIONS, "overall").text
+    return np.array(ByHand(folder).shares(text, "12345", said=said))
 
 
 class TestProbabilityHigher:
@@ -85,25 +59,17 @@ class TestProbabilityHigher:
         assert 0.0 <= found <= 1.0
         assert probability_higher(second, first) == pytest.approx(1.0 - found, abs=1e-12)
 
-    def test_of_certain_ratings(self) -> None:
-        five, one = np.eye(5)[4], np.eye(5)[0]
-        assert probability_higher(five, one) == 1.0
-        assert probability_higher(one, five) == 0.0
-        assert probability_higher(five, five) == 0.5
-
 
 class TestScores:
-    @pytest.mark.parametrize("scale", [5, 10])
-    def test_are_the_expectation_over_the_models_numbers(self, scale: int, tiny: Tiny, ask_for: AskFor) -> None:
-        rows = _judge(tiny("llama"), scale).judge(ask_for(CASES, ("overall",)))
+    def test_are_the_expectation_over_the_models_numbers(self, tiny: Tiny, ask_for: AskFor) -> None:
+        rows = _judge(tiny("llama")).judge(ask_for(CASES, ("overall",)))
         for row, case in zip(rows[rows["order"] == "AB"].to_dict("records"), CASES.to_dict("records"), strict=True):
             expected, masses, shares = [], [], []
             for response in (case["response_a"], case["response_b"]):
-                odds, tokenizer = _after(tiny("llama"), response, case["question"], scale)
-                some = np.array([_mass(odds, tokenizer, str(i), f"Ġ{i}") for i in range(1, scale + 1)])
+                some = _after(tiny("llama"), response, case["question"])
                 masses.append(some.sum())
                 shares.append(some / some.sum())
-                expected.append(float(shares[-1] @ np.arange(1, scale + 1)))
+                expected.append(float(shares[-1] @ np.arange(1, 6)))
             assert row["score_first"] == pytest.approx(expected[0], abs=1e-4)
             assert row["score_second"] == pytest.approx(expected[1], abs=1e-4)
             assert row["p_first"] == pytest.approx(probability_higher(*shares), abs=1e-4)
@@ -124,46 +90,6 @@ class TestScores:
         alone = _judge(tiny(architecture)).judge(ask_for(CASES, ("overall",), orders=("BA",)))
         merged = alone.merge(rows, on=["case_id", "dimension", "order", "repeat", "probe"])
         assert (merged["score_first_x"] - merged["score_first_y"]).abs().max() < 1e-5
-
-    def test_of_a_response_do_not_depend_on_the_other(self, tiny: Tiny, ask_for: AskFor) -> None:
-        other = CASES.assign(response_b="something else entirely " * 8)
-        one, two = (_judge(tiny("llama")).judge(ask_for(some, ("overall",), ("AB",))) for some in (CASES, other))
-        assert (one["score_first"] - two["score_first"]).abs().max() < 1e-5
-
-    def test_equal_responses_are_a_tie(self, tiny: Tiny, ask_for: AskFor) -> None:
-        rows = _judge(tiny("llama")).judge(ask_for(CASES[CASES["case_id"] == "same"], DIMENSIONS))
-        assert rows["pick"].eq("tie").all()
-        assert (rows["p_first"] - 0.5).abs().max() < 1e-9
-
-    def test_tokens_are_counted_once_a_case(self, tiny: Tiny, ask_for: AskFor) -> None:
-        rows = _judge(tiny("llama")).judge(ask_for(CASES, DIMENSIONS))
-        assert rows.groupby("case_id")["prompt_tokens"].count().eq(1).all()
-
-
-class TestATenOfTwoTokens:
-    @pytest.fixture(scope="class")
-    @classmethod
-    def folder(cls, tmp_path_factory: pytest.TempPathFactory) -> Path:
-        """So small a vocabulary that "10" is no token."""
-        folder = tmp_path_factory.mktemp("digits")
-        return tiny_models.write_tiny(folder, "llama", vocabulary=275, seed=4)
-
-    def test_is_rated_by_the_probability_of_both(self, folder: Path, ask_for: AskFor) -> None:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-        assert len(tokenizer("10")["input_ids"]) == 2
-        rows = _judge(folder, 10).judge(ask_for(CASES.head(2), ("overall",)))
-        for row, case in zip(rows[rows["order"] == "AB"].to_dict("records"), CASES.to_dict("records"), strict=False):
-            odds, _ = _after(folder, case["response_a"], case["question"], 10)
-            after, _ = _after(folder, case["response_a"], case["question"], 10, "1")
-            some = np.array([_mass(odds, tokenizer, str(i), f"Ġ{i}") for i in range(1, 10)])
-            ten = some[0] * _mass(after, tokenizer, "0")
-            some[0] -= ten
-            some = np.append(some, ten)
-            assert row["score_first"] == pytest.approx(some @ np.arange(1, 11) / some.sum(), abs=1e-4)
-
-    def test_needs_no_second_step_on_the_short_scale(self, folder: Path, ask_for: AskFor) -> None:
-        rows = _judge(folder, 5).judge(ask_for(CASES, ("overall",)))
-        assert rows["score_first"].between(1, 5).all()
 
 
 class TestANumberAfterASpace:
@@ -192,30 +118,12 @@ class TestANumberAfterASpace:
         tokenizer.save_pretrained(folder)
         return folder
 
-    @pytest.mark.parametrize("scale", [5, 10])
-    def test_is_read_after_it(self, scale: int, folder: Path, ask_for: AskFor) -> None:
+    def test_is_read_after_it(self, folder: Path, ask_for: AskFor) -> None:
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
         assert tokenizer.tokenize("1") == ["▁", "1"]
-        rows = _judge(folder, scale).judge(ask_for(CASES.head(1), ("overall",), ("AB",)))
-        odds, _ = _after(folder, CASES["response_a"][0], CASES["question"][0], scale, " ")
-        some = np.array([_mass(odds, tokenizer, str(i)) for i in range(1, min(scale, 9) + 1)])
-        if scale == 10:
-            after, _ = _after(folder, CASES["response_a"][0], CASES["question"][0], scale, " 1")
-            ten = some[0] * _mass(after, tokenizer, "0")
-            some[0] -= ten
-            some = np.append(some, ten)
-        assert rows["score_first"][0] == pytest.approx(some @ np.arange(1, scale + 1) / some.sum(), abs=1e-4)
-
-
-def test_a_scale_is_five_or_ten_and_part_of_the_spec(tiny: Tiny) -> None:
-    assert _judge(tiny("llama"), 5).spec != _judge(tiny("llama"), 10).spec
-    with pytest.raises(InputError, match="scale 7"):
-        _judge(tiny("llama"), 7)
-
-
-def test_a_prompt_that_compares_is_refused(tiny: Tiny) -> None:
-    with pytest.raises(InputError, match="asks for one letter"):
-        _judge(tiny("llama"), prompt="single")
+        rows = _judge(folder).judge(ask_for(CASES.head(1), ("overall",), ("AB",)))
+        some = _after(folder, CASES["response_a"][0], CASES["question"][0], " ")
+        assert rows["score_first"][0] == pytest.approx(some @ np.arange(1, 6) / some.sum(), abs=1e-4)
 
 
 def test_a_model_without_a_token_for_a_number_is_refused_and_told_what_to_do(tiny: Tiny) -> None:

@@ -10,20 +10,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-import torch
-import transformers
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.context import context_of
-from mrb_lib.judges.fences import marks_pattern
 from mrb_lib.judges.local.base import LocalJudge
 from mrb_lib.judges.local.categories import CategoriesJudge
-from mrb_lib.judges.local.checkpoint import special_tokens
 from mrb_lib.judges.local.generative import GenerativeJudge
 from mrb_lib.judges.local.packed import PackedJudge
 from mrb_lib.judges.local.pointwise import RatingJudge
 from mrb_lib.judges.local.reward import RewardJudge
-from mrb_lib.judges.prompt_files import load_prompt
 from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
@@ -33,6 +28,7 @@ from mrb_lib.runs.execute import settings_for
 from mrb_lib.runs.plan import Plan, make_plan
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.orders import KEYS, to_shown_frame
+from tests.judges.local.by_hand import ByHand
 from tests.judges.shown_benchmark import DIMENSIONS, rating_benchmark, shown_benchmark
 
 Tiny = Callable[[str], Path]
@@ -62,69 +58,21 @@ def judge_of(kind: type[LocalJudge], folder: Path, bench: Benchmark, settings: S
     return made
 
 
-class Alone:
-    """Scores one prompt with transformers alone; the prompt is put together from the row."""
-
-    def __init__(self, folder: Path) -> None:
-        self.tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-        self.model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
-        self.marks = marks_pattern(special_tokens(self.tokenizer))
-
-    @torch.inference_mode()
-    def p_first(self, row: dict[str, object]) -> float:
-        text = (
-            load_prompt("single")
-            .render(
-                str(row["question"]),
-                [str(row["first"]), str(row["second"])],
-                DIMENSIONS,
-                str(row["dimension"]),
-                marks=self.marks,
-                context=context_of(row, "weak", evidence=True, examples=2),
-            )
-            .text
-        )
-        assert all(part in text for part in ("weak-", "passage-", "Verdict on example 2"))
-        chat = self.tokenizer.apply_chat_template(
-            [{"role": "user", "content": text}], tokenize=False, add_generation_prompt=True
-        )
-        odds = self.model(**self.tokenizer([chat], return_tensors="pt")).logits[0, -1].float().softmax(-1)
-        first, second = (
-            sum(float(odds[self.tokenizer.convert_tokens_to_ids(spelling)]) for spelling in (letter, f"Ġ{letter}"))
-            for letter in "AB"
-        )
-        return first / (first + second)
-
-
 def test_packed_reads_what_it_reads_alone(tiny: Tiny, bench: Benchmark) -> None:
     shown = rows_of(bench)
     assert set(shown["case_id"]) == {"c14", "c15", "c16"}
     rows = judge_of(PackedJudge, tiny("llama"), bench).judge(shown)
     assert rows["status"].eq("ok").all()
-    alone = Alone(tiny("llama"))
-    truth = shown[list(KEYS)].assign(p=[alone.p_first(row) for row in shown.to_dict("records")])
+    hand, truth = ByHand(tiny("llama")), shown[list(KEYS)].copy()
+    truth["p"] = [
+        hand.p_first(row, {}, DIMENSIONS, context=context_of(row, "weak", evidence=True, examples=2))
+        for row in shown.to_dict("records")
+    ]
     both = rows.merge(truth, on=list(KEYS), validate="one_to_one")
     assert truth["p"].std() > 0.005, "the probabilities must differ, or the test shows nothing"
     assert (both["p_first"] - both["p"]).abs().max() < 1e-4
     usual = judge_of(PackedJudge, tiny("llama"), bench, replace(SHOWN, reference=None, evidence=False, examples=0))
     assert (usual.judge(shown)["p_first"].to_numpy() - rows["p_first"].to_numpy()).std() > 0.005
-
-
-def test_the_dimensions_of_an_order_share_the_examples(tiny: Tiny, bench: Benchmark) -> None:
-    """Both dimensions cost little more than one, since all but what is asked is read once."""
-    shown = rows_of(bench)
-    judge = judge_of(PackedJudge, tiny("llama"), bench)
-    one = judge.judge(shown[shown["dimension"] == "overall"])["prompt_tokens"].sum()
-    assert one < judge.judge(shown)["prompt_tokens"].sum() < 1.1 * one
-
-
-def test_a_reply_depends_on_what_is_shown(tiny: Tiny, bench: Benchmark) -> None:
-    shown = rows_of(bench)
-    rows = judge_of(GenerativeJudge, tiny("llama"), bench).judge(shown)
-    usual = judge_of(GenerativeJudge, tiny("llama"), bench, replace(SHOWN, reference=None, evidence=False, examples=0))
-    assert (
-        rows["prompt_tokens"].dropna().to_numpy() > 2 * usual.judge(shown)["prompt_tokens"].dropna().to_numpy()
-    ).all()
 
 
 def test_ratings_of_a_response_may_be_shown_a_reference_and_no_choices(tiny: Tiny, bench: Benchmark) -> None:

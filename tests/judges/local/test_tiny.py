@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from pathlib import Path
 from typing import get_args
 
 import pytest
 import torch
 
-from mrb_lib.judges.local.checkpoint import load_checkpoint
 from mrb_lib.judges.local.tiny import Architecture, write_tiny
-from mrb_lib.judges.prompt_files import load_prompt
-from mrb_lib.judges.roster.source import check_folder
 from mrb_lib.tables.errors import InputError
 
 ARCHITECTURES = get_args(Architecture)
@@ -35,32 +31,6 @@ def test_the_same_seed_writes_the_same_files_and_leaves_the_random_state_alone(
     assert _digest(write_tiny(tmp_path / "two", architecture, seed=3)) == one
     other = _digest(write_tiny(tmp_path / "other", architecture, seed=4))
     assert {name for name in one if one[name] != other[name]} == {"model.safetensors"}
-
-
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_they_are_small_and_hold_only_safetensors(architecture: Architecture, tiny: Callable[[str], Path]) -> None:
-    folder = tiny(architecture)
-    check_folder(folder, architecture)
-    weights = load_checkpoint(folder, devices=[torch.device("cpu")], dtype=torch.float32)
-    assert weights.model.config.model_type == architecture
-    assert sum(parameter.numel() for parameter in weights.model.parameters()) < 700_000
-    assert not [path for path in folder.iterdir() if path.suffix in (".bin", ".pt", ".py")]
-
-
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_their_tokenizer_gives_back_every_text(architecture: Architecture, tiny: Callable[[str], Path]) -> None:
-    tokenizer = load_checkpoint(tiny(architecture), devices=[torch.device("cpu")], dtype=torch.float32).tokenizer
-    for text in (load_prompt("single").text, "ü 肺 🦵\r\n\t x", " A"):
-        assert tokenizer.decode(tokenizer(text)["input_ids"]) == text
-    for word in ("A", " A", "B", "tie", "5"):
-        assert tokenizer.unk_token_id not in tokenizer(word)["input_ids"]
-
-
-def test_width_and_layers_are_as_asked(tmp_path: Path) -> None:
-    folder = write_tiny(tmp_path, "llama", width=192, layers=3, vocabulary=400)
-    config = load_checkpoint(folder, devices=[torch.device("cpu")], dtype=torch.float32).model.config
-    assert (config.hidden_size, config.num_hidden_layers) == (192, 3)
-    assert config.vocab_size <= 400
 
 
 def test_what_cannot_be_made_is_refused_before_anything_is_written(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from PIL import Image
 from mrb_lib.judges.fences import marks_pattern
 from mrb_lib.judges.local.checkpoint import load_checkpoint, special_tokens
 from mrb_lib.judges.local.tree import Tree, grow, pack
-from mrb_lib.judges.local.weights import Weights, common, join
+from mrb_lib.judges.local.weights import Weights, join
 from mrb_lib.judges.prompt_files import load_prompt
 from mrb_lib.judges.prompts import Prompt
 
@@ -137,17 +137,6 @@ def test_questions_are_short_leaves_and_the_two_orders_share_case_and_images(wei
     assert tree.n_tokens < 0.6 * sum(len(path) for row in _paths(tree) for path in row)
 
 
-class TestCommon:
-    def test_leaves_every_sequence_at_least_its_last_token(self) -> None:
-        assert common([[1, 2, 3], [1, 2, 3]]) == 2
-        assert common([[1, 2], [1, 2, 3]]) == 1
-        assert common([[1], [1, 2]]) == 0
-
-    def test_stops_at_the_first_difference(self) -> None:
-        assert common([[1, 2, 3, 4], [1, 2, 9, 4], [1, 2, 3, 4]]) == 2
-        assert common([[5, 2], [1, 2]]) == 0
-
-
 def _hand_made() -> list[Tree]:
     """Two trees of two branches with two leaves each; the second's segments are longer or shorter."""
     one = Tree([1, 2], [[3], [4, 5]], [[[6], [7]], [[8], [9]]], {})
@@ -206,15 +195,6 @@ class TestPacking:
         seen = list(_seen([tree]).values())
         assert seen == [{0}, {0, 1, 2}, {0, 1, 2}, {0, 1, 2, 3}, {0, 1, 2, 3, 4}, {0, 1, 2, 3, 5}]
 
-    def test_leaves_of_a_kind_share_a_twig(self) -> None:
-        tree = Tree([1], [[2]], [[[4], [5], [6]]], {}, twigs=[[(2, [3]), (1, [])]])
-        assert (tree.n_tokens, tree.n_longest) == (6, 4)
-        packed = pack([tree], _same)
-        assert packed.ids.tolist() == [[1, 2, 3, 4, 5, 6]]
-        assert packed.positions.tolist() == [[0, 1, 2, 3, 3, 2]]
-        assert packed.ends.tolist() == [3, 4, 5]
-        assert list(_seen([tree]).values()) == [{0}, {0, 1}, {0, 1, 2}, {0, 1, 2, 3}, {0, 1, 2, 4}, {0, 1, 5}]
-
     def test_goes_on_from_the_highest_of_a_models_own_positions(self) -> None:
         one, two = _hand_made()
         places = torch.tensor([[0, 5], [0, 3], [0, 2]])
@@ -225,12 +205,6 @@ class TestPacking:
             assert axis[0, 2:9].tolist() == [6, 7, 7, 6, 7, 8, 8]
             assert axis[0, 9:].tolist() == list(self.POSITIONS[9:])
 
-    def test_one_branch_needs_no_segment_of_its_own(self) -> None:
-        packed = pack([Tree([1, 2], [[]], [[[3], [4, 5]]], {})], _same)
-        assert packed.ids.tolist() == [[1, 2, 3, 4, 5]]
-        assert packed.positions.tolist() == [[0, 1, 2, 2, 3]]
-        assert packed.ends.tolist() == [2, 4]
-
 
 class TestJoin:
     def test_fills_tiles_up_to_the_most_of_any_case(self) -> None:
@@ -238,8 +212,3 @@ class TestJoin:
         assert joined["pixel_values"].shape == (3, 4, 3)
         assert joined["pixel_values"].sum() == 2 * 3 + 2 * 4 * 3
         assert joined["pixel_values"][0, 2:].abs().sum() == 0
-
-    def test_keeps_what_only_some_cases_have(self) -> None:
-        joined = join([{"a": torch.tensor([1])}, {"b": torch.tensor([[2, 3]])}])
-        assert (joined["a"].tolist(), joined["b"].tolist()) == ([1], [[2, 3]])
-        assert join([{}, {}]) == {}

@@ -20,7 +20,7 @@ from mrb_lib.judges.local import tiny as makes
 from mrb_lib.judges.local.checkpoint import devices_needed, load_checkpoint, special_tokens
 from mrb_lib.judges.local.packed import PackedJudge
 from mrb_lib.judges.local.reader import TreeReader
-from mrb_lib.judges.local.weights import Weights, choose_devices, choose_dtype, describe
+from mrb_lib.judges.local.weights import Weights, choose_devices
 from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
@@ -138,13 +138,6 @@ class TestLoading:
         except InputError:
             found = "refused"
         assert found != "LlavaProcessor", "a prompt made by the wrong processor is a wrong prompt"
-
-    def test_keeps_no_wish_of_the_publisher_but_the_end_marks(self, copy: Callable[[str], Path]) -> None:
-        folder = copy("llama")
-        _change(folder / "generation_config.json", temperature=0.3, do_sample=True, repetition_penalty=1.5)
-        kept = _load(folder).model.generation_config
-        assert kept.eos_token_id is not None
-        assert (kept.temperature, kept.repetition_penalty, kept.do_sample) in {(None, None, None), (1.0, 1.0, False)}
 
 
 class TestRemoteCode:
@@ -300,32 +293,6 @@ class TestInputs:
             weights.chat("hi", 0, {})
         assert weights.chat("hi", 0, {"polite": True}) == "hi"
 
-    def test_text_alone_goes_to_a_template_as_text(self, copy: Callable[[str], Path]) -> None:
-        folder = copy("llama")
-        (folder / "chat_template.jinja").write_text("{% for turn in messages %}{{ turn['content'] + '!' }}{% endfor %}")
-        assert _load(folder).chat("hi", 2, {}, reply="ho") == "hi!ho!"
-
-    @pytest.mark.parametrize("architecture", ["llava", "qwen2_5_vl"])
-    def test_cases_with_and_without_images_share_a_batch(self, architecture: str, tiny: Tiny) -> None:
-        weights = _load(tiny(architecture))
-        pictures = [[PICTURE], [], [PICTURE, PICTURE.resize((30, 90))]]
-        texts = [weights.chat("hello", len(some), {}) for some in pictures]
-        together = weights.encode(texts, pictures)
-        for i, (text, some) in enumerate(zip(texts, pictures, strict=True)):
-            alone = weights.encode([text], [some])["input_ids"][0].tolist()
-            assert together["input_ids"][i][together["attention_mask"][i].bool()].tolist() == alone
-
-    def test_an_image_that_the_processor_refuses_is_bad_input(self, tiny: Tiny) -> None:
-        weights = _load(tiny("qwen2_5_vl"))
-        with pytest.raises(InputError, match="aspect ratio"):
-            weights.encode([weights.chat("hi", 1, {})], [[Image.new("RGB", (900, 2))]])
-
-    def test_pictures_take_the_type_of_the_weights(self, tiny: Tiny) -> None:
-        weights = load_checkpoint(tiny("llava"), devices=[CPU], dtype=torch.bfloat16)
-        moved = weights.to_device(weights.encode([weights.chat("hi", 1, {})], [[PICTURE]]))
-        assert moved["pixel_values"].dtype == torch.bfloat16
-        assert moved["input_ids"].dtype == torch.long
-
     def test_replies_end_at_the_models_and_the_tokenizers_marks(self, copy: Callable[[str], Path]) -> None:
         folder = copy("llama")
         _change(folder / "generation_config.json", eos_token_id=[3, 4])
@@ -351,16 +318,6 @@ class TestDevice:
             with pytest.raises(InputError, match="mrb doctor"):
                 choose_devices(name)
 
-    def test_half_precision_is_for_accelerators_unless_asked_for(self) -> None:
-        assert choose_dtype("auto", CPU) == torch.float32
-        assert choose_dtype("auto", torch.device("cuda")) == torch.bfloat16
-        assert choose_dtype("bfloat16", CPU) == torch.bfloat16
-        assert choose_dtype("float32", torch.device("cuda")) == torch.float32
-
-    def test_is_described_for_people(self) -> None:
-        assert describe(CPU).startswith("cpu (")
-        assert "thread" in describe(CPU)
-
 
 class TestWhereWeightsGo:
     """Which GPUs hold them; the placing itself is transformers'."""
@@ -385,10 +342,6 @@ class TestWhereWeightsGo:
         assert devices_needed(tmp_path, self._gpus(monkeypatch, 1200, 1200)) == tuple(gpus[:1])
         assert devices_needed(tmp_path, self._gpus(monkeypatch, 100, 100)) == tuple(gpus[:2]), "all there are"
         assert devices_needed(tmp_path, [CPU]) == (CPU,)
-
-    def test_several_are_named_with_commas_and_are_gpus(self) -> None:
-        assert choose_devices("cpu") == (CPU,)
-        assert choose_devices("cpu, cpu") == (CPU,)
 
     def test_a_processor_does_not_share_them_with_a_gpu(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(torch, "zeros", lambda size, device: torch.ones(size))  # every device is there

@@ -15,7 +15,7 @@ from mrb_lib.judges.roster import machine as machine_module
 from mrb_lib.judges.roster import roster as module
 from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.roster import ROSTER_COLUMNS, check_name, entries, entry_of, gaps, resolve, roster, samples
+from mrb_lib.judges.roster.roster import ROSTER_COLUMNS, check_name, entries, entry_of, resolve, roster, samples
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import DEFAULT_TEMPERATURE_OF_REPEATS, Settings, for_repeats
 from mrb_lib.tables.errors import InputError
@@ -32,7 +32,7 @@ WITH_WEIGHTS = {
     "reward": ("local.reward", "RewardJudge"),
     "rating": ("local.pointwise", "RatingJudge"),
 }
-SERVED = {"endpoint": ("endpoint.judge", "EndpointJudge"), "letters": ("endpoint.letters", "LettersJudge")}
+SERVED = {"endpoint": ("endpoint.judge", "EndpointJudge"), "letters": ("endpoint.judge", "LettersJudge")}
 
 
 def write(folder: Path, text: str, name: str = "mine.toml") -> Path:
@@ -52,14 +52,17 @@ def model_folder(folder: Path) -> Path:
 def engines(monkeypatch: pytest.MonkeyPatch) -> dict[str, tuple[object, ...]]:
     """Engines that only note what they were made with, in place of those that read weights or call servers."""
     made: dict[str, tuple[object, ...]] = {}
+    fakes: dict[str, SimpleNamespace] = {}
     for engine, (name, kind) in {**WITH_WEIGHTS, **SERVED}.items():
 
         def note(request: JudgeRequest, engine: str = engine) -> object:
             made[engine] = request.entry.name, request.entry, request.source, request.settings, request.images
             return SimpleNamespace(name=request.entry.name)
 
-        monkeypatch.setitem(sys.modules, f"mrb_lib.judges.{name}", SimpleNamespace(**{kind: note}))
-    of_ratings = SimpleNamespace(CategoriesJudge=None, NumberedCategoriesJudge=None)
+        kinds = vars(fakes.setdefault(name, SimpleNamespace()))
+        kinds[kind] = note
+        monkeypatch.setitem(sys.modules, f"mrb_lib.judges.{name}", fakes[name])
+    of_ratings = SimpleNamespace(CategoriesJudge=None)
     monkeypatch.setitem(sys.modules, "mrb_lib.judges.local.categories", of_ratings)
     return made
 
@@ -80,11 +83,6 @@ def test_the_roster_is_a_table_of_every_entry_and_its_memory() -> None:
             assert row.weights_gb == 2 * parameters
 
 
-def test_every_built_in_judge_has_a_name_that_can_be_checked() -> None:
-    for entry in entries():
-        check_name(entry.name)
-
-
 def test_a_users_entry_is_added_in_a_few_lines(tmp_path: Path) -> None:
     file = write(tmp_path, MINE)
     entry = entry_of("mine", [file])
@@ -99,8 +97,6 @@ def test_a_users_entry_is_added_in_a_few_lines(tmp_path: Path) -> None:
 BAD = {
     "no TOML": ("name = mine\n", ["is not TOML", "line 1"]),
     "no judge": ("[judges]\n", ["judges", "is unknown", "[[judge]]"]),
-    "empty": ("", ["[[judge]]"]),
-    "a judge that is no table": ('judge = "mine"\n', ["[[judge]]"]),
     "an unknown key": (MINE + "temperature = 1\n", ["'mine'", "'temperature'", "is unknown"]),
     "no name": ('[[judge]]\nengine = "packed"\nmodel = "a/b"\n', ["judge 1", "'name'", "is missing"]),
     "no engine": ('[[judge]]\nname = "mine"\nmodel = "a/b"\n', ["'mine'", "'engine'", "is missing"]),
@@ -111,34 +107,19 @@ BAD = {
         ["'mine'", "'model'"],
     ),
     "a wrong type": (MINE.replace("7", '"7"'), ["'mine'", "'parameters'", "'7'"]),
-    "true for a number": (MINE.replace("7", "true"), ["'mine'", "'parameters'", "True"]),
-    "a number below 0": (MINE.replace("7", "-7"), ["'mine'", "'parameters'", "-7"]),
-    "no number": (MINE.replace("7", "nan"), ["'mine'", "'parameters'", "nan"]),
-    "an unknown quirk": (MINE.replace("template", "system"), ["'mine'", "'chat'", "template"]),
     "a quirk that is no table": (
         MINE.replace("{ enable_thinking = false }", "false"),
         ["'mine'", "'chat'", "False", "dictionary"],
     ),
-    "text for a flag": (MINE + 'remote_code = "no"\n', ["'mine'", "'remote_code'", "'no'", "boolean"]),
-    "an empty text": (MINE + 'licence = " "\n', ["'mine'", "'licence'"]),
     "an unknown engine": (MINE.replace("packed", "magic"), ["'mine'", "'engine'", "'magic'", "generative"]),
     "an engine of the library": (MINE.replace("packed", "heuristic"), ["'mine'", "'engine'", "heuristic"]),
     "a name that is no name": (MINE.replace('"mine"', '"my+judge"'), ["'my+judge'", "'name'"]),
     "a name that is taken": (MINE.replace('"mine"', '"first"'), ["'first'", "'name'", "already"]),
     "a base that is not there": (MINE + 'base = "qwen9"\n', ["'mine'", "'base'", "'qwen9'"]),
     "a subfolder that leads out": (ON_HUB + 'subfolder = "a/../../b"\n', ["'mine'", "'subfolder'", "a/../../b"]),
-    "a subfolder from the root": (ON_HUB + 'subfolder = "/etc"\n', ["'mine'", "'subfolder'", "/etc"]),
-    "a subfolder that is a pattern": (ON_HUB + 'subfolder = "*"\n', ["'mine'", "'subfolder'", "'*'"]),
     "a subfolder of a local folder": (MINE + 'subfolder = "a"\n', ["'mine'", "'subfolder'", "Hub"]),
-    "a subfolder that leads up": (ON_HUB + 'subfolder = ".."\n', ["'mine'", "'subfolder'", "'..'"]),
-    "a hidden subfolder": (ON_HUB + 'subfolder = "a/.hidden"\n', ["'mine'", "'subfolder'", "a/.hidden"]),
-    "a subfolder of two lines": (ON_HUB + 'subfolder = "a\\n"\n', ["'mine'", "'subfolder'"]),
     "aliases that are no list": (ON_HUB + 'aliases = "other"\n', ["'mine'", "'aliases'", "'other'"]),
-    "a context that is no count": (MINE + "context = 4096.5\n", ["'mine'", "'context'", "4096.5"]),
-    "a context below 1": (MINE + "context = 0\n", ["'mine'", "'context'", "greater than 0"]),
     "a cut-off that is no date": (MINE + 'cutoff = "2026-13"\n', ["'mine'", "'cutoff'", "2026-13"]),
-    "a cut-off in words": (MINE + 'cutoff = "May 2025"\n', ["'mine'", "'cutoff'", "May 2025"]),
-    "a day of checking that is a month": (MINE + 'checked = "2026-11"\n', ["'mine'", "'checked'", "2026-11"]),
     "a name twice": (MINE + MINE, ["'mine'", "'name'", "already"]),
 }
 
@@ -172,16 +153,6 @@ def test_the_size_is_that_of_the_weights_or_else_the_published_one(
     assert gb is None or (entry.weights_gb("4bit") or 0) < (entry.weights_gb("8bit") or 0) < gb
 
 
-def test_gaps_are_what_an_entry_does_not_say(tmp_path: Path) -> None:
-    said = 'access = "open"\nsize = "7B"\nlicence = "MIT"\nvision = true\nremote_code = false\ngated = false\n'
-    found = gaps([write(tmp_path, ON_HUB + said)]).set_index("name")
-    assert found.loc["mine", "missing"] == "parameters, thinking, context, cutoff, checked"
-    assert "first" not in found.index, "built in"
-    rest = 'parameters = 7.0\nthinking = "no"\ncontext = 8192\ncutoff = "2025-01"\nchecked = "2026-11-25"\n'
-    assert "mine" not in set(gaps([write(tmp_path, ON_HUB + said + rest)])["name"])
-    assert found.loc["claude-sonnet-4", "missing"] == "cutoff", "an endpoint publishes neither size nor licence"
-
-
 @pytest.mark.parametrize("case", BAD)
 def test_a_mistake_in_a_roster_is_named_by_file_judge_and_key(tmp_path: Path, case: str) -> None:
     text, parts = BAD[case]
@@ -191,14 +162,6 @@ def test_a_mistake_in_a_roster_is_named_by_file_judge_and_key(tmp_path: Path, ca
     for part in (str(file), *parts):
         assert part in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-def test_a_roster_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"nowhere\.toml"):
-        entries([tmp_path / "nowhere.toml"])
-    (tmp_path / "binary.toml").write_bytes(b"\xff\xfe")
-    with pytest.raises(InputError, match=r"binary\.toml"):
-        entries([tmp_path / "binary.toml"])
 
 
 @pytest.mark.parametrize("engine", WITH_WEIGHTS)
@@ -212,16 +175,6 @@ def test_a_folder_is_judged_with_the_engine_named_and_called_after_the_folder(
     assert isinstance(source, WeightsSource)
     assert source.revision.startswith("sha256:")
     assert (settings, images) == (Settings(), {})
-
-
-def test_a_folder_is_packed_unless_the_user_says_otherwise(
-    engines: dict[str, tuple[object, ...]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = model_folder(tmp_path / "judge+v2")
-    assert resolved(f"path:{folder}", tmp_path) == "judge+v2"
-    assert set(engines) == {"packed"}
-    monkeypatch.chdir(folder)
-    assert resolved("path:.", tmp_path) == "judge+v2"
 
 
 @pytest.mark.parametrize(
@@ -269,13 +222,6 @@ def test_remote_code_is_refused_unless_the_user_trusts_it(
     assert resolved("mine", tmp_path, extra=[file], trust_remote_code=True) == "mine"
 
 
-def test_a_missing_library_is_named_with_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = model_folder(tmp_path / "judge")
-    monkeypatch.setattr("mrb_lib.judges.roster.engines.find_spec", lambda name: None)
-    with pytest.raises(InputError, match=r"needs torch.*mrb-workbench\[judges\]"):
-        resolved(f"path:{folder}", tmp_path)
-
-
 def test_weights_that_are_not_here_are_not_fetched_unasked(
     engines: dict[str, tuple[object, ...]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -304,22 +250,6 @@ def test_a_judge_keeps_the_revision_of_its_earlier_runs_unless_one_is_named(
     resolved("qwen2-vl-7b+generative", tmp_path)
     resolved("qwen2-vl-7b", tmp_path, revision="v1")
     assert asked == [None, "e" * 40, "v1"]
-
-
-@pytest.mark.parametrize("download", [True, False])
-def test_weights_that_are_here_are_asked_about_only_with_download(
-    engines: dict[str, tuple[object, ...]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, download: bool
-) -> None:
-    asked: list[object] = []
-
-    def located(entry: Entry, *, download: bool, **_: object) -> WeightsSource:
-        asked.append(download)
-        return WeightsSource(tmp_path, "f" * 40)
-
-    monkeypatch.setattr(module, "locate_weights", located)
-    monkeypatch.setattr(module, "is_cached", lambda entry: True)
-    resolved("qwen2-vl-72b", tmp_path, download=download)
-    assert asked == [download]
 
 
 def test_weights_that_cannot_fit_are_not_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

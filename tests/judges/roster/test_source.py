@@ -110,12 +110,6 @@ def test_of_a_model_in_a_folder_of_a_repository_that_folder_alone_is_fetched(onl
         locate_weights(entry, revision=None, download=False)
 
 
-def test_a_folder_that_a_repository_lacks_is_named_before_anything_is_fetched(online: LocalHub) -> None:
-    with pytest.raises(InputError, match=r"Some-Lab/Judge-7B, folder VQA_US: holds no weights"):
-        locate_weights(replace(ENTRY, subfolder="VQA_US"), revision=None, download=True)
-    assert online.fetched() == []
-
-
 def test_code_is_fetched_only_where_it_is_trusted(online: LocalHub) -> None:
     locate_weights(ENTRY, revision=None, download=True, trust_remote_code=True)
     assert online.fetched() == sorted([*FETCHED, "modeling_judge.py"])
@@ -133,12 +127,6 @@ def test_what_was_fetched_is_found_again_without_a_network(online: LocalHub, mon
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     assert locate_weights(ENTRY, revision=None, download=True) == newest
     assert online.requests == []
-
-
-def test_the_revisions_at_hand_are_named_where_another_is_asked_for(online: LocalHub) -> None:
-    locate_weights(ENTRY, revision=OLD, download=True)
-    with pytest.raises(InputError, match=OLD):
-        locate_weights(ENTRY, revision=None, download=False)
 
 
 @pytest.mark.parametrize("cut", ["model-00002-of-00002.safetensors", "tokenizer.json"])
@@ -296,12 +284,3 @@ def test_a_folder_says_what_it_was_trained_from_and_never_where_that_lay(tmp_pat
         assert provenance_of(tmp_path) == {"architectures": heads, **base}
     (tmp_path / "training.json").write_text('{"method": "sft", "cases": ["c1"]}', encoding="utf-8")
     assert provenance_of(tmp_path)["training"] == {"method": "sft", "cases": ["c1"]}
-
-
-def test_a_damaged_record_of_training_is_refused_in_one_line(tmp_path: Path) -> None:
-    (tmp_path / "config.json").write_text("{}", encoding="utf-8")
-    for text in ("{", "[]"):
-        (tmp_path / "training.json").write_text(text, encoding="utf-8")
-        with pytest.raises(InputError, match=r"training\.json: is damaged") as caught:
-            provenance_of(tmp_path)
-        assert "\n" not in str(caught.value)

@@ -1,0 +1,94 @@
+"""What the tests of judges with weights share: prompts scored with transformers alone, and judges made in one line."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import torch
+import transformers
+from PIL import Image
+
+from mrb_lib.judges.fences import marks_pattern
+from mrb_lib.judges.local.base import LocalJudge
+from mrb_lib.judges.local.checkpoint import special_tokens, still_processor
+from mrb_lib.judges.prompt_files import load_prompt
+from mrb_lib.judges.roster.engines import JudgeRequest
+from mrb_lib.judges.roster.entry import Entry
+from mrb_lib.judges.roster.source import WeightsSource
+from mrb_lib.judges.settings import Settings
+
+Made = TypeVar("Made", bound=LocalJudge)
+_PROCESSORS = {"llava": transformers.LlavaProcessor, "qwen2_5_vl": transformers.Qwen2_5_VLProcessor}
+
+
+def made(
+    kind: type[Made],
+    folder: Path,
+    images: Mapping[str, bytes] | None = None,
+    entry: Entry | None = None,
+    **wishes: object,
+) -> Made:
+    """A judge of some kind on the weights in a folder; a model of text is shown no images."""
+    blind = "vision_config" not in (folder / "config.json").read_text()
+    settings = Settings(**{"device": "cpu", "without_images": blind, **wishes})
+    entry = entry or Entry("tiny", kind.engine, path=folder)
+    return kind(JudgeRequest(entry, settings, images or {}, WeightsSource(folder, "sha256:0")))
+
+
+class ByHand:
+    """A model used as its publisher's examples do: its own processor, one conversation, an ordinary pass."""
+
+    def __init__(self, folder: Path, dtype: torch.dtype = torch.float32) -> None:
+        kind = _PROCESSORS.get(transformers.AutoConfig.from_pretrained(folder).model_type)
+        self.sees = kind is not None
+        if kind is not None:
+            self.reads = still_processor(kind).from_pretrained(folder)
+            self.tokenizer = self.reads.tokenizer
+            model = transformers.AutoModelForImageTextToText
+        else:
+            self.reads = self.tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+            model = transformers.AutoModelForCausalLM
+        self.model = model.from_pretrained(folder, dtype=dtype).eval()
+        self.marks = marks_pattern(special_tokens(self.tokenizer))
+
+    def inputs(
+        self, text: str, pictures: Sequence[bytes] = (), *, reply: str | None = None, said: str = ""
+    ) -> dict[str, torch.Tensor]:
+        """The inputs of a prompt with its pictures, after it a reply, or the beginning of one."""
+        opened = [Image.open(io.BytesIO(content)).convert("RGB") for content in pictures] if self.sees else []
+        turns = [("user", [{"type": "image"} for _ in opened], text)]
+        turns += [("assistant", [], reply)] if reply is not None else []
+        parts = [
+            {"role": role, "content": [*shown, {"type": "text", "text": words}] if self.sees else words}
+            for role, shown, words in turns
+        ]
+        chat = self.reads.apply_chat_template(parts, tokenize=False, add_generation_prompt=reply is None) + said
+        made = self.reads(text=[chat], return_tensors="pt", **({"images": [opened]} if opened else {}))
+        dtype = self.model.dtype
+        return {name: value.to(dtype) if value.is_floating_point() else value for name, value in made.items()}
+
+    @torch.inference_mode()
+    def shares(
+        self, text: str, spellings: Sequence[str], pictures: Sequence[bytes] = (), said: str = ""
+    ) -> list[float]:
+        """The probability of each word as the next token, with and without a space before it."""
+        odds = self.model(**self.inputs(text, pictures, said=said)).logits[0, -1].double().softmax(-1)
+        ids = [{self.tokenizer.convert_tokens_to_ids(f"{space}{word}") for space in ("", "Ġ")} for word in spellings]
+        return [sum(float(odds[i]) for i in own - {None, self.tokenizer.unk_token_id}) for own in ids]
+
+    def p_first(
+        self, row: Mapping[str, object], images: Mapping[str, bytes], dimensions: Sequence[str], **more: object
+    ) -> float:
+        """The share of the first letter after the prompt `single` about a row; `more` for the prompt."""
+        prompt, names = load_prompt("single"), list(row.get("images", ())) if self.sees else []
+        responses = [str(row["first"]), str(row["second"])]
+        question, dimension = str(row["question"]), str(row["dimension"])
+        text = prompt.render(
+            question, responses, dimensions, dimension, n_images=len(names), marks=self.marks, **more
+        ).text
+        labels = prompt.labels_for(question, more.get("labels", ("A", "B")))
+        first, second = self.shares(text, labels, [images[name] for name in names])
+        return first / (first + second)
