@@ -14,8 +14,7 @@ from pydantic import Field
 from mrb_lib.benchmarks.benchmark import Benchmark, load
 from mrb_lib.build.construct.work import open_work
 from mrb_lib.cli import render
-from mrb_lib.cli.findings import echo_stale_runs
-from mrb_lib.cli.judge_groups import echo_groups, grouped, named_pairs, of_judges, training_of
+from mrb_lib.cli.findings import echo_groups, echo_stale_runs
 from mrb_lib.cli.listing import line
 from mrb_lib.cli.options import DeclaredCommand, Rosters, Runs, embedded, options_from, parameters, where
 from mrb_lib.cli.overview import as_overview
@@ -31,10 +30,10 @@ from mrb_lib.stats.where import asks_for_tags, restricted
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.options import Names, Option, Texts, checked_dataclass, options_of
 from mrb_lib.tables.schema import NO_PROBE
-from mrb_lib.verdicts.manifest import Manifest
+from mrb_lib.verdicts.manifest import Manifest, read_manifest
 from mrb_lib.verdicts.prompts import run_prompts
-from mrb_lib.verdicts.store import iter_verdicts
-from mrb_lib.verdicts.training import seen_notes, training_records
+from mrb_lib.verdicts.store import iter_verdicts, run_folders
+from mrb_lib.verdicts.training import seen_notes, training_cases, training_records
 
 if TYPE_CHECKING:
     from typer._click.core import Context  # the copy of click that Typer's own classes speak of
@@ -150,7 +149,6 @@ def analyze(
         Path | None,
         typer.Argument(
             metavar="BENCH",
-            callback=embedded,
             help="The benchmark folder, or demo for the embedded one; with --explain, none or a table.",
         ),
     ] = None,
@@ -169,6 +167,7 @@ def analyze(
     if bench is None:
         raise InputError("BENCH: name the folder of a benchmark; `mrb demo DIR` makes one.")
     table_named(options.table)
+    bench = embedded(bench)
     if runs is None and (bench / "runs").is_dir():
         runs = bench / "runs"
     analysis = _Analysis(options, load(bench), runs, tuple(rosters or ()), ctx.obj)
@@ -198,13 +197,19 @@ class _Analysis:
         self.spec = table_named(options.table)
         self.reads = self.spec.parameters_read(has_marks=options.work is not None)
         self.own = {name: value for name, value in given.items() if name not in vars(options)}
-        self.pairs = named_pairs(options.base, options.tuned)
+        if len(options.base) != len(options.tuned):
+            raise InputError(
+                f"--base is given {len(options.base)} times, --tuned {len(options.tuned)}; name as many of one as of "
+                "the other."
+            )
+        self.pairs = list(zip(options.base, options.tuned, strict=True)) or None
         self.verdicts: dict[str, Panel] | None = None
         self.training: pd.DataFrame | None = None
         self.manifests: list[Manifest] = []
         columns = tables.verdict_columns(options.table)
         if runs is not None and columns and benchmark.meta.is_judged:
-            self.manifests, self.training = training_of(runs, benchmark)
+            self.manifests = [read_manifest(folder) for folder in run_folders(runs)]
+            self.training = training_cases(self.manifests, benchmark)
             verdicts = iter_verdicts(runs, benchmark.cases, columns)
             self.verdicts = tables.read_panels(benchmark, verdicts, self.training)
         echo_stale_runs(runs, benchmark)
@@ -215,8 +220,15 @@ class _Analysis:
         """Return the groups of the judges if they are read, and keep the verdicts of the wanted judges."""
         options, groups = self.options, None
         if self.verdicts and (options.judges or options.groups is not None or "groups" in self.reads):
-            groups = grouped(self.verdicts, self.manifests, options.groups, rosters)
-            self.verdicts = of_judges(self.verdicts, options.judges, groups)
+            from mrb_lib.judges.roster.groups import chosen_judges, judge_groups, read_group_file
+            from mrb_lib.judges.roster.roster import entries
+
+            names = [name for panel in self.verdicts.values() for name in panel.judges]
+            stated = None if options.groups is None else read_group_file(options.groups)
+            groups = judge_groups(names, self.manifests, roster_entries=entries(tuple(rosters)), override=stated)
+            wanted = chosen_judges(options.judges, groups)
+            kept = {probe: panel.of_judges(wanted) for probe, panel in self.verdicts.items()}
+            self.verdicts = {probe: panel for probe, panel in kept.items() if panel.judges}
             if options.judges or "groups" in self.reads:
                 echo_groups(groups)
         if self.verdicts and self.training is not None:

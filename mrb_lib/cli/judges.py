@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mrb_lib.cli.options import Command
+from mrb_lib.cli.options import AsJson, Command, Rosters
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from typer._click.formatting import HelpFormatter
 
 _TEXT_COLUMNS = ("name", "access", "domain", "family", "size", "weights_gb", "engine", "needs")
-"""Marks a size that is taken from a name."""
-_SEARCHED = ("name", "model", "family", "needs", "about")
 
 
 class EnginesCommand(Command):
@@ -44,57 +42,33 @@ def judges(
     fits: Annotated[
         bool, typer.Option("--fits", help="Only those whose weights fit this machine; see `mrb doctor`.")
     ] = False,
-    show_gaps: Annotated[
-        bool, typer.Option("--gaps", help="What could not be checked of each model, and how often.")
-    ] = False,
-    search: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Only those with this in name, model, family, needs or about.")
-    ] = None,
-    rosters: Annotated[
-        list[Path] | None,
-        typer.Option("--roster", metavar="FILE", envvar="MRB_ROSTER", help="More judges, in a TOML file; repeatable."),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="JSON on stdout, with every column.")] = False,
+    rosters: Rosters = None,
+    as_json: AsJson = False,
 ) -> None:
-    """List the judges: name, access, family, size, engine, needs; or what is unknown of them.
+    """List the judges: name, access, family, size, engine, needs.
 
     With --fits, say how this machine runs each, with an estimate of memory and minutes, and print a command.
     """
     from mrb_lib.cli.listing import listing, terminal_width
     from mrb_lib.cli.render import as_json as to_json
-    from mrb_lib.judges.roster.roster import gaps, roster
+    from mrb_lib.judges.roster.roster import roster
 
     extra = tuple(rosters or ())
     table = roster(extra)
     for column, value in (("access", access), ("domain", domain), ("family", family), ("engine", engine)):
         table = _only(table, column, value)
-    if search is not None:
-        texts = table[list(_SEARCHED)].fillna("").agg("\n".join, axis="columns").str.casefold()
-        table = table[texts.str.contains(search.casefold(), regex=False)]
     columns, hint = list(_TEXT_COLUMNS), ""
     if fits:
         table, hint = _fitting(table, extra)
         columns = ["name", "size", "engine", "device", "stored", "memory_gb", "minutes", "needs"]
-    unknown = gaps(extra)
-    shown = unknown[unknown["name"].isin(table["name"])] if show_gaps else table
     if as_json:
-        typer.echo(to_json(shown, table="gaps" if show_gaps else "judges", policy="", simulated=False))
-    elif shown.empty:
-        typer.echo("no judge matches; leave a filter out" if table.empty else "nothing is missing", err=True)
-    elif show_gaps:
-        typer.echo(listing(shown[["name", "access", "missing"]], width=terminal_width(None)))
-        typer.echo(_count(shown, table), err=True)
+        typer.echo(to_json(table, table="judges", policy="", simulated=False))
+    elif table.empty:
+        typer.echo("no judge matches; leave a filter out", err=True)
     else:
-        typer.echo(listing(shown[columns], width=terminal_width(None)))
+        typer.echo(listing(table[columns], width=terminal_width(None)))
     if hint:
         typer.echo(hint, err=True)
-
-
-def _count(unknown: pd.DataFrame, table: pd.DataFrame) -> str:
-    """Return how many of the models of a table lack each key."""
-    models = table["access"].isin(["open", "proprietary"]).sum()
-    counts = unknown["missing"].str.split(", ").explode().value_counts()
-    return f"of {models} models: " + ", ".join(f"{count} without {key}" for key, count in counts.items())
 
 
 def _only(table: pd.DataFrame, column: str, value: str | None) -> pd.DataFrame:

@@ -68,19 +68,12 @@ def split(
 
 
 def _balance(balance: pd.DataFrame) -> str:
-    """The parts as columns, and where one of them differs most from the whole."""
+    """Return the parts as columns."""
     names = [str(name) for name in balance["split"]]
     rows = [["", *names], *([title, *(f"{n:,}" for n in balance[column])] for column, title in _COUNTS.items())]
     shares = balance.drop(columns=["split", *_COUNTS])
     rows += [[line(str(column)), *(f"{share:.1%}" for share in shares[column])] for column in shares]
-    table = "\n".join(aligned(rows, [False, *(True for _ in names)]))
-    subfields = shares.drop(columns="share")
-    if not len(subfields.columns):
-        return table
-    differences = subfields.to_numpy()[:-1] - subfields.to_numpy()[-1]
-    part, column = divmod(int(abs(differences).argmax()), differences.shape[1])
-    points = f"{100 * differences[part, column]:+.1f} points of {line(str(subfields.columns[column]))}"
-    return f"{table}\nlargest deviation: {points} in {names[part]}"
+    return "\n".join(aligned(rows, [False, *(True for _ in names)]))
 
 
 _COUNTS = {"n_cases": "cases", "n_units": "units"}

@@ -41,8 +41,6 @@ class ProbeOptions:
     files: tuple[Path, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.cases is not None and self.cases < 1:
-            raise InputError(f"probe cases {self.cases}: at least 1 is needed.")
         if self.cases is not None and not (self.names or self.files):
             raise InputError("probe cases: name the probes too (--probe NAMES, --probe-file FILE).")
         parse_probes(",".join(self.names))
@@ -204,7 +202,6 @@ def make_plan(
     ratings, labels : see `Plan`; of the orders asked for only AB is made then
     beside : what is shown beside the cases, and which of them are judged; None shows nothing, and judges all
     """
-    check_limit(limit)
     beside = beside or Beside()
     kept = beside.judged(cases)
     kept = kept.head(limit) if limit else kept
@@ -251,12 +248,6 @@ def check_orders(orders: Sequence[str], repeats: int) -> None:
         raise InputError(f"orders {','.join(orders)!r}: use AB, BA or both, each once.")
     if repeats < 1:
         raise InputError(f"repeats {repeats}: at least 1 is needed.")
-
-
-def check_limit(limit: int | None) -> None:
-    """Raise `InputError` unless so many cases can be judged."""
-    if limit is not None and limit < 1:
-        raise InputError(f"limit {limit}: at least 1 case is needed.")
 
 
 def check_retry(statuses: Sequence[str]) -> None:

@@ -192,29 +192,6 @@ def read_run(folder: Path, columns: Sequence[str] | None = None, *, without: Col
     return frame
 
 
-def iter_run(folder: Path, columns: Sequence[str], *, without: Collection[Path] = ()) -> Iterator[pd.DataFrame]:
-    """Yield the verdicts of one run a part at a time, in the order they were written: only one need be in memory.
-
-    Parameters
-    ----------
-    columns : those to read, of the contract
-    without : parts to leave out
-
-    Raises
-    ------
-    InputError
-        A part is damaged, lacks a column, or holds one of another type.
-    """
-    schema = pa.schema([SCHEMA.field(name) for name in columns])
-    for path in _whole(folder, without):
-        table = _read_part(path, columns)
-        try:
-            frame: pd.DataFrame = table.select(schema.names).cast(schema).to_pandas()
-        except pa.ArrowException as error:
-            raise InputError(f"{path}: holds a column of another type ({error}); remove the file.") from error
-        yield frame
-
-
 def _whole(folder: Path, without: Collection[Path]) -> list[Path]:
     return [path for path in part_paths(folder) if path not in without]
 

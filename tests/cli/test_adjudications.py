@@ -1,4 +1,4 @@
-"""`mrb adjudications`, from a store to a file and back, and its summary."""
+"""`mrb adjudications`, from a store to a file and back."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from mrb_lib.demo.build import write_demo
 from mrb_lib.report.places import write_simulated_runs
 from mrb_lib.review.records.marks import Adjudication, CaseTag, case_fingerprint
 from mrb_lib.review.records.store import open_store
-from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import REVIEWS
 
 
@@ -62,25 +61,6 @@ def test_out_of_one_store_and_into_another(reviewed: Benchmark, tmp_path: Path) 
     with open_store(other, create=False) as store:
         assert len(store.adjudications(reviewed.meta.name, history=True)) == 8
         assert store.tags(reviewed.meta.name)["tag"].tolist() == ["old film"]
-
-
-def test_the_summary_counts_what_was_said(reviewed: Benchmark, tmp_path: Path) -> None:
-    head, *rest = _run("summary", tmp_path / "bench", "--resamples", 0).splitlines()
-    assert "6 adjudications of 4 cases by 2 reviewers (3 gold_right, 3 ambiguous)" in head
-    assert "1 of cases that are not in the benchmark" in head
-    assert "1 of cases that have changed since" in head
-    assert head.endswith("(SIMULATED data)")
-    assert any("reviewers" in line for line in rest)
-    table = json.loads(_run("summary", tmp_path / "bench", "--resamples", 0, "--json"))
-    [row] = [row for row in table["rows"] if row["part"] == "reviewers"]
-    assert (row["n_reviewers"], row["n_cases"], row["percent_agreement"]) == (2, 2, 0.5)
-
-
-def test_a_store_that_is_not_there_is_not_made(tmp_path: Path) -> None:
-    write_demo(tmp_path / "bench", cases=18, seed=3)
-    with pytest.raises(InputError, match="there is no store"):
-        _run("summary", tmp_path / "bench")
-    assert not (tmp_path / "bench" / REVIEWS).exists()
 
 
 def test_the_leaderboard_by_the_gold_that_reviewers_corrected(mrb: Callable, tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load
 from mrb_lib.demo.build import write_demo
-from mrb_lib.report import places
 from mrb_lib.review import server
 from mrb_lib.review.records.marks import AnnotatorAnswer, Comment
 from mrb_lib.review.records.store import open_store
@@ -163,16 +162,6 @@ def test_what_was_skipped_is_listed_and_cases_that_are_gone_do_not_count(mrb: Co
     assert len(listed) == 2
     assert listed[1].split()[:5] == [case, "Dr", "A", dimension, "blurred"]
     assert re.search(r"^Dr A +2 ", said, re.MULTILINE), "two cases, not the one that is gone"
-
-
-def test_the_embedded_benchmark_is_called_demo(
-    mrb: Command, bench: Path, served: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(places, "make_demo", lambda name, progress: bench)
-    done = mrb("annotate", "demo", "--annotators", "Dr A")
-    assert done.code == 0, done.err
-    assert f"answers are kept in {bench / REVIEWS}" in done.err
-    assert "Annotation" in served["app"].title
 
 
 def test_the_page_is_served(mrb: Command, bench: Path, served: dict[str, Any]) -> None:

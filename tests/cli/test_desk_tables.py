@@ -35,15 +35,6 @@ def test_an_edited_table_is_accepted_once(mrb: Callable, tmp_path: Path) -> None
     assert "rewritten" not in mrb("check", bench).err
 
 
-def test_an_export_takes_the_runs_along(mrb: Callable, tables: Path, tmp_path: Path) -> None:
-    mrb("import", "table", tables, tmp_path / "bench")
-    done = mrb("export", "table", tmp_path / "bench", tmp_path / "with")
-    assert "verdicts are exported too" in done.err
-    assert len(pd.read_csv(tmp_path / "with" / "verdicts.csv")) == len(pd.read_csv(tables / "verdicts.csv"))
-    mrb("export", "table", tmp_path / "bench", "-", tmp_path / "without")
-    assert not (tmp_path / "without" / "verdicts.csv").exists()
-
-
 def test_judges_that_look_alike_are_warned_of(mrb: Callable, tables: Path, tmp_path: Path) -> None:
     verdicts = (tables / "verdicts.csv").read_text()
     assert "\nj," in verdicts

@@ -77,21 +77,13 @@ def test_doctor_as_json_holds_the_same_and_every_judge(
     assert "the secret" not in result.out + result.err
 
 
-def test_judges_as_json_holds_every_column(mrb: Callable) -> None:
-    rows = parsed(mrb("judges", "--json"))["rows"]
-    assert [row["name"] for row in rows] == roster()["name"].tolist()
-    assert set(rows[0]) == set(ROSTER_COLUMNS)
-    assert rows[0]["licence"] is None
-
-
 @pytest.mark.parametrize(
     ("options", "keep"),
     [
         (["--access", "Proprietary"], lambda row: row["access"] == "proprietary"),
         (["--domain", "medical", "--engine", "packed"], lambda r: (r["domain"], r["engine"]) == ("medical", "packed")),
         (["--family", "qwen3-vl"], lambda row: row["family"] == "Qwen3-VL"),
-        (["--search", "MEDGEMMA"], lambda row: "medgemma" in row["name"]),
-        (["--search", "(.*"], lambda row: False),
+        ([], lambda row: set(row) == set(ROSTER_COLUMNS)),
     ],
 )
 def test_filters_keep_exactly_the_judges_they_describe(
@@ -134,21 +126,6 @@ def test_without_torch_a_judge_of_known_size_is_not_said_to_be_of_unknown_size(
         "left out: 1 judges of unknown size",
         "left out: 1 judges, as the memory of a GPU is not known without torch",
     ]
-
-
-def test_gaps_are_listed_and_counted(mrb: Callable) -> None:
-    everyone = mrb("judges", "--gaps")
-    assert everyone.code == 0
-    models = sum(row["access"] != "built in" and row["access"] is not None for row in roster().to_dict("records"))
-    assert f"of {models} models: " in everyone.err
-    assert " without cutoff" in everyone.err
-    medical = parsed(mrb("judges", "--gaps", "--json", "--domain", "medical"))["rows"]
-    assert {"name", "access", "missing", "source"} == set(medical[0])
-    unknown = {row["name"]: row["missing"].split(", ") for row in medical}
-    assert "licence" not in unknown["med-r1"]
-    assert "cutoff" in unknown["med-r1"]
-    assert mrb("judges", "--gaps", "--access", "built in").err == "nothing is missing\n"
-    assert mrb("judges", "--gaps", "--family", "Nope").err == "no judge matches; leave a filter out\n"
 
 
 def test_judges_are_listed_in_aligned_columns(mrb: Callable, mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:

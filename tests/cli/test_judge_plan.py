@@ -245,19 +245,3 @@ def test_position_bias_is_said_when_it_is_seen(mrb: Mrb, bench: Path, tmp_path: 
     assert "first-shown" not in few.err, "two cases show nothing"
     one = mrb("judge", bench, tmp_path / "one", "--judge", "first", "--orders", "AB")
     assert "first-shown" not in one.err, "in one order the first may be the better"
-
-
-def test_a_judge_whose_replies_are_mostly_unparsed_is_told_of_packed(
-    mrb: Mrb, bench: Path, tiny: Callable[..., Path], tmp_path: Path
-) -> None:
-    folder = tiny("llama")
-    result = mrb(
-        "judge", bench, tmp_path / "runs", "--judge", f"path:{folder}+generative", "--limit", 2, "--device", "cpu",
-        "--max-new-tokens", 3, "--without-images",
-    )  # fmt: skip
-    [run] = run_folders(tmp_path / "runs")
-    assert (read_run(run)["status"] == "unparsed").all()
-    assert f"replies could not be read; path:{folder}+packed reads the probabilities of A and B instead" in result.err
-    with ChatServer(lambda _: message("no idea")) as server:
-        served = mrb("judge", bench, tmp_path / "served", "--judge", "endpoint:m", "--url", server.url, "--limit", 2)
-    assert "unparsed" in served.out and "+packed" not in served.err, "its weights are the server's"

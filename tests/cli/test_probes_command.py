@@ -1,4 +1,4 @@
-"""What `mrb probes` lists and shows, and how `mrb judge --probe` refuses."""
+"""What `mrb probes` lists, and how `mrb judge --probe` refuses."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from PIL import Image
 
 from mrb_lib.probes import PROBES
 
@@ -28,63 +27,6 @@ def test_the_list_names_every_probe_and_what_should_follow(mrb: Callable) -> Non
     assert [one["name"] for one in listed] == list(PROBES)
     assert {one["expected"] for one in listed} == {"same", "worse", "flips"}
     assert {one["changes"] for one in listed} == {"image", "response", "question", "prompt"}
-
-
-def test_a_text_is_shown_with_what_changed(mrb: Callable, tables: Path, tmp_path: Path) -> None:
-    (tables / "cases.csv").write_text(
-        "case_id,question,response_a,response_b\n"
-        "1,q,A nodule lies in the left lung.,A nodule lies in the left lung.\x1b[31m\n",
-        encoding="utf-8",
-    )
-    (tables / "annotations.csv").unlink()
-    (tables / "verdicts.csv").unlink()
-    mrb("import", "table", tables, tmp_path / "b")
-    shown = mrb("probes", "show", tmp_path / "b", "1", "response/side+both:1")
-    assert shown.code == 0
-    assert shown.out.count("in the [-left-]{+right+} lung.") == 2
-    assert "\x1b" not in shown.out
-    assert "question: unchanged" in shown.out
-
-
-@pytest.mark.parametrize(
-    ("probe", "said"),
-    [
-        ("prompt/labels:3", "The prompt calls the response shown first Alex, and the second Sam."),
-        ("prompt/wording:2", "wording 2"),
-        ("prompt/persona:4", "the prompt says: Judge as a strict examiner"),
-    ],
-)
-def test_what_a_probe_changes_of_the_prompt_is_said(mrb: Callable, demo: Path, probe: str, said: str) -> None:
-    shown = mrb("probes", "show", demo, "sim-000000", probe)
-    assert shown.code == 0
-    assert said in shown.out
-    assert shown.out.count(": unchanged") == 3
-
-
-def test_pictures_are_written_before_and_after(mrb: Callable, demo: Path, tmp_path: Path) -> None:
-    before = {path: path.read_bytes() for path in demo.rglob("*") if path.is_file()}
-    shown = mrb("probes", "show", demo, "sim-000000", "image/blank", "--out", tmp_path / "out")
-    assert shown.code == 0, shown.err
-    with Image.open(tmp_path / "out" / "before-1.png") as old, Image.open(tmp_path / "out" / "after-1.png") as new:
-        assert old.size == new.size
-        assert len(new.convert("L").getcolors()) == 1 < len(old.convert("L").getcolors())
-    assert {path: path.read_bytes() for path in demo.rglob("*") if path.is_file()} == before
-
-
-@pytest.mark.parametrize(
-    ("case", "probe", "message"),
-    [
-        ("sim-000000", "image/*", "names"),
-        ("sim-000000", "image/blurr:3", "the nearest are image/blur"),
-        ("sim-000000", "image/frames-shuffled", "does not apply to it"),
-        ("nobody", "image/blank", "has no such case"),
-    ],
-)
-def test_what_cannot_be_shown_is_said_in_a_line(mrb: Callable, demo: Path, case: str, probe: str, message: str) -> None:
-    shown = mrb("probes", "show", demo, case, probe)
-    assert shown.code == 2
-    assert message in shown.err
-    assert shown.err.count("\n") == 1
 
 
 def test_judging_refuses_an_unknown_probe_before_it_starts(mrb: Callable, demo: Path, tmp_path: Path) -> None:
@@ -152,22 +94,9 @@ def test_a_plan_names_files_and_an_edited_one_is_refused(mrb: Callable, demo: Pa
     assert mrb(*command).code == 0, f"{path} as it was goes on"
 
 
-def test_the_probe_of_a_file_is_shown_by_its_name_or_without(mrb: Callable, demo: Path, tmp_path: Path) -> None:
-    path = _german(tmp_path)
-    for named in ((), ("question/file-deutsch",)):
-        shown = mrb("probes", "show", demo, "sim-000000", *named, "--probe-file", path)
-        assert shown.code == 0, shown.err
-        assert "Was zeigt das Bild" in shown.out and "\x1b" not in shown.out
-        assert "response_a: unchanged" in shown.out
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("probes", "show", "{demo}", "sim-000009", "--probe-file", "{file}"), "the file has no row for it"),
-        (("probes", "show", "{demo}", "sim-000000", "image/blank", "--probe-file", "{file}"), "name that or none"),
-        (("probes", "show", "{demo}", "sim-000000"), "names 0 probes; name one"),
-        (("probes", "show", "{demo}", "sim-000000", "--probe-file", "no.csv"), "no.csv: cannot be read"),
         (("judge", "{demo}", "{runs}", "--judge", "first", "--probe-file", "{runs}.csv"), "cannot be read"),
         (("judge", "{demo}", "{runs}", "--judge", "first", "--probe-file", "{judges}"), "needs one column case_id"),
         (("judge", "{demo}", "{runs}", "--judge", "first", "--probe-file", "{strange}"), "2 of 2 cases of its file"),
@@ -179,7 +108,7 @@ def test_a_file_that_will_not_do_is_one_line_and_leaves_nothing(
 ) -> None:
     (tmp_path / "strange.csv").write_text("case_id,question\n\x1b[31m,x\nb,y\n", encoding="utf-8")
     (tmp_path / "judges.csv").write_text("judge,question\n1,x\n", encoding="utf-8")
-    names = {"demo": demo, "file": _german(tmp_path), "runs": tmp_path / "runs", "judges": tmp_path / "judges.csv"}
+    names = {"demo": demo, "runs": tmp_path / "runs", "judges": tmp_path / "judges.csv"}
     result = mrb(*(text.format(**names, strange=tmp_path / "strange.csv") for text in arguments))
     assert result.code == 2, result
     assert message in result.err

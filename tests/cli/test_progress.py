@@ -31,12 +31,6 @@ def test_what_a_logger_says_is_shown_where_a_person_watches(monkeypatch: pytest.
     assert logger.level == logging.NOTSET
 
 
-def test_nothing_is_shown_where_nobody_watches(capsys: pytest.CaptureFixture[str]) -> None:
-    with status_of("mrb_lib.stats"):
-        logging.getLogger("mrb_lib.stats.tables.models").info("models: overall")
-    assert capsys.readouterr().err == ""
-
-
 def _shown(monkeypatch: pytest.MonkeyPatch, *reports: RunProgress, columns: int = 80) -> list[str]:
     """The lines that a terminal so wide was sent for some reports."""
     stream = Terminal()

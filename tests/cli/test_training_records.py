@@ -131,22 +131,6 @@ def test_a_judge_that_was_trained_on_test_cases_is_an_error_and_so_is_a_record_t
             assert said in result.err
 
 
-def test_after_a_merge_the_same_cases_are_left_out(mrb: Callable, trained: Trained, tmp_path: Path) -> None:
-    first, second = small("here", "first/"), small("second", "second/")
-    other = second.cases.assign(question="other " + second.cases["question"])
-    both = Benchmark(
-        BenchmarkMeta("both", "clinical", ("overall",)),
-        pd.concat([first.cases, other], ignore_index=True),
-        pd.concat([first.annotations, second.annotations], ignore_index=True),
-    )
-    save(both, tmp_path / "both")
-    record = record_of(small("here"), trained.cases)
-    merged_run = manifest_of("tuned", record, revision="sha256:tuned")
-    write_run(tmp_path / "both" / "runs", merged_run, first, 0.8)
-    rows = rows_of(mrb("analyze", tmp_path / "both", "--json", "--resamples", 40))
-    assert rows.loc[rows["judge"] == "tuned", ["n", "n_seen"]].to_numpy().tolist() == [[24, 36]]
-
-
 def test_notebooks_explorer_and_case_pages_leave_them_out_and_mark_them(trained: Trained, tmp_path: Path) -> None:
     benchmark = load(trained.bench)
     study = mrb_lib.open(trained.bench, trained.runs, resamples=40)
@@ -176,14 +160,6 @@ def test_notebooks_explorer_and_case_pages_leave_them_out_and_mark_them(trained:
     strict = open_index(build_index(trained.runs, benchmark, tmp_path / "index", policy="strict"))
     other = explorer_data(benchmark, strict, policy="strict").kinds
     assert (other.grid("outcome")[data.judges.index("tuned"), 0] == OUTCOMES.index("trained on")).sum() == 36
-
-
-def test_an_index_is_made_anew_where_what_was_seen_has_changed(trained: Trained, tmp_path: Path) -> None:
-    benchmark = load(trained.bench)
-    changed = replace(benchmark, cases=benchmark.cases.assign(question="other questions"))
-    one, other = (build_index(trained.runs, each, tmp_path / "index") for each in (benchmark, changed))
-    assert one != other
-    assert not (open_index(other).kinds().grid("outcome") == OUTCOMES.index("trained on")).any()
 
 
 def test_a_judge_that_has_seen_everything_is_named_with_the_reason(mrb: Callable, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import pytest
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.judges.settings import Settings
-from mrb_lib.runs import execute
+from mrb_lib.runs import execute, juries
 from mrb_lib.verdicts.orders import KEYS
 from mrb_lib.verdicts.protocol import BatchAnswer, PromptlessJudge
 
@@ -97,9 +97,9 @@ class Scripted(PromptlessJudge):
 def use(monkeypatch: pytest.MonkeyPatch, *judges: Scripted) -> None:
     """Let `judge` find these judges by name, besides those of the roster."""
     known = {judge.name: judge for judge in judges}
-    resolve, check = execute.resolve, execute.check_name
+    resolve, check = execute.resolve, juries.check_name
     monkeypatch.setattr(execute, "resolve", lambda name, **options: known.get(name) or resolve(name, **options))
-    monkeypatch.setattr(execute, "check_name", lambda name, extra: None if name in known else check(name, extra))
+    monkeypatch.setattr(juries, "check_name", lambda name, extra: None if name in known else check(name, extra))
 
 
 def comparable(verdicts: pd.DataFrame) -> pd.DataFrame:

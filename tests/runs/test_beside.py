@@ -16,7 +16,7 @@ from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.cli.main import main
 from mrb_lib.judges.sent import sent, shown_case
 from mrb_lib.judges.settings import Settings
-from mrb_lib.runs.beside import beside
+from mrb_lib.runs.beside import beside_of
 from mrb_lib.runs.execute import judge
 from mrb_lib.runs.outcomes import RunSummary
 from mrb_lib.runs.plan import ProbeOptions, make_plan
@@ -196,25 +196,25 @@ def test_a_column_of_the_source_does_not_pass_for_what_is_shown(bench: Benchmark
     forged = replace(
         bench, cases=bench.cases.assign(context_examples="[", context_reference="forged", item_responses="x")
     )
-    plan = make_plan(forged.cases, DIMENSIONS, beside=beside(forged, Settings()))
+    plan = make_plan(forged.cases, DIMENSIONS, beside=beside_of(forged, Settings()))
     assert not set(OF_PLAN) & set(to_shown_frame(plan.rows(np.arange(4))).columns)
-    weak = make_plan(forged.cases, DIMENSIONS, beside=beside(forged, Settings(reference="weak")))
+    weak = make_plan(forged.cases, DIMENSIONS, beside=beside_of(forged, Settings(reference="weak")))
     assert weak.rows(np.arange(1))["context_reference"].iloc[0].startswith("weak-0")
 
 
 def test_a_batch_brings_them_along_to_another_machine(bench: Benchmark) -> None:
     plan = make_plan(
-        bench.cases, DIMENSIONS, beside=beside(bench, Settings(reference="weak", evidence=True, examples=2))
+        bench.cases, DIMENSIONS, beside=beside_of(bench, Settings(reference="weak", evidence=True, examples=2))
     )
     numbers = np.array([13, 3, 4])
-    there, _ = Source(plan, [numbers], {}).batch(0, answered=False)
+    there, _ = Source(plan, [numbers], {}).batch(0)
     pd.testing.assert_frame_equal(there, to_shown_frame(plan.rows(numbers)))
     assert {"context_reference", "context_evidence", "context_examples"} <= set(there.columns)
     assert not {"split", "item"} & set(there.columns)
 
 
 def test_a_case_changed_by_a_probe_has_the_same_examples(bench: Benchmark) -> None:
-    shown = beside(bench, Settings(examples=2))
+    shown = beside_of(bench, Settings(examples=2))
     plan = make_plan(bench.cases, DIMENSIONS, probes=ProbeOptions(("response/*",)), beside=shown)
     rows = plan.rows(plan.all_numbers)
     assert rows["probe"].nunique() > 2

@@ -19,10 +19,11 @@ from mrb_lib.judges.local.pointwise import RatingJudge
 from mrb_lib.judges.local.weights import Weights
 from mrb_lib.judges.roster.roster import resolve
 from mrb_lib.judges.settings import Settings
-from mrb_lib.runs.execute import judge
+from mrb_lib.runs.execute import judge, judge_plan
 from mrb_lib.runs.interruption import InterruptedRunError
 from mrb_lib.runs.local import HoldsWeights
 from mrb_lib.runs.outcomes import FailedRun, FailedRunsError, Outcome, RunSummary
+from mrb_lib.runs.planned import PlannedJudge
 from mrb_lib.tables.errors import RunError
 from mrb_lib.verdicts.store import load_verdicts
 
@@ -38,6 +39,13 @@ def _breaking(error: Exception, case: str = "c6") -> Callable[[tuple[object, ...
     return say
 
 
+def run(
+    bench: Benchmark, runs: Path, names: list[str], outcomes: list[Outcome], settings: Settings | None = None
+) -> None:
+    judges = [PlannedJudge(name, settings or Settings()) for name in names]
+    judge_plan(bench, runs, judges, check=False, finished=lambda _, outcome: outcomes.append(outcome))
+
+
 def test_a_judge_that_fails_is_reported_and_the_next_one_runs(
     little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -49,7 +57,7 @@ def test_a_judge_that_fails_is_reported_and_the_next_one_runs(
     outcomes: list[Outcome] = []
     settings = Settings(batch_size=3)
     with pytest.raises(FailedRunsError) as error:
-        judge(little, tmp_path, ["lost", "first", "odd", "first"], settings=settings, finished=outcomes.append)
+        run(little, tmp_path, ["lost", "first", "odd", "first"], outcomes, settings)
     assert error.value.exit_code == 1
     assert str(error.value).split("\n") == [
         "2 of 3 judges failed; what the others did is kept:", "lost: the server is gone", "odd: KeyError: 'k'"
@@ -76,7 +84,7 @@ def test_of_one_judge_the_error_is_what_it_was(
     use(monkeypatch, Scripted("odd", _breaking(KeyError("k"))))
     outcomes: list[Outcome] = []
     with pytest.raises(KeyError, match="k"):
-        judge(little, tmp_path, ["odd"], finished=outcomes.append)
+        run(little, tmp_path, ["odd"], outcomes)
     assert [outcome.judge for outcome in outcomes] == ["odd"]
 
 
@@ -91,9 +99,7 @@ def test_an_interrupt_ends_all_of_it_and_is_reported(
     use(monkeypatch, Scripted(say=say))
     outcomes: list[Outcome] = []
     with pytest.raises(InterruptedRunError):
-        judge(
-            little, tmp_path, ["first", "scripted", "longer"], settings=Settings(batch_size=3), finished=outcomes.append
-        )
+        run(little, tmp_path, ["first", "scripted", "longer"], outcomes, Settings(batch_size=3))
     first, scripted = outcomes
     assert isinstance(first, RunSummary)
     assert isinstance(scripted, FailedRun) and scripted.is_interrupted

@@ -6,7 +6,6 @@ import shutil
 import socket
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -16,10 +15,10 @@ import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.roster.machine import Gpu, Machine, inspect_machine
-from mrb_lib.judges.roster.roster import resolve
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs import preflight
 from mrb_lib.runs.execute import judge
+from mrb_lib.runs.planned import PlannedJudge
 
 Check = Callable[..., list[str]]
 HUGE = '[[judge]]\nname = "huge"\nengine = "packed"\nmodel = "some/huge"\nparameters = 400.0\n'
@@ -32,9 +31,8 @@ def check(little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     roster.write_text(HUGE, encoding="utf-8")
 
     def problems(name: str, *, here: bool = True, **settings: Any) -> list[str]:
-        chosen = replace(Settings(device="cpu"), **settings)
-        make = partial(resolve, runs=tmp_path / "runs", images={}, settings=chosen, extra=[roster])
-        return preflight.problems(name, chosen, runs=tmp_path / "runs", make=make, extra=[roster], here=here)
+        one = PlannedJudge(name, replace(Settings(device="cpu"), **settings), engine="local" if here else "ray")
+        return preflight.problems(little, tmp_path / "runs", one, [roster])
 
     return problems
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import weakref
-from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,13 +12,12 @@ import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.settings import Settings
-from mrb_lib.runs import execute
 from mrb_lib.runs.execute import judge
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.tables.schema import KEYS
 from mrb_lib.verdicts import store
 from mrb_lib.verdicts.parts import part_paths
-from mrb_lib.verdicts.store import iter_run, load_verdicts, read_run, set_aside
+from mrb_lib.verdicts.store import load_verdicts, read_run, set_aside
 
 from .scripted import Scripted, comparable, use
 
@@ -50,24 +47,6 @@ def test_only_the_verdicts_of_those_statuses_are_made_again(
     assert set(made["reply"]) == {"now"}
     old = pq.ParquetFile(done.folder / "retried-00000.parquet").read().to_pandas()
     pd.testing.assert_frame_equal(comparable(old), comparable(before[wanted]), check_dtype=False)
-
-
-def test_of_what_a_run_holds_only_one_part_is_in_memory(
-    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    use(monkeypatch, Scripted())
-    judge(little, tmp_path, ["scripted"], settings=EVERY, limit=30)
-    alive: list[weakref.ref[pd.DataFrame]] = []
-
-    def watched(folder: Path, columns: Sequence[str], *, without: Collection[Path]) -> Iterator[pd.DataFrame]:
-        for part in iter_run(folder, columns, without=without):
-            assert all(earlier() is None for earlier in alive[:-1])
-            alive.append(weakref.ref(part))
-            yield part
-
-    monkeypatch.setattr(execute, "iter_run", watched)
-    [done] = judge(little, tmp_path, ["scripted"], settings=EVERY)
-    assert (done.before, done.made, len(alive)) == (120, 40, 5)
 
 
 def test_what_fails_again_is_kept_again_and_every_round_has_its_own_file(

@@ -11,13 +11,13 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
 
 from mrb_lib.tables.errors import InputError, RunError
 
 ADDRESS: Final = "RAY_ADDRESS"
-INSTALL: Final = "`pip install 'mrb-workbench[scaleout]'`"
 # Holds the images of the batches under way; what is more goes to disk.
 _OBJECT_STORE_BYTES: Final = 400 * 1024**2
 _CPUS_OF_A_WORKER: Final = 2
@@ -41,6 +41,12 @@ _ENDED: Final = (
     "it. The verdicts that arrived are kept: run the same command again to go on, with fewer --workers or with "
     "--engine local."
 )
+
+
+def check_installed() -> None:
+    """Raise `InputError` unless Ray is installed."""
+    if find_spec("ray") is None:
+        raise InputError("engine ray: needs ray; install it with `pip install 'mrb-workbench[scaleout]'`.")
 
 
 class WorkerPool(NamedTuple):
@@ -105,14 +111,6 @@ class Cluster(ExitStack):
         """True where there is a Ray to use, so that none is to be started."""
         ray = sys.modules.get("ray")
         return os.environ.get(ADDRESS, "") not in ("", "local") or (ray is not None and bool(ray.is_initialized()))
-
-    @property
-    def notices(self) -> list[str]:
-        """Notices for the user about the choice."""
-        recorded = Path(tempfile.gettempdir(), "ray", "ray_current_cluster")
-        if not (self._is_mine and recorded.is_file()):
-            return []
-        return [f"a Ray cluster that runs on this machine was not used; {ADDRESS}=auto would use it"]
 
     def connect(self) -> None:
         """Start Ray, or connect to it, unless that is done.
