@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -159,8 +159,9 @@ def judge(
         raise InputError("no judge is named; pass --judge NAME (`mrb judges` lists them).")
     probes = probes or ProbeOptions()
     usual = PlannedJudge(
-        settings=settings or Settings(), engine=engine, workers=workers, gpus_per_worker=gpus_per_worker, orders=tuple(orders), repeats=repeats,
-        limit=limit, probe=probes.names, probe_file=probes.files, probe_cases=probes.cases, retry=tuple(retry),
+        settings=settings or Settings(), engine=engine, workers=workers, gpus_per_worker=gpus_per_worker,
+        orders=tuple(orders), repeats=repeats, limit=limit, retry=tuple(retry),
+        probe=probes.names, probe_file=probes.files, probe_cases=probes.cases,
     )  # fmt: skip
     for name in names:
         check_known(name, runs, extra)
@@ -232,7 +233,8 @@ def judge_plan(
         else:
             ready.append(one)
     with Cluster(max((one.workers for one in ready if one.workers), default=None)) as cluster:
-        session = _Session(benchmark, runs, ready, extra, backend, progress, cluster)
+        budgets = {usd: Budget(usd) for one in ready if (usd := one.settings.budget) is not None}
+        session = _Session(benchmark, runs, extra, backend, progress, cluster, budgets)
         for one in ready:
             outcome = session.attempt(one)
             report(one, outcome)
@@ -252,23 +254,18 @@ def _problems(benchmark: Benchmark, runs: Path, one: PlannedJudge, extra: Sequen
         return [str(error)]
 
 
+@dataclass(frozen=True)
 class _Session:
     """What the judges of a plan share: budgets, the Ray that some are spread over, and the plan of those run alike."""
 
-    def __init__(
-        self,
-        benchmark: Benchmark,
-        runs: Path,
-        judges: Sequence[PlannedJudge],
-        extra: Sequence[Path],
-        backend: Backend,
-        progress: ReportProgress | None,
-        cluster: Cluster,
-    ) -> None:
-        self._benchmark, self._runs, self._extra = benchmark, runs, extra
-        self._backend, self._progress, self._cluster = backend, progress, cluster
-        self._budgets = {usd: Budget(usd) for one in judges if (usd := one.settings.budget) is not None}
-        self._calls: list[_Call] = []
+    benchmark: Benchmark
+    runs: Path
+    extra: Sequence[Path]
+    backend: Backend
+    progress: ReportProgress | None
+    cluster: Cluster
+    budgets: Mapping[float, Budget]
+    calls: list[_Call] = field(default_factory=list)
 
     def attempt(self, one: PlannedJudge) -> Outcome:
         """Run a judge; whatever goes wrong is what became of it."""
@@ -286,32 +283,32 @@ class _Session:
             return FailedRun(one.name, error, folder)
 
     def _call(self, one: PlannedJudge) -> _Call:
-        _check(self._benchmark, one)
+        _check(self.benchmark, one)
         usual = replace(one, name="")
-        for call in self._calls:
+        for call in self.calls:
             if call.usual == usual:
                 return call  # to find the cases that probes apply to takes seconds
-        benchmark, settings, backend = self._benchmark, one.settings, self._backend
+        benchmark, settings, backend = self.benchmark, one.settings, self.backend
         if one.engine == "ray":
             from mrb_lib.runs.ray.scaleout import on_ray
 
-            settings, backend = on_ray(self._cluster, one)
+            settings, backend = on_ray(self.cluster, one)
         beside = beside_of(benchmark, settings)
         plan = _plan(benchmark, one, beside)
         images = benchmark.images if plan.probing is None else ProbedImages(benchmark.images, benchmark.cases)
         settings = settings_for(benchmark, settings, one.repeats, beside)
         make = partial(
-            resolve, runs=self._runs, images=images, settings=settings, extra=self._extra,
-            budget=None if settings.budget is None else self._budgets[settings.budget],
+            resolve, runs=self.runs, images=images, settings=settings, extra=self.extra,
+            budget=None if settings.budget is None else self.budgets[settings.budget],
         )  # fmt: skip
-        self._calls.append(
+        self.calls.append(
             _Call(
-                benchmark, self._runs, usual, settings, plan, len(beside.judged(benchmark.cases)), images, make,
-                backend, self._progress, benchmark.case_fingerprint(),
+                benchmark, self.runs, usual, settings, plan, len(beside.judged(benchmark.cases)), images, make,
+                backend, self.progress, benchmark.case_fingerprint(),
                 [] if settings.trained_on is None else [read_record(Path(settings.trained_on))],
             )
         )  # fmt: skip
-        return self._calls[-1]
+        return self.calls[-1]
 
 
 def _plan(benchmark: Benchmark, one: PlannedJudge, beside: Beside) -> Plan:

@@ -232,17 +232,6 @@ def test_check_lists_findings_and_exits_with_2_on_errors(mrb: Callable, tables: 
     assert (error["row"], error["column"], error["case_id"]) == (1, "images", "1")
 
 
-def test_several_judges_may_follow_one_option(mrb: Callable, tables: Path, tmp_path: Path) -> None:
-    assert mrb("import", "table", tables, tmp_path / "b").code == 0
-    done = mrb(
-        "judge", tmp_path / "b", tmp_path / "r", "--judge", "first", "longer", "--orders", "AB", "--judge", "shorter"
-    )
-    assert done.code == 0, done
-    assert set(load_verdicts(tmp_path / "r")["judge"]) == {"first", "longer", "shorter"}
-    assert mrb("judge", tmp_path / "b", tmp_path / "none", "--judge", "first", "nobody").code == 2
-    assert not (tmp_path / "none").exists(), "a wrong name is found before the first judge runs"
-
-
 def test_verdicts_on_cases_that_were_edited_since_are_pointed_out(mrb: Callable, tables: Path, tmp_path: Path) -> None:
     runs = tmp_path / "runs"
     assert mrb("import", "table", tables, tmp_path / "b").code == 0

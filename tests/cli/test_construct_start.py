@@ -41,6 +41,9 @@ def test_a_folder_becomes_a_work_folder(mrb: Mrb, source: Path, tmp_path: Path) 
 
     status = mrb("construct", "status", work)
     assert status.code == 0 and "next: mrb construct filter" in status.out
+    none = mrb("construct", "start", source, tmp_path / "none", "--min-side", 9000)
+    assert (none.code, "start kept 0 of" in none.out) == (0, True)
+    assert "warning: no item is left for the next step; correct the input and start with --again" in none.err
     shown = json.loads(mrb("construct", "status", work, "--json").out)
     assert shown["steps"][0]["state"] == "finished" and shown["counts"][0] == {
         "organ": "chest",

@@ -80,20 +80,6 @@ def test_the_texts_of_a_file_are_judged_told_and_expected_to_change_nothing(
     assert (german["expected"], german["n"], german["changed"], german["target_shift"]) == ("same", 2, 0, None)
 
 
-def test_a_plan_names_files_and_an_edited_one_is_refused(mrb: Callable, demo: Path, tmp_path: Path) -> None:
-    path, plan = _german(tmp_path), tmp_path / "judges.toml"
-    plan.write_text('[[judge]]\nname = "longer"\nprobe_file = "deutsch.csv"\nprobe_cases = 20\n', encoding="utf-8")
-    command = ("judge", demo, tmp_path / "runs", "--plan", plan)
-    assert mrb(*command).code == 0
-    _german(tmp_path, "Anders?")
-    refused = mrb(*command)
-    assert refused.code == 2
-    assert "its probe question/file-deutsch was a file of SHA-256" in refused.err
-    assert len([line for line in refused.err.splitlines() if line.startswith("mrb: ")]) == 1
-    _german(tmp_path)
-    assert mrb(*command).code == 0, f"{path} as it was goes on"
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -100,18 +100,6 @@ def test_every_table_says_how_many_cases_it_leaves_out(mrb: Callable, trained: T
         assert table in ("consistency", "power")
 
 
-def test_gains_are_of_the_judge_whose_weights_were_trained_further_and_tell_what_else_changed(
-    mrb: Callable, trained: Trained
-) -> None:
-    rows = rows_of(mrb("analyze", trained.bench, "--table", "gains", "--json", "--by", "organ"))
-    assert set(zip(rows["base"], rows["tuned"], strict=True)) == {("base", "tuned")}
-    whole = rows[rows["subfield"].isna()].set_index("part")
-    assert whole.index.tolist() == ["accuracy", "consistency", "first_rate", "brier", "longer_rate"]
-    assert set(whole["n"]) == {N - len(trained.cases)}
-    assert set(whole["n_seen"]) == {len(trained.cases)}
-    assert set(rows["subfield"].dropna()) == {"eye", "lung"}
-
-
 def test_a_judge_that_was_trained_on_test_cases_is_an_error_and_so_is_a_record_that_was_changed(
     mrb: Callable, trained: Trained, tmp_path: Path
 ) -> None:

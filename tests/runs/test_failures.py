@@ -69,15 +69,6 @@ def test_a_judge_that_fails_is_reported_and_the_next_one_runs(
     assert error.value.failed == (lost, odd)
 
 
-def test_a_judge_without_its_weights_fails_alone(
-    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "empty"))
-    with pytest.raises(FailedRunsError, match=r"qwen2\.5-vl-7b: .*are not on this machine; pass --download"):
-        judge(little, tmp_path / "runs", ["qwen2.5-vl-7b", "first"])
-    assert set(load_verdicts(tmp_path / "runs")["judge"]) == {"first"}
-
-
 def test_of_one_judge_the_error_is_what_it_was(
     little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -26,7 +26,7 @@ from mrb_lib.tables.errors import RunError
 from mrb_lib.tables.schema import KEYS
 from mrb_lib.verdicts.parts import part_paths
 from mrb_lib.verdicts.protocol import BatchAnswer
-from mrb_lib.verdicts.store import exclusive, load_verdicts, run_folders
+from mrb_lib.verdicts.store import load_verdicts, run_folders
 
 from . import scripted
 from .scripted import Said, Scripted, comparable, little_benchmark, mixed, use
@@ -170,21 +170,6 @@ def test_a_second_interrupt_stops_at_once_and_loses_the_batch_in_flight_only(
     assert judge(little, tmp_path, ["scripted"])[0].before == 12, "the run is free again"
 
 
-def test_a_judge_that_fails_keeps_the_batches_before(
-    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Unprepared(Scripted):
-        def prepare(self, shown: pd.DataFrame) -> BatchAnswer:
-            if (shown["case_id"] == "c3").any():
-                raise ValueError("cannot be prepared")
-            return super().prepare(shown)
-
-    use(monkeypatch, Unprepared())
-    with pytest.raises(ValueError, match="cannot be prepared"):
-        judge(little, tmp_path, ["scripted"], settings=Settings(batch_size=3))
-    assert len(load_verdicts(tmp_path)) == 12
-
-
 def test_the_next_batch_is_prepared_while_one_is_answered(
     little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -270,12 +255,6 @@ def test_a_run_that_never_began_leaves_no_folder(
     with pytest.raises(RunError, match="no weights"):
         judge(little, tmp_path / "runs", ["scripted"])
     assert list((tmp_path / "runs").iterdir()) == []
-
-
-def test_a_held_run_is_refused(tmp_path: Path) -> None:
-    with exclusive(tmp_path / "run"), pytest.raises(RunError, match="another process"), exclusive(tmp_path / "run"):
-        pass
-    assert not (tmp_path / "run").exists()
 
 
 def _signalling(case: str, act: Callable[[], None]) -> Callable[[tuple[object, ...]], Said]:

@@ -109,11 +109,6 @@ def test_memory_is_that_of_the_device(
     )
 
 
-def test_a_memory_that_nobody_knows_is_no_problem(check: Check, machine: Callable[..., None]) -> None:
-    machine(None)
-    assert check("huge", download=True) == []
-
-
 def test_weights_that_are_to_be_downloaded_are_not_fetched_by_the_check(
     check: Check, monkeypatch: pytest.MonkeyPatch
 ) -> None:

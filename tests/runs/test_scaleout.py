@@ -21,7 +21,6 @@ import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.benchmarks.splits import split
-from mrb_lib.build.construct.answers.answering import answer, answers_in, ask_about, writers
 from mrb_lib.build.training.on_ray import _trial, train_on_ray
 from mrb_lib.build.training.parallel import Training
 from mrb_lib.build.training.recipe import Recipe
@@ -31,15 +30,13 @@ from mrb_lib.judges.settings import Settings
 from mrb_lib.runs import execute
 from mrb_lib.runs.interruption import InterruptedRunError
 from mrb_lib.runs.local import Job
-from mrb_lib.runs.plan import Plan, ProbeOptions, make_plan
-from mrb_lib.runs.planned import PlannedModel
+from mrb_lib.runs.plan import Plan, ProbeOptions
 from mrb_lib.runs.progress import RunProgress
 from mrb_lib.runs.ray import scaleout
 from mrb_lib.runs.ray.cluster import Cluster, WorkerPool, reason_of, size_pool
 from mrb_lib.runs.ray.scaleout import Answer, ArrivedImages, Assignment, Source, Worker, assignment
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.verdicts.manifest import identity, read_manifest
-from mrb_lib.verdicts.orders import to_shown_frame
 from mrb_lib.verdicts.protocol import Judge
 from mrb_lib.verdicts.store import exclusive, load_verdicts
 
@@ -118,25 +115,6 @@ def test_what_this_process_began_workers_finish_with_the_rows_of_one_go(
     np.testing.assert_allclose(found["p_a"], expected["p_a"], rtol=0, atol=1e-5)
     assert "1 x cpu" in str(read_manifest(done.folder).resumed)
     assert capfd.readouterr() == ("", "")
-
-
-@pytest.mark.usefixtures("here")
-def test_workers_answer_items_as_this_process_does(
-    pictured: Benchmark, tiny: Callable[[str], Path], tmp_path: Path
-) -> None:
-    items = pictured.cases.head(4).rename(columns={"case_id": "item_id"}).assign(choices=None)
-    assert pictured.path is not None
-    asked = ask_about(items, pictured.path / "images", name="w", kind="simulated", digest="d")
-    one = PlannedModel(
-        f"path:{tiny('llava')}", Settings(prompt="short-answer", max_new_tokens=6, device="cpu", batch_size=2)
-    )
-    position = pd.Series(range(4), index=items["item_id"])
-    tables = []
-    for name, how in (("here", one), ("spread", replace(one, **LONE))):
-        [run] = answer(asked, tmp_path / name, writers([how]), samples=2)
-        answers = pd.concat(answers_in(run, position, 2)).drop(columns="latency_s")
-        tables.append(answers.sort_values(["position", "sample"], ignore_index=True))
-    assert len(tables[0]) == 8 and tables[0].equals(tables[1])
 
 
 @pytest.mark.slow
@@ -280,18 +258,6 @@ def test_what_a_worker_cannot_load_is_one_message_and_nothing_is_written(
     assert list((tmp_path / "runs").iterdir()) == []
 
 
-def test_weights_that_a_worker_misses_are_named(tiny: Callable[[str], Path], tmp_path: Path, little: Benchmark) -> None:
-    folder = shutil.copytree(tiny("llava"), tmp_path / "moved")
-    judge = resolve(f"path:{folder}", runs=tmp_path, images={}, settings=Settings(device="cpu"))
-    job = job_of(judge, little)
-    assigned = assignment(job, on_gpu=False)
-    (folder / "model.safetensors").unlink()
-    error = worker_of(job, assigned).answer(0).error
-    assert isinstance(error, InputError)
-    assert str(folder) in str(error)
-    assert "safetensors" in str(error)
-
-
 @pytest.mark.slow
 def test_what_is_asked_of_a_cluster_must_be_there_and_means_the_same_on_its_machines(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
@@ -368,19 +334,6 @@ def french(folder: Path, bench: Benchmark) -> Path:
     return path
 
 
-def test_a_worker_gets_the_texts_of_a_file_with_its_work(pictured: Benchmark, tmp_path: Path) -> None:
-    path = french(tmp_path, pictured)
-    plan = make_plan(pictured.cases, ("overall",), probes=ProbeOptions(files=(path,)))
-    path.unlink()
-    judge = Scripted()
-    job = Job(judge, plan, [np.arange(4)], {})
-    worker = worker_of(job, replace(assignment(job, on_gpu=False), make=lambda images: judge))
-    assert worker.answer(0).error is None
-    [shown] = judge.batches
-    pd.testing.assert_frame_equal(shown, to_shown_frame(plan.rows(np.arange(4))))
-    assert "response/file-french" in set(shown["probe"])
-
-
 def job_of(judge: Judge, bench: Benchmark, *batches: list[int]) -> Job:
     return Job(judge, Plan(bench.cases, bench.meta.dimensions), [np.array(one) for one in batches], {})
 
@@ -417,14 +370,6 @@ def test_workers_that_die_again_and_again_end_the_run(
     with pytest.raises(RunError, match=r"the workers cannot go on .* memory for its workers"):
         execute.judge(little, tmp_path / "runs", ["deadly"], **LONE)
     assert list((tmp_path / "runs").iterdir()) == []
-
-
-def test_workers_that_cannot_load_say_why(little: Benchmark) -> None:
-    class Heavy(Scripted):
-        def load(self) -> None:
-            raise MemoryError("no room")
-
-    assert "(MemoryError: no room)" in str(worker_of(job_of(Heavy(), little)).answer(0).error)
 
 
 @pytest.mark.parametrize(
@@ -527,10 +472,6 @@ def test_workers_share_out_what_there_is(
     nodes: list[dict[str, float]], options: tuple[object, ...], expected: WorkerPool
 ) -> None:
     assert size_pool(nodes, *options) == expected
-
-
-def test_shares_of_a_gpu_fill_it() -> None:
-    assert WorkerPool(0, 1, 0.1).room([{"CPU": 64.0, "GPU": 1.0}]) == 10
 
 
 @pytest.mark.parametrize(
