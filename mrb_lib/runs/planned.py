@@ -38,7 +38,9 @@ class PlannedModel:
         int | None, Field(ge=1), Option("With --engine ray: load N models at once.", "N", is_rare=True)
     ] = None
     gpus_per_worker: Annotated[
-        float | None, Field(ge=0), Option("With --engine ray: give each worker N GPUs.", "N", is_rare=True)
+        float | None,
+        Field(ge=0),
+        Option("With --engine ray: give each worker N GPUs; default: 1 if there are any.", "N", is_rare=True),
     ] = None
 
     def __post_init__(self) -> None:

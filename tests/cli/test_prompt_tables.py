@@ -80,18 +80,6 @@ def test_templates_are_told_from_the_manifests(mrb: Callable, bench: Path) -> No
     assert len(moved.err.strip().splitlines()) == 1
 
 
-def test_contamination_reads_dates_and_the_rosters_cutoff(mrb: Callable, bench: Path) -> None:
-    rows = {row["judge"]: row for row in rows_of(mrb("analyze", bench, "--table", "contamination", "--json"))}
-    first = rows["gpt-4o@one"]
-    assert (first["cutoff"], first["cutoff_of"]) == ("2023-10", "gpt-4o")
-    assert [first[f"n_{name}"] for name in ("before", "after", "undated")] == [30, 30, 60]
-    assert first["low"] <= first["difference"] <= first["high"]
-    assert "states no training cut-off" in rows["mine"]["reason"]
-    assert rows["mine"]["cutoff"] is None
-    assert (
-        "Cannot tell overall whether training data contain cases"
-        in mrb("analyze", bench, "--table", "contamination").out
-    )
 
 
 def test_a_roster_of_ones_own_states_a_cutoff(mrb: Callable, bench: Path, tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +11,6 @@ import pytest
 from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.verdicts.store import load_verdicts
 from tests.cli.conftest import Result
-from tests.judges.endpoint.chat_server import ChatServer, Received, message
 
 Run = Callable[..., Result]
 TOML = """name = "risk"
@@ -63,25 +61,6 @@ def test_a_rating_goes_through_import_check_export_and_back(ratings: Path, mrb: 
     assert again.meta == benchmark.meta
 
 
-def test_a_server_is_asked_for_the_categories_and_held_to_them(ratings: Path, mrb: Run, tmp_path: Path) -> None:
-    assert mrb("import", "table", ratings, tmp_path / "out").code == 0
-
-    def answer(received: Received) -> object:
-        return message('{"harm": "low risk"}' if "What is seen?" in received.text else "I would call it high risk.")
-
-    with ChatServer(answer) as server:
-        done = mrb("judge", tmp_path / "out", tmp_path / "runs", "--judge", "endpoint:m", "--url", server.url)
-        assert done.code == 0, done.err
-        assert len(server.received) == 3
-        [asked] = [one for one in server.received if "What is seen?" in one.text]
-    assert "high risk: a patient may be <b>hurt</b>" in asked.text
-    assert "from the lowest to the highest" in asked.text
-    schema = json.dumps(asked.body["response_format"])
-    assert '"enum": ["no risk", "low risk", "high risk"]' in schema
-    verdicts = load_verdicts(tmp_path / "runs").sort_values("case_id")
-    assert verdicts["choice"].tolist() == ["low risk", "high risk", "high risk"]
-    assert verdicts["status"].tolist() == ["ok", "repaired", "repaired"]
-    assert set(verdicts["order"]) == {"AB"}
 
 
 def _edit(name: str, old: str, new: str) -> Callable[[Path], None]:

@@ -21,6 +21,7 @@ from mrb_lib.verdicts.orders import KEYS
 from mrb_lib.verdicts.protocol import BatchAnswer, PromptlessJudge
 
 Said = Mapping[str, object]
+Use = Callable[..., None]
 
 
 def little_benchmark(folder: Path, cases: int = 40, dimensions: tuple[str, ...] = ("overall", "accuracy")) -> Benchmark:

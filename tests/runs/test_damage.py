@@ -16,7 +16,7 @@ from mrb_lib.verdicts.parts import part_paths
 from mrb_lib.verdicts.run_totals import totals
 from mrb_lib.verdicts.store import iter_verdicts, load_verdicts
 
-from .scripted import Said, Scripted, comparable, mixed, use
+from .scripted import Said, Scripted, Use, comparable, mixed
 
 BATCHES = Settings(batch_size=7)
 DAMAGED = r"part-00001\.parquet: is truncated or damaged"
@@ -85,10 +85,10 @@ def test_what_asks_for_less_than_the_run_is_refused_and_told_what_to_ask_for(
 
 
 def test_a_damaged_part_stops_readers_until_all_of_it_is_made_again(
-    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    little: Benchmark, tmp_path: Path, use: Use
 ) -> None:
     scripted = Scripted()
-    use(monkeypatch, scripted)
+    use(scripted)
     [done] = judge(little, tmp_path, ["scripted"], settings=BATCHES)
     whole = comparable(load_verdicts(tmp_path, replies=True))
     for path in part_paths(done.folder)[1:3]:

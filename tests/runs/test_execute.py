@@ -19,7 +19,8 @@ from mrb_lib.tables.schema import KEYS
 from mrb_lib.verdicts.manifest import read_manifest
 from mrb_lib.verdicts.store import load_verdicts
 
-from .scripted import Said, Scripted, comparable, little_benchmark, use
+from .scripted import Said, Scripted, Use, comparable, little_benchmark
+from .scripted import use as use_judges
 
 KEY = list(KEYS["verdicts"])
 ALL = ["random", "first", "longer", "shorter", "lexical"]
@@ -117,7 +118,7 @@ def in_one_go(tmp_path_factory: pytest.TempPathFactory) -> tuple[Benchmark, pd.D
     folder = tmp_path_factory.mktemp("whole")
     bench = little_benchmark(folder / "bench", cases=15)
     with pytest.MonkeyPatch.context() as patch:
-        use(patch, Scripted())
+        use_judges(patch, Scripted())
         judge(bench, folder / "runs", ["scripted"])
     return bench, comparable(load_verdicts(folder / "runs", replies=True))
 
@@ -137,19 +138,17 @@ def test_neither_batches_nor_pieces_nor_orders_change_a_row(
     with pytest.MonkeyPatch.context() as patch:
         scripted = Scripted()
         scripted.sorts_by_length = sorts
-        use(patch, scripted)
+        use_judges(patch, scripted)
         for limit in [*limits, None]:
             judge(bench, runs, ["scripted"], orders=orders, limit=limit, settings=Settings(batch_size=batch_size))
     pd.testing.assert_frame_equal(whole, comparable(load_verdicts(runs, replies=True)))
     assert scripted.asked == len(whole)
 
 
-def test_cases_of_like_length_share_a_batch_the_longest_first(
-    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_cases_of_like_length_share_a_batch_the_longest_first(little: Benchmark, tmp_path: Path, use: Use) -> None:
     scripted = Scripted()
     scripted.sorts_by_length = True
-    use(monkeypatch, scripted)
+    use(scripted)
     judge(little, tmp_path, ["scripted"], settings=Settings(batch_size=8))
     lengths = [
         batch["question"].str.len() + batch["first"].str.len() + batch["second"].str.len() for batch in scripted.batches
@@ -167,27 +166,25 @@ def test_cases_of_like_length_share_a_batch_the_longest_first(
     ],
 )
 def test_a_judge_that_answers_something_else_is_stopped(
-    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: Callable, why: str
+    little: Benchmark, tmp_path: Path, use: Use, answer: Callable, why: str
 ) -> None:
     class Wrong(Scripted):
         def judge(self, shown: pd.DataFrame) -> pd.DataFrame:
             return answer(super().judge(shown).head(3))
 
-    use(monkeypatch, Wrong())
+    use(Wrong())
     with pytest.raises(RunError, match=f"{why}; nothing of this batch was kept"):
         judge(little, tmp_path / "runs", ["scripted"])
     assert load_verdicts(tmp_path / "runs").empty
 
 
-def test_a_text_that_only_some_batches_have_is_kept(
-    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_text_that_only_some_batches_have_is_kept(little: Benchmark, tmp_path: Path, use: Use) -> None:
     def say(key: tuple[object, ...]) -> Said:
         if key[0] == "c7":
             return {"pick": None, "status": "error", "error": "broken", "cost_usd": 1.5}
         return {"pick": "first", "status": "ok", "error": None, "cost_usd": None}
 
-    use(monkeypatch, Scripted(say=say))
+    use(Scripted(say=say))
     judge(little, tmp_path, ["scripted"], settings=Settings(batch_size=5))
     found = load_verdicts(tmp_path, replies=True).set_index("case_id")[["error", "cost_usd"]]
     assert found.dropna().drop_duplicates().to_dict("index") == {"c7": {"error": "broken", "cost_usd": 1.5}}

@@ -27,7 +27,7 @@ from mrb_lib.runs.planned import PlannedJudge
 from mrb_lib.tables.errors import RunError
 from mrb_lib.verdicts.store import load_verdicts
 
-from .scripted import Said, Scripted, mixed, use
+from .scripted import Said, Scripted, Use, mixed
 
 
 def _breaking(error: Exception, case: str = "c6") -> Callable[[tuple[object, ...]], Said]:
@@ -46,14 +46,9 @@ def run(
     judge_plan(bench, runs, judges, check=False, finished=lambda _, outcome: outcomes.append(outcome))
 
 
-def test_a_judge_that_fails_is_reported_and_the_next_one_runs(
-    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    use(
-        monkeypatch,
-        Scripted("lost", _breaking(RunError("the server\nis gone"))),
-        Scripted("odd", _breaking(KeyError("k"))),
-    )
+def test_a_judge_that_fails_is_reported_and_the_next_one_runs(little: Benchmark, tmp_path: Path, use: Use) -> None:
+    broken = {"lost": RunError("the server\nis gone"), "odd": KeyError("k")}
+    use(*(Scripted(name, _breaking(error)) for name, error in broken.items()))
     outcomes: list[Outcome] = []
     settings = Settings(batch_size=3)
     with pytest.raises(FailedRunsError) as error:
@@ -69,25 +64,21 @@ def test_a_judge_that_fails_is_reported_and_the_next_one_runs(
     assert error.value.failed == (lost, odd)
 
 
-def test_of_one_judge_the_error_is_what_it_was(
-    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    use(monkeypatch, Scripted("odd", _breaking(KeyError("k"))))
+def test_of_one_judge_the_error_is_what_it_was(little: Benchmark, tmp_path: Path, use: Use) -> None:
+    use(Scripted("odd", _breaking(KeyError("k"))))
     outcomes: list[Outcome] = []
     with pytest.raises(KeyError, match="k"):
         run(little, tmp_path, ["odd"], outcomes)
     assert [outcome.judge for outcome in outcomes] == ["odd"]
 
 
-def test_an_interrupt_ends_all_of_it_and_is_reported(
-    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupt_ends_all_of_it_and_is_reported(little: Benchmark, tmp_path: Path, use: Use) -> None:
     def say(key: tuple[object, ...]) -> Said:
         if key[0] == "c3" and key[1:3] == ("overall", "AB"):
             os.kill(os.getpid(), signal.SIGINT)
         return mixed(key)
 
-    use(monkeypatch, Scripted(say=say))
+    use(Scripted(say=say))
     outcomes: list[Outcome] = []
     with pytest.raises(InterruptedRunError):
         run(little, tmp_path, ["first", "scripted", "longer"], outcomes, Settings(batch_size=3))

@@ -25,11 +25,10 @@ from mrb_lib.runs.progress import RunProgress
 from mrb_lib.tables.errors import RunError
 from mrb_lib.tables.schema import KEYS
 from mrb_lib.verdicts.parts import part_paths
-from mrb_lib.verdicts.protocol import BatchAnswer
 from mrb_lib.verdicts.store import load_verdicts, run_folders
 
 from . import scripted
-from .scripted import Said, Scripted, comparable, little_benchmark, mixed, use
+from .scripted import Said, Scripted, Use, comparable, little_benchmark, mixed
 
 KEY = list(KEYS["verdicts"])
 KILLS = 10
@@ -96,11 +95,11 @@ def until_parts(judging: Judging, runs: Path, number: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["random", "scripted"])
 def test_a_run_killed_ten_times_at_random_holds_the_rows_of_one_go(
-    server: subprocess.Popen[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    server: subprocess.Popen[str], tmp_path: Path, use: Use, name: str
 ) -> None:
     rng = random.Random(name)
     bench = little_benchmark(tmp_path / "bench", cases=400)
-    use(monkeypatch, Scripted())
+    use(Scripted())
     judge(bench, tmp_path / "whole", [name])
     whole = comparable(load_verdicts(tmp_path / "whole", replies=True))
     runs, kept = tmp_path / "runs", 0
@@ -136,12 +135,12 @@ def test_what_a_power_cut_left_half_written_is_cleared(little: Benchmark, tmp_pa
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_finishes_the_batch_in_flight_and_says_how_to_go_on(
-    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+    little: Benchmark, tmp_path: Path, use: Use, number: signal.Signals
 ) -> None:
     handlers = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
     reports: list[RunProgress] = []
     judge_3 = Scripted(say=_signalling("c3", lambda: os.kill(os.getpid(), number)))
-    use(monkeypatch, judge_3)
+    use(judge_3)
     with pytest.raises(InterruptedRunError, match=r"24 of 160 verdicts are kept in .*; run the same command again"):
         judge(little, tmp_path, ["scripted", "first"], settings=Settings(batch_size=3), progress=reports.append)
     assert len(judge_3.batches) == 2, "no further batch was begun, and no further judge"
@@ -155,45 +154,19 @@ def test_a_signal_finishes_the_batch_in_flight_and_says_how_to_go_on(
 
 
 def test_a_second_interrupt_stops_at_once_and_loses_the_batch_in_flight_only(
-    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    little: Benchmark, tmp_path: Path, use: Use
 ) -> None:
     def twice() -> None:
         for _ in range(2):
             os.kill(os.getpid(), signal.SIGINT)
 
     scripted = Scripted(say=_signalling("c3", twice))
-    use(monkeypatch, scripted)
+    use(scripted)
     with pytest.raises(KeyboardInterrupt):
         judge(little, tmp_path, ["scripted"], settings=Settings(batch_size=3))
     assert len(load_verdicts(tmp_path)) == 12
     scripted.say = mixed
     assert judge(little, tmp_path, ["scripted"])[0].before == 12, "the run is free again"
-
-
-def test_the_next_batch_is_prepared_while_one_is_answered(
-    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    prepared = threading.Semaphore(0)
-
-    class Waiting(Scripted):
-        def prepare(self, shown: pd.DataFrame) -> BatchAnswer:
-            prepared.release()
-            is_last = (shown["case_id"] == "c39").any()
-
-            def answer() -> pd.DataFrame:
-                # Its own preparation, and unless it is the last that of the next.
-                assert prepared.acquire(timeout=60)
-                assert is_last or prepared.acquire(timeout=60), "the next batch is not prepared meanwhile"
-                if not is_last:
-                    prepared.release()
-                return self.judge(shown)
-
-            return answer
-
-    waiting = Waiting()
-    use(monkeypatch, waiting)
-    judge(little, tmp_path, ["scripted"], settings=Settings(batch_size=10))
-    assert [batch["case_id"].nunique() for batch in waiting.batches] == [10] * 4
 
 
 def test_a_signal_that_is_ignored_stays_so_and_another_thread_changes_nothing() -> None:
@@ -231,30 +204,6 @@ def test_two_processes_on_one_run_refuse_each_other_and_a_killed_one_frees_it(
     [done] = judge(bench, runs, ["random"])
     assert done.made + done.before == 1600
     assert done.before > 0
-
-
-def test_a_process_that_is_terminated_keeps_its_batch_and_fails(server: subprocess.Popen[str], tmp_path: Path) -> None:
-    bench, runs = little_benchmark(tmp_path / "bench", cases=400), tmp_path / "runs"
-    with Judging(server, f"{bench.path} {runs} random 2") as judging:
-        until_parts(judging, runs, 1)
-        assert judging.send(signal.SIGTERM) == 1
-    held = load_verdicts(runs)
-    assert 0 < len(held) < 1600
-    assert (held.groupby("case_id").size() == 4).all(), "whole cases"
-    assert not list(runs.glob("*/.part*"))
-
-
-def test_a_run_that_never_began_leaves_no_folder(
-    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Broken(Scripted):
-        def load(self) -> None:
-            raise RunError("no weights")
-
-    use(monkeypatch, Broken())
-    with pytest.raises(RunError, match="no weights"):
-        judge(little, tmp_path / "runs", ["scripted"])
-    assert list((tmp_path / "runs").iterdir()) == []
 
 
 def _signalling(case: str, act: Callable[[], None]) -> Callable[[tuple[object, ...]], Said]:

@@ -70,14 +70,6 @@ def test_a_probed_run_goes_on_where_it_stopped(little: Benchmark, tmp_path: Path
     }  # fmt: skip
 
 
-def test_cases_that_a_probe_does_not_apply_to_are_counted_and_not_judged(little: Benchmark, tmp_path: Path) -> None:
-    [done] = judge(little, tmp_path / "runs", ["lexical"], probes=ProbeOptions(("image/blur:2",)))
-    assert done.made == 160
-    assert "probe image/blur:2: does not apply to 40 of 40 cases (it has no image)" in done.notices
-    [again] = judge(little, tmp_path / "runs", ["lexical"], probes=ProbeOptions(("image/blur:2",)))
-    assert again.made == 0
-
-
 def test_another_seed_is_refused_for_the_same_run(little: Benchmark, tmp_path: Path) -> None:
     judge(little, tmp_path / "runs", ["longer"], probes=ProbeOptions(("response/typos:1",)))
     with pytest.raises(InputError, match="drawn with --seed 0; use that seed, or another RUNS"):

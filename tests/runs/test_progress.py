@@ -14,7 +14,7 @@ from mrb_lib.runs.plan import Plan
 from mrb_lib.runs.progress import RunProgress, Tracker, pace_text
 from mrb_lib.verdicts.store import read_run
 
-from .scripted import Scripted, use
+from .scripted import Scripted, Use
 
 CASES = pd.DataFrame({"case_id": list("abcd"), "question": "q"})
 PLAN = Plan(CASES, ("overall",))
@@ -39,23 +39,10 @@ def test_the_pace_is_that_of_the_session_without_the_time_to_load() -> None:
     assert (last.cases_per_s, last.tokens_per_s, last.eta_s) == (1.0, 17.0, 2.0)
 
 
-def test_the_pace_is_that_of_all_batches_however_long_they_take_and_needs_no_tokens() -> None:
-    now = 0.0
-    reports: list[RunProgress] = []
-    tracker = Tracker("j", 8, {}, reports.append, clock=lambda: now)
-    tracker.start_clock()
-    for batch, seconds in enumerate((7200.0, 50.0, 1.0)):
-        now += seconds
-        tracker.add(_made([2 * batch, 2 * batch + 1]))
-    assert [report.cases_per_s for report in reports] == pytest.approx([1 / 7200, 2 / 7250, 3 / 7251])
-    assert reports[-1].eta_s == pytest.approx(2 * 7251 / 6)
-    assert reports[-1].tokens_per_s is None
-
-
 def test_every_batch_is_reported_and_the_statuses_are_those_of_all_rows_held(
-    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    little: Benchmark, tmp_path: Path, use: Use
 ) -> None:
-    use(monkeypatch, Scripted())
+    use(Scripted())
     judge(little, tmp_path, ["scripted"], limit=10)
     reports: list[RunProgress] = []
     [done] = judge(little, tmp_path, ["scripted"], settings=Settings(batch_size=10), progress=reports.append)

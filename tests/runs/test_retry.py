@@ -19,18 +19,16 @@ from mrb_lib.verdicts import store
 from mrb_lib.verdicts.parts import part_paths
 from mrb_lib.verdicts.store import load_verdicts, read_run, set_aside
 
-from .scripted import Scripted, comparable, use
+from .scripted import Scripted, Use, comparable
 
 KEY = list(KEYS["verdicts"])
 FAILED = ("unparsed", "refused", "error")
 EVERY = Settings(batch_size=7)
 
 
-def test_only_the_verdicts_of_those_statuses_are_made_again(
-    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_the_verdicts_of_those_statuses_are_made_again(little: Benchmark, tmp_path: Path, use: Use) -> None:
     scripted = Scripted()
-    use(monkeypatch, scripted)
+    use(scripted)
     [done] = judge(little, tmp_path, ["scripted"], settings=EVERY)
     before = load_verdicts(tmp_path, replies=True)
     wanted = before["status"].isin(["unparsed", "error"])
@@ -50,9 +48,9 @@ def test_only_the_verdicts_of_those_statuses_are_made_again(
 
 
 def test_what_fails_again_is_kept_again_and_every_round_has_its_own_file(
-    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    little: Benchmark, tmp_path: Path, use: Use
 ) -> None:
-    use(monkeypatch, Scripted())
+    use(Scripted())
     [done] = judge(little, tmp_path, ["scripted"])
     whole = comparable(load_verdicts(tmp_path, replies=True))
     for _ in range(2):
@@ -62,10 +60,8 @@ def test_what_fails_again_is_kept_again_and_every_round_has_its_own_file(
     assert len(list(done.folder.glob("retried-*.parquet"))) == 2
 
 
-def test_a_smaller_plan_leaves_failed_verdicts_outside_it_alone(
-    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    use(monkeypatch, Scripted(say=lambda key: {"pick": None, "status": "error"}))
+def test_a_smaller_plan_leaves_failed_verdicts_outside_it_alone(little: Benchmark, tmp_path: Path, use: Use) -> None:
+    use(Scripted(say=lambda key: {"pick": None, "status": "error"}))
     judge(little, tmp_path, ["scripted"])
     [again] = judge(little, tmp_path, ["scripted"], limit=5, orders=("BA",), retry=["error"])
     assert again.retried == 10
@@ -98,16 +94,14 @@ def test_killed_at_any_moment_no_verdict_is_lost_or_doubled(tmp_path: Path, monk
     assert steps >= 5, "there were moments to be killed at"
 
 
-def test_a_judge_that_cannot_be_loaded_leaves_its_failed_verdicts(
-    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_judge_that_cannot_be_loaded_leaves_its_failed_verdicts(little: Benchmark, tmp_path: Path, use: Use) -> None:
     class Broken(Scripted):
         def load(self) -> None:
             raise RunError("no weights")
 
-    use(monkeypatch, Scripted())
+    use(Scripted())
     judge(little, tmp_path, ["scripted"])
-    use(monkeypatch, Broken())
+    use(Broken())
     with pytest.raises(RunError, match="no weights"):
         judge(little, tmp_path, ["scripted"], retry=FAILED)
     assert len(load_verdicts(tmp_path)) == 160

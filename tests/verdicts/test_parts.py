@@ -65,11 +65,6 @@ def test_a_part_from_before_there_were_digests_is_read(part: Path) -> None:
     assert read_part(part).equals(TABLE)
 
 
-def test_the_same_rows_are_the_same_bytes(part: Path, tmp_path: Path) -> None:
-    write_part(tmp_path / "again.parquet", TABLE)
-    assert (tmp_path / "again.parquet").read_bytes() == part.read_bytes()
-
-
 def test_damaged_parts_are_renamed_and_kept_byte_by_byte(part: Path, tmp_path: Path) -> None:
     for number in (1, 2):
         write_part(tmp_path / f"part-0000{number}.parquet", TABLE)

@@ -46,9 +46,3 @@ def test_columns_without_any_value_are_left_out_and_zero_is_a_value() -> None:
     assert frame["reply"].tolist() == ["", "", ""], "an empty reply is a reply"
     assert frame["pick"].isna().all()
     assert str(frame["pick"].dtype) == "str"
-
-
-def test_nothing_asked_gives_no_rows_and_the_same_columns() -> None:
-    frame = VerdictRows(ASKED.head(0)).frame()
-    assert frame.empty
-    assert set(frame.columns) >= {*KEYS, "pick", "status"}

@@ -6,7 +6,6 @@ the batches, so a worker needs nothing but the library and the weights.
 
 from __future__ import annotations
 
-import math
 import os
 import pickle
 import platform
@@ -24,8 +23,7 @@ import pandas as pd
 import pyarrow as pa
 
 from mrb_lib.judges.roster.engines import ENGINES, JudgeRequest
-from mrb_lib.judges.roster.machine import ROOM
-from mrb_lib.judges.roster.source import loaded_bytes, locate_weights
+from mrb_lib.judges.roster.source import locate_weights
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.local import Backend, Job, prepared, run_locally
 from mrb_lib.runs.plan import Plan
@@ -40,7 +38,6 @@ RESTARTS: Final = 4
 """How often a worker that dies is started anew, and each of its batches is answered anew."""
 _COUNTED: Final = re.compile(r"(\d+) of (\d+)( .*)")
 _NOT_SPREAD: Final = "worked in this process: it asks a server, and workers would not make that faster"
-_BESIDE: Final = 1.2  # of the weights in main memory, with what is read beside them
 # One batch is answered while the next is prepared.
 _BATCHES_OF_A_WORKER: Final = 2
 
@@ -56,8 +53,8 @@ def on_ray(cluster: Cluster, one: PlannedModel) -> tuple[Settings, Backend]:
     Parameters
     ----------
     cluster : connected to when the first batch is to be answered, or to find out if it has GPUs
-    one : its `workers` is the number of models loaded at once, None for one per GPU or per two CPUs; its
-        `gpus_per_worker` is None for as many as the weights need, by the memory of this machine's GPUs, if any
+    one : its `workers` is the number of models loaded at once, None for one per worker's GPUs or per two CPUs; its
+        `gpus_per_worker` is None for one where there are any
 
     Raises
     ------
@@ -99,34 +96,13 @@ def _spread(cluster: Cluster, one: PlannedModel, job: Job) -> Generator[pd.DataF
     if engine in ENGINES and ENGINES[str(engine)].model == "server":
         job.notices.append(_NOT_SPREAD)
         return run_locally(job)
-    gpus: float | None = 0.0
-    memory = 0.0
-    if isinstance(job.judge, WithWeights):
-        source, settings = job.judge.request.weights, job.judge.request.settings
-        gpus = 0.0 if settings.device == "cpu" else one.gpus_per_worker
-        n_bytes = {
-            usual: loaded_bytes(source.folder, usual if settings.dtype == "auto" else settings.dtype, settings.quantize)
-            for usual in ("float32", "bfloat16")
-        }
-        memory = _BESIDE * n_bytes["float32"]
-        if gpus is None:
-            gpus = gpus_needed(n_bytes["bfloat16"])
-    pool = cluster.pool(one.workers, gpus, memory)
+    on_gpu = isinstance(job.judge, WithWeights) and job.judge.request.settings.device != "cpu"
+    pool = cluster.pool(one.workers, one.gpus_per_worker if on_gpu else 0.0)
     pool = pool._replace(workers=min(pool.workers, len(job.batches)))
     answers = _answers(job, pool.workers, {"num_cpus": pool.cpus, "num_gpus": pool.gpus})
     first = next(answers)
     job.devices.append(f"{pool.workers} x {first.device}")
     return _collected(job, answers, first)
-
-
-def gpus_needed(n_bytes: float) -> float | None:
-    """Return how many of this machine's GPUs hold so many bytes of weights; None where one does, or there are none."""
-    import torch
-
-    memory = [torch.cuda.mem_get_info(number)[1] for number in range(torch.cuda.device_count())]
-    if not memory or ROOM * n_bytes <= min(memory):
-        return None
-    return float(math.ceil(ROOM * n_bytes / min(memory)))
 
 
 @dataclass(frozen=True)
@@ -313,8 +289,8 @@ def _answers(job: Job, workers: int, resources: dict[str, Any]) -> Generator[Ans
     except Exception as error:
         raise RunError(
             f"judge {job.judge.name}: the workers cannot go on ({reason_of(error)}); every machine needs mrb-workbench "
-            "with [judges,scaleout], in the same versions, and memory for its workers (fewer --workers, a smaller "
-            "--batch-size). Run the same command again to go on."
+            "with [judges,scaleout], in the same versions, and memory for its workers (fewer --workers, more "
+            "--gpus-per-worker, a smaller --batch-size). Run the same command again to go on."
         ) from error
 
 
