@@ -47,52 +47,28 @@ class AnalysisOptions:
     table: Annotated[str, Option("Print one of the tables below.", "TABLE")] = "accuracy"
     policy: Annotated[str, Option("Score by official, balanced, strict, net or answered.", "POLICY")] = "balanced"
     by: Annotated[
-        Names,
-        Option(
-            "Break down also by organ, department, modality, dataset, model_pair or another column of the cases; "
-            "repeatable.",
-            "COLUMN",
-        ),
+        Names, Option("Break down also by a column of the cases, or by model_pair; repeatable.", "COLUMN")
     ] = ()
     dimension: Annotated[str | None, Option("Take one dimension; default: all.", "NAME")] = None
-    gold: Annotated[
-        str, Option("Make gold labels by majority, unanimous, posterior (Dawid and Skene) or adjudicated.", "RULE")
-    ] = "majority"
+    gold: Annotated[str, Option("Make gold by majority, unanimous, posterior or adjudicated.", "RULE")] = "majority"
     adjudications: Annotated[
-        str | None,
-        Option(
-            "Read adjudications from this store or file; default: BENCH/reviews.sqlite.",
-            "PATH|URL",
-            variable="MRB_STORE",
-        ),
+        str | None, Option("Read reviews here; default: BENCH/reviews.sqlite.", "PATH|URL", variable="MRB_STORE")
     ] = None
     where: Annotated[str, Option("Take only some cases: \"organ == 'eye' and length > 700\".", "FILTER")] = ""
     judges: Annotated[str, Option("Take only these judges; group:medical for all of a group.", "A,B")] = ""
-    groups: Annotated[
-        Path | None, Option('Read groups of judges: CSV (judge,group) or TOML ("judge" = "group").', "FILE")
-    ] = None
+    groups: Annotated[Path | None, Option("Read groups of judges from a CSV: judge,group.", "FILE")] = None
     base: Annotated[Texts, Option("Compare this judge in table gains; repeatable.", "JUDGE", is_rare=True)] = ()
-    tuned: Annotated[
-        Texts, Option("Compare it with this one, trained from it; repeatable.", "JUDGE", is_rare=True)
-    ] = ()
+    tuned: Annotated[Texts, Option("With this one, trained from it; repeatable.", "JUDGE", is_rare=True)] = ()
     work: Annotated[Path | None, Option("Read answers for table models from this folder.", "WORK", is_rare=True)] = None
     correction: Annotated[
-        str | None,
-        Option("Correct by holm, hochberg, bonferroni, bh, by or none; default: the table's own.", "METHOD"),
+        str | None, Option("Correct by holm, hochberg, bonferroni, bh, by or none; default: the table's own.", "METHOD")
     ] = None
     family: Annotated[
         str, Option("Correct together the tests of a dimension (and subfield), or all.", "FAMILY", is_rare=True)
     ] = "dimension"
-    level: Annotated[str | None, Option("Read the labels as nominal, ordinal or interval.", "LEVEL", is_rare=True)] = (
-        None
-    )
+    level: Annotated[str | None, Option("Read labels as nominal, ordinal, interval.", "LEVEL", is_rare=True)] = None
     cluster: Annotated[
-        str | None,
-        Option(
-            "Cluster the cases by this column, case_id for none; default: cluster, else the coarsest of item, "
-            "question, images and dataset that repeats, if it has ten values.",
-            "COLUMN",
-        ),
+        str | None, Option("Cluster by this column; case_id for none; default: the coarsest that repeats.", "COLUMN")
     ] = None
     probe: Annotated[str, Option("Analyse the verdicts of this probe.", "PROBE")] = NO_PROBE
     versus: Annotated[str | None, Option("Compare every other judge with this one.", "JUDGE")] = None
@@ -102,9 +78,7 @@ class AnalysisOptions:
     as_csv: Annotated[bool, Option("Print CSV on stdout.", flag="csv")] = False
     as_latex: Annotated[bool, Option("Print a LaTeX table on stdout.", flag="latex")] = False
     wide: Annotated[bool, Option("Print every column and row as text; default: what fits 100 columns.")] = False
-    explain: Annotated[bool, Option("Print what each column means, its unit and its source: `--explain accuracy`.")] = (
-        False
-    )
+    explain: Annotated[bool, Option("Print what each column means: `--explain accuracy`.")] = False
 
 
 class AnalyzeCommand(DeclaredCommand):
@@ -146,11 +120,7 @@ COMMAND = AnalyzeCommand
 def analyze(
     ctx: typer.Context,
     bench: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="BENCH",
-            help="The benchmark folder, or demo for the embedded one; with --explain, none or a table.",
-        ),
+        Path | None, typer.Argument(metavar="BENCH", help="The benchmark, or demo; with --explain, none or a table.")
     ] = None,
     runs: Runs = None,
     rosters: Rosters = None,

@@ -44,9 +44,7 @@ class DealOptions:
     overlap: Annotated[
         int | None, Field(ge=1), Option("Give each case to N people; default: 2, or 1 for a single one.", "N")
     ] = None
-    shared: Annotated[
-        int, Field(ge=0), Option("Give everybody the same N cases first, so that agreement shows on day one.", "N")
-    ] = 0
+    shared: Annotated[int, Field(ge=0), Option("Give everybody the same N cases first.", "N")] = 0
     seed: Annotated[int, Field(ge=0), Option("Set the seed of the dealing and of the orders shown.")] = 0
 
 
@@ -54,59 +52,24 @@ class DealOptions:
 class AnnotateOptions(DealOptions):
     """Options of `mrb annotate`."""
 
-    annotators: Annotated[
-        str | None, Option("Deal cases out to these people; what they have already stays.", "NAME,NAME")
-    ] = None
-    cases: Annotated[
-        int | None,
-        Field(ge=1),
-        Option(
-            "Deal a random choice of N cases; default: all. In a folder of mrb construct, cases are chosen and come to "
-            "everybody so that at any time all pairs of responders have had as many.",
-            "N",
-        ),
-    ] = None
+    annotators: Annotated[str | None, Option("Deal cases to these people; earlier ones stay.", "NAME,NAME")] = None
+    cases: Annotated[int | None, Field(ge=1), Option("Deal a random choice of N cases; default: all.", "N")] = None
     export: Annotated[Path | None, Option("Write the annotations so far: .parquet or .csv; no page.", "OUT")] = None
-    full: Annotated[
-        bool,
-        Option(
-            "With --export, write everything: one row per choice, skip or comment, with the order shown, seconds and "
-            "reasons to skip, replaced answers included; .csv, .jsonl or .parquet."
-        ),
-    ] = False
+    full: Annotated[bool, Option("With --export, write every choice, skip and comment, replaced ones too.")] = False
     agreement: Annotated[bool, Option("Show progress and agreement; no page.")] = False
     until: Annotated[
-        str | None,
-        Option(
-            "Say whether annotators agree well enough, as in alpha>=0.6 (or fleiss, kappa, ac1), and whether more "
-            "annotators or more cases would help; no page.",
-            "RULE",
-        ),
+        str | None, Option("Say whether they agree well enough: alpha>=0.6 (or fleiss, kappa, ac1); no page.", "RULE")
     ] = None
     adjudicate: Annotated[
-        str | None,
-        Option(
-            "Deal the cases on which annotators disagree without a majority to these reviewers, who find them in mrb "
-            "review BENCH; no page.",
-            "NAME,NAME",
-        ),
+        str | None, Option("Deal cases without a majority to these reviewers, for mrb review; no page.", "NAME,NAME")
     ] = None
     people: Annotated[
-        Path | None,
-        Option(
-            "Read annotator, qualification, years and consent from this CSV; kept in BENCH/annotators.csv, apart from "
-            "their answers.",
-            "FILE",
-        ),
+        Path | None, Option("Read annotator, qualification, years and consent from this CSV.", "FILE")
     ] = None
     as_json: Annotated[bool, Option("With --until, print JSON.", flag="json")] = False
     assign_only: Annotated[bool, Option("Deal the cases out; no page.")] = False
-    ranking: Annotated[
-        bool, Option("Show all responses of an item at once, to be ranked; kept as the choices on all its pairs.")
-    ] = False
-    coordinator: Annotated[
-        bool, Option("Open the coordinator's page: progress, agreement, pace, drift, comments, files.")
-    ] = False
+    ranking: Annotated[bool, Option("Show all responses of an item at once, to be ranked.")] = False
+    coordinator: Annotated[bool, Option("Open the coordinator's page: progress, agreement, comments.")] = False
 
     @property
     def opens_page(self) -> bool:

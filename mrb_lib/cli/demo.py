@@ -23,37 +23,21 @@ from mrb_lib.tables.schema import TASKS
 def demo(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The folder to write.")],
     cases: Annotated[
-        int | None,
-        typer.Option(
-            min=1, help="Number of cases, 1026 unless given; of --task rating 300; of --construct items, 240."
-        ),
+        int | None, typer.Option(min=1, help="Number of cases, 1026; of --task rating 300; of --construct 240.")
     ] = None,
     seed: Seed = 0,
     judges: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Also write two small judges with RANDOM WEIGHTS, to try the engines with."),
+        Path | None, typer.Option(metavar="DIR", help="Also write two small judges with RANDOM WEIGHTS.")
     ] = None,
     verdicts: Annotated[
         bool, typer.Option("--verdicts", help="Also write OUT/runs: the verdicts of SIMULATED judges, with faults.")
     ] = False,
     roster: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            max=32,
-            metavar="N",
-            help="Instead, or besides, verdicts of N SIMULATED judges under fictitious names, and OUT/groups.csv.",
-        ),
+        int, typer.Option(min=0, max=32, metavar="N", help="Also verdicts of N SIMULATED judges, and OUT/groups.csv.")
     ] = 0,
-    task: Annotated[
-        str,
-        typer.Option(help="preference between two responses, or rating of one response a case by the risk in it."),
-    ] = "preference",
+    task: Annotated[str, typer.Option(help="preference between two responses, or rating of one.")] = "preference",
     construct: Annotated[
-        bool,
-        typer.Option(
-            "--construct", help="Instead, a SIMULATED work folder of `mrb construct`, with every step but release done."
-        ),
+        bool, typer.Option("--construct", help="Instead, a SIMULATED work folder of `mrb construct`.")
     ] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace OUT if this program wrote it.")] = False,
 ) -> None:

@@ -21,11 +21,7 @@ def split(
     bench: Annotated[Path, typer.Argument(metavar="BENCH", help="The benchmark folder; its cases get the split.")],
     by: Annotated[
         str | None,
-        typer.Option(
-            metavar="UNIT",
-            help="What stays together: cluster, item, organ, dataset, model_pair, or another column of the cases. "
-            "Left out: cluster where the cases have it, else patient, else item. Near-duplicates always do.",
-        ),
+        typer.Option(metavar="UNIT", help="Keep together by this column; default: cluster, else patient, else item."),
     ] = None,
     join_texts: Annotated[
         bool, typer.Option("--join-texts", help="Keep cases of nearly the same texts together though images differ.")
@@ -34,15 +30,9 @@ def split(
     validation: Annotated[float, typer.Option(metavar="SHARE", help="Share of the cases to stop training by.")] = 0.1,
     seed: Seed = 0,
     leave_out: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMN=VALUE", help="Test on all of these cases, as in organ=eye, and on a share of the others."
-        ),
+        list[str] | None, typer.Option(metavar="COLUMN=VALUE", help="Test on all of these cases: organ=eye.")
     ] = None,
-    folds: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Name folds by this column; each has its own train, validation and test."),
-    ] = None,
+    folds: Annotated[str | None, typer.Option(metavar="COLUMN", help="Name folds by this column.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the split that the cases have.")] = False,
 ) -> None:
     """Split the cases into train, validation and test: stratified, with units and near-duplicates on one side."""

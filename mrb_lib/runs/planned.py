@@ -31,16 +31,10 @@ class PlannedModel:
 
     name: Annotated[str, Option("Name the model.")] = ""
     settings: Settings = field(default_factory=Settings)
-    engine: Annotated[
-        Literal["local", "ray"], Option("Run in this process (local), or on many GPUs and machines (ray).")
-    ] = "local"
-    workers: Annotated[
-        int | None, Field(ge=1), Option("With --engine ray: load N models at once.", "N", is_rare=True)
-    ] = None
+    engine: Annotated[Literal["local", "ray"], Option("Run here (local), or on many GPUs (ray).")] = "local"
+    workers: Annotated[int | None, Field(ge=1), Option("With ray: load N models at once.", "N", is_rare=True)] = None
     gpus_per_worker: Annotated[
-        float | None,
-        Field(ge=0),
-        Option("With --engine ray: give each worker N GPUs; default: 1 if there are any.", "N", is_rare=True),
+        float | None, Field(ge=0), Option("With ray: give each worker N GPUs; default: 1.", "N", is_rare=True)
     ] = None
 
     def __post_init__(self) -> None:
@@ -59,22 +53,11 @@ class PlannedJudge(PlannedModel):
     orders: Annotated[Names, Option("Show the responses in these orders: AB, BA or AB,BA.", "ORDERS")] = ORDERS
     repeats: Annotated[int, Field(ge=1), Option("Make N verdicts per case, dimension and order.", "N")] = 1
     limit: Annotated[int | None, Field(ge=1), Option("Judge only the first N cases.", "N")] = None
-    probe: Annotated[
-        Names,
-        Option("Judge the cases also as probes change them: image/blur:3,response/* (`mrb probes`).", "NAMES"),
-    ] = ()
+    probe: Annotated[Names, Option("Judge cases also as probes change them: image/blur:3,response/*.", "NAMES")] = ()
     probe_file: Annotated[
-        Paths,
-        Option(
-            "Use a probe of your own: a table of case_id and of other texts (question, response_a, response_b) that "
-            "should not change a verdict, such as translations; repeatable.",
-            "FILE",
-            is_file=True,
-        ),
+        Paths, Option("Use a table of case_id and other texts as a probe; repeatable.", "FILE", is_file=True)
     ] = ()
-    probe_cases: Annotated[
-        int | None, Field(ge=1), Option("Probe only N cases, with each organ's share; default: all.", "N")
-    ] = None
+    probe_cases: Annotated[int | None, Field(ge=1), Option("Probe only N cases, by organ; default: all.", "N")] = None
     retry: Annotated[Names, Option("Make verdicts with these statuses again: unparsed,refused,error.", "STATUSES")] = ()
 
     def __post_init__(self) -> None:

@@ -38,8 +38,7 @@ def command(
         str,
         typer.Option(
             metavar="RULE",
-            help="Which items go on: correct <= 2 (models that are right), share_correct, difficulty, discrimination, "
-            "correct['MODEL'], organ ...; without it every item does, and is only measured.",
+            help="Keep by a rule: correct <= 2 (right models), share_correct, difficulty, organ; default: all.",
         ),
     ] = "",
     marking_judge: Annotated[
