@@ -72,11 +72,16 @@ class _Call:
     plan: Plan
     n_cases: int
     images: Mapping[str, bytes]
-    make: Callable[[str], Judge]
+    extra: Sequence[Path]
+    budget: Budget | None
     backend: Backend
     progress: ReportProgress | None
     fingerprint: str
     records: Sequence[Mapping[str, object]]
+
+    def make(self, name: str) -> Judge:
+        shared = partial(resolve, runs=self.runs, images=self.images, settings=self.settings, extra=self.extra)
+        return shared(name, budget=self.budget)
 
     def folder(self, judge: Judge) -> Path:
         return self.runs / run_id(judge, self.fingerprint)
@@ -159,10 +164,18 @@ def judge(
         raise InputError("no judge is named; pass --judge NAME (`mrb judges` lists them).")
     probes = probes or ProbeOptions()
     usual = PlannedJudge(
-        settings=settings or Settings(), engine=engine, workers=workers, gpus_per_worker=gpus_per_worker,
-        orders=tuple(orders), repeats=repeats, limit=limit, retry=tuple(retry),
-        probe=probes.names, probe_file=probes.files, probe_cases=probes.cases,
-    )  # fmt: skip
+        settings=settings or Settings(),
+        engine=engine,
+        workers=workers,
+        gpus_per_worker=gpus_per_worker,
+        orders=tuple(orders),
+        repeats=repeats,
+        limit=limit,
+        retry=tuple(retry),
+        probe=probes.names,
+        probe_file=probes.files,
+        probe_cases=probes.cases,
+    )
     for name in names:
         check_known(name, runs, extra)
     judges = [replace(usual, name=name) for name in names]
@@ -295,20 +308,23 @@ class _Session:
             settings, backend = on_ray(self.cluster, one)
         beside = beside_of(benchmark, settings)
         plan = _plan(benchmark, one, beside)
-        images = benchmark.images if plan.probing is None else ProbedImages(benchmark.images, benchmark.cases)
-        settings = settings_for(benchmark, settings, one.repeats, beside)
-        make = partial(
-            resolve, runs=self.runs, images=images, settings=settings, extra=self.extra,
+        call = _Call(
+            benchmark=benchmark,
+            runs=self.runs,
+            usual=usual,
+            settings=settings_for(benchmark, settings, one.repeats, beside),
+            plan=plan,
+            n_cases=len(beside.judged(benchmark.cases)),
+            images=benchmark.images if plan.probing is None else ProbedImages(benchmark.images, benchmark.cases),
+            extra=self.extra,
             budget=None if settings.budget is None else self.budgets[settings.budget],
-        )  # fmt: skip
-        self.calls.append(
-            _Call(
-                benchmark, self.runs, usual, settings, plan, len(beside.judged(benchmark.cases)), images, make,
-                backend, self.progress, benchmark.case_fingerprint(),
-                [] if settings.trained_on is None else [read_record(Path(settings.trained_on))],
-            )
-        )  # fmt: skip
-        return self.calls[-1]
+            backend=backend,
+            progress=self.progress,
+            fingerprint=benchmark.case_fingerprint(),
+            records=[] if settings.trained_on is None else [read_record(Path(settings.trained_on))],
+        )
+        self.calls.append(call)
+        return call
 
 
 def _plan(benchmark: Benchmark, one: PlannedJudge, beside: Beside) -> Plan:

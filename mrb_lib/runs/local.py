@@ -98,7 +98,7 @@ def _streamed(judge: StreamingJudge, job: Job) -> Generator[pd.DataFrame, None, 
     shown = (to_shown_frame(job.plan.rows(numbers)) for numbers in job.batches)
     with closing(judge.stream(shown)) as answers:
         for rows, verdicts in answers:
-            yield conforming(job.judge, rows, verdicts, 0.0, job.plan.ratings, job.plan.labels)
+            yield _conforming(job.judge, rows, verdicts, job.plan.ratings, job.plan.labels)
 
 
 def _answers(job: Job) -> Generator[pd.DataFrame, None, None]:
@@ -135,35 +135,29 @@ def prepared(
 
     def answered() -> pd.DataFrame:
         start = time.perf_counter()
-        verdicts = answer()
-        return conforming(judge, shown, verdicts, seconds + time.perf_counter() - start, ratings, labels)
+        answers = answer()
+        if "latency_s" not in answers.columns and len(answers):
+            answers["latency_s"] = (seconds + time.perf_counter() - start) / len(answers)
+        return _conforming(judge, shown, answers, ratings, labels)
 
     return answered
 
 
-def conforming(
-    judge: Judge, shown: pd.DataFrame, answers: pd.DataFrame, seconds: float, ratings: Sequence[str],
+def _conforming(
+    judge: Judge,
+    shown: pd.DataFrame,
+    answers: pd.DataFrame,
+    ratings: Sequence[str],
     labels: Mapping[str, Sequence[str]],
-) -> pd.DataFrame:  # fmt: skip
-    """Return a judge's answers about the rows it was shown as a verdicts table that conforms.
-
-    Raises
-    ------
-    RunError
-        The judge broke its protocol.
-    """
+) -> pd.DataFrame:
     verdicts = to_case_frame(answers).assign(judge=judge.name)
     _check_keys(judge, shown, verdicts)
     if judge.prompt_id:
         verdicts["prompt_id"] = judge.prompt_id
-    if "latency_s" not in verdicts.columns and len(verdicts):
-        verdicts["latency_s"] = seconds / len(verdicts)
-    texts = [name for name in _TEXTS if name in verdicts.columns]
+    texts = dict.fromkeys((name for name in _TEXTS if name in verdicts.columns), "str")
     task: Task = "rating" if ratings else "preference"
-    return conform(
-        verdicts.astype(dict.fromkeys(texts, "str")), "verdicts", f"judge {judge.name}",
-        categories=ratings or None, task=task, labels=labels,
-    )  # fmt: skip
+    where, categories = f"judge {judge.name}", ratings or None
+    return conform(verdicts.astype(texts), "verdicts", where, categories=categories, task=task, labels=labels)
 
 
 def _check_keys(judge: Judge, shown: pd.DataFrame, verdicts: pd.DataFrame) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -146,22 +145,6 @@ def test_agreement_is_shown_as_far_as_it_is_defined(mrb: Command, bench: Path) -
     assert "Dr B" in second
 
 
-def test_what_was_skipped_is_listed_and_cases_that_are_gone_do_not_count(mrb: Command, bench: Path) -> None:
-    mrb("annotate", bench, "--annotators", "Dr A", "--cases", 2, "--assign-only")
-    assert "nothing was skipped" in mrb("annotate", bench, "--agreement").out
-    benchmark = load(bench)
-    name, dimension = benchmark.meta.name, benchmark.meta.dimensions[0]
-    with open_store(bench / REVIEWS) as store:
-        case = store.assignments(name)["case_id"].iloc[0]
-        store.add(AnnotatorAnswer(name, case, "Dr A", dimension, None, "AB", skipped_reason="blurred"))
-        store.add(AnnotatorAnswer(name, "gone", "Dr A", dimension, None, "AB", skipped_reason="no such case"))
-        row = {"case_id": ["gone"], "annotator": ["Dr A"], "position": [0], "order": ["AB"]}
-        store.assign(name, pd.DataFrame(row))
-    said = mrb("annotate", bench, "--agreement").out
-    listed = said.partition("\nskipped\n")[2].splitlines()
-    assert len(listed) == 2
-    assert listed[1].split()[:5] == [case, "Dr", "A", dimension, "blurred"]
-    assert re.search(r"^Dr A +2 ", said, re.MULTILINE), "two cases, not the one that is gone"
 
 
 def test_the_page_is_served(mrb: Command, bench: Path, served: dict[str, Any]) -> None:

@@ -63,7 +63,7 @@ def test_bad_usage_is_one_line_and_exit_code_2(
         (("filter", work.path, *model, "--mark", "guess"), "mark 'guess'"),
         (("filter", work.path, *model, "--mark", "judge"), "--marking-judge"),
         (("filter", work.path, *model, "--human-marks", tmp_path / "none.csv"), "cannot be read"),
-        (("filter", work.path, *model, "--retry", "ok"), "retry ok"),
+        (("filter", work.path, *model, "--retry", "ok"), "retry 'ok'"),
         (("filter", work.path, *model, "--workers", "2"), "need engine ray"),
         (("respond", work.path, "--responder", "m1", "--roster", script.roster), "is alone"),
         (("respond", work.path, "--plan", tmp_path / "none.toml"), "cannot be read"),

@@ -67,18 +67,6 @@ def test_a_file_goes_before_names(mrb: Callable, published: Path, tmp_path: Path
     assert {r["n_judges_2"] for r in rows if r["group_2"] == "medical"} == {1}
 
 
-@pytest.mark.parametrize("text", ["judge,group\nnobody,ours\n", "judge,group\n", "group\nours\n"])
-def test_a_file_that_names_no_judge_is_refused_in_one_line(
-    mrb: Callable, published: Path, tmp_path: Path, text: str
-) -> None:
-    file = tmp_path / "groups.csv"
-    file.write_text(text, encoding="utf-8")
-    result = mrb("analyze", published, "--table", "groups", "--groups", file)
-    assert (result.code, result.out) == (2, "")
-    assert result.err.count("\n") == 1
-    assert str(file) in result.err.replace("\n", "")
-
-
 def test_gains_are_of_the_pairs_that_are_known_or_named(mrb: Callable, published: Path) -> None:
     rows = rows_of(mrb("analyze", published, "--table", "gains", "--json"))
     assert [(row["base"], row["tuned"], row["n_seen"]) for row in rows] == [("Qwen2-VL-7B", "Qwen2-VL-7B-sft", None)]

@@ -80,8 +80,6 @@ def test_templates_are_told_from_the_manifests(mrb: Callable, bench: Path) -> No
     assert len(moved.err.strip().splitlines()) == 1
 
 
-
-
 def test_a_roster_of_ones_own_states_a_cutoff(mrb: Callable, bench: Path, tmp_path: Path) -> None:
     own = tmp_path / "own.toml"
     own.write_text('[[judge]]\nname = "mine"\nengine = "endpoint"\nmodel = "mine-1"\ncutoff = "2021-01"\n')

@@ -61,8 +61,6 @@ def test_a_rating_goes_through_import_check_export_and_back(ratings: Path, mrb: 
     assert again.meta == benchmark.meta
 
 
-
-
 def _edit(name: str, old: str, new: str) -> Callable[[Path], None]:
     def change(folder: Path) -> None:
         text = (folder / name).read_text(encoding="utf-8")

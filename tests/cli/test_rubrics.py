@@ -7,11 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
-import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
-from mrb_lib.verdicts.store import load_verdicts
 
 RUBRIC = [{"criterion": f"point {i}", "weight": weight} for i, weight in enumerate((5, -3, 2))]
 
@@ -47,25 +45,3 @@ def test_a_rubric_without_weights_is_refused_in_one_line_and_nothing_is_written(
     checked = mrb("check", folder)
     assert checked.code != 0
     assert "has no weight" in checked.out + checked.err
-
-
-def test_a_rubric_is_judged_and_analysed(mrb: Callable, tmp_path: Path, tiny: Callable[[str], Path]) -> None:
-    folder = bench(tmp_path / "bench", cases(*[json.dumps(RUBRIC)] * 12))
-    judged = mrb("judge", folder, tmp_path / "runs", "--judge", f"path:{tiny('llama')}+rubric", "--device", "cpu")
-    assert judged.code == 0, judged.err
-    verdicts = load_verdicts(tmp_path / "runs")
-    assert verdicts["status"].eq("ok").all()
-    assert verdicts["p_a"].between(0, 1).all()
-    table = mrb("analyze", folder, tmp_path / "runs", "--table", "criteria", "--json")
-    assert table.code == 0, table.err
-    rows = json.loads(table.out)["rows"]
-    assert [row["criterion"] for row in rows] == ["point 0", "point 1", "point 2"]
-    assert all(row["n"] == 12 and 0 < row["met_share"] < 1 for row in rows)
-    known = verdicts["criteria"].map(json.loads)
-    met = known.map(lambda each: (each["a"][0] + each["b"][0]) / 2)
-    assert rows[0]["met_share"] == pytest.approx(met.mean())
-    exported = mrb("export", "table", folder, tmp_path / "runs", tmp_path / "exported")
-    assert exported.code == 0, exported.err
-    again = mrb("import", "table", tmp_path / "exported", tmp_path / "again")
-    assert again.code == 0, again.err
-    assert load_verdicts(tmp_path / "again" / "runs")["criteria"].tolist() == verdicts["criteria"].tolist()

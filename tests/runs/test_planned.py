@@ -97,7 +97,7 @@ def test_every_setting_may_stand_in_a_plan(tmp_path: Path) -> None:
         ('name = "first"\nprobe_file = "no.csv"', "no.csv: cannot be read"),
         ('name = "first"\nprobe_file = 3', "probe_file 3: must be a list"),
         ('name = "first"\nlimit = 0', "limit 0: must be at least 1"),
-        ('name = "first"\nretry = "ok"', "retry ok: such verdicts were answered"),
+        ('name = "first"\nretry = "ok"', "retry 'ok': is no status of a failed verdict"),
         ('name = "first"\nengine = "cloud"', "engine 'cloud': is unknown; use local, ray"),
         ('name = "first"\nworkers = 2', "workers and gpus_per_worker: need engine ray"),
         ('name = "first"\nengine = "ray"\nworkers = 0', "workers 0: must be at least 1"),
