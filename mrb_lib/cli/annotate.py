@@ -45,15 +45,15 @@ class DealOptions:
         int | None, Field(ge=1), Option("Give each case to N people; default: 2, or 1 for a single one.", "N")
     ] = None
     shared: Annotated[int, Field(ge=0), Option("Give everybody the same N cases first.", "N")] = 0
-    seed: Annotated[int, Field(ge=0), Option("Set the seed of the dealing and of the orders shown.")] = 0
+    seed: Annotated[int, Field(ge=0), Option("Set the seed of the assignment and of the orders shown.")] = 0
 
 
 @checked_dataclass
 class AnnotateOptions(DealOptions):
     """Options of `mrb annotate`."""
 
-    annotators: Annotated[str | None, Option("Deal cases to these people; earlier ones stay.", "NAME,NAME")] = None
-    cases: Annotated[int | None, Field(ge=1), Option("Deal a random choice of N cases; default: all.", "N")] = None
+    annotators: Annotated[str | None, Option("Assign cases to these people; earlier ones stay.", "NAME,NAME")] = None
+    cases: Annotated[int | None, Field(ge=1), Option("Assign a random choice of N cases; default: all.", "N")] = None
     export: Annotated[Path | None, Option("Write the annotations so far: .parquet or .csv; no page.", "OUT")] = None
     full: Annotated[bool, Option("With --export, write every choice, skip and comment, replaced ones too.")] = False
     agreement: Annotated[bool, Option("Show progress and agreement; no page.")] = False
@@ -61,13 +61,13 @@ class AnnotateOptions(DealOptions):
         str | None, Option("Say whether they agree well enough: alpha>=0.6 (or fleiss, kappa, ac1); no page.", "RULE")
     ] = None
     adjudicate: Annotated[
-        str | None, Option("Deal cases without a majority to these reviewers, for mrb review; no page.", "NAME,NAME")
+        str | None, Option("Assign cases without a majority to these reviewers, for mrb review; no page.", "NAME,NAME")
     ] = None
     people: Annotated[
         Path | None, Option("Read annotator, qualification, years and consent from this CSV.", "FILE")
     ] = None
     as_json: Annotated[bool, Option("With --until, print JSON.", flag="json")] = False
-    assign_only: Annotated[bool, Option("Deal the cases out; no page.")] = False
+    assign_only: Annotated[bool, Option("Assign the cases; no page.")] = False
     ranking: Annotated[bool, Option("Show all responses of an item at once, to be ranked.")] = False
     coordinator: Annotated[bool, Option("Open the coordinator's page: progress, agreement, comments.")] = False
 

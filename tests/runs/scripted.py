@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import os
 import sys
 from collections.abc import Callable, Mapping
@@ -112,11 +111,8 @@ def comparable(verdicts: pd.DataFrame) -> pd.DataFrame:
 def main() -> None:
     """Judge in processes of their own: a line `bench runs name batch_size` starts one, whose id and end are printed.
 
-    The libraries are imported once; each process is a copy of this one, which has no threads. With the argument
-    `weights` those that read weights are among them.
+    The libraries are imported once; each process is a copy of this one, which has no threads.
     """
-    if "weights" in sys.argv:
-        importlib.import_module("mrb_lib.judges.local.packed")
     use(pytest.MonkeyPatch(), Scripted())
     for line in sys.stdin:
         child = os.fork()

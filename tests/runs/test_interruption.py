@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 import random
-import selectors
+import select
 import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 
 import pandas as pd
 import pytest
@@ -44,19 +42,9 @@ class Judging:
         server.stdin.flush()
         self._from = server.stdout
         self.pid = int(self._from.readline())
-        self._selector = selectors.DefaultSelector()
-        self._selector.register(self._from, selectors.EVENT_READ)
-
-    def __enter__(self) -> Judging:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._selector.close()
 
     def ends_within(self, seconds: float) -> bool:
-        return bool(self._selector.select(seconds))
+        return bool(select.select([self._from], [], [], seconds)[0])
 
     def wait(self) -> int:
         return int(self._from.readline())
@@ -66,21 +54,13 @@ class Judging:
         return self.wait()
 
 
-@contextmanager
-def judging_server(*arguments: str) -> Iterator[subprocess.Popen[str]]:
-    process = subprocess.Popen(
-        [sys.executable, str(Path(scripted.__file__)), *arguments],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    yield process
-    process.kill()
-    process.communicate()
-
-
 @pytest.fixture(scope="module")
 def server() -> Iterator[subprocess.Popen[str]]:
-    with judging_server() as process:
+    command = [sys.executable, str(Path(scripted.__file__))]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:
         yield process
+        process.kill()
 
 
 def parts(runs: Path) -> list[Path]:
@@ -104,13 +84,13 @@ def test_a_run_killed_ten_times_at_random_holds_the_rows_of_one_go(
     whole = comparable(load_verdicts(tmp_path / "whole", replies=True))
     runs, kept = tmp_path / "runs", 0
     for kill in range(KILLS):
-        with Judging(server, f"{bench.path} {runs} {name} {rng.randint(1, 7)}") as judging:
-            if kill % 2:
-                until_parts(judging, runs, len(parts(runs)) + rng.randint(1, 4))
-            else:
-                judging.ends_within(rng.uniform(0.0, 0.3))
-            seen = len(load_verdicts(runs)) if parts(runs) else 0
-            assert judging.send(signal.SIGKILL) == -signal.SIGKILL, "it was killed before it was done"
+        judging = Judging(server, f"{bench.path} {runs} {name} {rng.randint(1, 7)}")
+        if kill % 2:
+            until_parts(judging, runs, len(parts(runs)) + rng.randint(1, 4))
+        else:
+            judging.ends_within(rng.uniform(0.0, 0.3))
+        seen = len(load_verdicts(runs)) if parts(runs) else 0
+        assert judging.send(signal.SIGKILL) == -signal.SIGKILL, "it was killed before it was done"
         if runs.is_dir():
             held = comparable(load_verdicts(runs, replies=True))
             assert len(held) >= max(kept, seen), "what was kept stays"
@@ -194,13 +174,13 @@ def test_two_processes_on_one_run_refuse_each_other_and_a_killed_one_frees_it(
     server: subprocess.Popen[str], tmp_path: Path
 ) -> None:
     bench, runs = little_benchmark(tmp_path / "bench", cases=400), tmp_path / "runs"
-    with Judging(server, f"{bench.path} {runs} random 1") as judging:
-        until_parts(judging, runs, 1)
-        with pytest.raises(RunError, match="another process is writing this run; wait for it or stop it"):
-            judge(bench, runs, ["random"])
-        [first] = judge(bench, runs, ["first"])
-        assert first.made == 1600, "another run is free"
-        assert judging.send(signal.SIGKILL) == -signal.SIGKILL
+    judging = Judging(server, f"{bench.path} {runs} random 1")
+    until_parts(judging, runs, 1)
+    with pytest.raises(RunError, match="another process is writing this run; wait for it or stop it"):
+        judge(bench, runs, ["random"])
+    [first] = judge(bench, runs, ["first"])
+    assert first.made == 1600, "another run is free"
+    assert judging.send(signal.SIGKILL) == -signal.SIGKILL
     [done] = judge(bench, runs, ["random"])
     assert done.made + done.before == 1600
     assert done.before > 0

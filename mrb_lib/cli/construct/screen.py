@@ -33,8 +33,8 @@ from mrb_lib.tables.options import Names, Option, checked_dataclass
 class ScreenOptions(DealOptions):
     """Options of `mrb construct screen`."""
 
-    clinicians: Annotated[str | None, Option("Deal items to these people; earlier ones stay.", "NAME,NAME")] = None
-    items: Annotated[int | None, Field(ge=1), Option("Deal a random choice of N items; default: all.", "N")] = None
+    clinicians: Annotated[str | None, Option("Assign items to these people; earlier ones stay.", "NAME,NAME")] = None
+    items: Annotated[int | None, Field(ge=1), Option("Assign a random choice of N items; default: all.", "N")] = None
     criteria: Annotated[
         Names | None, Option("Rate these; default: relevance,accuracy,complexity,image_quality.", "LIST")
     ] = None
@@ -44,7 +44,7 @@ class ScreenOptions(DealOptions):
     ] = None
     close: Annotated[bool, Option("Apply the rule to the ratings so far, and finish.")] = False
     agreement: Annotated[bool, Option("Show progress and agreement; no page.")] = False
-    assign_only: Annotated[bool, Option("Deal the items out; no page.")] = False
+    assign_only: Annotated[bool, Option("Assign the items; no page.")] = False
     coordinator: Annotated[bool, Option("Open the coordinator's page: progress, agreement, pace, comments.")] = False
     again: Annotated[bool, Option("Take another form, or open a closed screening; ratings stay.")] = False
 
