@@ -370,22 +370,13 @@ def settings_for(benchmark: Benchmark, settings: Settings, repeats: int, beside:
 
 def _check(benchmark: Benchmark, one: PlannedJudge) -> None:
     meta, settings = benchmark.meta, one.settings
-    if not meta.is_judged:
+    if not meta.is_judged or (meta.is_preference and not {"A", "B"} <= set(meta.categories)):
         raise InputError(
-            f"benchmark {meta.name}: its labels ({', '.join(meta.categories)}) are not preferences between two "
-            'responses, and it does not say task = "rating" in benchmark.toml, so there is nothing to judge; say so, '
-            "or analyse its agreement instead."
-        )
-    if meta.is_preference and not {"A", "B"} <= set(meta.categories):
-        raise InputError(
-            f"benchmark {meta.name}: its categories are {', '.join(meta.categories)}, and a judge must be able to "
-            "choose A or B; correct benchmark.toml."
+            f"benchmark {meta.name}: its labels ({', '.join(meta.categories)}) are not preferences between A and B "
+            'or ratings; state task = "rating" in benchmark.toml, or analyse their agreement alone.'
         )
     if meta.is_rating and is_jury(one.name):
-        raise InputError(
-            f"judge {one.name!r}: a jury votes between two responses, and the benchmark has ratings of one; the table "
-            "jury takes the median and the mean of ratings."
-        )
+        raise InputError(f"judge {one.name!r}: a jury votes on pairs; the table jury takes the median of ratings.")
     if meta.is_rating and (one.probe or one.probe_file):
         raise InputError("probes: change pairs of responses, and the benchmark has ratings of one; leave them out.")
     if settings.prompt is None:

@@ -64,13 +64,8 @@ def test_import_refuses(mrb: Callable, tables: Path, tmp_path: Path, name: str) 
     spoil, parts = BAD[name]
     spoil(tables)
     before = sorted(tmp_path.rglob("*"))
-    result = mrb("import", "table", tables, tmp_path / "out")
-    assert result.code == 2, result
-    assert result.out == ""
-    assert len(result.err.strip().splitlines()) == 1, result.err
-    assert "Traceback" not in result.err
-    for part in parts:
-        assert part in result.err, result.err
+    said = mrb("import", "table", tables, tmp_path / "out").refusal
+    assert said.count("\n") == 1 and all(part in said for part in parts)
     assert sorted(tmp_path.rglob("*")) == before
 
 
@@ -98,8 +93,7 @@ def test_wrong_usage_exits_with_2_and_writes_nothing(
 ) -> None:
     before = sorted(tmp_path.rglob("*"))
     result = mrb(*(part.format(tables=tables, tmp=tmp_path) for part in arguments))
-    assert result.code == 2, result
-    assert "Traceback" not in result.err
+    assert (result.code, "Traceback" in result.err) == (2, False), result
     assert sorted(tmp_path.rglob("*")) == before
 
 
@@ -125,8 +119,7 @@ def test_a_damaged_part_is_named_with_its_cure_and_judged_again(mrb: Callable, t
     content[len(content) // 2] ^= 16
     part.write_bytes(content)
     refused = mrb("analyze", bench, runs, "--table", "accuracy")
-    assert (refused.code, refused.out) == (2, "")
-    assert part.name in refused.err
+    assert part.name in refused.refusal
     assert "mrb judge" in refused.err
     again = mrb("judge", bench, runs, "--judge", "longer")
     assert again.code == 0

@@ -226,9 +226,7 @@ def test_a_damaged_run_that_a_plan_asks_too_little_of_fails_alone(mrb: Mrb, benc
 
 
 def test_without_a_judge_there_is_nothing_to_do(mrb: Mrb, bench: Path, tmp_path: Path) -> None:
-    result = mrb("judge", bench, tmp_path / "runs")
-    assert result.code == 2
-    assert "no judge is named" in result.err and "--plan FILE" in result.err
+    assert "no judge is named; pass --judge NAME" in mrb("judge", bench, tmp_path / "runs").refusal
 
 
 def test_one_judge_has_no_table_and_its_own_exit_code(mrb: Mrb, bench: Path, tmp_path: Path) -> None:

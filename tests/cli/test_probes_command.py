@@ -31,8 +31,7 @@ def test_the_list_names_every_probe_and_what_should_follow(mrb: Callable) -> Non
 
 def test_judging_refuses_an_unknown_probe_before_it_starts(mrb: Callable, demo: Path, tmp_path: Path) -> None:
     judged = mrb("judge", demo, tmp_path / "runs", "--judge", "longer", "--probe", "response/sides")
-    assert judged.code == 2
-    assert "the nearest are response/side" in judged.err
+    assert "the nearest are response/side" in judged.refusal
     assert not (tmp_path / "runs").exists()
 
 
@@ -96,7 +95,6 @@ def test_a_file_that_will_not_do_is_one_line_and_leaves_nothing(
     (tmp_path / "judges.csv").write_text("judge,question\n1,x\n", encoding="utf-8")
     names = {"demo": demo, "runs": tmp_path / "runs", "judges": tmp_path / "judges.csv"}
     result = mrb(*(text.format(**names, strange=tmp_path / "strange.csv") for text in arguments))
-    assert result.code == 2, result
-    assert message in result.err
+    assert message in result.refusal
     assert result.err.count("\n") == 1 and "\x1b" not in result.err
     assert not (tmp_path / "runs").exists()
