@@ -105,13 +105,9 @@ def merge_runs(sources: Mapping[str, Benchmark], merged: Benchmark, runs: Path) 
     return MergedRuns(verdicts, len(set(ids.values())), tuple(apart))
 
 
-def _folders(source: Benchmark) -> list[Path]:
-    runs = None if source.path is None else source.path / "runs"
-    return run_folders(runs) if runs is not None and runs.is_dir() else []
-
-
 def _runs_of(name: str, source: Benchmark) -> Iterator[_Run]:
-    for folder in _folders(source):
+    runs = None if source.path is None else source.path / "runs"
+    for folder in run_folders(runs) if runs is not None and runs.is_dir() else []:
         manifest = read_manifest(folder)
         seeds = sorted({options.get("seed", 0) for options in manifest.sessions if options.get("probes")})
         yield _Run(name, folder, manifest, _settings(manifest, source.case_fingerprint()), seeds)

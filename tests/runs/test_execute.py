@@ -16,7 +16,6 @@ from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.tables.schema import KEYS
-from mrb_lib.verdicts.manifest import read_manifest
 from mrb_lib.verdicts.store import load_verdicts
 
 from .scripted import Said, Scripted, Use, comparable, little_benchmark
@@ -76,14 +75,6 @@ def test_a_corrected_label_keeps_the_run_and_a_corrected_case_starts_another(lit
         save(bench, tmp_path / name)
         [two] = judge(load(tmp_path / name), tmp_path / "runs", ["longer"])
         assert (two.folder == one.folder) is same
-
-
-def test_the_manifest_tells_how_to_repeat_the_run(little: Benchmark, tmp_path: Path) -> None:
-    [done] = judge(little, tmp_path, ["random"], settings=Settings(seed=5))
-    manifest = read_manifest(done.folder)
-    assert (manifest.judge, manifest.seed, dict(manifest.spec)) == ("random", 5, {"seed": 5})
-    assert manifest.benchmark_fingerprint == little.case_fingerprint()
-    assert manifest.versions["pandas"] == pd.__version__
 
 
 @pytest.mark.parametrize(

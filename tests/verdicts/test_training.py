@@ -11,7 +11,7 @@ import pytest
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.manifest import Manifest
-from mrb_lib.verdicts.training import mark_seen, seen_notes, training_cases, training_curves, training_records
+from mrb_lib.verdicts.training import seen_notes, training_cases, training_curves, training_records
 from tests.training_records import BASE_REVISION, manifest_of, record_of
 
 
@@ -151,12 +151,3 @@ def test_curves_have_a_row_a_step_and_tell_stages_apart(whole: Benchmark) -> Non
     made = training_curves([manifest_of("dpo", record_of(whole, [], curve=[point(3)], started_from=first))])
     assert made[["stage", "step"]].to_numpy().tolist() == [[0, 1], [0, 2], [1, 3]]
     assert training_curves([manifest_of("plain")]).empty
-
-
-def test_verdicts_are_marked_only_where_something_was_seen(whole: Benchmark) -> None:
-    ids = whole.cases["case_id"].tolist()
-    verdicts = pd.DataFrame({"judge": ["tuned", "tuned", "plain"], "case_id": [ids[0], ids[1], ids[0]]}).astype("str")
-    training = training_cases([manifest_of("tuned", record_of(whole, ids[:1]))], whole)
-    assert mark_seen(verdicts, training)["seen"].tolist() == [True, False, False]
-    assert mark_seen(verdicts.astype("category"), training)["seen"].tolist() == [True, False, False]
-    assert mark_seen(verdicts, training.head(0)) is verdicts
