@@ -18,6 +18,7 @@ from mrb_lib.judges.settings import Settings
 from mrb_lib.runs import execute, juries
 from mrb_lib.verdicts.orders import KEYS
 from mrb_lib.verdicts.protocol import BatchAnswer, PromptlessJudge
+from mrb_lib.verdicts.store import load_verdicts
 
 Said = Mapping[str, object]
 Use = Callable[..., None]
@@ -106,6 +107,11 @@ def comparable(verdicts: pd.DataFrame) -> pd.DataFrame:
     """Verdicts in a fixed order, without the time they took."""
     key = ["judge", *KEYS]
     return verdicts.drop(columns="latency_s", errors="ignore").sort_values(key).reset_index(drop=True)
+
+
+def rows_held(runs: Path) -> pd.DataFrame:
+    """The verdicts and replies of the runs in a folder, in a fixed order."""
+    return comparable(load_verdicts(runs, replies=True))
 
 
 def main() -> None:

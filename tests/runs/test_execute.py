@@ -18,7 +18,7 @@ from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.tables.schema import KEYS
 from mrb_lib.verdicts.store import load_verdicts
 
-from .scripted import Said, Scripted, Use, comparable, little_benchmark
+from .scripted import Said, Scripted, Use, little_benchmark, rows_held
 from .scripted import use as use_judges
 
 KEY = list(KEYS["verdicts"])
@@ -111,7 +111,7 @@ def in_one_go(tmp_path_factory: pytest.TempPathFactory) -> tuple[Benchmark, pd.D
     with pytest.MonkeyPatch.context() as patch:
         use_judges(patch, Scripted())
         judge(bench, folder / "runs", ["scripted"])
-    return bench, comparable(load_verdicts(folder / "runs", replies=True))
+    return bench, rows_held(folder / "runs")
 
 
 @hypothesis.settings(max_examples=12)
@@ -132,7 +132,7 @@ def test_neither_batches_nor_pieces_nor_orders_change_a_row(
         use_judges(patch, scripted)
         for limit in [*limits, None]:
             judge(bench, runs, ["scripted"], orders=orders, limit=limit, settings=Settings(batch_size=batch_size))
-    pd.testing.assert_frame_equal(whole, comparable(load_verdicts(runs, replies=True)))
+    pd.testing.assert_frame_equal(whole, rows_held(runs))
     assert scripted.asked == len(whole)
 
 

@@ -26,7 +26,7 @@ from mrb_lib.verdicts.parts import part_paths
 from mrb_lib.verdicts.store import load_verdicts, run_folders
 
 from . import scripted
-from .scripted import Said, Scripted, Use, comparable, little_benchmark, mixed
+from .scripted import Said, Scripted, Use, comparable, little_benchmark, mixed, rows_held
 
 KEY = list(KEYS["verdicts"])
 KILLS = 10
@@ -81,7 +81,7 @@ def test_a_run_killed_ten_times_at_random_holds_the_rows_of_one_go(
     bench = little_benchmark(tmp_path / "bench", cases=400)
     use(Scripted())
     judge(bench, tmp_path / "whole", [name])
-    whole = comparable(load_verdicts(tmp_path / "whole", replies=True))
+    whole = rows_held(tmp_path / "whole")
     runs, kept = tmp_path / "runs", 0
     for kill in range(KILLS):
         judging = Judging(server, f"{bench.path} {runs} {name} {rng.randint(1, 7)}")
@@ -92,14 +92,14 @@ def test_a_run_killed_ten_times_at_random_holds_the_rows_of_one_go(
         seen = len(load_verdicts(runs)) if parts(runs) else 0
         assert judging.send(signal.SIGKILL) == -signal.SIGKILL, "it was killed before it was done"
         if runs.is_dir():
-            held = comparable(load_verdicts(runs, replies=True))
+            held = rows_held(runs)
             assert len(held) >= max(kept, seen), "what was kept stays"
             kept = len(held)
             matching = whole.merge(held[KEY], on=KEY) if kept else held
             pd.testing.assert_frame_equal(held, comparable(matching), check_dtype=kept > 0)
     assert 0 < kept < len(whole)
     judge(bench, runs, [name], settings=Settings(batch_size=50))
-    pd.testing.assert_frame_equal(comparable(load_verdicts(runs, replies=True)), whole)
+    pd.testing.assert_frame_equal(rows_held(runs), whole)
 
 
 def test_what_a_power_cut_left_half_written_is_cleared(little: Benchmark, tmp_path: Path) -> None:

@@ -1,5 +1,11 @@
+"""What a person sees of long work."""
+
 from __future__ import annotations
 
+import io
+import logging
+import re
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -7,7 +13,7 @@ import pandas as pd
 import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark
-from mrb_lib.cli.progress import Lines, verdict_bars
+from mrb_lib.cli.progress import Lines, status_of, verdict_bars
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge
 from mrb_lib.runs.plan import Plan
@@ -74,19 +80,6 @@ def test_without_a_terminal_lines_go_to_stderr(capsys: pytest.CaptureFixture[str
     assert (captured.out, captured.err) == ("", "[red]j: 1 of 2 verdicts\n")
 
 
-def test_on_a_terminal_a_bar_shows_the_pace_as_plain_text(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    monkeypatch.setenv("COLUMNS", "200")
-    with verdict_bars() as report:
-        report(RunProgress("[red]j", 1, 2, 3.25, 1000.0, 61.0, {"ok": 1}))
-        report(RunProgress("[red]j", 2, 2, 3.25, 1000.0, 0.0, {"ok": 2}, finished=True))
-    shown = capsys.readouterr().err
-    for text in ("[red]j", "2/2", "3.25 cases/s", "1,000 tokens/s", "ok 2"):
-        assert text in shown
-
-
 def test_until_the_first_batch_a_judge_with_work_to_do_is_loading() -> None:
     reports: list[RunProgress] = []
     tracker = Tracker("j", 4, {}, reports.append)
@@ -96,3 +89,52 @@ def test_until_the_first_batch_a_judge_with_work_to_do_is_loading() -> None:
     Tracker("k", 4, {"ok": 4}, reports.append).start()
     assert [report.loading for report in reports] == [True, False, False]
     assert pace_text(reports[0]) == "loading"
+
+
+class Terminal(io.StringIO):
+    """A stream that says a person is watching."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_what_a_logger_says_is_shown_where_a_person_watches(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    logger = logging.getLogger("mrb_lib.stats")
+    with status_of("mrb_lib.stats"):
+        logging.getLogger("mrb_lib.stats.tables.models").info("models: [overall]")
+    assert "models: [overall]" in stream.getvalue()
+    assert logger.handlers == []
+    assert logger.level == logging.NOTSET
+
+
+def _shown(monkeypatch: pytest.MonkeyPatch, *reports: RunProgress, columns: int = 80) -> list[str]:
+    """The lines that a terminal so wide was sent for some reports."""
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setenv("TERM", "xterm")
+    with verdict_bars() as report:
+        for status in reports:
+            report(status)
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", stream.getvalue()).replace("\r", "\n").split("\n")
+
+
+def test_every_status_is_kept_at_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = {"ok": 11000, "repaired": 20, "unparsed": 900, "refused": 60, "error": 20}
+    lines = _shown(
+        monkeypatch, RunProgress("a-judge-with-a-long-name+generative", 12000, 12312, 3.25, 999.0, 61.0, counts)
+    )
+    assert max(map(len, lines)) <= 80
+    said = " ".join(" ".join(lines).split())
+    for name, count in counts.items():
+        assert f"{name} {count}" in said
+    assert "12000/12312" in said
+
+
+def test_a_bar_is_there_before_anything_is_counted_and_while_weights_load(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert any("starting" in line for line in _shown(monkeypatch))
+    lines = _shown(monkeypatch, RunProgress("j", 0, 12, loading=True))
+    assert any(line.startswith("j ") and "0/12" in line and "loading" in line for line in lines)
+    assert "starting" not in lines[-2]

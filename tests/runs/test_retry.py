@@ -19,7 +19,7 @@ from mrb_lib.verdicts import store
 from mrb_lib.verdicts.parts import part_paths
 from mrb_lib.verdicts.store import load_verdicts, read_run, set_aside
 
-from .scripted import Scripted, Use, comparable
+from .scripted import Scripted, Use, comparable, rows_held
 
 KEY = list(KEYS["verdicts"])
 FAILED = ("unparsed", "refused", "error")
@@ -52,11 +52,11 @@ def test_what_fails_again_is_kept_again_and_every_round_has_its_own_file(
 ) -> None:
     use(Scripted())
     [done] = judge(little, tmp_path, ["scripted"])
-    whole = comparable(load_verdicts(tmp_path, replies=True))
+    whole = rows_held(tmp_path)
     for _ in range(2):
         [again] = judge(little, tmp_path, ["scripted"], retry=FAILED)
         assert again.retried == again.made == whole["status"].isin(FAILED).sum()
-    pd.testing.assert_frame_equal(comparable(load_verdicts(tmp_path, replies=True)), whole)
+    pd.testing.assert_frame_equal(rows_held(tmp_path), whole)
     assert len(list(done.folder.glob("retried-*.parquet"))) == 2
 
 

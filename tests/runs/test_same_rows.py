@@ -14,9 +14,8 @@ from mrb_lib.demo import write_demo
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge
 from mrb_lib.tables.schema import KEYS
-from mrb_lib.verdicts.store import load_verdicts
 
-from .scripted import comparable
+from .scripted import rows_held
 
 KEY = list(KEYS["verdicts"])
 EXACT = [*KEY, "choice", "status", "prompt_id"]
@@ -38,7 +37,7 @@ def one_go(sixty: Benchmark, tiny: Callable[[str], Path], tmp_path_factory: pyte
 
 def judged(benchmark: Benchmark, model: Path, runs: Path, limit: int | None = None, **settings: int) -> pd.DataFrame:
     judge(benchmark, runs, [f"path:{model}"], limit=limit, settings=Settings(**settings))
-    return comparable(load_verdicts(runs, replies=True))
+    return rows_held(runs)
 
 
 def of_first(cases: int, benchmark: Benchmark, one_go: pd.DataFrame) -> pd.DataFrame:

@@ -41,7 +41,7 @@ from mrb_lib.verdicts.protocol import Judge
 from mrb_lib.verdicts.store import exclusive, load_verdicts
 
 from . import scripted
-from .scripted import Said, Scripted, Use, comparable
+from .scripted import Said, Scripted, Use, rows_held
 
 ALONE = {"engine": "ray", "workers": 2, "gpus_per_worker": 0.0}
 LONE = {
@@ -110,7 +110,7 @@ def test_what_this_process_began_workers_finish_with_the_rows_of_one_go(
         execute.judge(pictured, folder, [name], limit=limit, settings=cpu)
     [done] = execute.judge(pictured, runs, [name], limit=CASES, settings=Settings(batch_size=3), **LONE)
     assert (done.before, done.made, done.waiting) == (2 * 12, 7 * 12, 0)
-    found, expected = (comparable(load_verdicts(folder, replies=True)) for folder in (runs, tmp_path / "whole"))
+    found, expected = (rows_held(folder) for folder in (runs, tmp_path / "whole"))
     pd.testing.assert_frame_equal(found.drop(columns="p_a"), expected.drop(columns="p_a"), rtol=0, atol=1e-5)
     np.testing.assert_allclose(found["p_a"], expected["p_a"], rtol=0, atol=1e-5)
     assert "1 x cpu" in str(read_manifest(done.folder).resumed)
@@ -133,9 +133,7 @@ def test_a_worker_that_is_killed_midway_loses_and_doubles_nothing(little: Benchm
     [done] = execute.judge(little, there, ["scripted"], settings=Settings(batch_size=4), progress=kill_once, **ALONE)
     assert len(killed) == 1
     assert (done.made, read_manifest(done.folder).device) == (160, "2 x cpu")
-    pd.testing.assert_frame_equal(
-        comparable(load_verdicts(there, replies=True)), comparable(load_verdicts(tmp_path / "here", replies=True))
-    )
+    pd.testing.assert_frame_equal(rows_held(there), rows_held(tmp_path / "here"))
 
 
 def judge_until_ray_is_killed(bench: Path, runs: Path) -> None:
@@ -186,9 +184,7 @@ def test_the_members_of_a_jury_are_spread_too_and_judge_the_texts_of_a_file_as_t
     manifest = read_manifest(longer.folder)
     assert manifest.device == "2 x cpu"
     assert manifest.options["probe_files"]
-    pd.testing.assert_frame_equal(
-        comparable(load_verdicts(there, replies=True)), comparable(load_verdicts(here, replies=True))
-    )
+    pd.testing.assert_frame_equal(rows_held(there), rows_held(here))
 
 
 @pytest.mark.slow
@@ -211,9 +207,7 @@ def test_an_interrupted_run_keeps_what_arrived_of_every_status_and_says_how_to_g
     assert set(kept["status"]) == {"ok", "repaired", "unparsed", "refused", "error"}
     [done] = execute.judge(little, there, ["scripted"])
     assert (done.before, done.made) == (len(kept), 160 - len(kept))
-    pd.testing.assert_frame_equal(
-        comparable(load_verdicts(there, replies=True)), comparable(load_verdicts(tmp_path / "here", replies=True))
-    )
+    pd.testing.assert_frame_equal(rows_held(there), rows_held(tmp_path / "here"))
 
 
 @pytest.mark.slow

@@ -160,7 +160,7 @@ def _cases(benchmark: Benchmark, replies: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _scored(meta: BenchmarkMeta, case: str, said: Choices, labels: Mapping[tuple[str, str], object]) -> str:
+def _scored(meta: BenchmarkMeta, case: str, said: Choices, labels: Mapping[Hashable, object]) -> str:
     """Return by dimension the choice, the label, and whether they are equal, as JSON."""
     scored = {}
     for name in filter(said.__contains__, meta.dimensions):
