@@ -1,4 +1,4 @@
-"""`mrb construct filter` and `respond`, as a shell runs them."""
+"""`mrb construct filter`, `respond`, `pair` and `screen`, as a shell runs them."""
 
 from __future__ import annotations
 

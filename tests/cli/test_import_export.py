@@ -1,4 +1,4 @@
-"""`mrb import` and `mrb export` offer what is registered, and nothing else."""
+"""`mrb import`, `mrb export` and `mrb check`: formats, renamed columns, edited tables and rubrics."""
 
 from __future__ import annotations
 

@@ -87,19 +87,6 @@ def test_every_option_reaches_the_judges(
     assert asked[1][0] == [PlannedJudge("first", engine="ray", workers=2, gpus_per_worker=0.5)]
 
 
-def test_roster_files_may_come_from_the_environment(
-    mrb: Callable,
-    bench: Path,
-    roster: Path,
-    tmp_path: Path,
-    asked: Asked,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("MRB_ROSTER", str(roster))
-    assert mrb("judge", bench, tmp_path / "r", "--judge", "writer").code == 0
-    assert asked[0][1] == (roster,)
-
-
 def test_repeats_of_a_judge_that_writes_are_sampled_and_that_is_said(
     mrb: Callable, bench: Path, tiny: Callable[[str], Path], tmp_path: Path
 ) -> None:

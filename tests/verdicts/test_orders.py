@@ -1,4 +1,4 @@
-"""No row that a judge was asked for is lost, and what is not there is null."""
+"""Rows are shown in their order, come back in the frame of the case, and none that was asked for is lost."""
 
 from __future__ import annotations
 
