@@ -138,7 +138,7 @@ def test_a_training_that_learnt_nothing_says_so_last_and_no_library_advises(
     assert done.returncode == 0, done.stderr
     lines = done.stderr.strip().splitlines()
     assert "no sign that it learnt anything" in lines[-1] and "--lr" in lines[-1]
-    assert not [line for line in lines if not line.startswith(("out: step", str(tmp_path / "out")))]
+    assert not [line for line in lines if not line.startswith(("out: ", str(tmp_path / "out")))]
 
 
 def test_the_help_names_every_key_of_a_recipe() -> None:
