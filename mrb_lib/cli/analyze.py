@@ -193,9 +193,9 @@ class _Analysis:
             from mrb_lib.judges.roster.groups import chosen_judges, judge_groups, read_group_file
             from mrb_lib.judges.roster.roster import entries
 
-            names = [name for panel in self.verdicts.values() for name in panel.judges]
+            found = [name for panel in self.verdicts.values() for name in panel.judges]
             stated = None if options.groups is None else read_group_file(options.groups)
-            groups = judge_groups(names, self.manifests, roster_entries=entries(tuple(rosters)), override=stated)
+            groups = judge_groups(found, self.manifests, roster_entries=entries(tuple(rosters)), override=stated)
             wanted = chosen_judges(options.judges, groups)
             kept = {probe: panel.of_judges(wanted) for probe, panel in self.verdicts.items()}
             self.verdicts = {probe: panel for probe, panel in kept.items() if panel.judges}
