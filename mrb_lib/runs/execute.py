@@ -38,7 +38,7 @@ from mrb_lib.runs.planned import PlannedJudge
 from mrb_lib.runs.progress import ReportProgress, Tracker
 from mrb_lib.runs.ray.cluster import Cluster
 from mrb_lib.runs.record import check_covers, check_probes, mark_trained_on, record, run_options, with_records
-from mrb_lib.tables.errors import InputError, MrbError, without_secrets
+from mrb_lib.tables.errors import InputError, without_secrets
 from mrb_lib.tables.schema import ANSWER, KEYS, ORDERS
 from mrb_lib.verdicts.manifest import FILE_NAME, Manifest, git_commit, library_versions, now, run_id
 from mrb_lib.verdicts.parts import damaged_parts, move_aside
@@ -129,7 +129,7 @@ def judge(
     gpus_per_worker: float | None = None,
     progress: ReportProgress | None = None,
 ) -> list[RunSummary]:
-    """Run judges over a benchmark, all in the same way, and keep their verdicts; see `judge_plan`.
+    """Run judges over a benchmark, all in the same way, and keep their verdicts; see `judge_each`.
 
     Validated by tests/runs/test_execute.py and tests/runs/test_interruption.py.
 
@@ -158,7 +158,7 @@ def judge(
     InputError
         A name is unknown, an option is out of range, or the labels are not preferences.
     InterruptedRunError, RunError
-        As `judge_plan`.
+        As `judge_each`.
     """
     if not names:
         raise InputError("no judge is named; pass --judge NAME (`mrb judges` lists them).")
@@ -179,10 +179,10 @@ def judge(
     for name in names:
         check_known(name, runs, extra)
     judges = [replace(usual, name=name) for name in names]
-    return judge_plan(benchmark, runs, judges, extra=extra, progress=progress, check=False)
+    return judge_each(benchmark, runs, judges, extra=extra, progress=progress)
 
 
-def judge_plan(
+def judge_each(
     benchmark: Benchmark,
     runs: Path,
     judges: Sequence[PlannedJudge],
@@ -191,7 +191,7 @@ def judge_plan(
     backend: Backend = run_locally,
     progress: ReportProgress | None = None,
     finished: ReportPlanned | None = None,
-    check: bool = True,
+    check: Callable[[PlannedJudge], list[str]] | None = None,
 ) -> list[RunSummary]:
     """Run judges over a benchmark, each in its own way, and keep their verdicts.
 
@@ -211,8 +211,7 @@ def judge_plan(
     backend : where batches are answered that are not spread over Ray; a jury always counts in this process
     progress : called with a `RunProgress` at the start, after every batch and at the end
     finished : called with what became of each judge as soon as that is known, of those that could not run at first
-    check : look for what would keep any of several judges from running before the first starts (see
-        `mrb_lib.runs.preflight`), and do not try these
+    check : returns what would keep a judge from running; of several judges these are not tried
 
     Returns
     -------
@@ -241,7 +240,7 @@ def judge_plan(
             finished(one, outcome)
 
     for one in distinct:
-        if wrong := _problems(benchmark, runs, one, extra) if check and len(distinct) > 1 else []:
+        if wrong := check(one) if check is not None and len(distinct) > 1 else []:
             report(one, FailedRun(one.name, InputError(" ".join(wrong))))
         else:
             ready.append(one)
@@ -256,15 +255,6 @@ def judge_plan(
     if failed:
         raise FailedRunsError(failed, len(distinct))
     return done
-
-
-def _problems(benchmark: Benchmark, runs: Path, one: PlannedJudge, extra: Sequence[Path]) -> list[str]:
-    from mrb_lib.runs.preflight import problems
-
-    try:
-        return problems(benchmark, runs, one, extra)
-    except MrbError as error:
-        return [str(error)]
 
 
 @dataclass(frozen=True)

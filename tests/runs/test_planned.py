@@ -12,10 +12,10 @@ from mrb_lib.judges.budget import Budget
 from mrb_lib.judges.roster.roster import resolve
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs import execute
-from mrb_lib.runs.execute import judge_plan
 from mrb_lib.runs.outcomes import FailedRun, FailedRunsError, Outcome, RunSummary
 from mrb_lib.runs.plan import ProbeOptions
 from mrb_lib.runs.planned import PlannedJudge, read_judges
+from mrb_lib.runs.preflight import judge_plan
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.verdicts.protocol import Judge
 
@@ -182,7 +182,7 @@ def test_judges_that_cannot_start_fail_alone_and_name_the_same_budget_share_it(
         PlannedJudge("shorter"), PlannedJudge("lexical", five),
     ]  # fmt: skip
     with pytest.raises(FailedRunsError) as error:
-        judge_plan(little, tmp_path, judges, check=False)
+        execute.judge_each(little, tmp_path, judges)
     [failed] = error.value.failed
     assert failed.judge == "random" and "needs ray; install it" in failed.reason
     assert given["first"] is given["lexical"] is not None and given["first"].usd == 5.0
