@@ -14,8 +14,7 @@ from pydantic import Field
 from mrb_lib.benchmarks.benchmark import Benchmark, load
 from mrb_lib.build.construct.work import open_work
 from mrb_lib.cli import render
-from mrb_lib.cli.findings import echo_stale_runs
-from mrb_lib.cli.judge_groups import echo_groups, grouped, named_pairs, of_judges, training_of
+from mrb_lib.cli.findings import echo_groups, echo_stale_runs
 from mrb_lib.cli.listing import line
 from mrb_lib.cli.options import DeclaredCommand, Rosters, Runs, embedded, options_from, parameters, where
 from mrb_lib.cli.overview import as_overview
@@ -31,10 +30,10 @@ from mrb_lib.stats.where import asks_for_tags, restricted
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.options import Names, Option, Texts, checked_dataclass, options_of
 from mrb_lib.tables.schema import NO_PROBE
-from mrb_lib.verdicts.manifest import Manifest
+from mrb_lib.verdicts.manifest import Manifest, read_manifest
 from mrb_lib.verdicts.prompts import run_prompts
-from mrb_lib.verdicts.store import iter_verdicts
-from mrb_lib.verdicts.training import seen_notes, training_records
+from mrb_lib.verdicts.store import iter_verdicts, run_folders
+from mrb_lib.verdicts.training import seen_notes, training_cases, training_records
 
 if TYPE_CHECKING:
     from typer._click.core import Context  # the copy of click that Typer's own classes speak of
@@ -48,52 +47,28 @@ class AnalysisOptions:
     table: Annotated[str, Option("Print one of the tables below.", "TABLE")] = "accuracy"
     policy: Annotated[str, Option("Score by official, balanced, strict, net or answered.", "POLICY")] = "balanced"
     by: Annotated[
-        Names,
-        Option(
-            "Break down also by organ, department, modality, dataset, model_pair or another column of the cases; "
-            "repeatable.",
-            "COLUMN",
-        ),
+        Names, Option("Break down also by a column of the cases, or by model_pair; repeatable.", "COLUMN")
     ] = ()
     dimension: Annotated[str | None, Option("Take one dimension; default: all.", "NAME")] = None
-    gold: Annotated[
-        str, Option("Make gold labels by majority, unanimous, posterior (Dawid and Skene) or adjudicated.", "RULE")
-    ] = "majority"
+    gold: Annotated[str, Option("Make gold by majority, unanimous, posterior or adjudicated.", "RULE")] = "majority"
     adjudications: Annotated[
-        str | None,
-        Option(
-            "Read adjudications from this store or file; default: BENCH/reviews.sqlite.",
-            "PATH|URL",
-            variable="MRB_STORE",
-        ),
+        str | None, Option("Read reviews here; default: BENCH/reviews.sqlite.", "PATH|URL", variable="MRB_STORE")
     ] = None
     where: Annotated[str, Option("Take only some cases: \"organ == 'eye' and length > 700\".", "FILTER")] = ""
     judges: Annotated[str, Option("Take only these judges; group:medical for all of a group.", "A,B")] = ""
-    groups: Annotated[
-        Path | None, Option("Read groups of judges from a CSV file (judge,group).", "FILE")
-    ] = None
+    groups: Annotated[Path | None, Option("Read groups of judges from a CSV: judge,group.", "FILE")] = None
     base: Annotated[Texts, Option("Compare this judge in table gains; repeatable.", "JUDGE", is_rare=True)] = ()
-    tuned: Annotated[
-        Texts, Option("Compare it with this one, trained from it; repeatable.", "JUDGE", is_rare=True)
-    ] = ()
+    tuned: Annotated[Texts, Option("With this one, trained from it; repeatable.", "JUDGE", is_rare=True)] = ()
     work: Annotated[Path | None, Option("Read answers for table models from this folder.", "WORK", is_rare=True)] = None
     correction: Annotated[
-        str | None,
-        Option("Correct by holm, hochberg, bonferroni, bh, by or none; default: the table's own.", "METHOD"),
+        str | None, Option("Correct by holm, hochberg, bonferroni, bh, by or none; default: the table's own.", "METHOD")
     ] = None
     family: Annotated[
         str, Option("Correct together the tests of a dimension (and subfield), or all.", "FAMILY", is_rare=True)
     ] = "dimension"
-    level: Annotated[str | None, Option("Read the labels as nominal, ordinal or interval.", "LEVEL", is_rare=True)] = (
-        None
-    )
+    level: Annotated[str | None, Option("Read labels as nominal, ordinal, interval.", "LEVEL", is_rare=True)] = None
     cluster: Annotated[
-        str | None,
-        Option(
-            "Cluster the cases by this column, case_id for none; default: cluster, else the coarsest of item, "
-            "question, images and dataset that repeats, if it has ten values.",
-            "COLUMN",
-        ),
+        str | None, Option("Cluster by this column; case_id for none; default: the coarsest that repeats.", "COLUMN")
     ] = None
     probe: Annotated[str, Option("Analyse the verdicts of this probe.", "PROBE")] = NO_PROBE
     versus: Annotated[str | None, Option("Compare every other judge with this one.", "JUDGE")] = None
@@ -103,9 +78,7 @@ class AnalysisOptions:
     as_csv: Annotated[bool, Option("Print CSV on stdout.", flag="csv")] = False
     as_latex: Annotated[bool, Option("Print a LaTeX table on stdout.", flag="latex")] = False
     wide: Annotated[bool, Option("Print every column and row as text; default: what fits 100 columns.")] = False
-    explain: Annotated[bool, Option("Print what each column means, its unit and its source: `--explain accuracy`.")] = (
-        False
-    )
+    explain: Annotated[bool, Option("Print what each column means: `--explain accuracy`.")] = False
 
 
 class AnalyzeCommand(DeclaredCommand):
@@ -147,12 +120,7 @@ COMMAND = AnalyzeCommand
 def analyze(
     ctx: typer.Context,
     bench: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="BENCH",
-            callback=embedded,
-            help="The benchmark folder, or demo for the embedded one; with --explain, none or a table.",
-        ),
+        Path | None, typer.Argument(metavar="BENCH", help="The benchmark, or demo; with --explain, none or a table.")
     ] = None,
     runs: Runs = None,
     rosters: Rosters = None,
@@ -169,6 +137,7 @@ def analyze(
     if bench is None:
         raise InputError("BENCH: name the folder of a benchmark; `mrb demo DIR` makes one.")
     table_named(options.table)
+    bench = embedded(bench)
     if runs is None and (bench / "runs").is_dir():
         runs = bench / "runs"
     analysis = _Analysis(options, load(bench), runs, tuple(rosters or ()), ctx.obj)
@@ -198,13 +167,19 @@ class _Analysis:
         self.spec = table_named(options.table)
         self.reads = self.spec.parameters_read(has_marks=options.work is not None)
         self.own = {name: value for name, value in given.items() if name not in vars(options)}
-        self.pairs = named_pairs(options.base, options.tuned)
+        if len(options.base) != len(options.tuned):
+            raise InputError(
+                f"--base is given {len(options.base)} times, --tuned {len(options.tuned)}; name as many of one as of "
+                "the other."
+            )
+        self.pairs = list(zip(options.base, options.tuned, strict=True)) or None
         self.verdicts: dict[str, Panel] | None = None
         self.training: pd.DataFrame | None = None
         self.manifests: list[Manifest] = []
         columns = tables.verdict_columns(options.table)
         if runs is not None and columns and benchmark.meta.is_judged:
-            self.manifests, self.training = training_of(runs, benchmark)
+            self.manifests = [read_manifest(folder) for folder in run_folders(runs)]
+            self.training = training_cases(self.manifests, benchmark)
             verdicts = iter_verdicts(runs, benchmark.cases, columns)
             self.verdicts = tables.read_panels(benchmark, verdicts, self.training)
         echo_stale_runs(runs, benchmark)
@@ -215,8 +190,15 @@ class _Analysis:
         """Return the groups of the judges if they are read, and keep the verdicts of the wanted judges."""
         options, groups = self.options, None
         if self.verdicts and (options.judges or options.groups is not None or "groups" in self.reads):
-            groups = grouped(self.verdicts, self.manifests, options.groups, rosters)
-            self.verdicts = of_judges(self.verdicts, options.judges, groups)
+            from mrb_lib.judges.roster.groups import chosen_judges, judge_groups, read_group_file
+            from mrb_lib.judges.roster.roster import entries
+
+            found = [name for panel in self.verdicts.values() for name in panel.judges]
+            stated = None if options.groups is None else read_group_file(options.groups)
+            groups = judge_groups(found, self.manifests, roster_entries=entries(tuple(rosters)), override=stated)
+            wanted = chosen_judges(options.judges, groups)
+            kept = {probe: panel.of_judges(wanted) for probe, panel in self.verdicts.items()}
+            self.verdicts = {probe: panel for probe, panel in kept.items() if panel.judges}
             if options.judges or "groups" in self.reads:
                 echo_groups(groups)
         if self.verdicts and self.training is not None:

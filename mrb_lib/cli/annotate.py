@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -11,11 +12,11 @@ import typer
 from pydantic import Field
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load
+from mrb_lib.benchmarks.votes import gold
 from mrb_lib.build.construct.pair import annotation_blocks
-from mrb_lib.cli.agreeing import deal_disputed, show_until
 from mrb_lib.cli.listing import count
 from mrb_lib.cli.options import Bench, Store, check_at_most_one, declares, options_from, where
-from mrb_lib.cli.render import MARK, as_text
+from mrb_lib.cli.render import MARK, as_json, as_text
 from mrb_lib.cli.serving import ServerOptions, app_address
 from mrb_lib.review.annotate.app import annotate as app_of
 from mrb_lib.review.annotate.app import coordinate
@@ -26,9 +27,10 @@ from mrb_lib.review.records.assignment import assign, choose_cases, steps_in_ord
 from mrb_lib.review.records.exchange import annotations_of, write_annotations, write_rows
 from mrb_lib.review.records.people import PEOPLE, add_people
 from mrb_lib.review.records.progress import CHOICE, COMMENT, SKIP, answer_log, by_annotator, case_states, skipped_cases
+from mrb_lib.review.records.store import REVIEW, open_store, without_password
 from mrb_lib.review.records.store import Store as ReviewStore
-from mrb_lib.review.records.store import open_store, without_password
-from mrb_lib.stats.methods.until import read_target
+from mrb_lib.stats.analyze import analyze
+from mrb_lib.stats.methods.until import Target, read_target, until
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.names import spellings, visible
 from mrb_lib.tables.options import Option, checked_dataclass
@@ -42,69 +44,32 @@ class DealOptions:
     overlap: Annotated[
         int | None, Field(ge=1), Option("Give each case to N people; default: 2, or 1 for a single one.", "N")
     ] = None
-    shared: Annotated[
-        int, Field(ge=0), Option("Give everybody the same N cases first, so that agreement shows on day one.", "N")
-    ] = 0
-    seed: Annotated[int, Field(ge=0), Option("Set the seed of the dealing and of the orders shown.")] = 0
+    shared: Annotated[int, Field(ge=0), Option("Give everybody the same N cases first.", "N")] = 0
+    seed: Annotated[int, Field(ge=0), Option("Set the seed of the assignment and of the orders shown.")] = 0
 
 
 @checked_dataclass
 class AnnotateOptions(DealOptions):
     """Options of `mrb annotate`."""
 
-    annotators: Annotated[
-        str | None, Option("Deal cases out to these people; what they have already stays.", "NAME,NAME")
-    ] = None
-    cases: Annotated[
-        int | None,
-        Field(ge=1),
-        Option(
-            "Deal a random choice of N cases; default: all. In a folder of mrb construct, cases are chosen and come to "
-            "everybody so that at any time all pairs of responders have had as many.",
-            "N",
-        ),
-    ] = None
+    annotators: Annotated[str | None, Option("Assign cases to these people; earlier ones stay.", "NAME,NAME")] = None
+    cases: Annotated[int | None, Field(ge=1), Option("Assign a random choice of N cases; default: all.", "N")] = None
     export: Annotated[Path | None, Option("Write the annotations so far: .parquet or .csv; no page.", "OUT")] = None
-    full: Annotated[
-        bool,
-        Option(
-            "With --export, write everything: one row per choice, skip or comment, with the order shown, seconds and "
-            "reasons to skip, replaced answers included; .csv, .jsonl or .parquet."
-        ),
-    ] = False
+    full: Annotated[bool, Option("With --export, write every choice, skip and comment, replaced ones too.")] = False
     agreement: Annotated[bool, Option("Show progress and agreement; no page.")] = False
     until: Annotated[
-        str | None,
-        Option(
-            "Say whether annotators agree well enough, as in alpha>=0.6 (or fleiss, kappa, ac1), and whether more "
-            "annotators or more cases would help; no page.",
-            "RULE",
-        ),
+        str | None, Option("Say whether they agree well enough: alpha>=0.6 (or fleiss, kappa, ac1); no page.", "RULE")
     ] = None
     adjudicate: Annotated[
-        str | None,
-        Option(
-            "Deal the cases on which annotators disagree without a majority to these reviewers, who find them in mrb "
-            "review BENCH; no page.",
-            "NAME,NAME",
-        ),
+        str | None, Option("Assign cases without a majority to these reviewers, for mrb review; no page.", "NAME,NAME")
     ] = None
     people: Annotated[
-        Path | None,
-        Option(
-            "Read annotator, qualification, years and consent from this CSV; kept in BENCH/annotators.csv, apart from "
-            "their answers.",
-            "FILE",
-        ),
+        Path | None, Option("Read annotator, qualification, years and consent from this CSV.", "FILE")
     ] = None
     as_json: Annotated[bool, Option("With --until, print JSON.", flag="json")] = False
-    assign_only: Annotated[bool, Option("Deal the cases out; no page.")] = False
-    ranking: Annotated[
-        bool, Option("Show all responses of an item at once, to be ranked; kept as the choices on all its pairs.")
-    ] = False
-    coordinator: Annotated[
-        bool, Option("Open the coordinator's page: progress, agreement, pace, drift, comments, files.")
-    ] = False
+    assign_only: Annotated[bool, Option("Assign the cases; no page.")] = False
+    ranking: Annotated[bool, Option("Show all responses of an item at once, to be ranked.")] = False
+    coordinator: Annotated[bool, Option("Open the coordinator's page: progress, agreement, comments.")] = False
 
     @property
     def opens_page(self) -> bool:
@@ -149,7 +114,7 @@ def annotate(context: typer.Context, bench: Bench, store: Store = None) -> None:
         elif options.agreement:
             show_agreement(benchmark, opened)
         elif target is not None:
-            show_until(benchmark, opened, target, as_json=options.as_json)
+            show_until(benchmark, opened, target, in_json=options.as_json)
         elif reviewers is not None:
             deal_disputed(benchmark, opened, reviewers, seed=options.seed)
     if not options.opens_page:
@@ -287,6 +252,45 @@ def show_agreement(benchmark: Benchmark, store: ReviewStore) -> None:
     typer.echo(as_text(people) if len(people) else "nothing is assigned yet")
     typer.echo(f"\n{as_text(agreement_so_far(benchmark, annotations_of(benchmark, store)[0]))}")
     typer.echo(f"\nskipped\n{as_text(skipped)}" if len(skipped) else "\nnothing was skipped")
+
+
+def show_until(benchmark: Benchmark, store: ReviewStore, target: Target, *, in_json: bool = False) -> None:
+    """Print what is wanted of the agreement on each dimension of one choice, what it is, and what would help."""
+    annotations, _ = annotations_of(benchmark, store)
+    several = list(benchmark.meta.labels)
+    benchmark = replace(benchmark, annotations=annotations).of_one_choice
+    meta = benchmark.meta
+    table = until(analyze(benchmark, None, "agreement", pairwise=0), target)
+    simulated = meta.kind == "simulated"
+    if in_json:
+        typer.echo(as_json(table, table="until", policy=None, simulated=simulated))
+        return
+    typer.echo(f"{meta.name}{_mark(benchmark)}: {target.measure} >= {target.value:g}")
+    shown = table[["dimension", "n_cases", "annotators_per_case", "value", "low", "high", "state", "reliability"]]
+    typer.echo(as_text(shown))
+    if several:
+        typer.echo(f"left out, as several labels may apply: {', '.join(several)}")
+    for row in table.itertuples():
+        typer.echo(f"{row.dimension}: {row.advice}")
+
+
+def deal_disputed(benchmark: Benchmark, store: ReviewStore, reviewers: list[str], *, seed: int) -> None:
+    """Deal the cases whose annotators leave some dimension without a majority to reviewers, one each."""
+    name = benchmark.meta.name
+    annotations, _ = annotations_of(benchmark, store)
+    votes = gold(replace(benchmark, annotations=annotations))
+    disputed = votes[votes["choice"].isna() & (votes["n_annotators"] > 1)]
+    ids = disputed["case_id"].drop_duplicates().tolist()
+    if not ids:
+        raise InputError(f"{name}: annotators leave no case without a majority; there is nothing to adjudicate.")
+    before = store.assignments(name, task=REVIEW)
+    store.assign(name, assign(ids, reviewers, overlap=1, seed=seed, assigned=before), task=REVIEW)
+    after = store.assignments(name, task=REVIEW)
+    each = ", ".join(f"{dimension} {n}" for dimension, n in disputed["dimension"].value_counts().items())
+    typer.echo(f"{count(len(ids), 'case')} without a majority ({each})")
+    for reviewer in reviewers:
+        typer.echo(f"{reviewer}: {count(int((after['annotator'] == reviewer).sum()), 'case')} to review", err=True)
+    typer.echo("Next: mrb annotate BENCH --export BENCH/annotations.parquet, then mrb review BENCH", err=True)
 
 
 def _mark(benchmark: Benchmark) -> str:

@@ -23,80 +23,52 @@ from mrb_lib.tables.schema import TASKS
 def demo(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The folder to write.")],
     cases: Annotated[
-        int | None,
-        typer.Option(
-            min=1, help="Number of cases, 1026 unless given; of --task rating 300; of --construct items, 240."
-        ),
+        int | None, typer.Option(min=1, help="Number of cases, 1026; of --task rating 300; of --construct 240.")
     ] = None,
     seed: Seed = 0,
     judges: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Also write two small judges with RANDOM WEIGHTS, to try the engines with."),
+        Path | None, typer.Option(metavar="DIR", help="Also write two small judges with RANDOM WEIGHTS.")
     ] = None,
     verdicts: Annotated[
         bool, typer.Option("--verdicts", help="Also write OUT/runs: the verdicts of SIMULATED judges, with faults.")
     ] = False,
     roster: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            max=32,
-            metavar="N",
-            help="Instead, or besides, verdicts of N SIMULATED judges under fictitious names, and OUT/groups.csv.",
-        ),
+        int, typer.Option(min=0, max=32, metavar="N", help="Also verdicts of N SIMULATED judges, and OUT/groups.csv.")
     ] = 0,
-    task: Annotated[
-        str,
-        typer.Option(help="preference between two responses, or rating of one response a case by the risk in it."),
-    ] = "preference",
+    task: Annotated[str, typer.Option(help="preference between two responses, or rating of one.")] = "preference",
     construct: Annotated[
-        bool,
-        typer.Option(
-            "--construct", help="Instead, a SIMULATED work folder of `mrb construct`, with every step but release done."
-        ),
+        bool, typer.Option("--construct", help="Instead, a SIMULATED work folder of `mrb construct`.")
     ] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace OUT if this program wrote it.")] = False,
 ) -> None:
     """Write the embedded benchmark: SIMULATED cases, images, answers and annotators."""
     if task not in TASKS:
         raise InputError(f"--task {task}: is unknown; use one of {', '.join(TASKS)}.")
-    if task == "rating":
-        if construct or roster or judges is not None:
-            raise InputError(
-                "--task rating: has judges of its own, see --verdicts; leave out --construct, --roster and --judges."
-            )
-        _write_ratings(out, 300 if cases is None else cases, seed, verdicts, overwrite)
-        return
+    if task == "rating" and (construct or roster or judges is not None):
+        raise InputError(
+            "--task rating: has judges of its own, see --verdicts; leave out --construct, --roster and --judges."
+        )
     if construct:
         if judges is not None or verdicts or roster:
             raise InputError("--construct: makes no judges and no verdicts; leave out the other options.")
-        _write_work(out, 240 if cases is None else cases, seed, overwrite)
+        _write_work(out, cases or 240, seed, overwrite)
         return
-    cases = 1026 if cases is None else cases
     from mrb_lib.report.places import write_simulated_runs
 
+    n = cases or (300 if task == "rating" else 1026)
     with staged_folder(out, overwrite=overwrite) as folder, bars() as step:
-        write_demo(folder, cases=cases, seed=seed, progress=lambda done: step("cases", done, cases))
+        write = write_rating_demo if task == "rating" else write_demo
+        write(folder, cases=n, seed=seed, progress=lambda done: step("cases", done, n))
         runs = write_simulated_runs(folder, folder / "runs", seed=seed) if verdicts else []
         if roster:
             runs += write_simulated_runs(folder, folder / "runs", seed=seed, roster=roster)
-            _write_groups(folder / "groups.csv", roster)
-    typer.echo(f"{out}: {cases} SIMULATED cases, seed {seed}")
+            groups = ["judge,group,base", *(f"{one.name},{one.group},{one.base}" for one in ROSTER[:roster])]
+            write_atomic(folder / "groups.csv", "\n".join(groups) + "\n")
+    typer.echo(f"{out}: {n} SIMULATED cases, seed {seed}")
     if runs:
         typer.echo(f"{out / 'runs'}: verdicts of {len(runs)} SIMULATED judges")
     if judges is not None:
         _write_judges(judges, out, seed)
-
-
-def _write_ratings(out: Path, cases: int, seed: int, verdicts: bool, overwrite: bool) -> None:
-    from mrb_lib.report.places import write_simulated_runs
-
-    with staged_folder(out, overwrite=overwrite) as folder, bars() as step:
-        write_rating_demo(folder, cases=cases, seed=seed, progress=lambda done: step("cases", done, cases))
-        runs = write_simulated_runs(folder, folder / "runs", seed=seed) if verdicts else []
-    typer.echo(f"{out}: {cases} SIMULATED cases, seed {seed}")
-    if runs:
-        typer.echo(f"{out / 'runs'}: verdicts of {len(runs)} SIMULATED judges")
 
 
 def _write_work(out: Path, items: int, seed: int, overwrite: bool) -> None:
@@ -109,12 +81,6 @@ def _write_work(out: Path, items: int, seed: int, overwrite: bool) -> None:
     steps = ", ".join(f"{row.step} {row.n_out:,}" for row in funnel.itertuples())
     typer.echo(f"{out}: {items:,} SIMULATED items, seed {seed}; left after {steps}")
     typer.echo(f"next: {next_commands(work)[-1]}")
-
-
-def _write_groups(path: Path, roster: int) -> None:
-    """The groups of the judges under fictitious names, as `--groups` reads them."""
-    lines = ["judge,group,base", *(f"{each.name},{each.group},{each.base}" for each in ROSTER[:roster])]
-    write_atomic(path, "\n".join(lines) + "\n")
 
 
 def _write_judges(folder: Path, bench: Path, seed: int) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
+
+from mrb_lib.cli.options import AsJson, Rosters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -18,11 +19,8 @@ _WIDTH = 100
 
 
 def doctor(
-    rosters: Annotated[
-        list[Path] | None,
-        typer.Option("--roster", metavar="FILE", envvar="MRB_ROSTER", help="More judges, in a TOML file; repeatable."),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="JSON on stdout.")] = False,
+    rosters: Rosters = None,
+    as_json: AsJson = False,
 ) -> None:
     """Say what this machine can run: GPU, memory, versions, offline state, which judges fit, and what to run next.
 

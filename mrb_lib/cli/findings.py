@@ -1,4 +1,4 @@
-"""How findings are shown."""
+"""What commands print on stderr: findings, runs that are out of date, groups of judges."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
+import pandas as pd
 import typer
 
 from mrb_lib.benchmarks.benchmark import Benchmark
@@ -34,3 +35,11 @@ def echo_stale_runs(runs: Path | None, benchmark: Benchmark) -> None:
     """Say on stderr which runs judged other cases than the benchmark holds now."""
     for name in [] if runs is None else runs_on_other_cases(runs, benchmark.case_fingerprint()):
         typer.echo(f"warning: run {name} judged other cases or images than {benchmark.path} holds now", err=True)
+
+
+def echo_groups(groups: pd.DataFrame) -> None:
+    """Print on stderr how groups of judges were found, and who is in none."""
+    from mrb_lib.judges.roster.groups import group_notes
+
+    for note in group_notes(groups):
+        typer.echo(line(f"note: {note}"), err=True)

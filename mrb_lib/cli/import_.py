@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from mrb_lib.benchmarks.formats import READERS, read_source
-from mrb_lib.cli.findings import echo_findings
+from mrb_lib.cli.findings import echo_findings, echo_groups
 from mrb_lib.cli.formats import ImportCommand, chosen_options
 from mrb_lib.cli.listing import line
 from mrb_lib.cli.writing import import_summary, preview, write_imported
@@ -46,7 +46,6 @@ def import_(
     typer.echo("\n".join(map(line, preview(imported))))
     echo_findings([*imported.findings, *removed])
     if len(imported.verdicts) and imported.benchmark.meta.kind != "simulated":
-        from mrb_lib.cli.judge_groups import echo_groups
         from mrb_lib.judges.roster.groups import judge_groups
 
         echo_groups(judge_groups(imported.verdicts["judge"].unique()))

@@ -16,13 +16,9 @@ from rich.text import Text
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.cli.listing import line
-from mrb_lib.judges.jury import is_jury
-from mrb_lib.judges.roster.engines import public_engines
-from mrb_lib.judges.roster.roster import entry_of
 from mrb_lib.runs.outcomes import Outcome, RunSummary
 from mrb_lib.runs.planned import PlannedJudge
 from mrb_lib.stats import analyze as tables
-from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.manifest import read_manifest
 from mrb_lib.verdicts.parts import DamagedPartError
 from mrb_lib.verdicts.run_totals import RunTotals, totals
@@ -135,26 +131,6 @@ def position_bias(known: Mapping[str, float]) -> str:
     if high < _LEAST:
         return f"chose the second-shown in {1 - rate:.0%} of verdicts: position decides more than the responses"
     return ""
-
-
-def packed_instead(name: str, statuses: Mapping[str, int], extra: Sequence[Path]) -> str:
-    """What is to be said where most replies of a judge could not be read and its weights could be; else nothing.
-
-    Parameters
-    ----------
-    name : of the judge, as it was given
-    statuses : how many verdicts have each
-    """
-    unparsed, n = statuses.get("unparsed", 0), sum(statuses.values())
-    if 2 * unparsed <= n or is_jury(name):
-        return ""
-    base, _, ending = name.rpartition("+")
-    packed = f"{base if ending in public_engines() else name}+packed"
-    try:
-        entry_of(packed, extra)
-    except InputError:
-        return ""  # it has no weights here
-    return f"{unparsed:,} of {n:,} replies could not be read; {packed} reads the probabilities of A and B instead"
 
 
 def judged_table(benchmark: Benchmark, rows: Sequence[JudgedRow], measures: pd.DataFrame) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mrb_lib.cli.options import Command
+from mrb_lib.cli.options import AsJson, Command, Rosters
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from typer._click.formatting import HelpFormatter
 
 _TEXT_COLUMNS = ("name", "access", "domain", "family", "size", "weights_gb", "engine", "needs")
-"""Marks a size that is taken from a name."""
-_SEARCHED = ("name", "model", "family", "needs", "about")
 
 
 class EnginesCommand(Command):
@@ -44,14 +42,8 @@ def judges(
     fits: Annotated[
         bool, typer.Option("--fits", help="Only those whose weights fit this machine; see `mrb doctor`.")
     ] = False,
-    search: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Only those with this in name, model, family, needs or about.")
-    ] = None,
-    rosters: Annotated[
-        list[Path] | None,
-        typer.Option("--roster", metavar="FILE", envvar="MRB_ROSTER", help="More judges, in a TOML file; repeatable."),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="JSON on stdout, with every column.")] = False,
+    rosters: Rosters = None,
+    as_json: AsJson = False,
 ) -> None:
     """List the judges: name, access, family, size, engine, needs.
 
@@ -65,9 +57,6 @@ def judges(
     table = roster(extra)
     for column, value in (("access", access), ("domain", domain), ("family", family), ("engine", engine)):
         table = _only(table, column, value)
-    if search is not None:
-        texts = table[list(_SEARCHED)].fillna("").agg("\n".join, axis="columns").str.casefold()
-        table = table[texts.str.contains(search.casefold(), regex=False)]
     columns, hint = list(_TEXT_COLUMNS), ""
     if fits:
         table, hint = _fitting(table, extra)

@@ -7,16 +7,13 @@ import secrets
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import urllib.error
 import urllib.request
 import webbrowser
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from types import FrameType
 
 from mrb_lib.cli.serving import ServerOptions
 from mrb_lib.review.access import Address, check_address
@@ -24,7 +21,6 @@ from mrb_lib.tables.errors import InputError, RunError
 
 _SECONDS_TO_START = 180.0
 _SECONDS_TO_STOP = 20.0
-_TAIL = 15
 
 
 def check_lab(options: ServerOptions) -> int:
@@ -69,94 +65,46 @@ def serve_lab(where: Path, options: ServerOptions, environment: Mapping[str, str
     path = "lab" if where.is_dir() else f"lab/tree/{urllib.request.pathname2url(where.name)}"
     address = Address(options.host, chosen, secrets.token_urlsafe(32))
     variables = {**os.environ, **(environment or {}), "JUPYTER_TOKEN": address.token}
-    with tempfile.TemporaryDirectory(prefix="mrb-") as folder:
-        log = Path(folder, "log")
-        with log.open("ab") as sink:
-            server = subprocess.Popen(
-                [sys.executable, "-m", "jupyterlab", *flags], cwd=root, env=variables, stdin=subprocess.DEVNULL,
-                stdout=sink, stderr=sink, start_new_session=True,
-            )  # fmt: skip
-        _watch(server, log, f"{address.url}{path}", address.token, browse=options.browser)
-
-
-def _watch(server: subprocess.Popen[bytes], log: Path, url: str, token: str, *, browse: bool) -> None:
-    """Print the address of a server when it answers, pass on what it logs, and wait for its end."""
-    with _stopped_by_signals(server) as stopped, log.open("rb") as lines:
-        _await(server, url, stopped, log)
-        if not stopped:
-            ready = f"Ready; stop it with Ctrl-C. Anyone with this address can use it:\n{url}"
-            print(ready, file=sys.stderr, flush=True)
-            print(f"{url}?token={token}", flush=True)
-            if browse:
-                webbrowser.open(f"{url}?token={token}")
-        while server.poll() is None:
-            _pass_on(lines.read())
-            _wait(server, 0.5)
-        _pass_on(lines.read())
-    if not stopped:
-        raise RunError(
-            f"the server stopped unexpectedly (exit code {server.returncode}); start it again.\n{_tail(log)}"
-        )
-
-
-@contextmanager
-def _stopped_by_signals(server: subprocess.Popen[bytes]) -> Iterator[list[int]]:
-    """Pass Ctrl-C and SIGTERM on to the server, and yield the list of those that came."""
-    came: list[int] = []
-
-    def stop(number: int, _: FrameType | None) -> None:
-        came.append(number)
-        if server.poll() is None:
-            server.send_signal(signal.SIGTERM if len(came) == 1 else signal.SIGKILL)
-
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    server = subprocess.Popen(
+        [sys.executable, "-m", "jupyterlab", *flags], cwd=root, env=variables, stdin=subprocess.DEVNULL,
+        stdout=sys.stderr, start_new_session=True,
+    )  # fmt: skip
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.signal(number, signal.default_int_handler) for number in numbers}
     try:
-        yield came
+        url = f"{address.url}{path}"
+        _await(server, url)
+        ready = f"Ready; stop it with Ctrl-C. Anyone with this address can use it:\n{url}"
+        print(ready, file=sys.stderr, flush=True)
+        print(f"{url}?token={address.token}", flush=True)
+        if options.browser:
+            webbrowser.open(f"{url}?token={address.token}")
+        code = server.wait()
+    except KeyboardInterrupt:
+        return
     finally:
-        if server.poll() is None:
-            server.terminate()
-        _wait(server, _SECONDS_TO_STOP)
-        if server.poll() is None:
+        server.terminate()
+        try:
+            server.wait(_SECONDS_TO_STOP)
+        except (subprocess.TimeoutExpired, KeyboardInterrupt):
             server.kill()
-            server.wait()
         for number, handler in before.items():
             signal.signal(number, handler)
+    raise RunError(f"JupyterLab stopped unexpectedly (exit code {code}); its reasons are above. Start it again.")
 
 
-def _await(server: subprocess.Popen[bytes], url: str, stopped: list[int], log: Path) -> None:
+def _await(server: subprocess.Popen[bytes], url: str) -> None:
     """Wait until the server answers."""
     end = time.monotonic() + _SECONDS_TO_START
-    while not stopped:
+    while time.monotonic() < end:
         if server.poll() is not None:
-            raise RunError(f"the server did not start (exit code {server.returncode}).\n{_tail(log)}")
-        if _answers(url):
-            return
-        if time.monotonic() > end:
-            raise RunError(f"the server was not ready after {_SECONDS_TO_START:.0f} s.\n{_tail(log)}")
-        _wait(server, 0.1)
-
-
-def _answers(url: str) -> bool:
-    try:
-        with urllib.request.urlopen(url, timeout=5):  # noqa: S310  an http address made above
-            return True
-    except urllib.error.HTTPError as error:
-        return error.code < 500
-    except OSError:
-        return False
-
-
-def _wait(server: subprocess.Popen[bytes], seconds: float) -> None:
-    try:
-        server.wait(seconds)
-    except subprocess.TimeoutExpired:
-        return
-
-
-def _pass_on(output: bytes) -> None:
-    if output:
-        print(output.decode("utf-8", "replace"), end="", file=sys.stderr, flush=True)
-
-
-def _tail(log: Path) -> str:
-    return "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-_TAIL:])
+            raise RunError(f"JupyterLab did not start (exit code {server.returncode}); its reasons are above.")
+        try:
+            with urllib.request.urlopen(url, timeout=5):  # noqa: S310  an http address made above
+                return
+        except urllib.error.HTTPError as error:
+            if error.code < 500:
+                return
+        except OSError:
+            time.sleep(0.1)
+    raise RunError(f"JupyterLab was not ready after {_SECONDS_TO_START:.0f} s; its reasons are above.")

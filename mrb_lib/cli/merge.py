@@ -13,7 +13,7 @@ from mrb_lib.cli.findings import echo_findings
 from mrb_lib.cli.listing import count, line
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import slug, staged_folder
-from mrb_lib.verdicts.merge import count_verdicts, merge_runs
+from mrb_lib.verdicts.merge import merge_runs
 
 
 def merge(
@@ -35,7 +35,6 @@ def merge(
     with staged_folder(out, overwrite=overwrite) as stage:
         removed = save(merged, stage)
         made = None if no_runs else merge_runs(loaded, load(stage), stage / "runs")
-        left = count_verdicts(loaded.values()) if no_runs else (0, 0)
     echo_findings(removed)
     mark = " SIMULATED" if merged.meta.kind == "simulated" else ""
     typer.echo(f"{out}: {len(merged.cases):,}{mark} cases of {', '.join(names)}")
@@ -45,8 +44,8 @@ def merge(
             typer.echo(line(text), err=True)
     elif made is not None:
         typer.echo(f"{out}: no verdicts, since no source contains a folder runs", err=True)
-    elif left[0]:
-        typer.echo(f"left out: {left[0]:,} verdicts of {count(left[1], 'judge')}", err=True)
+    else:
+        typer.echo("the runs of the sources are left out", err=True)
     if "split" in merged.cases:
         typer.echo(
             f"{out}: the splits of the sources are kept; `mrb check` finds cases that leak between them", err=True

@@ -38,21 +38,19 @@ Rosters = Annotated[
 ]
 
 
-def embedded(bench: Path | None) -> Path | None:
+def embedded(bench: Path) -> Path:
     """Return the folder of an embedded benchmark where that is named and no folder has its name."""
-    if bench is None or str(bench) not in ("demo", "demo-ratings") or bench.is_dir():
+    if str(bench) not in ("demo", "demo-ratings") or bench.is_dir():
         return bench
     from mrb_lib.report.places import locate
 
     return locate(str(bench)).benchmark
 
 
-Bench = Annotated[
-    Path,
-    typer.Argument(
-        metavar="BENCH", callback=embedded, help="The benchmark folder, or demo for the embedded benchmark."
-    ),
-]
+_BENCH: dict[str, Any] = {"metavar": "BENCH", "help": "The benchmark folder, or demo for the embedded benchmark."}
+Bench = Annotated[Path, typer.Argument(callback=embedded, **_BENCH)]
+LateBench = Annotated[Path, typer.Argument(**_BENCH)]
+"""For a command that checks its options before it makes the embedded benchmark, by `embedded`."""
 Runs = Annotated[Path | None, typer.Argument(metavar="[RUNS]", help="The runs; default: BENCH/runs.")]
 WorkFolder = Annotated[Path, typer.Argument(metavar="WORK", help="The work folder.")]
 Store = Annotated[

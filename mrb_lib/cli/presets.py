@@ -1,83 +1,42 @@
-"""Presets: named sets of options of commands, as data; what the user sets takes precedence, and both are printed."""
+"""Presets: named sets of options of commands; what the user sets takes precedence, and both are printed."""
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
-from importlib import resources
-from typing import Any, Literal
+from typing import Final, Literal
 
 import typer
 
 from mrb_lib.stats.options import check_choice
 
 Command = Literal["report", "judge"]
-Value = str | float | list[str]
+PRESETS: Final[Mapping[str, Mapping[Command, Mapping[str, object]]]] = {
+    "paper": {
+        "report": {"policy": "official", "only": ["paper"]},
+        "judge": {"orders": "AB", "prompt": "official-form", "temperature": 0.1},
+    },
+}
+"""Options of each command by the name of the preset: "paper" is what a benchmark paper prints."""
 
 
-@dataclass(frozen=True)
-class Preset:
-    """What one name stands for.
-
-    Attributes
-    ----------
-    about : in a line
-    report, judge : options of these commands and their values
-    """
-
-    name: str
-    about: str
-    report: Mapping[str, Value] = field(default_factory=dict)
-    judge: Mapping[str, Value] = field(default_factory=dict)
-
-    def options(self, command: Command, stated: Collection[str]) -> tuple[dict[str, Value], str]:
-        """The options that it sets, and a line that says so.
-
-        Parameters
-        ----------
-        stated : options of the command that the user set, which stay
-
-        Returns
-        -------
-        The values by option, those stated left out; and what to tell the user.
-        """
-        own: Mapping[str, Value] = getattr(self, command)
-        words = {
-            name: f"{name} {', '.join(value) if isinstance(value, list) else value}" for name, value in own.items()
-        }
-        kept = {name: value for name, value in own.items() if name not in stated}
-        said = [f"preset {self.name}: {', '.join(words[name] for name in kept) or 'nothing is left to it'}"]
-        said += [f"you set {name}, which goes before its {words[name]}" for name in own if name in stated]
-        return kept, "; ".join(said)
-
-
-def presets() -> dict[str, Preset]:
-    """The presets by name."""
-    text = resources.files("mrb_lib.cli").joinpath("presets.toml").read_text(encoding="utf-8")
-    return {name: Preset(name, **own) for name, own in tomllib.loads(text).items()}
-
-
-def preset(name: str) -> Preset:
-    """The preset of a name.
-
-    Raises
-    ------
-    InputError
-        There is none of that name.
-    """
-    every = presets()
-    check_choice("preset", name, [*every])
-    return every[name]
-
-
-def chosen(name: str, command: Command, given: Collection[str]) -> dict[str, Any]:
+def chosen(name: str, command: Command, given: Collection[str]) -> dict[str, object]:
     """Return the options that a preset sets and the user has not; both are printed on stderr.
 
     Parameters
     ----------
     given : options that the user set
+
+    Raises
+    ------
+    InputError
+        There is no preset of that name.
     """
-    options, said = preset(name).options(command, given)
-    typer.echo(said, err=True)
-    return options
+    check_choice("preset", name, [*PRESETS])
+    words = {
+        option: f"{option} {', '.join(value) if isinstance(value, list) else value}"
+        for option, value in PRESETS[name][command].items()
+    }
+    told = [f"preset {name}: {', '.join(words[one] for one in words if one not in given) or 'nothing is left to it'}"]
+    told += [f"you set {one}, which goes before its {words[one]}" for one in words if one in given]
+    typer.echo("; ".join(told), err=True)
+    return {option: value for option, value in PRESETS[name][command].items() if option not in given}

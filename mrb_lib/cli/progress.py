@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.progress import ProgressColumn, TaskID
 
     from mrb_lib.build.training.loop import TrainProgress
-    from mrb_lib.runs.progress import ReportProgress, RunProgress
+    from mrb_lib.runs.progress import ReportProgress
 
 Step = Callable[[str, int, int], None]
 
@@ -64,49 +64,36 @@ def status_of(logger: str) -> Iterator[None]:
 @contextmanager
 def verdict_bars(what: str = "verdicts") -> Iterator[ReportProgress]:
     """Show on stderr how judges proceed; the function yielded takes a `mrb_lib.runs.progress.RunProgress`."""
-    if not sys.stderr.isatty():
-        yield Lines(lambda line: print(line, file=sys.stderr, flush=True), what=what)
-        return
     from mrb_lib.runs.progress import pace_text
 
-    with _bar_a_name(*_short_bar_and_pace()) as update:
+    with _paced() as update:
         yield lambda status: update(
-            status.judge,
-            completed=status.held,
-            total=status.planned,
-            pace=pace_text(status),
-            refresh=status.finished,
+            status.judge, status.held, status.planned, what, pace_text(status), finished=status.finished
         )
 
 
 @contextmanager
 def training_bars() -> Iterator[Callable[[str, TrainProgress], None]]:
     """Show on stderr how trainings proceed; the function yielded takes the name of one and how far it is."""
+    with _paced() as update:
+        yield lambda name, one: update(name, one.step, one.n_steps, "steps", one.text, finished=one.step == one.n_steps)
+
+
+@contextmanager
+def _paced() -> Iterator[Callable[..., None]]:
+    """Yield what shows a name, how much is done of how much of what, and the pace: as bars, or as `Lines`."""
     if not sys.stderr.isatty():
-        start = time.monotonic()
-        last: dict[str, float] = {}
-
-        def write(what: str, progress: TrainProgress) -> None:
-            now = time.monotonic()
-            if now - last.get(what, start) >= SECONDS_BETWEEN_LINES or progress.step == progress.n_steps:
-                last[what] = now
-                text = f"{what}: step {progress.step} of {progress.n_steps}; {progress.text}"
-                print(text, file=sys.stderr, flush=True)
-
-        yield write
+        yield Lines(lambda line: print(line, file=sys.stderr, flush=True))
         return
-
-    with _bar_a_name(*_short_bar_and_pace()) as update:
-        yield lambda what, progress: update(what, completed=progress.step, total=progress.n_steps, pace=progress.text)
-
-
-def _short_bar_and_pace() -> tuple[ProgressColumn, ProgressColumn]:
-    """A bar that leaves room for a text beside it, which goes on below where the terminal is narrow."""
     from rich.progress import BarColumn, TextColumn
     from rich.table import Column
 
-    pace = TextColumn("{task.fields[pace]}", markup=False, table_column=Column(ratio=1))
-    return BarColumn(bar_width=_BAR_WIDTH), pace
+    # A bar that leaves room for a text beside it, which goes on below where the terminal is narrow.
+    pace_beside = TextColumn("{task.fields[pace]}", markup=False, table_column=Column(ratio=1))
+    with _bar_a_name(BarColumn(bar_width=_BAR_WIDTH), pace_beside) as show:
+        yield lambda name, done, total, what, pace, *, finished: show(
+            name, completed=done, total=total, pace=pace, refresh=finished
+        )
 
 
 @contextmanager
@@ -132,35 +119,26 @@ def _bar_a_name(bar: ProgressColumn, end: ProgressColumn) -> Iterator[Callable[.
 
 
 class Lines:
-    """A plain line when a judge starts, at most one a minute while it works, and one when it is done.
+    """A plain line when something starts, at most one a minute while it works, and one when it is done.
 
     Parameters
     ----------
     write : takes each line, without its end
     clock : seconds since any moment
-    what : is made
     """
 
-    def __init__(
-        self, write: Callable[[str], None], clock: Callable[[], float] = time.monotonic, what: str = "verdicts"
-    ) -> None:
-        self._write = write
-        self._what = what
-        self._clock = clock
+    def __init__(self, write: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
+        self._write, self._clock = write, clock
         self._last: dict[str, float] = {}
         self._line = ""
 
-    def __call__(self, status: RunProgress) -> None:
-        """Report a status, unless the judge's last line is too recent."""
-        from mrb_lib.runs.progress import pace_text
-
+    def __call__(self, name: str, done: int, total: int, what: str, pace: str, *, finished: bool) -> None:
+        """Write how much is done of how much, unless the last line of this name is too recent."""
         now = self._clock()
-        last = self._last.get(status.judge)
-        if last is not None and now - last < SECONDS_BETWEEN_LINES and not status.finished:
+        if now - self._last.get(name, -SECONDS_BETWEEN_LINES) < SECONDS_BETWEEN_LINES and not finished:
             return
-        self._last[status.judge] = now
-        pace = pace_text(status)
-        line = f"{status.judge}: {status.held} of {status.planned} {self._what}" + (f"; {pace}" if pace else "")
+        self._last[name] = now
+        line = f"{name}: {done} of {total} {what}" + (f"; {pace}" if pace else "")
         # Where nothing was left to do, the first line and the last are the same.
         if line != self._line:
             self._line = line

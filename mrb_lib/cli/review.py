@@ -82,7 +82,7 @@ def review(
     elif query is not None:
         _check(benchmark, index, wanted, case)
         fragment = to_fragment(wanted, case)
-    typer.echo(f"reviews are kept in {_shown(chosen)}", err=True)
+    typer.echo(f"reviews are kept in {without_password(chosen)}", err=True)
     app = explore(benchmark, open_index(index), store=chosen, blind=not open_opinions, probe_files=probe_files or ())
     serve(app, address, browse=server.browser, fragment=fragment)
 
@@ -116,7 +116,12 @@ def _deal(benchmark: Benchmark, index: Path, store: str, text: str, query: Query
     if query.review:
         raise InputError("--query: what reviewers did cannot choose the cases to assign; leave review out.")
     name = benchmark.meta.name
-    ids = _matching(benchmark, index, query, reviewers=dict, tags=lambda: _tags(store, name))
+
+    def tags() -> dict[str, list[str]]:
+        with open_store(store) as opened:
+            return values_by_case(opened.tags(name), "tag")
+
+    ids = _matching(benchmark, index, query, reviewers=dict, tags=tags)
     if not ids:
         raise InputError("--query: leaves no case to assign; choose other filters.")
     with open_store(store) as opened:
@@ -148,14 +153,3 @@ def _matching(
             dimensions=dimensions, tags=tags,
         )  # fmt: skip
     return [str(case) for case in cases["case_id"].iloc[select(kinds, cases, query, within=within)]]
-
-
-def _tags(store: str, benchmark: str) -> dict[str, list[str]]:
-    """The tags of the cases, whoever gave them."""
-    with open_store(store) as opened:
-        return values_by_case(opened.tags(benchmark), "tag")
-
-
-def _shown(store: str) -> str:
-    """The store as it may be printed: without a password."""
-    return without_password(store)

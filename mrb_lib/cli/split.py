@@ -21,11 +21,7 @@ def split(
     bench: Annotated[Path, typer.Argument(metavar="BENCH", help="The benchmark folder; its cases get the split.")],
     by: Annotated[
         str | None,
-        typer.Option(
-            metavar="UNIT",
-            help="What stays together: cluster, item, organ, dataset, model_pair, or another column of the cases. "
-            "Left out: cluster where the cases have it, else patient, else item. Near-duplicates always do.",
-        ),
+        typer.Option(metavar="UNIT", help="Keep together by this column; default: cluster, else patient, else item."),
     ] = None,
     join_texts: Annotated[
         bool, typer.Option("--join-texts", help="Keep cases of nearly the same texts together though images differ.")
@@ -34,15 +30,9 @@ def split(
     validation: Annotated[float, typer.Option(metavar="SHARE", help="Share of the cases to stop training by.")] = 0.1,
     seed: Seed = 0,
     leave_out: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMN=VALUE", help="Test on all of these cases, as in organ=eye, and on a share of the others."
-        ),
+        list[str] | None, typer.Option(metavar="COLUMN=VALUE", help="Test on all of these cases: organ=eye.")
     ] = None,
-    folds: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Name folds by this column; each has its own train, validation and test."),
-    ] = None,
+    folds: Annotated[str | None, typer.Option(metavar="COLUMN", help="Name folds by this column.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the split that the cases have.")] = False,
 ) -> None:
     """Split the cases into train, validation and test: stratified, with units and near-duplicates on one side."""
@@ -68,19 +58,12 @@ def split(
 
 
 def _balance(balance: pd.DataFrame) -> str:
-    """The parts as columns, and where one of them differs most from the whole."""
+    """Return the parts as columns."""
     names = [str(name) for name in balance["split"]]
     rows = [["", *names], *([title, *(f"{n:,}" for n in balance[column])] for column, title in _COUNTS.items())]
     shares = balance.drop(columns=["split", *_COUNTS])
     rows += [[line(str(column)), *(f"{share:.1%}" for share in shares[column])] for column in shares]
-    table = "\n".join(aligned(rows, [False, *(True for _ in names)]))
-    subfields = shares.drop(columns="share")
-    if not len(subfields.columns):
-        return table
-    differences = subfields.to_numpy()[:-1] - subfields.to_numpy()[-1]
-    part, column = divmod(int(abs(differences).argmax()), differences.shape[1])
-    points = f"{100 * differences[part, column]:+.1f} points of {line(str(subfields.columns[column]))}"
-    return f"{table}\nlargest deviation: {points} in {names[part]}"
+    return "\n".join(aligned(rows, [False, *(True for _ in names)]))
 
 
 _COUNTS = {"n_cases": "cases", "n_units": "units"}

@@ -45,10 +45,7 @@ class Beside:
         )
 
 
-_LAST: list[tuple[Benchmark, tuple[object, ...], Beside]] = []  # the check before a run and the run ask for the same
-
-
-def beside(benchmark: Benchmark, settings: Settings) -> Beside:
+def beside_of(benchmark: Benchmark, settings: Settings) -> Beside:
     """Return what judges are shown beside the cases of a benchmark, by their settings.
 
     Raises
@@ -56,19 +53,12 @@ def beside(benchmark: Benchmark, settings: Settings) -> Beside:
     InputError
         No case has the column that is to be shown, examples cannot be drawn, or answers are wanted, not verdicts.
     """
-    asked = settings.reference, settings.evidence, settings.examples, settings.examples_by, settings.seed
     if settings.reference in (None, "none") and not settings.evidence and not settings.examples:
         return Beside()
     if benchmark.meta.dimensions == (ANSWER,):
         raise InputError(
             "reference, evidence and examples: are shown to judges, and answers are wanted; leave them out."
         )
-    if not _LAST or _LAST[0][0] is not benchmark or _LAST[0][1] != asked:
-        _LAST[:] = [(benchmark, asked, _beside(benchmark, settings))]
-    return _LAST[0][2]
-
-
-def _beside(benchmark: Benchmark, settings: Settings) -> Beside:
     cases, words = benchmark.cases, wording_digest()
     columns = pd.DataFrame(index=np.arange(len(cases)))
     shown: dict[str, object] = {}

@@ -9,13 +9,13 @@ import gc
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, TypedDict, Unpack
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -24,64 +24,70 @@ from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.budget import Budget
 from mrb_lib.judges.jury import Jury, is_jury
 from mrb_lib.judges.prompted import PromptedJudge
-from mrb_lib.judges.roster.roster import check_name, resolve
+from mrb_lib.judges.roster.roster import resolve
 from mrb_lib.judges.settings import Settings, for_repeats
 from mrb_lib.probes import ProbedImages
-from mrb_lib.runs.beside import beside
+from mrb_lib.runs.beside import Beside, beside_of
 from mrb_lib.runs.interruption import InterruptedRunError, stop_on_signals
 from mrb_lib.runs.items import by_items, digest_of_items
-from mrb_lib.runs.juries import check_members, common_dimensions, convene
-from mrb_lib.runs.local import Backend, Job, StreamingJudge, free, run_locally
-from mrb_lib.runs.outcomes import FailedRun, FailedRunsError, Outcome, ReportOutcome, RunSummary
-from mrb_lib.runs.plan import Plan, ProbeOptions, check_retry, make_plan
+from mrb_lib.runs.juries import check_known, common_dimensions, convene
+from mrb_lib.runs.local import Backend, HoldsWeights, Job, StreamingJudge, run_locally
+from mrb_lib.runs.outcomes import FailedRun, FailedRunsError, Outcome, RunSummary
+from mrb_lib.runs.plan import Plan, ProbeOptions, make_plan
+from mrb_lib.runs.planned import PlannedJudge
 from mrb_lib.runs.progress import ReportProgress, Tracker
+from mrb_lib.runs.ray.cluster import Cluster
 from mrb_lib.runs.record import check_covers, check_probes, mark_trained_on, record, run_options, with_records
 from mrb_lib.tables.errors import InputError, without_secrets
 from mrb_lib.tables.schema import ANSWER, KEYS, ORDERS
 from mrb_lib.verdicts.manifest import FILE_NAME, Manifest, git_commit, library_versions, now, run_id
 from mrb_lib.verdicts.parts import damaged_parts, move_aside
 from mrb_lib.verdicts.protocol import Judge
-from mrb_lib.verdicts.store import append_part, clear_leftovers, exclusive, iter_run, other_runs, read_run, set_aside
+from mrb_lib.verdicts.store import append_part, clear_leftovers, exclusive, other_runs, read_run, set_aside
 from mrb_lib.verdicts.training import read_record, seen_notice
 
 _HELD = [*KEYS["verdicts"][1:], "status"]
 
-# Which of the verdicts held are to be made again, as an array of bool with shape (rows,).
+# The verdicts of a run that are to be made again, as an array of bool with shape (rows,).
 Redo = Callable[[pd.DataFrame], np.ndarray]
-
-
-class JudgeOptions(TypedDict, total=False):
-    """The options of `judge` that do not depend on where it runs."""
-
-    orders: Sequence[str]
-    repeats: int
-    limit: int | None
-    probes: ProbeOptions | None
-    extra: Sequence[Path]
-    retry: Sequence[str]
-    progress: ReportProgress | None
-    finished: ReportOutcome | None
+ReportPlanned = Callable[[PlannedJudge, Outcome], None]
 
 
 @dataclass(frozen=True)
 class _Call:
-    """Everything that the judges of one call have in common."""
+    """Everything that judges have in common that are run alike.
+
+    Attributes
+    ----------
+    usual : how they are run, without a name
+    settings : with all that the benchmark states
+    n_cases : of the benchmark that may be judged
+    records : of training, given by the user
+    """
 
     benchmark: Benchmark
     runs: Path
+    usual: PlannedJudge
+    settings: Settings
     plan: Plan
     n_cases: int
-    limit: int | None
-    settings: Settings
     images: Mapping[str, bytes]
-    make: Callable[[str], Judge]
+    extra: Sequence[Path]
+    budget: Budget | None
     backend: Backend
     progress: ReportProgress | None
     fingerprint: str
     records: Sequence[Mapping[str, object]]
 
+    def make(self, name: str) -> Judge:
+        shared = partial(resolve, runs=self.runs, images=self.images, settings=self.settings, extra=self.extra)
+        return shared(name, budget=self.budget)
+
     def folder(self, judge: Judge) -> Path:
         return self.runs / run_id(judge, self.fingerprint)
+
+    def redo(self, held: pd.DataFrame) -> np.ndarray:
+        return held["status"].isin(self.usual.retry).to_numpy()
 
     def manifest(self, judge: Judge, plan: Plan) -> Manifest:
         meta, url = self.benchmark.meta, judge.spec.get("url")
@@ -101,7 +107,7 @@ class _Call:
             versions=library_versions(),
             git_commit=git_commit(),
             created=now(),
-            options=run_options(plan, self.limit, self.settings),
+            options=run_options(plan, self.usual.limit, self.settings),
             sent_to=without_secrets(url) if isinstance(url, str) else "",
         )
 
@@ -118,18 +124,12 @@ def judge(
     settings: Settings | None = None,
     extra: Sequence[Path] = (),
     retry: Sequence[str] = (),
-    backend: Backend = run_locally,
+    engine: Literal["local", "ray"] = "local",
+    workers: int | None = None,
+    gpus_per_worker: float | None = None,
     progress: ReportProgress | None = None,
-    finished: ReportOutcome | None = None,
-    budget: Budget | None = None,
 ) -> list[RunSummary]:
-    """Run judges over a benchmark and keep their verdicts.
-
-    What is already in the store is not judged again. A judge whose settings, prompt
-    or cases changed starts a new run beside the old one. A jury that names its
-    members first has them judge what it needs of them, each in its own run. Of several
-    judges one that fails does not keep the next from running; the weights of one are
-    forgotten before those of the next are read.
+    """Run judges over a benchmark, all in the same way, and keep their verdicts; see `judge_each`.
 
     Validated by tests/runs/test_execute.py and tests/runs/test_interruption.py.
 
@@ -137,7 +137,7 @@ def judge(
     ----------
     benchmark : loaded from a folder, with preference labels
     runs : the folder of runs, created if needed
-    names : judges of the roster, in the order to run them
+    names : judges of the roster, in the order to run them; one that is named again is run once
     orders : which response is shown first: AB, BA or both
     repeats : verdicts for each case, dimension and order
     limit : judge only the first so many cases; None judges all
@@ -145,87 +145,205 @@ def judge(
     settings : how judges work; None for the defaults
     extra : the user's own roster files
     retry : verdicts of these statuses are made again: unparsed, refused, error
-    backend : where batches are answered; a jury always counts in this process
+    engine, workers, gpus_per_worker : see `mrb_lib.runs.planned.PlannedModel`
     progress : called with a `RunProgress` at the start, after every batch and at the end
-    budget : what these judges may spend together with others; None is that of the settings, for these alone
-    finished : called with what became of each judge, a failed or interrupted one too, as soon as that is known
 
     Returns
     -------
     list of RunSummary
-        One for each name, in their order, names that are given again left out.
+        One for each name, in their order.
 
     Raises
     ------
     InputError
         A name is unknown, an option is out of range, or the labels are not preferences.
+    InterruptedRunError, RunError
+        As `judge_each`.
+    """
+    if not names:
+        raise InputError("no judge is named; pass --judge NAME (`mrb judges` lists them).")
+    probes = probes or ProbeOptions()
+    usual = PlannedJudge(
+        settings=settings or Settings(),
+        engine=engine,
+        workers=workers,
+        gpus_per_worker=gpus_per_worker,
+        orders=tuple(orders),
+        repeats=repeats,
+        limit=limit,
+        retry=tuple(retry),
+        probe=probes.names,
+        probe_file=probes.files,
+        probe_cases=probes.cases,
+    )
+    for name in names:
+        check_known(name, runs, extra)
+    judges = [replace(usual, name=name) for name in names]
+    return judge_each(benchmark, runs, judges, extra=extra, progress=progress)
+
+
+def judge_each(
+    benchmark: Benchmark,
+    runs: Path,
+    judges: Sequence[PlannedJudge],
+    *,
+    extra: Sequence[Path] = (),
+    backend: Backend = run_locally,
+    progress: ReportProgress | None = None,
+    finished: ReportPlanned | None = None,
+    check: Callable[[PlannedJudge], list[str]] | None = None,
+) -> list[RunSummary]:
+    """Run judges over a benchmark, each in its own way, and keep their verdicts.
+
+    What is already in the store is not judged again. A judge whose settings, prompt or cases changed starts a new run
+    beside the old one. A jury that names its members first has them judge what it needs of them, each in its own run.
+    Of several judges one that fails does not keep the next from running; the weights of one are forgotten before those
+    of the next are read.
+
+    Validated by tests/runs/test_planned.py.
+
+    Parameters
+    ----------
+    benchmark : loaded from a folder
+    runs : the folder of runs, created if needed
+    judges : equal ones are run once; those whose settings name the same budget spend it together
+    extra : the user's own roster files
+    backend : where batches are answered that are not spread over Ray; a jury always counts in this process
+    progress : called with a `RunProgress` at the start, after every batch and at the end
+    finished : called with what became of each judge as soon as that is known, of those that could not run at first
+    check : returns what would keep a judge from running; of several judges these are not tried
+
+    Returns
+    -------
+    list of RunSummary
+        In the order of the judges.
+
+    Raises
+    ------
+    InputError
+        One judge is given, and cannot be run in this way.
     InterruptedRunError
         SIGINT or SIGTERM came; the batch in flight was finished and kept.
     RunError
         Another process writes the same run, or a judge failed. Of several judges `FailedRunsError`, once all have
         run; of one whatever was raised.
     """
-    settings = settings or Settings()
-    _check(benchmark, names, settings, probed=probes is not None and bool(probes.names or probes.files))
-    check_retry(retry)
-    plan = _plan(benchmark, settings, orders=orders, repeats=repeats, limit=limit, probes=probes)
-    for name in names:
-        check_name(name, extra)
-        check_members(name, runs, partial(check_name, extra=extra))
-    n_cases = len(beside(benchmark, settings).judged(benchmark.cases))
-    settings = settings_for(benchmark, settings, repeats)
-    if budget is None and settings.budget is not None:
-        budget = Budget(settings.budget)
-    images = benchmark.images if plan.probing is None else ProbedImages(benchmark.images, benchmark.cases)
-    make = partial(resolve, runs=runs, images=images, settings=settings, extra=extra, budget=budget)
-    fingerprint = benchmark.case_fingerprint()
-    records = [] if settings.trained_on is None else [read_record(Path(settings.trained_on))]
-    call = _Call(benchmark, runs, plan, n_cases, limit, settings, images, make, backend, progress, fingerprint, records)
-    redo = partial(_has_status, statuses=retry)
-    distinct, done, failed = list(dict.fromkeys(names)), list[RunSummary](), list[FailedRun]()
-    for name in distinct:
-        outcome = _attempt(call, name, redo)
-        if finished is not None:
-            finished(outcome)
+    distinct = [one for number, one in enumerate(judges) if one not in judges[:number]]
+    done, failed, ready = list[RunSummary](), list[FailedRun](), list[PlannedJudge]()
+
+    def report(one: PlannedJudge, outcome: Outcome) -> None:
         if isinstance(outcome, RunSummary):
             done.append(outcome)
-        elif outcome.is_interrupted or len(distinct) == 1:
-            raise outcome.error
         else:
             failed.append(outcome)
+        if finished is not None:
+            finished(one, outcome)
+
+    for one in distinct:
+        if wrong := check(one) if check is not None and len(distinct) > 1 else []:
+            report(one, FailedRun(one.name, InputError(" ".join(wrong))))
+        else:
+            ready.append(one)
+    with Cluster(max((one.workers for one in ready if one.workers), default=None)) as cluster:
+        budgets = {usd: Budget(usd) for one in ready if (usd := one.settings.budget) is not None}
+        session = _Session(benchmark, runs, extra, backend, progress, cluster, budgets)
+        for one in ready:
+            outcome = session.attempt(one)
+            report(one, outcome)
+            if isinstance(outcome, FailedRun) and (outcome.is_interrupted or len(distinct) == 1):
+                raise outcome.error
     if failed:
         raise FailedRunsError(failed, len(distinct))
     return done
 
 
-def _has_status(held: pd.DataFrame, statuses: Sequence[str]) -> np.ndarray:
-    return held["status"].isin(list(statuses)).to_numpy()
+@dataclass(frozen=True)
+class _Session:
+    """What the judges of a plan share: budgets, the Ray that some are spread over, and the plan of those run alike."""
+
+    benchmark: Benchmark
+    runs: Path
+    extra: Sequence[Path]
+    backend: Backend
+    progress: ReportProgress | None
+    cluster: Cluster
+    budgets: Mapping[float, Budget]
+    calls: list[_Call] = field(default_factory=list)
+
+    def attempt(self, one: PlannedJudge) -> Outcome:
+        """Run a judge; whatever goes wrong is what became of it."""
+        folder = None
+        try:
+            call = self._call(one)
+            judge = call.make(one.name)
+            if isinstance(judge, Jury):
+                return _run_jury(call, judge)
+            folder = call.folder(judge)
+            plan = _restricted(call.plan, judge.name, judge.dimensions)
+            return _execute(call, judge, plan, plan.all_numbers, call.redo)
+        except BaseException as error:  # noqa: BLE001  # a library may raise anything; that of one judge is raised again
+            _forget_locals(error)
+            return FailedRun(one.name, error, folder)
+
+    def _call(self, one: PlannedJudge) -> _Call:
+        _check(self.benchmark, one)
+        usual = replace(one, name="")
+        for call in self.calls:
+            if call.usual == usual:
+                return call  # to find the cases that probes apply to takes seconds
+        benchmark, settings, backend = self.benchmark, one.settings, self.backend
+        if one.engine == "ray":
+            from mrb_lib.runs.ray.scaleout import on_ray
+
+            settings, backend = on_ray(self.cluster, one)
+        beside = beside_of(benchmark, settings)
+        plan = _plan(benchmark, one, beside)
+        call = _Call(
+            benchmark=benchmark,
+            runs=self.runs,
+            usual=usual,
+            settings=settings_for(benchmark, settings, one.repeats, beside),
+            plan=plan,
+            n_cases=len(beside.judged(benchmark.cases)),
+            images=benchmark.images if plan.probing is None else ProbedImages(benchmark.images, benchmark.cases),
+            extra=self.extra,
+            budget=None if settings.budget is None else self.budgets[settings.budget],
+            backend=backend,
+            progress=self.progress,
+            fingerprint=benchmark.case_fingerprint(),
+            records=[] if settings.trained_on is None else [read_record(Path(settings.trained_on))],
+        )
+        self.calls.append(call)
+        return call
 
 
-def _plan(benchmark: Benchmark, settings: Settings, **options: Unpack[JudgeOptions]) -> Plan:
+def _plan(benchmark: Benchmark, one: PlannedJudge, beside: Beside) -> Plan:
     meta = benchmark.meta
     return make_plan(
-        benchmark.cases, meta.dimensions, orders=options.get("orders", ORDERS), repeats=options.get("repeats", 1),
-        limit=options.get("limit"), probes=options.get("probes"), seed=settings.seed,
-        ratings=meta.categories if meta.is_rating else (), labels=meta.labels, beside=beside(benchmark, settings),
+        benchmark.cases, meta.dimensions, orders=one.orders, repeats=one.repeats, limit=one.limit, probes=one.probes,
+        seed=one.settings.seed, ratings=meta.categories if meta.is_rating else (), labels=meta.labels, beside=beside,
     )  # fmt: skip
 
 
-def is_complete(
-    benchmark: Benchmark, runs: Path, judge: Judge, *, settings: Settings | None = None, **options: Unpack[JudgeOptions]
-) -> bool:
-    """Return whether the run of a judge holds all that these options ask for, so that nobody need be asked."""
+def is_complete(benchmark: Benchmark, runs: Path, one: PlannedJudge, judge: Judge) -> bool:
+    """Return whether the run of a judge holds all that is planned, so that nobody need be asked."""
     folder = runs / run_id(judge, benchmark.case_fingerprint())
     if not folder.is_dir():
         return False
-    plan = _restricted(_plan(benchmark, settings or Settings(), **options), judge.name, judge.dimensions)
-    parts = iter_run(folder, _HELD, without=damaged_parts(folder))
-    held = _held(parts, plan, plan.all_numbers, partial(_has_status, statuses=options.get("retry", ())))
-    return bool(held.kept[plan.all_numbers].all())
+    plan = _plan(benchmark, one, beside_of(benchmark, one.settings))
+    plan = _restricted(plan, judge.name, judge.dimensions)
+    held = read_run(folder, _HELD, without=damaged_parts(folder))
+    kept = held[~held["status"].isin(one.retry)]
+    return bool(np.isin(plan.all_numbers, plan.numbers(kept)).all())
 
 
-def settings_for(benchmark: Benchmark, settings: Settings, repeats: int) -> Settings:
-    """Return the settings with which judges work on a benchmark: what it says of itself, and repeats that differ."""
+def settings_for(benchmark: Benchmark, settings: Settings, repeats: int, beside: Beside | None = None) -> Settings:
+    """Return the settings with which judges work on a benchmark: what it says of itself, and repeats that differ.
+
+    Parameters
+    ----------
+    beside : what is shown beside the cases; None finds it out
+    """
     meta = benchmark.meta
     return replace(
         for_repeats(settings, repeats),
@@ -234,39 +352,28 @@ def settings_for(benchmark: Benchmark, settings: Settings, repeats: int) -> Sett
         task=meta.task,
         is_ordered=meta.level != "nominal",
         definitions=dict(meta.definitions),
-        shown=dict(beside(benchmark, settings).shown),
+        shown=dict((beside or beside_of(benchmark, settings)).shown),
         items=digest_of_items(benchmark.cases) if "item" in benchmark.cases else "",
         labels=dict(meta.labels),
     )
 
 
-def _check(benchmark: Benchmark, names: Sequence[str], settings: Settings, *, probed: bool) -> None:
-    if not benchmark.meta.is_judged:
+def _check(benchmark: Benchmark, one: PlannedJudge) -> None:
+    meta, settings = benchmark.meta, one.settings
+    if not meta.is_judged or (meta.is_preference and not {"A", "B"} <= set(meta.categories)):
         raise InputError(
-            f"benchmark {benchmark.meta.name}: its labels ({', '.join(benchmark.meta.categories)}) are not "
-            'preferences between two responses, and it does not say task = "rating" in benchmark.toml, so there is '
-            "nothing to judge; say so, or analyse its agreement instead."
+            f"benchmark {meta.name}: its labels ({', '.join(meta.categories)}) are not preferences between A and B "
+            'or ratings; state task = "rating" in benchmark.toml, or analyse their agreement alone.'
         )
-    if benchmark.meta.is_preference and not {"A", "B"} <= set(benchmark.meta.categories):
-        raise InputError(
-            f"benchmark {benchmark.meta.name}: its categories are {', '.join(benchmark.meta.categories)}, and a judge "
-            "must be able to choose A or B; correct benchmark.toml."
-        )
-    if not names:
-        raise InputError("no judge is named; pass --judge NAME (`mrb judges` lists them).")
-    juries = [name for name in names if is_jury(name)]
-    if benchmark.meta.is_rating and juries:
-        raise InputError(
-            f"judge {juries[0]!r}: a jury votes between two responses, and the benchmark has ratings of one; the table "
-            "jury takes the median and the mean of ratings."
-        )
-    if benchmark.meta.is_rating and probed:
+    if meta.is_rating and is_jury(one.name):
+        raise InputError(f"judge {one.name!r}: a jury votes on pairs; the table jury takes the median of ratings.")
+    if meta.is_rating and (one.probe or one.probe_file):
         raise InputError("probes: change pairs of responses, and the benchmark has ratings of one; leave them out.")
     if settings.prompt is None:
         return
     from mrb_lib.judges.prompt_files import builtin_ids, load_prompt
 
-    prompt, answers = load_prompt(settings.prompt), benchmark.meta.dimensions == (ANSWER,)
+    prompt, answers = load_prompt(settings.prompt), meta.dimensions == (ANSWER,)
     if prompt.asks == "answer" and not answers:
         raise InputError(f"prompt {prompt.id}: asks for an answer, and responses are to be judged; name another.")
     if prompt.asks != "answer" and answers:
@@ -275,20 +382,6 @@ def _check(benchmark: Benchmark, names: Sequence[str], settings: Settings, *, pr
             f"prompt {prompt.id}: asks for verdicts, and answers are wanted; name {known}, or a template that begins "
             "{# asks: answer #}."
         )
-
-
-def _attempt(call: _Call, name: str, redo: Redo) -> Outcome:
-    folder = None
-    try:
-        judge = call.make(name)
-        if isinstance(judge, Jury):
-            return _run_jury(call, judge, redo)
-        folder = call.folder(judge)
-        plan = _restricted(call.plan, judge.name, judge.dimensions)
-        return _execute(call, judge, plan, plan.all_numbers, redo)
-    except BaseException as error:  # noqa: BLE001  # a library may raise anything; whoever asked for one judge gets it
-        _forget_locals(error)
-        return FailedRun(name, error, folder)
 
 
 def _forget_locals(error: BaseException | None) -> None:
@@ -301,7 +394,7 @@ def _forget_locals(error: BaseException | None) -> None:
     gc.collect()
 
 
-def _run_jury(call: _Call, unseated: Jury, redo: Redo) -> RunSummary:
+def _run_jury(call: _Call, unseated: Jury) -> RunSummary:
     """Ask the members for what the jury lacks, then count; members judge with the settings of the call."""
     seats = convene(unseated, call.runs, call.fingerprint, call.make)
     jury = Jury(unseated.name, {seat.name: seat.folder for seat in seats})
@@ -312,7 +405,7 @@ def _run_jury(call: _Call, unseated: Jury, redo: Redo) -> RunSummary:
 
     def redo_or_outdated(held: pd.DataFrame) -> np.ndarray:
         jury.load()
-        again: np.ndarray = redo(held) | jury.outdated(held)
+        again: np.ndarray = call.redo(held) | jury.outdated(held)
         return again
 
     folder = call.folder(jury)
@@ -327,7 +420,7 @@ def _run_jury(call: _Call, unseated: Jury, redo: Redo) -> RunSummary:
         jury.load()
         wanted = lacking[jury.needs(plan.keys(lacking), member)]
         if len(wanted):
-            asked.append(_execute(call, seat.judge, plan, wanted, partial(_has_status, statuses=())))
+            asked.append(_execute(call, seat.judge, plan, wanted, lambda held: np.zeros(len(held), dtype=bool)))
     local = replace(call, backend=run_locally, settings=replace(call.settings, batch_size=None))
     done = _execute(local, jury, plan, everything, redo_or_outdated)
     notices = (*done.notices, *(seat.notice for seat in seats if seat.notice))
@@ -353,24 +446,17 @@ def _execute(call: _Call, judge: Judge, plan: Plan, wanted: np.ndarray, redo: Re
         judge.check_cases(plan.cases, plan.probes)
     folder = call.folder(judge)
     plan = by_items(plan, judge, call.benchmark.cases)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(
-            f"{call.runs}: cannot be created ({error.strerror}); name a folder you may write to."
-        ) from error
     with exclusive(folder):
         clear_leftovers(folder)
         damaged = damaged_parts(folder)
         check_covers(folder, plan, call.n_cases, damaged)
         check_probes(folder, plan, call.settings.seed)
-        # A jury holds its members' verdicts in memory, and looks them up for all of its own at once.
-        is_jury = isinstance(judge, Jury)
-        read = [*_HELD, "reply"]
-        parts = iter([read_run(folder, read, without=damaged)]) if is_jury else iter_run(folder, _HELD, without=damaged)
-        held = _held(parts, plan, wanted, redo)
-        pending = wanted[~held.kept[wanted]]
-        tracker = Tracker(judge.name, len(wanted), held.statuses, call.progress)
+        held = read_run(folder, [*_HELD, "reply"] if isinstance(judge, Jury) else _HELD, without=damaged)
+        numbers = plan.numbers(held)
+        again = np.isin(numbers, wanted) & redo(held)
+        stays = np.isin(numbers, wanted) & ~again
+        pending = np.setdiff1d(wanted, numbers[stays])
+        tracker = Tracker(judge.name, len(wanted), Counter(held["status"][stays].tolist()), call.progress)
         before = tracker.held
         tracker.start()
         numbers = plan.longest_first(pending) if judge.sorts_by_length else pending
@@ -378,7 +464,7 @@ def _execute(call: _Call, judge: Judge, plan: Plan, wanted: np.ndarray, redo: Re
         job = Job(judge, plan, list(batches), call.images)
         try:
             if job.batches:
-                _make(call, job, folder, held.again, damaged, tracker)
+                _make(call, job, folder, again, damaged, tracker)
             elif not (folder / FILE_NAME).is_file():
                 record(folder, call.manifest(judge, plan))
             if call.records:
@@ -387,8 +473,13 @@ def _execute(call: _Call, judge: Judge, plan: Plan, wanted: np.ndarray, redo: Re
             moved = move_aside(damaged)
         finally:
             tracker.finish()
-            free(judge)
-    made, seen = tracker.held - before, seen_notice(call.records, call.benchmark)
+            if isinstance(judge, HoldsWeights):
+                judge.unload()
+    made, told = tracker.held - before, seen_notice(call.records, call.benchmark)
+    if (drawn := judge.spec.get("temperature")) and call.usual.settings.temperature is None:
+        told.append(
+            f"temperature {drawn} for all repeats: greedy replies would be the same (--temperature sets another)"
+        )
     return RunSummary(
         judge=judge.name,
         folder=folder,
@@ -397,38 +488,9 @@ def _execute(call: _Call, judge: Judge, plan: Plan, wanted: np.ndarray, redo: Re
         waiting=len(pending) - made,
         seconds=time.perf_counter() - start,
         other_runs=other_runs(call.runs, call.manifest(judge, plan)),
-        retried=int(held.again.sum()),
-        notices=tuple(dict.fromkeys((*plan.notices, *moved, *judge.notices, *job.notices, *seen))),
+        retried=int(again.sum()),
+        notices=tuple(dict.fromkeys((*plan.notices, *moved, *judge.notices, *job.notices, *told))),
     )
-
-
-class _Held(NamedTuple):
-    """The part of a plan that a run holds.
-
-    Attributes
-    ----------
-    kept : array of bool with shape (verdicts of the plan,), those that are there and stay
-    again : array of bool with shape (rows of the run,), those to be made again
-    statuses : how many of those that stay have each status
-    """
-
-    kept: np.ndarray
-    again: np.ndarray
-    statuses: Mapping[str, int]
-
-
-def _held(parts: Iterable[pd.DataFrame], plan: Plan, wanted: np.ndarray, redo: Redo) -> _Held:
-    # The place after the last, where -1 points, is that of rows outside the plan, which nobody wants.
-    is_wanted = np.zeros(len(plan) + 1, dtype=bool)
-    is_wanted[wanted] = True
-    kept, again, statuses = np.zeros(len(plan), dtype=bool), [np.zeros(0, dtype=bool)], Counter[str]()
-    for part in parts:
-        numbers = plan.numbers(part)
-        again.append(is_wanted[numbers] & redo(part))
-        stays = is_wanted[numbers] & ~again[-1]
-        kept[numbers[stays]] = True
-        statuses.update(part["status"][stays].value_counts().to_dict())
-    return _Held(kept, np.concatenate(again), statuses)
 
 
 def _make(call: _Call, job: Job, folder: Path, again: np.ndarray, damaged: Collection[Path], tracker: Tracker) -> None:

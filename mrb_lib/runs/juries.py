@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mrb_lib.judges.jury import Jury, is_jury, parse_jury
+from mrb_lib.judges.roster.roster import check_name
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.manifest import FILE_NAME, Manifest, read_manifest, run_id
 from mrb_lib.verdicts.protocol import Judge
@@ -31,12 +32,13 @@ class Seat:
     notice: str = ""
 
 
-def check_members(name: str, runs: Path, check: Callable[[str], None]) -> None:
-    """Raise `InputError` if a jury names a member that is neither a judge nor has a run."""
-    composition = parse_jury(name)
-    for member in composition.members if composition is not None else ():
+def check_known(name: str, runs: Path, extra: Sequence[Path] = ()) -> None:
+    """Raise `InputError` unless a name is a judge's, or that of a jury whose members are judges or have runs."""
+    check_name(name, extra)
+    jury = parse_jury(name)
+    for member in jury.members if jury is not None else ():
         try:
-            check(member)
+            check_name(member, extra)
         except InputError as error:
             if not has_run(member, runs):
                 raise InputError(f"judge {name!r}: {error}") from error

@@ -18,7 +18,7 @@ from mrb_lib.tables.errors import RunError
 from mrb_lib.tables.schema import KEYS, Task
 from mrb_lib.tables.validation import conform
 from mrb_lib.verdicts.orders import to_case_frame, to_shown_frame
-from mrb_lib.verdicts.protocol import BatchAnswer, Judge
+from mrb_lib.verdicts.protocol import Judge
 
 _KEY = list(KEYS["verdicts"][1:])
 _TEXTS = ("reply", "error", "finish", "p_a_bound", "p_categories", "criteria")
@@ -54,12 +54,6 @@ class HoldsWeights(Protocol):
     def unload(self) -> None: ...
 
 
-def free(judge: Judge) -> None:
-    """Have a judge forget its weights, where it has any."""
-    if isinstance(judge, HoldsWeights):
-        judge.unload()
-
-
 # A backend gets ready when it is called (it loads weights, starts workers); what it then yields are
 # verdicts tables, one a batch in any order, without the verdicts that must wait.
 Backend = Callable[[Job], Generator[pd.DataFrame, None, None]]
@@ -76,28 +70,17 @@ class StreamingJudge(Protocol):
     def stop(self) -> None: ...
 
 
-# Told the judge's name and what its requests may cost, before the first; raises `RunError` to send none.
-Approve = Callable[[str, Estimate], None]
+# Called with the judge's name and what its requests may cost, before the first.
+ReportEstimate = Callable[[str, Estimate], None]
 
 
-@dataclass(frozen=True)
-class Prepared:
-    """A batch whose part without an accelerator is done, and the seconds that took."""
-
-    shown: pd.DataFrame
-    answer: BatchAnswer
-    seconds: float
-
-
-def run_locally(job: Job, approve: Approve | None = None) -> Generator[pd.DataFrame, None, None]:
+def run_locally(job: Job, expect: ReportEstimate | None = None) -> Generator[pd.DataFrame, None, None]:
     """Load the judge and answer the batches of a job, one after the other where the judge does not stream them."""
     job.judge.load()
     if not isinstance(job.judge, StreamingJudge):
         return _answers(job)
-    if approve is not None:
-        estimate = _estimate(job.judge, job)
-        if estimate is not None:
-            approve(job.judge.name, estimate)
+    if expect is not None and (estimate := _estimate(job.judge, job)) is not None:
+        expect(job.judge.name, estimate)
     return _streamed(job.judge, job)
 
 
@@ -115,51 +98,66 @@ def _streamed(judge: StreamingJudge, job: Job) -> Generator[pd.DataFrame, None, 
     shown = (to_shown_frame(job.plan.rows(numbers)) for numbers in job.batches)
     with closing(judge.stream(shown)) as answers:
         for rows, verdicts in answers:
-            yield answer_rows(job.judge, Prepared(rows, verdicts.copy, 0.0), job.plan.ratings, job.plan.labels)
+            yield _conforming(job.judge, rows, verdicts, job.plan.ratings, job.plan.labels)
 
 
 def _answers(job: Job) -> Generator[pd.DataFrame, None, None]:
     with ThreadPoolExecutor(1, thread_name_prefix="prepare") as background:
 
-        def prepare(numbers: np.ndarray) -> Prepared:
-            return prepare_rows(job.judge, to_shown_frame(job.plan.rows(numbers)))
+        def prepare(numbers: np.ndarray) -> Callable[[], pd.DataFrame]:
+            return prepared(job.judge, to_shown_frame(job.plan.rows(numbers)), job.plan.ratings, job.plan.labels)
 
         ahead = background.submit(prepare, job.batches[0])
         for following in [*job.batches[1:], None]:
-            prepared = ahead.result()
+            answer = ahead.result()
             if following is not None:
                 ahead = background.submit(prepare, following)
-            yield answer_rows(job.judge, prepared, job.plan.ratings, job.plan.labels)
+            yield answer()
 
 
-def prepare_rows(judge: Judge, shown: pd.DataFrame) -> Prepared:
-    """Do what needs no accelerator for some rows as they are shown; the judge must be loaded."""
-    start = time.perf_counter()
-    return Prepared(shown, judge.prepare(shown), time.perf_counter() - start)
+def prepared(
+    judge: Judge, shown: pd.DataFrame, ratings: Sequence[str], labels: Mapping[str, Sequence[str]]
+) -> Callable[[], pd.DataFrame]:
+    """Do what needs no accelerator for rows as a judge is shown them, and return what answers them.
 
+    Parameters
+    ----------
+    judge : loaded
+    ratings, labels : see `mrb_lib.runs.plan.Plan`
 
-def answer_rows(
-    judge: Judge, prepared: Prepared, ratings: Sequence[str] = (), labels: Mapping[str, Sequence[str]] | None = None
-) -> pd.DataFrame:
-    """Return the verdicts about the rows prepared, as a table that conforms; `ratings` and `labels` as in `Plan`.
-
-    Raises
-    ------
-    RunError
-        The judge broke its protocol.
+    Returns
+    -------
+    The call that returns the verdicts table. It raises `RunError` where the judge breaks its protocol.
     """
     start = time.perf_counter()
-    verdicts = to_case_frame(prepared.answer()).assign(judge=judge.name)
-    seconds = prepared.seconds + time.perf_counter() - start
-    _check_keys(judge, prepared.shown, verdicts)
+    answer = judge.prepare(shown)
+    seconds = time.perf_counter() - start
+
+    def answered() -> pd.DataFrame:
+        start = time.perf_counter()
+        answers = answer()
+        if "latency_s" not in answers.columns and len(answers):
+            answers["latency_s"] = (seconds + time.perf_counter() - start) / len(answers)
+        return _conforming(judge, shown, answers, ratings, labels)
+
+    return answered
+
+
+def _conforming(
+    judge: Judge,
+    shown: pd.DataFrame,
+    answers: pd.DataFrame,
+    ratings: Sequence[str],
+    labels: Mapping[str, Sequence[str]],
+) -> pd.DataFrame:
+    verdicts = to_case_frame(answers).assign(judge=judge.name)
+    _check_keys(judge, shown, verdicts)
     if judge.prompt_id:
         verdicts["prompt_id"] = judge.prompt_id
-    if "latency_s" not in verdicts.columns and len(verdicts):
-        verdicts["latency_s"] = seconds / len(verdicts)
-    texts = [name for name in _TEXTS if name in verdicts.columns]
+    texts = dict.fromkeys((name for name in _TEXTS if name in verdicts.columns), "str")
     task: Task = "rating" if ratings else "preference"
-    stated = verdicts.astype(dict.fromkeys(texts, "str"))
-    return conform(stated, "verdicts", f"judge {judge.name}", categories=ratings or None, task=task, labels=labels)
+    where, categories = f"judge {judge.name}", ratings or None
+    return conform(verdicts.astype(texts), "verdicts", where, categories=categories, task=task, labels=labels)
 
 
 def _check_keys(judge: Judge, shown: pd.DataFrame, verdicts: pd.DataFrame) -> None:

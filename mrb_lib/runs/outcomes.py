@@ -8,7 +8,6 @@ from pathlib import Path
 
 from mrb_lib.runs.interruption import InterruptedRunError
 from mrb_lib.tables.errors import MrbError, RunError
-from mrb_lib.verdicts.manifest import OtherRun
 
 
 @dataclass(frozen=True)
@@ -20,7 +19,7 @@ class RunSummary:
     made, before : verdicts made now, and found from earlier
     waiting : verdicts that could not be made yet (a jury waits for its members)
     seconds : with the time to load weights
-    other_runs : runs of the same judge with other settings, beside this one, and what differs
+    other_runs : a line per run of the same judge with other settings, beside this one, with what differs
     retried : verdicts that were set aside to be made again; of a jury also those whose
         members have changed their choice
     notices : what the user should know about how the judge worked
@@ -33,7 +32,7 @@ class RunSummary:
     before: int
     waiting: int
     seconds: float
-    other_runs: tuple[OtherRun, ...]
+    other_runs: tuple[str, ...]
     retried: int = 0
     notices: tuple[str, ...] = ()
     members: tuple[RunSummary, ...] = ()

@@ -41,8 +41,6 @@ class ProbeOptions:
     files: tuple[Path, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.cases is not None and self.cases < 1:
-            raise InputError(f"probe cases {self.cases}: at least 1 is needed.")
         if self.cases is not None and not (self.names or self.files):
             raise InputError("probe cases: name the probes too (--probe NAMES, --probe-file FILE).")
         parse_probes(",".join(self.names))
@@ -204,7 +202,6 @@ def make_plan(
     ratings, labels : see `Plan`; of the orders asked for only AB is made then
     beside : what is shown beside the cases, and which of them are judged; None shows nothing, and judges all
     """
-    check_limit(limit)
     beside = beside or Beside()
     kept = beside.judged(cases)
     kept = kept.head(limit) if limit else kept
@@ -227,10 +224,9 @@ def make_plan(
 
 
 def _not_applied(name: str, reasons: pd.Series) -> str:
-    counts = reasons.value_counts()
-    others = len(counts) - 1
-    more = f", and {others} more {'reason' if others == 1 else 'reasons'}" if others else ""
-    return f"probe {name}: does not apply to {counts.sum()} of {len(reasons)} cases ({counts.index[0]}{more})"
+    why = reasons.dropna()
+    more = f", and {why.nunique() - 1} more reasons" if why.nunique() > 1 else ""
+    return f"probe {name}: does not apply to {len(why)} of {len(reasons)} cases ({why.mode()[0]}{more})"
 
 
 def _not_there(name: str, one: FileProbe, case_ids: pd.Series) -> str:
@@ -239,10 +235,11 @@ def _not_there(name: str, one: FileProbe, case_ids: pd.Series) -> str:
     lacking = [case_id for case_id in one.case_ids if case_id not in known]
     if not lacking:
         return ""
-    counts = f"{len(lacking)} of {len(one.case_ids)} cases of its file are not in the benchmark ({lacking[0][:80]!r})"
+    told = f"probe {name}: {len(lacking)} of {len(one.case_ids)} cases of its file are not in the benchmark "
+    told += f"({lacking[0][:80]!r})"
     if len(lacking) == len(one.case_ids):
-        raise InputError(f"probe {name}: {counts}; correct its column case_id.")
-    return f"probe {name}: {counts}"
+        raise InputError(f"{told}; correct its column case_id.")
+    return told
 
 
 def check_orders(orders: Sequence[str], repeats: int) -> None:
@@ -253,16 +250,8 @@ def check_orders(orders: Sequence[str], repeats: int) -> None:
         raise InputError(f"repeats {repeats}: at least 1 is needed.")
 
 
-def check_limit(limit: int | None) -> None:
-    """Raise `InputError` unless so many cases can be judged."""
-    if limit is not None and limit < 1:
-        raise InputError(f"limit {limit}: at least 1 case is needed.")
-
-
 def check_retry(statuses: Sequence[str]) -> None:
     """Raise `InputError` unless every status is one that a failed verdict has."""
     for status in statuses:
-        if status in ANSWERED_STATUSES:
-            raise InputError(f"retry {status}: such verdicts were answered; retry {', '.join(RETRIABLE)}.")
         if status not in RETRIABLE:
-            raise InputError(f"retry {status!r}: is not a status; use {', '.join(RETRIABLE)}.")
+            raise InputError(f"retry {status!r}: is no status of a failed verdict; use {', '.join(RETRIABLE)}.")

@@ -3,38 +3,62 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Final
 
+from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.endpoint.address import address
 from mrb_lib.judges.jury import parse_jury
 from mrb_lib.judges.prompt_files import load_prompt
 from mrb_lib.judges.roster.engines import ENGINES
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.machine import misfit
-from mrb_lib.judges.roster.roster import entry_of
+from mrb_lib.judges.roster.roster import entry_of, resolve
 from mrb_lib.judges.roster.source import WeightsSource, locate_weights, pinned_revision
 from mrb_lib.judges.settings import Settings
+from mrb_lib.runs.execute import ReportPlanned, is_complete, judge_each, settings_for
 from mrb_lib.runs.juries import has_run
-from mrb_lib.tables.errors import InputError
-from mrb_lib.verdicts.protocol import Judge
+from mrb_lib.runs.local import Backend, run_locally
+from mrb_lib.runs.outcomes import RunSummary
+from mrb_lib.runs.planned import PlannedJudge
+from mrb_lib.runs.progress import ReportProgress
+from mrb_lib.runs.ray.cluster import check_installed
+from mrb_lib.tables.errors import InputError, MrbError
 
 TIMEOUT_S: Final = 5.0
 """How long a server may take to say that it is there."""
 
 
-def problems(
-    name: str,
-    settings: Settings,
-    *,
+def judge_plan(
+    benchmark: Benchmark,
     runs: Path,
-    make: Callable[[str], Judge],
+    judges: Sequence[PlannedJudge],
+    *,
     extra: Sequence[Path] = (),
-    here: bool = True,
-    is_complete: Callable[[Judge], bool] = lambda judge: False,
-) -> list[str]:
-    """Everything that is known to keep a judge from running; empty where nothing is.
+    backend: Backend = run_locally,
+    progress: ReportProgress | None = None,
+    finished: ReportPlanned | None = None,
+) -> list[RunSummary]:
+    """Run judges over a benchmark, each in its own way; of several, those with `problems` are not tried.
+
+    Parameters, results and errors are those of `mrb_lib.runs.execute.judge_each`.
+    """
+
+    def check(one: PlannedJudge) -> list[str]:
+        try:
+            return problems(benchmark, runs, one, extra)
+        except MrbError as error:
+            return [str(error)]
+
+    return judge_each(
+        benchmark, runs, judges, extra=extra, backend=backend, progress=progress, finished=finished, check=check
+    )
+
+
+def problems(benchmark: Benchmark, runs: Path, one: PlannedJudge, extra: Sequence[Path] = ()) -> list[str]:
+    """Return everything that is known to keep a judge from running; empty where nothing is.
 
     Its packages, prompt, weights and device; memory, where its weights are larger than all that the device has; the
     key of its server, and whether that answers. Of a jury those of its members that have no run. Nothing is
@@ -42,46 +66,43 @@ def problems(
 
     Parameters
     ----------
-    runs, extra : see `mrb_lib.runs.judge`
-    make : makes the judge of a name
-    here : it runs on this machine, whose memory it takes
-    is_complete : whether the run of a judge holds all that is wanted, so that its server is not needed
+    benchmark, runs, extra : see `mrb_lib.runs.judge`
     """
-    jury = parse_jury(name)
+    jury = parse_jury(one.name)
     if jury is not None:
-        asked = [member for member in jury.members if not has_run(member, runs)]
-        said = (
-            problems(one, settings, runs=runs, make=make, extra=extra, here=here, is_complete=is_complete)
-            for one in asked
-        )
-        return list(dict.fromkeys(text for texts in said for text in texts))
+        members = [replace(one, name=member) for member in jury.members if not has_run(member, runs)]
+        return list(dict.fromkeys(text for member in members for text in problems(benchmark, runs, member, extra)))
+    name, settings = one.name, settings_for(benchmark, one.settings, one.repeats)
     try:
         entry = entry_of(name, extra)
     except InputError as error:
         return [str(error)]
     engine = ENGINES[entry.engine]
-    told = _told(partial(engine.check_packages, name))
+    told = _told(check_installed) if one.engine == "ray" else []
+    told += _told(partial(engine.check_packages, name))
     if settings.prompt is not None and not told:
         told += _told(partial(load_prompt, settings.prompt))
     if engine.model == "weights" and settings.server_command is None:
         source, absent = _source(entry, settings, runs)
-        wrong = misfit(entry, settings, None if source is None else source.folder) if here else None
+        wrong = misfit(entry, settings, None if source is None else source.folder) if one.engine == "local" else None
         told += [] if wrong is None else [wrong]
         if source is None and settings.download:
             return told  # making the judge would fetch them
         told += absent
     try:
-        judge = make(name)
+        kept = replace(settings, download=False)  # what is not here yet is fetched when the judge's turn has come
+        judge = resolve(name, runs=runs, images=benchmark.images, settings=kept, extra=extra)
     except InputError as error:
         texts = list(dict.fromkeys([str(error), *told]))
         return [text for text in texts if not any(more != text and more.startswith(text) for more in texts)]
-    if engine.model == "server" and settings.server_command is None and not told and not is_complete(judge):
-        told += _server(entry, settings)
+    needs_server = engine.model == "server" and settings.server_command is None
+    if needs_server and not told and not is_complete(benchmark, runs, one, judge):
+        told = _server(entry, settings)
     return list(dict.fromkeys(told))
 
 
 def _told(act: Callable[[], object]) -> list[str]:
-    """What is wrong by the word of something that raises `InputError`."""
+    """Return the message of the `InputError` that a check raises, if any."""
     try:
         act()
     except InputError as error:

@@ -7,7 +7,6 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 from mrb_lib.judges.settings import Settings
-from mrb_lib.probes.from_file import is_file_probe
 from mrb_lib.runs.plan import Plan
 from mrb_lib.tables.errors import InputError, without_secrets
 from mrb_lib.tables.schema import NO_PROBE, ORDERS
@@ -73,13 +72,11 @@ def check_covers(folder: Path, plan: Plan, n_cases: int, damaged: Mapping[Path, 
         return
     path, reason = next(iter(damaged.items()))
     probes = sorted(asked["probes"] - {NO_PROBE})
-    named = ",".join(name for name in probes if not is_file_probe(name))
-    probed = f" --probe {named}" if named else ""
-    probed += "".join(f" --probe-file FILE ({name})" for name in probes if is_file_probe(name))
     raise InputError(
         f"{path}: is truncated or damaged ({reason}), and this command does not ask for all that its run was to hold; "
-        f"ask for {cases} cases, --orders {','.join(sorted(asked['orders']))} --repeats {repeats}{probed} on "
-        f"{', '.join(sorted(asked['dimensions']))}, which makes its verdicts again, or remove the file."
+        f"ask for {cases} cases, --orders {','.join(sorted(asked['orders']))} --repeats {repeats} on "
+        f"{', '.join(sorted(asked['dimensions']))}{' with the probes ' * bool(probes)}{', '.join(probes)}, which makes "
+        "its verdicts again, or remove the file."
     )
 
 

@@ -133,35 +133,6 @@ def differences(there: Mapping[str, object], here: Mapping[str, object]) -> Diff
     return {name: (old, new) for name, (old, new) in pairs.items() if old != new}
 
 
-@dataclass(frozen=True)
-class OtherRun:
-    """A run of the same judge that is kept beside another.
-
-    Attributes
-    ----------
-    there, here : the manifests of the two
-    """
-
-    there: Manifest = field(repr=False)
-    here: Manifest = field(repr=False)
-
-    @property
-    def run_id(self) -> str:
-        """The name of its folder."""
-        return self.there.run_id
-
-    @property
-    def differs(self) -> Differences:
-        """The settings of the two by name, as `spec.temperature`, `prompt_hash` or `cases`; empty for a copy."""
-        both = self.there, self.here
-        if self.there.source != self.here.source:
-            return {"source": (self.there.source or "judged", self.here.source or "judged")}
-        return differences(*(identity(one.spec, one.prompt_hash, one.benchmark_fingerprint) for one in both))
-
-    def __str__(self) -> str:
-        return f"{in_words(self.differs) or 'nothing'} differs from run {self.run_id}, which is kept beside it"
-
-
 def in_words(differs: Differences) -> str:
     """Return differences as `temperature 0 -> 0.7, cases 1a2b3c4d -> 5e6f7a8b`; empty where there are none."""
     return ", ".join(

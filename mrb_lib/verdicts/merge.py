@@ -15,9 +15,7 @@ from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.tables.files import slug
 from mrb_lib.tables.validation import check_references
 from mrb_lib.verdicts.manifest import Manifest, differences, identity, in_words, read_manifest, run_name, write_manifest
-from mrb_lib.verdicts.parts import damaged_parts
 from mrb_lib.verdicts.store import append_part, read_run, run_folders
-from mrb_lib.verdicts.training import after_merge
 
 _SESSION: Final = ("spec", "device", "versions", "git_commit", "options")
 
@@ -94,7 +92,7 @@ def merge_runs(sources: Mapping[str, Benchmark], merged: Benchmark, runs: Path) 
         for group in groups:
             judge = group[0].manifest.judge
             is_one = len(group) > 1 or sum(other[0].manifest.judge == judge for other in groups) == 1
-            new = _manifest(group, sources, merged, fingerprint)
+            new = _manifest(group, merged, fingerprint)
             run_id = _run_id(group[0], new, set(ids.values()), is_one=is_one)
             verdicts += _write(runs / run_id, group, sources, replace(new, run_id=run_id))
             ids |= {(run.source, run.folder.name): run_id for run in group}
@@ -107,20 +105,9 @@ def merge_runs(sources: Mapping[str, Benchmark], merged: Benchmark, runs: Path) 
     return MergedRuns(verdicts, len(set(ids.values())), tuple(apart))
 
 
-def count_verdicts(sources: Iterable[Benchmark]) -> tuple[int, int]:
-    """Count the verdicts in the runs of some benchmarks, outside damaged parts, and the judges that made them."""
-    folders = [folder for source in sources for folder in _folders(source)]
-    rows = [len(read_run(folder, ["case_id"], without=damaged_parts(folder))) for folder in folders]
-    return sum(rows), len({read_manifest(folder).judge for folder in folders})
-
-
-def _folders(source: Benchmark) -> list[Path]:
-    runs = None if source.path is None else source.path / "runs"
-    return run_folders(runs) if runs is not None and runs.is_dir() else []
-
-
 def _runs_of(name: str, source: Benchmark) -> Iterator[_Run]:
-    for folder in _folders(source):
+    runs = None if source.path is None else source.path / "runs"
+    for folder in run_folders(runs) if runs is not None and runs.is_dir() else []:
         manifest = read_manifest(folder)
         seeds = sorted({options.get("seed", 0) for options in manifest.sessions if options.get("probes")})
         yield _Run(name, folder, manifest, _settings(manifest, source.case_fingerprint()), seeds)
@@ -163,7 +150,7 @@ def _groups(runs: Iterable[_Run]) -> list[list[_Run]]:
     return groups
 
 
-def _manifest(group: Sequence[_Run], sources: Mapping[str, Benchmark], merged: Benchmark, fingerprint: str) -> Manifest:
+def _manifest(group: Sequence[_Run], merged: Benchmark, fingerprint: str) -> Manifest:
     """Return the manifest of the first run; what differs in the others is recorded as sessions of the same run."""
     first, *others = [_without_limits(run.manifest) for run in group]
     sessions = list(first.resumed)
@@ -178,7 +165,6 @@ def _manifest(group: Sequence[_Run], sources: Mapping[str, Benchmark], merged: B
         kind=merged.meta.kind,
         benchmark_fingerprint=fingerprint if is_current else first.benchmark_fingerprint,
         resumed=sessions,
-        provenance=after_merge(first.provenance, sources, merged),
     )
 
 

@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 import pandas as pd
@@ -34,18 +34,6 @@ def _with_texts(kind: pa.DataType) -> pa.Schema:
 
 _PLAIN: Final = _with_texts(pa.large_string())
 _CODED: Final = _with_texts(pa.dictionary(pa.int32(), pa.large_string()))
-
-
-class _Run(NamedTuple):
-    """The verdicts of a run, sorted by case, and where each case's begin."""
-
-    table: pa.Table
-    first: NDArray[np.int64]
-
-    def of_case(self, position: int, columns: Sequence[str]) -> pa.Table:
-        start, stop = (int(row) for row in self.first[position : position + 2])
-        rows = self.table.select(list(columns)).slice(start, stop - start)
-        return rows.cast(pa.schema([_PLAIN.field(name) for name in columns]))
 
 
 def lay_out(
@@ -104,7 +92,7 @@ class Replies:
     """
 
     case_ids: Sequence[str]
-    _runs: list[_Run] = field(repr=False)
+    _runs: list[tuple[pa.Table, NDArray[np.int64]]] = field(repr=False)  # sorted by case; where each case begins
     manifests: Mapping[str, Manifest] = field(default_factory=dict, repr=False)
 
     def of_case(self, position: int, *, texts: bool = True) -> pd.DataFrame:
@@ -123,9 +111,12 @@ class Replies:
         if not 0 <= position < len(self.case_ids):
             raise InputError(f"case {position}: there are {len(self.case_ids)} cases; use 0 to {len(self.case_ids)}-1.")
         columns = [name for name in _LAYOUT.names if texts or name not in TEXTS]
-        of_runs = [run.of_case(position, columns) for run in self._runs]
-        empty = _PLAIN.empty_table().select(columns)
-        frame: pd.DataFrame = pa.concat_tables([empty, *of_runs]).to_pandas()
+        schema = pa.schema([_PLAIN.field(name) for name in columns])
+        tables = [schema.empty_table()]
+        for table, first in self._runs:
+            start, stop = (int(row) for row in first[position : position + 2])
+            tables.append(table.select(columns).slice(start, stop - start).cast(schema))
+        frame: pd.DataFrame = pa.concat_tables(tables).to_pandas()
         return frame
 
 
@@ -151,6 +142,6 @@ def open_replies(folder: Path, case_ids: Sequence[str]) -> Replies:
         ) from error
 
 
-def _open(folder: Path, number: int) -> _Run:
+def _open(folder: Path, number: int) -> tuple[pa.Table, NDArray[np.int64]]:
     table = pa.ipc.open_file(pa.memory_map(str(folder / f"{number:05d}.arrow"))).read_all()
-    return _Run(table, np.load(folder / f"{number:05d}.first.npy", mmap_mode="r", allow_pickle=False))
+    return table, np.load(folder / f"{number:05d}.first.npy", mmap_mode="r", allow_pickle=False)

@@ -26,7 +26,9 @@ from mrb_lib.tables.validation import check_references, conform
 from mrb_lib.verdicts.manifest import (
     FILE_NAME,
     Manifest,
-    OtherRun,
+    differences,
+    identity,
+    in_words,
     library_versions,
     now,
     read_manifest,
@@ -192,29 +194,6 @@ def read_run(folder: Path, columns: Sequence[str] | None = None, *, without: Col
     return frame
 
 
-def iter_run(folder: Path, columns: Sequence[str], *, without: Collection[Path] = ()) -> Iterator[pd.DataFrame]:
-    """Yield the verdicts of one run a part at a time, in the order they were written: only one need be in memory.
-
-    Parameters
-    ----------
-    columns : those to read, of the contract
-    without : parts to leave out
-
-    Raises
-    ------
-    InputError
-        A part is damaged, lacks a column, or holds one of another type.
-    """
-    schema = pa.schema([SCHEMA.field(name) for name in columns])
-    for path in _whole(folder, without):
-        table = _read_part(path, columns)
-        try:
-            frame: pd.DataFrame = table.select(schema.names).cast(schema).to_pandas()
-        except pa.ArrowException as error:
-            raise InputError(f"{path}: holds a column of another type ({error}); remove the file.") from error
-        yield frame
-
-
 def _whole(folder: Path, without: Collection[Path]) -> list[Path]:
     return [path for path in part_paths(folder) if path not in without]
 
@@ -319,10 +298,19 @@ def runs_on_other_cases(runs: Path, fingerprint: str) -> list[str]:
     return sorted(name for name, fingerprint_of_run in made_on.items() if fingerprint_of_run not in ("", fingerprint))
 
 
-def other_runs(runs: Path, manifest: Manifest) -> tuple[OtherRun, ...]:
-    """Return the runs under a folder that hold the same judge as this one, by name."""
-    others = [read_manifest(folder) for folder in run_folders(runs) if folder.name != manifest.run_id]
-    return tuple(OtherRun(other, manifest) for other in others if other.judge == manifest.judge)
+def other_runs(runs: Path, manifest: Manifest) -> tuple[str, ...]:
+    """Return a line per run of the same judge that is kept beside this one: what differs in its settings or cases."""
+    lines = []
+    for folder in run_folders(runs):
+        other = read_manifest(folder)
+        if other.judge != manifest.judge or folder.name == manifest.run_id:
+            continue
+        settings = [identity(one.spec, one.prompt_hash, one.benchmark_fingerprint) for one in (other, manifest)]
+        if other.source != manifest.source:
+            settings = [{"source": one.source or "judged"} for one in (other, manifest)]
+        words = in_words(differences(*settings)) or "nothing"
+        lines.append(f"{words} differs from run {other.run_id}, which is kept beside it")
+    return tuple(lines)
 
 
 def save_imported(

@@ -39,11 +39,7 @@ _HELD_BACK: Final = ("validation", "test")
 # What a manifest keeps of a `rows.toml`.
 _OF_ROWS: Final = ("benchmark", "cases", "digests", "cases_digest")
 # By rank: a case that was used in several ways is of the first.
-_LISTS: Final = {
-    TRAINED: ("cases", "digests"),
-    VALIDATION: ("validation", "validation_digests"),
-    RELATED: ("related", "related_digests"),
-}
+_LISTS: Final = {TRAINED: "digests", VALIDATION: "validation_digests", RELATED: "related_digests"}
 _RANK: Final = {use: rank for rank, use in enumerate(_LISTS)}
 
 
@@ -131,8 +127,7 @@ def training_cases(manifests: Iterable[Manifest], benchmark: Benchmark) -> pd.Da
     Parameters
     ----------
     manifests : of the runs. A jury has seen what its members have, where their runs are among these
-    benchmark : whose cases are looked for: by the digests of their content, and by their ids only in a record that has
-        no digests and does not name another benchmark
+    benchmark : whose cases are looked for, by the digests of their content
 
     Returns
     -------
@@ -140,7 +135,7 @@ def training_cases(manifests: Iterable[Manifest], benchmark: Benchmark) -> pd.Da
         `judge` (also as `judge@run`), `case_id` and `use`: "training"; "validation" for cases by which early stopping
         chose; "related" for the others of the training part, which may share a cluster with cases trained on. A case
         of several is of the first of these. A row with a null case says that there is a record, which names none of
-        these cases. A judge without a record, or whose record cannot be matched, is not there.
+        these cases. A judge without a record is not there.
 
     Raises
     ------
@@ -150,11 +145,11 @@ def training_cases(manifests: Iterable[Manifest], benchmark: Benchmark) -> pd.Da
 
     Notes
     -----
-    Images are read only where a record has digests. Validated by tests/verdicts/test_training.py.
+    Images are read only where there is a record. Validated by tests/verdicts/test_training.py.
     """
     runs = list(manifests)
-    by_digest = cache(partial(_cases_by_digest, benchmark))  # images are read only where a record has digests
-    used = {run.run_id: _used(run, benchmark, by_digest) for run in runs if records_of(run.provenance)}
+    by_digest = cache(partial(_cases_by_digest, benchmark))  # images are read only where there is a record
+    used = {run.run_id: _used(run, by_digest) for run in runs if records_of(run.provenance)}
     for run in runs:
         members = [used.get(str(name)) for name in _list(run.spec.get("runs"))]
         if any(uses is not None for uses in members):
@@ -286,32 +281,6 @@ def seen_notes(training: pd.DataFrame, judges: Iterable[str], n_cases: int) -> l
     return notes
 
 
-def after_merge(
-    provenance: Mapping[str, object], sources: Mapping[str, Benchmark], merged: Benchmark
-) -> dict[str, object]:
-    """Return the provenance of a judge with its training cases under the ids that they have in a merged benchmark.
-
-    Only lists without digests are rewritten: content is known again whatever its id.
-
-    Parameters
-    ----------
-    provenance : as in a run's manifest
-    sources : the merged benchmarks, by the names that begin the new ids
-    """
-    out = dict(provenance)
-    for step in ("training", "started_from"):
-        if isinstance(before := out.get(step), Mapping):
-            out[step] = after_merge(before, sources, merged)
-    record, named = provenance, provenance.get("benchmark")
-    own = {name: set(each.cases["case_id"]) for name, each in sources.items() if _may_be_of(record, each)}
-    for ids, digests in _LISTS.values():
-        listed = record.get(ids)
-        if own and isinstance(listed, list) and not isinstance(record.get(digests), list):
-            out[ids] = [f"{name}-{case}" for name, cases in own.items() for case in map(str, listed) if case in cases]
-            out["benchmark"] = {**named, "name": merged.meta.name} if isinstance(named, Mapping) else named
-    return out
-
-
 def _cases_by_digest(benchmark: Benchmark) -> dict[str, list[str]]:
     """Return the cases of each content: several may be copies of one."""
     cases: dict[str, list[str]] = {}
@@ -320,41 +289,27 @@ def _cases_by_digest(benchmark: Benchmark) -> dict[str, list[str]]:
     return cases
 
 
-def _may_be_of(record: Mapping[str, object], benchmark: Benchmark) -> bool:
-    """Return whether a record names the benchmark or none: leaving out too much does less harm than too little."""
-    stated = record.get("benchmark")
-    return not isinstance(stated, Mapping) or stated.get("name") in (None, benchmark.meta.name)
+def _used(run: Manifest, by_digest: Callable[[], Mapping[str, Sequence[str]]]) -> dict[str, str] | None:
+    """Return the use of each case in the training of a run's judge; None where no record lists cases.
 
-
-def _used(
-    run: Manifest, benchmark: Benchmark, by_digest: Callable[[], Mapping[str, Sequence[str]]]
-) -> dict[str, str] | None:
-    """Return the use of each case in the training of a run's judge; None where no record can be matched."""
+    Raises
+    ------
+    InputError
+        The lists of a record are not as they were written.
+    """
     uses: dict[str, str] = {}
-    is_known = False
-    for record in records_of(run.provenance):
-        for use, (ids, digests) in _LISTS.items():
-            if isinstance(record.get(digests), list):
-                _check_record(run, record)
-                cases = [case for digest in _list(record[digests]) for case in by_digest().get(str(digest), ())]
-            elif isinstance(record.get(ids), list) and _may_be_of(record, benchmark):
-                known = set(benchmark.cases["case_id"])
-                cases = [case for case in map(str, _list(record[ids])) if case in known]
-            else:
-                continue
-            is_known |= use == TRAINED
+    records = [record for record in records_of(run.provenance) if {"cases", "digests"} & record.keys()]
+    for record in records:
+        if not _is_sound(record):
+            raise InputError(
+                f"run {run.run_id}: the training record of judge {run.judge} was changed: its cases_digest does not "
+                f"fit its {len(_list(record.get('digests'))):,} digests; restore training.json as `mrb train` wrote "
+                "it, and judge again."
+            )
+        for use, digests in _LISTS.items():
+            cases = [case for digest in _list(record.get(digests)) for case in by_digest().get(str(digest), ())]
             uses |= {case: min(use, uses.get(case, use), key=_RANK.__getitem__) for case in cases}
-    return uses if is_known else None
-
-
-def _check_record(run: Manifest, record: Mapping[str, object]) -> None:
-    """Raise `InputError` unless the lists of a record are as they were written."""
-    if not _is_sound(record):
-        raise InputError(
-            f"run {run.run_id}: the training record of judge {run.judge} was changed: its cases_digest does not fit "
-            f"its {len(_list(record.get('digests'))):,} digests; restore training.json as `mrb train` wrote it, and "
-            "judge again."
-        )
+    return uses if records else None
 
 
 def _check_split(run: Manifest, uses: Mapping[str, str], benchmark: Benchmark) -> None:

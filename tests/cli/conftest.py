@@ -26,6 +26,14 @@ class Result:
     out: str
     err: str
 
+    @property
+    def refusal(self) -> str:
+        """What stderr has where input is refused: one line, after warnings if any, and no result."""
+        assert (self.code, self.out) == (2, ""), self
+        *before, last = self.err.splitlines()
+        assert last.startswith("mrb: ") and all(line.startswith(("note: ", "warning: ")) for line in before), self
+        return self.err
+
 
 _COMMAND, _CASE = cache(typer.main.get_command), cache(build.simulate_case)
 

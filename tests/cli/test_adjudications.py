@@ -1,4 +1,4 @@
-"""`mrb adjudications`, from a store to a file and back, and its summary."""
+"""`mrb adjudications`, from a store to a file and back."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -15,9 +16,9 @@ from mrb_lib.benchmarks.votes import gold
 from mrb_lib.cli import adjudications
 from mrb_lib.demo.build import write_demo
 from mrb_lib.report.places import write_simulated_runs
+from mrb_lib.review import server
 from mrb_lib.review.records.marks import Adjudication, CaseTag, case_fingerprint
-from mrb_lib.review.records.store import open_store
-from mrb_lib.tables.errors import InputError
+from mrb_lib.review.records.store import REVIEW, open_store
 from mrb_lib.tables.files import REVIEWS
 
 
@@ -64,32 +65,13 @@ def test_out_of_one_store_and_into_another(reviewed: Benchmark, tmp_path: Path) 
         assert store.tags(reviewed.meta.name)["tag"].tolist() == ["old film"]
 
 
-def test_the_summary_counts_what_was_said(reviewed: Benchmark, tmp_path: Path) -> None:
-    head, *rest = _run("summary", tmp_path / "bench", "--resamples", 0).splitlines()
-    assert "6 adjudications of 4 cases by 2 reviewers (3 gold_right, 3 ambiguous)" in head
-    assert "1 of cases that are not in the benchmark" in head
-    assert "1 of cases that have changed since" in head
-    assert head.endswith("(SIMULATED data)")
-    assert any("reviewers" in line for line in rest)
-    table = json.loads(_run("summary", tmp_path / "bench", "--resamples", 0, "--json"))
-    [row] = [row for row in table["rows"] if row["part"] == "reviewers"]
-    assert (row["n_reviewers"], row["n_cases"], row["percent_agreement"]) == (2, 2, 0.5)
-
-
-def test_a_store_that_is_not_there_is_not_made(tmp_path: Path) -> None:
-    write_demo(tmp_path / "bench", cases=18, seed=3)
-    with pytest.raises(InputError, match="there is no store"):
-        _run("summary", tmp_path / "bench")
-    assert not (tmp_path / "bench" / REVIEWS).exists()
-
-
 def test_the_leaderboard_by_the_gold_that_reviewers_corrected(mrb: Callable, tmp_path: Path) -> None:
     bench = tmp_path / "bench"
     write_demo(bench, cases=18, seed=3)
     benchmark = load(bench)
     assert mrb("judge", bench, bench / "runs", "--judge", "first").code == 0
     missing = mrb("analyze", bench, "--gold", "adjudicated")
-    assert (missing.code, "there is no store" in missing.err) == (2, True), missing
+    assert "there is no store" in missing.refusal, missing
     case = gold(benchmark).query("dimension == 'overall' and choice in ('A', 'B')").iloc[0]
     other = "B" if case["choice"] == "A" else "A"
     with open_store(bench / REVIEWS) as store:
@@ -129,5 +111,44 @@ def test_the_tables_of_reviews_read_the_store_and_say_where_there_is_none(
     assert "warning: there are no reviews" not in rules.err
     assert "adjudicated" not in {row["rule"] for row in json.loads(rules.out)["rows"]}
     named = mrb("analyze", bench, "--table", "adjudication", "--adjudications", tmp_path / "no.sqlite")
-    assert named.code == 2
-    assert "no.sqlite" in named.err
+    assert "no.sqlite" in named.refusal
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Eighteen simulated cases, three of them tagged."""
+    monkeypatch.setenv("MRB_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("MRB_STORE", raising=False)
+    write_demo(tmp_path / "bench", cases=18, seed=3)
+    made = load(tmp_path / "bench")
+    with open_store(tmp_path / "bench" / "reviews.sqlite") as store:
+        for case in made.cases["case_id"].head(3):
+            store.add(CaseTag(made.meta.name, str(case), "artefact", "Dr A"))
+    return tmp_path / "bench"
+
+
+def test_tables_are_of_the_tagged_cases(mrb: Callable[..., Any], bench: Path) -> None:
+    done = mrb("analyze", bench, "--table", "composition", "--where", "tag == 'artefact'", "--json")
+    assert done.code == 0, done.err
+    counts = [row["n_cases"] for row in json.loads(done.out)["rows"] if row.get("n_cases") is not None]
+    assert sum(counts) == 3
+    assert mrb("adjudications", "export", bench, bench / "said.parquet").code == 0
+    of_file = mrb("analyze", bench, "--table", "composition", "--where", "tag == 'artefact'", "--json",
+                  "--adjudications", bench / "said.parquet")  # fmt: skip
+    assert of_file.out == done.out
+    refused = mrb("analyze", bench, "--table", "composition", "--where", "tag == 'nothing'")
+    assert refused.code != 0
+    assert "leaves none of 18 cases" in refused.err
+    (bench / "reviews.sqlite").unlink()
+    refused = mrb("analyze", bench, "--table", "composition", "--where", "tag == 'artefact'")
+    assert "there is no store of reviews" in refused.err
+
+
+def test_tagged_cases_are_dealt_out(mrb: Callable[..., Any], bench: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "serve", lambda *_, **__: None)
+    done = mrb("review", bench, "--no-browser", "--assign", "Dr B", "--query", "where=tag == 'artefact'")
+    assert done.code == 0, done.err
+    made = load(bench)
+    with open_store(bench / "reviews.sqlite", create=False) as store:
+        dealt = store.assignments(made.meta.name, "Dr B", task=REVIEW)
+    assert sorted(dealt["case_id"]) == sorted(made.cases["case_id"].head(3))

@@ -64,26 +64,9 @@ def test_import_refuses(mrb: Callable, tables: Path, tmp_path: Path, name: str) 
     spoil, parts = BAD[name]
     spoil(tables)
     before = sorted(tmp_path.rglob("*"))
-    result = mrb("import", "table", tables, tmp_path / "out")
-    assert result.code == 2, result
-    assert result.out == ""
-    assert len(result.err.strip().splitlines()) == 1, result.err
-    assert "Traceback" not in result.err
-    for part in parts:
-        assert part in result.err, result.err
+    said = mrb("import", "table", tables, tmp_path / "out").refusal
+    assert said.count("\n") == 1 and all(part in said for part in parts)
     assert sorted(tmp_path.rglob("*")) == before
-
-
-def test_an_unknown_dimension_is_refused_where_the_benchmark_declares_its_own(
-    mrb: Callable, tables: Path, tmp_path: Path
-) -> None:
-    (tables / "benchmark.toml").write_text('name = "x"\nkind = "general"\ndimensions = ["overall"]\n')
-    _edit("annotations.csv", "2,r1,overall", "2,r1,beauty")(tables)
-    result = mrb("import", "table", tables, tmp_path / "out")
-    assert result.code == 2
-    for part in ("annotations.csv", "row 4", "dimension", "beauty"):
-        assert part in result.err
-    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(
@@ -110,8 +93,7 @@ def test_wrong_usage_exits_with_2_and_writes_nothing(
 ) -> None:
     before = sorted(tmp_path.rglob("*"))
     result = mrb(*(part.format(tables=tables, tmp=tmp_path) for part in arguments))
-    assert result.code == 2, result
-    assert "Traceback" not in result.err
+    assert (result.code, "Traceback" in result.err) == (2, False), result
     assert sorted(tmp_path.rglob("*")) == before
 
 
@@ -128,15 +110,6 @@ def test_analyze_names_what_is_wrong_with_its_options(mrb: Callable, tables: Pat
     assert mrb("analyze", tmp_path / "b", "--json", "--csv").code == 2
 
 
-def test_a_damaged_run_is_named(mrb: Callable, tables: Path, tmp_path: Path) -> None:
-    assert mrb("import", "table", tables, tmp_path / "b").code == 0
-    part = next((tmp_path / "b" / "runs").rglob("part-*.parquet"))
-    part.write_bytes(part.read_bytes()[:50])
-    result = mrb("analyze", tmp_path / "b")
-    assert result.code == 2
-    assert part.name in result.err
-
-
 def test_a_damaged_part_is_named_with_its_cure_and_judged_again(mrb: Callable, tables: Path, tmp_path: Path) -> None:
     bench, runs = tmp_path / "bench", tmp_path / "runs"
     assert mrb("import", "table", tables, bench).code == 0
@@ -146,8 +119,7 @@ def test_a_damaged_part_is_named_with_its_cure_and_judged_again(mrb: Callable, t
     content[len(content) // 2] ^= 16
     part.write_bytes(content)
     refused = mrb("analyze", bench, runs, "--table", "accuracy")
-    assert (refused.code, refused.out) == (2, "")
-    assert part.name in refused.err
+    assert part.name in refused.refusal
     assert "mrb judge" in refused.err
     again = mrb("judge", bench, runs, "--judge", "longer")
     assert again.code == 0
@@ -187,20 +159,3 @@ def test_a_finding_quotes_the_data_without_letting_it_steer_the_terminal(mrb: Ca
     assert "error: 7" not in said.splitlines()
     for shown in (r"\x1b[2Jerror\nerror: 7\r", r"\u202ereversed", r"\x9b31m", names[-1]):
         assert shown in said
-
-
-def test_only_check_offers_to_show_all_findings(mrb: Callable, tmp_path: Path) -> None:
-    (tmp_path / "t").mkdir()
-    numbers = {f"x{i}": str(i) for i in range(9)}  # text in JSON, which a CSV cannot tell from numbers
-    rows = [{"case_id": i, "question": "", "response_a": f"a{i}", "response_b": f"b{i}", **numbers} for i in range(9)]
-    (tmp_path / "t" / "cases.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    assert mrb("import", "table", tmp_path / "t", tmp_path / "b").code == 0
-    assert "4 more like it (--all shows them)" in mrb("check", tmp_path / "b").err
-    assert "4 more like it\n" in mrb("export", "table", tmp_path / "b", "-", tmp_path / "e").err
-
-
-def test_an_error_quotes_the_data_without_letting_it_steer_the_terminal(mrb: Callable, tmp_path: Path) -> None:
-    result = mrb("check", tmp_path / "red\x1b[31m")
-    assert result.code == 2
-    assert "\x1b" not in result.err
-    assert "red\\x1b[31m" in result.err

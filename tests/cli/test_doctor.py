@@ -77,21 +77,13 @@ def test_doctor_as_json_holds_the_same_and_every_judge(
     assert "the secret" not in result.out + result.err
 
 
-def test_judges_as_json_holds_every_column(mrb: Callable) -> None:
-    rows = parsed(mrb("judges", "--json"))["rows"]
-    assert [row["name"] for row in rows] == roster()["name"].tolist()
-    assert set(rows[0]) == set(ROSTER_COLUMNS)
-    assert rows[0]["licence"] is None
-
-
 @pytest.mark.parametrize(
     ("options", "keep"),
     [
         (["--access", "Proprietary"], lambda row: row["access"] == "proprietary"),
         (["--domain", "medical", "--engine", "packed"], lambda r: (r["domain"], r["engine"]) == ("medical", "packed")),
         (["--family", "qwen3-vl"], lambda row: row["family"] == "Qwen3-VL"),
-        (["--search", "MEDGEMMA"], lambda row: "medgemma" in row["name"]),
-        (["--search", "(.*"], lambda row: False),
+        ([], lambda row: set(row) == set(ROSTER_COLUMNS)),
     ],
 )
 def test_filters_keep_exactly_the_judges_they_describe(
@@ -155,7 +147,4 @@ def test_judges_are_listed_in_aligned_columns(mrb: Callable, mine: Path, monkeyp
     ],
 )
 def test_bad_options_end_with_one_line(mrb: Callable, arguments: list[str]) -> None:
-    result = mrb(*arguments)
-    assert (result.code, result.out) == (2, "")
-    assert len(result.err.splitlines()) == 1
-    assert arguments[-1] in result.err
+    assert arguments[-1] in mrb(*arguments).refusal

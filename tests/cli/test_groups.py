@@ -11,9 +11,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.verdicts.manifest import Manifest, write_manifest
-from mrb_lib.verdicts.store import append_part
-
 JUDGES = ("Qwen2-VL-7B", "Qwen2-VL-7B-sft", "InternVL2_5-8B", "MBZUAI/MedMO-8B", "HuatuoGPT", "gpt-4o", "somebody")
 
 
@@ -70,26 +67,6 @@ def test_a_file_goes_before_names(mrb: Callable, published: Path, tmp_path: Path
     assert {r["n_judges_2"] for r in rows if r["group_2"] == "medical"} == {1}
 
 
-@pytest.mark.parametrize("text", ["judge,group\nnobody,ours\n", "judge,group\n", "group\nours\n"])
-def test_a_file_that_names_no_judge_is_refused_in_one_line(
-    mrb: Callable, published: Path, tmp_path: Path, text: str
-) -> None:
-    file = tmp_path / "groups.csv"
-    file.write_text(text, encoding="utf-8")
-    result = mrb("analyze", published, "--table", "groups", "--groups", file)
-    assert (result.code, result.out) == (2, "")
-    assert result.err.count("\n") == 1
-    assert str(file) in result.err.replace("\n", "")
-
-
-def test_judges_are_chosen_by_group_in_every_table(mrb: Callable, published: Path) -> None:
-    rows = rows_of(mrb("analyze", published, "--judges", "group:medical,gpt-4o", "--json"))
-    judged = [row["judge"] for row in rows if row["kind"] == "judge"]
-    assert sorted(judged) == ["HuatuoGPT", "MBZUAI/MedMO-8B", "gpt-4o"]
-    refused = mrb("analyze", published, "--judges", "group:critic")
-    assert (refused.code, refused.err.count("\n")) == (2, 1)
-
-
 def test_gains_are_of_the_pairs_that_are_known_or_named(mrb: Callable, published: Path) -> None:
     rows = rows_of(mrb("analyze", published, "--table", "gains", "--json"))
     assert [(row["base"], row["tuned"], row["n_seen"]) for row in rows] == [("Qwen2-VL-7B", "Qwen2-VL-7B-sft", None)]
@@ -107,21 +84,3 @@ def test_gains_are_of_the_pairs_that_are_known_or_named(mrb: Callable, published
         assert refused.err.splitlines()[-1].startswith("mrb: ")
     assert "changes nothing" not in mrb("analyze", published, "--table", "gains", *named).err
     assert "change nothing" in mrb("analyze", published, "--table", "accuracy", *named).err
-
-
-def test_cases_that_a_local_judge_was_trained_on_are_left_out(mrb: Callable, published: Path) -> None:
-    """As `mrb judge --judge path:DIR` leaves a run: what `training.json` said is in its manifest."""
-    folder = published / "runs" / "mine-1"
-    folder.mkdir()
-    record = {"method": "sft", "base": "Qwen/Qwen2-VL-7B-Instruct", "cases": [f"c{i}" for i in range(10)]}
-    spec = {"engine": "packed", "model": "mine", "revision": "sha256:1"}
-    verdicts = pd.DataFrame(
-        {"judge": "mine", "case_id": [f"c{i}" for i in range(40)], "dimension": "overall", "order": "AB", "repeat": 0,
-         "probe": "none", "choice": "A", "status": "ok"}
-    )  # fmt: skip
-    append_part(folder, verdicts)
-    write_manifest(folder, Manifest("mine-1", "mine", spec, provenance={"training": record}))
-    result = mrb("analyze", published, "--table", "gains", "--json")
-    (row,) = [row for row in rows_of(result) if row["tuned"] == "mine" and row["part"] == "accuracy"]
-    assert (row["base"], row["n"], row["n_seen"]) == ("Qwen2-VL-7B", 30, 10)
-    assert "mine as tuned from qwen2-vl-7b" in result.err

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import io
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.outcomes import RunSummary
+from mrb_lib.runs.planned import PlannedJudge
 from mrb_lib.tables.validation import conform
 from mrb_lib.verdicts.manifest import Manifest, write_manifest
 from mrb_lib.verdicts.store import append_part
 from tests.judges.endpoint.chat_server import ChatServer, message
 
+Asked = list[tuple[list[PlannedJudge], Sequence[Path]]]
 ROSTER = '[[judge]]\nname = "writer"\nengine = "generative"\nmodel = "a/b"\n'
 
 
@@ -33,44 +32,35 @@ def roster(tmp_path: Path) -> Path:
     return tmp_path / "roster.toml"
 
 
-def _finishing(*done: RunSummary) -> Callable[..., list[RunSummary]]:
-    """What stands in for `mrb_lib.runs.execute.judge` and has done these."""
+def _finishing(done: RunSummary) -> Callable[..., list[RunSummary]]:
+    """What stands in for `judge_plan` and has done this."""
 
-    def judge(*_: object, finished: Callable[[RunSummary], None], **__: object) -> list[RunSummary]:
-        for one in done:
-            finished(one)
-        return list(done)
+    def judge_plan(*_: object, finished: Callable[..., None], **__: object) -> list[RunSummary]:
+        finished(PlannedJudge("first"), done)
+        return [done]
 
-    return judge
+    return judge_plan
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[SimpleNamespace]:
-    """What the local engine is asked to do; it does nothing."""
-    calls: list[SimpleNamespace] = []
-
-    def note(benchmark: object, runs: Path, names: list[str], **options: object) -> list[RunSummary]:
-        calls.append(SimpleNamespace(runs=runs, names=names, **options))
-        return []
-
-    monkeypatch.setattr("mrb_lib.runs.execute.judge", note)
-    monkeypatch.setattr("mrb_lib.runs.planned.problems", lambda *_, **__: [])
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[PlannedJudge], Sequence[Path]]]:
+    """The judges that are asked for, with their rosters; none is run."""
+    calls: list[tuple[list[PlannedJudge], Sequence[Path]]] = []
+    note = lambda _, __, judges, extra, **___: calls.append((judges, extra))  # noqa: E731
+    monkeypatch.setattr("mrb_lib.cli.judge.judge_plan", note)
     return calls
 
 
 def test_without_options_the_settings_are_the_defaults(
-    mrb: Callable, bench: Path, tmp_path: Path, asked: list[SimpleNamespace]
+    mrb: Callable, bench: Path, tmp_path: Path, asked: Asked
 ) -> None:
     result = mrb("judge", bench, tmp_path / "r", "--judge", "first")
     assert (result.code, result.err) == (0, "")
-    [call] = asked
-    assert call.settings == Settings()
-    assert (call.names, call.orders, call.repeats, call.limit) == (["first"], ("AB", "BA"), 1, None)
-    assert (tuple(call.extra), tuple(call.retry)) == ((), ())
+    assert asked == [([PlannedJudge("first")], ())]
 
 
 def test_every_option_reaches_the_judges(
-    mrb: Callable, bench: Path, roster: Path, tmp_path: Path, asked: list[SimpleNamespace]
+    mrb: Callable, bench: Path, roster: Path, tmp_path: Path, asked: Asked
 ) -> None:
     result = mrb(
         "judge", bench, tmp_path / "r", "--judge", "writer", "first", "--orders", "BA", "--repeats", 2, "--limit", 1,
@@ -81,54 +71,28 @@ def test_every_option_reaches_the_judges(
         "--without-images", "--quantize", "4bit", "--budget", 3.5,
     )  # fmt: skip
     assert result.code == 0, result
-    [call] = asked
-    assert call.settings == Settings(
+    settings = Settings(
         seed=3, prompt="rubric", temperature=0.2, max_new_tokens=9, max_pixels=99, batch_size=4, device="cpu",
         dtype="float32", revision="v1", download=True, trust_remote_code=True, url="http://127.0.0.1:1/v1",
         allow_remote=True, concurrency=5, timeout_s=7.0, price_prompt=1.5, price_completion=2.5,
         without_images=True, quantize="4bit", budget=3.5,
     )  # fmt: skip
-    assert (call.names, call.orders, call.repeats, call.limit) == (["writer", "first"], ("BA",), 2, 1)
-    assert (call.extra, call.retry) == ((roster,), ("unparsed", "error"))
-    assert result.err == "", "the user chose a temperature"
-
-
-def test_roster_files_may_come_from_the_environment(
-    mrb: Callable,
-    bench: Path,
-    roster: Path,
-    tmp_path: Path,
-    asked: list[SimpleNamespace],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("MRB_ROSTER", str(roster))
-    assert mrb("judge", bench, tmp_path / "r", "--judge", "writer").code == 0
-    assert asked[0].extra == (roster,)
+    planned = [
+        PlannedJudge(name, settings, orders=("BA",), repeats=2, limit=1, retry=("unparsed", "error"))
+        for name in ("writer", "first")
+    ]
+    assert asked == [(planned, (roster,))]
+    mrb("judge", bench, tmp_path, "--judge", "first", "--engine", "ray", "--workers", 2, "--gpus-per-worker", 0.5)
+    assert asked[1][0] == [PlannedJudge("first", engine="ray", workers=2, gpus_per_worker=0.5)]
 
 
 def test_repeats_of_a_judge_that_writes_are_sampled_and_that_is_said(
-    mrb: Callable, bench: Path, roster: Path, tmp_path: Path, asked: list[SimpleNamespace]
+    mrb: Callable, bench: Path, tiny: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    options = ["--repeats", 3, "--roster", roster]
-    assert "temperature 0.7 for all 3 repeats" in mrb("judge", bench, tmp_path, "--judge", "writer", *options).err
-    assert mrb("judge", bench, tmp_path, "--judge", "first", *options).err == ""
-
-
-def test_ray_is_asked_with_its_workers(
-    mrb: Callable, bench: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    calls: list[dict[str, object]] = []
-
-    def spread(*_: object, **options: object) -> list[RunSummary]:
-        calls.append(options)
-        return []
-
-    monkeypatch.setitem(sys.modules, "mrb_lib.runs.ray.scaleout", SimpleNamespace(judge_on_ray=spread))
-    done = mrb(
-        "judge", bench, tmp_path / "r", "--judge", "first", "--engine", "ray", "--workers", 2, "--gpus-per-worker", 0.5
-    )
-    assert done.code == 0, done
-    assert (calls[0]["workers"], calls[0]["gpus_per_worker"]) == (2, 0.5)
+    options = ["--repeats", 3, "--limit", 1, "--max-new-tokens", 2, "--without-images"]
+    written = mrb("judge", bench, tmp_path / "r", "--judge", f"path:{tiny('llama')}+generative", *options)
+    assert "temperature 0.7 for all repeats" in written.err
+    assert "temperature" not in mrb("judge", bench, tmp_path / "r", "--judge", "first", *options).err
 
 
 @pytest.mark.parametrize(
@@ -139,17 +103,10 @@ def test_ray_is_asked_with_its_workers(
         ["--engine", "ray", "--workers", "0"],
         ["--dtype", "float8"],
         ["--temperature", "-1"],
-        ["--max-new-tokens", "0"],
-        ["--batch-size", "0"],
-        ["--concurrency", "0"],
-        ["--budget", "-1"],
         ["--budget", "1", "--engine", "ray"],
         ["--budget", "1", "--judge", "endpoint:m", "--price-prompt", "1"],
-        ["--repeats", "0"],
-        ["--limit", "0"],
         ["--orders", "AC"],
         ["--retry", "ok"],
-        ["--retry", "whenever"],
         ["--judge", "nobody"],
         ["--judge", "path:nowhere"],
         ["--judge", "consensus-of:first,first"],
@@ -192,7 +149,7 @@ def test_the_end_of_a_run_says_what_it_holds_what_it_cost_and_what_to_know(
 ) -> None:
     folder = _run(tmp_path / "writer-1")
     done = RunSummary("writer", folder, 2, 1, 4, 1.5, ("prompt differs from run x",), 1, ("a notice",))
-    monkeypatch.setattr("mrb_lib.runs.execute.judge", _finishing(done))
+    monkeypatch.setattr("mrb_lib.cli.judge.judge_plan", _finishing(done))
     result = mrb("judge", bench, tmp_path / "r", "--judge", "first")
     assert result.out.splitlines() == [
         f"writer: 2 verdicts made (1 of them again) in 1.5 s, 1 were there, in {folder}",
@@ -207,28 +164,11 @@ def test_the_end_of_a_run_says_what_it_holds_what_it_cost_and_what_to_know(
     ]
 
 
-class Terminal(io.StringIO):
-    """A person who types this."""
-
-    def isatty(self) -> bool:
-        return True
-
-
-@pytest.mark.parametrize(
-    ("typed", "budget", "sent"),
-    [(None, 0.0015, 3), ("y\n", 0.0015, 3), ("n\n", 0.0015, 0), ("", 0.0015, 0), (None, 9.0, 6), ("", 9.0, 6)],
-)
-def test_what_a_run_may_cost_is_said_first_and_only_a_person_is_asked_whether_to_start(
-    mrb: Callable,
-    bench: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    typed: str | None,
-    budget: float,
-    sent: int,
+@pytest.mark.parametrize(("budget", "sent"), [(0.0015, 3), (9.0, 6)])
+def test_what_a_run_may_cost_is_said_first_and_the_budget_stops_it(
+    mrb: Callable, bench: Path, tmp_path: Path, budget: float, sent: int
 ) -> None:
     """A request costs .00012 USD here, and with the longest reply more than .001."""
-    monkeypatch.setattr(sys, "stdin", io.StringIO() if typed is None else Terminal(typed))
     with ChatServer(lambda _: message('{"overall": "A"}')) as server:
         command = ["judge", bench, tmp_path / "r", "--judge", "endpoint:m", "--url", server.url]
         result = mrb(*command, "--price-prompt", 1, "--price-completion", 2, "--budget", budget)
@@ -237,11 +177,10 @@ def test_what_a_run_may_cost_is_said_first_and_only_a_person_is_asked_whether_to
     lines = result.err.splitlines()
     [estimated] = [line for line in lines if line.startswith("endpoint:m: estimated: 6 requests, about ")]
     assert estimated.endswith(f"the budget is {budget:.4f} USD")
-    assert [line for line in lines if "start? [y/N]" in line] == lines[2:3] * (typed is not None and budget < 1)
     if sent == 6:
         assert "0.0007 USD" in next(line for line in lines if "6 of 6 verdicts" in line)
     else:
-        assert "the budget of" in lines[-1] if sent else "nothing was sent" in lines[-1]
+        assert "the budget of" in lines[-1]
 
 
 def test_a_local_folder_is_judged_with_its_digest_on_record(mrb: Callable, bench: Path, tmp_path: Path) -> None:
@@ -273,7 +212,7 @@ def test_a_run_in_which_nothing_could_be_judged_has_failed(
     choices = ["A" if status == "ok" else None for status in statuses]
     append_part(folder, conform(pd.DataFrame(rows).assign(choice=choices), "verdicts", "test"))
     summary = RunSummary("first", folder, 2, 0, 0, 0.1, ())
-    monkeypatch.setattr("mrb_lib.runs.execute.judge", _finishing(summary))
+    monkeypatch.setattr("mrb_lib.cli.judge.judge_plan", _finishing(summary))
     result = mrb("judge", bench, tmp_path / "r", "--judge", "first")
     assert result.code == code
     assert ("every verdict is an error" in result.err) == bool(code)

@@ -226,9 +226,7 @@ def test_a_damaged_run_that_a_plan_asks_too_little_of_fails_alone(mrb: Mrb, benc
 
 
 def test_without_a_judge_there_is_nothing_to_do(mrb: Mrb, bench: Path, tmp_path: Path) -> None:
-    result = mrb("judge", bench, tmp_path / "runs")
-    assert result.code == 2
-    assert "no judge is named" in result.err and "--plan FILE" in result.err
+    assert "no judge is named; pass --judge NAME" in mrb("judge", bench, tmp_path / "runs").refusal
 
 
 def test_one_judge_has_no_table_and_its_own_exit_code(mrb: Mrb, bench: Path, tmp_path: Path) -> None:
@@ -245,19 +243,3 @@ def test_position_bias_is_said_when_it_is_seen(mrb: Mrb, bench: Path, tmp_path: 
     assert "first-shown" not in few.err, "two cases show nothing"
     one = mrb("judge", bench, tmp_path / "one", "--judge", "first", "--orders", "AB")
     assert "first-shown" not in one.err, "in one order the first may be the better"
-
-
-def test_a_judge_whose_replies_are_mostly_unparsed_is_told_of_packed(
-    mrb: Mrb, bench: Path, tiny: Callable[..., Path], tmp_path: Path
-) -> None:
-    folder = tiny("llama")
-    result = mrb(
-        "judge", bench, tmp_path / "runs", "--judge", f"path:{folder}+generative", "--limit", 2, "--device", "cpu",
-        "--max-new-tokens", 3, "--without-images",
-    )  # fmt: skip
-    [run] = run_folders(tmp_path / "runs")
-    assert (read_run(run)["status"] == "unparsed").all()
-    assert f"replies could not be read; path:{folder}+packed reads the probabilities of A and B instead" in result.err
-    with ChatServer(lambda _: message("no idea")) as server:
-        served = mrb("judge", bench, tmp_path / "served", "--judge", "endpoint:m", "--url", server.url, "--limit", 2)
-    assert "unparsed" in served.out and "+packed" not in served.err, "its weights are the server's"

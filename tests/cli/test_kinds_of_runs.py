@@ -15,7 +15,6 @@ from mrb_lib.review import server
 from mrb_lib.runs.execute import judge
 from mrb_lib.tables.schema import KEYS
 from mrb_lib.verdicts.parts import part_paths
-from mrb_lib.verdicts.replies import lay_out, open_replies
 from mrb_lib.verdicts.store import load_verdicts, run_folders
 from tests.several_parts import JUDGES, KINDS, write_kinds
 
@@ -51,17 +50,6 @@ def comparable(verdicts: pd.DataFrame) -> pd.DataFrame:
 def test_the_verdicts_are_those_of_one_part(runs: Path, bench: Path, in_one_go: pd.DataFrame) -> None:
     verdicts = load_verdicts(runs, load(bench).cases, replies=True)
     pd.testing.assert_frame_equal(comparable(verdicts), in_one_go)
-
-
-def test_each_case_has_its_replies(runs: Path, bench: Path, tmp_path: Path) -> None:
-    cases = load(bench).cases
-    written = pd.concat(lay_out(runs, cases, tmp_path), ignore_index=True)
-    replies = open_replies(tmp_path, cases["case_id"].tolist())
-    pd.testing.assert_frame_equal(written, load_verdicts(runs, replies=True))
-    for position, case in enumerate(cases["case_id"]):
-        expected = written[written["case_id"] == case].reset_index(drop=True)
-        found = replies.of_case(position)[list(expected.columns)]
-        pd.testing.assert_frame_equal(found, expected, check_dtype=False)
 
 
 def test_the_review_opens_on_a_case(

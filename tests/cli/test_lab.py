@@ -55,13 +55,6 @@ def test_it_opens_the_first_notebook_in_a_folder_named_after_the_benchmark(bench
     assert f"0 notebooks written, {n} kept as they were" in run("bench", "--no-browser")
 
 
-def test_runs_that_are_elsewhere_are_set_in_the_notebook(bench: Path, served: list[Served]) -> None:
-    (bench.parent / "judged").mkdir()
-    run("bench", "judged", "--no-browser")
-    [(where, *_)] = served
-    assert f"mrb_lib.set_defaults(runs={str(bench.parent / 'judged')!r})" in code_of(where)
-
-
 def test_the_store_goes_by_the_environment_and_into_no_notebook(
     bench: Path, served: list[Served], tmp_path: Path
 ) -> None:

@@ -15,7 +15,6 @@ import pandas as pd
 import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
-from mrb_lib.benchmarks.formats import READERS
 from mrb_lib.report.tabular import latex_text
 from mrb_lib.stats.analyze import TABLES
 from mrb_lib.verdicts.store import load_verdicts, save_imported
@@ -77,15 +76,6 @@ def embedded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return renamed(benchmark, load_verdicts(plain / "runs", benchmark.cases), tmp_path_factory.mktemp("embedded") / "d")
 
 
-@pytest.fixture(scope="module")
-def official(reference_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The sample in the published layout, with verdicts of judges that always say the same."""
-    benchmark = READERS["official"].convert(reference_data / "official_sample").benchmark
-    rows = benchmark.annotations[["case_id", "dimension"]].assign(order="AB")
-    said = [rows.assign(judge=judge, choice=choice) for judge, choice in (("a", "A"), ("b", "B"), ("c", "A"))]
-    return renamed(benchmark, pd.concat(said, ignore_index=True), tmp_path_factory.mktemp("official") / "d")
-
-
 def flaws(tex: str) -> list[str]:
     """What would stop LaTeX, or print another table than the one meant."""
     said = []
@@ -134,56 +124,20 @@ def compiled(tables: dict[str, str], folder: Path) -> str:
     return "" if done.returncode == 0 else printed[printed.find("\n!") :][:500]
 
 
-@pytest.mark.parametrize(("source", "least"), [("embedded", len(OF_PREFERENCES)), ("official", 8)])
-def test_every_table_compiles_with_hostile_names(
-    source: str, least: int, mrb: Callable, request: pytest.FixtureRequest, tmp_path: Path
-) -> None:
-    bench = request.getfixturevalue(source)
+def test_every_table_compiles_with_hostile_names(embedded: Path, mrb: Callable, tmp_path: Path) -> None:
     tables: dict[str, str] = {}
     for table in OF_PREFERENCES:
         by = ("--by", "organ") if "by" in TABLES[table].parameters else ()
-        done = mrb("analyze", bench, "--table", table, *by, "--resamples", "40", "--latex")
-        if source == "official" and done.code == 2:  # one annotator, one order: not every table can be made
-            continue
+        done = mrb("analyze", embedded, "--table", table, *by, "--resamples", "40", "--latex")
         assert done.code == 0, done.err
         assert r"\toprule" in done.out
         tables[table] = done.out
         assert flaws(done.out) == [], table
-    assert len(tables) >= least
     everything = "".join(tables.values())
     assert r"under\_score \& 100\% \#1" in everything
-    assert r"\textbackslash{}end\{tabular\}\textbackslash{}input\{secret\}" in everything or source == "official"
+    assert r"\textbackslash{}end\{tabular\}\textbackslash{}input\{secret\}" in everything
     assert r"\begin{longtable}" in everything
     assert compiled(tables, tmp_path) == ""
-
-
-@pytest.mark.parametrize(
-    ("right", "wrong", "flaw"),
-    [
-        (r"\_", "_", "bare _"),
-        (r"\%", "%", "bare %"),
-        (r"\#", "#", "bare #"),
-        (r"\&", "&", "rows of"),
-        (r"\{", "{", "unbalanced braces"),
-        (r"\}", "}", "unbalanced braces"),
-        (r"\$", "$", "bare $"),
-        (r"\textasciicircum{}", "^", "bare ^"),
-        (r"\textasciitilde{}", "~", "bare ~"),
-        (r"\textbackslash{}", "\\", "unknown command"),
-        (r"\ensuremath{\geq}", "\u2265", "\u2265 is not printed"),
-        (r"[U+6A21]", "\u6a21", "\u6a21 is not printed"),
-        ("{}[2cm]", "[2cm]", "is an option"),
-    ],
-)
-def test_the_check_of_the_structure_notices_what_is_not_escaped(right: str, wrong: str, flaw: str) -> None:
-    from mrb_lib.report.tabular import table_text, to_latex
-
-    tex = to_latex(table_text(pd.DataFrame({"judge": NAMES, "n": 1})), "A caption", "t")
-    assert flaws(tex) == []
-    head, _, body = tex.partition("\n")
-    assert right in body
-    broken = f"{head}\n{body.replace(right, wrong, 1)}"
-    assert any(flaw in said for said in flaws(broken)), flaws(broken)
 
 
 def test_every_letter_of_the_scripts_in_use_compiles(tmp_path: Path) -> None:

@@ -95,8 +95,12 @@ def test_an_embedded_benchmark_is_a_benchmark_for_every_command(
         assert name == "demo"
         return tmp_path / "small"
 
-    monkeypatch.setattr("mrb_lib.report.places.make_demo", small)
     monkeypatch.chdir(tmp_path)
+    for wrong in (("judge", "demo", "r", "--judge", "first", "--scale", 7), ("analyze", "demo", "--table", "nosuch")):
+        with monkeypatch.context() as patch:
+            patch.setattr("mrb_lib.report.places.make_demo", None)
+            assert mrb(*wrong).code == 2, "options are checked before it is made"
+    monkeypatch.setattr("mrb_lib.report.places.make_demo", small)
     assert mrb("demo", "small", "--cases", 18, "--verdicts").code == 0
     assert "SIMULATED" in mrb("analyze", "demo", "--table", "composition").out
     assert mrb("check", "demo").code == 0

@@ -45,9 +45,3 @@ def test_a_table_without_an_estimate_is_one_line() -> None:
     other = as_overview(rows.assign(share=[0.5, np.nan]), spec, title="made")
     assert "no label" in other
     assert "There is nothing" not in other
-
-
-def test_names_are_shortened_until_the_first_two_columns_of_the_headline_fit() -> None:
-    for headline in (("first", "second"), ("second", "p_adjusted")):
-        shown = heading(overview(headline, "j" * 60))
-        assert all(name.split("_")[-1] in shown for name in headline), headline

@@ -1,4 +1,4 @@
-"""What `mrb probes` lists and shows, and how `mrb judge --probe` refuses."""
+"""What `mrb probes` lists, and how `mrb judge --probe` refuses."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from PIL import Image
 
 from mrb_lib.probes import PROBES
 
@@ -30,67 +29,9 @@ def test_the_list_names_every_probe_and_what_should_follow(mrb: Callable) -> Non
     assert {one["changes"] for one in listed} == {"image", "response", "question", "prompt"}
 
 
-def test_a_text_is_shown_with_what_changed(mrb: Callable, tables: Path, tmp_path: Path) -> None:
-    (tables / "cases.csv").write_text(
-        "case_id,question,response_a,response_b\n"
-        "1,q,A nodule lies in the left lung.,A nodule lies in the left lung.\x1b[31m\n",
-        encoding="utf-8",
-    )
-    (tables / "annotations.csv").unlink()
-    (tables / "verdicts.csv").unlink()
-    mrb("import", "table", tables, tmp_path / "b")
-    shown = mrb("probes", "show", tmp_path / "b", "1", "response/side+both:1")
-    assert shown.code == 0
-    assert shown.out.count("in the [-left-]{+right+} lung.") == 2
-    assert "\x1b" not in shown.out
-    assert "question: unchanged" in shown.out
-
-
-@pytest.mark.parametrize(
-    ("probe", "said"),
-    [
-        ("prompt/labels:3", "The prompt calls the response shown first Alex, and the second Sam."),
-        ("prompt/wording:2", "wording 2"),
-        ("prompt/persona:4", "the prompt says: Judge as a strict examiner"),
-    ],
-)
-def test_what_a_probe_changes_of_the_prompt_is_said(mrb: Callable, demo: Path, probe: str, said: str) -> None:
-    shown = mrb("probes", "show", demo, "sim-000000", probe)
-    assert shown.code == 0
-    assert said in shown.out
-    assert shown.out.count(": unchanged") == 3
-
-
-def test_pictures_are_written_before_and_after(mrb: Callable, demo: Path, tmp_path: Path) -> None:
-    before = {path: path.read_bytes() for path in demo.rglob("*") if path.is_file()}
-    shown = mrb("probes", "show", demo, "sim-000000", "image/blank", "--out", tmp_path / "out")
-    assert shown.code == 0, shown.err
-    with Image.open(tmp_path / "out" / "before-1.png") as old, Image.open(tmp_path / "out" / "after-1.png") as new:
-        assert old.size == new.size
-        assert len(new.convert("L").getcolors()) == 1 < len(old.convert("L").getcolors())
-    assert {path: path.read_bytes() for path in demo.rglob("*") if path.is_file()} == before
-
-
-@pytest.mark.parametrize(
-    ("case", "probe", "message"),
-    [
-        ("sim-000000", "image/*", "names"),
-        ("sim-000000", "image/blurr:3", "the nearest are image/blur"),
-        ("sim-000000", "image/frames-shuffled", "does not apply to it"),
-        ("nobody", "image/blank", "has no such case"),
-    ],
-)
-def test_what_cannot_be_shown_is_said_in_a_line(mrb: Callable, demo: Path, case: str, probe: str, message: str) -> None:
-    shown = mrb("probes", "show", demo, case, probe)
-    assert shown.code == 2
-    assert message in shown.err
-    assert shown.err.count("\n") == 1
-
-
 def test_judging_refuses_an_unknown_probe_before_it_starts(mrb: Callable, demo: Path, tmp_path: Path) -> None:
     judged = mrb("judge", demo, tmp_path / "runs", "--judge", "longer", "--probe", "response/sides")
-    assert judged.code == 2
-    assert "the nearest are response/side" in judged.err
+    assert "the nearest are response/side" in judged.refusal
     assert not (tmp_path / "runs").exists()
 
 
@@ -138,36 +79,9 @@ def test_the_texts_of_a_file_are_judged_told_and_expected_to_change_nothing(
     assert (german["expected"], german["n"], german["changed"], german["target_shift"]) == ("same", 2, 0, None)
 
 
-def test_a_plan_names_files_and_an_edited_one_is_refused(mrb: Callable, demo: Path, tmp_path: Path) -> None:
-    path, plan = _german(tmp_path), tmp_path / "judges.toml"
-    plan.write_text('[[judge]]\nname = "longer"\nprobe_file = "deutsch.csv"\nprobe_cases = 20\n', encoding="utf-8")
-    command = ("judge", demo, tmp_path / "runs", "--plan", plan)
-    assert mrb(*command).code == 0
-    _german(tmp_path, "Anders?")
-    refused = mrb(*command)
-    assert refused.code == 2
-    assert "its probe question/file-deutsch was a file of SHA-256" in refused.err
-    assert len([line for line in refused.err.splitlines() if line.startswith("mrb: ")]) == 1
-    _german(tmp_path)
-    assert mrb(*command).code == 0, f"{path} as it was goes on"
-
-
-def test_the_probe_of_a_file_is_shown_by_its_name_or_without(mrb: Callable, demo: Path, tmp_path: Path) -> None:
-    path = _german(tmp_path)
-    for named in ((), ("question/file-deutsch",)):
-        shown = mrb("probes", "show", demo, "sim-000000", *named, "--probe-file", path)
-        assert shown.code == 0, shown.err
-        assert "Was zeigt das Bild" in shown.out and "\x1b" not in shown.out
-        assert "response_a: unchanged" in shown.out
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("probes", "show", "{demo}", "sim-000009", "--probe-file", "{file}"), "the file has no row for it"),
-        (("probes", "show", "{demo}", "sim-000000", "image/blank", "--probe-file", "{file}"), "name that or none"),
-        (("probes", "show", "{demo}", "sim-000000"), "names 0 probes; name one"),
-        (("probes", "show", "{demo}", "sim-000000", "--probe-file", "no.csv"), "no.csv: cannot be read"),
         (("judge", "{demo}", "{runs}", "--judge", "first", "--probe-file", "{runs}.csv"), "cannot be read"),
         (("judge", "{demo}", "{runs}", "--judge", "first", "--probe-file", "{judges}"), "needs one column case_id"),
         (("judge", "{demo}", "{runs}", "--judge", "first", "--probe-file", "{strange}"), "2 of 2 cases of its file"),
@@ -179,9 +93,8 @@ def test_a_file_that_will_not_do_is_one_line_and_leaves_nothing(
 ) -> None:
     (tmp_path / "strange.csv").write_text("case_id,question\n\x1b[31m,x\nb,y\n", encoding="utf-8")
     (tmp_path / "judges.csv").write_text("judge,question\n1,x\n", encoding="utf-8")
-    names = {"demo": demo, "file": _german(tmp_path), "runs": tmp_path / "runs", "judges": tmp_path / "judges.csv"}
+    names = {"demo": demo, "runs": tmp_path / "runs", "judges": tmp_path / "judges.csv"}
     result = mrb(*(text.format(**names, strange=tmp_path / "strange.csv") for text in arguments))
-    assert result.code == 2, result
-    assert message in result.err
+    assert message in result.refusal
     assert result.err.count("\n") == 1 and "\x1b" not in result.err
     assert not (tmp_path / "runs").exists()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +11,6 @@ import pytest
 from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.verdicts.store import load_verdicts
 from tests.cli.conftest import Result
-from tests.judges.endpoint.chat_server import ChatServer, Received, message
 
 Run = Callable[..., Result]
 TOML = """name = "risk"
@@ -61,27 +59,6 @@ def test_a_rating_goes_through_import_check_export_and_back(ratings: Path, mrb: 
     again = load(tmp_path / "again")
     pd.testing.assert_frame_equal(again.cases, benchmark.cases)
     assert again.meta == benchmark.meta
-
-
-def test_a_server_is_asked_for_the_categories_and_held_to_them(ratings: Path, mrb: Run, tmp_path: Path) -> None:
-    assert mrb("import", "table", ratings, tmp_path / "out").code == 0
-
-    def answer(received: Received) -> object:
-        return message('{"harm": "low risk"}' if "What is seen?" in received.text else "I would call it high risk.")
-
-    with ChatServer(answer) as server:
-        done = mrb("judge", tmp_path / "out", tmp_path / "runs", "--judge", "endpoint:m", "--url", server.url)
-        assert done.code == 0, done.err
-        assert len(server.received) == 3
-        [asked] = [one for one in server.received if "What is seen?" in one.text]
-    assert "high risk: a patient may be <b>hurt</b>" in asked.text
-    assert "from the lowest to the highest" in asked.text
-    schema = json.dumps(asked.body["response_format"])
-    assert '"enum": ["no risk", "low risk", "high risk"]' in schema
-    verdicts = load_verdicts(tmp_path / "runs").sort_values("case_id")
-    assert verdicts["choice"].tolist() == ["low risk", "high risk", "high risk"]
-    assert verdicts["status"].tolist() == ["ok", "repaired", "repaired"]
-    assert set(verdicts["order"]) == {"AB"}
 
 
 def _edit(name: str, old: str, new: str) -> Callable[[Path], None]:
@@ -141,9 +118,7 @@ def test_what_does_not_fit_is_refused_in_one_line(what: str, ratings: Path, mrb:
 def test_ratings_and_preferences_are_not_merged(ratings: Path, tables: Path, mrb: Run, tmp_path: Path) -> None:
     for name, folder in (("one", ratings), ("two", tables)):
         assert mrb("import", "table", folder, tmp_path / name).code == 0
-    result = mrb("merge", tmp_path / "one", tmp_path / "two", tmp_path / "both")
-    assert (result.code, len(result.err.strip().splitlines())) == (2, 1)
-    assert "merge benchmarks of one task" in result.err
+    assert "merge benchmarks of one task" in mrb("merge", tmp_path / "one", tmp_path / "two", tmp_path / "both").refusal
     assert not (tmp_path / "both").exists()
 
 
@@ -162,7 +137,5 @@ def test_ways_of_judging_pairs_say_that_one_response_is_rated(
     arguments: tuple[str, ...], said: str, ratings: Path, mrb: Run, tmp_path: Path
 ) -> None:
     assert mrb("import", "table", ratings, tmp_path / "out").code == 0
-    result = mrb("judge", tmp_path / "out", tmp_path / "runs", *arguments)
-    assert (result.code, len(result.err.strip().splitlines())) == (2, 1), result.err
-    assert said in result.err
+    assert said in mrb("judge", tmp_path / "out", tmp_path / "runs", *arguments).refusal
     assert not list((tmp_path / "runs").rglob("*.parquet"))

@@ -125,13 +125,6 @@ def test_a_judge_for_each_fold_never_sees_it(bench: Path, tiny: Tiny, tmp_path: 
         assert used and fold not in set(cases.loc[used, "fold"])
 
 
-def test_sft_goes_on_from_a_judge_that_was_trained(bench: Path, tiny: Tiny, tmp_path: Path) -> None:
-    quick = (*BLIND, "--n-cases", "2", "--dimension", "overall")
-    assert _run("train", bench, tmp_path / "warm", "--model", f"path:{tiny('llama')}", *quick).exit_code == 0
-    assert _run("train", bench, tmp_path / "dpo", "--from", tmp_path / "warm", "--method", "dpo", *quick).exit_code == 0
-    assert _record(tmp_path / "dpo")["started_from"]["cases"] == _record(tmp_path / "warm")["cases"]
-
-
 def test_a_training_that_learnt_nothing_says_so_last_and_no_library_advises(
     bench: Path, tiny: Tiny, tmp_path: Path
 ) -> None:
@@ -145,7 +138,7 @@ def test_a_training_that_learnt_nothing_says_so_last_and_no_library_advises(
     assert done.returncode == 0, done.stderr
     lines = done.stderr.strip().splitlines()
     assert "no sign that it learnt anything" in lines[-1] and "--lr" in lines[-1]
-    assert not [line for line in lines if not line.startswith(("out: step", str(tmp_path / "out")))]
+    assert not [line for line in lines if not line.startswith(("out: ", str(tmp_path / "out")))]
 
 
 def test_the_help_names_every_key_of_a_recipe() -> None:
@@ -208,17 +201,3 @@ def test_a_file_of_recipes_that_is_wrong_says_where(
     plan.write_text(text, encoding="utf-8")
     said = _failure("train", bench, tmp_path / "out", "--model", f"path:{tiny('llama')}", "--plan", plan)
     assert message in said and "plan.toml" in said
-
-
-def test_a_benchmark_without_a_split_or_with_a_tampered_one_is_refused(tiny: Tiny, tmp_path: Path) -> None:
-    folder = tmp_path / "bench"
-    write_demo(folder, cases=12, seed=3)
-    benchmark = load(folder)
-    benchmark.cases.drop(columns="split").to_parquet(folder / "cases.parquet")
-    wish = ("train", folder, tmp_path / "out", "--model", f"path:{tiny('llama')}", "--device", "cpu")
-    assert "run `mrb split" in _failure(*wish)
-    write_split(split(load(folder), by=None, test=0.3, validation=0.2, seed=0).benchmark)
-    cases = load(folder).cases
-    moved = cases["split"].where(cases["split"] != "test", "train")
-    cases.assign(split=moved).to_parquet(folder / "cases.parquet")
-    assert "digest" in _failure(*wish)

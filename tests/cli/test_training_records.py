@@ -100,18 +100,6 @@ def test_every_table_says_how_many_cases_it_leaves_out(mrb: Callable, trained: T
         assert table in ("consistency", "power")
 
 
-def test_gains_are_of_the_judge_whose_weights_were_trained_further_and_tell_what_else_changed(
-    mrb: Callable, trained: Trained
-) -> None:
-    rows = rows_of(mrb("analyze", trained.bench, "--table", "gains", "--json", "--by", "organ"))
-    assert set(zip(rows["base"], rows["tuned"], strict=True)) == {("base", "tuned")}
-    whole = rows[rows["subfield"].isna()].set_index("part")
-    assert whole.index.tolist() == ["accuracy", "consistency", "first_rate", "brier", "longer_rate"]
-    assert set(whole["n"]) == {N - len(trained.cases)}
-    assert set(whole["n_seen"]) == {len(trained.cases)}
-    assert set(rows["subfield"].dropna()) == {"eye", "lung"}
-
-
 def test_a_judge_that_was_trained_on_test_cases_is_an_error_and_so_is_a_record_that_was_changed(
     mrb: Callable, trained: Trained, tmp_path: Path
 ) -> None:
@@ -125,26 +113,7 @@ def test_a_judge_that_was_trained_on_test_cases_is_an_error_and_so_is_a_record_t
     ):
         bench, _ = write_all(tmp_path / name, divided, record)
         for arguments in (("analyze", bench), ("report", bench, bench / "runs", "--out", tmp_path / f"out-{name}")):
-            result = mrb(*arguments)
-            assert (result.code, result.out) == (2, "")
-            assert result.err.count("\n") == 1
-            assert said in result.err
-
-
-def test_after_a_merge_the_same_cases_are_left_out(mrb: Callable, trained: Trained, tmp_path: Path) -> None:
-    first, second = small("here", "first/"), small("second", "second/")
-    other = second.cases.assign(question="other " + second.cases["question"])
-    both = Benchmark(
-        BenchmarkMeta("both", "clinical", ("overall",)),
-        pd.concat([first.cases, other], ignore_index=True),
-        pd.concat([first.annotations, second.annotations], ignore_index=True),
-    )
-    save(both, tmp_path / "both")
-    record = record_of(small("here"), trained.cases)
-    merged_run = manifest_of("tuned", record, revision="sha256:tuned")
-    write_run(tmp_path / "both" / "runs", merged_run, first, 0.8)
-    rows = rows_of(mrb("analyze", tmp_path / "both", "--json", "--resamples", 40))
-    assert rows.loc[rows["judge"] == "tuned", ["n", "n_seen"]].to_numpy().tolist() == [[24, 36]]
+            assert said in mrb(*arguments).refusal
 
 
 def test_notebooks_explorer_and_case_pages_leave_them_out_and_mark_them(trained: Trained, tmp_path: Path) -> None:
@@ -176,14 +145,6 @@ def test_notebooks_explorer_and_case_pages_leave_them_out_and_mark_them(trained:
     strict = open_index(build_index(trained.runs, benchmark, tmp_path / "index", policy="strict"))
     other = explorer_data(benchmark, strict, policy="strict").kinds
     assert (other.grid("outcome")[data.judges.index("tuned"), 0] == OUTCOMES.index("trained on")).sum() == 36
-
-
-def test_an_index_is_made_anew_where_what_was_seen_has_changed(trained: Trained, tmp_path: Path) -> None:
-    benchmark = load(trained.bench)
-    changed = replace(benchmark, cases=benchmark.cases.assign(question="other questions"))
-    one, other = (build_index(trained.runs, each, tmp_path / "index") for each in (benchmark, changed))
-    assert one != other
-    assert not (open_index(other).kinds().grid("outcome") == OUTCOMES.index("trained on")).any()
 
 
 def test_a_judge_that_has_seen_everything_is_named_with_the_reason(mrb: Callable, tmp_path: Path) -> None:

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 
-from .scripted import little_benchmark
+from . import scripted
+from .scripted import Use, little_benchmark
 
 
 @pytest.fixture
 def little(tmp_path: Path) -> Benchmark:
     return little_benchmark(tmp_path / "bench")
+
+
+@pytest.fixture
+def use(monkeypatch: pytest.MonkeyPatch) -> Use:
+    """Let `judge` find these judges by name, besides those of the roster."""
+    return partial(scripted.use, monkeypatch)
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import os
 import sys
 from collections.abc import Callable, Mapping
@@ -16,11 +15,13 @@ import pytest
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.judges.settings import Settings
-from mrb_lib.runs import execute
+from mrb_lib.runs import execute, juries
 from mrb_lib.verdicts.orders import KEYS
 from mrb_lib.verdicts.protocol import BatchAnswer, PromptlessJudge
+from mrb_lib.verdicts.store import load_verdicts
 
 Said = Mapping[str, object]
+Use = Callable[..., None]
 
 
 def little_benchmark(folder: Path, cases: int = 40, dimensions: tuple[str, ...] = ("overall", "accuracy")) -> Benchmark:
@@ -97,9 +98,9 @@ class Scripted(PromptlessJudge):
 def use(monkeypatch: pytest.MonkeyPatch, *judges: Scripted) -> None:
     """Let `judge` find these judges by name, besides those of the roster."""
     known = {judge.name: judge for judge in judges}
-    resolve, check = execute.resolve, execute.check_name
+    resolve, check = execute.resolve, juries.check_name
     monkeypatch.setattr(execute, "resolve", lambda name, **options: known.get(name) or resolve(name, **options))
-    monkeypatch.setattr(execute, "check_name", lambda name, extra: None if name in known else check(name, extra))
+    monkeypatch.setattr(juries, "check_name", lambda name, extra: None if name in known else check(name, extra))
 
 
 def comparable(verdicts: pd.DataFrame) -> pd.DataFrame:
@@ -108,14 +109,16 @@ def comparable(verdicts: pd.DataFrame) -> pd.DataFrame:
     return verdicts.drop(columns="latency_s", errors="ignore").sort_values(key).reset_index(drop=True)
 
 
+def rows_held(runs: Path) -> pd.DataFrame:
+    """The verdicts and replies of the runs in a folder, in a fixed order."""
+    return comparable(load_verdicts(runs, replies=True))
+
+
 def main() -> None:
     """Judge in processes of their own: a line `bench runs name batch_size` starts one, whose id and end are printed.
 
-    The libraries are imported once; each process is a copy of this one, which has no threads. With the argument
-    `weights` those that read weights are among them.
+    The libraries are imported once; each process is a copy of this one, which has no threads.
     """
-    if "weights" in sys.argv:
-        importlib.import_module("mrb_lib.judges.local.packed")
     use(pytest.MonkeyPatch(), Scripted())
     for line in sys.stdin:
         child = os.fork()

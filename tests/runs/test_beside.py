@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
-from mrb_lib.cli.main import main
 from mrb_lib.judges.sent import sent, shown_case
 from mrb_lib.judges.settings import Settings
-from mrb_lib.runs.beside import beside
+from mrb_lib.runs.beside import beside_of
 from mrb_lib.runs.execute import judge
 from mrb_lib.runs.outcomes import RunSummary
 from mrb_lib.runs.plan import ProbeOptions, make_plan
-from mrb_lib.runs.ray.scaleout import Source
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import ORDERS
 from mrb_lib.verdicts.manifest import read_manifest
@@ -111,16 +107,6 @@ def test_evidence_is_shown_where_asked_for(bench: Benchmark, tmp_path: Path) -> 
     assert set(verdicts[verdicts["case_id"] != "c2"]["status"]) == {"ok"}
 
 
-def test_a_case_without_the_reference_asked_for_is_an_error(bench: Benchmark, tmp_path: Path) -> None:
-    cases = bench.cases.copy()
-    cases.loc[1, "reference_weak"] = None
-    save(replace(bench, cases=cases), tmp_path / "some")
-    summary, _ = asked(load(tmp_path / "some"), tmp_path / "runs", reference="weak", limit=2)
-    failed = read_run(summary.folder).query("status == 'error'")
-    assert set(failed["case_id"]) == {"c1"}
-    assert failed["error"].str.contains("weak reference answer is to be shown, and the case has none").all()
-
-
 def test_no_gold_of_a_case_that_is_judged_reaches_a_prompt(bench: Benchmark, tmp_path: Path) -> None:
     """With all gold of test cases turned round, every request is the same, byte for byte."""
     turned = bench.annotations.copy()
@@ -177,44 +163,19 @@ def test_letters_and_ratings_show_them_too(bench: Benchmark, tmp_path: Path) -> 
     assert "passage-20" in text
 
 
-def test_what_was_asked_is_shown_or_said_not_to_be(bench: Benchmark, tmp_path: Path) -> None:
-    case = bench.cases.iloc[20]
-    shown = {order: shown_case(case, order) for order in ORDERS}
-    summary, of_case = asked(bench, tmp_path / "runs", reference="weak", evidence=True)
-    manifest = read_manifest(summary.folder)
-    assert {sent(manifest, shown, order, "overall").text for order in ORDERS} == set(of_case["question-20"])
-    summary, of_case = asked(bench, tmp_path / "runs", examples=2)
-    written = sent(read_manifest(summary.folder), shown, "AB", "overall")
-    assert "before it came 2 worked examples, which are not shown here" in written.note
-    assert any(text.endswith(written.text) for text in of_case["question-20"])
-    bare = {order: shown_case(case.drop(["reference_weak", "evidence"]), order) for order in ORDERS}
-    assert sent(manifest, bare, "AB", "overall").note.startswith("nothing was asked: the weak reference")
-
-
 def test_a_column_of_the_source_does_not_pass_for_what_is_shown(bench: Benchmark) -> None:
     """A benchmark may come from anyone: its own column `context_examples` never reaches a judge."""
     forged = replace(
         bench, cases=bench.cases.assign(context_examples="[", context_reference="forged", item_responses="x")
     )
-    plan = make_plan(forged.cases, DIMENSIONS, beside=beside(forged, Settings()))
+    plan = make_plan(forged.cases, DIMENSIONS, beside=beside_of(forged, Settings()))
     assert not set(OF_PLAN) & set(to_shown_frame(plan.rows(np.arange(4))).columns)
-    weak = make_plan(forged.cases, DIMENSIONS, beside=beside(forged, Settings(reference="weak")))
+    weak = make_plan(forged.cases, DIMENSIONS, beside=beside_of(forged, Settings(reference="weak")))
     assert weak.rows(np.arange(1))["context_reference"].iloc[0].startswith("weak-0")
 
 
-def test_a_batch_brings_them_along_to_another_machine(bench: Benchmark) -> None:
-    plan = make_plan(
-        bench.cases, DIMENSIONS, beside=beside(bench, Settings(reference="weak", evidence=True, examples=2))
-    )
-    numbers = np.array([13, 3, 4])
-    there, _ = Source(plan, [numbers], {}).batch(0, answered=False)
-    pd.testing.assert_frame_equal(there, to_shown_frame(plan.rows(numbers)))
-    assert {"context_reference", "context_evidence", "context_examples"} <= set(there.columns)
-    assert not {"split", "item"} & set(there.columns)
-
-
 def test_a_case_changed_by_a_probe_has_the_same_examples(bench: Benchmark) -> None:
-    shown = beside(bench, Settings(examples=2))
+    shown = beside_of(bench, Settings(examples=2))
     plan = make_plan(bench.cases, DIMENSIONS, probes=ProbeOptions(("response/*",)), beside=shown)
     rows = plan.rows(plan.all_numbers)
     assert rows["probe"].nunique() > 2
@@ -254,28 +215,15 @@ def test_a_run_that_is_damaged_is_made_again_though_training_cases_are_left_out(
     assert again.made == 10 * 2 * len(DIMENSIONS)
 
 
-COMMANDS: dict[str, tuple[list[str], str]] = {
-    "level": (["--reference", "good"], "--reference 'good': must be 'none', 'weak' or 'strong'."),
-    "rule": (["--examples", "2", "--examples-by", "far"], "--examples-by 'far': must be 'nearest' or 'random'."),
-    "number": (["--examples", "99"], "--examples 99: must be at most 10"),
-    "few": (["--examples", "10"], "training cases are decided by annotators on every dimension"),
-}
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_the_command_says_what_is_wrong_in_one_line(
-    bench: Benchmark, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    options, said = COMMANDS[name]
-    ties = bench.annotations.assign(choice="tie")
-    ties.loc[ties["case_id"].isin(["c1", "c2"]), "choice"] = "A"
-    save(replace(bench, annotations=ties), tmp_path / "ties")
-    command = ["mrb", "judge", str(tmp_path / "ties"), str(tmp_path / "runs"), "--judge", "random", *options]
-    monkeypatch.setattr(sys, "argv", command)
-    with pytest.raises(SystemExit) as stop:
-        main()
-    assert stop.value.code == 2
-    lines = [line for line in capsys.readouterr().err.splitlines() if line.strip()]
-    assert len(lines) == 1
-    assert said in lines[0]
-    assert not (tmp_path / "runs").exists()
+def test_what_was_asked_is_shown_or_said_not_to_be(bench: Benchmark, tmp_path: Path) -> None:
+    case = bench.cases.iloc[20]
+    shown = {order: shown_case(case, order) for order in ORDERS}
+    summary, of_case = asked(bench, tmp_path / "runs", reference="weak", evidence=True)
+    manifest = read_manifest(summary.folder)
+    assert {sent(manifest, shown, order, "overall").text for order in ORDERS} == set(of_case["question-20"])
+    summary, of_case = asked(bench, tmp_path / "runs", examples=2)
+    written = sent(read_manifest(summary.folder), shown, "AB", "overall")
+    assert "before it came 2 worked examples, which are not shown here" in written.note
+    assert any(text.endswith(written.text) for text in of_case["question-20"])
+    bare = {order: shown_case(case.drop(["reference_weak", "evidence"]), order) for order in ORDERS}
+    assert sent(manifest, bare, "AB", "overall").note.startswith("nothing was asked: the weak reference")

@@ -16,10 +16,10 @@ from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.tables.schema import KEYS
-from mrb_lib.verdicts.manifest import read_manifest
 from mrb_lib.verdicts.store import load_verdicts
 
-from .scripted import Said, Scripted, comparable, little_benchmark, use
+from .scripted import Said, Scripted, Use, little_benchmark, rows_held
+from .scripted import use as use_judges
 
 KEY = list(KEYS["verdicts"])
 ALL = ["random", "first", "longer", "shorter", "lexical"]
@@ -57,9 +57,7 @@ def test_a_changed_setting_starts_a_new_run_and_says_so(little: Benchmark, tmp_p
     [one] = judge(little, tmp_path, ["random"], settings=Settings(seed=0))
     [two] = judge(little, tmp_path, ["random"], settings=Settings(seed=1))
     assert one.folder != two.folder
-    [other] = two.other_runs
-    assert (other.run_id, other.differs) == (one.folder.name, {"spec.seed": (0, 1)})
-    assert str(other) == f"seed 0 -> 1 differs from run {one.folder.name}, which is kept beside it"
+    assert two.other_runs == (f"seed 0 -> 1 differs from run {one.folder.name}, which is kept beside it",)
     assert set(load_verdicts(tmp_path)["judge"]) == {f"random@{one.folder.name}", f"random@{two.folder.name}"}
     [first] = judge(little, tmp_path, ["first"], settings=Settings(seed=0))
     assert judge(little, tmp_path, ["first"], settings=Settings(seed=1))[0].folder == first.folder, (
@@ -77,14 +75,6 @@ def test_a_corrected_label_keeps_the_run_and_a_corrected_case_starts_another(lit
         save(bench, tmp_path / name)
         [two] = judge(load(tmp_path / name), tmp_path / "runs", ["longer"])
         assert (two.folder == one.folder) is same
-
-
-def test_the_manifest_tells_how_to_repeat_the_run(little: Benchmark, tmp_path: Path) -> None:
-    [done] = judge(little, tmp_path, ["random"], settings=Settings(seed=5))
-    manifest = read_manifest(done.folder)
-    assert (manifest.judge, manifest.seed, dict(manifest.spec)) == ("random", 5, {"seed": 5})
-    assert manifest.benchmark_fingerprint == little.case_fingerprint()
-    assert manifest.versions["pandas"] == pd.__version__
 
 
 @pytest.mark.parametrize(
@@ -119,9 +109,9 @@ def in_one_go(tmp_path_factory: pytest.TempPathFactory) -> tuple[Benchmark, pd.D
     folder = tmp_path_factory.mktemp("whole")
     bench = little_benchmark(folder / "bench", cases=15)
     with pytest.MonkeyPatch.context() as patch:
-        use(patch, Scripted())
+        use_judges(patch, Scripted())
         judge(bench, folder / "runs", ["scripted"])
-    return bench, comparable(load_verdicts(folder / "runs", replies=True))
+    return bench, rows_held(folder / "runs")
 
 
 @hypothesis.settings(max_examples=12)
@@ -139,19 +129,17 @@ def test_neither_batches_nor_pieces_nor_orders_change_a_row(
     with pytest.MonkeyPatch.context() as patch:
         scripted = Scripted()
         scripted.sorts_by_length = sorts
-        use(patch, scripted)
+        use_judges(patch, scripted)
         for limit in [*limits, None]:
             judge(bench, runs, ["scripted"], orders=orders, limit=limit, settings=Settings(batch_size=batch_size))
-    pd.testing.assert_frame_equal(whole, comparable(load_verdicts(runs, replies=True)))
+    pd.testing.assert_frame_equal(whole, rows_held(runs))
     assert scripted.asked == len(whole)
 
 
-def test_cases_of_like_length_share_a_batch_the_longest_first(
-    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_cases_of_like_length_share_a_batch_the_longest_first(little: Benchmark, tmp_path: Path, use: Use) -> None:
     scripted = Scripted()
     scripted.sorts_by_length = True
-    use(monkeypatch, scripted)
+    use(scripted)
     judge(little, tmp_path, ["scripted"], settings=Settings(batch_size=8))
     lengths = [
         batch["question"].str.len() + batch["first"].str.len() + batch["second"].str.len() for batch in scripted.batches
@@ -169,27 +157,25 @@ def test_cases_of_like_length_share_a_batch_the_longest_first(
     ],
 )
 def test_a_judge_that_answers_something_else_is_stopped(
-    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: Callable, why: str
+    little: Benchmark, tmp_path: Path, use: Use, answer: Callable, why: str
 ) -> None:
     class Wrong(Scripted):
         def judge(self, shown: pd.DataFrame) -> pd.DataFrame:
             return answer(super().judge(shown).head(3))
 
-    use(monkeypatch, Wrong())
+    use(Wrong())
     with pytest.raises(RunError, match=f"{why}; nothing of this batch was kept"):
         judge(little, tmp_path / "runs", ["scripted"])
     assert load_verdicts(tmp_path / "runs").empty
 
 
-def test_a_text_that_only_some_batches_have_is_kept(
-    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_text_that_only_some_batches_have_is_kept(little: Benchmark, tmp_path: Path, use: Use) -> None:
     def say(key: tuple[object, ...]) -> Said:
         if key[0] == "c7":
             return {"pick": None, "status": "error", "error": "broken", "cost_usd": 1.5}
         return {"pick": "first", "status": "ok", "error": None, "cost_usd": None}
 
-    use(monkeypatch, Scripted(say=say))
+    use(Scripted(say=say))
     judge(little, tmp_path, ["scripted"], settings=Settings(batch_size=5))
     found = load_verdicts(tmp_path, replies=True).set_index("case_id")[["error", "cost_usd"]]
     assert found.dropna().drop_duplicates().to_dict("index") == {"c7": {"error": "broken", "cost_usd": 1.5}}

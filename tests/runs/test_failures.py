@@ -19,14 +19,15 @@ from mrb_lib.judges.local.pointwise import RatingJudge
 from mrb_lib.judges.local.weights import Weights
 from mrb_lib.judges.roster.roster import resolve
 from mrb_lib.judges.settings import Settings
-from mrb_lib.runs.execute import judge
+from mrb_lib.runs.execute import judge, judge_each
 from mrb_lib.runs.interruption import InterruptedRunError
 from mrb_lib.runs.local import HoldsWeights
 from mrb_lib.runs.outcomes import FailedRun, FailedRunsError, Outcome, RunSummary
+from mrb_lib.runs.planned import PlannedJudge
 from mrb_lib.tables.errors import RunError
 from mrb_lib.verdicts.store import load_verdicts
 
-from .scripted import Said, Scripted, mixed, use
+from .scripted import Said, Scripted, Use, mixed
 
 
 def _breaking(error: Exception, case: str = "c6") -> Callable[[tuple[object, ...]], Said]:
@@ -38,18 +39,20 @@ def _breaking(error: Exception, case: str = "c6") -> Callable[[tuple[object, ...
     return say
 
 
-def test_a_judge_that_fails_is_reported_and_the_next_one_runs(
-    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def run(
+    bench: Benchmark, runs: Path, names: list[str], outcomes: list[Outcome], settings: Settings | None = None
 ) -> None:
-    use(
-        monkeypatch,
-        Scripted("lost", _breaking(RunError("the server\nis gone"))),
-        Scripted("odd", _breaking(KeyError("k"))),
-    )
+    judges = [PlannedJudge(name, settings or Settings()) for name in names]
+    judge_each(bench, runs, judges, finished=lambda _, outcome: outcomes.append(outcome))
+
+
+def test_a_judge_that_fails_is_reported_and_the_next_one_runs(little: Benchmark, tmp_path: Path, use: Use) -> None:
+    broken = {"lost": RunError("the server\nis gone"), "odd": KeyError("k")}
+    use(*(Scripted(name, _breaking(error)) for name, error in broken.items()))
     outcomes: list[Outcome] = []
     settings = Settings(batch_size=3)
     with pytest.raises(FailedRunsError) as error:
-        judge(little, tmp_path, ["lost", "first", "odd", "first"], settings=settings, finished=outcomes.append)
+        run(little, tmp_path, ["lost", "first", "odd", "first"], outcomes, settings)
     assert error.value.exit_code == 1
     assert str(error.value).split("\n") == [
         "2 of 3 judges failed; what the others did is kept:", "lost: the server is gone", "odd: KeyError: 'k'"
@@ -61,39 +64,24 @@ def test_a_judge_that_fails_is_reported_and_the_next_one_runs(
     assert error.value.failed == (lost, odd)
 
 
-def test_a_judge_without_its_weights_fails_alone(
-    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "empty"))
-    with pytest.raises(FailedRunsError, match=r"qwen2\.5-vl-7b: .*are not on this machine; pass --download"):
-        judge(little, tmp_path / "runs", ["qwen2.5-vl-7b", "first"])
-    assert set(load_verdicts(tmp_path / "runs")["judge"]) == {"first"}
-
-
-def test_of_one_judge_the_error_is_what_it_was(
-    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    use(monkeypatch, Scripted("odd", _breaking(KeyError("k"))))
+def test_of_one_judge_the_error_is_what_it_was(little: Benchmark, tmp_path: Path, use: Use) -> None:
+    use(Scripted("odd", _breaking(KeyError("k"))))
     outcomes: list[Outcome] = []
     with pytest.raises(KeyError, match="k"):
-        judge(little, tmp_path, ["odd"], finished=outcomes.append)
+        run(little, tmp_path, ["odd"], outcomes)
     assert [outcome.judge for outcome in outcomes] == ["odd"]
 
 
-def test_an_interrupt_ends_all_of_it_and_is_reported(
-    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupt_ends_all_of_it_and_is_reported(little: Benchmark, tmp_path: Path, use: Use) -> None:
     def say(key: tuple[object, ...]) -> Said:
         if key[0] == "c3" and key[1:3] == ("overall", "AB"):
             os.kill(os.getpid(), signal.SIGINT)
         return mixed(key)
 
-    use(monkeypatch, Scripted(say=say))
+    use(Scripted(say=say))
     outcomes: list[Outcome] = []
     with pytest.raises(InterruptedRunError):
-        judge(
-            little, tmp_path, ["first", "scripted", "longer"], settings=Settings(batch_size=3), finished=outcomes.append
-        )
+        run(little, tmp_path, ["first", "scripted", "longer"], outcomes, Settings(batch_size=3))
     first, scripted = outcomes
     assert isinstance(first, RunSummary)
     assert isinstance(scripted, FailedRun) and scripted.is_interrupted

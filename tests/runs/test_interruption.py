@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 import random
-import selectors
+import select
 import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 
 import pandas as pd
 import pytest
@@ -25,11 +23,10 @@ from mrb_lib.runs.progress import RunProgress
 from mrb_lib.tables.errors import RunError
 from mrb_lib.tables.schema import KEYS
 from mrb_lib.verdicts.parts import part_paths
-from mrb_lib.verdicts.protocol import BatchAnswer
-from mrb_lib.verdicts.store import exclusive, load_verdicts, run_folders
+from mrb_lib.verdicts.store import load_verdicts, run_folders
 
 from . import scripted
-from .scripted import Said, Scripted, comparable, little_benchmark, mixed, use
+from .scripted import Said, Scripted, Use, comparable, little_benchmark, mixed, rows_held
 
 KEY = list(KEYS["verdicts"])
 KILLS = 10
@@ -45,19 +42,9 @@ class Judging:
         server.stdin.flush()
         self._from = server.stdout
         self.pid = int(self._from.readline())
-        self._selector = selectors.DefaultSelector()
-        self._selector.register(self._from, selectors.EVENT_READ)
-
-    def __enter__(self) -> Judging:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._selector.close()
 
     def ends_within(self, seconds: float) -> bool:
-        return bool(self._selector.select(seconds))
+        return bool(select.select([self._from], [], [], seconds)[0])
 
     def wait(self) -> int:
         return int(self._from.readline())
@@ -67,21 +54,13 @@ class Judging:
         return self.wait()
 
 
-@contextmanager
-def judging_server(*arguments: str) -> Iterator[subprocess.Popen[str]]:
-    process = subprocess.Popen(
-        [sys.executable, str(Path(scripted.__file__)), *arguments],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    yield process
-    process.kill()
-    process.communicate()
-
-
 @pytest.fixture(scope="module")
 def server() -> Iterator[subprocess.Popen[str]]:
-    with judging_server() as process:
+    command = [sys.executable, str(Path(scripted.__file__))]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:
         yield process
+        process.kill()
 
 
 def parts(runs: Path) -> list[Path]:
@@ -96,31 +75,31 @@ def until_parts(judging: Judging, runs: Path, number: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["random", "scripted"])
 def test_a_run_killed_ten_times_at_random_holds_the_rows_of_one_go(
-    server: subprocess.Popen[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    server: subprocess.Popen[str], tmp_path: Path, use: Use, name: str
 ) -> None:
     rng = random.Random(name)
     bench = little_benchmark(tmp_path / "bench", cases=400)
-    use(monkeypatch, Scripted())
+    use(Scripted())
     judge(bench, tmp_path / "whole", [name])
-    whole = comparable(load_verdicts(tmp_path / "whole", replies=True))
+    whole = rows_held(tmp_path / "whole")
     runs, kept = tmp_path / "runs", 0
     for kill in range(KILLS):
-        with Judging(server, f"{bench.path} {runs} {name} {rng.randint(1, 7)}") as judging:
-            if kill % 2:
-                until_parts(judging, runs, len(parts(runs)) + rng.randint(1, 4))
-            else:
-                judging.ends_within(rng.uniform(0.0, 0.3))
-            seen = len(load_verdicts(runs)) if parts(runs) else 0
-            assert judging.send(signal.SIGKILL) == -signal.SIGKILL, "it was killed before it was done"
+        judging = Judging(server, f"{bench.path} {runs} {name} {rng.randint(1, 7)}")
+        if kill % 2:
+            until_parts(judging, runs, len(parts(runs)) + rng.randint(1, 4))
+        else:
+            judging.ends_within(rng.uniform(0.0, 0.3))
+        seen = len(load_verdicts(runs)) if parts(runs) else 0
+        assert judging.send(signal.SIGKILL) == -signal.SIGKILL, "it was killed before it was done"
         if runs.is_dir():
-            held = comparable(load_verdicts(runs, replies=True))
+            held = rows_held(runs)
             assert len(held) >= max(kept, seen), "what was kept stays"
             kept = len(held)
             matching = whole.merge(held[KEY], on=KEY) if kept else held
             pd.testing.assert_frame_equal(held, comparable(matching), check_dtype=kept > 0)
     assert 0 < kept < len(whole)
     judge(bench, runs, [name], settings=Settings(batch_size=50))
-    pd.testing.assert_frame_equal(comparable(load_verdicts(runs, replies=True)), whole)
+    pd.testing.assert_frame_equal(rows_held(runs), whole)
 
 
 def test_what_a_power_cut_left_half_written_is_cleared(little: Benchmark, tmp_path: Path) -> None:
@@ -136,12 +115,12 @@ def test_what_a_power_cut_left_half_written_is_cleared(little: Benchmark, tmp_pa
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_finishes_the_batch_in_flight_and_says_how_to_go_on(
-    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+    little: Benchmark, tmp_path: Path, use: Use, number: signal.Signals
 ) -> None:
     handlers = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
     reports: list[RunProgress] = []
     judge_3 = Scripted(say=_signalling("c3", lambda: os.kill(os.getpid(), number)))
-    use(monkeypatch, judge_3)
+    use(judge_3)
     with pytest.raises(InterruptedRunError, match=r"24 of 160 verdicts are kept in .*; run the same command again"):
         judge(little, tmp_path, ["scripted", "first"], settings=Settings(batch_size=3), progress=reports.append)
     assert len(judge_3.batches) == 2, "no further batch was begun, and no further judge"
@@ -155,60 +134,19 @@ def test_a_signal_finishes_the_batch_in_flight_and_says_how_to_go_on(
 
 
 def test_a_second_interrupt_stops_at_once_and_loses_the_batch_in_flight_only(
-    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    little: Benchmark, tmp_path: Path, use: Use
 ) -> None:
     def twice() -> None:
         for _ in range(2):
             os.kill(os.getpid(), signal.SIGINT)
 
     scripted = Scripted(say=_signalling("c3", twice))
-    use(monkeypatch, scripted)
+    use(scripted)
     with pytest.raises(KeyboardInterrupt):
         judge(little, tmp_path, ["scripted"], settings=Settings(batch_size=3))
     assert len(load_verdicts(tmp_path)) == 12
     scripted.say = mixed
     assert judge(little, tmp_path, ["scripted"])[0].before == 12, "the run is free again"
-
-
-def test_a_judge_that_fails_keeps_the_batches_before(
-    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Unprepared(Scripted):
-        def prepare(self, shown: pd.DataFrame) -> BatchAnswer:
-            if (shown["case_id"] == "c3").any():
-                raise ValueError("cannot be prepared")
-            return super().prepare(shown)
-
-    use(monkeypatch, Unprepared())
-    with pytest.raises(ValueError, match="cannot be prepared"):
-        judge(little, tmp_path, ["scripted"], settings=Settings(batch_size=3))
-    assert len(load_verdicts(tmp_path)) == 12
-
-
-def test_the_next_batch_is_prepared_while_one_is_answered(
-    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    prepared = threading.Semaphore(0)
-
-    class Waiting(Scripted):
-        def prepare(self, shown: pd.DataFrame) -> BatchAnswer:
-            prepared.release()
-            is_last = (shown["case_id"] == "c39").any()
-
-            def answer() -> pd.DataFrame:
-                # Its own preparation, and unless it is the last that of the next.
-                assert prepared.acquire(timeout=60)
-                assert is_last or prepared.acquire(timeout=60), "the next batch is not prepared meanwhile"
-                if not is_last:
-                    prepared.release()
-                return self.judge(shown)
-
-            return answer
-
-    waiting = Waiting()
-    use(monkeypatch, waiting)
-    judge(little, tmp_path, ["scripted"], settings=Settings(batch_size=10))
-    assert [batch["case_id"].nunique() for batch in waiting.batches] == [10] * 4
 
 
 def test_a_signal_that_is_ignored_stays_so_and_another_thread_changes_nothing() -> None:
@@ -236,46 +174,16 @@ def test_two_processes_on_one_run_refuse_each_other_and_a_killed_one_frees_it(
     server: subprocess.Popen[str], tmp_path: Path
 ) -> None:
     bench, runs = little_benchmark(tmp_path / "bench", cases=400), tmp_path / "runs"
-    with Judging(server, f"{bench.path} {runs} random 1") as judging:
-        until_parts(judging, runs, 1)
-        with pytest.raises(RunError, match="another process is writing this run; wait for it or stop it"):
-            judge(bench, runs, ["random"])
-        [first] = judge(bench, runs, ["first"])
-        assert first.made == 1600, "another run is free"
-        assert judging.send(signal.SIGKILL) == -signal.SIGKILL
+    judging = Judging(server, f"{bench.path} {runs} random 1")
+    until_parts(judging, runs, 1)
+    with pytest.raises(RunError, match="another process is writing this run; wait for it or stop it"):
+        judge(bench, runs, ["random"])
+    [first] = judge(bench, runs, ["first"])
+    assert first.made == 1600, "another run is free"
+    assert judging.send(signal.SIGKILL) == -signal.SIGKILL
     [done] = judge(bench, runs, ["random"])
     assert done.made + done.before == 1600
     assert done.before > 0
-
-
-def test_a_process_that_is_terminated_keeps_its_batch_and_fails(server: subprocess.Popen[str], tmp_path: Path) -> None:
-    bench, runs = little_benchmark(tmp_path / "bench", cases=400), tmp_path / "runs"
-    with Judging(server, f"{bench.path} {runs} random 2") as judging:
-        until_parts(judging, runs, 1)
-        assert judging.send(signal.SIGTERM) == 1
-    held = load_verdicts(runs)
-    assert 0 < len(held) < 1600
-    assert (held.groupby("case_id").size() == 4).all(), "whole cases"
-    assert not list(runs.glob("*/.part*"))
-
-
-def test_a_run_that_never_began_leaves_no_folder(
-    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Broken(Scripted):
-        def load(self) -> None:
-            raise RunError("no weights")
-
-    use(monkeypatch, Broken())
-    with pytest.raises(RunError, match="no weights"):
-        judge(little, tmp_path / "runs", ["scripted"])
-    assert list((tmp_path / "runs").iterdir()) == []
-
-
-def test_a_held_run_is_refused(tmp_path: Path) -> None:
-    with exclusive(tmp_path / "run"), pytest.raises(RunError, match="another process"), exclusive(tmp_path / "run"):
-        pass
-    assert not (tmp_path / "run").exists()
 
 
 def _signalling(case: str, act: Callable[[], None]) -> Callable[[tuple[object, ...]], Said]:

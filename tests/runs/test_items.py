@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 import pandas as pd
@@ -13,7 +12,6 @@ import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
-from mrb_lib.cli.main import main
 from mrb_lib.judges.local.generative import GenerativeJudge
 from mrb_lib.judges.makers import with_lineups
 from mrb_lib.judges.settings import Settings
@@ -24,7 +22,6 @@ from mrb_lib.runs.plan import ProbeOptions, make_plan
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import KEYS
 from mrb_lib.verdicts.orders import EVIDENCE, ITEM_RESPONSES, to_shown_frame
-from mrb_lib.verdicts.protocol import Judge
 from mrb_lib.verdicts.store import load_verdicts
 from tests.judges.item_cases import better_of, item_cases
 from tests.runs.scripted import Scripted
@@ -75,12 +72,6 @@ def test_cases_of_one_item_that_a_prompt_would_show_differently_are_not_put_toge
     assert [len(texts) for texts in plan.cases[ITEM_RESPONSES]] == [3, 3, 2]
 
 
-def test_other_judges_are_shown_what_they_were_shown_before() -> None:
-    cases = item_cases(2, 3)
-    plan = make_plan(cases, ("overall",))
-    assert by_items(plan, cast("Judge", Scripted()), cases) is plan
-
-
 def test_a_probe_is_refused_in_one_line() -> None:
     cases = item_cases(2, 3)
     plan = make_plan(cases, ("overall",), probes=ProbeOptions(names=("prompt/labels",)))
@@ -118,22 +109,6 @@ def test_a_run_that_dies_or_is_widened_and_goes_on_equals_one_run(
     for limit, orders in ((2, ("AB",)), (5, ("BA",)), (None, ("AB", "BA"))):
         judge(bench, tmp_path / "parts", [name], settings=settings, repeats=2, limit=limit, orders=orders)
     pd.testing.assert_frame_equal(comparable(tmp_path / "parts", bench), whole)
-
-
-def test_the_command_runs_it(tmp_path: Path, tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    bench = benchmark(tmp_path / "bench", item_cases(2, 3))
-    name = f"path:{tiny('llama')}+batch"
-    options = ("--judge", name, "--device", "cpu", "--max-new-tokens", "6")
-    monkeypatch.setattr("sys.argv", ["mrb", "judge", str(bench.path), str(tmp_path / "runs"), *options])
-    with pytest.raises(SystemExit) as stop:
-        main()
-    assert not stop.value.code
-    held = load_verdicts(tmp_path / "runs", bench.cases)
-    assert len(held) == 2 * 3 * 2
-    assert set(held["judge"]) == {"tiny-llama+batch"}
-    assert set(
-        load_verdicts(tmp_path / "runs", bench.cases, replies=True)["reply"].groupby(held["case_id"]).size()
-    ) == {2}
 
 
 def test_material_of_one_case_is_not_shown_for_another_of_its_item() -> None:

@@ -9,13 +9,15 @@ import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.budget import Budget
+from mrb_lib.judges.roster.roster import resolve
 from mrb_lib.judges.settings import Settings
-from mrb_lib.runs import planned as module
+from mrb_lib.runs import execute
 from mrb_lib.runs.outcomes import FailedRun, FailedRunsError, Outcome, RunSummary
 from mrb_lib.runs.plan import ProbeOptions
-from mrb_lib.runs.planned import PlannedJudge, judge_plan, read_judges
+from mrb_lib.runs.planned import PlannedJudge, read_judges
+from mrb_lib.runs.preflight import judge_plan
 from mrb_lib.tables.errors import InputError, RunError
-from mrb_lib.verdicts.store import load_verdicts
+from mrb_lib.verdicts.protocol import Judge
 
 USUAL = PlannedJudge("", Settings(seed=3), limit=5)
 
@@ -95,7 +97,7 @@ def test_every_setting_may_stand_in_a_plan(tmp_path: Path) -> None:
         ('name = "first"\nprobe_file = "no.csv"', "no.csv: cannot be read"),
         ('name = "first"\nprobe_file = 3', "probe_file 3: must be a list"),
         ('name = "first"\nlimit = 0', "limit 0: must be at least 1"),
-        ('name = "first"\nretry = "ok"', "retry ok: such verdicts were answered"),
+        ('name = "first"\nretry = "ok"', "retry 'ok': is no status of a failed verdict"),
         ('name = "first"\nengine = "cloud"', "engine 'cloud': is unknown; use local, ray"),
         ('name = "first"\nworkers = 2', "workers and gpus_per_worker: need engine ray"),
         ('name = "first"\nengine = "ray"\nworkers = 0', "workers 0: must be at least 1"),
@@ -163,71 +165,42 @@ def test_one_judge_is_not_checked_before_and_raises_what_it_always_did(little: B
     assert isinstance(failed, FailedRun)
 
 
-def test_what_no_judge_of_a_group_could_start_with_fails_that_group_alone(
-    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def broken(*_: object, **__: object) -> None:
-        raise RuntimeError("no cluster")
-
-    monkeypatch.setattr(module, "_on_ray", lambda one: broken)
-    monkeypatch.setattr(module, "find_spec", lambda name: object())
-    spread = replace(USUAL, engine="ray")
-    with pytest.raises(FailedRunsError) as error:
-        judge_plan(
-            little,
-            tmp_path,
-            [replace(spread, name="first"), replace(spread, name="random"), replace(USUAL, name="longer")],
-        )
-    assert [(run.judge, run.reason) for run in error.value.failed] == [
-        ("first", "RuntimeError: no cluster"), ("random", "RuntimeError: no cluster")
-    ]  # fmt: skip
-    assert set(load_verdicts(tmp_path)["judge"]) == {"longer"}
-
-
-def test_judges_that_are_run_alike_are_run_in_one_call(
-    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    calls: list[list[str]] = []
-    monkeypatch.setattr("mrb_lib.runs.execute.judge", lambda _, __, names, **options: calls.append(names))
-    alike, other = ("first", "random"), replace(USUAL, name="longer", limit=9)
-    judge_plan(
-        little, tmp_path, [*(replace(USUAL, name=name) for name in alike), other, replace(USUAL, name="lexical")]
-    )
-    assert calls == [["first", "random"], ["longer"], ["lexical"]], "a cluster of Ray is started once for all of them"
-
-
-def test_what_a_plan_may_spend_is_spent_together_by_those_that_name_the_same(
+def test_judges_that_cannot_start_fail_alone_and_name_the_same_budget_share_it(
     little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given: dict[str, Budget | None] = {}
 
-    def noted(_: Benchmark, runs: Path, names: list[str], budget: Budget | None, **__: object) -> list[RunSummary]:
-        given.update(dict.fromkeys(names, budget))
-        return []
+    def noted(name: str, *, budget: Budget | None, **options: object) -> Judge:
+        given[name] = budget
+        return resolve(name, budget=budget, **options)
 
-    monkeypatch.setattr(module.execute, "judge", noted)
-    monkeypatch.setattr(module, "_problems", lambda *_: [])
+    monkeypatch.setattr(execute, "resolve", noted)
+    monkeypatch.setattr("mrb_lib.runs.ray.cluster.find_spec", lambda name: None)
     five, two = (Settings(budget=usd, price_prompt=1.0, price_completion=1.0) for usd in (5.0, 2.0))
-    judges = [PlannedJudge("a", five), PlannedJudge("b", two), PlannedJudge("c", Settings()), PlannedJudge("d", five)]
-    judge_plan(little, tmp_path, judges)
-    assert given["a"] is given["d"] is not None and given["a"].usd == 5.0
-    assert given["b"] is not None and given["b"].usd == 2.0
-    assert given["c"] is None
+    judges = [
+        PlannedJudge("first", five), PlannedJudge("longer", two), PlannedJudge("random", engine="ray"),
+        PlannedJudge("shorter"), PlannedJudge("lexical", five),
+    ]  # fmt: skip
+    with pytest.raises(FailedRunsError) as error:
+        execute.judge_each(little, tmp_path, judges)
+    [failed] = error.value.failed
+    assert failed.judge == "random" and "needs ray; install it" in failed.reason
+    assert given["first"] is given["lexical"] is not None and given["first"].usd == 5.0
+    assert given["longer"] is not None and given["longer"].usd == 2.0
+    assert given["shorter"] is None
     with pytest.raises(InputError, match="a budget: servers are asked by engine"):
         replace(judges[0], engine="ray")
-    with pytest.raises(InputError, match="must be at least 0"):
-        PlannedJudge("a", Settings(), engine="ray", gpus_per_worker=-1.0)
 
 
 def test_a_check_that_fails_is_the_failure_of_that_judge(
     little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def unreachable(_: Benchmark, runs: Path, one: PlannedJudge, extra: object) -> list[str]:
+    def unreachable(bench: Benchmark, runs: Path, one: PlannedJudge, extra: object) -> list[str]:
         if one.name == "first":
             raise RunError("the Hub cannot be reached")
         return []
 
-    monkeypatch.setattr(module, "_problems", unreachable)
+    monkeypatch.setattr("mrb_lib.runs.preflight.problems", unreachable)
     with pytest.raises(FailedRunsError) as raised:
         judge_plan(little, tmp_path, [replace(USUAL, name="first"), replace(USUAL, name="longer")])
     [failed] = raised.value.failed

@@ -6,7 +6,6 @@ import shutil
 import socket
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -16,10 +15,10 @@ import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.roster.machine import Gpu, Machine, inspect_machine
-from mrb_lib.judges.roster.roster import resolve
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs import preflight
 from mrb_lib.runs.execute import judge
+from mrb_lib.runs.planned import PlannedJudge
 
 Check = Callable[..., list[str]]
 HUGE = '[[judge]]\nname = "huge"\nengine = "packed"\nmodel = "some/huge"\nparameters = 400.0\n'
@@ -32,9 +31,8 @@ def check(little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     roster.write_text(HUGE, encoding="utf-8")
 
     def problems(name: str, *, here: bool = True, **settings: Any) -> list[str]:
-        chosen = replace(Settings(device="cpu"), **settings)
-        make = partial(resolve, runs=tmp_path / "runs", images={}, settings=chosen, extra=[roster])
-        return preflight.problems(name, chosen, runs=tmp_path / "runs", make=make, extra=[roster], here=here)
+        one = PlannedJudge(name, replace(Settings(device="cpu"), **settings), engine="local" if here else "ray")
+        return preflight.problems(little, tmp_path / "runs", one, [roster])
 
     return problems
 
@@ -86,34 +84,9 @@ def test_every_problem_is_told_and_not_the_first_alone(check: Check, machine: Ca
     weights, memory = check("huge", prompt="rubric")
     assert "the weights of some/huge" in weights and "--download" in weights
     assert "the weights of some/huge take 1600 GB in float32, and this machine has 16 GB" in memory
+    assert not any("GB in" in text for text in check("huge", here=False, download=True)), "Ray's are not here"
     [no_prompt, *rest] = check("huge", prompt="nonsense", dtype="bfloat16")
     assert "nonsense" in "".join([no_prompt, *rest]) and any("800 GB" in text for text in rest)
-
-
-@pytest.mark.parametrize(
-    ("gpus", "settings", "fits"),
-    [
-        ((80.0, 80.0), {"device": "auto"}, False),
-        ((500.0, 500.0), {"device": "auto"}, True),
-        ((500.0, 500.0), {"device": "cuda:1"}, False),
-        ((500.0, 900.0), {"device": "cuda:1"}, True),
-        ((500.0, 500.0), {"device": "auto", "dtype": "float32"}, False),
-    ],
-)
-def test_memory_is_that_of_the_device(
-    check: Check, machine: Callable[..., None], gpus: tuple[float, ...], settings: dict[str, object], fits: bool
-) -> None:
-    machine(16.0, *gpus)
-    told = check("huge", download=True, **settings)
-    assert any("GB in" in text for text in told) is not fits
-    assert not any("GB in" in text for text in check("huge", here=False, download=True, **settings)), (
-        "Ray's are not here"
-    )
-
-
-def test_a_memory_that_nobody_knows_is_no_problem(check: Check, machine: Callable[..., None]) -> None:
-    machine(None)
-    assert check("huge", download=True) == []
 
 
 def test_weights_that_are_to_be_downloaded_are_not_fetched_by_the_check(

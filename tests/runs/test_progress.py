@@ -1,5 +1,11 @@
+"""What a person sees of long work."""
+
 from __future__ import annotations
 
+import io
+import logging
+import re
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -7,14 +13,14 @@ import pandas as pd
 import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark
-from mrb_lib.cli.progress import Lines, verdict_bars
+from mrb_lib.cli.progress import Lines, status_of, verdict_bars
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge
 from mrb_lib.runs.plan import Plan
 from mrb_lib.runs.progress import RunProgress, Tracker, pace_text
 from mrb_lib.verdicts.store import read_run
 
-from .scripted import Scripted, use
+from .scripted import Scripted, Use
 
 CASES = pd.DataFrame({"case_id": list("abcd"), "question": "q"})
 PLAN = Plan(CASES, ("overall",))
@@ -39,23 +45,10 @@ def test_the_pace_is_that_of_the_session_without_the_time_to_load() -> None:
     assert (last.cases_per_s, last.tokens_per_s, last.eta_s) == (1.0, 17.0, 2.0)
 
 
-def test_the_pace_is_that_of_all_batches_however_long_they_take_and_needs_no_tokens() -> None:
-    now = 0.0
-    reports: list[RunProgress] = []
-    tracker = Tracker("j", 8, {}, reports.append, clock=lambda: now)
-    tracker.start_clock()
-    for batch, seconds in enumerate((7200.0, 50.0, 1.0)):
-        now += seconds
-        tracker.add(_made([2 * batch, 2 * batch + 1]))
-    assert [report.cases_per_s for report in reports] == pytest.approx([1 / 7200, 2 / 7250, 3 / 7251])
-    assert reports[-1].eta_s == pytest.approx(2 * 7251 / 6)
-    assert reports[-1].tokens_per_s is None
-
-
 def test_every_batch_is_reported_and_the_statuses_are_those_of_all_rows_held(
-    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    little: Benchmark, tmp_path: Path, use: Use
 ) -> None:
-    use(monkeypatch, Scripted())
+    use(Scripted())
     judge(little, tmp_path, ["scripted"], limit=10)
     reports: list[RunProgress] = []
     [done] = judge(little, tmp_path, ["scripted"], settings=Settings(batch_size=10), progress=reports.append)
@@ -71,13 +64,13 @@ def test_where_nobody_watches_there_is_a_line_at_the_start_one_a_minute_and_the_
     now, lines = 0.0, []
     report = Lines(lines.append, lambda: now)
     for held in range(301):
-        report(RunProgress("j", held, 300, 2.0, None, 300.0 - held, {"ok": held}))
+        report("j", held, 300, "verdicts", f"ok {held}", finished=False)
         now += 1
-    report(RunProgress("j", 300, 300, 2.0, None, 0.0, {"ok": 300}, finished=True))
-    assert [line.split()[1] for line in lines] == ["0", "60", "120", "180", "240", "300", "300"]
-    assert lines[1] == "j: 60 of 300 verdicts; 2 cases/s, 0:04:00 left, ok 60"
-    report(RunProgress("k", 0, 5))
-    assert lines[-1] == "k: 0 of 5 verdicts"
+    for name, pace in (("j", "ok 300"), ("k", "")):
+        for _ in range(2):  # where nothing was left to do, the first line and the last are the same
+            report(name, 300, 300, "verdicts", pace, finished=True)
+    assert [line.split()[1] for line in lines[:-1]] == ["0", "60", "120", "180", "240", "300"]
+    assert (lines[1], lines[-1]) == ("j: 60 of 300 verdicts; ok 60", "k: 300 of 300 verdicts")
 
 
 def test_without_a_terminal_lines_go_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:
@@ -85,31 +78,6 @@ def test_without_a_terminal_lines_go_to_stderr(capsys: pytest.CaptureFixture[str
         report(RunProgress("[red]j", 1, 2))
     captured = capsys.readouterr()
     assert (captured.out, captured.err) == ("", "[red]j: 1 of 2 verdicts\n")
-
-
-def test_on_a_terminal_a_bar_shows_the_pace_as_plain_text(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    monkeypatch.setenv("COLUMNS", "200")
-    with verdict_bars() as report:
-        report(RunProgress("[red]j", 1, 2, 3.25, 1000.0, 61.0, {"ok": 1}))
-        report(RunProgress("[red]j", 2, 2, 3.25, 1000.0, 0.0, {"ok": 2}, finished=True))
-    shown = capsys.readouterr().err
-    for text in ("[red]j", "2/2", "3.25 cases/s", "1,000 tokens/s", "ok 2"):
-        assert text in shown
-
-
-def test_what_is_unknown_is_left_out() -> None:
-    assert pace_text(RunProgress("j", 0, 1)) == ""
-
-
-def test_a_judge_with_nothing_left_to_do_says_so_once() -> None:
-    lines: list[str] = []
-    report = Lines(lines.append, lambda: 0.0)
-    for finished in (False, True):
-        report(RunProgress("j", 36, 36, counts={"ok": 36}, finished=finished))
-    assert lines == ["j: 36 of 36 verdicts; ok 36"]
 
 
 def test_until_the_first_batch_a_judge_with_work_to_do_is_loading() -> None:
@@ -121,3 +89,52 @@ def test_until_the_first_batch_a_judge_with_work_to_do_is_loading() -> None:
     Tracker("k", 4, {"ok": 4}, reports.append).start()
     assert [report.loading for report in reports] == [True, False, False]
     assert pace_text(reports[0]) == "loading"
+
+
+class Terminal(io.StringIO):
+    """A stream that says a person is watching."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_what_a_logger_says_is_shown_where_a_person_watches(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    logger = logging.getLogger("mrb_lib.stats")
+    with status_of("mrb_lib.stats"):
+        logging.getLogger("mrb_lib.stats.tables.models").info("models: [overall]")
+    assert "models: [overall]" in stream.getvalue()
+    assert logger.handlers == []
+    assert logger.level == logging.NOTSET
+
+
+def _shown(monkeypatch: pytest.MonkeyPatch, *reports: RunProgress, columns: int = 80) -> list[str]:
+    """The lines that a terminal so wide was sent for some reports."""
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setenv("TERM", "xterm")
+    with verdict_bars() as report:
+        for status in reports:
+            report(status)
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", stream.getvalue()).replace("\r", "\n").split("\n")
+
+
+def test_every_status_is_kept_at_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = {"ok": 11000, "repaired": 20, "unparsed": 900, "refused": 60, "error": 20}
+    lines = _shown(
+        monkeypatch, RunProgress("a-judge-with-a-long-name+generative", 12000, 12312, 3.25, 999.0, 61.0, counts)
+    )
+    assert max(map(len, lines)) <= 80
+    said = " ".join(" ".join(lines).split())
+    for name, count in counts.items():
+        assert f"{name} {count}" in said
+    assert "12000/12312" in said
+
+
+def test_a_bar_is_there_before_anything_is_counted_and_while_weights_load(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert any("starting" in line for line in _shown(monkeypatch))
+    lines = _shown(monkeypatch, RunProgress("j", 0, 12, loading=True))
+    assert any(line.startswith("j ") and "0/12" in line and "loading" in line for line in lines)
+    assert "starting" not in lines[-2]

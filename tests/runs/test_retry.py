@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import weakref
-from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,26 +12,23 @@ import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.settings import Settings
-from mrb_lib.runs import execute
 from mrb_lib.runs.execute import judge
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.tables.schema import KEYS
 from mrb_lib.verdicts import store
 from mrb_lib.verdicts.parts import part_paths
-from mrb_lib.verdicts.store import iter_run, load_verdicts, read_run, set_aside
+from mrb_lib.verdicts.store import load_verdicts, read_run, set_aside
 
-from .scripted import Scripted, comparable, use
+from .scripted import Scripted, Use, comparable, rows_held
 
 KEY = list(KEYS["verdicts"])
 FAILED = ("unparsed", "refused", "error")
 EVERY = Settings(batch_size=7)
 
 
-def test_only_the_verdicts_of_those_statuses_are_made_again(
-    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_the_verdicts_of_those_statuses_are_made_again(little: Benchmark, tmp_path: Path, use: Use) -> None:
     scripted = Scripted()
-    use(monkeypatch, scripted)
+    use(scripted)
     [done] = judge(little, tmp_path, ["scripted"], settings=EVERY)
     before = load_verdicts(tmp_path, replies=True)
     wanted = before["status"].isin(["unparsed", "error"])
@@ -52,41 +47,21 @@ def test_only_the_verdicts_of_those_statuses_are_made_again(
     pd.testing.assert_frame_equal(comparable(old), comparable(before[wanted]), check_dtype=False)
 
 
-def test_of_what_a_run_holds_only_one_part_is_in_memory(
-    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    use(monkeypatch, Scripted())
-    judge(little, tmp_path, ["scripted"], settings=EVERY, limit=30)
-    alive: list[weakref.ref[pd.DataFrame]] = []
-
-    def watched(folder: Path, columns: Sequence[str], *, without: Collection[Path]) -> Iterator[pd.DataFrame]:
-        for part in iter_run(folder, columns, without=without):
-            assert all(earlier() is None for earlier in alive[:-1])
-            alive.append(weakref.ref(part))
-            yield part
-
-    monkeypatch.setattr(execute, "iter_run", watched)
-    [done] = judge(little, tmp_path, ["scripted"], settings=EVERY)
-    assert (done.before, done.made, len(alive)) == (120, 40, 5)
-
-
 def test_what_fails_again_is_kept_again_and_every_round_has_its_own_file(
-    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    little: Benchmark, tmp_path: Path, use: Use
 ) -> None:
-    use(monkeypatch, Scripted())
+    use(Scripted())
     [done] = judge(little, tmp_path, ["scripted"])
-    whole = comparable(load_verdicts(tmp_path, replies=True))
+    whole = rows_held(tmp_path)
     for _ in range(2):
         [again] = judge(little, tmp_path, ["scripted"], retry=FAILED)
         assert again.retried == again.made == whole["status"].isin(FAILED).sum()
-    pd.testing.assert_frame_equal(comparable(load_verdicts(tmp_path, replies=True)), whole)
+    pd.testing.assert_frame_equal(rows_held(tmp_path), whole)
     assert len(list(done.folder.glob("retried-*.parquet"))) == 2
 
 
-def test_a_smaller_plan_leaves_failed_verdicts_outside_it_alone(
-    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    use(monkeypatch, Scripted(say=lambda key: {"pick": None, "status": "error"}))
+def test_a_smaller_plan_leaves_failed_verdicts_outside_it_alone(little: Benchmark, tmp_path: Path, use: Use) -> None:
+    use(Scripted(say=lambda key: {"pick": None, "status": "error"}))
     judge(little, tmp_path, ["scripted"])
     [again] = judge(little, tmp_path, ["scripted"], limit=5, orders=("BA",), retry=["error"])
     assert again.retried == 10
@@ -119,16 +94,14 @@ def test_killed_at_any_moment_no_verdict_is_lost_or_doubled(tmp_path: Path, monk
     assert steps >= 5, "there were moments to be killed at"
 
 
-def test_a_judge_that_cannot_be_loaded_leaves_its_failed_verdicts(
-    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_judge_that_cannot_be_loaded_leaves_its_failed_verdicts(little: Benchmark, tmp_path: Path, use: Use) -> None:
     class Broken(Scripted):
         def load(self) -> None:
             raise RunError("no weights")
 
-    use(monkeypatch, Scripted())
+    use(Scripted())
     judge(little, tmp_path, ["scripted"])
-    use(monkeypatch, Broken())
+    use(Broken())
     with pytest.raises(RunError, match="no weights"):
         judge(little, tmp_path, ["scripted"], retry=FAILED)
     assert len(load_verdicts(tmp_path)) == 160

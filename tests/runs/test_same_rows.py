@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import random
-import signal
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,10 +14,8 @@ from mrb_lib.demo import write_demo
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge
 from mrb_lib.tables.schema import KEYS
-from mrb_lib.verdicts.store import load_verdicts
 
-from .scripted import comparable
-from .test_interruption import KILLS, Judging, judging_server, parts, until_parts
+from .scripted import rows_held
 
 KEY = list(KEYS["verdicts"])
 EXACT = [*KEY, "choice", "status", "prompt_id"]
@@ -41,7 +37,7 @@ def one_go(sixty: Benchmark, tiny: Callable[[str], Path], tmp_path_factory: pyte
 
 def judged(benchmark: Benchmark, model: Path, runs: Path, limit: int | None = None, **settings: int) -> pd.DataFrame:
     judge(benchmark, runs, [f"path:{model}"], limit=limit, settings=Settings(**settings))
-    return comparable(load_verdicts(runs, replies=True))
+    return rows_held(runs)
 
 
 def of_first(cases: int, benchmark: Benchmark, one_go: pd.DataFrame) -> pd.DataFrame:
@@ -77,26 +73,3 @@ def test_shuffling_the_cases_changes_no_row(
 ) -> None:
     shuffled = replace(sixty, cases=sixty.cases.sample(frac=1, random_state=5).reset_index(drop=True))
     assert_same(judged(shuffled, tiny("llava"), tmp_path, 12), of_first(12, shuffled, one_go))
-
-
-@pytest.mark.slow
-def test_being_killed_ten_times_at_random_changes_no_row(
-    sixty: Benchmark, tiny: Callable[[str], Path], one_go: pd.DataFrame, tmp_path: Path
-) -> None:
-    rng = random.Random(20)
-    model, kept = tiny("llava"), 0
-    with judging_server("weights") as server:
-        for kill in range(KILLS):
-            with Judging(server, f"{sixty.path} {tmp_path} path:{model} {rng.randint(1, 2)}") as judging:
-                if kill % 2:
-                    until_parts(judging, tmp_path, len(parts(tmp_path)) + rng.randint(1, 3))
-                else:
-                    judging.ends_within(rng.uniform(0.0, 1.0))
-                assert judging.send(signal.SIGKILL) == -signal.SIGKILL, "it was killed before it was done"
-            if parts(tmp_path):
-                held = load_verdicts(tmp_path)
-                assert not held.duplicated(KEY).any()
-                assert len(held) >= kept, "what was kept stays"
-                kept = len(held)
-    assert 0 < kept < len(one_go)
-    assert_same(judged(sixty, model, tmp_path), one_go)

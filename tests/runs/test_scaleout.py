@@ -21,7 +21,6 @@ import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.benchmarks.splits import split
-from mrb_lib.build.construct.answers.answering import answer, answers_in, ask_about, writers
 from mrb_lib.build.training.on_ray import _trial, train_on_ray
 from mrb_lib.build.training.parallel import Training
 from mrb_lib.build.training.recipe import Recipe
@@ -31,24 +30,25 @@ from mrb_lib.judges.settings import Settings
 from mrb_lib.runs import execute
 from mrb_lib.runs.interruption import InterruptedRunError
 from mrb_lib.runs.local import Job
-from mrb_lib.runs.outcomes import Outcome
-from mrb_lib.runs.plan import Plan, ProbeOptions, make_plan
-from mrb_lib.runs.planned import PlannedModel
+from mrb_lib.runs.plan import Plan, ProbeOptions
 from mrb_lib.runs.progress import RunProgress
 from mrb_lib.runs.ray import scaleout
 from mrb_lib.runs.ray.cluster import Cluster, WorkerPool, reason_of, size_pool
-from mrb_lib.runs.ray.scaleout import GREETING, RESTARTS, Answer, ArrivedImages, Assignment, Source, Worker, assignment
+from mrb_lib.runs.ray.scaleout import Answer, ArrivedImages, Assignment, Source, Worker, assignment
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.verdicts.manifest import identity, read_manifest
-from mrb_lib.verdicts.orders import to_shown_frame
 from mrb_lib.verdicts.protocol import Judge
 from mrb_lib.verdicts.store import exclusive, load_verdicts
 
 from . import scripted
-from .scripted import Said, Scripted, comparable, use
+from .scripted import Said, Scripted, Use, rows_held
 
-ALONE = {"workers": 2, "gpus_per_worker": 0.0}
-LONE = {"workers": 1, "gpus_per_worker": 0.0}  # where it does not matter between how many the work is shared
+ALONE = {"engine": "ray", "workers": 2, "gpus_per_worker": 0.0}
+LONE = {
+    "engine": "ray",
+    "workers": 1,
+    "gpus_per_worker": 0.0,
+}  # where it does not matter between how many the work is shared
 CASES = 9  # that the judge with weights judges: two it has judged before, and three batches for a worker
 
 
@@ -89,7 +89,7 @@ def sent(content: object) -> Any:
 
 def asked(source: Source) -> Callable[..., Any]:
     """How a worker asks a source that is in this process."""
-    return lambda method, *arguments, **options: sent(getattr(source, method)(*arguments, **options))
+    return lambda number: sent(source.batch(number))
 
 
 @pytest.fixture
@@ -108,40 +108,19 @@ def test_what_this_process_began_workers_finish_with_the_rows_of_one_go(
     name, runs, cpu = f"path:{tiny('llava')}", tmp_path / "runs", Settings(device="cpu")
     for folder, limit in ((tmp_path / "whole", CASES), (runs, 2)):
         execute.judge(pictured, folder, [name], limit=limit, settings=cpu)
-    [done] = scaleout.judge_on_ray(pictured, runs, [name], limit=CASES, settings=Settings(batch_size=3), **LONE)
+    [done] = execute.judge(pictured, runs, [name], limit=CASES, settings=Settings(batch_size=3), **LONE)
     assert (done.before, done.made, done.waiting) == (2 * 12, 7 * 12, 0)
-    found, expected = (comparable(load_verdicts(folder, replies=True)) for folder in (runs, tmp_path / "whole"))
+    found, expected = (rows_held(folder) for folder in (runs, tmp_path / "whole"))
     pd.testing.assert_frame_equal(found.drop(columns="p_a"), expected.drop(columns="p_a"), rtol=0, atol=1e-5)
     np.testing.assert_allclose(found["p_a"], expected["p_a"], rtol=0, atol=1e-5)
     assert "1 x cpu" in str(read_manifest(done.folder).resumed)
     assert capfd.readouterr() == ("", "")
 
 
-@pytest.mark.usefixtures("here")
-def test_workers_answer_items_as_this_process_does(
-    pictured: Benchmark, tiny: Callable[[str], Path], tmp_path: Path
-) -> None:
-    items = pictured.cases.head(4).rename(columns={"case_id": "item_id"}).assign(choices=None)
-    assert pictured.path is not None
-    asked = ask_about(items, pictured.path / "images", name="w", kind="simulated", digest="d")
-    one = PlannedModel(
-        f"path:{tiny('llava')}", Settings(prompt="short-answer", max_new_tokens=6, device="cpu", batch_size=2)
-    )
-    position = pd.Series(range(4), index=items["item_id"])
-    tables = []
-    for name, how in (("here", one), ("spread", replace(one, engine="ray", **LONE))):
-        [run] = answer(asked, tmp_path / name, writers([how]), samples=2)
-        answers = pd.concat(answers_in(run, position, 2)).drop(columns="latency_s")
-        tables.append(answers.sort_values(["position", "sample"], ignore_index=True))
-    assert len(tables[0]) == 8 and tables[0].equals(tables[1])
-
-
 @pytest.mark.slow
 @pytest.mark.usefixtures("cluster")
-def test_a_worker_that_is_killed_midway_loses_and_doubles_nothing(
-    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    use(monkeypatch, Scripted())
+def test_a_worker_that_is_killed_midway_loses_and_doubles_nothing(little: Benchmark, tmp_path: Path, use: Use) -> None:
+    use(Scripted())
     execute.judge(little, tmp_path / "here", ["scripted"])
     killed: list[int] = []
 
@@ -151,14 +130,10 @@ def test_a_worker_that_is_killed_midway_loses_and_doubles_nothing(
             os.kill(killed[0], signal.SIGKILL)
 
     there = tmp_path / "there"
-    [done] = scaleout.judge_on_ray(
-        little, there, ["scripted"], settings=Settings(batch_size=4), progress=kill_once, **ALONE
-    )
+    [done] = execute.judge(little, there, ["scripted"], settings=Settings(batch_size=4), progress=kill_once, **ALONE)
     assert len(killed) == 1
     assert (done.made, read_manifest(done.folder).device) == (160, "2 x cpu")
-    pd.testing.assert_frame_equal(
-        comparable(load_verdicts(there, replies=True)), comparable(load_verdicts(tmp_path / "here", replies=True))
-    )
+    pd.testing.assert_frame_equal(rows_held(there), rows_held(tmp_path / "here"))
 
 
 def judge_until_ray_is_killed(bench: Path, runs: Path) -> None:
@@ -169,7 +144,7 @@ def judge_until_ray_is_killed(bench: Path, runs: Path) -> None:
             for pid in descendants(b"raylet/raylet"):
                 os.kill(pid, signal.SIGKILL)
 
-    scaleout.judge_on_ray(load(bench), runs, ["longer"], settings=Settings(batch_size=1), progress=kill, **LONE)
+    execute.judge(load(bench), runs, ["longer"], settings=Settings(batch_size=1), progress=kill, **LONE)
 
 
 @pytest.mark.slow
@@ -203,23 +178,21 @@ def test_the_members_of_a_jury_are_spread_too_and_judge_the_texts_of_a_file_as_t
     here, there = tmp_path / "here", tmp_path / "there"
     execute.judge(little, here, [name], probes=probes)
     execute.judge(little, there, ["random"], probes=probes)
-    [jury] = scaleout.judge_on_ray(little, there, [name], probes=probes, settings=Settings(batch_size=9), **ALONE)
+    [jury] = execute.judge(little, there, [name], probes=probes, settings=Settings(batch_size=9), **ALONE)
     [longer] = jury.members
     assert (longer.judge, 3 * longer.made) == ("longer", len(load_verdicts(here)))
     manifest = read_manifest(longer.folder)
     assert manifest.device == "2 x cpu"
     assert manifest.options["probe_files"]
-    pd.testing.assert_frame_equal(
-        comparable(load_verdicts(there, replies=True)), comparable(load_verdicts(here, replies=True))
-    )
+    pd.testing.assert_frame_equal(rows_held(there), rows_held(here))
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("cluster")
 def test_an_interrupted_run_keeps_what_arrived_of_every_status_and_says_how_to_go_on(
-    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    little: Benchmark, tmp_path: Path, use: Use
 ) -> None:
-    use(monkeypatch, Scripted())
+    use(Scripted())
     execute.judge(little, tmp_path / "here", ["scripted"])
 
     def interrupt(status: RunProgress) -> None:
@@ -228,15 +201,13 @@ def test_an_interrupted_run_keeps_what_arrived_of_every_status_and_says_how_to_g
 
     there = tmp_path / "there"
     with pytest.raises(InterruptedRunError, match=r"of 160 verdicts are kept in .*; run the same command again"):
-        scaleout.judge_on_ray(little, there, ["scripted"], settings=Settings(batch_size=4), progress=interrupt, **LONE)
+        execute.judge(little, there, ["scripted"], settings=Settings(batch_size=4), progress=interrupt, **LONE)
     kept = load_verdicts(there)
     assert 80 < len(kept) < 160
     assert set(kept["status"]) == {"ok", "repaired", "unparsed", "refused", "error"}
     [done] = execute.judge(little, there, ["scripted"])
     assert (done.before, done.made) == (len(kept), 160 - len(kept))
-    pd.testing.assert_frame_equal(
-        comparable(load_verdicts(there, replies=True)), comparable(load_verdicts(tmp_path / "here", replies=True))
-    )
+    pd.testing.assert_frame_equal(rows_held(there), rows_held(tmp_path / "here"))
 
 
 @pytest.mark.slow
@@ -271,24 +242,12 @@ class Lost(Scripted):
 
 @pytest.mark.usefixtures("here")
 def test_what_a_worker_cannot_load_is_one_message_and_nothing_is_written(
-    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    little: Benchmark, tmp_path: Path, use: Use
 ) -> None:
-    use(monkeypatch, Lost("lost"))
+    use(Lost("lost"))
     with pytest.raises(InputError, match=r"^judge lost: its weights are gone; fetch them\. \(on \S+\)$"):
-        scaleout.judge_on_ray(little, tmp_path / "runs", ["lost"], **LONE)
+        execute.judge(little, tmp_path / "runs", ["lost"], **LONE)
     assert list((tmp_path / "runs").iterdir()) == []
-
-
-def test_weights_that_a_worker_misses_are_named(tiny: Callable[[str], Path], tmp_path: Path, little: Benchmark) -> None:
-    folder = shutil.copytree(tiny("llava"), tmp_path / "moved")
-    judge = resolve(f"path:{folder}", runs=tmp_path, images={}, settings=Settings(device="cpu"))
-    job = job_of(judge, little)
-    assigned = assignment(job, 1, on_gpu=False)
-    (folder / "model.safetensors").unlink()
-    error = worker_of(job, assigned).answer(GREETING).error
-    assert isinstance(error, InputError)
-    assert str(folder) in str(error)
-    assert "safetensors" in str(error)
 
 
 @pytest.mark.slow
@@ -296,44 +255,42 @@ def test_what_is_asked_of_a_cluster_must_be_there_and_means_the_same_on_its_mach
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(InputError, match="9999 workers with 1 CPUs each: there is room for"):
-        cluster.pool(9999, 0.0, 0.0)
+        cluster.pool(9999, 0.0)
     monkeypatch.setattr(cluster, "nodes", lambda: [{"CPU": 4.0}])
     with pytest.raises(InputError, match="device 'cuda': Ray has no GPU"):
-        scaleout._for_workers(Settings(device="cuda"), cluster, None)
-    assert scaleout._for_workers(Settings(), cluster, None).device == "cpu"
+        scaleout.for_workers(Settings(device="cuda"), cluster, None)
+    assert scaleout.for_workers(Settings(), cluster, None).device == "cpu"
     monkeypatch.setattr(cluster, "nodes", lambda: [{"CPU": 4.0, "GPU": 1.0}])
-    assert scaleout._for_workers(Settings(), cluster, 0.0).device == "cpu"
-    chosen = scaleout._for_workers(Settings(device="cuda"), cluster, None)
+    assert scaleout.for_workers(Settings(), cluster, 0.0).device == "cpu"
+    chosen = scaleout.for_workers(Settings(device="cuda"), cluster, None)
     assert (chosen.device, chosen.dtype) == ("auto", "bfloat16")
-    assert scaleout._for_workers(Settings(dtype="float32"), cluster, None).dtype == "float32"
+    assert scaleout.for_workers(Settings(dtype="float32"), cluster, None).dtype == "float32"
 
 
 def test_a_run_that_another_process_writes_is_refused_before_ray_is_needed(little: Benchmark, tmp_path: Path) -> None:
     [done] = execute.judge(little, tmp_path, ["random"], limit=1)
     with exclusive(done.folder), pytest.raises(RunError, match="another process is writing this run"):
-        scaleout.judge_on_ray(little, tmp_path, ["random"])
-    assert scaleout.judge_on_ray(little, tmp_path, ["random"], limit=1)[0].made == 0, (
+        execute.judge(little, tmp_path, ["random"], engine="ray")
+    assert execute.judge(little, tmp_path, ["random"], limit=1, engine="ray")[0].made == 0, (
         "nothing to do needs no Ray either"
     )
 
 
 def test_a_judge_that_asks_a_server_stays_in_this_process_and_says_so(
-    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    little: Benchmark, tmp_path: Path, use: Use
 ) -> None:
     served = Scripted("served", engine="endpoint")
-    use(monkeypatch, served)
-    outcomes: list[Outcome] = []
-    [done] = scaleout.judge_on_ray(little, tmp_path, ["served"], finished=outcomes.append)
+    use(served)
+    [done] = execute.judge(little, tmp_path, ["served"], engine="ray")
     assert (done.made, served.asked) == (160, 160)
     assert "worked in this process" in done.notices[0]
-    assert outcomes == [done]
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"workers": 0}, "workers 0: at least 1"),
-        ({"gpus_per_worker": 1.5}, "GPUs per worker 1.5: must be a share of one, or a whole number"),
+        ({"workers": 0}, "workers 0: must be at least 1"),
+        ({"gpus_per_worker": 1.5}, "gpus_per_worker 1.5: must be a share of one, or a whole number"),
         ({"settings": Settings(device="cuda:1")}, "device 'cuda:1': with engine ray, Ray chooses"),
     ],
 )
@@ -341,21 +298,21 @@ def test_options_that_make_no_sense_are_refused(
     little: Benchmark, tmp_path: Path, options: dict[str, object], message: str
 ) -> None:
     with pytest.raises(InputError, match=message):
-        scaleout.judge_on_ray(little, tmp_path / "runs", ["random"], **options)
+        execute.judge(little, tmp_path / "runs", ["random"], engine="ray", **options)
     assert not (tmp_path / "runs").exists()
 
 
 def test_without_ray_the_message_says_what_to_install(
     little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scaleout, "find_spec", lambda name: None)
+    monkeypatch.setattr("mrb_lib.runs.ray.cluster.find_spec", lambda name: None)
     with pytest.raises(InputError, match=r"needs ray; install it with `pip install 'mrb-workbench\[scaleout\]'`"):
-        scaleout.judge_on_ray(little, tmp_path, ["random"])
+        execute.judge(little, tmp_path, ["random"], engine="ray")
 
 
 def test_nothing_that_no_judge_may_see_leaves_this_machine(pictured: Benchmark) -> None:
     plan = Plan(pictured.cases, pictured.meta.dimensions)
-    shown, images = Source(plan, [np.arange(24)], pictured.images).batch(0, answered=False)
+    shown, images = Source(plan, [np.arange(24)], pictured.images).batch(0)
     assert {"model_a", "model_b", "dataset", "split"} <= set(plan.cases.columns)
     assert not {"model_a", "model_b", "dataset", "split"} & set(shown.columns)
     assert shown["case_id"].unique().tolist() == plan.cases["case_id"].head(2).tolist()
@@ -369,26 +326,13 @@ def french(folder: Path, bench: Benchmark) -> Path:
     return path
 
 
-def test_a_worker_gets_the_texts_of_a_file_with_its_work(pictured: Benchmark, tmp_path: Path) -> None:
-    path = french(tmp_path, pictured)
-    plan = make_plan(pictured.cases, ("overall",), probes=ProbeOptions(files=(path,)))
-    path.unlink()
-    judge = Scripted()
-    job = Job(judge, plan, [np.arange(4)], {})
-    worker = worker_of(job, replace(assignment(job, 1, on_gpu=False), make=lambda images: judge))
-    assert worker.answer(0).error is None
-    [shown] = judge.batches
-    pd.testing.assert_frame_equal(shown, to_shown_frame(plan.rows(np.arange(4))))
-    assert "response/file-french" in set(shown["probe"])
-
-
 def job_of(judge: Judge, bench: Benchmark, *batches: list[int]) -> Job:
     return Job(judge, Plan(bench.cases, bench.meta.dimensions), [np.array(one) for one in batches], {})
 
 
-def worker_of(job: Job, assigned: Assignment | None = None, source: Source | None = None) -> Worker:
-    assigned = assigned or assignment(job, 1, on_gpu=False)
-    return Worker(assigned, asked(source or Source(job.plan, job.batches, job.images)))
+def worker_of(job: Job, assigned: Assignment | None = None) -> Worker:
+    assigned = assigned or assignment(job, on_gpu=False)
+    return Worker(assigned, asked(Source(job.plan, job.batches, job.images)))
 
 
 def test_a_judge_that_fails_on_a_worker_is_one_line_with_its_machine(little: Benchmark) -> None:
@@ -402,22 +346,20 @@ def test_a_judge_that_fails_on_a_worker_is_one_line_with_its_machine(little: Ben
     assert "(ValueError: no idea at all)" in str(answer.error)
 
 
-def test_workers_that_die_again_and_again_end_the_run_unless_one_answers_in_between(little: Benchmark) -> None:
-    job = job_of(Scripted(), little, [0, 1], [2, 3])
-    source = Source(job.plan, job.batches, {})
-    workers = [worker_of(job, source=source) for _ in range(RESTARTS + 1)]
-    assert all(worker.answer(GREETING).error is None for worker in workers)
-    assert "its workers died 5 times before one" in str(worker_of(job, source=source).answer(0).error)
-    assert [workers[0].answer(number).error for number in (0, 1)] == [None, None]
-    assert worker_of(job, source=source).answer(0).error is None
+class Deadly(Scripted):
+    """Kills the process that is to load it, as a machine does whose memory does not suffice."""
+
+    def load(self) -> None:
+        os._exit(1)
 
 
-def test_workers_that_cannot_load_say_why(little: Benchmark) -> None:
-    class Heavy(Scripted):
-        def load(self) -> None:
-            raise MemoryError("no room")
-
-    assert "(MemoryError: no room)" in str(worker_of(job_of(Heavy(), little)).answer(GREETING).error)
+@pytest.mark.slow
+@pytest.mark.usefixtures("cluster")
+def test_workers_that_die_again_and_again_end_the_run(little: Benchmark, tmp_path: Path, use: Use) -> None:
+    use(Deadly("deadly"))
+    with pytest.raises(RunError, match=r"the workers cannot go on .* memory for its workers"):
+        execute.judge(little, tmp_path / "runs", ["deadly"], **LONE)
+    assert list((tmp_path / "runs").iterdir()) == []
 
 
 @pytest.mark.parametrize(
@@ -432,14 +374,14 @@ def test_a_worker_whose_judge_is_not_the_same_answers_nothing(
     little: Benchmark, changed: dict[str, Any], message: str
 ) -> None:
     job = job_of(Scripted(dtype="float32"), little, [0, 1])
-    answer = worker_of(job, replace(assignment(job, 1, on_gpu=False), **changed)).answer(0)
+    answer = worker_of(job, replace(assignment(job, on_gpu=False), **changed)).answer(0)
     assert answer.verdicts is None
     assert message in str(answer.error)
 
 
 def test_other_versions_on_a_worker_are_a_notice(little: Benchmark) -> None:
     job = job_of(Scripted(), little, [0, 1])
-    assigned = assignment(job, 1, on_gpu=False)
+    assigned = assignment(job, on_gpu=False)
     [notice] = worker_of(job, replace(assigned, versions={**assigned.versions, "numpy": "1.0"})).answer(0).notices
     assert "has other libraries (numpy 1.0 -> " in notice
 
@@ -450,13 +392,13 @@ def test_another_copy_of_the_weights_is_refused(
     folder = shutil.copytree(tiny("llava"), tmp_path / "copy")
     judge = resolve(f"path:{folder}", runs=tmp_path / "runs", images={}, settings=Settings(device="cpu"))
     job = job_of(judge, pictured)
-    assigned = assignment(job, 1, on_gpu=False)
+    assigned = assignment(job, on_gpu=False)
     assert assigned.make({}).spec == judge.spec
     weights = folder / "model.safetensors"
     content = bytearray(weights.read_bytes())
     content[len(content) // 2] ^= 1
     weights.write_bytes(content)
-    error = worker_of(job, assigned).answer(GREETING).error
+    error = worker_of(job, assigned).answer(0).error
     assert "is not the same there" in str(error)
     assert "(revision sha256:" in str(error)
 
@@ -465,9 +407,7 @@ def test_images_of_a_batch_are_missing_or_refused_as_they_are_at_home(pictured: 
     name = pictured.cases["images"][0][0]
     cases = pictured.cases.head(1).assign(images=[[name, "absent.png", "../escape.png"]])
     images = ArrivedImages()
-    _, images.of_batch[7] = sent(
-        Source(Plan(cases, ("overall",)), [np.arange(2)], pictured.images).batch(0, answered=False)
-    )
+    _, images.maps[0] = sent(Source(Plan(cases, ("overall",)), [np.arange(2)], pictured.images).batch(0))
     assert images[name] == pictured.images[name]
     with pytest.raises(KeyError):
         images["absent.png"]
@@ -483,9 +423,9 @@ def test_answers_that_come_twice_count_once_and_those_that_do_not_come_are_misse
     worker = worker_of(job)
 
     def arriving() -> Generator[Answer, None, None]:
-        yield from (worker.answer(number) for number in (GREETING, 0, 1, 0))
+        yield from (worker.answer(number) for number in (1, 0))
 
-    collected = scaleout._collected(job, arriving(), {})
+    collected = scaleout._collected(job, arriving(), worker.answer(0))
     assert [job.plan.numbers(next(collected)).tolist() for _ in range(2)] == [[0, 1, 2, 3], [4, 5, 6, 7]]
     with pytest.raises(RunError, match="1 batches did not come back"):
         next(collected)
@@ -512,8 +452,6 @@ GPUS = [{"CPU": 16.0, "GPU": 8.0}, {"CPU": 16.0, "GPU": 8.0}, {"CPU": 4.0}]
         ([{"CPU": 2.0}], (None, None), WorkerPool(1, 2, 0.0)),
         ([{"CPU": 2.0}], (2, None), WorkerPool(2, 1, 0.0)),
         ([{"CPU": 8.0}, {"CPU": 3.0}], (3, None), WorkerPool(3, 3, 0.0)),
-        ([{"CPU": 64.0, "memory": 1e11}], (None, None, 3e10), WorkerPool(3, 21, 0.0)),
-        ([{"CPU": 64.0, "GPU": 1.0, "memory": 1e10}], (None, None, 3e10), WorkerPool(1, 2, 1.0)),
         ([{"CPU": 2.0}], (5, 1.0), WorkerPool(5, 1, 1.0)),
         ([], (None, None), WorkerPool(1, 1, 0.0)),
     ],
@@ -522,10 +460,6 @@ def test_workers_share_out_what_there_is(
     nodes: list[dict[str, float]], options: tuple[object, ...], expected: WorkerPool
 ) -> None:
     assert size_pool(nodes, *options) == expected
-
-
-def test_shares_of_a_gpu_fill_it() -> None:
-    assert WorkerPool(0, 1, 0.1).room([{"CPU": 64.0, "GPU": 1.0}]) == 10
 
 
 @pytest.mark.parametrize(

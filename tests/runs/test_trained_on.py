@@ -7,13 +7,10 @@ import shutil
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-import mrb_lib as mrb
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.benchmarks.formats import WRITERS
 from mrb_lib.benchmarks.splits import split
-from mrb_lib.cli.app import app
 from mrb_lib.judges.roster.source import provenance_of
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge
@@ -62,16 +59,6 @@ def test_the_cases_of_rows_are_marked_in_runs_new_and_old(divided: Benchmark, ro
     judge(divided, tmp_path / "old", ["longer"], settings=told)
     assert (old.folder / "manifest.json").read_bytes() == before
     assert str(rows.parent) not in before.decode()
-
-
-def test_a_table_leaves_them_out(divided: Benchmark, rows: Path, tmp_path: Path) -> None:
-    assert divided.path is not None
-    for runs, option in (("plain", []), ("told", ["--trained-on", str(rows)])):
-        command = ["judge", str(divided.path), str(tmp_path / runs), "--judge", "longer", "shorter", *option]
-        assert CliRunner().invoke(app, command).exit_code == 0
-        table = mrb.open(str(divided.path), tmp_path / runs).table("accuracy").frame
-        scored = table.loc[(table["judge"] == "longer") & (table["dimension"] == "overall"), "n"]
-        assert scored.tolist() == [40 - N_TRAIN * bool(option)]
 
 
 def test_a_copy_beside_the_weights_is_enough(rows: Path, tmp_path: Path) -> None:

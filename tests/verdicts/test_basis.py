@@ -15,7 +15,6 @@ from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.basis import basis_of, digests_of, read_basis, write_basis
-from mrb_lib.verdicts.manifest import read_manifest, write_manifest
 from mrb_lib.verdicts.store import save_imported
 
 
@@ -85,24 +84,11 @@ def test_another_text_is_another_digest_of_that_case_only(bench: Benchmark, colu
     assert (before["images"] == after["images"]).all()
 
 
-def test_text_that_moves_from_one_field_to_the_next_is_another_text(bench: Benchmark) -> None:
-    moved = bench.cases.assign(response_a="left femur right", response_b="tibia")
-    assert (digests_of(bench)["text"] != digests_of(replace(bench, cases=moved))["text"]).all()
-
-
 def test_an_image_is_known_by_its_pixels_not_its_name(bench: Benchmark) -> None:
     files = {"a.png": png(1), "b.png": png(9)}
     cases = bench.cases.assign(images=pd.Series([["a.png"], ["b.png"], []]))
     before, after = digests_of(bench), digests_of(replace(bench, cases=cases, images=files))
     assert (before["images"] == after["images"]).tolist() == [True, False, True]
-
-
-def test_the_prompt_of_a_run_is_that_of_its_manifest(bench: Benchmark) -> None:
-    assert bench.path is not None
-    folder = bench.path / "runs" / "m"
-    write_manifest(folder, replace(read_manifest(folder), prompt_id="other", prompt_hash="ab" * 32))
-    runs = basis_of(bench, bench.path / "runs").runs
-    assert runs[["prompt_id", "prompt_hash"]].to_numpy().tolist() == [["other", "ab" * 32]]
 
 
 def test_a_damaged_basis_is_one_message(bench: Benchmark, tmp_path: Path) -> None:

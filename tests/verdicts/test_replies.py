@@ -63,14 +63,10 @@ def test_a_case_has_the_verdicts_that_the_runs_hold(runs: Path, tmp_path: Path) 
         expected = table[table["case_id"] == case].reset_index(drop=True)
         assert len(verdicts) == len(expected)
         pd.testing.assert_frame_equal(verdicts, expected[list(verdicts.columns)], check_dtype=False)
+        brief = laid_out.of_case(position, texts=False)
+        pd.testing.assert_frame_equal(brief, verdicts.drop(columns=["reply", "error"]))
     assert laid_out.of_case(1).empty
     assert laid_out.of_case(2)["reply"].iloc[0] == HOSTILE
-
-
-def test_the_texts_can_be_left_out(runs: Path, tmp_path: Path) -> None:
-    laid_out = _laid_out(runs, tmp_path / "out")
-    whole = laid_out.of_case(2)
-    pd.testing.assert_frame_equal(laid_out.of_case(2, texts=False), whole.drop(columns=["reply", "error"]))
 
 
 def test_a_text_that_answers_many_rows_is_kept_once(runs: Path, tmp_path: Path) -> None:
@@ -85,12 +81,6 @@ def test_each_run_is_handed_on_whole_and_told(runs: Path, tmp_path: Path) -> Non
     frames = list(lay_out(runs, CASES, tmp_path / "out", lambda *step: told.append(step)))
     assert [len(frame) for frame in frames] == [16, 16, 0]
     assert told == [(1, 3), (2, 3), (3, 3)]
-
-
-def test_two_runs_of_one_judge_are_told_apart(runs: Path, tmp_path: Path) -> None:
-    _run(runs, "4", "one", _verdicts("one"))
-    verdicts = _laid_out(runs, tmp_path / "out").of_case(0)
-    assert set(verdicts["judge"]) == {"one@1", "one@4", "two"}
 
 
 def test_what_is_not_there_is_named(runs: Path, tmp_path: Path) -> None:

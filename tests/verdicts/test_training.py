@@ -11,7 +11,7 @@ import pytest
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.manifest import Manifest
-from mrb_lib.verdicts.training import mark_seen, seen_notes, training_cases, training_curves, training_records
+from mrb_lib.verdicts.training import seen_notes, training_cases, training_curves, training_records
 from tests.training_records import BASE_REVISION, manifest_of, record_of
 
 
@@ -48,42 +48,21 @@ def test_cases_are_known_again_in_a_merged_benchmark(whole: Benchmark) -> None:
     assert seen(merged(whole), judge) == {"tuned": {f"first/{case}" for case in trained}}
 
 
-def test_without_digests_ids_tell_but_not_where_another_benchmark_is_named(
-    whole: Benchmark,
-) -> None:
-    record = {"cases": ["nobody", whole.cases["case_id"].iloc[0]], "benchmark": {"name": whole.meta.name}}
-    assert seen(whole, manifest_of("tuned", record)) == {"tuned": {whole.cases["case_id"].iloc[0]}}
-    assert seen(whole, manifest_of("tuned", {"cases": record["cases"]})) == {"tuned": {whole.cases["case_id"].iloc[0]}}
-    elsewhere = replace(whole, meta=replace(whole.meta, name="other"))
-    assert training_cases([manifest_of("tuned", record)], elsewhere).empty
-
-
-def test_what_it_was_continued_from_was_trained_on_counts_and_so_do_validation_cases(whole: Benchmark) -> None:
+def test_what_it_was_continued_from_counts_and_so_do_validation_and_related_cases(whole: Benchmark) -> None:
     ids = whole.cases["case_id"].tolist()
-    first = record_of(whole, ids[:4], validation=ids[4:6])
+    first = record_of(whole, ids[:4], validation=ids[4:6], related=[*ids[2:5], *ids[8:10]])
     second = record_of(whole, ids[5:8], started_from=first, method="dpo")
     made = training_cases([manifest_of("dpo", second)], whole)
     uses = made[made["judge"] == "dpo"].set_index("case_id")["use"]
-    assert uses.to_dict() == {**dict.fromkeys([*ids[:4], *ids[5:8]], "training"), ids[4]: "validation"}
-    said = "8 of 18 cases were trained on and are left out (1 of them chose when training stopped)"
-    assert seen_notes(made, ["dpo", "other", "dpo@run-dpo"], 18) == [f"dpo: {said}", f"dpo@run-dpo: {said}"]
-
-
-def test_cases_of_the_training_part_that_were_not_drawn_are_not_scored_and_may_be_tested_on_elsewhere(
-    whole: Benchmark,
-) -> None:
-    ids = whole.cases["case_id"].tolist()
-    judge = manifest_of("few", record_of(whole, ids[:3], validation=ids[3:5], related=[*ids[2:4], *ids[5:9]]))
-    made = training_cases([judge], whole)
-    uses = made[made["judge"] == "few"].set_index("case_id")["use"]
     assert uses.to_dict() == {
-        **dict.fromkeys(ids[:3], "training"), **dict.fromkeys(ids[3:5], "validation"),
-        **dict.fromkeys(ids[5:9], "related"),
+        **dict.fromkeys([*ids[:4], *ids[5:8]], "training"), ids[4]: "validation",
+        **dict.fromkeys(ids[8:10], "related"),
     }  # fmt: skip
-    assert seen_notes(made, ["few"], 18) == [
-        "few: 9 of 18 cases were trained on and are left out (2 of them chose when training stopped; 4 of them were "
-        "not drawn from the training part, and may share a cluster with those that were)"
-    ]
+    said = (
+        "10 of 18 cases were trained on and are left out (1 of them chose when training stopped; 2 of them were not "
+        "drawn from the training part, and may share a cluster with those that were)"
+    )
+    assert seen_notes(made, ["dpo", "other", "dpo@run-dpo"], 18) == [f"dpo: {said}", f"dpo@run-dpo: {said}"]
 
 
 def test_a_record_of_other_cases_is_a_record_and_no_record_is_none(whole: Benchmark) -> None:
@@ -102,6 +81,7 @@ def test_a_record_of_other_cases_is_a_record_and_no_record_is_none(whole: Benchm
         lambda record: {"digests": ["0" * 32, *record["digests"][1:]]},
         lambda record: {"cases": record["cases"][1:]},
         lambda record: {"cases_digest": None},
+        lambda record: {"digests": None},
     ],
 )
 def test_a_record_that_was_changed_is_refused_in_one_line(whole: Benchmark, change: object) -> None:
@@ -171,12 +151,3 @@ def test_curves_have_a_row_a_step_and_tell_stages_apart(whole: Benchmark) -> Non
     made = training_curves([manifest_of("dpo", record_of(whole, [], curve=[point(3)], started_from=first))])
     assert made[["stage", "step"]].to_numpy().tolist() == [[0, 1], [0, 2], [1, 3]]
     assert training_curves([manifest_of("plain")]).empty
-
-
-def test_verdicts_are_marked_only_where_something_was_seen(whole: Benchmark) -> None:
-    ids = whole.cases["case_id"].tolist()
-    verdicts = pd.DataFrame({"judge": ["tuned", "tuned", "plain"], "case_id": [ids[0], ids[1], ids[0]]}).astype("str")
-    training = training_cases([manifest_of("tuned", record_of(whole, ids[:1]))], whole)
-    assert mark_seen(verdicts, training)["seen"].tolist() == [True, False, False]
-    assert mark_seen(verdicts.astype("category"), training)["seen"].tolist() == [True, False, False]
-    assert mark_seen(verdicts, training.head(0)) is verdicts

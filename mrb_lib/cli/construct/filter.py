@@ -14,7 +14,7 @@ from mrb_lib.build.construct.answers.pool import pool_of, prompt_of
 from mrb_lib.build.construct.filter import STEP, Filtered, FilterOptions, filter_items
 from mrb_lib.build.construct.work import Work, open_work
 from mrb_lib.cli.construct import answering_options as option
-from mrb_lib.cli.construct.tables import show_tables
+from mrb_lib.cli.construct.showing import show_tables
 from mrb_lib.cli.options import AsJson, Rosters, WorkFolder, declares, options_from
 from mrb_lib.cli.progress import verdict_bars
 from mrb_lib.judges.settings import Settings
@@ -38,8 +38,7 @@ def command(
         str,
         typer.Option(
             metavar="RULE",
-            help="Which items go on: correct <= 2 (models that are right), share_correct, difficulty, discrimination, "
-            "correct['MODEL'], organ ...; without it every item does, and is only measured.",
+            help="Keep by a rule: correct <= 2 (right models), share_correct, difficulty, organ; default: all.",
         ),
     ] = "",
     marking_judge: Annotated[

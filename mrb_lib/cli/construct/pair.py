@@ -31,21 +31,14 @@ def command(
     strategy: Annotated[
         str,
         typer.Option(
-            help="balanced: every two responders meet as often; random; or adaptive: begins balanced (with a third of "
-            "the cases, say), and as --cases is raised adds the pairs whose outcome the annotations so far leave most "
-            "open. It saves where responders are unlike, a third at a --spread of 1.5 and nothing at 0.3."
+            help="balanced: every two responders meet as often; random; or adaptive: as --cases is raised, adds pairs "
+            "whose outcome the annotations so far leave most open."
         ),
     ] = "balanced",
-    balance: Annotated[
-        str, typer.Option(metavar="LIST", help="What balanced evens out: model, organ, length.")
-    ] = "model,organ,length",
+    balance: Annotated[str, typer.Option(metavar="LIST", help="Even these out.")] = "model,organ,length",
     exclude: Annotated[
         str | None,
-        typer.Option(
-            metavar="LIST",
-            help="Never paired: refused, truncated, identical, near-identical responses; none for only those that "
-            "failed or are empty. Default: all of these.",
-        ),
+        typer.Option(metavar="LIST", help="Never pair refused, truncated, identical, near-identical; default: all."),
     ] = None,
     store: Store = None,
     seed: Seed = 0,

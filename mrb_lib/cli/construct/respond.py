@@ -10,7 +10,7 @@ from mrb_lib.build.construct.answers.pool import pool_of
 from mrb_lib.build.construct.respond import STEP, respond
 from mrb_lib.build.construct.work import open_work
 from mrb_lib.cli.construct import answering_options as option
-from mrb_lib.cli.construct.tables import show_tables
+from mrb_lib.cli.construct.showing import show_tables
 from mrb_lib.cli.listing import line
 from mrb_lib.cli.options import AsJson, Rosters, WorkFolder, declares, options_from
 from mrb_lib.cli.progress import verdict_bars

@@ -33,32 +33,18 @@ from mrb_lib.tables.options import Names, Option, checked_dataclass
 class ScreenOptions(DealOptions):
     """Options of `mrb construct screen`."""
 
-    clinicians: Annotated[
-        str | None, Option("Deal items out to these people; what they have already stays.", "NAME,NAME")
-    ] = None
-    items: Annotated[int | None, Field(ge=1), Option("Deal a random choice of N items; default: all.", "N")] = None
+    clinicians: Annotated[str | None, Option("Assign items to these people; earlier ones stay.", "NAME,NAME")] = None
+    items: Annotated[int | None, Field(ge=1), Option("Assign a random choice of N items; default: all.", "N")] = None
     criteria: Annotated[
-        Names | None,
-        Option(
-            "Rate these; default: relevance,accuracy,complexity,image_quality. What each means, the scale and the rule "
-            "can be edited in [screen] of construction.toml.",
-            "LIST",
-        ),
+        Names | None, Option("Rate these; default: relevance,accuracy,complexity,image_quality.", "LIST")
     ] = None
-    scale: Annotated[
-        Names | None, Option("Use these labels, from the worst to the best; default: 1,2,3,4,5.", "LIST")
-    ] = None
+    scale: Annotated[Names | None, Option("Use these labels, the worst first; default: 1,2,3,4,5.", "LIST")] = None
     keep: Annotated[
-        str | None,
-        Option(
-            "Keep items by this rule, as in 'accuracy >= 4 and relevance_min > 1 and n_clinicians >= 2'; default: no "
-            "mean below the middle of the scale.",
-            "RULE",
-        ),
+        str | None, Option("Keep by a rule: 'accuracy >= 4 and n_clinicians >= 2'; default: no low mean.", "RULE")
     ] = None
     close: Annotated[bool, Option("Apply the rule to the ratings so far, and finish.")] = False
     agreement: Annotated[bool, Option("Show progress and agreement; no page.")] = False
-    assign_only: Annotated[bool, Option("Deal the items out; no page.")] = False
+    assign_only: Annotated[bool, Option("Assign the items; no page.")] = False
     coordinator: Annotated[bool, Option("Open the coordinator's page: progress, agreement, pace, comments.")] = False
     again: Annotated[bool, Option("Take another form, or open a closed screening; ratings stay.")] = False
 

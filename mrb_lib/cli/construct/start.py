@@ -29,32 +29,23 @@ class SourceOptions:
     """Where items come from."""
 
     layout: Annotated[
-        str | None,
-        Option(
-            "Read SRC as table, huggingface, vqa_rad, slake, pmc_vqa or omnimedvqa; default: as its files look.", "NAME"
-        ),
+        str | None, Option("Read SRC as table, huggingface, vqa_rad, slake, pmc_vqa or omnimedvqa.", "NAME")
     ] = None
     map: Annotated[Texts, Option("Read their column as ours; repeatable.", "THEIRS=OURS")] = ()
     name: Annotated[str | None, Option("Call the benchmark so; default: WORK's name.", "NAME")] = None
     kind: Annotated[
         Names,
         Option(
-            "Call the items clinical (the default), general or simulated; with --from-failures take these kinds of "
-            "failure, repeatable: wrong (the default), confidently_wrong, inconsistent, unparsed, all_wrong, split.",
+            "Call the items clinical (default), general or simulated; with --from-failures take wrong (default), "
+            "confidently_wrong, inconsistent, unparsed, all_wrong or split; repeatable.",
             "KIND",
         ),
     ] = ()
     from_failures: Annotated[
-        Path | None,
-        Option("Take the questions and images of the cases of SRC, a benchmark, that judges fail on in RUNS.", "RUNS"),
+        Path | None, Option("Take the cases of SRC, a benchmark, that judges fail on in RUNS.", "RUNS")
     ] = None
     selection: Annotated[
-        str | None,
-        Option(
-            "With --from-failures, take a selection in the failure explorer: its address (from # on), or the CSV file "
-            "that it exported.",
-            "ADDRESS",
-        ),
+        str | None, Option("With --from-failures, take a selection of the explorer: address or CSV.", "ADDRESS")
     ] = None
 
 

@@ -11,13 +11,13 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
 
 from mrb_lib.tables.errors import InputError, RunError
 
 ADDRESS: Final = "RAY_ADDRESS"
-INSTALL: Final = "`pip install 'mrb-workbench[scaleout]'`"
 # Holds the images of the batches under way; what is more goes to disk.
 _OBJECT_STORE_BYTES: Final = 400 * 1024**2
 _CPUS_OF_A_WORKER: Final = 2
@@ -43,6 +43,12 @@ _ENDED: Final = (
 )
 
 
+def check_installed() -> None:
+    """Raise `InputError` unless Ray is installed."""
+    if find_spec("ray") is None:
+        raise InputError("engine ray: needs ray; install it with `pip install 'mrb-workbench[scaleout]'`.")
+
+
 class WorkerPool(NamedTuple):
     """A number of workers, and the processors and GPUs (or the share of one) that each of them takes."""
 
@@ -50,26 +56,23 @@ class WorkerPool(NamedTuple):
     cpus: int
     gpus: float
 
-    def room(self, nodes: Sequence[Mapping[str, float]], memory: float = 0.0) -> int:
-        """Return how many such workers, each with so many bytes of memory, the machines hold at once."""
-        needs = {"CPU": self.cpus, "GPU": self.gpus, "memory": memory}
+    def room(self, nodes: Sequence[Mapping[str, float]]) -> int:
+        """Return how many such workers the machines hold at once."""
+        needs = {"CPU": self.cpus, "GPU": self.gpus}
         return sum(
             min(int(node.get(key, 0) / need + _ROUNDING) for key, need in needs.items() if need) for node in nodes
         )
 
 
-def size_pool(
-    nodes: Sequence[Mapping[str, float]], workers: int | None, gpus: float | None, memory: float = 0.0
-) -> WorkerPool:
+def size_pool(nodes: Sequence[Mapping[str, float]], workers: int | None, gpus: float | None) -> WorkerPool:
     """Share out the machines of a cluster.
 
     Parameters
     ----------
-    nodes : what each machine has, as `{"CPU": 8.0, "GPU": 2.0, "memory": 3e10}`
+    nodes : what each machine has, as `{"CPU": 8.0, "GPU": 2.0}`
     workers : None for as many as there is room for: with GPUs by the share that each
-        takes, without them one for every two processors, as far as the memory suffices
+        takes, without them one for every two processors
     gpus : of each worker; None for one GPU each where there are any
-    memory : bytes that a worker needs on a machine without a GPU, as far as is known
 
     Returns
     -------
@@ -78,8 +81,7 @@ def size_pool(
     """
     if gpus is None:
         gpus = 1.0 if any(node.get("GPU") for node in nodes) else 0.0
-    usual = WorkerPool(0, 1 if gpus else _CPUS_OF_A_WORKER, gpus)
-    wanted = workers or max(1, usual.room(nodes, 0.0 if gpus else memory))
+    wanted = workers or max(1, WorkerPool(0, 1 if gpus else _CPUS_OF_A_WORKER, gpus).room(nodes))
     most = _CPUS_OF_A_WORKER if gpus else int(max((node.get("CPU", 0) for node in nodes), default=1))
     pools = (WorkerPool(wanted, cpus, gpus) for cpus in range(most, 1, -1))
     return next((pool for pool in pools if pool.room(nodes) >= wanted), WorkerPool(wanted, 1, gpus))
@@ -105,14 +107,6 @@ class Cluster(ExitStack):
         """True where there is a Ray to use, so that none is to be started."""
         ray = sys.modules.get("ray")
         return os.environ.get(ADDRESS, "") not in ("", "local") or (ray is not None and bool(ray.is_initialized()))
-
-    @property
-    def notices(self) -> list[str]:
-        """Notices for the user about the choice."""
-        recorded = Path(tempfile.gettempdir(), "ray", "ray_current_cluster")
-        if not (self._is_mine and recorded.is_file()):
-            return []
-        return [f"a Ray cluster that runs on this machine was not used; {ADDRESS}=auto would use it"]
 
     def connect(self) -> None:
         """Start Ray, or connect to it, unless that is done.
@@ -161,7 +155,7 @@ class Cluster(ExitStack):
         nodes = cast("Callable[[], list[dict[str, Mapping[str, float]]]]", ray.nodes)()
         return [node["Resources"] for node in nodes if node["Alive"]]
 
-    def pool(self, workers: int | None, gpus_per_worker: float | None, memory: float) -> WorkerPool:
+    def pool(self, workers: int | None, gpus_per_worker: float | None) -> WorkerPool:
         """Return the pool for a judge; see `size_pool`.
 
         Raises
@@ -170,7 +164,7 @@ class Cluster(ExitStack):
             This machine has no room for it. A cluster may grow, so there a word on stderr must do.
         """
         nodes = self.nodes()
-        pool = size_pool(nodes, workers, gpus_per_worker, memory)
+        pool = size_pool(nodes, workers, gpus_per_worker)
         there = pool.room(nodes)
         if there < pool.workers:
             kind = f"{pool.gpus:g} GPUs" if pool.gpus else f"{pool.cpus} CPUs"

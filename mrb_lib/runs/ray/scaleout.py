@@ -6,111 +6,71 @@ the batches, so a worker needs nothing but the library and the weights.
 
 from __future__ import annotations
 
-import math
 import os
 import pickle
 import platform
 import re
 import threading
-from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections import ChainMap, Counter
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from importlib.util import find_spec
-from pathlib import Path
-from typing import Any, Final, Protocol, Unpack, cast, runtime_checkable
+from itertools import chain
+from typing import Any, Final, Protocol, cast, runtime_checkable
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.roster.engines import ENGINES, JudgeRequest
-from mrb_lib.judges.roster.machine import ROOM
-from mrb_lib.judges.roster.source import loaded_bytes, locate_weights
+from mrb_lib.judges.roster.source import locate_weights
 from mrb_lib.judges.settings import Settings
-from mrb_lib.runs import execute
-from mrb_lib.runs.local import Job, answer_rows, prepare_rows, run_locally
-from mrb_lib.runs.outcomes import RunSummary
+from mrb_lib.runs.local import Backend, Job, prepared, run_locally
 from mrb_lib.runs.plan import Plan
-from mrb_lib.runs.ray.cluster import INSTALL, Cluster, reason_of
+from mrb_lib.runs.planned import PlannedModel
+from mrb_lib.runs.ray.cluster import Cluster, check_installed, reason_of
 from mrb_lib.tables.errors import InputError, MrbError, RunError
 from mrb_lib.verdicts.manifest import differences, identity, in_words, library_versions
 from mrb_lib.verdicts.orders import to_shown_frame
 from mrb_lib.verdicts.protocol import Judge
 
-GREETING: Final = -1
-"""The number of a batch without verdicts, which a worker answers as soon as its judge is loaded."""
 RESTARTS: Final = 4
-"""The number of workers replaced after they die, before one answers a batch."""
+"""How often a worker that dies is started anew, and each of its batches is answered anew."""
 _COUNTED: Final = re.compile(r"(\d+) of (\d+)( .*)")
 _NOT_SPREAD: Final = "worked in this process: it asks a server, and workers would not make that faster"
-_BESIDE: Final = 1.2  # of the weights in main memory, with what is read beside them
 # One batch is answered while the next is prepared.
 _BATCHES_OF_A_WORKER: Final = 2
 
-Images = Mapping[str, bytes | InputError]
-"""The images of a batch that are there; an error where one cannot be read."""
 
+def on_ray(cluster: Cluster, one: PlannedModel) -> tuple[Settings, Backend]:
+    """Return the settings and the backend with which a judge is spread over the machines of a cluster.
 
-def judge_on_ray(
-    benchmark: Benchmark,
-    runs: Path,
-    names: Sequence[str],
-    *,
-    settings: Settings | None = None,
-    workers: int | None = None,
-    gpus_per_worker: float | None = None,
-    **options: Unpack[execute.JudgeOptions],
-) -> list[RunSummary]:
-    """Run judges over a benchmark with several workers, and keep their verdicts as `mrb_lib.runs.execute.judge` does.
-
-    Uses the Ray that this process is connected to, or the cluster that RAY_ADDRESS
-    names, or starts one on this machine for the time of the call, on loopback. A
-    worker that dies is started anew and its batches are answered again. Judges that
-    ask a server, and juries, work in this process.
+    Judges that ask a server, and juries, work in this process. A worker that dies is started anew and its batches are
+    answered again.
 
     Validated by tests/runs/test_scaleout.py.
 
     Parameters
     ----------
-    benchmark, runs, names, settings, options : see `mrb_lib.runs.execute.judge`. Workers need not see the folders.
-    workers : models loaded at once; None is one for each GPU, or for every two CPUs
-    gpus_per_worker : a share of one from 0 to 1, or several whole ones; None is as many as a judge's weights need, by
-        the memory of this machine's GPUs, where there are any
-
-    Returns
-    -------
-    list of RunSummary
-        One for each name, in their order, names that are given again left out.
+    cluster : connected to when the first batch is to be answered, or to find out if it has GPUs
+    one : its `workers` is the number of models loaded at once, None for one per worker's GPUs or per two CPUs; its
+        `gpus_per_worker` is None for one where there are any
 
     Raises
     ------
     InputError
-        As `mrb_lib.runs.execute.judge`; or Ray is not installed, or the machine has no room for the workers.
-    InterruptedRunError
-        SIGINT or SIGTERM came; what had arrived is kept.
-    RunError
-        As `mrb_lib.runs.execute.judge`; or Ray does not start, or a worker has other versions or weights.
+        Ray is not installed, or the device is none that Ray can choose.
     """
-    chosen = settings or Settings()
-    if find_spec("ray") is None:
-        raise InputError(f"engine ray: needs ray; install it with {INSTALL}.")
-    if workers is not None and workers < 1:
-        raise InputError(f"workers {workers}: at least 1 is needed.")
-    if gpus_per_worker is not None and (gpus_per_worker < 0 or (gpus_per_worker > 1 and gpus_per_worker % 1)):
-        raise InputError(f"GPUs per worker {gpus_per_worker:g}: must be a share of one, or a whole number.")
-    if ":" in chosen.device:
+    check_installed()
+    settings = one.settings
+    if ":" in settings.device:
         raise InputError(
-            f"device {chosen.device!r}: with engine ray, Ray chooses the GPU of each worker; use auto, cuda or cpu."
+            f"device {settings.device!r}: with engine ray, Ray chooses the GPU of each worker; use auto, cuda or cpu."
         )
-    with Cluster(workers) as cluster:
-        backend = partial(_spread, cluster, workers, gpus_per_worker)
-        chosen = _for_workers(chosen, cluster, gpus_per_worker)
-        return execute.judge(benchmark, runs, names, settings=chosen, backend=backend, **options)
+    return for_workers(settings, cluster, one.gpus_per_worker), partial(_spread, cluster, one)
 
 
-def _for_workers(settings: Settings, cluster: Cluster, gpus_per_worker: float | None) -> Settings:
+def for_workers(settings: Settings, cluster: Cluster, gpus_per_worker: float | None) -> Settings:
     """Return settings that mean the same here and on the workers: this machine may have no GPU, or the only one."""
     if settings.device == "cpu" or gpus_per_worker == 0:
         return replace(settings, device="cpu")
@@ -130,43 +90,19 @@ class WithWeights(Protocol):
     request: JudgeRequest
 
 
-def _spread(
-    cluster: Cluster, workers: int | None, gpus_per_worker: float | None, job: Job
-) -> Generator[pd.DataFrame, None, None]:
-    """Start the workers, and return the answers once the first is ready; see `mrb_lib.runs.local.Backend`."""
+def _spread(cluster: Cluster, one: PlannedModel, job: Job) -> Generator[pd.DataFrame, None, None]:
+    """Start the workers, and return the answers once the first is there; see `mrb_lib.runs.local.Backend`."""
     engine = job.judge.spec.get("engine")
     if engine in ENGINES and ENGINES[str(engine)].model == "server":
         job.notices.append(_NOT_SPREAD)
         return run_locally(job)
-    gpus: float | None = 0.0
-    memory = 0.0
-    if isinstance(job.judge, WithWeights):
-        source, settings = job.judge.request.weights, job.judge.request.settings
-        gpus = 0.0 if settings.device == "cpu" else gpus_per_worker
-        n_bytes = {
-            usual: loaded_bytes(source.folder, usual if settings.dtype == "auto" else settings.dtype, settings.quantize)
-            for usual in ("float32", "bfloat16")
-        }
-        memory = _BESIDE * n_bytes["float32"]
-        if gpus is None:
-            gpus = gpus_needed(n_bytes["bfloat16"])
-    pool = cluster.pool(workers, gpus, memory)
+    on_gpu = isinstance(job.judge, WithWeights) and job.judge.request.settings.device != "cpu"
+    pool = cluster.pool(one.workers, one.gpus_per_worker if on_gpu else 0.0)
     pool = pool._replace(workers=min(pool.workers, len(job.batches)))
     answers = _answers(job, pool.workers, {"num_cpus": pool.cpus, "num_gpus": pool.gpus})
     first = next(answers)
     job.devices.append(f"{pool.workers} x {first.device}")
-    job.notices.extend(cluster.notices)
-    return _collected(job, answers, {first.worker: first.notices})
-
-
-def gpus_needed(n_bytes: float) -> float | None:
-    """Return how many of this machine's GPUs hold so many bytes of weights; None where one does, or there are none."""
-    import torch
-
-    memory = [torch.cuda.mem_get_info(number)[1] for number in range(torch.cuda.device_count())]
-    if not memory or ROOM * n_bytes <= min(memory):
-        return None
-    return float(math.ceil(ROOM * n_bytes / min(memory)))
+    return _collected(job, answers, first)
 
 
 @dataclass(frozen=True)
@@ -178,7 +114,7 @@ class Assignment:
     make : makes the judge from the images it is to see
     identity : what shapes its verdicts, see `mrb_lib.verdicts.manifest.identity`
     ratings, labels : see `mrb_lib.runs.plan.Plan`
-    workers, on_gpu : how many there are, and whether each has a GPU
+    on_gpu : each worker has one
     versions : of the libraries where the run was started
     """
 
@@ -187,14 +123,13 @@ class Assignment:
     identity: Mapping[str, object]
     ratings: Sequence[str]
     labels: Mapping[str, Sequence[str]]
-    workers: int
     on_gpu: bool
     versions: Mapping[str, str]
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A worker's answer: the verdicts of a batch, None for the greeting; or an error."""
+    """A worker's answer: the verdicts of a batch, or an error."""
 
     batch: int
     worker: str
@@ -208,21 +143,10 @@ class Source:
     """Hands out batches on the machine where the run started, where its images lie."""
 
     def __init__(self, plan: Plan, batches: Sequence[np.ndarray], images: Mapping[str, bytes]) -> None:
-        self._plan, self._batches, self._images, self._begun = plan, batches, images, 0
+        self._plan, self._batches, self._images = plan, batches, images
 
-    def begin(self) -> int:
-        """Return how many workers have begun since one answered a batch, with this one."""
-        self._begun += 1
-        return self._begun
-
-    def batch(self, number: int, *, answered: bool) -> tuple[pd.DataFrame, Images]:
-        """Return the rows of a batch as a judge is shown them, and their images.
-
-        Parameters
-        ----------
-        answered : the worker that asks has answered another batch
-        """
-        self._begun *= not answered
+    def batch(self, number: int) -> tuple[pd.DataFrame, dict[str, bytes | InputError]]:
+        """Return the rows of a batch as a judge is shown them, and their images, or why one is unreadable."""
         shown = to_shown_frame(self._plan.rows(self._batches[number]))
         images: dict[str, bytes | InputError] = {}
         for name in {name for listed in shown.get("images", ()) for name in listed}:
@@ -235,49 +159,32 @@ class Source:
         return shown, images
 
 
-class ArrivedImages(Mapping[str, bytes]):
+class ArrivedImages(ChainMap[str, Any]):
     """The images of the batches under way, by name."""
 
-    def __init__(self) -> None:
-        self.of_batch: dict[int, Images] = {}
-
     def __getitem__(self, name: str) -> bytes:
-        content = next((images[name] for images in tuple(self.of_batch.values()) if name in images), None)
-        if content is None:
-            raise KeyError(name)
+        content: bytes | InputError = super().__getitem__(name)
         if isinstance(content, InputError):
             raise content
         return content
-
-    def __iter__(self) -> Iterator[str]:
-        return iter({name for images in tuple(self.of_batch.values()) for name in images})
-
-    def __len__(self) -> int:
-        return len(set(self))
 
 
 class Worker:
     """One judge, loaded once. Called by two threads, it prepares a batch while it answers another.
 
-    Whatever goes wrong is an answer, too: Ray would wrap it in pages of its own. Ray starts a worker that died anew,
-    and gives it the same batches, without end; the source counts, so that there is one.
+    Whatever goes wrong is an answer, too: Ray would wrap it in pages of its own.
 
     Parameters
     ----------
-    source : `Source`, wherever that is; called with the name of its method
+    batch : gives a batch by its number, see `Source.batch`
     """
 
-    def __init__(self, assigned: Assignment, source: Callable[..., Any]) -> None:
-        self._assigned, self._source = assigned, source
-        self._images, self._answered, self._error = ArrivedImages(), False, None
+    def __init__(self, assigned: Assignment, batch: Callable[[int], Any]) -> None:
+        self._assigned, self._batch, self._error = assigned, batch, None
+        self._images = ArrivedImages()
         self._preparing, self._answering = threading.Lock(), threading.Lock()
         name = assigned.name
         try:
-            if source("begin") > assigned.workers + RESTARTS:
-                raise RunError(
-                    f"judge {name}: its workers died {RESTARTS + 1} times before one answered a batch, as when the "
-                    "memory does not suffice; use fewer workers or a smaller --batch-size."
-                )
             self._judge = assigned.make(self._images)
             changes = differences(assigned.identity, identity(self._judge.spec, self._judge.prompt_hash))
             if changes:
@@ -301,7 +208,7 @@ class Worker:
         if self._error is not None:
             return Answer(number, worker, error=self._error)
         try:
-            verdicts = None if number == GREETING else self._verdicts(number)
+            verdicts = self._verdicts(number)
         except Exception as error:  # noqa: BLE001  # whatever a judge raises
             return Answer(number, worker, error=self._plain(error, "failed"))
         notices = (*_other_versions(self._assigned.versions), *self._judge.notices)
@@ -309,12 +216,13 @@ class Worker:
 
     def _verdicts(self, number: int) -> pd.DataFrame:
         with self._preparing:
-            shown, self._images.of_batch[number] = self._source("batch", number, answered=self._answered)
-            prepared = prepare_rows(self._judge, shown)
+            shown, images = self._batch(number)
+            self._images.maps = [*self._images.maps, images]
+            answered = prepared(self._judge, shown, self._assigned.ratings, self._assigned.labels)
         with self._answering:
-            verdicts = answer_rows(self._judge, prepared, self._assigned.ratings, self._assigned.labels)
-        del self._images.of_batch[number]
-        self._answered = True
+            verdicts = answered()
+        with self._preparing:
+            self._images.maps = [one for one in self._images.maps if one is not images]
         return verdicts
 
     def _plain(self, error: Exception, what: str) -> MrbError:
@@ -333,14 +241,14 @@ def _other_versions(versions: Mapping[str, str]) -> list[str]:
     return [f"{platform.node()} has other libraries ({other}): its verdicts may differ a little"] if other else []
 
 
-def assignment(job: Job, workers: int, *, on_gpu: bool) -> Assignment:
+def assignment(job: Job, *, on_gpu: bool) -> Assignment:
     """Return what workers must know to answer for a judge that is not loaded yet."""
     judge, plan = job.judge, job.plan
     make: Callable[[Mapping[str, bytes]], Judge] = lambda _: judge  # noqa: E731
     if isinstance(judge, WithWeights):
         make = partial(_rebuilt, type(judge), replace(judge.request, images={}))
     same = identity(judge.spec, judge.prompt_hash)
-    return Assignment(judge.name, make, same, plan.ratings, plan.labels, workers, on_gpu, library_versions())
+    return Assignment(judge.name, make, same, plan.ratings, plan.labels, on_gpu, library_versions())
 
 
 def _rebuilt(build: Callable[[JudgeRequest], Judge], request: JudgeRequest, images: Mapping[str, bytes]) -> Judge:
@@ -351,20 +259,22 @@ def _rebuilt(build: Callable[[JudgeRequest], Judge], request: JudgeRequest, imag
 
 
 def _answers(job: Job, workers: int, resources: dict[str, Any]) -> Generator[Answer, None, None]:
-    """Yield the answers to the greeting and to all batches as they come; raises what went wrong with a worker."""
+    """Yield the answers to all batches as they come; raises what went wrong with a worker."""
     try:
         import ray.data
 
-        numbers = [{"batch": number} for number in range(GREETING, len(job.batches))]
+        numbers = [{"batch": number} for number in range(len(job.batches))]
         data = ray.data.from_items(numbers, override_num_blocks=len(numbers)).map(
             cast("Callable[[dict[str, Any]], dict[str, Any]]", Worker),  # Ray makes it on each machine
-            fn_constructor_args=(assignment(job, workers, on_gpu=resources["num_gpus"] > 0), _shared(job)),
+            fn_constructor_args=(assignment(job, on_gpu=resources["num_gpus"] > 0), _shared(job)),
             compute=ray.data.ActorPoolStrategy(
                 size=workers,
                 max_tasks_in_flight_per_actor=_BATCHES_OF_A_WORKER,
                 max_concurrent_calls_per_actor=_BATCHES_OF_A_WORKER,
                 enable_true_multi_threading=True,
             ),
+            max_restarts=RESTARTS,
+            max_task_retries=RESTARTS,
             **resources,
         )
         batches = data.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=0)
@@ -379,12 +289,13 @@ def _answers(job: Job, workers: int, resources: dict[str, Any]) -> Generator[Ans
     except Exception as error:
         raise RunError(
             f"judge {job.judge.name}: the workers cannot go on ({reason_of(error)}); every machine needs mrb-workbench "
-            "with [judges,scaleout], in the same versions. Run the same command again to go on."
+            "with [judges,scaleout], in the same versions, and memory for its workers (fewer --workers, more "
+            "--gpus-per-worker, a smaller --batch-size). Run the same command again to go on."
         ) from error
 
 
-def _shared(job: Job) -> Callable[..., object]:
-    """Start the source of a job's batches on this machine, and return how workers ask it."""
+def _shared(job: Job) -> Callable[[int], Any]:
+    """Start the source of a job's batches on this machine, and return how workers ask it for one."""
     import ray
 
     here = {"ray.io/node-id": ray.get_runtime_context().get_node_id()}
@@ -392,19 +303,18 @@ def _shared(job: Job) -> Callable[..., object]:
     return partial(_ask, lasting.remote(job.plan, job.batches, job.images))
 
 
-def _ask(source: Any, method: str, *arguments: object, **options: object) -> object:
+def _ask(source: Any, number: int) -> Any:
     import ray
 
-    return ray.get(getattr(source, method).remote(*arguments, **options))
+    return ray.get(source.batch.remote(number))
 
 
-def _collected(
-    job: Job, answers: Generator[Answer, None, None], notices_of: dict[str, tuple[str, ...]]
-) -> Generator[pd.DataFrame, None, None]:
+def _collected(job: Job, answers: Generator[Answer, None, None], first: Answer) -> Generator[pd.DataFrame, None, None]:
     """Yield the verdicts of every batch, once each."""
     missing = set(range(len(job.batches)))
+    notices_of: dict[str, tuple[str, ...]] = {}
     try:
-        for answer in answers:
+        for answer in chain([first], answers):
             notices_of[answer.worker] = answer.notices
             if answer.verdicts is None or answer.batch not in missing:
                 continue
@@ -420,7 +330,7 @@ def _collected(
 
 
 def added_up(notices: Iterable[str]) -> list[str]:
-    """Return the notices of all workers, once each; counts, as "3 of 12 verdicts ...", are added up."""
+    """Merge the notices of all workers, adding up counts such as "3 of 12 verdicts ..."."""
     counts: dict[str, Counter[str]] = {}
     for text in notices:
         some, every, rest = match.groups() if (match := _COUNTED.match(text)) else ("0", "0", text)

@@ -153,24 +153,20 @@ def _cases(benchmark: Benchmark, replies: pd.DataFrame) -> pd.DataFrame:
             "source_order": replies["order"],
             "source_repeat": replies["repeat"].astype("str"),
             VERDICTS: [
-                _scored({name: (said[name], labels.get((case, name))) for name in _judged(meta, said)})
+                _scored(meta, case, said, labels)
                 for case, said in zip(replies["source_case"], replies["said"], strict=True)
             ],
         }
     )
 
 
-def _judged(meta: BenchmarkMeta, said: Choices) -> list[str]:
-    return [name for name in meta.dimensions if name in said]
-
-
-def _scored(pairs: Mapping[str, tuple[object, object]]) -> str:
+def _scored(meta: BenchmarkMeta, case: str, said: Choices, labels: Mapping[Hashable, object]) -> str:
     """Return by dimension the choice, the label, and whether they are equal, as JSON."""
-    texts = {name: [value if isinstance(value, str) else None for value in pair] for name, pair in pairs.items()}
-    scored = {
-        name: {"choice": choice, "gold": label, "score": int(choice == label) if choice and label else None}
-        for name, (choice, label) in texts.items()
-    }
+    scored = {}
+    for name in filter(said.__contains__, meta.dimensions):
+        pair = said[name], labels.get((case, name))
+        choice, label = (value if isinstance(value, str) else None for value in pair)
+        scored[name] = {"choice": choice, "gold": label, "score": int(choice == label) if choice and label else None}
     return json.dumps(scored, ensure_ascii=False)
 
 
@@ -181,7 +177,7 @@ def _question(meta: BenchmarkMeta, shown: Mapping[Hashable, object], said: Choic
     if isinstance(shown.get("before"), str):
         parts["Earlier steps"] = shown["before"]
     parts |= {name: shown[which] for which, name in names.items()}
-    choices = pd.Series(said, dtype="str")[_judged(meta, said)]
+    choices = pd.Series(said, dtype="str")[[name for name in meta.dimensions if name in said]]
     if not meta.is_rating:
         choices = choice_to_shown(pd.Series(shown["order"], choices.index), choices).map(_IN_WORDS)
     verdict = "\n".join(f"{name}: {choice}" for name, choice in choices.fillna(_UNREAD).items())

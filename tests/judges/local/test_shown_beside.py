@@ -23,7 +23,7 @@ from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
-from mrb_lib.runs.beside import beside
+from mrb_lib.runs.beside import beside_of
 from mrb_lib.runs.execute import settings_for
 from mrb_lib.runs.plan import Plan, make_plan
 from mrb_lib.tables.errors import InputError
@@ -45,7 +45,7 @@ def rows_of(bench: Benchmark, settings: Settings = SHOWN) -> pd.DataFrame:
     plan: Plan = make_plan(
         bench.cases,
         DIMENSIONS,
-        beside=beside(bench, settings),
+        beside=beside_of(bench, settings),
         ratings=bench.meta.categories if bench.meta.is_rating else (),
     )
     return to_shown_frame(plan.rows(plan.all_numbers))

@@ -11,8 +11,7 @@ import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load
 from mrb_lib.benchmarks.meta import BenchmarkMeta
-from mrb_lib.cli.agreeing import deal_disputed, show_until
-from mrb_lib.cli.annotate import assign_cases, show_agreement, shown_together
+from mrb_lib.cli.annotate import assign_cases, deal_disputed, show_agreement, show_until, shown_together
 from mrb_lib.review.annotate.answers import Annotation
 from mrb_lib.review.annotate.coordination import Coordination, agreement_so_far
 from mrb_lib.review.annotate.forms import RATING

@@ -13,6 +13,7 @@ from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.manifest import Manifest
 from mrb_lib.verdicts.training import training_cases
 from tests.stats.small_tables import cases_of, gains, gold_of, groups_of, random_verdicts, significance, with_first
+from tests.training_records import record_of
 
 N = 90
 GENERATOR = np.random.default_rng(11)
@@ -28,12 +29,14 @@ SAME = {
 }  # fmt: skip
 
 
-BENCHMARK = Benchmark(BenchmarkMeta("here", "clinical", ("overall",)), CASES, empty_annotations())
+BENCHMARK = Benchmark(
+    BenchmarkMeta("here", "clinical", ("overall",)), CASES.assign(question=CASES["case_id"]), empty_annotations()
+)
 
 
 def trained(*cases: str, judge: str = TUNED) -> pd.DataFrame:
-    record = {"benchmark": {"name": "here"}, "cases": list(cases)}
-    return training_cases([Manifest("r", judge, provenance={"training": record})], BENCHMARK)
+    provenance = {"training": record_of(BENCHMARK, cases)}
+    return training_cases([Manifest("r", judge, provenance=provenance)], BENCHMARK)
 
 
 @pytest.mark.parametrize("policy", ["balanced", "official", "answered"])
@@ -59,7 +62,7 @@ def test_a_gain_is_the_pair_of_the_table_significance(policy: str, cluster: str 
 
 
 def test_cases_that_were_trained_on_are_left_out_of_both_and_counted() -> None:
-    seen = [f"c{i}" for i in range(30)] + ["of another benchmark"]
+    seen = [f"c{i}" for i in range(30)]
     rows = gains(VERDICTS, GOLD, CASES, GROUPS, training=trained(*seen), resamples=100, policy="official")
     left = ~CASES["case_id"].isin(seen)
     fewer = gains(
@@ -144,6 +147,6 @@ def test_a_pair_that_cannot_be_is_refused_in_one_line(pair: tuple[str, str], sai
 
 
 def test_a_record_without_a_list_of_cases_is_no_record() -> None:
-    for training in ({"method": "sft"}, {"cases": "all"}, {"cases": ["c1"], "benchmark": {"name": "else"}}, "yes"):
+    for training in ({"method": "sft"}, "yes"):
         assert training_cases([Manifest("r", TUNED, provenance={"training": training})], BENCHMARK).empty
     assert set(trained("c1")["judge"]) == {TUNED, f"{TUNED}@r"}

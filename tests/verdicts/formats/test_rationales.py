@@ -97,17 +97,6 @@ def test_a_reason_for_a_verdict_on_a_step_comes_with_the_earlier_steps(tmp_path:
     assert "Earlier steps" not in asked["c2"]
 
 
-def test_the_new_benchmark_says_what_it_is_and_whose_data_it_holds(tmp_path: Path) -> None:
-    made, _ = exported(verdicts_of(("j", "c1", "overall", "AB", 0, "none", "A", reply(WHY, overall="A"))), tmp_path)
-    meta = made.meta
-    assert (meta.kind, meta.task, meta.level) == ("simulated", "rating", "nominal")
-    assert (meta.dimensions, meta.categories, meta.acceptable) == (
-        ("reason",), ("right", "wrong", "irrelevant"), ("right",),
-    )  # fmt: skip
-    assert set(meta.definitions) == {*meta.dimensions, *meta.categories}
-    assert (meta.licence, meta.source, meta.citation) == ("CC0-1.0", "drawn", "nobody")
-
-
 def test_nothing_that_is_shown_names_the_judge_or_the_label(tmp_path: Path) -> None:
     rows = [
         (judge, case, "overall", "AB", 0, "none", "A", reply(f"{WHY} {case}", overall="A"))
@@ -225,9 +214,3 @@ def test_where_there_is_nothing_to_write_one_line_says_so(
         write(PAIRS, verdicts, tmp_path, **options)
     assert "\n" not in str(error.value)
     assert not list(tmp_path.iterdir())
-
-
-def test_labels_that_nobody_judges_are_refused(tmp_path: Path) -> None:
-    benchmark = replace(PAIRS, meta=replace(META, categories=("1", "2")), annotations=ANNOTATIONS.iloc[:0])
-    with pytest.raises(InputError, match="no preferences or ratings"):
-        write(benchmark, verdicts_of(("j", "c1", "overall", "AB", 0, "none", "A", WHY)), tmp_path)

@@ -8,9 +8,8 @@ are those of `mrb judge`, and the runs lie in the work folder as ordinary run fo
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from textwrap import shorten
 from typing import Final
@@ -184,14 +183,9 @@ def answer(
         raise InputError(f"samples {samples}: at least 1 is needed.")
     done = []
     for model, one in models.items():
-        run: Callable[..., list[RunSummary]] = judge
-        if one.engine == "ray":
-            from mrb_lib.runs.ray.scaleout import judge_on_ray
-
-            run = partial(judge_on_ray, workers=one.workers, gpus_per_worker=one.gpus_per_worker)
-        [summary] = run(
+        [summary] = judge(
             asked, runs, [one.name], orders=("AB",), repeats=samples, settings=one.settings, extra=extra, retry=retry,
-            progress=progress,
+            engine=one.engine, workers=one.workers, gpus_per_worker=one.gpus_per_worker, progress=progress,
         )  # fmt: skip
         done.append(ModelRun(model, summary))
     for answered in done:

@@ -1,0 +1,140 @@
+"""`mrb construct filter`, `respond`, `pair` and `screen`, as a shell runs them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from mrb_lib.build.construct.screen import CRITERIA
+from mrb_lib.build.construct.work import Work, open_work
+from mrb_lib.review import server
+from mrb_lib.review.records.marks import AnnotatorAnswer
+from mrb_lib.review.records.store import open_store
+
+from ..build.construct.answerers import Script, scripted, started
+from ..build.construct.paired import N, labels_by, make_work
+from .conftest import Result, parsed
+
+ITEMS = pd.DataFrame({"item_id": [f"i{i}" for i in range(8)], "images": [[] for _ in range(8)],
+                      "question": "Which organ?", "reference": "liver", "choices": None})  # fmt: skip
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Iterator[Script]:
+    with scripted(
+        tmp_path, ["m1", "m2"], lambda model, item, sample: "liver" if item < "i4" else f"{model}\x1b[2J"
+    ) as one:
+        yield one
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Work:
+    return started(tmp_path / "work", ITEMS, "simulated")
+
+
+def test_filter_and_respond_print_their_tables_and_say_simulated(
+    mrb: Callable[..., Result], work: Work, script: Script, tmp_path: Path
+) -> None:
+    sheet = tmp_path / "sheet.csv"
+    roster = ("--roster", script.roster)
+    options = ("construct", "filter", work.path, "--model", "m1", "--model", "m2", "--keep", "correct < 2", *roster)
+    done = mrb(*options, "--marking-sheet", sheet, "--sheet-size", 5)
+    assert done.code == 0, done.err
+    assert "models SIMULATED" in done.out and "4 of 8 items go on (SIMULATED)" in done.out
+    assert "m1: 8 SIMULATED answers made" in done.err and "m1: 8 of 8 answers" in done.err
+    assert len(pd.read_csv(sheet)) == 5
+    again = parsed(mrb(*options, "--json"))
+    assert again["step"] == "filter" and again["data_kind"] == "SIMULATED"
+    assert [row["accuracy"] for row in again["models"]] == [0.5, 0.5]
+    assert [(row["reason"], row["n"]) for row in again["funnel"]] == [("kept", 4), ("not correct < 2", 4)]
+    pool = tmp_path / "pool.toml"
+    pool.write_text('[[model]]\nname = "m2"\nprompt = "short-answer"\n')
+    answered = mrb("construct", "respond", work.path, "--responder", "m1", "--plan", pool, *roster)
+    assert answered.code == 0 and "4 of 4 items go on" in answered.out and "\x1b" not in answered.out + answered.err
+    assert [table["prompt"] for table in work.choices("respond")["models"]] == ["open-answer", "short-answer"]
+
+
+def test_bad_usage_is_one_line_and_exit_code_2(
+    mrb: Callable[..., Result], work: Work, script: Script, tmp_path: Path
+) -> None:
+    model = ("--model", "m1", "--roster", script.roster)
+    for arguments, said in (
+        (("filter", work.path), "no model is named"),
+        (("filter", tmp_path, *model), "is not a work folder"),
+        (("filter", work.path, *model, "--keep", "corect"), "'corect' is unknown"),
+        (("filter", work.path, *model, "--mark", "guess"), "mark 'guess'"),
+        (("filter", work.path, *model, "--mark", "judge"), "--marking-judge"),
+        (("filter", work.path, *model, "--human-marks", tmp_path / "none.csv"), "cannot be read"),
+        (("filter", work.path, *model, "--retry", "ok"), "retry 'ok'"),
+        (("filter", work.path, *model, "--workers", "2"), "need engine ray"),
+        (("respond", work.path, "--responder", "m1", "--roster", script.roster), "is alone"),
+        (("respond", work.path, "--plan", tmp_path / "none.toml"), "cannot be read"),
+    ):
+        result = mrb("construct", *arguments)
+        assert result.code == 2 and said in result.err and result.out == "", (arguments, result)
+        assert [row for row in result.err.splitlines() if row.startswith("mrb: ")] == result.err.splitlines()[-1:]
+    assert script.asked == 0
+
+
+def test_the_command_prints_the_design_and_reads_the_annotations(mrb: Callable[..., Result], tmp_path: Path) -> None:
+    work = make_work(tmp_path / "work")
+    done = mrb("construct", "pair", work.path, "--strategy", "adaptive", "--cases", 12, "--seconds-per-case", 60)
+    assert done.code == 0, done.err
+    assert "12 pairs of responses (SIMULATED data)" in done.out
+    assert "annotation_hours" in done.out
+    assert "rarest meeting: a and b, 2 times" in done.out
+    assert "identical pair: 6" in done.err
+    dealt = mrb("annotate", work.path, "--annotators", "ann,bea", "--cases", 6, "--assign-only")
+    assert dealt.code == 0, dealt.err
+    with open_store(work.path / "reviews.sqlite") as store:
+        first = work.pairs().set_index("case_id").loc[store.assignments("mine")["case_id"].unique()]
+        assert first[["model_a", "model_b"]].apply(frozenset, axis=1).nunique() == len(first) == 6
+        for row in labels_by(work, "abcd").itertuples():
+            store.add(AnnotatorAnswer("mine", row.case_id, "Dr A", "overall", row.choice, "AB"))
+    more = mrb("construct", "pair", work.path, "--strategy", "adaptive", "--cases", 18, "--json")
+    assert more.code == 0, more.err
+    told = json.loads(more.out)
+    assert told["data_kind"] == "SIMULATED"
+    assert {row["quantity"]: row["value"] for row in told["rows"]}["n_cases"] == 18
+    assert (work.choices("pair") or {})["rounds"][-1] == {"cases": 18, "labels": 12}
+    refused = mrb("construct", "pair", work.path, "--strategy", "random")
+    assert (refused.code, refused.err.count("\n")) == (2, 1)
+    assert mrb("construct", "pair", work.path / "no").code == 2
+
+
+def test_dealt_rated_closed(mrb: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    work = make_work(tmp_path / "work").path
+    screen = ("construct", "screen", work)
+    early = mrb(*screen, "--close")
+    assert (early.code, early.err.count("\n")) == (2, 1)
+    assert "--clinicians NAME,NAME" in early.err
+    done = mrb(*screen, "--clinicians", "Dr A,Dr B", "--items", 6, "--assign-only", "--scale", "1,2,3")
+    assert (done.code, done.err) == (0, "Dr A: 6 cases\nDr B: 6 cases\n")
+    assert (open_work(work).choices("screen") or {})["scale"] == ["1", "2", "3"]
+    with open_store(work / "reviews.sqlite") as store:
+        for row in store.assignments("mine (screening)").itertuples():
+            for criterion in CRITERIA:
+                rating = "1" if row.position == 0 and row.annotator == "Dr A" else "3"
+                store.add(AnnotatorAnswer("mine (screening)", row.case_id, row.annotator, criterion, rating, "AB"))
+    shown = mrb(*screen, "--agreement")
+    assert "mine (screening) (SIMULATED data)" in shown.out
+    assert "image_quality" in shown.out
+    assert "another form" in mrb(*screen, "--keep", "accuracy >= 3", "--assign-only").refusal
+    closed = mrb(*screen, "--close")
+    assert closed.code == 0, closed.err
+    assert closed.out.startswith(f"kept 6 items of {N} (SIMULATED data): relevance >= 2")
+    assert f"left out, nobody rated it: {N - 6}" in closed.out
+    strict = mrb(*screen, "--keep", "accuracy >= 3", "--again", "--close")
+    assert strict.out.startswith(f"kept 5 items of {N}"), strict.err
+    assert "left out, not accuracy >= 3: 1" in strict.out
+
+    served: dict[str, Any] = {}
+    monkeypatch.setattr(server, "serve", lambda app, address, **options: served.update(app=app, address=address))
+    assert mrb(*screen, "--coordinator", "--no-browser").code == 0
+    assert "mine (screening)" in served["app"].answer("overview", {})["html"]
+    assert mrb(*screen, "--coordinator", "--close").code == 2

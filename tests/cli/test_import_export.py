@@ -1,0 +1,116 @@
+"""`mrb import`, `mrb export` and `mrb check`: formats, renamed columns, edited tables and rubrics."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from mrb_lib.benchmarks.benchmark import Benchmark, load, save
+from mrb_lib.benchmarks.formats import READERS, WRITERS
+from mrb_lib.benchmarks.meta import BenchmarkMeta
+
+
+@pytest.mark.parametrize(("command", "formats"), [("import", READERS), ("export", WRITERS)])
+def test_help_lists_the_formats_and_their_options(mrb: Callable, command: str, formats: object) -> None:
+    text = mrb(command, "--help").out
+    assert all(f"\n  {name} " in text for name in formats)
+    assert ("--unparsed-as-tie" in text, "--file-format" in text) == (command == "import", command == "export")
+
+
+def test_the_file_format_of_an_export_is_an_option(mrb: Callable, tables: Path, tmp_path: Path) -> None:
+    assert mrb("import", "table", tables, tmp_path / "bench").code == 0
+    done = mrb("export", "table", tmp_path / "bench", "-", tmp_path / "out", "--file-format", "parquet")
+    assert (done.code, (tmp_path / "out" / "cases.parquet").is_file()) == (0, True)
+    refused = mrb("export", "official", tmp_path / "bench", "-", tmp_path / "o", "--file-format", "csv")
+    assert (refused.code, refused.err) == (2, "mrb: --file-format: export official has no such option; leave it out.\n")
+
+
+def test_columns_of_an_import_can_be_renamed(mrb: Callable, tables: Path, tmp_path: Path) -> None:
+    cases = tables / "cases.csv"
+    cases.write_text(cases.read_text().replace("case_id,question", "number,prompt", 1))
+    renamed = ("--map", "number=case_id", "--map", "prompt=question")
+    assert mrb("import", "table", tables, tmp_path / "bench", *renamed).code == 0
+    meta = tomllib.loads((tmp_path / "bench" / "benchmark.toml").read_text())
+    assert meta["import"] == {"format": "table", "columns": {"number": "case_id", "prompt": "question"}}
+    assert mrb("import", "table", tables, tmp_path / "bench").code == 2
+
+
+FILE = "id,question,response_a,response_b,reader,winner\n1,q1,a,b,Dr Lee,model_a\n2,q2,c,d,Dr Lee,tie\n"
+NAMES = ["--map", "id=case_id", "--map", "reader=annotator", "--map", "winner=choice"]
+
+
+def test_a_dry_run_prints_what_is_understood_and_writes_nothing(mrb: Callable, tmp_path: Path) -> None:
+    (tmp_path / "study.csv").write_text(FILE)
+    before = sorted(tmp_path.iterdir())
+    done = mrb("import", "table", tmp_path / "study.csv", tmp_path / "out", *NAMES, "--dry-run")
+    assert done.code == 0, done.err
+    assert "study.csv: CSV, commas, UTF-8, 2 rows" in done.out
+    assert "annotations: 2 by Dr Lee (2); on overall (2)" in done.out
+    assert sorted(tmp_path.iterdir()) == before
+    whole = mrb("import", "table", tmp_path / "study.csv", tmp_path / "out", *NAMES)
+    assert whole.out.startswith(done.out)
+    assert (tmp_path / "out" / "cases.parquet").is_file()
+
+
+def test_an_edited_table_is_accepted_once(mrb: Callable, tmp_path: Path) -> None:
+    (tmp_path / "study.csv").write_text(FILE)
+    bench = tmp_path / "out"
+    mrb("import", "table", tmp_path / "study.csv", bench, *NAMES)
+    pd.read_parquet(bench / "cases.parquet").assign(organ="eye").to_parquet(bench / "cases.parquet")
+    assert "cases.parquet: was rewritten by another program" in mrb("check", bench).err
+    done = mrb("check", bench, "--accept")
+    assert (done.code, "digests of cases.parquet and annotations.parquet" in done.err) == (0, True)
+    assert "rewritten" not in mrb("check", bench).err
+
+
+def test_judges_that_look_alike_are_warned_of(mrb: Callable, tables: Path, tmp_path: Path) -> None:
+    verdicts = (tables / "verdicts.csv").read_text()
+    assert "\nj," in verdicts
+    (tables / "verdicts.csv").write_text(verdicts.replace("\nj,", "\nj ,", 1))
+    mrb("import", "table", tables, tmp_path / "bench")
+    assert "'j' and 'j' followed by U+0020 differ by case" in mrb("check", tmp_path / "bench").err
+
+
+def test_annotators_that_look_alike_are_refused(mrb: Callable, tables: Path, tmp_path: Path) -> None:
+    mrb("import", "table", tables, tmp_path / "bench")
+    assert "'Kim' and 'KIM' look alike" in mrb("annotate", tmp_path / "bench", "--annotators", "Kim,KIM").refusal
+    assert mrb("annotate", tmp_path / "bench", "--annotators", "Dr Kim", "--assign-only").code == 0
+    done = mrb("annotate", tmp_path / "bench", "--annotators", "Lee,dr  kim", "--assign-only")
+    assert "'Dr Kim' and 'dr  kim' look alike" in done.refusal
+
+
+RUBRIC = [{"criterion": f"point {i}", "weight": weight} for i, weight in enumerate((5, -3, 2))]
+
+
+def cases(*rubrics: object) -> pd.DataFrame:
+    n = len(rubrics)
+    frame = pd.DataFrame({"case_id": [f"c{i}" for i in range(n)], "question": "Which side?"})
+    return frame.assign(response_a=[f"left {i}" for i in range(n)], response_b="right", rubric=list(rubrics))
+
+
+def bench(folder: Path, frame: pd.DataFrame) -> Path:
+    labels = frame[["case_id"]].assign(annotator="one", dimension="overall", choice="A")
+    save(Benchmark(BenchmarkMeta("made", "general", ("overall",)), frame, labels), folder)
+    return folder
+
+
+def test_a_rubric_without_weights_is_refused_in_one_line_and_nothing_is_written(mrb: Callable, tmp_path: Path) -> None:
+    bad, good = json.dumps([{"criterion": "c"}]), json.dumps(RUBRIC)
+    source = tmp_path / "source"
+    source.mkdir()
+    cases(good, bad).to_csv(source / "cases.csv", index=False)
+    said = mrb("import", "table", source, tmp_path / "out")
+    assert "cases.csv, row 2, column rubric (case c1): criterion 1 of the rubric has no weight" in said.refusal
+    assert not (tmp_path / "out").exists()
+    folder = bench(tmp_path / "bench", cases(good))
+    load(folder).cases.assign(rubric=bad).to_parquet(folder / "cases.parquet")
+    assert "row 1, column rubric" in mrb("judge", folder, tmp_path / "runs", "--judge", "first").refusal
+    assert not (tmp_path / "runs").exists()
+    checked = mrb("check", folder)
+    assert checked.code != 0
+    assert "has no weight" in checked.out + checked.err
