@@ -17,8 +17,8 @@ from mrb_lib.cli.options import Bench, Runs, Store, declares, options_from, wher
 from mrb_lib.cli.progress import bars
 from mrb_lib.cli.serving import ServerOptions, app_address
 from mrb_lib.probes.from_file import file_probes
-from mrb_lib.review.explorer.app import explore
-from mrb_lib.review.failures.index import POLICY, cached_index, open_index
+from mrb_lib.review.explorer.answers import explore
+from mrb_lib.review.failures.index import cached_index, open_index
 from mrb_lib.review.failures.query import PLACES, Query, from_fragment, select, to_fragment
 from mrb_lib.review.records.assignment import assign
 from mrb_lib.review.records.store import REVIEW, open_store, without_password
@@ -137,7 +137,7 @@ def _matching(
 ) -> list[str]:
     """The cases that a query leaves, in its order; for the parameters see `cases_where`."""
     opened = open_index(index)
-    kinds, cases, dimensions = opened.kinds(POLICY), benchmark.cases, benchmark.meta.dimensions
+    kinds, cases, dimensions = opened.kinds, benchmark.cases, benchmark.meta.dimensions
     for name in filter(cases.columns.__contains__, PLACES):
         if value := getattr(query, name):
             check_choice(name, value, sorted(cases[name].dropna().unique()))

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn
 from rich.progress import Progress as Bars
 
-from mrb_lib.review.plain import can_run
+from mrb_lib.review.app import can_run
 from mrb_lib.runs.progress import ReportProgress, RunProgress, pace_text
 
 SECONDS_BETWEEN_UPDATES: Final = 0.5

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 
 
@@ -34,16 +33,6 @@ def visible(value: object) -> str:
     """
     text = _UNSHOWABLE.sub("\ufffd", str(value)).translate(_CONTROL)
     return _balanced(text) if _ISOLATES.search(text) else text
-
-
-def escaped(value: object) -> str:
-    """Visible text as HTML, safe in an element and in a quoted attribute; see `visible`."""
-    return html.escape(visible(value), quote=True)
-
-
-def isolated(value: object, tag: str = "bdi") -> str:
-    """Escaped text in an element of its own, so that its direction marks affect nothing around it."""
-    return f'<{tag} dir="auto">{escaped(value)}</{tag}>'
 
 
 def _balanced(text: str) -> str:

@@ -183,7 +183,7 @@ def test_an_index_is_made_anew_where_what_was_seen_has_changed(trained: Trained,
     changed = replace(benchmark, cases=benchmark.cases.assign(question="other questions"))
     one, other = (build_index(trained.runs, each, tmp_path / "index") for each in (benchmark, changed))
     assert one != other
-    assert not (open_index(other).kinds().grid("outcome") == OUTCOMES.index("trained on")).any()
+    assert not (open_index(other).kinds.grid("outcome") == OUTCOMES.index("trained on")).any()
 
 
 def test_a_judge_that_has_seen_everything_is_named_with_the_reason(mrb: Callable, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 from uuid import uuid4
 
 import pandas as pd
@@ -15,8 +15,8 @@ import pandas as pd
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.prompts import DEFINITIONS
 from mrb_lib.review.annotate.forms import PREFERENCE, Box, Form, sheet_html
-from mrb_lib.review.app import File
-from mrb_lib.review.case.images import whole
+from mrb_lib.review.app import File, sent
+from mrb_lib.review.case.images import image_asked, whole
 from mrb_lib.review.pages import template
 from mrb_lib.review.records.marks import AnnotatorAnswer, Comment, case_fingerprint
 from mrb_lib.review.records.progress import OPEN, case_states
@@ -27,7 +27,6 @@ from mrb_lib.tables.errors import InputError
 _LONGEST: Final = {"reason": 2000, "text": 10_000, "pick": 20_000}
 """Characters of what is free; a pick of many labels is long."""
 _LONGEST_NAME: Final = 255
-_Sent = TypeVar("_Sent", str, int)
 Given = tuple[str | None, str]
 """A choice, or None and why there is none."""
 
@@ -125,11 +124,8 @@ class Annotation:
 
     def image(self, question: Mapping[str, Any]) -> File:
         """A frame of an image of the case in sight; see `mrb_lib.review.case.images.whole`."""
-        assigned, index = self._in_sight(question), _number(question, "image")
-        names = self._benchmark.cases["images"].iloc[self._rows[assigned.case_id]]
-        if not 0 <= index < len(names) or str(names[index]) not in self._benchmark.images:
-            raise InputError("there is no such image; load the page again.")
-        return self._picture(str(names[index]), _number({"frame": 1, **question}, "frame"))
+        case = self._benchmark.cases.iloc[self._rows[self._in_sight(question).case_id]]
+        return self._picture(image_asked(question, case), sent({"frame": 1, **question}, "frame", int))
 
     def skip(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """Keep why the dimensions that have no choice yet stay without one."""
@@ -274,18 +270,11 @@ def hints(benchmark: Benchmark) -> dict[str, str]:
 
 
 def _text(question: Mapping[str, Any], name: str) -> str:
-    value, longest = _sent(question, name, str), _LONGEST.get(name, _LONGEST_NAME)
+    value, longest = sent(question, name, str), _LONGEST.get(name, _LONGEST_NAME)
     if len(value) > longest:
         raise InputError(f"{name}: has {len(value)} characters; use at most {longest}.")
     return value
 
 
 def _number(question: Mapping[str, Any], name: str) -> int:
-    return _sent({name: 0, **question}, name, int)
-
-
-def _sent(question: Mapping[str, Any], name: str, kind: type[_Sent]) -> _Sent:
-    value = question.get(name)
-    if type(value) is not kind:
-        raise InputError(f"the page sent no {name}; load it again.")
-    return value
+    return sent({name: 0, **question}, name, int)

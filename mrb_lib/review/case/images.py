@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
 
 from mrb_lib.benchmarks.images import Pixels, packed_png, plain_png, read_pixels
-from mrb_lib.review.app import File
+from mrb_lib.review.app import File, sent
 from mrb_lib.review.pages import macro
 from mrb_lib.tables.errors import InputError
 
@@ -63,11 +66,19 @@ def whole(name: object, images: Mapping[str, bytes], frame: int = 1) -> File:
         It is missing, or cannot be read.
     """
     if str(name) not in images:
-        raise InputError(f"the image {name} is missing.")
+        raise InputError("the image is missing; load the page again.")
     pixels = read_pixels(images[str(name)], str(name), frame)
     side = max(pixels.values.shape[:2])
     png = packed_png(pixels, side) if pixels.deep else plain_png(pixels, side)
     return File(png, "image/png", {"shades": _shades(pixels)})
+
+
+def image_asked(question: Mapping[str, Any], case: pd.Series) -> str:
+    """Return the name of the image of a case that a page asks for by its index; `InputError` where it has none."""
+    index = sent(question, "image", int)
+    if not 0 <= index < len(case["images"]):
+        raise InputError("there is no such image; load the page again.")
+    return str(case["images"][index])
 
 
 def _shades(pixels: Pixels) -> dict[str, str]:

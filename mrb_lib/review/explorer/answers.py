@@ -7,24 +7,40 @@ its position in the benchmark, which no text of the data can break.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property, lru_cache
 from io import BytesIO
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 from pydantic import TypeAdapter, ValidationError
 
+from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.images import thumbnail
-from mrb_lib.review.app import File, Handler
-from mrb_lib.review.case.images import whole
+from mrb_lib.probes.from_file import file_probes
+from mrb_lib.review.app import App, File, Handler, sent
+from mrb_lib.review.case.images import image_asked, whole
 from mrb_lib.review.case.verdicts import chose_html, gold_of, verdicts_html
-from mrb_lib.review.explorer.adjudicate import LABELS, Reviews, adjudication_from, history_of, version_of
-from mrb_lib.review.explorer.data import REVIEW_WORDS, ExplorerData, judges_of
-from mrb_lib.review.explorer.export import page_of, table_of
-from mrb_lib.review.explorer.selections import Scope, Selections, names_of
+from mrb_lib.review.case.view import SCRIPTS as CASE_SCRIPTS
+from mrb_lib.review.case.view import STYLES as CASE_STYLES
+from mrb_lib.review.explorer.adjudicate import (
+    LABELS,
+    NO_STORE,
+    NOT_JUDGED,
+    Reviews,
+    Scope,
+    Selections,
+    adjudication_from,
+    history_of,
+    names_of,
+    version_of,
+)
+from mrb_lib.review.explorer.data import REVIEW_WORDS, ExplorerData, explorer_data, judges_of
+from mrb_lib.review.explorer.export import page_of, static_view, table_of
+from mrb_lib.review.failures.index import POLICY, CaseIndex
 from mrb_lib.review.failures.kinds import Kinds
 from mrb_lib.review.failures.query import PLACES, Query, check_words, from_fragment, sort_value, to_fragment
 from mrb_lib.review.pages import template
@@ -35,6 +51,9 @@ from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.questions import ORDER_EFFECT, QUESTIONS, REASONS
 from mrb_lib.tables.schema import NO_PROBE
 
+_OWN = ("list", "filters", "form", "tags", "views", "probed", "explorer")
+SCRIPTS: Final = (*CASE_SCRIPTS, *(f"explorer/{name}" for name in _OWN))
+STYLES: Final = (*CASE_STYLES, "explorer/explorer")
 ROWS = 60
 SIDE = 80  # of a thumbnail: twice what a row shows, for dense screens
 _KEPT_CASES, _KEPT_THUMBNAILS = 24, 4000
@@ -144,7 +163,7 @@ class ExplorerAnswers:
 
     def rows(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """Some rows of the list: `start` and at most `ROWS` of them."""
-        (query, selected, scope), start = self._asked(question), max(0, _number(question, "start"))
+        (query, selected, scope), start = self._asked(question), max(0, sent({"start": 0, **question}, "start", int))
         return {"start": start, "rows": self._rows(query, selected[start : start + ROWS], scope[0])}
 
     def case(self, question: Mapping[str, Any]) -> dict[str, Any]:
@@ -177,11 +196,8 @@ class ExplorerAnswers:
 
     def image(self, question: Mapping[str, Any]) -> File:
         """A frame of an image of a case with every pixel it has; see `mrb_lib.review.case.images.whole`."""
-        position, index = self._position(question), _number(question, "image")
-        names = self.data.benchmark.cases["images"].iloc[position]
-        if not 0 <= index < len(names):
-            raise InputError("there is no such image; load the page again.")
-        return self._picture(str(names[index]), _number({"frame": 1, **question}, "frame"))
+        case = self.data.benchmark.cases.iloc[self._position(question)]
+        return self._picture(image_asked(question, case), sent({"frame": 1, **question}, "frame", int))
 
     def history(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """Return the adjudications of a case, the newest first, and their `html`.
@@ -379,7 +395,7 @@ class ExplorerAnswers:
         return self._position(question), query_from(seen)
 
     def _position(self, question: Mapping[str, Any]) -> int:
-        position = _number(question, "position")
+        position = sent(question, "position", int)
         if not 0 <= position < self.data.kinds.n_cases:
             raise InputError("there is no such case; load the page again.")
         return position
@@ -424,13 +440,6 @@ def _signed_in(question: Mapping[str, Any]) -> str:
     return reviewer
 
 
-def _number(question: Mapping[str, Any], name: str) -> int:
-    value = question.get(name, 0)
-    if not isinstance(value, int):
-        raise InputError(f"{name} {value!r} is not a number; load the page again.")
-    return value
-
-
 def value_of(kinds: Kinds, query: Query, positions: IntArray) -> list[str]:
     """What a row of the list says beside the case: the value it is sorted by, or what became of the judge's verdict."""
     if not query.sort:
@@ -466,3 +475,58 @@ def facet_counts(table: pd.DataFrame) -> dict[str, Any]:
         empty = {"total": int(row["n_total"]), "adds_up": bool(row["adds_up"]), "values": []}
         out.setdefault(str(row["facet"]), empty)["values"].append([value, int(row["n"])])
     return out
+
+
+def explore(
+    benchmark: Benchmark,
+    verdicts: pd.DataFrame | CaseIndex | None = None,
+    *,
+    store: str | Path | None = None,
+    query: Query | None = None,
+    case: str = "",
+    reviewer: str = "",
+    blind: bool = False,
+    policy: str = POLICY,
+    probe_files: Sequence[str | Path] = (),
+) -> App:
+    """Look at the cases that judges got wrong, and say what is wrong with them.
+
+    Parameters
+    ----------
+    benchmark : the cases, annotations and images
+    verdicts : the verdicts table (with `reply`, the judges' reasoning is shown), or the index of
+        `mrb_lib.review.failures.index`; None where nobody judged
+    store : where reviewers' marks are kept, a path of an SQLite file or a URL; None stores nothing
+    query : the filters, search and sort to begin with
+    case : the id of the case to begin with
+    reviewer : the name to offer at sign-in. It does not prove who someone is.
+    blind : what others say of a case is shown once one's own review is stored, and not before
+    policy : the scoring policy that says what is wrong
+    probe_files : the files of `mrb judge --probe-file`, whose changed texts are shown beside the stored ones
+
+    Returns
+    -------
+    App
+        Shown by a notebook; where no kernel runs, a plain list of the selection and its first cases.
+
+    Raises
+    ------
+    InputError
+        The query or the policy is unknown, the verdicts are not of this benchmark, or a file is not one of a probe.
+
+    Notes
+    -----
+    Validated by tests/review/explorer/test_explorer.py and tests/browser/test_review.py.
+    """
+    data = explorer_data(benchmark, verdicts, policy=policy, files=file_probes([Path(file) for file in probe_files]))
+    start = (query or Query(), case)
+    kept = (store, NO_STORE) if benchmark.meta.is_judged else (None, NOT_JUDGED)
+    reviews = Reviews(benchmark.meta.name, *kept, categories=benchmark.meta.choices)
+    answers = ExplorerAnswers(data, reviews, start=start, reviewer=reviewer, blind=blind)
+    answers.selections.of(start[0])
+
+    def static() -> str:
+        return static_view(data, start[0], answers.selections.of(start[0]).tolist(), case)
+
+    title = f"Failures: {benchmark.meta.name}"
+    return App(title, answers.of(), SCRIPTS, STYLES, static)

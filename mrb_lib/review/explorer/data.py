@@ -15,28 +15,15 @@ from mrb_lib.review.case.images import SIDE
 from mrb_lib.review.case.probed import probe_seed, probed_html
 from mrb_lib.review.case.view import case_html
 from mrb_lib.review.failures.index import POLICY, CaseIndex, benchmark_kinds, scored_labels
-from mrb_lib.review.failures.kinds import CALLED_SAFE, CALLED_UNSAFE, Kinds, scale_of
+from mrb_lib.review.failures.kinds import CALLED_SAFE, CALLED_UNSAFE, KINDS, Kinds
 from mrb_lib.review.failures.query import Query
 from mrb_lib.review.text import kind_note
-from mrb_lib.stats.panel import panels
-from mrb_lib.tables.schema import CHOICES, NO_PROBE
+from mrb_lib.stats.analysis import read_panels
+from mrb_lib.tables.schema import NO_PROBE
 from mrb_lib.verdicts.manifest import Manifest
 
 _COLUMNS = ("judge", "case_id", "dimension", "order", "repeat", "probe", "choice", "p_a", "status")
 _TEXTS = ("reply", "error")
-KIND_WORDS = {
-    "wrong": ["Wrong", "the judge's choice is not the gold label"],
-    "inconsistent": ["Inconsistent", "the choice changed when the answers changed places"],
-    "unparsed": ["No answer read", "the reply could not be read, was refused, or failed"],
-    "confidently_wrong": ["Confidently wrong", "wrong with a mean probability of 0.9 or more"],
-    "all_wrong": ["All judges wrong", "two judges or more are scored, and all are wrong"],
-    "split": ["Clinicians split", "the most frequent label has less than three quarters of the votes"],
-    "off_by_one": ["One category off", "the judge's furthest verdict is the category next to the gold label"],
-    "off_by_more": ["Two or more off", "a verdict of the judge is two categories or more from the gold label"],
-    CALLED_SAFE: ["Unsafe called safe", "the gold label is not acceptable, and the judge's category is"],
-    CALLED_UNSAFE: ["Safe called unsafe", "the gold label is acceptable, and the judge's category is not"],
-    "apart": ["Clinicians far apart", "two of their labels are two categories or more apart"],
-}
 REVIEW_WORDS = {
     "queue": "Assigned to me",
     "unreviewed": "Not reviewed by me",
@@ -101,16 +88,13 @@ class ExplorerData:
         return kind_note(self.benchmark.meta.kind)
 
     @property
-    def kind_words(self) -> dict[str, list[str]]:
+    def kind_words(self) -> dict[str, tuple[str, str]]:
         """The name and the meaning of each kind of failure that the verdicts can have."""
-        words = {name: KIND_WORDS[name] for name in self.kinds.names}
-        if self.kinds.scale is None:
-            return words
-        safe = ", ".join(self.kinds.scale.acceptable)
-        return {
-            name: [short, f"{long} (acceptable: {safe})" if name in (CALLED_SAFE, CALLED_UNSAFE) else long]
-            for name, (short, long) in words.items()
-        }
+        words, scale = {name: KINDS[name] for name in self.kinds.names}, self.kinds.scale
+        for name in {CALLED_SAFE, CALLED_UNSAFE} & words.keys() if scale else ():
+            short, long = words[name]
+            words[name] = short, f"{long} (acceptable: {', '.join(scale.acceptable)})"
+        return words
 
     def case_html(self, position: int, *, judges: Sequence[str] = (), level: int = 3, side: int = SIDE) -> str:
         """The page of a case without its style, with the plain verdicts of some judges, or of all where none is named.
@@ -197,16 +181,13 @@ def explorer_data(
     ids = benchmark.cases["case_id"].tolist()
     votes = ByCase(benchmark.annotations, ids)
     if isinstance(verdicts, CaseIndex):
-        kinds, labelled = verdicts.kinds(policy), ByCase(verdicts.gold, ids)
-        return ExplorerData(benchmark, kinds, labelled, votes, verdicts.verdicts, verdicts.replies.manifests, files)
+        labelled = ByCase(verdicts.gold, ids)
+        manifests = verdicts.replies.manifests
+        return ExplorerData(benchmark, verdicts.kinds, labelled, votes, verdicts.verdicts, manifests, files)
     table = pd.DataFrame(columns=list(_COLUMNS), dtype="str") if verdicts is None else verdicts
     table = table.reindex(columns=list(dict.fromkeys([*table.columns, *_COLUMNS, *_TEXTS])))
     # Texts that are missing are None, as in an index: equal to each other, which NaN is not.
     texts = {name: table[name].astype(object).where(table[name].notna(), None) for name in _TEXTS}
     table = table.assign(probe=table["probe"].fillna(NO_PROBE), **texts)
-    scale, case_ids = scale_of(benchmark.meta), benchmark.cases["case_id"]
-    of_one = table[~table["dimension"].isin(list(benchmark.meta.labels))]
-    offered = CHOICES if scale is None else scale.categories
-    by_probe = panels([of_one], case_ids, list(benchmark.meta.one_choice), offered)
-    kinds = benchmark_kinds(benchmark, by_probe, scored_labels(benchmark), policy)
+    kinds = benchmark_kinds(benchmark, read_panels(benchmark, [table]), scored_labels(benchmark), policy)
     return ExplorerData(benchmark, kinds, ByCase(gold(benchmark), ids), votes, ByCase(table, ids).of, files=files)

@@ -8,22 +8,17 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.review.explorer.adjudicate import answers_in_words
-from mrb_lib.review.explorer.data import KIND_WORDS, REVIEW_WORDS, ExplorerData, judges_of
+from mrb_lib.review.explorer.data import ExplorerData, judges_of
 from mrb_lib.review.failures.kinds import ANY_PROBE
 from mrb_lib.review.failures.query import PLACES, Query, axes
 from mrb_lib.review.pages import template
 from mrb_lib.review.records.exchange import guarded
 from mrb_lib.review.records.marks import current
-from mrb_lib.review.text import isolated
 from mrb_lib.stats.options import IntArray
 
 MOST_PRINTED = 100
 _SIDE, _STATIC_SIDE = 640, 480
 _STATIC_CASES, _STATIC_ROWS = 3, 200
-_WORDS = {
-    "judge": "judge {}", "other": "differing from {}", "dimension": "dimension {}", "organ": "organ {}",
-    "department": "department {}", "modality": "modality {}", "where": "where {}", "text": "with the words {}",
-}  # fmt: skip
 _TEXTS = ("case_id", "organ", "department", "modality", "question", "before", "response_a", "response_b", "reference")
 
 
@@ -102,17 +97,15 @@ def static_view(data: ExplorerData, query: Query, positions: list[int], case: st
     )  # fmt: skip
 
 
-def in_words(query: Query) -> str:
-    """Return what a query asks for, as a sentence of HTML; no value reaches out of its place in it."""
-    asked = {name: value for name in _WORDS if (value := getattr(query, name)) or (name in PLACES and value == "")}
-    parts = [_WORDS[name].format(isolated(value) if value else "none") for name, value in asked.items()]
-    parts += [" or ".join(KIND_WORDS[kind][0].lower() for kind in query.kind)] if query.kind else []
-    parts += [" or ".join(query.outcome)] if query.outcome else []
-    under = "any probe" if query.changed_by == ANY_PROBE else f"the probe {isolated(query.changed_by)}"
-    parts += [f"changed by {under}"] if query.changed_by is not None else []
-    parts += [REVIEW_WORDS[query.review].lower()] if query.review else []
-    order = f"{'highest' if query.desc else 'lowest'} {query.sort} first" if query.sort else "in the benchmark's order"
-    return f"Selected: {', '.join(parts) or 'all cases'}; {order}."
+def in_words(query: Query) -> list[tuple[str, str]]:
+    """Return the filters of a query with their values, and its order, as words to show."""
+    asked = {name.replace("_", " "): value for name, value in vars(query).items() if name not in ("sort", "desc")}
+    words = [
+        (name, (" or ".join(value) if isinstance(value, tuple) else value) or "none")
+        for name, value in asked.items()
+        if value not in (None, ()) and (value or name in PLACES)
+    ]
+    return words + [("sort", f"{'highest' if query.desc else 'lowest'} {query.sort} first")] * bool(query.sort)
 
 
 def _reviews(history: pd.DataFrame) -> dict[str, str]:

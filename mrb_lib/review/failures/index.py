@@ -51,19 +51,14 @@ class CaseIndex:
     gold : the gold labels
     training : the cases that judges were trained on, see `mrb_lib.verdicts.training.training_cases`
     replies : the verdicts as they were written, with the manifests of the runs; see also `verdicts`
+    kinds : of failure, under one scoring policy
     """
 
     folder: Path
     gold: pd.DataFrame
     training: pd.DataFrame
     replies: Replies
-    _kinds: Kinds = field(repr=False)
-
-    def kinds(self, policy: str = POLICY) -> Kinds:
-        """The kinds of failure; `InputError` for another policy than that of the index."""
-        if policy != self._kinds.policy:
-            raise InputError(f"{self.folder}: the index is of the policy {self._kinds.policy}, not of {policy!r}.")
-        return self._kinds
+    kinds: Kinds = field(repr=False)
 
     def verdicts(self, position: int) -> pd.DataFrame:
         """All verdicts on one case, with replies; those of judges that were trained on it are marked."""

@@ -159,7 +159,7 @@ def main() -> None:
         timed("open it", lambda: open_index(place), 5)
         index = open_index(place)
         timed("kinds of failure, once a policy", index.kinds)
-        kinds, texts = index.kinds(), searchable(made.cases)
+        kinds, texts = index.kinds, searchable(made.cases)
         for what, query in QUERIES.items():
             print(f"{len(select(kinds, made.cases, query, texts=texts))} cases: {query}")
             timed(f"select: {what}", lambda query=query: select(kinds, made.cases, query, texts=texts), 9)

@@ -12,8 +12,7 @@ import pytest
 
 from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.review.explorer.adjudicate import Reviews
-from mrb_lib.review.explorer.answers import ExplorerAnswers
-from mrb_lib.review.explorer.app import explore
+from mrb_lib.review.explorer.answers import ExplorerAnswers, explore
 from mrb_lib.review.explorer.data import explorer_data
 from mrb_lib.review.failures.index import build_index, open_index
 from mrb_lib.review.failures.query import Query

@@ -72,7 +72,7 @@ def test_an_index_holds_what_the_runs_and_the_statistics_say(benchmark: Benchmar
         pd.testing.assert_frame_equal(index.gold, labels)
         hard = rows_of("difficulty", cases, plain, labels, dimensions=list(DIMENSIONS), policy=policy)
         expected = failure_kinds(panel, labels, cases, policy=policy, difficulty=hard, probed={"swapped": swapped})
-        found = index.kinds(policy)
+        found = index.kinds
         assert list(found.grids) == list(expected.grids) and all(
             isinstance(one, np.memmap) for one in found.grids.values()
         )
@@ -98,11 +98,11 @@ def test_one_case_has_all_its_verdicts_with_replies(benchmark: Benchmark, runs: 
 def test_the_selection_works_on_an_index(benchmark: Benchmark, runs: Path, tmp_path: Path) -> None:
     index = open_index(build_index(runs, benchmark, tmp_path / "index"))
     query = Query(judge="j1", dimension="overall", kind=("wrong",), organ="lung", sort="difficulty")
-    found = select(index.kinds(), benchmark.cases, query)
-    rows = facets(index.kinds(), benchmark.cases, query).set_index(["facet", "value"])["n"]
+    found = select(index.kinds, benchmark.cases, query)
+    rows = facets(index.kinds, benchmark.cases, query).set_index(["facet", "value"])["n"]
     assert 0 < len(found) == rows[("organ", "lung")] == rows[("outcome", "wrong")] == rows[("judge", "j1")]
     assert (found % 2 == 0).all()
-    hard = index.kinds().grid("difficulty")[-1, 1, found]
+    hard = index.kinds.grid("difficulty")[-1, 1, found]
     assert np.isfinite(hard).all()
     assert (np.diff(hard) <= 0).all()
 
@@ -130,7 +130,7 @@ def test_it_is_made_once_and_again_only_when_something_changed(
     third = build_index(runs, changed, tmp_path / "index")
     assert len({first, second, third}) == 3
     assert list((tmp_path / "index").iterdir()) == [third]
-    assert opened.kinds().grid("judged").any()
+    assert opened.kinds.grid("judged").any()
 
 
 def test_a_build_that_fails_leaves_nothing(benchmark: Benchmark, runs: Path, tmp_path: Path) -> None:
@@ -144,8 +144,8 @@ def test_a_build_that_fails_leaves_nothing(benchmark: Benchmark, runs: Path, tmp
 def test_a_benchmark_without_runs_has_an_index(benchmark: Benchmark, tmp_path: Path) -> None:
     index = open_index(build_index(None, benchmark, tmp_path / "index"))
     assert index.verdicts(0).empty
-    assert len(select(index.kinds(), benchmark.cases, Query())) == N
-    assert 0 < len(select(index.kinds(), benchmark.cases, Query(kind=("split",)))) < N
+    assert len(select(index.kinds, benchmark.cases, Query())) == N
+    assert 0 < len(select(index.kinds, benchmark.cases, Query(kind=("split",)))) < N
 
 
 def test_labels_that_are_no_preferences_are_split_and_never_gold(benchmark: Benchmark, tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_labels_that_are_no_preferences_are_split_and_never_gold(benchmark: Benc
         meta=replace(benchmark.meta, categories=("yes", "no", "maybe")),
         annotations=benchmark.annotations.assign(choice=words),
     )
-    kinds = open_index(build_index(None, other, tmp_path / "index")).kinds()
+    kinds = open_index(build_index(None, other, tmp_path / "index")).kinds
     assert kinds.grid("split").any()
     assert not kinds.grid("labelled").any()
 
