@@ -97,9 +97,8 @@ def read_markdown(text: str) -> MarkdownText | None:
     """
     if len(text) > LONGEST or not _MAY_BE.search(text):
         return None
-    flat = [
-        one for token in _MARKDOWN.parse(text) for one in (token.children or [] if token.type == "inline" else [token])
-    ]
+    parsed = _MARKDOWN.parse(text)
+    flat = [one for token in parsed for one in (token.children or [] if token.type == "inline" else [token])]
     if all(token.type in _TEXTS for token in flat):
         return None
     # Nothing that was written can be lost without being noticed.

@@ -1,4 +1,4 @@
-"""The work of reviewers: the form that judges a gold label, the history of a case, and the cases that a query leaves."""
+"""The work of reviewers: the form that judges a gold label, the history of a case, the cases that a query leaves."""
 
 from __future__ import annotations
 
@@ -160,15 +160,13 @@ def adjudication_from(
     return made
 
 
-def _regions(items: object, case: pd.Series) -> tuple[Region, ...]:
+def _regions(items: Any, case: pd.Series) -> tuple[Region, ...]:
     """The regions that a page sends: each with the index of its image among those of the case."""
-    images = [str(name) for name in case["images"]]
-    if not isinstance(items, list | tuple) or not all(isinstance(item, Mapping) for item in items):
-        raise InputError("the regions are not a list; load the page again.")
-    indices = [item.get("image") for item in items]
-    if not all(isinstance(index, int) and 0 <= index < len(images) for index in indices):
-        raise InputError("a region is in an image that the case does not have; load the page again.")
-    return regions_from([{**item, "image": images[index]} for item, index in zip(items, indices, strict=True)])
+    images = dict(enumerate(map(str, case["images"])))
+    try:
+        return regions_from([{**item, "image": images[item["image"]]} for item in items])
+    except (KeyError, TypeError):
+        raise InputError("a region is in no image of the case; load the page again.") from None
 
 
 def version_of(case: pd.Series) -> str:
