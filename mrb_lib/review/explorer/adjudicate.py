@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from mrb_lib.review.explorer.data import ExplorerData
-from mrb_lib.review.failures.query import REVIEWS, Query, facets, searchable, select
-from mrb_lib.review.records.exchange import regions_from
+from mrb_lib.review.explorer.data import ExplorerData, judges_of
+from mrb_lib.review.failures.query import REVIEWS, Query, axes, facets, select
+from mrb_lib.review.records.exchange import guarded, regions_from
 from mrb_lib.review.records.marks import Adjudication, CaseTag, Region, case_fingerprint, current, current_tags
 from mrb_lib.review.records.store import REVIEW, Store, open_store
 from mrb_lib.stats.options import BoolArray, IntArray
@@ -33,6 +33,7 @@ LABELS = {
 NO_STORE = "Nothing is stored here: this view was opened without a store of reviews."
 NOT_JUDGED = "The labels of this benchmark are neither preferences nor ratings; there is nothing to adjudicate."
 _TEXTS = ("reviewer", "verdict", "choice", "dimension", "judge", "note", "supersedes", "adjudication_id")
+_WRITTEN = ("case_id", "organ", "department", "modality", "question", "before", "response_a", "response_b", "reference")
 _SHOWN = ("reviewer", "verdict", "choice", "dimension", "judge", "note", "created")
 _KEPT = 16
 Scope = tuple[str, int, int]
@@ -258,24 +259,18 @@ class Selections:
     def __init__(self, data: ExplorerData, reviews: Reviews, *, blind: bool) -> None:
         self.data, self.reviews, self.blind = data, reviews, blind
         self._selected = lru_cache(maxsize=_KEPT)(self._select)
-        self._marks: tuple[pd.DataFrame | None, dict[str, list[str]]] = (None, {})
-
-    @cached_property
-    def _texts(self) -> list[str]:
-        return searchable(self.data.benchmark.cases)
+        self._marks_of = lru_cache(maxsize=4)(lambda n: reviewed_by(reviews.history().iloc[:n]))
 
     def of(self, query: Query, scope: Scope = _NOBODY) -> IntArray:
         """The positions of the cases that a query leaves, in its order, kept for the questions that follow."""
         return self._selected(query, scope if query.review or query.where else _NOBODY)
 
     def _select(self, query: Query, scope: Scope) -> IntArray:
-        texts, within = self._texts_for(query), self.within(query, scope)
-        return select(self.data.kinds, self.data.benchmark.cases, query, texts=texts, within=within)
+        return select(self.data.kinds, self.data.benchmark.cases, query, within=self.within(query, scope))
 
     def facets(self, query: Query, scope: Scope) -> pd.DataFrame:
         """Count the cases that each further filter would leave, see `mrb_lib.review.failures.query.facets`."""
-        cases, texts = self.data.benchmark.cases, self._texts_for(query)
-        return facets(self.data.kinds, cases, query, texts=texts, within=self.within(query, scope))
+        return facets(self.data.kinds, self.data.benchmark.cases, query, within=self.within(query, scope))
 
     def scope(self, question: Mapping[str, Any]) -> Scope:
         """For whom a selection is made, and as of when: now, unless the question says `as_of`."""
@@ -342,17 +337,72 @@ class Selections:
 
     def marks(self, scope: Scope | None = None) -> dict[str, list[str]]:
         """By case, the reviewers with a current adjudication, as of a scope or now; none where no store can be read."""
-        history = self.reviews.readable()
-        if scope and scope[1] < len(history):
-            return reviewed_by(history.iloc[: scope[1]])
-        if self._marks[0] is not history:
-            self._marks = history, reviewed_by(history)
-        return self._marks[1]
-
-    def _texts_for(self, query: Query) -> Sequence[str] | None:
-        return self._texts if query.text else None
+        n = scope[1] if scope else len(self.reviews.readable())
+        return self._marks_of(n) if n else {}
 
 
 def names_of(tagged: Mapping[str, Sequence[tuple[str, str]]]) -> dict[str, list[str]]:
     """By case, the names of its tags, see `Selections.tagged`."""
     return {case: sorted({tag for tag, _ in tags}) for case, tags in tagged.items()}
+
+
+def table_of(
+    data: ExplorerData,
+    query: Query,
+    positions: IntArray,
+    history: pd.DataFrame,
+    tags: Mapping[str, Sequence[str]],
+) -> str:
+    """The selection as CSV, a case a row.
+
+    Parameters
+    ----------
+    history : the adjudications, whose current ones are written
+    tags : of the cases
+
+    Returns
+    -------
+    str
+        The case's texts, `gold <dimension>`, for each judge in view `<judge>: <dimension>` (mixed where its verdicts
+        tie), `kinds` of failure, `confidence`, `disagreement`, `difficulty` (the highest over the judges and dimensions
+        in view), `changed by` (where verdicts are under probes, those that changed one in view), `reviews`, `tags`, and
+        `data`, which says SIMULATED where they are.
+    """
+    kinds, cases, at = data.kinds, data.benchmark.cases.iloc[positions], axes(data.kinds, query)
+    dimensions = [query.dimension] if query.dimension else list(kinds.dimensions)
+    one = kinds.scale is not None
+    frame = cases[[name for name in _WRITTEN if name in cases.columns and not (one and name == "response_b")]].copy()
+    ids, labels = frame["case_id"], data.labels.frame
+    for name in dimensions:
+        own = labels[labels["dimension"] == name]
+        frame[f"gold {name}"] = ids.map(dict(zip(own["case_id"], own["choice"], strict=True)))
+    for judge in judges_of(query):
+        for name in dimensions:
+            said = kinds.grid("said")[kinds.judges.index(judge), kinds.dimensions.index(name), positions]
+            frame[f"{judge}: {name}"] = [kinds.choice_name(int(code)) for code in said]
+    there = {kind: np.asarray(kinds.grid(kind)[at][..., positions].any(axis=(0, 1))) for kind in kinds.names}
+    frame["kinds"] = ["; ".join(kind for kind in there if there[kind][row]) for row in range(len(frame))]
+    for name in ("confidence", "disagreement", "difficulty"):
+        values = kinds.grids.get(name, np.full((1, 1, kinds.n_cases), np.nan))
+        best = np.fmax.reduce(values[at if name in kinds.grids else ...][..., positions], axis=(0, 1), initial=np.nan)
+        frame[name] = [f"{value:.6g}" if np.isfinite(value) else "" for value in best]
+    if kinds.probes:
+        changed = [[name for name, _, n in data.probes_of(position, query) if n] for position in positions.tolist()]
+        frame["changed by"] = ["; ".join(names) for names in changed]
+    frame["reviews"] = ids.map(_reviews(history))
+    frame["tags"] = ids.map({case: "; ".join(names) for case, names in tags.items()})
+    frame["data"] = "SIMULATED" if data.note else data.benchmark.meta.kind
+    texts = frame.astype(object).where(frame.notna(), "").map(lambda cell: guarded(str(cell)))
+    return "\ufeff" + texts.rename(columns=guarded).to_csv(index=False, lineterminator="\n")
+
+
+def _reviews(history: pd.DataFrame) -> dict[str, str]:
+    """By case, its current adjudications in words."""
+    rows = current(history)
+    out: dict[str, list[str]] = {}
+    for row in rows.astype(object).where(rows.notna(), None).to_dict("records"):
+        words = f"{row['reviewer']}: {row['verdict']}" + (f" ({row['choice']})" if row["choice"] else "")
+        words += f" on {row['dimension']}" if row["dimension"] else ""
+        words += "".join(f"; {label}{': ' * bool(label)}{', '.join(given)}" for label, given in answers_in_words(row))
+        out.setdefault(str(row["case_id"]), []).append(words)
+    return {case: " | ".join(words) for case, words in out.items()}

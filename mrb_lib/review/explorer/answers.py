@@ -36,10 +36,10 @@ from mrb_lib.review.explorer.adjudicate import (
     adjudication_from,
     history_of,
     names_of,
+    table_of,
     version_of,
 )
-from mrb_lib.review.explorer.data import REVIEW_WORDS, ExplorerData, explorer_data, judges_of
-from mrb_lib.review.explorer.export import page_of, static_view, table_of
+from mrb_lib.review.explorer.data import REVIEW_WORDS, ExplorerData, explorer_data, judges_of, page_of, static_view
 from mrb_lib.review.failures.index import POLICY, CaseIndex
 from mrb_lib.review.failures.kinds import Kinds
 from mrb_lib.review.failures.query import PLACES, Query, check_words, from_fragment, sort_value, to_fragment

@@ -15,15 +15,20 @@ from mrb_lib.review.case.images import SIDE
 from mrb_lib.review.case.probed import probe_seed, probed_html
 from mrb_lib.review.case.view import case_html
 from mrb_lib.review.failures.index import POLICY, CaseIndex, benchmark_kinds, scored_labels
-from mrb_lib.review.failures.kinds import CALLED_SAFE, CALLED_UNSAFE, KINDS, Kinds
-from mrb_lib.review.failures.query import Query
+from mrb_lib.review.failures.kinds import ANY_PROBE, CALLED_SAFE, CALLED_UNSAFE, KINDS, Kinds
+from mrb_lib.review.failures.query import PLACES, Query
+from mrb_lib.review.pages import template
 from mrb_lib.review.text import kind_note
 from mrb_lib.stats.analysis import read_panels
+from mrb_lib.stats.options import IntArray
 from mrb_lib.tables.schema import NO_PROBE
 from mrb_lib.verdicts.manifest import Manifest
 
 _COLUMNS = ("judge", "case_id", "dimension", "order", "repeat", "probe", "choice", "p_a", "status")
 _TEXTS = ("reply", "error")
+MOST_PRINTED = 100
+_SIDE, _STATIC_SIDE = 640, 480
+_STATIC_CASES, _STATIC_ROWS = 3, 200
 REVIEW_WORDS = {
     "queue": "Assigned to me",
     "unreviewed": "Not reviewed by me",
@@ -191,3 +196,39 @@ def explorer_data(
     table = table.assign(probe=table["probe"].fillna(NO_PROBE), **texts)
     kinds = benchmark_kinds(benchmark, read_panels(benchmark, [table]), scored_labels(benchmark), policy)
     return ExplorerData(benchmark, kinds, ByCase(gold(benchmark), ids), votes, ByCase(table, ids).of, files=files)
+
+
+def page_of(data: ExplorerData, query: Query, positions: IntArray) -> str:
+    """The selection as a page of its own for the printer, at most `MOST_PRINTED` cases."""
+    judges, cases = judges_of(query), list[str]()
+    for position in positions[:MOST_PRINTED].tolist():
+        cases.append(data.case_html(position, judges=judges, level=2, side=_SIDE))
+        if query.changed_by is not None and query.changed_by != ANY_PROBE:
+            cases.append(data.probed_html(position, query.changed_by, judges=judges, dimension=query.dimension))
+    n, most = len(positions), MOST_PRINTED
+    return template("explorer_print").render(
+        name=data.benchmark.meta.name, note=data.note, n=f"{n:,}", words=in_words(query),
+        is_part=n > most, most=most, cases=cases,
+    )  # fmt: skip
+
+
+def static_view(data: ExplorerData, query: Query, positions: list[int], case: str) -> str:
+    """The plain view of a notebook: the query in words, the list, and the first cases, or `case`, whole."""
+    listed = data.benchmark.cases.iloc[positions][["case_id", "question"]]
+    first = [position for position in positions if case and data.benchmark.cases["case_id"].iloc[position] == case]
+    return template("explorer_static").render(
+        note=data.note, n=f"{len(positions):,}", words=in_words(query),
+        rows=listed.head(_STATIC_ROWS).astype(str).values.tolist(), more=len(positions) - _STATIC_ROWS,
+        cases=[data.case_html(position, side=_STATIC_SIDE) for position in first or positions[:_STATIC_CASES]],
+    )  # fmt: skip
+
+
+def in_words(query: Query) -> list[tuple[str, str]]:
+    """Return the filters of a query with their values, and its order, as words to show."""
+    asked = {name.replace("_", " "): value for name, value in vars(query).items() if name not in ("sort", "desc")}
+    words = [
+        (name, (" or ".join(value) if isinstance(value, tuple) else value) or "none")
+        for name, value in asked.items()
+        if value not in (None, ()) and (value or name in PLACES)
+    ]
+    return words + [("sort", f"{'highest' if query.desc else 'lowest'} {query.sort} first")] * bool(query.sort)

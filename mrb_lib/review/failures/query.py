@@ -113,23 +113,13 @@ def check_words(query: Query) -> None:
         raise InputError(f"judge {query.other!r}: there is no judge to compare it with; choose two.")
 
 
-def searchable(cases: pd.DataFrame) -> list[str]:
-    """Return the text of each case that a search reads; make it once for many searches."""
-    columns = [cases[name].fillna("").astype("str").tolist() for name in SEARCHED if name in cases.columns]
-    return ["\n".join(texts).casefold() for texts in zip(*columns, strict=True)]
-
-
-def select(
-    kinds: Kinds, cases: pd.DataFrame, query: Query, *, texts: Sequence[str] | None = None,
-    within: BoolArray | None = None,
-) -> IntArray:  # fmt: skip
+def select(kinds: Kinds, cases: pd.DataFrame, query: Query, *, within: BoolArray | None = None) -> IntArray:
     """Return the positions of the cases that match a query, in its order.
 
     Parameters
     ----------
     kinds : of the same cases
     cases : the cases table
-    texts : see `searchable`; None makes them
     within : the cases that the query's `where` and `review` leave, shape (N,); None for all
 
     Returns
@@ -148,7 +138,7 @@ def select(
     Validated by tests/review/failures/test_query.py against a plain loop.
     """
     cells = _cells(kinds, query)
-    left = _masks(kinds, cases, query, texts, within).all(axis=1) & np.logical_or.reduce(cells, axis=(0, 1))
+    left = _masks(kinds, cases, query, within).all(axis=1) & np.logical_or.reduce(cells, axis=(0, 1))
     kept = np.flatnonzero(left).astype(np.int64)
     if not query.sort:
         return kept
@@ -168,10 +158,7 @@ def sort_value(kinds: Kinds, query: Query, cells: BoolArray | None = None) -> Fl
     return best
 
 
-def facets(
-    kinds: Kinds, cases: pd.DataFrame, query: Query, *, texts: Sequence[str] | None = None,
-    within: BoolArray | None = None,
-) -> pd.DataFrame:  # fmt: skip
+def facets(kinds: Kinds, cases: pd.DataFrame, query: Query, *, within: BoolArray | None = None) -> pd.DataFrame:
     """Return the number of cases that each value of each filter would leave; parameters as in `select`.
 
     Returns
@@ -188,7 +175,7 @@ def facets(
     InputError
         As in `select`.
     """
-    masks = _masks(kinds, cases, query, texts, within)
+    masks = _masks(kinds, cases, query, within)
     rest, rows = masks.all(axis=1).to_numpy(), list[_Row]()
 
     def left(**changed: Any) -> BoolArray:
@@ -267,9 +254,7 @@ def _cells(kinds: Kinds, query: Query) -> BoolArray:
     return match
 
 
-def _masks(
-    kinds: Kinds, cases: pd.DataFrame, query: Query, texts: Sequence[str] | None, within: BoolArray | None
-) -> pd.DataFrame:
+def _masks(kinds: Kinds, cases: pd.DataFrame, query: Query, within: BoolArray | None) -> pd.DataFrame:
     """The cases that match each filter on the case itself, one column per filter."""
     if len(cases) != kinds.n_cases:
         raise InputError(f"cases: {len(cases)} rows do not fit kinds of {kinds.n_cases}; make both from one benchmark.")
@@ -279,8 +264,9 @@ def _masks(
         masks[name] = True if wanted is None else _places(cases, name) == wanted
     terms = [(phrase or word).casefold() for phrase, word in _TERM.findall(query.text)]
     if terms:
-        searched = searchable(cases) if texts is None else texts
-        masks["text"] = [all(term in text for term in terms) for text in searched]
+        columns = [cases[name].fillna("").astype("str") for name in SEARCHED if name in cases.columns]
+        texts = ("\n".join(each).casefold() for each in zip(*columns, strict=True))
+        masks["text"] = [all(term in text for term in terms) for text in texts]
     return masks
 
 

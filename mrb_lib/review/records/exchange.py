@@ -1,4 +1,8 @@
-"""Reviews as files: adjudications and tags out of one store and into another, answers as an annotations table."""
+"""Reviews as files: adjudications and tags out of one store and into another, answers as an annotations table, people.
+
+The people who annotate are in `annotators.csv` beside a benchmark, which only its owner may read and which no export,
+merge or release copies. `summary` names nobody and may be published.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 from uuid import NAMESPACE_URL, uuid5
 
 import pandas as pd
@@ -25,6 +29,9 @@ from mrb_lib.tables.questions import QUESTIONS, adjudication_columns, list_colum
 from mrb_lib.tables.validation import conform
 
 ADJUDICATION_SUFFIXES = (".csv", ".jsonl", ".parquet")
+PEOPLE: Final = "annotators.csv"
+PEOPLE_COLUMNS: Final = ("annotator", "qualification", "years", "consent")
+_LONGEST, _MOST_YEARS = 500, 80
 _NEEDED = ("case_id", "reviewer")
 # A spreadsheet runs a cell that starts with one of these; the apostrophe tells it not to, and is taken off again.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
@@ -169,6 +176,67 @@ def regions_from(items: Iterable[Any]) -> tuple[Region, ...]:
         return tuple(Region(**{str(k): value for k, value in item.items() if value is not None}) for item in items)
     except (AttributeError, TypeError):
         raise InputError(f"regions: {str(items)[:80]} is not a list of image, x, y, width, height, frame.") from None
+
+
+def read_people(path: Path) -> pd.DataFrame:
+    """The people of a file; nobody where there is none.
+
+    Returns
+    -------
+    DataFrame
+        `annotator`, `qualification`, `years` (of practice; null where not said), `consent` (a note: when and how);
+        empty texts are null
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, lacks a column, names somebody twice, or holds years that are none.
+    """
+    if not path.is_file():
+        return pd.DataFrame(columns=list(PEOPLE_COLUMNS), dtype="str").astype({"years": "float64"})
+    frame = read_guarded(path)
+    if frame.empty or not set(PEOPLE_COLUMNS) <= set(frame.columns):
+        raise InputError(f"{path}: needs the columns {', '.join(PEOPLE_COLUMNS)} and a row for every annotator.")
+    frame = frame[list(PEOPLE_COLUMNS)].apply(lambda cells: cells.str.strip())
+    given, years = frame["years"] != "", pd.to_numeric(frame["years"], errors="coerce")
+    for wrong, words in (
+        (frame["annotator"] == "", "annotator is empty; write a name"),
+        (frame["annotator"].duplicated(), "{annotator!r} occurs twice; keep one row"),
+        (frame.map(len).gt(_LONGEST).any(axis=1), f"a text is longer than {_LONGEST} characters; shorten it"),
+        (given & ~years.between(0, _MOST_YEARS), "years {years!r} is not a number of years of practice; correct it"),
+    ):
+        if wrong.any():
+            row = int(wrong.argmax())
+            raise InputError(f"{path}, row {row + 1}: {words.format(**frame.iloc[row])}.")
+    return pd.DataFrame(frame.where(frame != "")).assign(years=years)
+
+
+def add_people(folder: Path, source: Path) -> pd.DataFrame:
+    """Add the people of a file to those of a benchmark's folder; whoever is in both is replaced. See `read_people`."""
+    if not source.is_file():
+        raise InputError(f"{source}: there is no such file; write a CSV with the columns {', '.join(PEOPLE_COLUMNS)}.")
+    new, old = read_people(source), read_people(folder / PEOPLE)
+    people = pd.concat([old[~old["annotator"].isin(new["annotator"])], new], ignore_index=True)
+    write_atomic(folder / PEOPLE, guarded_csv(people.sort_values("annotator")))
+    (folder / PEOPLE).chmod(0o600)
+    return people
+
+
+def summary(people: pd.DataFrame, annotators: list[str]) -> pd.DataFrame:
+    """Return what may be said of the people who annotated, without a name.
+
+    Returns
+    -------
+    DataFrame
+        A row a qualification ("not said" last): `qualification, n, median_years, n_consented`
+    """
+    each = pd.DataFrame({"annotator": sorted(set(annotators))}, dtype="str").merge(people, how="left")
+    each["qualification"] = each["qualification"].fillna("not said")
+    grouped = each.groupby("qualification", as_index=False).agg(
+        n=("annotator", "size"), median_years=("years", "median"), n_consented=("consent", "count")
+    )
+    is_last = grouped["qualification"] == "not said"
+    return grouped.loc[is_last.sort_values(kind="stable").index].reset_index(drop=True)
 
 
 def _json(items: object) -> str:

@@ -14,8 +14,7 @@ import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.prompts import DEFINITIONS
-from mrb_lib.review.annotate.answers import Annotation, hints
-from mrb_lib.review.annotate.app import annotate
+from mrb_lib.review.annotate.answers import Annotation, annotate, hints
 from mrb_lib.review.annotate.forms import PREFERENCE, sheet_html
 from mrb_lib.review.records.marks import Comment
 from mrb_lib.review.records.store import Store, open_store

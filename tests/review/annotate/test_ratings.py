@@ -12,10 +12,9 @@ import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load
 from mrb_lib.cli.annotate import assign_cases, shown_together
-from mrb_lib.review.annotate.answers import Annotation
+from mrb_lib.review.annotate.answers import Annotation, RankedAnnotation
 from mrb_lib.review.annotate.coordination import Coordination
 from mrb_lib.review.annotate.forms import RATING, keys_of
-from mrb_lib.review.annotate.ranking import RankedAnnotation
 from mrb_lib.review.records.exchange import annotations_of
 from mrb_lib.review.records.store import Store, open_store
 from mrb_lib.tables.errors import InputError

@@ -18,8 +18,7 @@ from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.review.explorer import explore
 from mrb_lib.review.explorer.adjudicate import Reviews
 from mrb_lib.review.explorer.answers import ROWS, ExplorerAnswers, query_from
-from mrb_lib.review.explorer.data import ByCase, ExplorerData, explorer_data
-from mrb_lib.review.explorer.export import MOST_PRINTED
+from mrb_lib.review.explorer.data import MOST_PRINTED, ByCase, ExplorerData, explorer_data
 from mrb_lib.review.failures.index import build_index, open_index
 from mrb_lib.review.failures.query import Query, to_fragment
 from mrb_lib.review.pages import template

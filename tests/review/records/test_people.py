@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mrb_lib.review.records.people import PEOPLE, add_people, read_people, summary
+from mrb_lib.review.records.exchange import PEOPLE, add_people, read_people, summary
 from mrb_lib.tables.errors import InputError
 
 HEAD = "annotator,qualification,years,consent\n"
