@@ -22,8 +22,20 @@ from mrb_lib.review.annotate.answers import ranked_items
 from mrb_lib.review.annotate.coordination import agreement_so_far, coordinate
 from mrb_lib.review.annotate.forms import form_of
 from mrb_lib.review.records.assignment import assign, choose_cases, steps_in_order, whole_groups
-from mrb_lib.review.records.exchange import PEOPLE, add_people, annotations_of, write_annotations, write_rows
-from mrb_lib.review.records.progress import CHOICE, COMMENT, SKIP, answer_log, by_annotator, case_states, skipped_cases
+from mrb_lib.review.records.exchange import (
+    CHOICE,
+    COMMENT,
+    PEOPLE,
+    SKIP,
+    add_people,
+    annotations_of,
+    answer_log,
+    by_annotator,
+    case_states,
+    skipped_cases,
+    write_annotations,
+    write_rows,
+)
 from mrb_lib.review.records.store import Store as ReviewStore
 from mrb_lib.review.records.store import open_store, without_password
 from mrb_lib.stats.methods.until import read_target
@@ -67,7 +79,7 @@ class AnnotateOptions(DealOptions):
         bool,
         Option(
             "With --export, write everything: one row per choice, skip or comment, with the order shown, seconds and "
-            "reasons to skip, replaced answers included; .csv, .jsonl or .parquet."
+            "reasons to skip, replaced answers included; .csv or .parquet."
         ),
     ] = False
     agreement: Annotated[bool, Option("Show progress and agreement; no page.")] = False

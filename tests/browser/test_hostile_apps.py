@@ -10,8 +10,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from mrb_lib.benchmarks.benchmark import load
+from mrb_lib.review.pages import escaped
 from mrb_lib.review.records.store import open_store
-from mrb_lib.review.text import escaped
 
 from .axe import violations
 from .hostile import ATTACKS, DIMENSIONS, JUDGES, NAME, REVIEWERS, harm, write_hostile

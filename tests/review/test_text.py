@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mrb_lib.review.text import escaped, isolated, visible
+from mrb_lib.review.pages import escaped, isolated, visible
 
 LRI, RLI, FSI, PDI, RLO = "\u2066", "\u2067", "\u2068", "\u2069", "\u202e"
 

@@ -17,17 +17,14 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.benchmarks.benchmark import Benchmark
-from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.judges.prompts import DEFINITIONS
 from mrb_lib.review.annotate.forms import FREE_LETTERS, PREFERENCE, STYLES, Box, Form, form_of, sheet_html
 from mrb_lib.review.app import App, File, sent
-from mrb_lib.review.case.images import image_asked, whole
-from mrb_lib.review.case.view import SCRIPTS
-from mrb_lib.review.pages import template
+from mrb_lib.review.case.view import SCRIPTS, image_asked, whole
+from mrb_lib.review.pages import template, visible
+from mrb_lib.review.records.exchange import DONE, OPEN, SKIPPED, case_states
 from mrb_lib.review.records.marks import AnnotatorAnswer, Comment, case_fingerprint
-from mrb_lib.review.records.progress import DONE, OPEN, SKIPPED, case_states
 from mrb_lib.review.records.store import Store
-from mrb_lib.review.text import visible
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.orders import TIE
 
@@ -93,7 +90,7 @@ class Annotation:
                 for name in meta.dimensions
             ],
             "picks": form.picks(meta),
-            "heading": form.heading(meta),
+            "heading": visible(form.heading.format(meta.categories[0], meta.categories[-1])),
             **{name: getattr(form, name) for name in ("title", "signed", "reasons", "listed")},
             "door": template("annotate_door").render(form=form, meta=meta, people=people),
         }
@@ -136,7 +133,7 @@ class Annotation:
         return {"answers": self._answers(assigned)}
 
     def image(self, question: Mapping[str, Any]) -> File:
-        """A frame of an image of the case in sight; see `mrb_lib.review.case.images.whole`."""
+        """A frame of an image of the case in sight; see `mrb_lib.review.case.view.whole`."""
         case = self._benchmark.cases.iloc[self._rows[self._in_sight(question).case_id]]
         return self._picture(image_asked(question, case), sent({"frame": 1, **question}, "frame", int))
 
@@ -360,10 +357,7 @@ class Ranking(Form):
     """The place of each response of an item."""
 
     asks = "ranking"
-
-    def heading(self, meta: BenchmarkMeta) -> str:
-        """See `Form.heading`."""
-        return "Rank the answers: 1 is best"
+    heading = "Rank the answers: 1 is best"
 
 
 RANKING: Final = Ranking()

@@ -12,16 +12,18 @@ from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.review.annotate.forms import PREFERENCE, STYLES, Form, form_of
 from mrb_lib.review.app import App, File
 from mrb_lib.review.pages import template
-from mrb_lib.review.records.exchange import PEOPLE, annotations_of, guarded_csv, read_people
-from mrb_lib.review.records.progress import (
+from mrb_lib.review.records.exchange import (
     COMMENT,
     OPEN,
+    PEOPLE,
+    annotations_of,
     answer_log,
     by_annotator,
-    by_dimension,
     case_states,
     counting_choices,
+    guarded_csv,
     pace,
+    read_people,
     skipped_cases,
 )
 from mrb_lib.review.records.store import Store
@@ -63,12 +65,9 @@ def agreement_so_far(benchmark: Benchmark, annotations: pd.DataFrame, *, resampl
         `dimension`; `cases` that two annotators or more have answered; `alone` with one; a column a measure (see
         `MEASURES`), an estimate with its 95% interval or "not yet"; `reason` why something is not yet there.
     """
-    meta, has_labels = benchmark.meta, annotations["dimension"].isin(list(benchmark.meta.labels))
-    estimates = agreement_of(
-        annotations[~has_labels], benchmark.cases, categories=meta.categories, level=meta.level,
-        dimensions=meta.one_choice, resamples=resamples,
-    )  # fmt: skip
+    meta, estimates = benchmark.meta, _agreement(benchmark, annotations, resamples)
     if meta.labels:
+        has_labels = annotations["dimension"].isin(list(meta.labels))
         of_labels = agreement_of(
             label_rows(annotations[has_labels], meta.labels), benchmark.cases, categories=ANSWERS, level="nominal",
             dimensions=names_of(meta.labels), resamples=resamples,
@@ -130,7 +129,6 @@ class Coordination:
         comments = log.loc[log["kind"] == COMMENT, ["case_id", "annotator", "comment", "created"]]
         sections: list[Section] = [
             ("Annotators", {"": _people(states, read_people(Path() if folder is None else folder / PEOPLE))}, ()),
-            ("Dimensions", {"": by_dimension(here, answers, meta.dimensions)}, ()),
             (
                 "Agreement so far", {"": agreement.drop(columns="reason")},
                 _noted(agreement["dimension"], agreement["reason"]),
@@ -172,13 +170,20 @@ def _people(states: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
     return found.merge(known, how="left", on="annotator") if len(known) else found
 
 
-def _pairs(benchmark: Benchmark, annotations: pd.DataFrame, *, resamples: int = 2000) -> Section:
-    """Every two annotators on the cases that both answered, from the table `agreement`: a matrix a dimension."""
-    meta, several = benchmark.meta, list(benchmark.meta.labels)
-    found = agreement_of(
-        annotations[~annotations["dimension"].isin(several)], benchmark.cases, categories=meta.categories,
-        level=meta.level, dimensions=meta.one_choice, resamples=resamples, pairwise=True,
+def _agreement(
+    benchmark: Benchmark, annotations: pd.DataFrame, resamples: int = 2000, *, pairwise: bool = False
+) -> pd.DataFrame:
+    """The table `agreement` on the dimensions of one choice."""
+    meta, of_one = benchmark.meta, annotations["dimension"].isin(list(benchmark.meta.one_choice))
+    return agreement_of(
+        annotations[of_one], benchmark.cases, categories=meta.categories, level=meta.level, dimensions=meta.one_choice,
+        resamples=resamples, pairwise=pairwise,
     )  # fmt: skip
+
+
+def _pairs(benchmark: Benchmark, annotations: pd.DataFrame) -> Section:
+    """Every two annotators on the cases that both answered, from the table `agreement`: a matrix a dimension."""
+    several, found = list(benchmark.meta.labels), _agreement(benchmark, annotations, pairwise=True)
     found = found[found["part"] == PAIR]
     tables = {}
     for dimension, own in found.groupby("dimension", sort=False):

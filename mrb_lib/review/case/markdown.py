@@ -16,8 +16,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from mrb_lib.review.case.facts import FactMark, Stretch
-from mrb_lib.review.pages import macro
-from mrb_lib.review.text import Piece
+from mrb_lib.review.pages import Piece, macro
 
 Part = str | tuple[str, dict[str, str]]
 """A text, or a tag by its name and attributes; the end of one begins with a slash."""
@@ -86,7 +85,7 @@ def read_markdown(text: str) -> MarkdownText | None:
 
     Parameters
     ----------
-    text : as `mrb_lib.review.text.visible` makes it
+    text : as `mrb_lib.review.pages.visible` makes it
 
     Returns
     -------
@@ -120,7 +119,7 @@ def marked_html(text: str, facts: Sequence[FactMark], differing: Sequence[Stretc
 
     Parameters
     ----------
-    text : as `mrb_lib.review.text.visible` makes it, whole: a piece of it has no balance of its own
+    text : as `mrb_lib.review.pages.visible` makes it, whole: a piece of it has no balance of its own
     """
     return macro("case_text", "parts")(tagged(text, 0, len(text), _layers(facts, differing)))
 

@@ -237,10 +237,8 @@ def disagreed_on(history: pd.DataFrame) -> set[str]:
     """The cases on which reviewers, on the same dimension, now say different things."""
     now = current(history)
     said = now.assign(said=now["verdict"].str.cat(now["choice"].fillna("")), dimension=now["dimension"].fillna(""))
-    different = said.drop_duplicates(["case_id", "dimension", "reviewer", "said"]).groupby(["case_id", "dimension"])
-    several = different.agg(reviewers=("reviewer", "nunique"), sayings=("said", "nunique"))
-    several = several[(several["reviewers"] > 1) & (several["sayings"] > 1)]
-    return set(several.index.get_level_values("case_id"))
+    different = said.groupby(["case_id", "dimension"])[["reviewer", "said"]].nunique().gt(1).all(axis=1)
+    return set(different.index[different].get_level_values("case_id"))
 
 
 def reviewed_by(history: pd.DataFrame) -> dict[str, list[str]]:
@@ -267,10 +265,6 @@ class Selections:
 
     def _select(self, query: Query, scope: Scope) -> IntArray:
         return select(self.data.kinds, self.data.benchmark.cases, query, within=self.within(query, scope))
-
-    def facets(self, query: Query, scope: Scope) -> pd.DataFrame:
-        """Count the cases that each further filter would leave, see `mrb_lib.review.failures.query.facets`."""
-        return facets(self.data.kinds, self.data.benchmark.cases, query, within=self.within(query, scope))
 
     def scope(self, question: Mapping[str, Any]) -> Scope:
         """For whom a selection is made, and as of when: now, unless the question says `as_of`."""
@@ -323,17 +317,17 @@ class Selections:
                 seen.setdefault(str(case), []).append((str(tag), str(by)))
         return seen
 
-    def review_counts(self, query: Query, scope: Scope) -> dict[str, Any]:
-        """The facet of the states of review; empty where nothing can be stored, or nobody is signed in."""
-        if not scope[0] or self.reviews.trouble():
-            return {}
-        every = self.of(replace(query, review=""), scope)
-        values = [[name, int(self._reviewed(name, scope)[every].sum())] for name in REVIEWS if name]
-        return {"review": {"total": len(every), "adds_up": False, "values": values}}
+    def facets(self, query: Query, scope: Scope) -> dict[str, Any]:
+        """Count the cases that each further filter would leave, see `mrb_lib.review.failures.query.facets`.
 
-    def n_reviewed(self, selected: IntArray, reviewer: str) -> int:
-        """Return how many of these cases somebody has reviewed by now."""
-        return len(self.reviewed(reviewer) & set(self.data.benchmark.cases["case_id"].iloc[selected]))
+        With them comes the state of `review`, where somebody is signed in and reviews can be stored.
+        """
+        found = facets(self.data.kinds, self.data.benchmark.cases, query, within=self.within(query, scope))
+        if scope[0] and not self.reviews.trouble():
+            every = self.of(replace(query, review=""), scope)
+            values = [[name, int(self._reviewed(name, scope)[every].sum())] for name in REVIEWS if name]
+            found["review"] = {"total": len(every), "adds_up": False, "values": values}
+        return found
 
     def marks(self, scope: Scope | None = None) -> dict[str, list[str]]:
         """By case, the reviewers with a current adjudication, as of a scope or now; none where no store can be read."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from io import BytesIO
 from pathlib import Path
 from typing import Any, Final
@@ -22,10 +22,10 @@ from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.images import thumbnail
 from mrb_lib.probes.from_file import file_probes
 from mrb_lib.review.app import App, File, Handler, sent
-from mrb_lib.review.case.images import image_asked, whole
 from mrb_lib.review.case.verdicts import chose_html, gold_of, verdicts_html
 from mrb_lib.review.case.view import SCRIPTS as CASE_SCRIPTS
 from mrb_lib.review.case.view import STYLES as CASE_STYLES
+from mrb_lib.review.case.view import image_asked, whole
 from mrb_lib.review.explorer.adjudicate import (
     LABELS,
     NO_STORE,
@@ -41,11 +41,10 @@ from mrb_lib.review.explorer.adjudicate import (
 )
 from mrb_lib.review.explorer.data import REVIEW_WORDS, ExplorerData, explorer_data, judges_of, page_of, static_view
 from mrb_lib.review.failures.index import POLICY, CaseIndex
-from mrb_lib.review.failures.kinds import Kinds
+from mrb_lib.review.failures.kinds import KINDS, Kinds
 from mrb_lib.review.failures.query import PLACES, Query, check_words, from_fragment, sort_value, to_fragment
-from mrb_lib.review.pages import template
+from mrb_lib.review.pages import template, visible
 from mrb_lib.review.records.marks import ADDED, REMOVED, CaseTag, SavedView
-from mrb_lib.review.text import visible
 from mrb_lib.stats.options import IntArray
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.questions import ORDER_EFFECT, QUESTIONS, REASONS
@@ -69,8 +68,7 @@ class ExplorerAnswers:
 
     Parameters
     ----------
-    start : the query and the case to begin with where the page's address names none
-    reviewer : the name to offer at sign-in
+    start : the query to begin with where the page's address names none
     blind : what others say of a case is kept from a reviewer until their own is stored
     """
 
@@ -79,19 +77,15 @@ class ExplorerAnswers:
         data: ExplorerData,
         reviews: Reviews,
         *,
-        start: tuple[Query, str] = (Query(), ""),
-        reviewer: str = "",
+        start: Query | None = None,
         blind: bool = False,
     ) -> None:
-        self.data, self.reviews, self.start, self.reviewer, self.blind = data, reviews, start, reviewer, blind
+        self.data, self.reviews, self.start, self.blind = data, reviews, start or Query(), blind
+        self._positions = {str(name): i for i, name in enumerate(data.benchmark.cases["case_id"])}
         self.selections = Selections(data, reviews, blind=blind)
         self._thumbnail = lru_cache(maxsize=_KEPT_THUMBNAILS)(lambda name: _small(name, data.benchmark.images))
         self._case_html = lru_cache(maxsize=_KEPT_CASES)(lambda position: data.case_html(position, level=2))
         self._picture = lru_cache(maxsize=2)(lambda name, frame: whole(name, data.benchmark.images, frame))
-
-    @cached_property
-    def _positions(self) -> dict[str, int]:
-        return {str(name): i for i, name in enumerate(self.data.benchmark.cases["case_id"])}
 
     def of(self) -> dict[str, Handler]:
         """By the `what` of a question, the function that answers it."""
@@ -106,7 +100,7 @@ class ExplorerAnswers:
         """All that a page shows first, from the part of its address after `#`."""
         meta = self.data.benchmark.meta
         fragment, trouble = str(question.get("fragment") or ""), ""
-        query, case = self.start
+        query, case = self.start, ""
         if fragment.strip("#"):
             try:
                 query, case = from_fragment(fragment)
@@ -124,11 +118,11 @@ class ExplorerAnswers:
                 "choices": self._choices(),
                 "rated": self.data.kinds.scale is not None,
                 "sorts": list(self.data.kinds.sorts),
-                "kinds": self.data.kind_words,
+                "kinds": {name: KINDS[name] for name in self.data.kinds.names},
                 "labels": LABELS,
                 "questions": [asdict(one) | {"options": list(one.options)} for one in QUESTIONS],
                 "review_words": REVIEW_WORDS,
-                "reviewer": self.reviewer,
+                "reviewer": "",
                 "trouble": trouble,
             }
             | self.store({})
@@ -142,7 +136,7 @@ class ExplorerAnswers:
         """
         query, selected, scope = self._asked({**question, "as_of": None})
         case = case or str(question.get("case") or "")
-        wanted = self._positions.get(case)
+        wanted, ids = self._positions.get(case), self.data.benchmark.cases["case_id"]
         trouble = f"There is no case {case} in this benchmark." if case and wanted is None else ""
         indices = [] if wanted is None else np.flatnonzero(selected == wanted).tolist()
         index = int(indices[0]) if indices else -1
@@ -151,9 +145,9 @@ class ExplorerAnswers:
             "query": asdict(query),
             "fragment": to_fragment(query),
             "n": len(selected),
-            "facets": facet_counts(self.selections.facets(query, scope)) | self.selections.review_counts(query, scope),
+            "facets": self.selections.facets(query, scope),
             "as_of": list(scope[1:]),
-            "done": self.selections.n_reviewed(selected, scope[0]),
+            "done": len(self.selections.reviewed(scope[0]) & set(ids.iloc[selected])),
             "index": index,
             "position": wanted,
             "start": start,
@@ -195,7 +189,7 @@ class ExplorerAnswers:
         return {"html": self.data.probed_html(position, probe, judges=judges_of(query), dimension=query.dimension)}
 
     def image(self, question: Mapping[str, Any]) -> File:
-        """A frame of an image of a case with every pixel it has; see `mrb_lib.review.case.images.whole`."""
+        """A frame of an image of a case with every pixel it has; see `mrb_lib.review.case.view.whole`."""
         case = self.data.benchmark.cases.iloc[self._position(question)]
         return self._picture(image_asked(question, case), sent({"frame": 1, **question}, "frame", int))
 
@@ -445,9 +439,8 @@ def value_of(kinds: Kinds, query: Query, positions: IntArray) -> list[str]:
     if not query.sort:
         return [""] * len(positions)
     best = sort_value(kinds, query)[positions]
-    if query.sort == "distance":
-        return [f"{value:.0f} off" if np.isfinite(value) else "" for value in best]
-    return [f"{query.sort} {value:.2f}" if np.isfinite(value) else "" for value in best]
+    words = "{:.0f} off" if query.sort == "distance" else f"{query.sort} {{:.2f}}"
+    return [words.format(value) if np.isfinite(value) else "" for value in best]
 
 
 def query_from(parameters: Mapping[str, Any]) -> Query:
@@ -467,24 +460,12 @@ def query_from(parameters: Mapping[str, Any]) -> Query:
     return query
 
 
-def facet_counts(table: pd.DataFrame) -> dict[str, Any]:
-    """By facet: `total`, `adds_up`, and the `values` with their counts; an empty value stands for cases without one."""
-    out: dict[str, Any] = {}
-    for row in table.to_dict("records"):
-        value = row["value"] if isinstance(row["value"], str) else ""
-        empty = {"total": int(row["n_total"]), "adds_up": bool(row["adds_up"]), "values": []}
-        out.setdefault(str(row["facet"]), empty)["values"].append([value, int(row["n"])])
-    return out
-
-
 def explore(
     benchmark: Benchmark,
     verdicts: pd.DataFrame | CaseIndex | None = None,
     *,
     store: str | Path | None = None,
     query: Query | None = None,
-    case: str = "",
-    reviewer: str = "",
     blind: bool = False,
     policy: str = POLICY,
     probe_files: Sequence[str | Path] = (),
@@ -498,8 +479,6 @@ def explore(
         `mrb_lib.review.failures.index`; None where nobody judged
     store : where reviewers' marks are kept, a path of an SQLite file or a URL; None stores nothing
     query : the filters, search and sort to begin with
-    case : the id of the case to begin with
-    reviewer : the name to offer at sign-in. It does not prove who someone is.
     blind : what others say of a case is shown once one's own review is stored, and not before
     policy : the scoring policy that says what is wrong
     probe_files : the files of `mrb judge --probe-file`, whose changed texts are shown beside the stored ones
@@ -519,14 +498,14 @@ def explore(
     Validated by tests/review/explorer/test_explorer.py and tests/browser/test_review.py.
     """
     data = explorer_data(benchmark, verdicts, policy=policy, files=file_probes([Path(file) for file in probe_files]))
-    start = (query or Query(), case)
+    start = query or Query()
     kept = (store, NO_STORE) if benchmark.meta.is_judged else (None, NOT_JUDGED)
     reviews = Reviews(benchmark.meta.name, *kept, categories=benchmark.meta.choices)
-    answers = ExplorerAnswers(data, reviews, start=start, reviewer=reviewer, blind=blind)
-    answers.selections.of(start[0])
+    answers = ExplorerAnswers(data, reviews, start=start, blind=blind)
+    answers.selections.of(start)
 
     def static() -> str:
-        return static_view(data, start[0], answers.selections.of(start[0]).tolist(), case)
+        return static_view(data, start, answers.selections.of(start).tolist())
 
     title = f"Failures: {benchmark.meta.name}"
     return App(title, answers.of(), SCRIPTS, STYLES, static)

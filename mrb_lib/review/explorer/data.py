@@ -11,14 +11,12 @@ import pandas as pd
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.probes.from_file import FileProbe
-from mrb_lib.review.case.images import SIDE
 from mrb_lib.review.case.probed import probe_seed, probed_html
-from mrb_lib.review.case.view import case_html
+from mrb_lib.review.case.view import SIDE, case_html
 from mrb_lib.review.failures.index import POLICY, CaseIndex, benchmark_kinds, scored_labels
-from mrb_lib.review.failures.kinds import ANY_PROBE, CALLED_SAFE, CALLED_UNSAFE, KINDS, Kinds
+from mrb_lib.review.failures.kinds import ANY_PROBE, Kinds
 from mrb_lib.review.failures.query import PLACES, Query
-from mrb_lib.review.pages import template
-from mrb_lib.review.text import kind_note
+from mrb_lib.review.pages import kind_note, template
 from mrb_lib.stats.analysis import read_panels
 from mrb_lib.stats.options import IntArray
 from mrb_lib.tables.schema import NO_PROBE
@@ -91,15 +89,6 @@ class ExplorerData:
     def note(self) -> str:
         """The sentence that simulated data carry; empty for others."""
         return kind_note(self.benchmark.meta.kind)
-
-    @property
-    def kind_words(self) -> dict[str, tuple[str, str]]:
-        """The name and the meaning of each kind of failure that the verdicts can have."""
-        words, scale = {name: KINDS[name] for name in self.kinds.names}, self.kinds.scale
-        for name in {CALLED_SAFE, CALLED_UNSAFE} & words.keys() if scale else ():
-            short, long = words[name]
-            words[name] = short, f"{long} (acceptable: {', '.join(scale.acceptable)})"
-        return words
 
     def case_html(self, position: int, *, judges: Sequence[str] = (), level: int = 3, side: int = SIDE) -> str:
         """The page of a case without its style, with the plain verdicts of some judges, or of all where none is named.
@@ -212,14 +201,13 @@ def page_of(data: ExplorerData, query: Query, positions: IntArray) -> str:
     )  # fmt: skip
 
 
-def static_view(data: ExplorerData, query: Query, positions: list[int], case: str) -> str:
-    """The plain view of a notebook: the query in words, the list, and the first cases, or `case`, whole."""
+def static_view(data: ExplorerData, query: Query, positions: list[int]) -> str:
+    """The plain view of a notebook: the query in words, the list, and the first cases whole."""
     listed = data.benchmark.cases.iloc[positions][["case_id", "question"]]
-    first = [position for position in positions if case and data.benchmark.cases["case_id"].iloc[position] == case]
     return template("explorer_static").render(
         note=data.note, n=f"{len(positions):,}", words=in_words(query),
         rows=listed.head(_STATIC_ROWS).astype(str).values.tolist(), more=len(positions) - _STATIC_ROWS,
-        cases=[data.case_html(position, side=_STATIC_SIDE) for position in first or positions[:_STATIC_CASES]],
+        cases=[data.case_html(position, side=_STATIC_SIDE) for position in positions[:_STATIC_CASES]],
     )  # fmt: skip
 
 

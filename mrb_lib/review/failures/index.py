@@ -149,21 +149,6 @@ def build_index(
     return target
 
 
-def cached_index(
-    benchmark: Benchmark, folder: Path, runs: Path | None, cache: Path, *, progress: StepProgress | None = None
-) -> CaseIndex:
-    """Return the index of a benchmark, made if it is missing or out of date.
-
-    Parameters
-    ----------
-    folder : of the benchmark
-    cache : of all such indices
-    runs, progress : as in `build_index`, which also says what it raises
-    """
-    name = hashlib.sha256(f"{folder.absolute()}\n{runs.absolute() if runs else ''}".encode()).hexdigest()[:16]
-    return open_index(build_index(runs, benchmark, cache / name, progress))
-
-
 def _key(runs: list[Path], benchmark: Benchmark, tables: Mapping[str, pd.DataFrame], policy: str) -> str:
     """A name that follows from the runs, the cases' ids, the gold labels, the judges' training and the policy."""
     meta = benchmark.meta

@@ -16,9 +16,8 @@ from mrb_lib.cli.annotate import assign_cases, show_agreement, shown_together
 from mrb_lib.review.annotate.answers import Annotation
 from mrb_lib.review.annotate.coordination import Coordination, agreement_so_far
 from mrb_lib.review.annotate.forms import RATING
-from mrb_lib.review.records.exchange import annotations_of
+from mrb_lib.review.records.exchange import annotations_of, answer_log
 from mrb_lib.review.records.marks import AnnotatorAnswer
-from mrb_lib.review.records.progress import answer_log
 from mrb_lib.review.records.store import Store, open_store
 from mrb_lib.stats.methods.until import read_target
 from mrb_lib.tables.errors import InputError

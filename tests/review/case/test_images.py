@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from mrb_lib.review.case import SCRIPTS
-from mrb_lib.review.case.images import image_html, whole
+from mrb_lib.review.case.view import image_html, whole
 from mrb_lib.review.pages import script
 from mrb_lib.tables.errors import InputError
 

@@ -16,7 +16,7 @@ from mrb_lib.review.case import markdown
 from mrb_lib.review.case.facts import marks, word_differences
 from mrb_lib.review.case.markdown import drawn, read_markdown
 from mrb_lib.review.case.view import answers_html
-from mrb_lib.review.text import visible
+from mrb_lib.review.pages import visible
 
 TABLE = "| side | size |\n|:--|--:|\n| left | **5** mm |\n| right | $\\frac{1}{2}$ cm |\n"
 ATTRIBUTES = {

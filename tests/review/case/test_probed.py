@@ -15,9 +15,9 @@ from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.probes import ProbedImages, Probing, parse_probes
 from mrb_lib.review.case import probed_html
-from mrb_lib.review.case.images import image_html
 from mrb_lib.review.case.probed import probe_seed
 from mrb_lib.review.case.verdicts import beside_html
+from mrb_lib.review.case.view import image_html
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.manifest import Manifest
 from tests.review.case.test_view import HOSTILE, check_harmless

@@ -8,9 +8,8 @@ import pandas as pd
 import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark
-from mrb_lib.review.records.exchange import annotations_of, write_rows
+from mrb_lib.review.records.exchange import LOG_COLUMNS, annotations_of, answer_log, counting_choices, pace, write_rows
 from mrb_lib.review.records.marks import AnnotatorAnswer, Comment
-from mrb_lib.review.records.progress import LOG_COLUMNS, answer_log, counting_choices, pace
 from mrb_lib.review.records.store import Store
 from mrb_lib.tables.errors import InputError
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from mrb_lib.review.records.progress import by_annotator, by_dimension, case_states, skipped_cases
+from mrb_lib.review.records.exchange import by_annotator, by_dimension, case_states, skipped_cases
 
 DIMENSIONS = ("accuracy", "overall")
 ASSIGNED = pd.DataFrame(
