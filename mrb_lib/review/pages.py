@@ -74,8 +74,6 @@ def macro(name: str, part: str) -> Callable[..., str]:
 class Piece(str):
     """A piece of a text that was made visible whole: templates escape it, and change nothing else of it."""
 
-    __slots__ = ()
-
 
 def kind_note(kind: str) -> str:
     """Return what stands above simulated data; empty for other kinds of benchmark."""

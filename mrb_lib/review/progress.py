@@ -14,10 +14,9 @@ from mrb_lib.review.app import can_run
 from mrb_lib.runs.progress import ReportProgress, RunProgress, pace_text
 
 SECONDS_BETWEEN_UPDATES: Final = 0.5
-Clock = Callable[[], float]
 
 
-def live_progress(clock: Clock = time.monotonic) -> ReportProgress:
+def live_progress(clock: Callable[[], float] = time.monotonic) -> ReportProgress:
     """Show how judges proceed; pass it to `judge` as `progress`.
 
     Parameters
@@ -43,8 +42,7 @@ def live_progress(clock: Clock = time.monotonic) -> ReportProgress:
             if status.finished:
                 print(f"{name}: {status.held:,} of {status.planned:,}" + (f"; {pace}" if pace else ""))
             return
-        is_new = name not in tasks
-        if is_new:
+        if is_new := name not in tasks:
             tasks[name] = bars.add_task(name, total=status.planned, note=pace)
             bars.start()
         bars.update(tasks[name], completed=status.held, total=status.planned, note=pace)

@@ -84,12 +84,6 @@ def application(app: App, address: Address, pool: ThreadPoolExecutor) -> Applica
 class _Request(RequestHandler):
     """Any request: the host it names, the token, the headers of every answer."""
 
-    @property
-    def address(self) -> Address:
-        """Where the app is."""
-        found: Address = self.settings["address"]
-        return found
-
     def set_default_headers(self) -> None:
         self.set_header("Content-Security-Policy", _POLICY)
         self.set_header("X-Content-Type-Options", "nosniff")
@@ -99,14 +93,14 @@ class _Request(RequestHandler):
 
     def prepare(self) -> None:
         """Refuse what names another host."""
-        if not self.address.knows(urlsplit(f"//{self.request.host}").hostname or ""):
+        if not self.settings["address"].knows(urlsplit(f"//{self.request.host}").hostname or ""):
             self.refuse(421, "this address is not known here; start mrb with --base-url and the address that you use")
 
     @property
     def is_let_in(self) -> bool:
         """Whether the request brings the token, in its cookie or its address."""
-        given = self.get_query_argument("token", "") or self.get_cookie(self.address.cookie, "") or ""
-        return hmac.compare_digest(given.encode(), self.address.token.encode())
+        given = self.get_query_argument("token", "") or self.get_cookie(self.settings["address"].cookie, "") or ""
+        return hmac.compare_digest(given.encode(), self.settings["address"].token.encode())
 
     def refuse(self, status: int, error: str) -> None:
         """End the request with a sentence."""
@@ -126,8 +120,9 @@ class _Page(_Request):
             self.set_status(403)
             self.finish(template("door").render(refused="token" in self.request.query_arguments))
             return
+        address = self.settings["address"]
         self.set_cookie(
-            self.address.cookie, self.address.token, path=f"{self.address.path}/", httponly=True, samesite="Lax",
+            address.cookie, address.token, path=f"{address.path}/", httponly=True, samesite="Lax",
             secure=self.request.protocol == "https",
         )  # fmt: skip
         self.finish(template("app").render(title=self.settings["app"].title, version=self.settings["version"]))

@@ -103,7 +103,8 @@ class Annotation:
         annotator = _text(question, "annotator")
         mine = self._assigned(annotator)
         if mine.empty:
-            return {"nothing": self._why_nothing(annotator)}
+            name = visible(self._benchmark.meta.name)
+            return {"nothing": f"No case of {name} is assigned to {visible(annotator)}. Tell whoever coordinates."}
         states = self._states(mine)
         if "number" in question:
             number = min(max(_number(question, "number"), 1), len(mine))
@@ -264,12 +265,6 @@ class Annotation:
         return [
             {"text": visible(text), "created": when} for text, when in zip(rows["text"], rows["created"], strict=True)
         ]
-
-    def _why_nothing(self, annotator: str) -> str:
-        meta = self._benchmark.meta
-        if annotator in set(self._store.assignments(meta.name)["annotator"]):
-            return f"All cases of {visible(annotator)} are gone from the benchmark. Tell whoever coordinates."
-        return f"Nothing of {visible(meta.name)} is assigned to {visible(annotator)}. Tell whoever coordinates."
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,6 @@ _AMOUNTS: Final = {
     "prompt_tokens": "{:,.0f} tokens asked",
     "completion_tokens": "{:,.0f} tokens replied",
 }
-_KEYS = ["judge", "repeat", "probe"]
 
 VerdictRow = Mapping[Hashable, object]
 
@@ -85,7 +84,7 @@ def presented(verdicts: pd.DataFrame, *, by_order: bool = False) -> Iterator[tup
     dict, list
         `judge`, `how`, the way in words, and `seen`, whether the judge was trained on the case; and its verdicts.
     """
-    keys = ["judge", "order", "repeat", "probe"] if by_order else _KEYS
+    keys = ["judge", *(["order"] if by_order else []), "repeat", "probe"]
     # Not by pandas, whose sorting by several columns takes longer than all else of a case.
     rows: Sequence[VerdictRow] = sorted(
         verdicts.to_dict("records"),

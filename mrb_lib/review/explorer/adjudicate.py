@@ -35,7 +35,6 @@ NOT_JUDGED = "The labels of this benchmark are neither preferences nor ratings; 
 _TEXTS = ("reviewer", "verdict", "choice", "dimension", "judge", "note", "supersedes", "adjudication_id")
 _WRITTEN = ("case_id", "organ", "department", "modality", "question", "before", "response_a", "response_b", "reference")
 _SHOWN = ("reviewer", "verdict", "choice", "dimension", "judge", "note", "created")
-_KEPT = 16
 Scope = tuple[str, int, int]
 """For whom a selection is made, and how many adjudications and rows of tags count in it."""
 _NOBODY: Scope = ("", 0, 0)
@@ -241,11 +240,6 @@ def disagreed_on(history: pd.DataFrame) -> set[str]:
     return set(different.index[different].get_level_values("case_id"))
 
 
-def reviewed_by(history: pd.DataFrame) -> dict[str, list[str]]:
-    """By case, the reviewers with a current adjudication."""
-    return values_by_case(current(history), "reviewer")
-
-
 class Selections:
     """The cases that queries leave, and who has reviewed them.
 
@@ -256,8 +250,8 @@ class Selections:
 
     def __init__(self, data: ExplorerData, reviews: Reviews, *, blind: bool) -> None:
         self.data, self.reviews, self.blind = data, reviews, blind
-        self._selected = lru_cache(maxsize=_KEPT)(self._select)
-        self._marks_of = lru_cache(maxsize=4)(lambda n: reviewed_by(reviews.history().iloc[:n]))
+        self._selected = lru_cache(maxsize=16)(self._select)
+        self._marks_of = lru_cache(maxsize=4)(lambda n: values_by_case(current(reviews.history().iloc[:n]), "reviewer"))
 
     def of(self, query: Query, scope: Scope = _NOBODY) -> IntArray:
         """The positions of the cases that a query leaves, in its order, kept for the questions that follow."""
@@ -325,7 +319,7 @@ class Selections:
         found = facets(self.data.kinds, self.data.benchmark.cases, query, within=self.within(query, scope))
         if scope[0] and not self.reviews.trouble():
             every = self.of(replace(query, review=""), scope)
-            values = [[name, int(self._reviewed(name, scope)[every].sum())] for name in REVIEWS if name]
+            values = [[name, int(self._reviewed(name, scope)[every].sum())] for name in REVIEWS]
             found["review"] = {"total": len(every), "adds_up": False, "values": values}
         return found
 
@@ -377,7 +371,7 @@ def table_of(
     there = {kind: np.asarray(kinds.grid(kind)[at][..., positions].any(axis=(0, 1))) for kind in kinds.names}
     frame["kinds"] = ["; ".join(kind for kind in there if there[kind][row]) for row in range(len(frame))]
     for name in ("confidence", "disagreement", "difficulty"):
-        values = kinds.grids.get(name, np.full((1, 1, kinds.n_cases), np.nan))
+        values = kinds.grids.get(name, np.full((1, 1, len(kinds.case_ids)), np.nan))
         best = np.fmax.reduce(values[at if name in kinds.grids else ...][..., positions], axis=(0, 1), initial=np.nan)
         frame[name] = [f"{value:.6g}" if np.isfinite(value) else "" for value in best]
     if kinds.probes:
@@ -385,7 +379,7 @@ def table_of(
         frame["changed by"] = ["; ".join(names) for names in changed]
     frame["reviews"] = ids.map(_reviews(history))
     frame["tags"] = ids.map({case: "; ".join(names) for case, names in tags.items()})
-    frame["data"] = "SIMULATED" if data.note else data.benchmark.meta.kind
+    frame["data"] = "SIMULATED" if data.benchmark.meta.kind == "simulated" else data.benchmark.meta.kind
     texts = frame.astype(object).where(frame.notna(), "").map(lambda cell: guarded(str(cell)))
     return "\ufeff" + texts.rename(columns=guarded).to_csv(index=False, lineterminator="\n")
 

@@ -39,11 +39,11 @@ from mrb_lib.review.explorer.adjudicate import (
     table_of,
     version_of,
 )
-from mrb_lib.review.explorer.data import REVIEW_WORDS, ExplorerData, explorer_data, judges_of, page_of, static_view
+from mrb_lib.review.explorer.data import ExplorerData, explorer_data, judges_of, page_of, static_view
 from mrb_lib.review.failures.index import POLICY, CaseIndex
 from mrb_lib.review.failures.kinds import KINDS, Kinds
-from mrb_lib.review.failures.query import PLACES, Query, check_words, from_fragment, sort_value, to_fragment
-from mrb_lib.review.pages import template, visible
+from mrb_lib.review.failures.query import PLACES, REVIEWS, Query, check_words, from_fragment, sort_value, to_fragment
+from mrb_lib.review.pages import kind_note, template, visible
 from mrb_lib.review.records.marks import ADDED, REMOVED, CaseTag, SavedView
 from mrb_lib.stats.options import IntArray
 from mrb_lib.tables.errors import InputError
@@ -55,11 +55,9 @@ SCRIPTS: Final = (*CASE_SCRIPTS, *(f"explorer/{name}" for name in _OWN))
 STYLES: Final = (*CASE_STYLES, "explorer/explorer")
 ROWS = 60
 SIDE = 80  # of a thumbnail: twice what a row shows, for dense screens
-_KEPT_CASES, _KEPT_THUMBNAILS = 24, 4000
 _SUGGESTED_TAGS = 100
 _QUERY = TypeAdapter(Query)
 _TITLE = 160
-_KEYS = {"A": "A", "B": "B", "tie": "T"}
 _FREE_KEYS = "ABDEFHILOPQRTUY"  # the letters that do nothing else where one response is rated
 
 
@@ -83,8 +81,8 @@ class ExplorerAnswers:
         self.data, self.reviews, self.start, self.blind = data, reviews, start or Query(), blind
         self._positions = {str(name): i for i, name in enumerate(data.benchmark.cases["case_id"])}
         self.selections = Selections(data, reviews, blind=blind)
-        self._thumbnail = lru_cache(maxsize=_KEPT_THUMBNAILS)(lambda name: _small(name, data.benchmark.images))
-        self._case_html = lru_cache(maxsize=_KEPT_CASES)(lambda position: data.case_html(position, level=2))
+        self._thumbnail = lru_cache(maxsize=4000)(lambda name: _small(name, data.benchmark.images))
+        self._case_html = lru_cache(maxsize=24)(lambda position: data.case_html(position, level=2))
         self._picture = lru_cache(maxsize=2)(lambda name, frame: whole(name, data.benchmark.images, frame))
 
     def of(self) -> dict[str, Handler]:
@@ -112,8 +110,8 @@ class ExplorerAnswers:
             first
             | {
                 "name": meta.name,
-                "note": self.data.note,
-                "judges": self.data.judges,
+                "note": kind_note(meta.kind),
+                "judges": self.data.kinds.judges,
                 "dimensions": list(self.data.kinds.dimensions),
                 "choices": self._choices(),
                 "rated": self.data.kinds.scale is not None,
@@ -121,7 +119,7 @@ class ExplorerAnswers:
                 "kinds": {name: KINDS[name] for name in self.data.kinds.names},
                 "labels": LABELS,
                 "questions": [asdict(one) | {"options": list(one.options)} for one in QUESTIONS],
-                "review_words": REVIEW_WORDS,
+                "review_words": REVIEWS,
                 "reviewer": "",
                 "trouble": trouble,
             }
@@ -223,7 +221,7 @@ class ExplorerAnswers:
         dimension = adjudication.dimension
         if dimension is not None and dimension not in self.data.kinds.dimensions:
             raise InputError(f"dimension {dimension!r} is not one of this benchmark; choose another.")
-        if adjudication.judge is not None and adjudication.judge not in self.data.judges:
+        if adjudication.judge is not None and adjudication.judge not in self.data.kinds.judges:
             raise InputError(f"judge {adjudication.judge!r} has no verdict in these runs; choose another.")
         if (unseen := self.reviews.add(adjudication)) is not None:
             answer = self.history(question)
@@ -277,9 +275,10 @@ class ExplorerAnswers:
             The case in sight is not the one at that position, or has another version; nobody is signed in; or the text
             is no tag.
         """
-        case_id, text = str(self._in_sight(question)["case_id"]), str(question.get("tag") or "")
+        case_id, me = str(self._in_sight(question)["case_id"]), str(question.get("reviewer") or "")
         action = REMOVED if question.get("removed") is True else ADDED
-        self.reviews.store().add(CaseTag(self.reviews.benchmark, case_id, text, _signed_in(question), action))
+        tag = CaseTag(self.reviews.benchmark, case_id, str(question.get("tag") or ""), me, action)
+        self.reviews.store().add(tag)
         return self.tags(question)
 
     def views(self, _question: Mapping[str, Any]) -> dict[str, Any]:
@@ -312,7 +311,8 @@ class ExplorerAnswers:
             Nobody is signed in, or the name is none.
         """
         fragment = to_fragment(query_from(question.get("query") or {}))
-        view = SavedView(self.reviews.benchmark, str(question.get("name") or ""), _signed_in(question), fragment)
+        name, me = (str(question.get(field) or "") for field in ("name", "reviewer"))
+        view = SavedView(self.reviews.benchmark, name, me, fragment)
         before = self.views(question)
         for one in before["views"]:
             if one["name"] == view.name and question.get("replaced") != one["created"] and one["fragment"] != fragment:
@@ -322,7 +322,7 @@ class ExplorerAnswers:
 
     def remove_view(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """Remove the view of a name; its rows stay in the store."""
-        name, reviewer = str(question.get("name") or ""), _signed_in(question)
+        name, reviewer = str(question.get("name") or ""), str(question.get("reviewer") or "")
         self.reviews.store().add(SavedView(self.reviews.benchmark, name, reviewer, None))
         return self.views(question)
 
@@ -361,7 +361,7 @@ class ExplorerAnswers:
 
     def _choices(self) -> list[dict[str, str]]:
         """What the right label may be: `value`, `shown`, what it means (empty where nobody says), and its `key`."""
-        meta, keys = self.data.benchmark.meta, _KEYS
+        meta, keys = self.data.benchmark.meta, {"A": "A", "B": "B", "tie": "T"}
         if self.data.kinds.scale is not None:
             free = [key for key in _FREE_KEYS if not any(key in question.keys for question in QUESTIONS)]
             keys = dict(zip(meta.choices, free, strict=False))
@@ -390,7 +390,7 @@ class ExplorerAnswers:
 
     def _position(self, question: Mapping[str, Any]) -> int:
         position = sent(question, "position", int)
-        if not 0 <= position < self.data.kinds.n_cases:
+        if not 0 <= position < len(self.data.kinds.case_ids):
             raise InputError("there is no such case; load the page again.")
         return position
 
@@ -425,13 +425,6 @@ def _small(name: str, images: Mapping[str, bytes]) -> File:
 def _title(text: str) -> str:
     line = " ".join(text[: 4 * _TITLE].split())
     return line if len(line) <= _TITLE else line[: _TITLE - 1] + "…"
-
-
-def _signed_in(question: Mapping[str, Any]) -> str:
-    reviewer = str(question.get("reviewer") or "")
-    if not reviewer.strip():
-        raise InputError("nobody is signed in; write your name first.")
-    return reviewer
 
 
 def value_of(kinds: Kinds, query: Query, positions: IntArray) -> list[str]:

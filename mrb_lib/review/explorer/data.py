@@ -27,12 +27,6 @@ _TEXTS = ("reply", "error")
 MOST_PRINTED = 100
 _SIDE, _STATIC_SIDE = 640, 480
 _STATIC_CASES, _STATIC_ROWS = 3, 200
-REVIEW_WORDS = {
-    "queue": "Assigned to me",
-    "unreviewed": "Not reviewed by me",
-    "mine": "Reviewed by me",
-    "disagree": "Reviewers disagree",
-}
 
 
 def judges_of(query: Query) -> list[str]:
@@ -80,16 +74,6 @@ class ExplorerData:
     manifests: Mapping[str, Manifest] = field(default_factory=dict)
     files: Mapping[str, FileProbe] = field(default_factory=dict)
 
-    @property
-    def judges(self) -> list[str]:
-        """The judges with verdicts on the plain cases."""
-        return self.kinds.judges
-
-    @property
-    def note(self) -> str:
-        """The sentence that simulated data carry; empty for others."""
-        return kind_note(self.benchmark.meta.kind)
-
     def case_html(self, position: int, *, judges: Sequence[str] = (), level: int = 3, side: int = SIDE) -> str:
         """The page of a case without its style, with the plain verdicts of some judges, or of all where none is named.
 
@@ -122,7 +106,7 @@ class ExplorerData:
         verdicts = self.verdicts(position)
         verdicts = verdicts[verdicts["judge"].isin(list(judges))] if judges else verdicts
         verdicts = verdicts[verdicts["dimension"] == dimension] if dimension else verdicts
-        names = verdicts.loc[verdicts["probe"] == probe, "judge"].unique().tolist() or list(judges) or self.judges
+        names = verdicts.loc[verdicts["probe"] == probe, "judge"].unique().tolist() or list(judges) or self.kinds.judges
         by_seed: dict[int | None, list[str]] = {}
         for name in map(str, names):
             by_seed.setdefault(probe_seed(self.manifests.get(name)), []).append(name)
@@ -144,7 +128,7 @@ class ExplorerData:
 
     def probes_of(self, position: int, query: Query) -> list[tuple[str, int, int]]:
         """Every probe of the verdicts: of how many in view, a judge's on a dimension of the case, how many changed."""
-        judges = [self.judges.index(name) for name in judges_of(query)] or slice(None)
+        judges = [self.kinds.judges.index(name) for name in judges_of(query)] or slice(None)
         dimensions = slice(None) if query.dimension is None else [self.kinds.dimensions.index(query.dimension)]
         share = self.kinds.changed[..., position][:, judges][:, :, dimensions]
         paired, changed = np.isfinite(share).sum(axis=(1, 2)), (share > 0).sum(axis=(1, 2))
@@ -196,7 +180,7 @@ def page_of(data: ExplorerData, query: Query, positions: IntArray) -> str:
             cases.append(data.probed_html(position, query.changed_by, judges=judges, dimension=query.dimension))
     n, most = len(positions), MOST_PRINTED
     return template("explorer_print").render(
-        name=data.benchmark.meta.name, note=data.note, n=f"{n:,}", words=in_words(query),
+        name=data.benchmark.meta.name, note=kind_note(data.benchmark.meta.kind), n=f"{n:,}", words=in_words(query),
         is_part=n > most, most=most, cases=cases,
     )  # fmt: skip
 
@@ -205,7 +189,7 @@ def static_view(data: ExplorerData, query: Query, positions: list[int]) -> str:
     """The plain view of a notebook: the query in words, the list, and the first cases whole."""
     listed = data.benchmark.cases.iloc[positions][["case_id", "question"]]
     return template("explorer_static").render(
-        note=data.note, n=f"{len(positions):,}", words=in_words(query),
+        note=kind_note(data.benchmark.meta.kind), n=f"{len(positions):,}", words=in_words(query),
         rows=listed.head(_STATIC_ROWS).astype(str).values.tolist(), more=len(positions) - _STATIC_ROWS,
         cases=[data.case_html(position, side=_STATIC_SIDE) for position in positions[:_STATIC_CASES]],
     )  # fmt: skip

@@ -47,14 +47,12 @@ class CaseIndex:
 
     Attributes
     ----------
-    folder : of its files
     gold : the gold labels
     training : the cases that judges were trained on, see `mrb_lib.verdicts.training.training_cases`
     replies : the verdicts as they were written, with the manifests of the runs; see also `verdicts`
     kinds : of failure, under one scoring policy
     """
 
-    folder: Path
     gold: pd.DataFrame
     training: pd.DataFrame
     replies: Replies
@@ -179,6 +177,6 @@ def open_index(folder: Path) -> CaseIndex:
         scale = TypeAdapter(Scale | None).validate_python(facts.pop("scale"))
         replies = open_replies(folder, facts["case_ids"]) if facts.pop("replies") else Replies(facts["case_ids"], [])
         kinds = Kinds(**facts, scale=scale, changed=grids.pop("changed"), grids=grids)
-        return CaseIndex(folder, labels, training, replies, kinds)
+        return CaseIndex(labels, training, replies, kinds)
     except (OSError, ValueError, KeyError) as error:
         raise InputError(f"{folder}: is not a whole index ({error}); remove it and build the index again.") from error

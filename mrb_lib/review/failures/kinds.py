@@ -127,11 +127,6 @@ class Kinds:
         """The values that a list can be sorted by."""
         return tuple(name for name in SORTS if name in self.grids)
 
-    @property
-    def n_cases(self) -> int:
-        """The number of cases of the benchmark."""
-        return len(self.case_ids)
-
     def grid(self, name: str) -> NDArray[Any]:
         """Return one of `grids`; `InputError` for a kind that is unknown, or that these verdicts cannot have."""
         if name not in self.grids:

@@ -16,19 +16,22 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.benchmarks.where import syntax_tree
-from mrb_lib.review.failures.kinds import ANY_PROBE, KINDS, Kinds
-from mrb_lib.review.failures.kinds import SORTS as VALUES
+from mrb_lib.review.failures.kinds import ANY_PROBE, KINDS, SORTS, Kinds
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, check_choice
 from mrb_lib.stats.where import NOT_JUDGED, OUTCOMES, RIGHT, SEEN, WRONG
 from mrb_lib.tables.errors import InputError
 
 PLACES: Final = ("organ", "department", "modality")
-SORTS: Final = ("", *VALUES)
-REVIEWS: Final = ("", "queue", "unreviewed", "mine", "disagree")
+REVIEWS: Final = {
+    "queue": "Assigned to me",
+    "unreviewed": "Not reviewed by me",
+    "mine": "Reviewed by me",
+    "disagree": "Reviewers disagree",
+}
 SEARCHED: Final = ("case_id", "question", "response_a", "response_b", "reference")
 NO_KIND: Final = "none of these"
 PAIRS: Final = ("both right", "only the first right", "only the second right", "neither right", "not both scored")
-_WORDS: Final = {"sort": SORTS, "review": REVIEWS, "kind": KINDS, "outcome": OUTCOMES}
+_WORDS: Final = {"sort": ("", *SORTS), "review": ("", *REVIEWS), "kind": KINDS, "outcome": OUTCOMES}
 LONGEST: Final = 10_000
 """Characters of a filter or a search; more would keep the server busy."""
 _SEVERAL: Final = ("kind", "outcome")
@@ -271,8 +274,8 @@ def _cells(kinds: Kinds, query: Query) -> BoolArray:
 
 def _masks(kinds: Kinds, cases: pd.DataFrame, query: Query, within: BoolArray | None) -> pd.DataFrame:
     """The cases that match each filter on the case itself, one column per filter."""
-    if len(cases) != kinds.n_cases:
-        raise InputError(f"cases: {len(cases)} rows do not fit kinds of {kinds.n_cases}; make both from one benchmark.")
+    if len(cases) != (n := len(kinds.case_ids)):
+        raise InputError(f"cases: {len(cases)} rows do not fit kinds of {n}; make both from one benchmark.")
     masks = pd.DataFrame({"within": True if within is None else within}, index=range(len(cases)))
     for name in PLACES:
         wanted = getattr(query, name)

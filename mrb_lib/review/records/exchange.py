@@ -1,4 +1,4 @@
-"""Reviews as tables and files: adjudications and tags, annotations, how far and how fast annotators are, and who they are.
+"""Reviews as tables and files: adjudications and tags, annotations, how far and fast annotators are, and who they are.
 
 The people who annotate are in `annotators.csv` beside a benchmark, which only its owner may read and which no export,
 merge or release copies. `summary` names nobody and may be published.
