@@ -1,47 +1,18 @@
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import nbformat
 import papermill
 import pytest
 
-from mrb_lib.report.execute import run_notebooks
-from mrb_lib.review import plain
-
-PARAMETERS = (
-    'benchmark = "demo"\nruns = ""\njudges = ""\ndimension = "overall"\nby = ""\npolicy = "balanced"\n'
-    'gold = "majority"\ncluster = ""\nresamples = 2000\nseed = 0\nout = ""'
-)
+from mrb_lib.review.app import can_run
 
 
 @pytest.mark.parametrize(("value", "runs"), [("1", False), ("yes", False), ("0", True), ("", True)])
 def test_the_environment_asks_for_plain_views(value: str, runs: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MRB_STATIC", value)
-    assert plain.can_run() is runs
-
-
-def test_without_anywidget_views_are_plain(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("MRB_STATIC", raising=False)
-    monkeypatch.setattr(plain, "find_spec", lambda name: None)
-    assert not plain.can_run()
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")  # Jupyter's own clients announce their coming changes.
-def test_the_notebooks_of_a_report_show_plain_views(tmp_path: Path) -> None:
-    sources = [PARAMETERS, "from mrb_lib.review.plain import can_run\ncan_run()"]
-    cells = [nbformat.v4.new_code_cell(source) for source in sources]
-    cells[0].metadata["tags"] = ["parameters"]
-    made = nbformat.v4.new_notebook(cells=cells)
-    nbformat.write(made, tmp_path / "a.ipynb")
-    tasks = {"a": {"parameters": {}, "options": {"policy": "balanced"}}}
-    [done] = run_notebooks([tmp_path / "a.ipynb"], tmp_path / "work", tasks, 1)
-    assert done.failure is None
-    executed = json.loads((done.folder / "executed.ipynb").read_text(encoding="utf-8"))
-    [output] = executed["cells"][-1]["outputs"]
-    assert "".join(output["data"]["text/plain"]) == "False"
+    assert can_run() is runs
 
 
 class _Kernel:
@@ -63,13 +34,13 @@ def test_a_page_asks_for_widgets_and_a_program_does_not(
 ) -> None:
     monkeypatch.setenv("MRB_STATIC", "")
     monkeypatch.setattr("IPython.get_ipython", lambda: _Kernel(message))
-    assert plain.can_run() is runs
+    assert can_run() is runs
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # Jupyter's own clients announce their coming changes.
 def test_a_notebook_that_papermill_runs_shows_plain_views(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    cell = nbformat.v4.new_code_cell("from mrb_lib.review.plain import can_run\nprint(can_run())")
+    cell = nbformat.v4.new_code_cell("from mrb_lib.review.app import can_run\nprint(can_run())")
     nbformat.write(nbformat.v4.new_notebook(cells=[cell]), tmp_path / "a.ipynb")
     monkeypatch.setenv("MRB_STATIC", "")
     done = papermill.execute_notebook(

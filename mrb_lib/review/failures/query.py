@@ -31,7 +31,7 @@ REVIEWS: Final = {
 SEARCHED: Final = ("case_id", "question", "response_a", "response_b", "reference")
 NO_KIND: Final = "none of these"
 PAIRS: Final = ("both right", "only the first right", "only the second right", "neither right", "not both scored")
-_WORDS: Final = {"sort": ("", *SORTS), "review": ("", *REVIEWS), "kind": KINDS, "outcome": OUTCOMES}
+_WORDS: Final = {"sort": ("", *SORTS), "review": ("", *REVIEWS), "kind": tuple(KINDS), "outcome": OUTCOMES}
 LONGEST: Final = 10_000
 """Characters of a filter or a search; more would keep the server busy."""
 _SEVERAL: Final = ("kind", "outcome")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from pathlib import Path
 from typing import Any
@@ -74,14 +72,6 @@ def test_the_filters_count_what_a_loop_over_the_verdicts_counts(answers: Explore
         assert answers.select({"query": {"judge": "always-safe", "kind": [kind]}})["n"] == n, kind
 
 
-def test_an_index_and_a_table_are_of_the_same_kinds(answers: ExplorerAnswers, bench: Path) -> None:
-    benchmark = load(bench)
-    table = explorer_data(benchmark, load_verdicts(bench / "runs", benchmark.cases)).kinds
-    for kind in table.names:
-        assert (table.grid(kind) == answers.data.kinds.grid(kind)).all(), kind
-    assert table.scale == answers.data.kinds.scale
-
-
 def _saved(answers: ExplorerAnswers, **more: Any) -> dict[str, Any]:
     case = _case(answers, 2)
     entries = {"position": 2, "case_id": case["case_id"], "version": case["version"], "reviewer": "Dr R",
@@ -96,15 +86,6 @@ def test_a_reviewer_s_choice_is_a_category(answers: ExplorerAnswers) -> None:
     assert entry["choice"] == "High risk"
     with open_store(answers.reviews.where or "") as store:
         assert store.adjudications("risk of responses")["choice"].tolist() == ["High risk"]
-
-
-def test_the_files_of_a_selection_have_one_response(answers: ExplorerAnswers) -> None:
-    file = answers.export({"query": {"judge": "always-safe", "kind": ["off_by_more"]}, "format": "csv"})
-    text = file.content.decode().lstrip("\ufeff")
-    rows = list(csv.DictReader(io.StringIO(text)))
-    assert "response_b" not in rows[0]
-    assert {row["always-safe: overall"] for row in rows} == {"No risk"}
-    assert all("off_by_more" in row["kinds"] for row in rows)
 
 
 def test_hostile_words_are_shown_as_words(tmp_path: Path) -> None:
@@ -185,16 +166,6 @@ def test_dimensions_of_several_labels_are_no_failures_and_nobody_adjudicates_the
     assert of_labels.save(entries | {"dimension": "overall"})["saved"]
     file = of_labels.export({"query": {"judge": "near"}, "format": "csv"})
     assert "gold errors" not in file.content.decode()
-
-
-def test_a_reply_about_labels_is_read_by_them(tmp_path: Path) -> None:
-    bench = write_labels(tmp_path)
-    benchmark = load(bench)
-    verdicts = load_verdicts(bench / "runs", benchmark.cases).assign(status="repaired")
-    text = '{"overall": "Low risk", "errors": ["made-up finding", "wrong side"]}'
-    verdicts = verdicts[verdicts["judge"] == "near"].assign(reply=text)
-    shown = explorer_data(benchmark, verdicts).case_html(0)
-    assert "errors wrong side; made-up finding" in re.sub("<[^>]*>", "", shown)
 
 
 def test_hostile_labels_are_shown_as_words(tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.review.failures.index import build_index, open_index
 from mrb_lib.review.failures.kinds import failure_kinds
-from mrb_lib.review.failures.query import Query, facets, select
 from mrb_lib.stats.panel import as_panel
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import POLICIES
@@ -82,8 +81,6 @@ def test_an_index_holds_what_the_runs_and_the_statistics_say(benchmark: Benchmar
         assert (found.judges, found.dimensions) == (panel.judges, panel.dimensions)
         assert found.probes == expected.probes == ["swapped"]
         assert (expected.changed > 0).any()
-    with pytest.raises(InputError, match="the index is of the policy"):
-        index.kinds("balanced" if policy != "balanced" else "strict")
 
 
 def test_one_case_has_all_its_verdicts_with_replies(benchmark: Benchmark, runs: Path, tmp_path: Path) -> None:
@@ -95,30 +92,12 @@ def test_one_case_has_all_its_verdicts_with_replies(benchmark: Benchmark, runs: 
     assert set(index.verdicts(0)["probe"]) == {"none", "swapped"}
 
 
-def test_the_selection_works_on_an_index(benchmark: Benchmark, runs: Path, tmp_path: Path) -> None:
-    index = open_index(build_index(runs, benchmark, tmp_path / "index"))
-    query = Query(judge="j1", dimension="overall", kind=("wrong",), organ="lung", sort="difficulty")
-    found = select(index.kinds, benchmark.cases, query)
-    rows = facets(index.kinds, benchmark.cases, query).set_index(["facet", "value"])["n"]
-    assert 0 < len(found) == rows[("organ", "lung")] == rows[("outcome", "wrong")] == rows[("judge", "j1")]
-    assert (found % 2 == 0).all()
-    hard = index.kinds.grid("difficulty")[-1, 1, found]
-    assert np.isfinite(hard).all()
-    assert (np.diff(hard) <= 0).all()
-
-
 def test_it_is_made_once_and_again_only_when_something_changed(
     benchmark: Benchmark, runs: Path, tmp_path: Path
 ) -> None:
     told: list[tuple[str, int, int]] = []
     first = build_index(runs, benchmark, tmp_path / "index", lambda *step: told.append(step))
-    assert told == [
-        ("verdicts", 1, 3),
-        ("verdicts", 2, 3),
-        ("verdicts", 3, 3),
-        ("difficulty", 0, 1),
-        ("difficulty", 1, 1),
-    ]
+    assert told == [("verdicts", i, 3) for i in (1, 2, 3)] + [("difficulty", i, 1) for i in (0, 1)]
     told.clear()
     assert build_index(runs, benchmark, tmp_path / "index", lambda *step: told.append(step)) == first
     assert not told
@@ -141,21 +120,16 @@ def test_a_build_that_fails_leaves_nothing(benchmark: Benchmark, runs: Path, tmp
     assert list((tmp_path / "index").iterdir()) == []
 
 
-def test_a_benchmark_without_runs_has_an_index(benchmark: Benchmark, tmp_path: Path) -> None:
+def test_a_benchmark_without_runs_has_an_index_and_other_labels_are_never_gold(
+    benchmark: Benchmark, tmp_path: Path
+) -> None:
     index = open_index(build_index(None, benchmark, tmp_path / "index"))
     assert index.verdicts(0).empty
-    assert len(select(index.kinds, benchmark.cases, Query())) == N
-    assert 0 < len(select(index.kinds, benchmark.cases, Query(kind=("split",)))) < N
-
-
-def test_labels_that_are_no_preferences_are_split_and_never_gold(benchmark: Benchmark, tmp_path: Path) -> None:
+    assert 0 < index.kinds.grid("split")[-1].any(axis=0).sum() < N
     words = benchmark.annotations["choice"].replace({"A": "yes", "B": "no", "tie": "maybe"})
-    other = replace(
-        benchmark,
-        meta=replace(benchmark.meta, categories=("yes", "no", "maybe")),
-        annotations=benchmark.annotations.assign(choice=words),
-    )
-    kinds = open_index(build_index(None, other, tmp_path / "index")).kinds
+    meta = replace(benchmark.meta, categories=("yes", "no", "maybe"))
+    other = replace(benchmark, meta=meta, annotations=benchmark.annotations.assign(choice=words))
+    kinds = open_index(build_index(None, other, tmp_path / "other")).kinds
     assert kinds.grid("split").any()
     assert not kinds.grid("labelled").any()
 
