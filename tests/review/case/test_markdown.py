@@ -11,7 +11,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from mrb_lib.review.annotate.forms import PREFERENCE, sheet_html
 from mrb_lib.review.case import markdown
 from mrb_lib.review.case.facts import marks, word_differences
 from mrb_lib.review.case.markdown import read_markdown
@@ -111,14 +110,6 @@ def test_money_and_plain_words_are_shown_as_they_are(text: str) -> None:
     assert read_markdown(text) is None
 
 
-def test_plain_words_are_the_same_html_as_ever() -> None:
-    case = pd.Series({"response_a": "Left <lung>.\nTwo lines.", "response_b": "Right."})
-    html = answers_html(case, "h4", rated=True)
-    assert ">Left &lt;lung&gt;.\nTwo lines.</div>" in html
-    assert "mrb-markdown" not in html
-    assert "mrb-raw" not in html
-
-
 def test_links_and_images_are_text() -> None:
     text = "**see** [x](javascript:alert(1)) ![y](http://e.example/a.png) <http://e.example> [r]"
     html = html_of(f"{text}\n\n[r]: http://e.example 't'")
@@ -161,11 +152,3 @@ def test_the_switch_to_the_text_as_written_is_there_where_it_is_needed() -> None
     reference = pd.Series({"response_a": "Left.", "response_b": "Right.", "reference": "the **truth**"})
     assert "mrb-raw" in answers_html(reference, "h4")
     assert "mrb-raw" not in answers_html(reference.drop("reference"), "h4")
-
-
-def test_an_annotator_sees_the_same_rendering_without_marks() -> None:
-    case = pd.Series({"case_id": "c", "question": "?", "response_a": TABLE, "response_b": "**7** mm", "images": []})
-    html = sheet_html(case, PREFERENCE.boxes(case, "BA"), images={}, number=1, total=1)
-    assert html.index("<strong>7</strong> mm") < html.index("<td>left</td>")
-    assert html.count('class="mrb-raw"') == 1
-    assert "<mark" not in html

@@ -12,7 +12,6 @@ import pandas as pd
 import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark
-from mrb_lib.benchmarks.votes import gold
 from mrb_lib.probes import ProbedImages, Probing, parse_probes
 from mrb_lib.review.case import probed_html
 from mrb_lib.review.case.probed import probe_seed
@@ -164,14 +163,3 @@ def test_verdicts_in_another_order_or_repeat_are_not_beside_each_other() -> None
         other = table.assign(**{column: np.where(table["probe"] == "none", value, table[column])})
         page = beside_html(other, pd.DataFrame({"dimension": [], "choice": []}), "image/blur:1")
         assert "mrb-flip" not in page.partition("<table")[2]
-
-
-def test_the_gold_label_is_that_of_the_case(pictured: Benchmark) -> None:
-    case, labels = _first(pictured), gold(pictured)
-    here = labels[(labels["case_id"] == case) & (labels["dimension"] == "overall")]["choice"].iloc[0]
-    other = next(choice for choice in ("A", "B") if choice != here)
-    page = probed_html(
-        pictured, case, "image/blur:1", seed=1, verdicts=_verdicts(case, "image/blur:1", here, other), gold=labels
-    )
-    cells = re.findall(r'<td class="mrb-(right|wrong)">', page)
-    assert cells == ["right", "wrong"]

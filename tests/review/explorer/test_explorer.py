@@ -58,19 +58,6 @@ def test_the_first_answer_holds_all_that_a_page_shows_first(answers: ExplorerAns
     assert "wrong laterality" in first["reasons"]
 
 
-def test_two_judges_are_compared_where_they_differ(answers: ExplorerAnswers, verdicts: pd.DataFrame) -> None:
-    query = {"judge": "steady", "other": "hasty", "dimension": "overall"}
-    found = answers.select({"query": query})
-    pair = found["facets"]["pair"]
-    assert sum(n for _, n in pair["values"]) == pair["total"] == found["n"] > 0
-    at = found["rows"][0]["position"]
-    shown = answers.case({"position": at, **query})["view"]
-    assert "steady" in shown
-    assert "hasty" in shown
-    assert "mute" not in shown
-    assert "relevance" not in shown
-
-
 def test_an_address_leads_to_a_case_in_its_selection(answers: ExplorerAnswers) -> None:
     query = Query(judge="hasty", kind=("wrong",), sort="confidence")
     case = ids(answers, judge="hasty", kind=["wrong"], sort="confidence")[3]

@@ -66,17 +66,6 @@ def test_the_filter_keeps_the_cases_that_the_probe_changed(answers: ExplorerAnsw
     assert set(ids(answers, judge="steady", changed_by=PROBES[0])) == set()
 
 
-def test_it_is_combined_with_the_kinds_of_failure_of_the_same_verdict(
-    answers: ExplorerAnswers, verdicts: pd.DataFrame
-) -> None:
-    query = {"judge": JUDGE, "dimension": DIMENSION}
-    wrong = set(ids(answers, **query, kind=["wrong"]))
-    both = {probe: set(ids(answers, **query, kind=["wrong"], changed_by=probe)) for probe in PROBES}
-    moved = {probe: _moved(verdicts, probe) for probe in PROBES}
-    assert both == {probe: wrong & moved[probe] for probe in PROBES}
-    assert any(set() < both[probe] < wrong and both[probe] < moved[probe] for probe in PROBES)
-
-
 def test_a_case_counts_the_verdicts_in_view_that_each_probe_changed(answers: ExplorerAnswers) -> None:
     by_probe = {probe: counts for probe, *counts in answers.case({"position": 0, "judge": "steady"})["probes"]}
     n = len(answers.data.kinds.dimensions)
