@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Final
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn
@@ -12,8 +11,6 @@ from rich.progress import Progress as Bars
 
 from mrb_lib.review.app import can_run
 from mrb_lib.runs.progress import ReportProgress, RunProgress, pace_text
-
-SECONDS_BETWEEN_UPDATES: Final = 0.5
 
 
 def live_progress(clock: Callable[[], float] = time.monotonic) -> ReportProgress:
@@ -46,7 +43,7 @@ def live_progress(clock: Callable[[], float] = time.monotonic) -> ReportProgress
             tasks[name] = bars.add_task(name, total=status.planned, note=pace)
             bars.start()
         bars.update(tasks[name], completed=status.held, total=status.planned, note=pace)
-        if is_new or status.finished or clock() - drawn >= SECONDS_BETWEEN_UPDATES:
+        if is_new or status.finished or clock() - drawn >= 0.5:
             drawn = clock()
             bars.refresh()
         if status.finished and not bars.console.is_jupyter:  # where it would leave an empty line each time

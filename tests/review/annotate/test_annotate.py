@@ -120,14 +120,6 @@ def test_answers_are_kept_in_the_frame_of_the_case(page: Annotation, store: Stor
     assert orders["secret-2", "accuracy"] == "BA"
 
 
-def test_an_answer_may_be_changed_and_its_history_stays(page: Annotation, store: Store, benchmark: Benchmark) -> None:
-    for pick in ("first", "first", "second"):
-        _choose(page, 2, "accuracy", pick)
-    history = store.answers(benchmark.meta.name, history=True)
-    assert history["choice"].tolist() == ["B", "A"], "the same pick again is no new answer"
-    assert _choices(store, benchmark) == {("secret-2", "accuracy"): "A"}
-
-
 def test_the_next_case_is_the_next_open_one(page: Annotation) -> None:
     def numbered(after: int) -> int:
         return int(page.open({"annotator": ME, "after": after})["number"])

@@ -60,28 +60,13 @@ def test_the_page_is_told_what_to_ask_and_nothing_that_could_sway(page: Annotati
     assert "secret" not in json.dumps([about, first, second])
 
 
-def test_ratings_are_kept_apart_from_annotations(page: Annotation, store: Store, screening: Benchmark) -> None:
-    for criterion in CRITERIA:
-        ask(page, "choose", 1, dimension=criterion, pick="4")
-    ask(page, "choose", 1, dimension="accuracy", pick="2")
-    found = store.answers(screening.meta.name)
-    assert dict(zip(found["dimension"], found["choice"], strict=True)) == dict.fromkeys(CRITERIA, "4") | {
-        "accuracy": "2"
-    }
-    assert store.answers("mine").empty
-    again = page.open({"annotator": ME, "number": 1})
-    assert [given["pick"] for given in again["answers"]] == ["4", "2", "4", "4"]
-    assert again["cases"] == ["done", "open"]
-    ask(page, "skip", 2, reason="outside my field")
-    assert page.open({"annotator": ME, "after": 0})["finished"]
-    with pytest.raises(InputError, match="'6': is not a choice"):
-        ask(page, "choose", 1, dimension="accuracy", pick="6")
-
-
 def test_the_coordinator_sees_progress_and_agreement(page: Annotation, store: Store, screening: Benchmark) -> None:
     for criterion in CRITERIA:
         ask(page, "choose", 1, dimension=criterion, pick="4")
         store.add(AnnotatorAnswer(screening.meta.name, "secret-1", "Dr B", criterion, "5", "AB"))
+    assert store.answers("mine").empty, "kept apart from annotations"
+    with pytest.raises(InputError, match="'6': is not a choice"):
+        ask(page, "choose", 1, dimension="accuracy", pick="6")
     html = Coordination(screening, store, SCREENING).html()
     assert "SIMULATED" in html
     assert "image_quality" in html

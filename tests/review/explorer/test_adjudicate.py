@@ -202,13 +202,16 @@ def test_what_others_say_is_hidden_until_ones_own_is_stored(data: ExplorerData, 
     seen = blind.history({"position": 3, **other})
     assert (seen["entries"], seen["hidden"]) == ([], 1)
     assert blind.history({"position": 3})["hidden"] == 1
+    blind.tag({**sight(blind, 3), "tag": "odd label", "reviewer": "Dr A"})
+    assert (blind.tags({"position": 3, **other})["hidden"], "odd label" in exported(blind, {}, **other)) == (1, False)
+    assert blind.select({"query": {"where": "tag == 'odd label'"}, **other})["n"] == 0
     assert blind.select({"query": {"review": "disagree"}, **other})["n"] == 0
     assert "Dr A" in exported(blind, {}, reviewer="Dr A")
     assert "Dr A" not in exported(blind, {}, **other), "a file tells no opinion that the page hides"
     both = _save(blind, 2, **other, verdict="ambiguous", choice="")
     assert {one["reviewer"] for one in both} == {"Dr A", "Dr B"}
     assert blind.select({"query": {"review": "disagree"}, **other})["n"] == 1
-    assert "Dr A" in exported(blind, {}, **other)
+    assert "Dr A" in exported(blind, {}, **other) and "odd label" in exported(blind, {}, **other)
     _save(blind, 3, **other, verdict="withdrawn", choice="", supersedes=both[0]["id"])
     assert blind.history({"position": 3, **other})["hidden"] == 1
     seeing = ExplorerAnswers(data, reviews)

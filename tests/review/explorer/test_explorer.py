@@ -58,16 +58,6 @@ def test_the_first_answer_holds_all_that_a_page_shows_first(answers: ExplorerAns
     assert "wrong laterality" in first["reasons"]
 
 
-def test_an_address_leads_to_a_case_in_its_selection(answers: ExplorerAnswers) -> None:
-    query = Query(judge="hasty", kind=("wrong",), sort="confidence")
-    case = ids(answers, judge="hasty", kind=["wrong"], sort="confidence")[3]
-    found = answers.initial_state({"fragment": "#" + to_fragment(query, case)})
-    assert found["index"] == 3
-    assert found["rows"][3 - found["start"]]["id"] == case
-    assert query_from(found["query"]) == query
-    assert found["fragment"] == to_fragment(query)
-
-
 @pytest.mark.parametrize(
     ("fragment", "field", "said"),
     [("#judge=nobody", "trouble", "nobody"), ("#kind=odd", "trouble", "odd"), ("#sort=x", "trouble", "x"),

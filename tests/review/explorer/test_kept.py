@@ -79,23 +79,6 @@ def test_a_tag_is_about_the_case_in_sight_and_needs_a_name(made: Made) -> None:
     assert answers.reviews.history("tags").empty
 
 
-def test_tags_of_others_wait_for_ones_own_review(made: Made) -> None:
-    answers = made(blind=True)
-    _tag(answers, 3, "gold looks wrong", **OTHER)
-    hidden = answers.tags({"position": 3, **ME})
-    assert (hidden["tags"], hidden["hidden"], hidden["known"]) == ([], 1, [])
-    assert _where(answers, "tag == 'gold looks wrong'") == []
-    assert _where(answers, "tag == 'gold looks wrong'", **OTHER) == [3]
-    assert "gold looks wrong" not in json.dumps(answers.rows({"query": {}, "start": 0, **ME}))
-    assert set(_tags(answers).values()) == {""}
-    given = {"verdict": "ambiguous", "dimension": "overall", "adjudication_id": "0" * 32}
-    answers.save({**sight(answers, 3), **given, **ME})
-    shown = answers.tags({"position": 3, **ME})
-    assert ([one["tag"] for one in shown["tags"]], shown["hidden"]) == (["gold looks wrong"], 0)
-    assert _where(answers, "tag == 'gold looks wrong'") == [3]
-    assert answers.rows({"query": {}, "start": 3, **ME})["rows"][0]["tags"] == ["gold looks wrong"]
-
-
 def test_a_view_is_kept_replaced_and_removed_for_everyone(made: Made) -> None:
     answers, elsewhere = made(), made()
     eyes = {"organ": "eye", "where": "length > 10", "sort": "confidence"}
