@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark
-from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.review.failures.index import build_index, open_index
 from mrb_lib.review.failures.kinds import failure_kinds
@@ -18,46 +17,21 @@ from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import POLICIES
 from mrb_lib.verdicts.parts import part_paths
 from mrb_lib.verdicts.store import load_verdicts, run_folders, save_imported
+from tests.review.judged import DIMENSIONS, N, judged
 from tests.stats.small_tables import rows_of
-
-N, DIMENSIONS = 40, ("accuracy", "overall")
-
-
-def _drawn(generator: np.random.Generator, choices: tuple[str | None, ...], **columns: list[str]) -> pd.DataFrame:
-    frame = pd.MultiIndex.from_product(list(columns.values()), names=list(columns)).to_frame(index=False)
-    return frame.assign(choice=generator.choice(np.array(choices, dtype=object), len(frame)))
 
 
 @pytest.fixture(scope="module")
 def benchmark() -> Benchmark:
-    ids = [f"c{i}" for i in range(N)]
-    texts = {"question": "q", "response_a": "a", "response_b": "b"}
-    cases = pd.DataFrame({"case_id": ids, **texts, "organ": ["lung", "eye"] * (N // 2)}).astype("str")
-    generator = np.random.default_rng(0)
-    people = [f"annotator_{i}" for i in range(3)]
-    votes = _drawn(generator, ("A", "A", "A", "B", "tie"), case_id=ids, annotator=people, dimension=list(DIMENSIONS))
-    meta = BenchmarkMeta("b", "simulated", DIMENSIONS)
-    return Benchmark(meta, cases.assign(images=[[] for _ in ids]), votes.astype("str"))
+    return judged()[0]
 
 
 @pytest.fixture
-def runs(benchmark: Benchmark, tmp_path: Path) -> Path:
-    generator = np.random.default_rng(1)
-    judges, orders = [f"j{i}" for i in range(3)], ["AB", "BA"]
-    ids = benchmark.cases["case_id"].tolist()
-    frame = _drawn(
-        generator, ("A", "A", "B", "tie", None), judge=judges, case_id=ids, dimension=list(DIMENSIONS), order=orders
-    )
-    easy = frame["case_id"].str[1:].astype(int) % 4 < 3
-    frame["choice"] = frame["choice"].mask(easy & (generator.uniform(size=len(frame)) < 0.9), "A")
-    frame["status"] = np.where(frame["choice"].isna(), "unparsed", "ok")
-    frame["p_a"] = generator.uniform(size=len(frame)).round(6)
-    frame["reply"] = "because of " + frame["case_id"]
-    probed = frame.iloc[:8].assign(probe="swapped", reply="probed")
-    probed["choice"] = probed["choice"].replace({"A": "B", "B": "A"})
-    save_imported(
-        pd.concat([frame.assign(probe="none"), probed]), tmp_path / "runs", benchmark="b", kind="", source="s"
-    )
+def runs(tmp_path: Path) -> Path:
+    verdicts = judged()[1]
+    verdicts["reply"] = "because of " + verdicts["case_id"]
+    probed = verdicts.iloc[:8].assign(probe="swapped", choice=verdicts["choice"].replace({"A": "B", "B": "A"}))
+    save_imported(pd.concat([verdicts, probed]), tmp_path / "runs", benchmark="b", kind="", source="s")
     return tmp_path / "runs"
 
 
@@ -87,7 +61,7 @@ def test_one_case_has_all_its_verdicts_with_replies(benchmark: Benchmark, runs: 
     index = open_index(build_index(runs, benchmark, tmp_path / "index"))
     table = load_verdicts(runs, replies=True)
     found = index.verdicts(1)
-    expected = table[table["case_id"] == "c1"].reset_index(drop=True)
+    expected = table[table["case_id"] == "c01"].reset_index(drop=True)
     pd.testing.assert_frame_equal(found[list(expected.columns)], expected, check_dtype=False)
     assert set(index.verdicts(0)["probe"]) == {"none", "swapped"}
 
