@@ -9,12 +9,6 @@ import pytest
 from mrb_lib.review.app import can_run
 
 
-@pytest.mark.parametrize(("value", "runs"), [("1", False), ("yes", False), ("0", True), ("", True)])
-def test_the_environment_asks_for_plain_views(value: str, runs: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MRB_STATIC", value)
-    assert can_run() is runs
-
-
 class _Kernel:
     """A kernel that was asked by a message of this id."""
 
@@ -26,15 +20,11 @@ class _Kernel:
         return {"header": {"msg_id": self._message}}
 
 
-@pytest.mark.parametrize(
-    ("message", "runs"), [("1b6d0b59-29f2d6b1a7c8_4711_3", False), ("4be13c5b-a1e7-4b1d-8ef7-2f5ed7c4d6a1", True)]
-)
-def test_a_page_asks_for_widgets_and_a_program_does_not(
-    message: str, runs: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("MRB_STATIC", "")
-    monkeypatch.setattr("IPython.get_ipython", lambda: _Kernel(message))
-    assert can_run() is runs
+def test_a_page_asks_for_widgets_unless_plain_views_are_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("IPython.get_ipython", lambda: _Kernel("4be13c5b-a1e7-4b1d-8ef7-2f5ed7c4d6a1"))
+    for value, runs in (("1", False), ("yes", False), ("0", True), ("", True)):
+        monkeypatch.setenv("MRB_STATIC", value)
+        assert can_run() is runs
 
 
 @pytest.mark.slow

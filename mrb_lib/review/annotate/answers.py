@@ -73,7 +73,7 @@ class Annotation:
         self._rows = {case: row for row, case in enumerate(benchmark.cases["case_id"])}
         self._hints = hints(benchmark)
         self._html = lru_cache(maxsize=16)(self._drawn)
-        self._picture = lru_cache(maxsize=2)(lambda name, frame: whole(name, benchmark.images, frame))
+        self._picture = lru_cache(maxsize=2)(lambda name, frame: whole(name, benchmark.images, frame, "the image"))
 
     def initial_state(self, _: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the page is about, and who may sign in."""

@@ -186,10 +186,14 @@ def image_html(
     return macro("case_image", "figure")(called, png, data, width, height, pixels, shrunk)
 
 
-def whole(name: object, images: Mapping[str, bytes], frame: int = 1) -> File:
+def whole(name: object, images: Mapping[str, bytes], frame: int = 1, called: str = "") -> File:
     """One frame of an image, from 1, with every pixel it has, as a PNG: packed where it is grey and deeper than 8 bits.
 
     What its stored values stand for and the window to start with are its `shades`, as the figure's `data-` attributes.
+
+    Parameters
+    ----------
+    called : what an error calls it, where its name may tell too much; its name where that is empty
 
     Raises
     ------
@@ -198,7 +202,7 @@ def whole(name: object, images: Mapping[str, bytes], frame: int = 1) -> File:
     """
     if str(name) not in images:
         raise InputError("the image is missing; load the page again.")
-    pixels = read_pixels(images[str(name)], str(name), frame)
+    pixels = read_pixels(images[str(name)], called or str(name), frame)
     side = max(pixels.values.shape[:2])
     png = packed_png(pixels, side) if pixels.deep else plain_png(pixels, side)
     return File(png, "image/png", {"shades": _shades(pixels)})

@@ -97,6 +97,8 @@ def test_no_message_says_what_could_sway(page: Annotation) -> None:
         said += [_choose(page, number, name, "first") for name in DIMENSIONS[:1]]
         said.append(ask(page, "skip", number, reason="outside my field"))
     said += [page.open({"annotator": ME, "after": 0}), page.open({"annotator": "nobody", "after": 0})]
+    with pytest.raises(InputError, match="the image: has no frame 9"):
+        ask(page, "image", 1, image=0, frame=9)
     text = json.dumps(said)
     assert "secret" not in text
     assert '"AB"' not in text

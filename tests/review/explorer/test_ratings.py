@@ -86,9 +86,9 @@ def test_probabilities_that_are_no_list_are_left_out(bench: Path) -> None:
 
 @pytest.fixture
 def of_labels(tmp_path: Path) -> ExplorerAnswers:
-    benchmark = load(write_labels(tmp_path))
-    verdicts = load_verdicts(tmp_path / "runs", benchmark.cases)
-    return opened(benchmark, verdicts, tmp_path / "reviews.sqlite")
+    bench = write_labels(tmp_path)
+    benchmark = load(bench)
+    return opened(benchmark, load_verdicts(bench / "runs", benchmark.cases), tmp_path / "reviews.sqlite")
 
 
 def _label_rows(html: str) -> dict[str, list[str]]:
@@ -132,9 +132,8 @@ def test_dimensions_of_several_labels_are_no_failures_and_nobody_adjudicates_the
 
 def test_hostile_words_are_shown_as_words(tmp_path: Path) -> None:
     meanings = {HOSTILE: HOSTILE * 2000}
-    write_rating(tmp_path / "a", n=4, categories=(HOSTILE, "fine"), definitions=meanings, acceptable=("fine",))
-    write_labels(tmp_path / "b", labels=(HOSTILE, "fine"))
-    for bench in (tmp_path / "a", tmp_path / "b"):
+    rated = write_rating(tmp_path / "a", n=4, categories=(HOSTILE, "fine"), definitions=meanings, acceptable=("fine",))
+    for bench in (rated, write_labels(tmp_path / "b", labels=(HOSTILE, "fine"))):
         benchmark = load(bench)
         shown = opened(benchmark, load_verdicts(bench / "runs", benchmark.cases)).case({"position": 0})["html"]
         assert "<script" not in shown and "<img src=x" not in shown
