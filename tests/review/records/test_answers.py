@@ -20,7 +20,6 @@ from mrb_lib.review.records.exchange import (
     pace,
     skipped_cases,
     write_annotations,
-    write_rows,
 )
 from mrb_lib.review.records.marks import AnnotatorAnswer, Comment
 from mrb_lib.review.records.store import Store
@@ -79,18 +78,6 @@ def test_every_row_of_the_log_is_there_with_what_was_shown(answered: Benchmark, 
     keys = ["case_id", "annotator", "dimension", "choice"]
     annotations, _ = annotations_of(answered, store)
     assert sorted(map(tuple, counting_choices(log)[keys].to_numpy())) == sorted(map(tuple, annotations.to_numpy()))
-
-
-@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
-def test_it_is_written_and_no_cell_is_a_formula(answered: Benchmark, store: Store, tmp_path: Path, suffix: str) -> None:
-    log, path = answer_log(answered, store)[0], tmp_path / f"log{suffix}"
-    write_rows(log, path)
-    back = (pd.read_csv if suffix == ".csv" else pd.read_parquet)(path)
-    assert back["case_id"].tolist() == log["case_id"].tolist()
-    assert back["seconds"].fillna(-1).tolist() == log["seconds"].fillna(-1).tolist()
-    assert back["comment"].dropna().tolist() == [f"'{FORMULA}" if suffix == ".csv" else FORMULA]
-    with pytest.raises(InputError, match="must end with"):
-        write_rows(log, tmp_path / "log.xlsx")
 
 
 def test_the_pace_is_over_all_times_and_the_median_over_cases_with_every_time() -> None:
