@@ -22,7 +22,7 @@ def live_progress(clock: Callable[[], float] = time.monotonic) -> ReportProgress
 
     Notes
     -----
-    Validated by tests/review/test_progress.py.
+    Validated by tests/review/test_notebook.py.
     """
     name, note = (TextColumn(f"{{task.{field}}}", markup=False) for field in ("description", "fields[note]"))
     bars = Bars(

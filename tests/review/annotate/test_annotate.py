@@ -58,13 +58,6 @@ def _choose(page: Annotation, number: int, dimension: str, pick: str) -> dict[st
     return ask(page, "choose", number, dimension=dimension, pick=pick)
 
 
-def test_columns_that_are_called_as_a_plans_do_not_stop_a_page(benchmark: Benchmark) -> None:
-    case = benchmark.cases.iloc[0]
-    forged = pd.Series({**case, "context_examples": "not JSON", "item_responses": "x"})
-    pages = [_blinded(one, "BA", benchmark.images) for one in (case, forged)]
-    assert pages[0] == pages[1]
-
-
 def test_what_is_first_cannot_be_told(benchmark: Benchmark) -> None:
     case = benchmark.cases.iloc[0]
     turned = case.copy()
