@@ -12,7 +12,6 @@ from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.review.explorer.answers import ExplorerAnswers
 from mrb_lib.review.explorer.data import explorer_data
 from mrb_lib.review.failures.index import build_index, open_index
-from mrb_lib.review.records.store import open_store
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.store import load_verdicts
 from tests.rated import ERRORS, RISK, write_labels, write_rating
@@ -56,20 +55,6 @@ def test_a_case_shows_one_response_each_category_s_probability_and_the_expectati
     assert [cell.split(">")[-1] for cell in cells] == ["overall", "0.90", "0.03", "0.03", "0.03", "1.20"]
     assert "What the categories mean" in shown
     assert "too low" in shown, "gold is Moderate risk or near it, and a judge says No risk"
-
-
-def _saved(answers: ExplorerAnswers, **more: Any) -> dict[str, Any]:
-    entries = {"reviewer": "Dr R", "verdict": "gold_wrong", "dimension": "overall", "adjudication_id": "a" * 12}
-    return answers.save({**sight(answers, 2), **entries, **more})
-
-
-def test_a_reviewer_s_choice_is_a_category(answers: ExplorerAnswers) -> None:
-    with pytest.raises(InputError, match="choose the right label"):
-        _saved(answers, choice="A")
-    entry = _saved(answers, choice="High risk")["entries"][0]
-    assert entry["choice"] == "High risk"
-    with open_store(answers.reviews.where or "") as store:
-        assert store.adjudications("risk of responses")["choice"].tolist() == ["High risk"]
 
 
 def test_probabilities_that_are_no_list_are_left_out(bench: Path) -> None:
