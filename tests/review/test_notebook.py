@@ -89,6 +89,8 @@ def test_a_page_asks_for_widgets_unless_plain_views_are_wanted(monkeypatch: pyte
     for value, runs in (("1", False), ("yes", False), ("0", True), ("", True)):
         monkeypatch.setenv("MRB_STATIC", value)
         assert can_run() is runs
+    monkeypatch.setattr("mrb_lib.review.app.find_spec", lambda name: None)
+    assert not can_run(), "without anywidget"
 
 
 @pytest.mark.slow

@@ -14,6 +14,7 @@ import pytest
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.prompts import DEFINITIONS
 from mrb_lib.review.annotate.answers import Annotation, annotate, hints
+from mrb_lib.review.annotate.coordination import coordinate
 from mrb_lib.review.annotate.forms import PREFERENCE, sheet_html
 from mrb_lib.review.records.marks import Comment
 from mrb_lib.review.records.store import Store
@@ -285,3 +286,21 @@ def test_each_answer_carries_its_seconds_and_a_skip_carries_them_once(
         page.choose({**said, "dimension": "accuracy", "pick": "second", "seconds": -1})
     answers = store.answers(benchmark.meta.name)
     assert answers["seconds"].fillna(-1).tolist() == [12.5, -1.0, 30.0, 0.0]
+
+
+def test_an_answer_may_be_changed_and_its_history_stays(page: Annotation, store: Store, benchmark: Benchmark) -> None:
+    for pick in ("first", "first", "second"):
+        _choose(page, 2, "accuracy", pick)
+    history = store.answers(benchmark.meta.name, history=True)
+    assert history["choice"].tolist() == ["B", "A"], "the same pick again is no new answer"
+    assert _choices(store, benchmark) == {("secret-2", "accuracy"): "A"}
+
+
+def test_without_a_kernel_the_widget_says_what_it_needs_and_the_coordinator_sees_all(
+    page: Annotation, benchmark: Benchmark, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MRB_STATIC", "1")
+    shown = annotate(benchmark, store)._repr_mimebundle_()
+    assert "running kernel" in shown["text/html"]
+    assert "application/vnd.jupyter.widget-view+json" not in shown
+    assert "Agreement so far" in coordinate(benchmark, store)._repr_mimebundle_()["text/html"]

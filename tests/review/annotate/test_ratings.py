@@ -160,3 +160,12 @@ def test_what_cannot_be_ranked_is_refused_by_name(tmp_path: Path) -> None:
     refused("no item has 3 responses", item=benchmark.cases["case_id"])
     with pytest.raises(InputError, match="not preferences"):
         shown_together(load(write_rating(tmp_path / "rating")), ranked=True)
+
+
+def test_steps_that_have_no_order_are_refused(tmp_path: Path) -> None:
+    folder = write_steps(tmp_path)
+    cases = pd.read_parquet(folder / "cases.parquet")
+    for change, words in (({"step": 1}, "occurs again"), ({"item": None}, "of no item"), ({"step": 0}, "step")):
+        cases.assign(**change).to_parquet(folder / "cases.parquet")
+        with pytest.raises(InputError, match=words):
+            load(folder)

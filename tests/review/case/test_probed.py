@@ -163,3 +163,10 @@ def test_verdicts_in_another_order_or_repeat_are_not_beside_each_other() -> None
         other = table.assign(**{column: np.where(table["probe"] == "none", value, table[column])})
         page = beside_html(other, pd.DataFrame({"dimension": [], "choice": []}), "image/blur:1")
         assert "mrb-flip" not in page.partition("<table")[2]
+
+
+def test_what_the_prompt_says_otherwise_is_shown(pictured: Benchmark) -> None:
+    page = probed_html(pictured, _first(pictured), "prompt/labels:2", seed=SEED)
+    assert "calls the response shown first X, and the second Y" in page
+    assert page.count(": unchanged</summary>") == 3
+    assert ">Prompt</h" not in probed_html(pictured, _first(pictured), "image/blur:1", seed=SEED)

@@ -106,3 +106,11 @@ def test_a_prompt_of_a_million_characters_is_cut_and_says_so() -> None:
 def test_the_view_of_a_case_imports_no_model_and_no_template_before_a_run_is_shown() -> None:
     code = "import sys, mrb_lib.review.case; assert not {'torch', 'transformers', 'jinja2'} & sys.modules.keys()"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_prompt_on_one_dimension_is_that_of_its_own_reply() -> None:
+    frame = verdicts({}).assign(reply=["A", "B"])
+    html = replies_html(CASE, frame, "h4", {"j": manifest_of("single")})
+    assert html.count('<details class="mrb-prompt">') == 2
+    assert "the better response in accuracy." in html
+    assert "the better response in overall." in html

@@ -216,3 +216,40 @@ def test_what_a_reply_cost_stands_above_it(shown: dict[str, object]) -> None:
     assert "1.00 s &middot; 2,400 tokens asked &middot; 160 tokens replied" in text
     assert "ru&lt;b&gt;ric" in text
     assert "tokens asked" not in page(shown, verdicts=judged({"reply": "free"}))
+
+
+def test_a_case_without_anything_but_text(shown: dict[str, object]) -> None:
+    empty = {name: shown[name].iloc[:0] for name in ("annotations", "gold", "verdicts")}
+    case = pd.Series({**shown["case"], "images": [], "organ": None})
+    assert [text.strip() for text in read(page(shown, case=case, images={}, **empty)).strings].count("none") == 2
+
+
+def test_a_missing_error_is_nothing_whatever_stands_for_it(shown: dict[str, object]) -> None:
+    rows = [{"dimension": name, "choice": "A", "reply": "one for all"} for name in ("accuracy", "relevance", "overall")]
+    missing = pd.Series([float("nan"), None, pd.NA], dtype=object)
+    text = page(shown, verdicts=judged(*rows).assign(error=missing))
+    assert text.count("one for all") == 1
+    assert "1 reply, 11 characters" in text
+
+
+def test_every_repeat_and_probe_keeps_its_own_reply(shown: dict[str, object]) -> None:
+    rows = [{"reply": "one"}, {"repeat": 1, "reply": "two"}, {"probe": "swap", "reply": "three"}]
+    said = {text.strip() for text in read(page(shown, verdicts=judged(*rows))).strings}
+    assert {"one", "two", "three", "A first", "A first, repeat 1", "A first, probe swap"} <= set(said)
+
+
+def test_where_the_case_is_from(shown: dict[str, object]) -> None:
+    place = {"organ": "upper_limb", "department": "Pulmonology", "modality": "CT", "dataset": "teaching_files"}
+    text = page(shown, case=pd.Series({**shown["case"], **place}))
+    found = re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", text)
+    assert [(label, *bare([value])) for label, value in found] == [
+        ("Organ", "upper limb"), ("Department", "Pulmonology"), ("Modality", "CT"), ("Source", "teaching_files"),
+    ]  # fmt: skip
+
+
+def test_without_gold_no_verdict_is_right_or_wrong(shown: dict[str, object]) -> None:
+    text = page(shown, gold=shown["gold"].iloc[:0], verdicts=judged({"choice": "A"}))
+    table = text.partition('<table class="mrb-verdicts">')[2]
+    assert "no gold" in table
+    assert "✓" not in table
+    assert "✗" not in table

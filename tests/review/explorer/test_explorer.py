@@ -207,3 +207,12 @@ def test_a_filter_in_words_leaves_the_cases_it_names(answers: ExplorerAnswers, p
     assert "cannot be read" in answers.initial_state({"fragment": "#where=organ%20%3D"})["trouble"]
     with pytest.raises(InputError, match="not part of the language"):
         answers.select({"query": {"where": "__import__('os')"}})
+
+
+def test_the_order_follows_the_sort_and_rows_say_its_value(answers: ExplorerAnswers) -> None:
+    query = {"judge": "hasty", "dimension": "overall", "sort": "confidence"}
+    rows = answers.rows({"query": query, "start": 0})["rows"]
+    values = [float(row["value"].split()[1]) for row in rows]
+    assert values == sorted(values, reverse=True)
+    turned = answers.rows({"query": query | {"desc": False}, "start": 0})["rows"]
+    assert [row["id"] for row in turned] == [row["id"] for row in rows][::-1]

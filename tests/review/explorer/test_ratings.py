@@ -15,7 +15,7 @@ from mrb_lib.review.failures.index import build_index, open_index
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.store import load_verdicts
 from tests.rated import ERRORS, RISK, write_labels, write_rating
-from tests.review.explorer.asking import exported, opened, sight
+from tests.review.explorer.asking import exported, opened, rows_of, sight
 
 HOSTILE = '<script>window.__pwned=1</script>"><img src=x onerror=alert(1)>'
 
@@ -123,3 +123,10 @@ def test_hostile_words_are_shown_as_words(tmp_path: Path) -> None:
         shown = opened(benchmark, load_verdicts(bench / "runs", benchmark.cases)).case({"position": 0})["html"]
         assert "<script" not in shown and "<img src=x" not in shown
         assert "&lt;script&gt;window.__pwned=1" in shown
+
+
+def test_the_files_of_a_selection_have_one_response(answers: ExplorerAnswers) -> None:
+    rows = rows_of(exported(answers, {"judge": "always-safe", "kind": ["off_by_more"]}))
+    assert "response_b" not in rows[0]
+    assert {row["always-safe: overall"] for row in rows} == {"No risk"}
+    assert all("off_by_more" in row["kinds"] for row in rows)

@@ -10,7 +10,7 @@ from mrb_lib.stats.scoring import correctness
 from mrb_lib.stats.where import MIXED_CODE, OUTCOMES
 from mrb_lib.tables.schema import POLICIES
 from tests.stats.probes.panels import probes
-from tests.stats.small_tables import cases_of, gold_of, random_verdicts, verdicts_of
+from tests.stats.small_tables import cases_of, difficulty, gold_of, random_verdicts, verdicts_of
 
 # c0 right, c1 right in one order, c2 wrong, c3 unparsed in AB, c4 without gold, c5 not judged, c6 a tie under gold A
 VERDICTS = verdicts_of({("a", "AB"): "AAB?A-T", ("a", "BA"): "ABBBA-T", ("b", "AB"): "BBBBB-B", ("b", "BA"): "-------"})
@@ -144,3 +144,14 @@ def test_the_mean_over_cases_is_what_the_table_of_probes_says() -> None:
     expected = table[table["part"] == "probe"].sort_values("judge")["changed"]
     means = np.nanmean(share[0, :, 0].astype(np.float64), axis=1)
     assert means.tolist() == pytest.approx(expected.tolist(), abs=1e-3)
+
+
+def test_difficulty_is_laid_out_by_case() -> None:
+    verdicts, cases = random_verdicts(np.random.default_rng(6), 80, 4), cases_of(80)
+    gold = gold_of("ABAB?" * 16)
+    table = difficulty(verdicts, gold, cases)
+    rows = table[table["part"] == "case"].set_index("case_id")["difficulty"]
+    expected = rows.reindex(cases["case_id"]).to_numpy(dtype=float)
+    kinds = failure_kinds(verdicts, gold, cases, difficulty=table)
+    np.testing.assert_array_equal(kinds.grid("difficulty"), np.broadcast_to(expected, (5, 1, 80)))
+    assert np.isnan(failure_kinds(verdicts, gold, cases).grid("difficulty")).all()

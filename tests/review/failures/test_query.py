@@ -230,3 +230,10 @@ def test_an_address_from_elsewhere() -> None:
 def test_no_text_of_a_query_is_longer_than_a_server_can_search(name: str) -> None:
     with pytest.raises(InputError, match=f"{name} is longer than 10,000 characters; shorten it"):
         from_fragment(f"{name}={'x' * 10_001}")
+
+
+def test_over_several_dimensions_the_highest_or_the_lowest_counts(kinds: Kinds, cases: pd.DataFrame) -> None:
+    first = int(select(kinds, cases, Query(sort="difficulty"))[0])
+    last = int(select(kinds, cases, Query(sort="difficulty", desc=False))[0])
+    assert kinds.grid("difficulty")[-1, :, first].max() == np.nanmax(kinds.grid("difficulty"))
+    assert kinds.grid("difficulty")[-1, :, last].min() == np.nanmin(kinds.grid("difficulty"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import combinations
 
+import pandas as pd
 import pytest
 
 from mrb_lib.review.records.assignment import assign, choose_cases
@@ -35,6 +36,12 @@ def test_all_pairs_of_annotators_share_cases() -> None:
     assert max(shared) - min(shared) <= 2
 
 
+def test_the_seed_decides() -> None:
+    first = assign(CASES, ["a", "b"], overlap=1, seed=1)
+    pd.testing.assert_frame_equal(first, assign(CASES, ["a", "b"], overlap=1, seed=1))
+    assert not first.equals(assign(CASES, ["a", "b"], overlap=1, seed=2))
+
+
 def test_what_cannot_be_dealt_is_refused() -> None:
     with pytest.raises(InputError, match="overlap of 3"):
         assign(CASES, ["a", "b"], overlap=3, seed=0)
@@ -53,6 +60,22 @@ def test_what_was_dealt_stays_and_a_newcomer_catches_up() -> None:
     half = (more["order"] == "AB").sum()
     assert abs(2 * half - len(CASES)) <= 1
     assert assign(CASES, ["a", "b", "c"], overlap=2, seed=5, assigned=before).empty
+
+
+def test_new_cases_go_to_whoever_has_least() -> None:
+    before = assign(CASES[:40], ["a", "b"], overlap=1, seed=5)
+    more = assign(CASES, ["a", "b", "c"], overlap=1, seed=6, assigned=before)
+    assert set(more["case_id"]) == set(CASES[40:])
+    load = pd.concat([before, more]).groupby("annotator").size()
+    assert load.max() - load.min() <= 1
+    assert load.sum() == len(CASES)
+
+
+def test_orders_stay_balanced_over_several_dealings() -> None:
+    before = assign(CASES[:51], ["a"], overlap=1, seed=1)
+    more = assign(CASES, ["a"], overlap=1, seed=2, assigned=before)
+    counts = pd.concat([before, more])["order"].value_counts()
+    assert abs(counts["AB"] - counts["BA"]) <= 1
 
 
 def test_only_who_is_named_gets_more() -> None:

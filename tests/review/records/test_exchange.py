@@ -130,3 +130,11 @@ def test_files_that_are_none(store: Store, tmp_path: Path) -> None:
     for name, words in {"b.csv": "file is missing", "c.txt": "must end with"}.items():
         with pytest.raises(InputError, match=words):
             _import(tmp_path / name, store)
+
+
+def test_a_tag_that_was_removed_here_is_not_brought_back_by_an_older_file(filled: Store, tmp_path: Path) -> None:
+    _write(filled, tmp_path / "older.parquet")
+    with open_store(tmp_path / "other.sqlite") as other:
+        other.add(CaseTag("demo", "never reviewed", "None", "NA", REMOVED))
+        assert _import(tmp_path / "older.parquet", other) == (3, 4)
+        assert "never reviewed" not in set(other.tags("demo")["case_id"])
