@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load
