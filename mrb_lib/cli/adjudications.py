@@ -25,7 +25,7 @@ app = typer.Typer(
 @app.command("export", cls=Command)
 def export(
     bench: Bench,
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="The file: .csv, .jsonl or .parquet.")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The file: .csv or .parquet.")],
     store: Store = None,
     current: Annotated[bool, typer.Option("--current", help="Only those that count now, without history.")] = False,
 ) -> None:
@@ -41,7 +41,7 @@ def export(
 @app.command("import", cls=Command)
 def import_(
     bench: Bench,
-    source: Annotated[Path, typer.Argument(metavar="FILE", help="The file: .csv, .jsonl or .parquet.")],
+    source: Annotated[Path, typer.Argument(metavar="FILE", help="The file: .csv or .parquet.")],
     store: Store = None,
 ) -> None:
     """Add the adjudications and tags of a file to the store, all or none; what is there already is not added again."""

@@ -18,15 +18,25 @@ from mrb_lib.cli.listing import count
 from mrb_lib.cli.options import Bench, Store, check_at_most_one, declares, options_from, where
 from mrb_lib.cli.render import MARK, as_json, as_text
 from mrb_lib.cli.serving import ServerOptions, app_address
-from mrb_lib.review.annotate.app import annotate as app_of
-from mrb_lib.review.annotate.app import coordinate
-from mrb_lib.review.annotate.coordination import agreement_so_far
+from mrb_lib.review.annotate.answers import annotate as app_of
+from mrb_lib.review.annotate.answers import ranked_items
+from mrb_lib.review.annotate.coordination import agreement_so_far, coordinate
 from mrb_lib.review.annotate.forms import form_of
-from mrb_lib.review.annotate.ranking import ranked_items
 from mrb_lib.review.records.assignment import assign, choose_cases, steps_in_order, whole_groups
-from mrb_lib.review.records.exchange import annotations_of, write_annotations, write_rows
-from mrb_lib.review.records.people import PEOPLE, add_people
-from mrb_lib.review.records.progress import CHOICE, COMMENT, SKIP, answer_log, by_annotator, case_states, skipped_cases
+from mrb_lib.review.records.exchange import (
+    CHOICE,
+    COMMENT,
+    PEOPLE,
+    SKIP,
+    add_people,
+    annotations_of,
+    answer_log,
+    by_annotator,
+    case_states,
+    skipped_cases,
+    write_annotations,
+    write_rows,
+)
 from mrb_lib.review.records.store import REVIEW, open_store, without_password
 from mrb_lib.review.records.store import Store as ReviewStore
 from mrb_lib.stats.analyze import analyze

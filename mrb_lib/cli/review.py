@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Annotated
 
@@ -17,8 +18,8 @@ from mrb_lib.cli.options import Bench, Runs, Store, declares, options_from, wher
 from mrb_lib.cli.progress import bars
 from mrb_lib.cli.serving import ServerOptions, app_address
 from mrb_lib.probes.from_file import file_probes
-from mrb_lib.review.explorer.app import explore
-from mrb_lib.review.failures.index import POLICY, cached_index, open_index
+from mrb_lib.review.explorer.answers import explore
+from mrb_lib.review.failures.index import build_index, open_index
 from mrb_lib.review.failures.query import PLACES, Query, from_fragment, select, to_fragment
 from mrb_lib.review.records.assignment import assign
 from mrb_lib.review.records.store import REVIEW, open_store, without_password
@@ -92,7 +93,8 @@ def _index(benchmark: Benchmark, folder: Path, runs: Path | None) -> Path:
     from mrb_lib.report.places import home
 
     with bars() as step:
-        return cached_index(benchmark, folder, runs, home() / "review", progress=step).folder.absolute()
+        own = sha256(f"{folder.absolute()}\n{runs.absolute() if runs else ''}".encode()).hexdigest()[:16]
+        return build_index(runs, benchmark, home() / "review" / own, step).absolute()
 
 
 def _check(benchmark: Benchmark, index: Path, query: Query, case: str) -> None:
@@ -142,7 +144,7 @@ def _matching(
 ) -> list[str]:
     """The cases that a query leaves, in its order; for the parameters see `cases_where`."""
     opened = open_index(index)
-    kinds, cases, dimensions = opened.kinds(POLICY), benchmark.cases, benchmark.meta.dimensions
+    kinds, cases, dimensions = opened.kinds, benchmark.cases, benchmark.meta.dimensions
     for name in filter(cases.columns.__contains__, PLACES):
         if value := getattr(query, name):
             check_choice(name, value, sorted(cases[name].dropna().unique()))

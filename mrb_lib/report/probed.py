@@ -8,11 +8,12 @@ from mrb_lib.benchmarks.benchmark import read_table
 from mrb_lib.demo.probed_judges import simulated_probed_verdicts
 from mrb_lib.probes import PROBES, Probing, parse_probes
 from mrb_lib.probes.apply import sample
+from mrb_lib.report.table import Text
 from mrb_lib.report.tabular import table_text
 from mrb_lib.review.case import STYLES
 from mrb_lib.review.case.probed import probe_seed, probed_html
 from mrb_lib.review.failures.lists import illustrative_cases
-from mrb_lib.review.pages import CasesBeside
+from mrb_lib.review.pages import template
 from mrb_lib.tables.schema import NO_PROBE
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def with_probes(study: Study) -> Study:
     return study.with_verdicts(made, [], REMARK)
 
 
-def probe_cases(study: Study, probes: Table, *, n: int = 3) -> CasesBeside:
+def probe_cases(study: Study, probes: Table, *, n: int = 3) -> Text:
     """Show the cases that illustrate best what judges get wrong, plain and probed; a report publishes them.
 
     Parameters
@@ -75,10 +76,11 @@ def probe_cases(study: Study, probes: Table, *, n: int = 3) -> CasesBeside:
         )
         for judge, probe, case_id in zip(cases["judge"], cases["probe"], cases["case_id"], strict=True)
     ]  # fmt: skip
-    pages = CasesBeside("Cases that show what judges get wrong", sections, note=study.note, styles=STYLES)
+    title = "Cases that show what judges get wrong"
+    page = template("cases_beside").render(sections=sections, note=study.note, styles=STYLES)
     caption = (
         "One case for each of the probes that are broken most, chosen to show the fault, not how often it occurs. "
         f"Choices of the judge at fault on {dimension}, and how many judges leave the right choice."
     )
-    study.publisher.table(cases, table_text(cases), "probe-cases", title=pages.title, caption=caption)
-    return pages
+    study.publisher.table(cases, table_text(cases), "probe-cases", title=title, caption=caption)
+    return Text(f"{title}: {len(sections)}", page)

@@ -23,9 +23,9 @@ from mrb_lib.report.places import locate, simulated_note
 from mrb_lib.report.publish import Behind, PublishedTable, Publisher, blind_judges
 from mrb_lib.report.table import Table, Text, draw
 from mrb_lib.report.tabular import table_text
+from mrb_lib.review.app import can_run
 from mrb_lib.review.failures.lists import hardest_cases
 from mrb_lib.review.failures.query import Query
-from mrb_lib.review.plain import can_run
 from mrb_lib.review.records.reviewed import Reviewed, reviewed, store_of, tags_of
 from mrb_lib.stats import analyze as tables
 from mrb_lib.stats.analysis import ADJUDICATED, RULES, labels, read_panels, rule_in_words

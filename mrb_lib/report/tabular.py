@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
-from mrb_lib.review.text import visible
+from mrb_lib.review.pages import visible
 from mrb_lib.stats.columns import Table
 
 if TYPE_CHECKING:

@@ -9,14 +9,19 @@ from __future__ import annotations
 import base64
 import json
 import logging
+import os
+import re
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from importlib.util import find_spec
+from typing import Any, TypeVar
 
-from mrb_lib.review.plain import can_run
 from mrb_lib.tables.errors import InputError
 
 _log = logging.getLogger(__name__)
+_BY_PROGRAM = re.compile(r"_\d+_\d+$")
+_Sent = TypeVar("_Sent", str, int)
 
 
 @dataclass(frozen=True)
@@ -86,3 +91,26 @@ class App:
         shown = AppWidget(self.text_answer, self.scripts, self.styles)._repr_mimebundle_(**options)
         data, metadata = shown if isinstance(shown, tuple) else (shown, {})
         return {**plain, **(data or {})}, metadata
+
+
+def sent(question: Mapping[str, Any], name: str, kind: type[_Sent]) -> _Sent:
+    """Return a field of a question; `InputError` where the page sent none, or one of another kind."""
+    value = question.get(name)
+    if type(value) is not kind:
+        raise InputError(f"the page sent no {name}; load the page again.")
+    return value
+
+
+def can_run() -> bool:
+    """Return whether widgets may be shown.
+
+    Not where MRB_STATIC asks for plain views, anywidget is not installed, or a program such as papermill or nbconvert
+    runs the notebook: no page will be there to answer, and the HTML made of it later would hold an empty place. Such a
+    program uses Python's client of Jupyter, which numbers its messages `SESSION_PROCESS_COUNT`.
+    """
+    if os.environ.get("MRB_STATIC", "") not in ("", "0") or find_spec("anywidget") is None:
+        return False
+    ipython = sys.modules.get("IPython")
+    kernel = getattr(ipython and ipython.get_ipython(), "kernel", None)
+    message = "" if kernel is None else str(kernel.get_parent().get("header", {}).get("msg_id", ""))
+    return _BY_PROGRAM.search(message) is None

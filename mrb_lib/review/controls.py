@@ -9,7 +9,7 @@ import anywidget
 import ipywidgets
 from IPython.display import clear_output, display
 
-from mrb_lib.review.text import visible
+from mrb_lib.review.pages import visible
 from mrb_lib.tables.errors import InputError
 
 _ALL: Final = {"dimension": "all dimensions", "by": "all cases"}

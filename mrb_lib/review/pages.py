@@ -9,18 +9,21 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
-
-from mrb_lib.review.text import visible
 
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
 
 _FOLDER = files("mrb_lib.review")
+_UNSHOWABLE = re.compile("[\0\ud800-\udfff]")
+_CONTROL = {code: 0x2400 + code for code in range(1, 32) if chr(code) not in "\t\n\r"} | {0x7F: 0x2421}
+_OPENS, _CLOSES, _ENDS = "\u2066\u2067\u2068", "\u2069", "\n\r\x85\u2029"
+_ISOLATES = re.compile(f"[{_OPENS}{_CLOSES}]")
+_STEPS = re.compile(f"[{_OPENS}{_CLOSES}{_ENDS}]")
 
 
 @cache
@@ -68,25 +71,37 @@ def macro(name: str, part: str) -> Callable[..., str]:
     return made
 
 
-@dataclass(frozen=True, repr=False)
-class CasesBeside:
-    """Cases that a notebook shows one below the other.
+class Piece(str):
+    """A piece of a text that was made visible whole: templates escape it, and change nothing else of it."""
 
-    Attributes
-    ----------
-    title : of all, any text
-    sections : HTML of each case, see `mrb_lib.review.case` without a style
-    note : what stands above them, any text; empty for nothing
-    styles : the names of style sheets, see `style`
+
+def kind_note(kind: str) -> str:
+    """Return what stands above simulated data; empty for other kinds of benchmark."""
+    note = "SIMULATED data: drawn from a seed; it says nothing about clinicians or models."
+    return note if kind == "simulated" else ""
+
+
+def visible(value: object) -> str:
+    """Text as a page may show it, not yet escaped: for scripts, which set it as the text of an element.
+
+    NULs and lone surrogates, which no page can hold, become U+FFFD; other control characters become their pictures.
+    Marks that isolate a direction are balanced in each paragraph: one that is never closed would take the end of the
+    element around it for its own end, and turn all that follows (Unicode Standard Annex 9, BD9).
     """
+    text = _UNSHOWABLE.sub("\ufffd", str(value)).translate(_CONTROL)
+    return _balanced(text) if _ISOLATES.search(text) else text
 
-    title: str
-    sections: Sequence[str]
-    note: str = ""
-    styles: Sequence[str] = ()
 
-    def _repr_html_(self) -> str:
-        return template("cases_beside").render(cases=self) if self.sections else ""
+def _balanced(text: str) -> str:
+    depth = 0
 
-    def __repr__(self) -> str:
-        return f"<{self.title}: {len(self.sections)} cases>"
+    def kept(match: re.Match[str]) -> str:
+        nonlocal depth
+        mark, before = match[0], depth
+        if mark == _CLOSES and not before:
+            return ""
+        depth = 0 if mark in _ENDS else before + (1 if mark in _OPENS else -1)
+        return _CLOSES * before + mark if mark in _ENDS else mark
+
+    balanced = _STEPS.sub(kept, text)
+    return balanced + _CLOSES * depth

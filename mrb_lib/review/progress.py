@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Final
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn
 from rich.progress import Progress as Bars
 
-from mrb_lib.review.plain import can_run
+from mrb_lib.review.app import can_run
 from mrb_lib.runs.progress import ReportProgress, RunProgress, pace_text
 
-SECONDS_BETWEEN_UPDATES: Final = 0.5
-Clock = Callable[[], float]
 
-
-def live_progress(clock: Clock = time.monotonic) -> ReportProgress:
+def live_progress(clock: Callable[[], float] = time.monotonic) -> ReportProgress:
     """Show how judges proceed; pass it to `judge` as `progress`.
 
     Parameters
@@ -26,7 +22,7 @@ def live_progress(clock: Clock = time.monotonic) -> ReportProgress:
 
     Notes
     -----
-    Validated by tests/review/test_progress.py.
+    Validated by tests/review/test_notebook.py.
     """
     name, note = (TextColumn(f"{{task.{field}}}", markup=False) for field in ("description", "fields[note]"))
     bars = Bars(
@@ -43,12 +39,11 @@ def live_progress(clock: Clock = time.monotonic) -> ReportProgress:
             if status.finished:
                 print(f"{name}: {status.held:,} of {status.planned:,}" + (f"; {pace}" if pace else ""))
             return
-        is_new = name not in tasks
-        if is_new:
+        if is_new := name not in tasks:
             tasks[name] = bars.add_task(name, total=status.planned, note=pace)
             bars.start()
         bars.update(tasks[name], completed=status.held, total=status.planned, note=pace)
-        if is_new or status.finished or clock() - drawn >= SECONDS_BETWEEN_UPDATES:
+        if is_new or status.finished or clock() - drawn >= 0.5:
             drawn = clock()
             bars.refresh()
         if status.finished and not bars.console.is_jupyter:  # where it would leave an empty line each time

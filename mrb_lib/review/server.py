@@ -66,31 +66,23 @@ async def _served(app: App, address: Address, browse: bool, fragment: str) -> No
 
 def application(app: App, address: Address, pool: ThreadPoolExecutor) -> Application:
     """Return what answers the requests; questions are answered by the threads of `pool`."""
-    own: dict[str, Any] = {"served": _Served(app, address, pool)}
+    code, look = script("shell", *app.scripts, "served"), style(*app.styles)
     routes: Iterable[tuple[str, type[RequestHandler]]] = (
         (r"/", _Page), (r"/alive", _Alive), (r"/api/(\w+)", _Question), (r"/(app\.js|app\.css)", _Asset),
         (r"/.*", _Nothing),
     )  # fmt: skip
     # A proxy may take its own path away, or leave it.
     prefix = f"(?:{quote(address.path)})?" if address.path else ""
-    return Application([(f"{prefix}{path}", handler, own) for path, handler in routes], log_function=lambda _: None)
-
-
-class _Served:
-    """What all requests share: `assets`, the type and text of each file that a page loads, and the `version` of all."""
-
-    def __init__(self, app: App, address: Address, pool: ThreadPoolExecutor) -> None:
-        self.app, self.address, self.pool = app, address, pool
-        code, look = script("shell", *app.scripts, "served"), style(*app.styles)
-        self.assets = {"app.js": ("text/javascript", code), "app.css": ("text/css", look)}
-        self.version = hashlib.sha256(f"{code}{look}".encode()).hexdigest()[:16]  # no browser keeps an old one
+    return Application(
+        [(f"{prefix}{path}", handler) for path, handler in routes], log_function=lambda _: None,
+        app=app, address=address, pool=pool,
+        assets={"app.js": ("text/javascript", code), "app.css": ("text/css", look)},
+        version=hashlib.sha256(f"{code}{look}".encode()).hexdigest()[:16],  # no browser keeps an old one
+    )  # fmt: skip
 
 
 class _Request(RequestHandler):
     """Any request: the host it names, the token, the headers of every answer."""
-
-    def initialize(self, served: _Served) -> None:
-        self.served = served
 
     def set_default_headers(self) -> None:
         self.set_header("Content-Security-Policy", _POLICY)
@@ -101,14 +93,14 @@ class _Request(RequestHandler):
 
     def prepare(self) -> None:
         """Refuse what names another host."""
-        if not self.served.address.knows(urlsplit(f"//{self.request.host}").hostname or ""):
+        if not self.settings["address"].knows(urlsplit(f"//{self.request.host}").hostname or ""):
             self.refuse(421, "this address is not known here; start mrb with --base-url and the address that you use")
 
     @property
     def is_let_in(self) -> bool:
         """Whether the request brings the token, in its cookie or its address."""
-        given = self.get_query_argument("token", "") or self.get_cookie(self.served.address.cookie, "") or ""
-        return hmac.compare_digest(given.encode(), self.served.address.token.encode())
+        given = self.get_query_argument("token", "") or self.get_cookie(self.settings["address"].cookie, "") or ""
+        return hmac.compare_digest(given.encode(), self.settings["address"].token.encode())
 
     def refuse(self, status: int, error: str) -> None:
         """End the request with a sentence."""
@@ -124,16 +116,16 @@ class _Page(_Request):
     """The page of the app; who has no token, or an old one, is told so in plain words."""
 
     def get(self) -> None:
-        served = self.served
         if not self.is_let_in:
             self.set_status(403)
             self.finish(template("door").render(refused="token" in self.request.query_arguments))
             return
+        address = self.settings["address"]
         self.set_cookie(
-            served.address.cookie, served.address.token, path=f"{served.address.path}/", httponly=True, samesite="Lax",
+            address.cookie, address.token, path=f"{address.path}/", httponly=True, samesite="Lax",
             secure=self.request.protocol == "https",
         )  # fmt: skip
-        self.finish(template("app").render(title=served.app.title, version=served.version))
+        self.finish(template("app").render(title=self.settings["app"].title, version=self.settings["version"]))
 
 
 class _Alive(_Request):
@@ -159,8 +151,8 @@ class _Question(_Request):
             question = None
         if not isinstance(question, dict):
             return self.refuse(400, "a question is a JSON object")
-        loop, served = asyncio.get_running_loop(), self.served
-        answer = await loop.run_in_executor(served.pool, served.app.answer, what, question)
+        loop = asyncio.get_running_loop()
+        answer = await loop.run_in_executor(self.settings["pool"], self.settings["app"].answer, what, question)
         if isinstance(answer, File):
             self.set_header("Content-Type", answer.kind)
             self.set_header("Mrb-Facts", quote(json.dumps(answer.facts)))
@@ -175,7 +167,7 @@ class _Asset(_Request):
     """The script and the style sheet, which hold no data."""
 
     def get(self, name: str) -> None:
-        kind, text = self.served.assets[name]
+        kind, text = self.settings["assets"][name]
         self.set_header("Content-Type", f"{kind}; charset=utf-8")
         self.set_header("Cache-Control", "max-age=31536000, immutable")
         self.finish(text)

@@ -14,8 +14,7 @@ from playwright.sync_api import Locator, Page, expect
 from mrb_lib.benchmarks.benchmark import Benchmark, load
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.review.case import case_html, markdown
-from mrb_lib.review.pages import template
-from mrb_lib.review.text import visible
+from mrb_lib.review.pages import template, visible
 from mrb_lib.verdicts.store import load_verdicts
 
 from .hostile import ATTACKS, LONG_CASE, flood, harm, write_hostile

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import escape
 from pathlib import Path
 
 import pandas as pd
@@ -10,8 +11,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from mrb_lib.benchmarks.benchmark import load
+from mrb_lib.review.pages import visible
 from mrb_lib.review.records.store import open_store
-from mrb_lib.review.text import escaped
 
 from .axe import violations
 from .hostile import ATTACKS, DIMENSIONS, JUDGES, NAME, REVIEWERS, harm, write_hostile
@@ -59,7 +60,7 @@ def test_annotation(page: Page, bench: Path) -> None:
             expect(page.locator(".mrb-view.mrb-live").first).to_be_visible(timeout=SOON)
             assert harm(page) == [], ATTACKS[number]
             said = page.content()
-            assert not [judge for judge in JUDGES if escaped(judge) in said]
+            assert not [judge for judge in JUDGES if escape(visible(judge)) in said]
             for _ in DIMENSIONS:
                 page.keyboard.press("a")
             page.keyboard.press("Enter")

@@ -14,7 +14,7 @@ from playwright.sync_api import Page, expect
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load
 from mrb_lib.build.construct.work import begin, create_work
-from mrb_lib.review.annotate.ranking import RankedAnnotation
+from mrb_lib.review.annotate.answers import RankedAnnotation
 from mrb_lib.review.records.store import Store, open_store
 from tests.rated import write_ranking
 

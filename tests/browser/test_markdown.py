@@ -20,7 +20,7 @@ from .test_hostile_apps import PATIENT, SOON
 
 ANSWER = (
     "## Findings\n\n| structure | side | size |\n|:--|:-:|--:|\n| nodule | left | **5** mm |\n\n1. no effusion\n\n"
-    "Doubling time: $$T = \\frac{t \\ln 2}{3 \\ln(d_2/d_1)} + " + "a_1 + " * 30 + "b$$"
+    "Doubling time: $$T = \\frac{t \\ln 2}{3 \\ln(d_2/d_1)}$$"
 )
 WHO = "Dr Markdown"
 _LAID_OUT = "width => [innerWidth, document.documentElement.scrollWidth].every((wide) => wide <= width)"
@@ -41,7 +41,6 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def check_rendering_and_text(page: Page) -> None:
     answer = page.locator(".mrb-answer-text", has_text="Findings")
     expect(answer.locator("td").nth(2)).to_have_text("5 mm", timeout=SOON)
-    assert answer.locator("math mfrac").bounding_box() is not None
     assert answer.locator(".mrb-written").bounding_box() is None
     for width in (1280, 400):
         page.set_viewport_size({"width": width, "height": 800})

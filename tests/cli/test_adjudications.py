@@ -53,7 +53,7 @@ def _run(*arguments: object, environment: dict[str, str] | None = None) -> str:
 def test_out_of_one_store_and_into_another(reviewed: Benchmark, tmp_path: Path) -> None:
     bench, out, other = tmp_path / "bench", tmp_path / "said.csv", tmp_path / "other.sqlite"
     assert "8 adjudications" in _run("export", bench, out)
-    assert "6 adjudications, 1 row of tags" in _run("export", bench, tmp_path / "now.jsonl", "--current")
+    assert "6 adjudications, 1 row of tags" in _run("export", bench, tmp_path / "now.parquet", "--current")
     told = _run("import", bench, out, "--store", other)
     assert "8 new adjudications, 1 new row of tags" in told
     assert "1 cases are not in" in told

@@ -125,8 +125,7 @@ def test_everything_comes_out_in_full(mrb: Command, bench: Path, tmp_path: Path)
     assert last.loc["skip", ["skipped_reason", "seconds", "counts"]].tolist() == ["'=1+1", 60.0, False]
     assert last.loc["choice", ["choice", "order", "shown_as", "seconds"]].tolist() == ["A", "BA", "second", 2.5]
     assert last.loc["comment", "comment"] == "'@blurred"
-    for suffix in (".jsonl", ".parquet"):
-        assert mrb("annotate", bench, "--export", tmp_path / f"log{suffix}", "--full").code == 0
+    assert mrb("annotate", bench, "--export", tmp_path / "log.parquet", "--full").code == 0
     assert mrb("annotate", bench, "--export", tmp_path / "log.txt", "--full").code == 2
 
 

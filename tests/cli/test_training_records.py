@@ -129,7 +129,7 @@ def test_notebooks_explorer_and_case_pages_leave_them_out_and_mark_them(trained:
     index = open_index(build_index(trained.runs, benchmark, tmp_path / "index"))
     seen_case = benchmark.cases["case_id"].tolist().index(trained.cases[3])
     for data in (explorer_data(benchmark, index), explorer_data(benchmark, study.verdicts)):
-        tuned = data.judges.index("tuned")
+        tuned = data.kinds.judges.index("tuned")
         outcome = [OUTCOMES[code] for code in data.kinds.grid("outcome")[tuned, 0]]
         assert outcome.count("trained on") == 36
         assert data.kinds.grid("judged")[tuned].all()
@@ -144,7 +144,7 @@ def test_notebooks_explorer_and_case_pages_leave_them_out_and_mark_them(trained:
         assert ">trained on</span>" not in data.case_html(N - 1)
     strict = open_index(build_index(trained.runs, benchmark, tmp_path / "index", policy="strict"))
     other = explorer_data(benchmark, strict, policy="strict").kinds
-    assert (other.grid("outcome")[data.judges.index("tuned"), 0] == OUTCOMES.index("trained on")).sum() == 36
+    assert (other.grid("outcome")[data.kinds.judges.index("tuned"), 0] == OUTCOMES.index("trained on")).sum() == 36
 
 
 def test_a_judge_that_has_seen_everything_is_named_with_the_reason(mrb: Callable, tmp_path: Path) -> None:

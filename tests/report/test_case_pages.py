@@ -144,7 +144,7 @@ def test_a_report_leaves_alone_what_a_reviewer_or_another_report_reads(
     assert case_pages(other, tmp_path / "second", **TWO)
     assert case_pages(source, tmp_path / "first", **TWO)
     assert mine.is_file()
-    assert open_index(reviewed).kinds().case_ids == list(IDS)
+    assert open_index(reviewed).kinds.case_ids == list(IDS)
 
 
 def test_cases_of_tables_are_listed_and_those_of_figures_are_named_too() -> None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import html
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mrb_lib.review.text import escaped, isolated, visible
+from mrb_lib.review.pages import visible
 
 LRI, RLI, FSI, PDI, RLO = "\u2066", "\u2067", "\u2068", "\u2069", "\u202e"
 
@@ -44,12 +42,8 @@ def test_no_text_closes_or_outlives_the_element_around_it(text: str) -> None:
 def test_text_without_controls_is_shown_word_for_word(text: str) -> None:
     kept = "".join(letter for letter in text if letter.isprintable() or letter in "\n\t")
     kept = "".join(letter for letter in kept if letter not in (LRI, RLI, FSI, PDI))
-    assert html.unescape(escaped(kept)) == kept
+    assert visible(kept) == kept
 
 
 def test_what_no_page_can_hold_is_replaced_and_other_controls_get_their_pictures() -> None:
     assert visible("a\0b\ud800c\x1b[31m\x7f") == "a\ufffdb\ufffdc\u241b[31m\u2421"
-
-
-def test_isolated_text_is_in_an_element_of_its_own() -> None:
-    assert isolated("<b>\"'&") == '<bdi dir="auto">&lt;b&gt;&quot;&#x27;&amp;</bdi>'

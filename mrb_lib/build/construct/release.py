@@ -18,7 +18,7 @@ from mrb_lib.benchmarks.splits import split
 from mrb_lib.build.construct.papers.card import Facts, data_card
 from mrb_lib.build.construct.papers.croissant import croissant
 from mrb_lib.build.construct.work import STEPS, Work, begin, funnel_of
-from mrb_lib.review.records.people import summary
+from mrb_lib.review.records.exchange import summary
 from mrb_lib.stats.tables.agreement import agreement_of
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import staged_folder, write_atomic

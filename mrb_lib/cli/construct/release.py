@@ -34,7 +34,7 @@ def command(
     BENCH can be judged, reported and exported, and is ready to be uploaded to the Hub as it is: README.md is its card
     and datasheet, croissant.json its machine-readable description. `mrb merge` joins it with another release.
     """
-    from mrb_lib.review.records.people import PEOPLE, read_people
+    from mrb_lib.review.records.exchange import PEOPLE, read_people
 
     opened = open_work(work)
     paired = load(work) if (work / "cases.parquet").is_file() else None

@@ -21,7 +21,7 @@ from mrb_lib.cli.listing import count
 from mrb_lib.cli.options import Store, WorkFolder, check_at_most_one, declares, options_from, where
 from mrb_lib.cli.render import MARK
 from mrb_lib.cli.serving import ServerOptions, app_address
-from mrb_lib.review.annotate.app import annotate, coordinate
+from mrb_lib.review.annotate import annotate, coordinate
 from mrb_lib.review.annotate.forms import SCREENING
 from mrb_lib.review.records.store import Store as ReviewStore
 from mrb_lib.review.records.store import open_store, without_password

@@ -161,7 +161,7 @@ def case_pages(
     own = hashlib.sha256(str(out.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:16]
     # Not that of `mrb review`: making one removes what it replaces, and a reviewer may be reading that.
     index = open_index(build_index(folders.runs, benchmark, home() / "report" / own, policy=policy))
-    kinds, dimensions = index.kinds(policy), benchmark.meta.one_choice
+    kinds, dimensions = index.kinds, benchmark.meta.one_choice
     dimension = dimension if dimension in dimensions else dimensions[-1]
     if dimension not in kinds.dimensions:
         return []

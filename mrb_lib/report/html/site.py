@@ -32,10 +32,9 @@ from mrb_lib.report.provenance import Provenance
 from mrb_lib.report.records import PageRecord
 from mrb_lib.report.tabular import MOST_ROWS, TEMPLATES, one_line, templates
 from mrb_lib.review.case import SCRIPTS, STYLES
-from mrb_lib.review.pages import csp_hash
+from mrb_lib.review.pages import csp_hash, visible
 from mrb_lib.review.pages import script as script_of
 from mrb_lib.review.pages import style as style_of
-from mrb_lib.review.text import visible
 
 if TYPE_CHECKING:
     from jinja2 import Template

@@ -3,5 +3,5 @@
 `annotate` and `coordinate` are the two pages of `mrb annotate`.
 """
 
-from mrb_lib.review.annotate.app import annotate as annotate
-from mrb_lib.review.annotate.app import coordinate as coordinate
+from mrb_lib.review.annotate.answers import annotate as annotate
+from mrb_lib.review.annotate.coordination import coordinate as coordinate

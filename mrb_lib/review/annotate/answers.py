@@ -1,4 +1,7 @@
-"""What the page of an annotator asks, answered from a benchmark and a store; it sees no other annotator's answers."""
+"""The page of an annotator: what it asks, answered from a benchmark and a store, without other annotators' answers.
+
+All responses of an item may be ranked at once; a ranking is kept as the choices on all pairs.
+"""
 
 from __future__ import annotations
 
@@ -7,27 +10,33 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 from uuid import uuid4
 
+import numpy as np
 import pandas as pd
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.prompts import DEFINITIONS
-from mrb_lib.review.annotate.forms import PREFERENCE, Box, Form, sheet_html
-from mrb_lib.review.app import File
-from mrb_lib.review.case.images import whole
-from mrb_lib.review.pages import template
+from mrb_lib.review.annotate.forms import FREE_LETTERS, PREFERENCE, STYLES, Box, Form, form_of, sheet_html
+from mrb_lib.review.app import App, File, sent
+from mrb_lib.review.case.view import SCRIPTS, image_asked, whole
+from mrb_lib.review.pages import template, visible
+from mrb_lib.review.records.exchange import DONE, OPEN, SKIPPED, case_states
 from mrb_lib.review.records.marks import AnnotatorAnswer, Comment, case_fingerprint
-from mrb_lib.review.records.progress import OPEN, case_states
 from mrb_lib.review.records.store import Store
-from mrb_lib.review.text import visible
 from mrb_lib.tables.errors import InputError
+from mrb_lib.verdicts.orders import TIE
 
+_SCRIPTS: Final = (
+    *SCRIPTS,
+    *(f"annotate/{name}" for name in ("parts", "labels", "comments", "jump", "annotate", "ranking")),
+)
+LEAST_RANKED: Final = 3
+MOST_RANKED: Final = 9
 _LONGEST: Final = {"reason": 2000, "text": 10_000, "pick": 20_000}
 """Characters of what is free; a pick of many labels is long."""
 _LONGEST_NAME: Final = 255
-_Sent = TypeVar("_Sent", str, int)
 Given = tuple[str | None, str]
 """A choice, or None and why there is none."""
 
@@ -64,7 +73,7 @@ class Annotation:
         self._rows = {case: row for row, case in enumerate(benchmark.cases["case_id"])}
         self._hints = hints(benchmark)
         self._html = lru_cache(maxsize=16)(self._drawn)
-        self._picture = lru_cache(maxsize=2)(lambda name, frame: whole(name, benchmark.images, frame))
+        self._picture = lru_cache(maxsize=2)(lambda name, frame: whole(name, benchmark.images, frame, "the image"))
 
     def initial_state(self, _: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the page is about, and who may sign in."""
@@ -81,7 +90,7 @@ class Annotation:
                 for name in meta.dimensions
             ],
             "picks": form.picks(meta),
-            "heading": form.heading(meta),
+            "heading": visible(form.heading.format(meta.categories[0], meta.categories[-1])),
             **{name: getattr(form, name) for name in ("title", "signed", "reasons", "listed")},
             "door": template("annotate_door").render(form=form, meta=meta, people=people),
         }
@@ -94,7 +103,8 @@ class Annotation:
         annotator = _text(question, "annotator")
         mine = self._assigned(annotator)
         if mine.empty:
-            return {"nothing": self._why_nothing(annotator)}
+            name = visible(self._benchmark.meta.name)
+            return {"nothing": f"No case of {name} is assigned to {visible(annotator)}. Tell whoever coordinates."}
         states = self._states(mine)
         if "number" in question:
             number = min(max(_number(question, "number"), 1), len(mine))
@@ -124,12 +134,9 @@ class Annotation:
         return {"answers": self._answers(assigned)}
 
     def image(self, question: Mapping[str, Any]) -> File:
-        """A frame of an image of the case in sight; see `mrb_lib.review.case.images.whole`."""
-        assigned, index = self._in_sight(question), _number(question, "image")
-        names = self._benchmark.cases["images"].iloc[self._rows[assigned.case_id]]
-        if not 0 <= index < len(names) or str(names[index]) not in self._benchmark.images:
-            raise InputError("there is no such image; load the page again.")
-        return self._picture(str(names[index]), _number({"frame": 1, **question}, "frame"))
+        """A frame of an image of the case in sight; see `mrb_lib.review.case.view.whole`."""
+        case = self._benchmark.cases.iloc[self._rows[self._in_sight(question).case_id]]
+        return self._picture(image_asked(question, case), sent({"frame": 1, **question}, "frame", int))
 
     def skip(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """Keep why the dimensions that have no choice yet stay without one."""
@@ -259,11 +266,213 @@ class Annotation:
             {"text": visible(text), "created": when} for text, when in zip(rows["text"], rows["created"], strict=True)
         ]
 
-    def _why_nothing(self, annotator: str) -> str:
-        meta = self._benchmark.meta
-        if annotator in set(self._store.assignments(meta.name)["annotator"]):
-            return f"All cases of {visible(annotator)} are gone from the benchmark. Tell whoever coordinates."
-        return f"Nothing of {visible(meta.name)} is assigned to {visible(annotator)}. Tell whoever coordinates."
+
+@dataclass(frozen=True)
+class RankedItem:
+    """The pairs of one item.
+
+    Attributes
+    ----------
+    case_ids : in the order of the cases table
+    responses : the distinct texts, in the order in which they first occur
+    pairs : of each case, the places of response A and response B in `responses`
+    """
+
+    case_ids: tuple[str, ...]
+    responses: tuple[str, ...]
+    pairs: tuple[tuple[int, int], ...]
+
+    def choices(self, places: Sequence[int]) -> dict[str, str]:
+        """The choice on each case that a place for each response means: the lower place is better, equal ones tie."""
+        return {
+            case: "A" if places[a] < places[b] else "B" if places[b] < places[a] else TIE
+            for case, (a, b) in zip(self.case_ids, self.pairs, strict=True)
+        }
+
+    def places(self, choices: Mapping[str, str], *, ties: bool) -> list[int] | None:
+        """The places from 1 that fit the choices on the cases; None where a case has no choice.
+
+        A response stands one below the lowest that beats it. Without ties, responses that no pair tells apart stand in
+        the order of `responses`.
+        """
+        if not set(self.case_ids) <= choices.keys():
+            return None
+        place = np.ones(len(self.responses), dtype=np.int64)
+        for _ in self.responses:
+            for case, (a, b) in zip(self.case_ids, self.pairs, strict=True):
+                if choices[case] == TIE:
+                    place[[a, b]] = max(place[a], place[b])
+                else:
+                    better, worse = (a, b) if choices[case] == "A" else (b, a)
+                    place[worse] = max(place[worse], place[better] + 1)
+        whole = place if ties else place.argsort(kind="stable").argsort(kind="stable") + 1
+        return [int(one) for one in whole]
+
+    def shown(self, benchmark: str, annotator: str) -> list[int]:
+        """The order in which somebody sees the responses, drawn by who they are and what the item is."""
+        name = json.dumps([benchmark, annotator, self.case_ids])
+        rng = np.random.default_rng(int.from_bytes(sha256(name.encode()).digest()[:8], "big"))
+        return [int(one) for one in rng.permutation(len(self.responses))]
+
+
+def ranked_items(benchmark: Benchmark) -> list[RankedItem]:
+    """The items of a preference benchmark, in the order of its cases.
+
+    Raises
+    ------
+    InputError
+        The labels are not preferences; a case has no item; an item asks several questions, holds one response only, a
+        pair of equal texts, or more responses than there are keys; or no item has three.
+    """
+    meta, cases = benchmark.meta, benchmark.cases
+    if not meta.is_preference or not {"A", "B"} <= set(meta.categories):
+        raise InputError(f"{meta.name}: its labels are not preferences, as rankings need; leave out --ranking.")
+    lacks = cases["item"].isna() if "item" in cases else pd.Series(True, cases.index)
+    if lacks.any():
+        first = cases.loc[lacks, "case_id"].iloc[0]
+        raise InputError(f"{meta.name}, case {first}: has no item, so nothing says what to rank it with; fill it.")
+    items = []
+    for name, rows in cases.groupby("item", sort=False):
+        if rows["question"].nunique() > 1 or len(set(map(tuple, rows["images"]))) > 1:
+            raise InputError(f"item {name}: its cases differ in question or images; give each question its own item.")
+        same = rows.loc[rows["response_a"] == rows["response_b"], "case_id"]
+        if len(same):
+            raise InputError(f"item {name}, case {same.iloc[0]}: its responses are equal; take it out of the item.")
+        codes, responses = pd.factorize(rows[["response_a", "response_b"]].to_numpy().ravel())
+        if len(responses) > MOST_RANKED:
+            raise InputError(f"item {name}: has {len(responses)} responses; rank at most {MOST_RANKED} at once.")
+        pairs = tuple((int(a), int(b)) for a, b in codes.reshape(-1, 2))
+        items.append(RankedItem(tuple(map(str, rows["case_id"])), tuple(map(str, responses)), pairs))
+    if max(len(item.responses) for item in items) < LEAST_RANKED:
+        raise InputError(f"{meta.name}: no item has {LEAST_RANKED} responses or more; annotate its pairs instead.")
+    return items
+
+
+class Ranking(Form):
+    """The place of each response of an item."""
+
+    asks = "ranking"
+    heading = "Rank the answers: 1 is best"
+
+
+RANKING: Final = Ranking()
+
+
+class RankedAnnotation(Annotation):
+    """`Annotation` of whole items: in sight is an item, which its first case stands for, with all its responses."""
+
+    def __init__(self, benchmark: Benchmark, store: Store) -> None:
+        self._items: dict[str, RankedItem] = {}
+        for item in ranked_items(benchmark):
+            self._items |= dict.fromkeys(item.case_ids, item)
+        super().__init__(benchmark, store, RANKING)
+        self._ties = TIE in benchmark.meta.categories
+
+    def initial_state(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        """See `Annotation.initial_state`; also whether `ranking` has `ties`."""
+        return super().initial_state(question) | {"ranking": {"ties": self._ties}}
+
+    def open(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        """See `Annotation.open`; also `rows`, a response of a dimension each, and the places as `picks`."""
+        opened = super().open(question)
+        if "number" not in opened:
+            return opened
+        item = self._item(self._assigned_case(str(question["annotator"]), opened["number"]))
+        letters, several = FREE_LETTERS[: len(item.responses)], len(self._benchmark.meta.dimensions) > 1
+        rows = [
+            {"name": name, "key": letter, "hint": "" if at else visible(self._hints.get(name, "")),
+             "shown": f"{visible(name)}: answer {letter}" if several else f"Answer {letter}"}
+            for name in self._benchmark.meta.dimensions
+            for at, letter in enumerate(letters)
+        ]  # fmt: skip
+        picks = [{"pick": str(n), "key": str(n), "name": str(n)} for n in range(1, len(letters) + 1)]
+        return opened | {"rows": rows, "picks": picks}
+
+    def _choices(self, assigned: AssignedCase, dimension: str, question: Mapping[str, Any]) -> dict[str, str]:
+        """Return what the `places` of all responses, in the order in which they are shown, mean on each pair."""
+        item, places = self._item(assigned), question.get("places")
+        n = len(item.responses)
+        if not isinstance(places, list) or len(places) != n or not all(place in range(1, n + 1) for place in places):
+            raise InputError(f"a ranking needs a place from 1 to {n} for each of {n} answers; give one to each.")
+        if not self._ties and len(set(places)) < n:
+            raise InputError("two answers have one place, and this benchmark has no ties; give each its own.")
+        by_response = dict(zip(self._shown(assigned), places, strict=True))
+        return item.choices([by_response[place] for place in range(n)])
+
+    def _item(self, assigned: AssignedCase) -> RankedItem:
+        return self._items[assigned.case_id]
+
+    def _cases(self, assigned: AssignedCase) -> Sequence[str]:
+        return self._item(assigned).case_ids
+
+    def _orders(self, assigned: AssignedCase) -> dict[str, str]:
+        item, seen = self._item(assigned), self._shown(assigned)
+        first = [seen.index(a) < seen.index(b) for a, b in item.pairs]
+        return dict(zip(item.case_ids, ("AB" if a_first else "BA" for a_first in first), strict=True))
+
+    def _shown(self, assigned: AssignedCase) -> list[int]:
+        return self._item(assigned).shown(self._benchmark.meta.name, assigned.annotator)
+
+    def _assigned(self, annotator: str | None) -> pd.DataFrame:
+        frame = super()._assigned(annotator)
+        frame["case_id"] = [self._items[case].case_ids[0] for case in frame["case_id"]]
+        return frame.drop_duplicates(["annotator", "case_id"], ignore_index=True)
+
+    def _states(self, mine: pd.DataFrame) -> list[str]:
+        """Return how far each item is: done where all its pairs are."""
+        items = [self._items[case].case_ids for case in mine["case_id"]]
+        pairs = mine.assign(case_id=pd.Series(items, index=mine.index)).explode("case_id", ignore_index=True)
+        of = dict(zip(pairs["case_id"], super()._states(pairs.astype({"case_id": "str"})), strict=True))
+        each = [{of[case] for case in cases} for cases in items]
+        return [OPEN if OPEN in found else SKIPPED if SKIPPED in found else DONE for found in each]
+
+    def _boxes(self, assigned: AssignedCase, case: pd.Series) -> list[Box]:
+        responses = [self._item(assigned).responses[place] for place in self._shown(assigned)]
+        return [Box(f"Answer {key}", key, text, key) for key, text in zip(FREE_LETTERS, responses, strict=False)]
+
+    def _answers(self, assigned: AssignedCase) -> list[dict[str, str]]:
+        """Of each response of each dimension, as they are shown, its place, or why the ranking was skipped."""
+        out: list[dict[str, str]] = []
+        item, stored = self._item(assigned), self._stored(assigned)
+        for name in self._benchmark.meta.dimensions:
+            own = {case: given for (case, dimension), given in stored.items() if dimension == name}
+            places = item.places({case: choice for case, (choice, _) in own.items() if choice}, ties=self._ties)
+            why = next((visible(reason) for _, reason in own.values() if reason), "")
+            if places is not None:
+                out += [{"pick": str(places[response])} for response in self._shown(assigned)]
+            else:
+                out += [{"skipped": why} if why else {} for _ in item.responses]
+        return out
+
+
+def annotate(benchmark: Benchmark, store: Store, form: Form | None = None, *, ranked: bool = False) -> App:
+    """Blinded annotation of the cases that are assigned in a store.
+
+    Parameters
+    ----------
+    benchmark : whose labels the form can ask for
+    store : holds the assignments (see `mrb_lib.review.records.assignment.assign`), and gets the answers
+    form : what is asked of a case; None for what the benchmark's labels are, a preference between two responses or a
+        rating of one
+    ranked : all responses of an item are ranked at once, which is stored as the preferences of its pairs
+
+    Raises
+    ------
+    InputError
+        The benchmark's labels are not those of the form, or its items cannot be ranked.
+
+    Notes
+    -----
+    Who signs in by which name is not checked. Validated in tests/review/annotate/test_annotate.py and
+    tests/browser/test_annotate.py.
+    """
+    form = form or form_of(benchmark.meta)
+    desk = RankedAnnotation(benchmark, store) if ranked else Annotation(benchmark, store, form)
+    answers = (desk.initial_state, desk.open, desk.image, desk.choose, desk.skip, desk.comment)
+    return App(
+        f"Annotation: {benchmark.meta.name}", {each.__name__: each for each in answers}, _SCRIPTS, STYLES,
+        static=lambda: template("annotate_static").render(styles=(), name=benchmark.meta.name, html=""),
+    )  # fmt: skip
 
 
 def hints(benchmark: Benchmark) -> dict[str, str]:
@@ -274,18 +483,11 @@ def hints(benchmark: Benchmark) -> dict[str, str]:
 
 
 def _text(question: Mapping[str, Any], name: str) -> str:
-    value, longest = _sent(question, name, str), _LONGEST.get(name, _LONGEST_NAME)
+    value, longest = sent(question, name, str), _LONGEST.get(name, _LONGEST_NAME)
     if len(value) > longest:
         raise InputError(f"{name}: has {len(value)} characters; use at most {longest}.")
     return value
 
 
 def _number(question: Mapping[str, Any], name: str) -> int:
-    return _sent({name: 0, **question}, name, int)
-
-
-def _sent(question: Mapping[str, Any], name: str, kind: type[_Sent]) -> _Sent:
-    value = question.get(name)
-    if type(value) is not kind:
-        raise InputError(f"the page sent no {name}; load it again.")
-    return value
+    return sent({name: 0, **question}, name, int)

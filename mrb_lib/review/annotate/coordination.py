@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import pandas as pd
 
 from mrb_lib.benchmarks.benchmark import Benchmark
-from mrb_lib.review.annotate.forms import PREFERENCE, Form
-from mrb_lib.review.app import File
+from mrb_lib.review.annotate.forms import PREFERENCE, STYLES, Form, form_of
+from mrb_lib.review.app import App, File
 from mrb_lib.review.pages import template
-from mrb_lib.review.records.exchange import annotations_of, guarded_csv
-from mrb_lib.review.records.people import PEOPLE, read_people
-from mrb_lib.review.records.progress import (
+from mrb_lib.review.records.exchange import (
     COMMENT,
     OPEN,
+    PEOPLE,
+    annotations_of,
     answer_log,
     by_annotator,
-    by_dimension,
     case_states,
     counting_choices,
+    guarded_csv,
     pace,
+    read_people,
     skipped_cases,
 )
 from mrb_lib.review.records.store import Store
@@ -44,20 +45,9 @@ _MOST_NAMED: Final = 3
 _FILES = {"annotations": "annotations", "log": "annotation-log"}
 
 
-class Section(NamedTuple):
-    """A part of the page; its words stand in the template `coordinator`.
-
-    Attributes
-    ----------
-    heading : names the part
-    tables : by what each is about ("" for the only one), a table whose first column names its rows; null: undefined or
-        not known
-    notes : sentences below them
-    """
-
-    heading: str
-    tables: Mapping[str, pd.DataFrame]
-    notes: Sequence[str] = ()
+Section = tuple[str, Mapping[str, pd.DataFrame], Sequence[str]]
+"""A part of the page: its heading, by which the template `coordinator` finds its words; its tables by what each is
+about ("" for the only one), whose first column names the rows and in which null is undefined; sentences below them."""
 
 
 def agreement_so_far(benchmark: Benchmark, annotations: pd.DataFrame, *, resamples: int = 2000) -> pd.DataFrame:
@@ -75,12 +65,9 @@ def agreement_so_far(benchmark: Benchmark, annotations: pd.DataFrame, *, resampl
         `dimension`; `cases` that two annotators or more have answered; `alone` with one; a column a measure (see
         `MEASURES`), an estimate with its 95% interval or "not yet"; `reason` why something is not yet there.
     """
-    meta, has_labels = benchmark.meta, annotations["dimension"].isin(list(benchmark.meta.labels))
-    estimates = agreement_of(
-        annotations[~has_labels], benchmark.cases, categories=meta.categories, level=meta.level,
-        dimensions=meta.one_choice, resamples=resamples,
-    )  # fmt: skip
+    meta, estimates = benchmark.meta, _agreement(benchmark, annotations, resamples)
     if meta.labels:
+        has_labels = annotations["dimension"].isin(list(meta.labels))
         of_labels = agreement_of(
             label_rows(annotations[has_labels], meta.labels), benchmark.cases, categories=ANSWERS, level="nominal",
             dimensions=names_of(meta.labels), resamples=resamples,
@@ -140,24 +127,39 @@ class Coordination:
         log, _ = answer_log(self._benchmark, self._store)
         agreement = agreement_so_far(self._benchmark, annotations)
         comments = log.loc[log["kind"] == COMMENT, ["case_id", "annotator", "comment", "created"]]
-        sections = [
-            Section("Annotators", {"": _people(states, read_people(Path() if folder is None else folder / PEOPLE))}),
-            Section("Dimensions", {"": by_dimension(here, answers, meta.dimensions)}),
-            Section(
+        sections: list[Section] = [
+            ("Annotators", {"": _people(states, read_people(Path() if folder is None else folder / PEOPLE))}, ()),
+            (
                 "Agreement so far", {"": agreement.drop(columns="reason")},
                 _noted(agreement["dimension"], agreement["reason"]),
             ),
             _pairs(self._benchmark, annotations),
-            Section("Pace", {"": pace(log[log["kind"] != COMMENT])}),
+            ("Pace", {"": pace(log[log["kind"] != COMMENT])}, ()),
             *([_drift(self._benchmark, log)] if meta.is_preference else []),
-            Section("Skipped", {"": skipped_cases(answers, meta.dimensions)}),
-            Section("Comments", {"": comments.iloc[::-1]}),
+            ("Skipped", {"": skipped_cases(answers, meta.dimensions)}, ()),
+            ("Comments", {"": comments.iloc[::-1]}, ()),
         ]  # fmt: skip
         return template("coordinator").render(
             name=meta.name, simulated=meta.kind == "simulated", closed=int((states["state"] != OPEN).sum()),
             readings=len(states), answered=annotations["case_id"].nunique(), assigned=states["case_id"].nunique(),
             annotations=len(annotations), sections=sections, left_out=left_out, quiet=(NOT_YET, UNDEFINED),
         )  # fmt: skip
+
+
+def coordinate(benchmark: Benchmark, store: Store, form: Form | None = None) -> App:
+    """Progress, agreement, pace, drift, skipped cases and comments of the annotation of a benchmark, live.
+
+    Raises
+    ------
+    InputError
+        The benchmark's labels are not those of the form.
+    """
+    desk = Coordination(benchmark, store, form or form_of(benchmark.meta))
+    return App(
+        f"Coordination: {benchmark.meta.name}", {"overview": desk.overview, "export": desk.export},
+        ("annotate/coordinator",), STYLES,
+        static=lambda: template("annotate_static").render(styles=STYLES, html=desk.html()),
+    )  # fmt: skip
 
 
 def _people(states: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
@@ -168,13 +170,20 @@ def _people(states: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
     return found.merge(known, how="left", on="annotator") if len(known) else found
 
 
-def _pairs(benchmark: Benchmark, annotations: pd.DataFrame, *, resamples: int = 2000) -> Section:
-    """Every two annotators on the cases that both answered, from the table `agreement`: a matrix a dimension."""
-    meta, several = benchmark.meta, list(benchmark.meta.labels)
-    found = agreement_of(
-        annotations[~annotations["dimension"].isin(several)], benchmark.cases, categories=meta.categories,
-        level=meta.level, dimensions=meta.one_choice, resamples=resamples, pairwise=True,
+def _agreement(
+    benchmark: Benchmark, annotations: pd.DataFrame, resamples: int = 2000, *, pairwise: bool = False
+) -> pd.DataFrame:
+    """The table `agreement` on the dimensions of one choice."""
+    meta, of_one = benchmark.meta, annotations["dimension"].isin(list(benchmark.meta.one_choice))
+    return agreement_of(
+        annotations[of_one], benchmark.cases, categories=meta.categories, level=meta.level, dimensions=meta.one_choice,
+        resamples=resamples, pairwise=pairwise,
     )  # fmt: skip
+
+
+def _pairs(benchmark: Benchmark, annotations: pd.DataFrame) -> Section:
+    """Every two annotators on the cases that both answered, from the table `agreement`: a matrix a dimension."""
+    several, found = list(benchmark.meta.labels), _agreement(benchmark, annotations, pairwise=True)
     found = found[found["part"] == PAIR]
     tables = {}
     for dimension, own in found.groupby("dimension", sort=False):
@@ -190,7 +199,7 @@ def _pairs(benchmark: Benchmark, annotations: pd.DataFrame, *, resamples: int = 
         tables[str(dimension)] = pd.DataFrame(rows, columns=[str(dimension), *people])
     which = found["annotator_1"] + " and " + found["annotator_2"] + " on " + found["dimension"]
     left_out = [f"Without dimensions of several labels: {', '.join(several)}."] if several else []
-    return Section("Agreement of pairs", tables, _noted(which, _defined_reasons(found["reason"])) + left_out)
+    return "Agreement of pairs", tables, _noted(which, _defined_reasons(found["reason"])) + left_out
 
 
 def _drift(benchmark: Benchmark, log: pd.DataFrame) -> Section:
@@ -199,7 +208,7 @@ def _drift(benchmark: Benchmark, log: pd.DataFrame) -> Section:
     shown = ["annotator", "half", "n_cases", "n_answers", "share_a", "share_first", "share_tie", "agreement",
              "n_compared"]  # fmt: skip
     halves = found["annotator"] + ", " + found["half"] + " half"
-    return Section("Drift", {"": found[shown]}, _noted(halves, found["reason"].fillna("")))
+    return "Drift", {"": found[shown]}, _noted(halves, found["reason"].fillna(""))
 
 
 def _noted(names: Iterable[str], reasons: Iterable[str]) -> list[str]:

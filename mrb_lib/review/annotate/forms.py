@@ -9,12 +9,10 @@ from typing import Final, NamedTuple
 import pandas as pd
 
 from mrb_lib.benchmarks.meta import BenchmarkMeta
-from mrb_lib.review.case.images import image_html
 from mrb_lib.review.case.markdown import read_markdown
 from mrb_lib.review.case.view import STYLES as CASE_STYLES
-from mrb_lib.review.case.view import answer_html, before_of, step_of
-from mrb_lib.review.pages import template
-from mrb_lib.review.text import visible
+from mrb_lib.review.case.view import answer_html, before_of, image_html, step_of
+from mrb_lib.review.pages import template, visible
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import CHOICES, NO_LABEL
 from mrb_lib.verdicts.orders import choice_to_shown, to_case_frame, to_shown_frame
@@ -52,10 +50,12 @@ class Form:
     asks : names the words of the page, see the template `annotate_door`
     title, signed : of the page, and what stands before the name of who is there
     reasons : to skip a case, the last of them free
+    heading : what stands above the picks; the first and the last category may stand in it
     listed : whether picks stand below each other, with what they mean
     """
 
     asks = "preference"
+    heading = "Which answer is better?"
     title = "Annotation"
     signed = "Annotating as"
     reasons: tuple[str, ...] = (*_UNFIT, "I know this case or who answered it", "something else")
@@ -68,10 +68,6 @@ class Form:
                 f"{meta.name}: its labels are {', '.join(meta.categories)}; only preferences between two responses "
                 f'({", ".join(CHOICES)}) can be annotated so; ratings of one response need task = "rating".'
             )
-
-    def heading(self, meta: BenchmarkMeta) -> str:
-        """Return what stands above the picks."""
-        return "Which answer is better?"
 
     def picks(self, meta: BenchmarkMeta) -> list[dict[str, str]]:
         """Everything that may be picked, in its sequence: `pick`, `key`, `name`, and perhaps `hint`, what it means, and
@@ -106,16 +102,13 @@ class Rating(Form):
     """How one response rates, by the benchmark's own categories, each with a key of its own; see `keys_of`."""
 
     asks = "rating"
+    heading = "How does the response rate?"
     listed = True
 
     def check(self, meta: BenchmarkMeta) -> None:
         """See `Form.check`."""
         if not meta.is_rating:
             raise InputError(f"{meta.name}: its labels are not ratings of one response a case.")
-
-    def heading(self, meta: BenchmarkMeta) -> str:
-        """See `Form.heading`."""
-        return "How does the response rate?"
 
     def picks(self, meta: BenchmarkMeta) -> list[dict[str, str]]:
         """See `Form.picks`."""
@@ -147,6 +140,7 @@ class Screening(Rating):
     """How an item rates on some criteria, all on one scale."""
 
     asks = "screening"
+    heading = "{0} is lowest, {1} highest"
     title = "Screening"
     signed = "Screening as"
     reasons = (*_UNFIT, "I know this patient", "something else")
@@ -156,10 +150,6 @@ class Screening(Rating):
         """See `Form.check`."""
         if meta.is_preference or len(meta.categories) > 9:
             raise InputError(f"{meta.name}: a scale of 2 to 9 labels is needed, not {', '.join(meta.categories)}.")
-
-    def heading(self, meta: BenchmarkMeta) -> str:
-        """See `Form.heading`."""
-        return visible(f"{meta.categories[0]} is lowest, {meta.categories[-1]} highest")
 
     def boxes(self, case: pd.Series, order: str) -> list[Box]:
         """See `Form.boxes`: the reference answer, `response_a`, where there is one."""

@@ -116,11 +116,13 @@ def marks(a: str, b: str) -> tuple[list[FactMark], list[FactMark]]:
     """
     facts_of = [list(_facts(text[:LONGEST])) for text in (a, b)]
     keys = [{key for _, key in facts} for facts in facts_of]
+    # An opposite is of interest only where the other text states the contrary.
+    axes = [{key[:2] for key in of_text} for of_text in keys]
     only_a, only_b = (
-        list(dict.fromkeys(mark for mark, key in facts if key not in other and _is_shown(key, other)))
-        for facts, other in zip(facts_of, keys[::-1], strict=True)
+        [mark for mark, key in facts if key not in other and (key[0] != "opposite" or key[:2] in axis)]
+        for facts, other, axis in zip(facts_of, keys[::-1], axes[::-1], strict=True)
     )
-    return only_a, only_b
+    return list(dict.fromkeys(only_a)), list(dict.fromkeys(only_b))
 
 
 def word_differences(a: str, b: str) -> tuple[list[Stretch], list[Stretch]]:
@@ -130,11 +132,6 @@ def word_differences(a: str, b: str) -> tuple[list[Stretch], list[Stretch]]:
     """
     blocks = spans(a.lower(), b.lower())
     return [(i, j) for i, j, _, _ in blocks if i < j], [(k, m) for _, _, k, m in blocks if k < m]
-
-
-def _is_shown(key: FactKey, other: set[FactKey]) -> bool:
-    """Return whether the other text states the contrary, where only that is of interest."""
-    return key[0] != "opposite" or any(each[:2] == key[:2] for each in other)
 
 
 def _facts(text: str) -> Iterator[tuple[FactMark, FactKey]]:

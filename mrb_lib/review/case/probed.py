@@ -12,13 +12,11 @@ from mrb_lib.probes import PROBES, Case, ProbedImages, ProbeId, Probing, parse_p
 from mrb_lib.probes.expectation import known
 from mrb_lib.probes.from_file import FileProbe, is_file_probe
 from mrb_lib.probes.marking import spans
-from mrb_lib.review.case.images import SIDE, image_html
 from mrb_lib.review.case.markdown import Part, tagged
 from mrb_lib.review.case.verdicts import beside_html, replies_html
-from mrb_lib.review.case.view import rows_of
+from mrb_lib.review.case.view import SIDE, image_html, rows_of
 from mrb_lib.review.failures.kinds import scale_of
-from mrb_lib.review.pages import template
-from mrb_lib.review.text import kind_note, visible
+from mrb_lib.review.pages import kind_note, template, visible
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.manifest import Manifest
 

@@ -11,19 +11,14 @@ from typing import Any, Final, NamedTuple
 import pandas as pd
 
 from mrb_lib.benchmarks.votes import voting
-from mrb_lib.replies import parse
-from mrb_lib.replies.labels import BESIDE_OPTIONS, LETTERS, lists_options
-from mrb_lib.replies.multi import parse_ratings
 from mrb_lib.review.failures.kinds import Kinds, Scale
 from mrb_lib.review.pages import macro
 from mrb_lib.stats.verdicts import label_gold
 from mrb_lib.stats.where import OUTCOMES, OVERALL
-from mrb_lib.tables.schema import CHOICES, NO_PROBE, split_labels
+from mrb_lib.tables.schema import NO_PROBE, split_labels
 from mrb_lib.verdicts.manifest import Manifest
 
 LONGEST_PROMPT: Final = 50_000
-LONGEST_READ: Final = 20_000
-"""Characters of a reply that is read again when its case is shown."""
 _STATUSES: Final = {
     "ok": "read without leniency",
     "repaired": "read with leniency in its form, or not for every dimension",
@@ -36,8 +31,6 @@ _AMOUNTS: Final = {
     "prompt_tokens": "{:,.0f} tokens asked",
     "completion_tokens": "{:,.0f} tokens replied",
 }
-_SHOWN: Final = {"A": "A (shown first)", "B": "B (shown second)", "tie": "tie"}
-_KEYS = ["judge", "repeat", "probe"]
 
 VerdictRow = Mapping[Hashable, object]
 
@@ -91,7 +84,7 @@ def presented(verdicts: pd.DataFrame, *, by_order: bool = False) -> Iterator[tup
     dict, list
         `judge`, `how`, the way in words, and `seen`, whether the judge was trained on the case; and its verdicts.
     """
-    keys = ["judge", "order", "repeat", "probe"] if by_order else _KEYS
+    keys = ["judge", *(["order"] if by_order else []), "repeat", "probe"]
     # Not by pandas, whose sorting by several columns takes longer than all else of a case.
     rows: Sequence[VerdictRow] = sorted(
         verdicts.to_dict("records"),
@@ -293,7 +286,7 @@ def replies_html(
                 "cost": _cost(rows, manifest),
                 "asked": None if asked in earlier else asked,
                 "reply": reply,
-                "read": _reading(rows, reply, manifest, scale, str(case["question"]), str(asked["text"])),
+                "read": _reading(rows),
                 "error": error,
             }
             earlier.append(asked)
@@ -331,33 +324,11 @@ def _cost(rows: Sequence[VerdictRow], manifest: Manifest | None) -> list[tuple[s
     return cost if most is None else [*cost, ("at most", f"{most} tokens")]
 
 
-def _reading(
-    rows: Sequence[VerdictRow],
-    reply: str | None,
-    manifest: Manifest | None,
-    scale: Scale | None,
-    question: str,
-    prompt: str,
-) -> str:
-    """Say why a reply counts as it does: its status in words, and what the parser finds in it now."""
+def _reading(rows: Sequence[VerdictRow]) -> str:
+    """Say why a reply counts as it does: its status in words, and its choices in the case's frame."""
     statuses = dict.fromkeys(str(row["status"]) for row in rows)
     words = "; ".join(_STATUSES.get(status, status) for status in statuses)
-    # What somebody else read, as far as is known, is not read again where all was well.
-    foreign = (manifest is None or bool(manifest.source)) and set(statuses) == {"ok"}
-    if foreign or not reply or len(reply) > LONGEST_READ:
-        return words
-    own = [str(row["dimension"]) for row in rows]
-    named = manifest.spec.get("dimensions") if manifest is not None and manifest.spec.get("asks") == "all" else None
-    asked = [str(name) for name in named] if isinstance(named, list) and set(own) <= set(map(str, named)) else own
-    is_cut_off = any(row.get("finish") == "length" for row in rows)
-    if scale is None:
-        offered = CHOICES if manifest is None else manifest.choices
-        # Beside options by letter, prompts call the responses by numbers.
-        labels = BESIDE_OPTIONS if lists_options(question) and "response 1" in prompt.lower() else LETTERS
-        choices = parse(reply, asked, offered, labels, question=question, is_cut_off=is_cut_off).choices
-    else:
-        choices = parse_ratings(reply, asked, scale.categories, scale.labels, is_cut_off=is_cut_off).choices
-    read = ", ".join(f"{name} {_SHOWN.get(choice, choice)}" for name in own if (choice := choices[name]) is not None)
-    unread = ", ".join(name for name in own if choices[name] is None)
-    found = [f"the parser reads {read}" if read else "", f"it finds nothing for {unread}" if unread else ""]
-    return "; ".join([words, *filter(None, found)])
+    read = [f"{row['dimension']} {row['choice']}" for row in rows if is_text(row["choice"])]
+    unread = [str(row["dimension"]) for row in rows if not is_text(row["choice"])]
+    words += f"; read as {', '.join(read)}" if read else ""
+    return words + (f"; nothing for {', '.join(unread)}" if read and unread else "")

@@ -3,4 +3,4 @@
 `explore` opens the failure explorer in a notebook; `mrb review` serves the same as a page of its own.
 """
 
-from mrb_lib.review.explorer.app import explore as explore
+from mrb_lib.review.explorer.answers import explore as explore

@@ -7,41 +7,57 @@ its position in the benchmark, which no text of the data can break.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from io import BytesIO
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 from pydantic import TypeAdapter, ValidationError
 
+from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.images import thumbnail
-from mrb_lib.review.app import File, Handler
-from mrb_lib.review.case.images import whole
+from mrb_lib.probes.from_file import file_probes
+from mrb_lib.review.app import App, File, Handler, sent
 from mrb_lib.review.case.verdicts import chose_html, gold_of, verdicts_html
-from mrb_lib.review.explorer.adjudicate import LABELS, Reviews, adjudication_from, history_of, version_of
-from mrb_lib.review.explorer.data import REVIEW_WORDS, ExplorerData, judges_of
-from mrb_lib.review.explorer.export import page_of, table_of
-from mrb_lib.review.explorer.selections import Scope, Selections, names_of
-from mrb_lib.review.failures.kinds import Kinds
-from mrb_lib.review.failures.query import PLACES, Query, check_words, from_fragment, sort_value, to_fragment
-from mrb_lib.review.pages import template
+from mrb_lib.review.case.view import SCRIPTS as CASE_SCRIPTS
+from mrb_lib.review.case.view import STYLES as CASE_STYLES
+from mrb_lib.review.case.view import image_asked, whole
+from mrb_lib.review.explorer.adjudicate import (
+    LABELS,
+    NO_STORE,
+    NOT_JUDGED,
+    Reviews,
+    Scope,
+    Selections,
+    adjudication_from,
+    history_of,
+    names_of,
+    table_of,
+    version_of,
+)
+from mrb_lib.review.explorer.data import ExplorerData, explorer_data, judges_of, page_of, static_view
+from mrb_lib.review.failures.index import POLICY, CaseIndex
+from mrb_lib.review.failures.kinds import KINDS, Kinds
+from mrb_lib.review.failures.query import PLACES, REVIEWS, Query, check_words, from_fragment, sort_value, to_fragment
+from mrb_lib.review.pages import kind_note, template, visible
 from mrb_lib.review.records.marks import ADDED, REMOVED, CaseTag, SavedView
-from mrb_lib.review.text import visible
 from mrb_lib.stats.options import IntArray
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.questions import ORDER_EFFECT, QUESTIONS, REASONS
 from mrb_lib.tables.schema import NO_PROBE
 
+_OWN = ("list", "filters", "form", "tags", "views", "probed", "explorer")
+SCRIPTS: Final = (*CASE_SCRIPTS, *(f"explorer/{name}" for name in _OWN))
+STYLES: Final = (*CASE_STYLES, "explorer/explorer")
 ROWS = 60
 SIDE = 80  # of a thumbnail: twice what a row shows, for dense screens
-_KEPT_CASES, _KEPT_THUMBNAILS = 24, 4000
 _SUGGESTED_TAGS = 100
 _QUERY = TypeAdapter(Query)
 _TITLE = 160
-_KEYS = {"A": "A", "B": "B", "tie": "T"}
 _FREE_KEYS = "ABDEFHILOPQRTUY"  # the letters that do nothing else where one response is rated
 
 
@@ -50,8 +66,7 @@ class ExplorerAnswers:
 
     Parameters
     ----------
-    start : the query and the case to begin with where the page's address names none
-    reviewer : the name to offer at sign-in
+    start : the query to begin with where the page's address names none
     blind : what others say of a case is kept from a reviewer until their own is stored
     """
 
@@ -60,19 +75,15 @@ class ExplorerAnswers:
         data: ExplorerData,
         reviews: Reviews,
         *,
-        start: tuple[Query, str] = (Query(), ""),
-        reviewer: str = "",
+        start: Query | None = None,
         blind: bool = False,
     ) -> None:
-        self.data, self.reviews, self.start, self.reviewer, self.blind = data, reviews, start, reviewer, blind
+        self.data, self.reviews, self.start, self.blind = data, reviews, start or Query(), blind
+        self._positions = {str(name): i for i, name in enumerate(data.benchmark.cases["case_id"])}
         self.selections = Selections(data, reviews, blind=blind)
-        self._thumbnail = lru_cache(maxsize=_KEPT_THUMBNAILS)(lambda name: _small(name, data.benchmark.images))
-        self._case_html = lru_cache(maxsize=_KEPT_CASES)(lambda position: data.case_html(position, level=2))
+        self._thumbnail = lru_cache(maxsize=4000)(lambda name: _small(name, data.benchmark.images))
+        self._case_html = lru_cache(maxsize=24)(lambda position: data.case_html(position, level=2))
         self._picture = lru_cache(maxsize=2)(lambda name, frame: whole(name, data.benchmark.images, frame))
-
-    @cached_property
-    def _positions(self) -> dict[str, int]:
-        return {str(name): i for i, name in enumerate(self.data.benchmark.cases["case_id"])}
 
     def of(self) -> dict[str, Handler]:
         """By the `what` of a question, the function that answers it."""
@@ -87,7 +98,7 @@ class ExplorerAnswers:
         """All that a page shows first, from the part of its address after `#`."""
         meta = self.data.benchmark.meta
         fragment, trouble = str(question.get("fragment") or ""), ""
-        query, case = self.start
+        query, case = self.start, ""
         if fragment.strip("#"):
             try:
                 query, case = from_fragment(fragment)
@@ -99,17 +110,17 @@ class ExplorerAnswers:
             first
             | {
                 "name": meta.name,
-                "note": self.data.note,
-                "judges": self.data.judges,
+                "note": kind_note(meta.kind),
+                "judges": self.data.kinds.judges,
                 "dimensions": list(self.data.kinds.dimensions),
                 "choices": self._choices(),
                 "rated": self.data.kinds.scale is not None,
                 "sorts": list(self.data.kinds.sorts),
-                "kinds": self.data.kind_words,
+                "kinds": {name: KINDS[name] for name in self.data.kinds.names},
                 "labels": LABELS,
                 "questions": [asdict(one) | {"options": list(one.options)} for one in QUESTIONS],
-                "review_words": REVIEW_WORDS,
-                "reviewer": self.reviewer,
+                "review_words": REVIEWS,
+                "reviewer": "",
                 "trouble": trouble,
             }
             | self.store({})
@@ -123,7 +134,7 @@ class ExplorerAnswers:
         """
         query, selected, scope = self._asked({**question, "as_of": None})
         case = case or str(question.get("case") or "")
-        wanted = self._positions.get(case)
+        wanted, ids = self._positions.get(case), self.data.benchmark.cases["case_id"]
         trouble = f"There is no case {case} in this benchmark." if case and wanted is None else ""
         indices = [] if wanted is None else np.flatnonzero(selected == wanted).tolist()
         index = int(indices[0]) if indices else -1
@@ -132,9 +143,9 @@ class ExplorerAnswers:
             "query": asdict(query),
             "fragment": to_fragment(query),
             "n": len(selected),
-            "facets": facet_counts(self.selections.facets(query, scope)) | self.selections.review_counts(query, scope),
+            "facets": self.selections.facets(query, scope),
             "as_of": list(scope[1:]),
-            "done": self.selections.n_reviewed(selected, scope[0]),
+            "done": len(self.selections.reviewed(scope[0]) & set(ids.iloc[selected])),
             "index": index,
             "position": wanted,
             "start": start,
@@ -144,7 +155,7 @@ class ExplorerAnswers:
 
     def rows(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """Some rows of the list: `start` and at most `ROWS` of them."""
-        (query, selected, scope), start = self._asked(question), max(0, _number(question, "start"))
+        (query, selected, scope), start = self._asked(question), max(0, sent({"start": 0, **question}, "start", int))
         return {"start": start, "rows": self._rows(query, selected[start : start + ROWS], scope[0])}
 
     def case(self, question: Mapping[str, Any]) -> dict[str, Any]:
@@ -176,12 +187,9 @@ class ExplorerAnswers:
         return {"html": self.data.probed_html(position, probe, judges=judges_of(query), dimension=query.dimension)}
 
     def image(self, question: Mapping[str, Any]) -> File:
-        """A frame of an image of a case with every pixel it has; see `mrb_lib.review.case.images.whole`."""
-        position, index = self._position(question), _number(question, "image")
-        names = self.data.benchmark.cases["images"].iloc[position]
-        if not 0 <= index < len(names):
-            raise InputError("there is no such image; load the page again.")
-        return self._picture(str(names[index]), _number({"frame": 1, **question}, "frame"))
+        """A frame of an image of a case with every pixel it has; see `mrb_lib.review.case.view.whole`."""
+        case = self.data.benchmark.cases.iloc[self._position(question)]
+        return self._picture(image_asked(question, case), sent({"frame": 1, **question}, "frame", int))
 
     def history(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """Return the adjudications of a case, the newest first, and their `html`.
@@ -213,7 +221,7 @@ class ExplorerAnswers:
         dimension = adjudication.dimension
         if dimension is not None and dimension not in self.data.kinds.dimensions:
             raise InputError(f"dimension {dimension!r} is not one of this benchmark; choose another.")
-        if adjudication.judge is not None and adjudication.judge not in self.data.judges:
+        if adjudication.judge is not None and adjudication.judge not in self.data.kinds.judges:
             raise InputError(f"judge {adjudication.judge!r} has no verdict in these runs; choose another.")
         if (unseen := self.reviews.add(adjudication)) is not None:
             answer = self.history(question)
@@ -267,9 +275,10 @@ class ExplorerAnswers:
             The case in sight is not the one at that position, or has another version; nobody is signed in; or the text
             is no tag.
         """
-        case_id, text = str(self._in_sight(question)["case_id"]), str(question.get("tag") or "")
+        case_id, me = str(self._in_sight(question)["case_id"]), str(question.get("reviewer") or "")
         action = REMOVED if question.get("removed") is True else ADDED
-        self.reviews.store().add(CaseTag(self.reviews.benchmark, case_id, text, _signed_in(question), action))
+        tag = CaseTag(self.reviews.benchmark, case_id, str(question.get("tag") or ""), me, action)
+        self.reviews.store().add(tag)
         return self.tags(question)
 
     def views(self, _question: Mapping[str, Any]) -> dict[str, Any]:
@@ -302,7 +311,8 @@ class ExplorerAnswers:
             Nobody is signed in, or the name is none.
         """
         fragment = to_fragment(query_from(question.get("query") or {}))
-        view = SavedView(self.reviews.benchmark, str(question.get("name") or ""), _signed_in(question), fragment)
+        name, me = (str(question.get(field) or "") for field in ("name", "reviewer"))
+        view = SavedView(self.reviews.benchmark, name, me, fragment)
         before = self.views(question)
         for one in before["views"]:
             if one["name"] == view.name and question.get("replaced") != one["created"] and one["fragment"] != fragment:
@@ -312,7 +322,7 @@ class ExplorerAnswers:
 
     def remove_view(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """Remove the view of a name; its rows stay in the store."""
-        name, reviewer = str(question.get("name") or ""), _signed_in(question)
+        name, reviewer = str(question.get("name") or ""), str(question.get("reviewer") or "")
         self.reviews.store().add(SavedView(self.reviews.benchmark, name, reviewer, None))
         return self.views(question)
 
@@ -351,7 +361,7 @@ class ExplorerAnswers:
 
     def _choices(self) -> list[dict[str, str]]:
         """What the right label may be: `value`, `shown`, what it means (empty where nobody says), and its `key`."""
-        meta, keys = self.data.benchmark.meta, _KEYS
+        meta, keys = self.data.benchmark.meta, {"A": "A", "B": "B", "tie": "T"}
         if self.data.kinds.scale is not None:
             free = [key for key in _FREE_KEYS if not any(key in question.keys for question in QUESTIONS)]
             keys = dict(zip(meta.choices, free, strict=False))
@@ -379,8 +389,8 @@ class ExplorerAnswers:
         return self._position(question), query_from(seen)
 
     def _position(self, question: Mapping[str, Any]) -> int:
-        position = _number(question, "position")
-        if not 0 <= position < self.data.kinds.n_cases:
+        position = sent(question, "position", int)
+        if not 0 <= position < len(self.data.kinds.case_ids):
             raise InputError("there is no such case; load the page again.")
         return position
 
@@ -417,28 +427,13 @@ def _title(text: str) -> str:
     return line if len(line) <= _TITLE else line[: _TITLE - 1] + "…"
 
 
-def _signed_in(question: Mapping[str, Any]) -> str:
-    reviewer = str(question.get("reviewer") or "")
-    if not reviewer.strip():
-        raise InputError("nobody is signed in; write your name first.")
-    return reviewer
-
-
-def _number(question: Mapping[str, Any], name: str) -> int:
-    value = question.get(name, 0)
-    if not isinstance(value, int):
-        raise InputError(f"{name} {value!r} is not a number; load the page again.")
-    return value
-
-
 def value_of(kinds: Kinds, query: Query, positions: IntArray) -> list[str]:
     """What a row of the list says beside the case: the value it is sorted by, or what became of the judge's verdict."""
     if not query.sort:
         return [""] * len(positions)
     best = sort_value(kinds, query)[positions]
-    if query.sort == "distance":
-        return [f"{value:.0f} off" if np.isfinite(value) else "" for value in best]
-    return [f"{query.sort} {value:.2f}" if np.isfinite(value) else "" for value in best]
+    words = "{:.0f} off" if query.sort == "distance" else f"{query.sort} {{:.2f}}"
+    return [words.format(value) if np.isfinite(value) else "" for value in best]
 
 
 def query_from(parameters: Mapping[str, Any]) -> Query:
@@ -458,11 +453,52 @@ def query_from(parameters: Mapping[str, Any]) -> Query:
     return query
 
 
-def facet_counts(table: pd.DataFrame) -> dict[str, Any]:
-    """By facet: `total`, `adds_up`, and the `values` with their counts; an empty value stands for cases without one."""
-    out: dict[str, Any] = {}
-    for row in table.to_dict("records"):
-        value = row["value"] if isinstance(row["value"], str) else ""
-        empty = {"total": int(row["n_total"]), "adds_up": bool(row["adds_up"]), "values": []}
-        out.setdefault(str(row["facet"]), empty)["values"].append([value, int(row["n"])])
-    return out
+def explore(
+    benchmark: Benchmark,
+    verdicts: pd.DataFrame | CaseIndex | None = None,
+    *,
+    store: str | Path | None = None,
+    query: Query | None = None,
+    blind: bool = False,
+    policy: str = POLICY,
+    probe_files: Sequence[str | Path] = (),
+) -> App:
+    """Look at the cases that judges got wrong, and say what is wrong with them.
+
+    Parameters
+    ----------
+    benchmark : the cases, annotations and images
+    verdicts : the verdicts table (with `reply`, the judges' reasoning is shown), or the index of
+        `mrb_lib.review.failures.index`; None where nobody judged
+    store : where reviewers' marks are kept, a path of an SQLite file or a URL; None stores nothing
+    query : the filters, search and sort to begin with
+    blind : what others say of a case is shown once one's own review is stored, and not before
+    policy : the scoring policy that says what is wrong
+    probe_files : the files of `mrb judge --probe-file`, whose changed texts are shown beside the stored ones
+
+    Returns
+    -------
+    App
+        Shown by a notebook; where no kernel runs, a plain list of the selection and its first cases.
+
+    Raises
+    ------
+    InputError
+        The query or the policy is unknown, the verdicts are not of this benchmark, or a file is not one of a probe.
+
+    Notes
+    -----
+    Validated by tests/review/explorer/test_explorer.py and tests/browser/test_review.py.
+    """
+    data = explorer_data(benchmark, verdicts, policy=policy, files=file_probes([Path(file) for file in probe_files]))
+    start = query or Query()
+    kept = (store, NO_STORE) if benchmark.meta.is_judged else (None, NOT_JUDGED)
+    reviews = Reviews(benchmark.meta.name, *kept, categories=benchmark.meta.choices)
+    answers = ExplorerAnswers(data, reviews, start=start, blind=blind)
+    answers.selections.of(start)
+
+    def static() -> str:
+        return static_view(data, start, answers.selections.of(start).tolist())
+
+    title = f"Failures: {benchmark.meta.name}"
+    return App(title, answers.of(), SCRIPTS, STYLES, static)

@@ -11,38 +11,22 @@ import pandas as pd
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.probes.from_file import FileProbe
-from mrb_lib.review.case.images import SIDE
 from mrb_lib.review.case.probed import probe_seed, probed_html
-from mrb_lib.review.case.view import case_html
+from mrb_lib.review.case.view import SIDE, case_html
 from mrb_lib.review.failures.index import POLICY, CaseIndex, benchmark_kinds, scored_labels
-from mrb_lib.review.failures.kinds import CALLED_SAFE, CALLED_UNSAFE, Kinds, scale_of
-from mrb_lib.review.failures.query import Query
-from mrb_lib.review.text import kind_note
-from mrb_lib.stats.panel import panels
-from mrb_lib.tables.schema import CHOICES, NO_PROBE
+from mrb_lib.review.failures.kinds import ANY_PROBE, Kinds
+from mrb_lib.review.failures.query import PLACES, Query
+from mrb_lib.review.pages import kind_note, template
+from mrb_lib.stats.analysis import read_panels
+from mrb_lib.stats.options import IntArray
+from mrb_lib.tables.schema import NO_PROBE
 from mrb_lib.verdicts.manifest import Manifest
 
 _COLUMNS = ("judge", "case_id", "dimension", "order", "repeat", "probe", "choice", "p_a", "status")
 _TEXTS = ("reply", "error")
-KIND_WORDS = {
-    "wrong": ["Wrong", "the judge's choice is not the gold label"],
-    "inconsistent": ["Inconsistent", "the choice changed when the answers changed places"],
-    "unparsed": ["No answer read", "the reply could not be read, was refused, or failed"],
-    "confidently_wrong": ["Confidently wrong", "wrong with a mean probability of 0.9 or more"],
-    "all_wrong": ["All judges wrong", "two judges or more are scored, and all are wrong"],
-    "split": ["Clinicians split", "the most frequent label has less than three quarters of the votes"],
-    "off_by_one": ["One category off", "the judge's furthest verdict is the category next to the gold label"],
-    "off_by_more": ["Two or more off", "a verdict of the judge is two categories or more from the gold label"],
-    CALLED_SAFE: ["Unsafe called safe", "the gold label is not acceptable, and the judge's category is"],
-    CALLED_UNSAFE: ["Safe called unsafe", "the gold label is acceptable, and the judge's category is not"],
-    "apart": ["Clinicians far apart", "two of their labels are two categories or more apart"],
-}
-REVIEW_WORDS = {
-    "queue": "Assigned to me",
-    "unreviewed": "Not reviewed by me",
-    "mine": "Reviewed by me",
-    "disagree": "Reviewers disagree",
-}
+MOST_PRINTED = 100
+_SIDE, _STATIC_SIDE = 640, 480
+_STATIC_CASES, _STATIC_ROWS = 3, 200
 
 
 def judges_of(query: Query) -> list[str]:
@@ -90,28 +74,6 @@ class ExplorerData:
     manifests: Mapping[str, Manifest] = field(default_factory=dict)
     files: Mapping[str, FileProbe] = field(default_factory=dict)
 
-    @property
-    def judges(self) -> list[str]:
-        """The judges with verdicts on the plain cases."""
-        return self.kinds.judges
-
-    @property
-    def note(self) -> str:
-        """The sentence that simulated data carry; empty for others."""
-        return kind_note(self.benchmark.meta.kind)
-
-    @property
-    def kind_words(self) -> dict[str, list[str]]:
-        """The name and the meaning of each kind of failure that the verdicts can have."""
-        words = {name: KIND_WORDS[name] for name in self.kinds.names}
-        if self.kinds.scale is None:
-            return words
-        safe = ", ".join(self.kinds.scale.acceptable)
-        return {
-            name: [short, f"{long} (acceptable: {safe})" if name in (CALLED_SAFE, CALLED_UNSAFE) else long]
-            for name, (short, long) in words.items()
-        }
-
     def case_html(self, position: int, *, judges: Sequence[str] = (), level: int = 3, side: int = SIDE) -> str:
         """The page of a case without its style, with the plain verdicts of some judges, or of all where none is named.
 
@@ -144,7 +106,7 @@ class ExplorerData:
         verdicts = self.verdicts(position)
         verdicts = verdicts[verdicts["judge"].isin(list(judges))] if judges else verdicts
         verdicts = verdicts[verdicts["dimension"] == dimension] if dimension else verdicts
-        names = verdicts.loc[verdicts["probe"] == probe, "judge"].unique().tolist() or list(judges) or self.judges
+        names = verdicts.loc[verdicts["probe"] == probe, "judge"].unique().tolist() or list(judges) or self.kinds.judges
         by_seed: dict[int | None, list[str]] = {}
         for name in map(str, names):
             by_seed.setdefault(probe_seed(self.manifests.get(name)), []).append(name)
@@ -166,7 +128,7 @@ class ExplorerData:
 
     def probes_of(self, position: int, query: Query) -> list[tuple[str, int, int]]:
         """Every probe of the verdicts: of how many in view, a judge's on a dimension of the case, how many changed."""
-        judges = [self.judges.index(name) for name in judges_of(query)] or slice(None)
+        judges = [self.kinds.judges.index(name) for name in judges_of(query)] or slice(None)
         dimensions = slice(None) if query.dimension is None else [self.kinds.dimensions.index(query.dimension)]
         share = self.kinds.changed[..., position][:, judges][:, :, dimensions]
         paired, changed = np.isfinite(share).sum(axis=(1, 2)), (share > 0).sum(axis=(1, 2))
@@ -197,16 +159,48 @@ def explorer_data(
     ids = benchmark.cases["case_id"].tolist()
     votes = ByCase(benchmark.annotations, ids)
     if isinstance(verdicts, CaseIndex):
-        kinds, labelled = verdicts.kinds(policy), ByCase(verdicts.gold, ids)
-        return ExplorerData(benchmark, kinds, labelled, votes, verdicts.verdicts, verdicts.replies.manifests, files)
+        labelled = ByCase(verdicts.gold, ids)
+        manifests = verdicts.replies.manifests
+        return ExplorerData(benchmark, verdicts.kinds, labelled, votes, verdicts.verdicts, manifests, files)
     table = pd.DataFrame(columns=list(_COLUMNS), dtype="str") if verdicts is None else verdicts
     table = table.reindex(columns=list(dict.fromkeys([*table.columns, *_COLUMNS, *_TEXTS])))
     # Texts that are missing are None, as in an index: equal to each other, which NaN is not.
     texts = {name: table[name].astype(object).where(table[name].notna(), None) for name in _TEXTS}
     table = table.assign(probe=table["probe"].fillna(NO_PROBE), **texts)
-    scale, case_ids = scale_of(benchmark.meta), benchmark.cases["case_id"]
-    of_one = table[~table["dimension"].isin(list(benchmark.meta.labels))]
-    offered = CHOICES if scale is None else scale.categories
-    by_probe = panels([of_one], case_ids, list(benchmark.meta.one_choice), offered)
-    kinds = benchmark_kinds(benchmark, by_probe, scored_labels(benchmark), policy)
+    kinds = benchmark_kinds(benchmark, read_panels(benchmark, [table]), scored_labels(benchmark), policy)
     return ExplorerData(benchmark, kinds, ByCase(gold(benchmark), ids), votes, ByCase(table, ids).of, files=files)
+
+
+def page_of(data: ExplorerData, query: Query, positions: IntArray) -> str:
+    """The selection as a page of its own for the printer, at most `MOST_PRINTED` cases."""
+    judges, cases = judges_of(query), list[str]()
+    for position in positions[:MOST_PRINTED].tolist():
+        cases.append(data.case_html(position, judges=judges, level=2, side=_SIDE))
+        if query.changed_by is not None and query.changed_by != ANY_PROBE:
+            cases.append(data.probed_html(position, query.changed_by, judges=judges, dimension=query.dimension))
+    n, most = len(positions), MOST_PRINTED
+    return template("explorer_print").render(
+        name=data.benchmark.meta.name, note=kind_note(data.benchmark.meta.kind), n=f"{n:,}", words=in_words(query),
+        is_part=n > most, most=most, cases=cases,
+    )  # fmt: skip
+
+
+def static_view(data: ExplorerData, query: Query, positions: list[int]) -> str:
+    """The plain view of a notebook: the query in words, the list, and the first cases whole."""
+    listed = data.benchmark.cases.iloc[positions][["case_id", "question"]]
+    return template("explorer_static").render(
+        note=kind_note(data.benchmark.meta.kind), n=f"{len(positions):,}", words=in_words(query),
+        rows=listed.head(_STATIC_ROWS).astype(str).values.tolist(), more=len(positions) - _STATIC_ROWS,
+        cases=[data.case_html(position, side=_STATIC_SIDE) for position in positions[:_STATIC_CASES]],
+    )  # fmt: skip
+
+
+def in_words(query: Query) -> list[tuple[str, str]]:
+    """Return the filters of a query with their values, and its order, as words to show."""
+    asked = {name.replace("_", " "): value for name, value in vars(query).items() if name not in ("sort", "desc")}
+    words = [
+        (name, (" or ".join(value) if isinstance(value, tuple) else value) or "none")
+        for name, value in asked.items()
+        if value not in (None, ()) and (value or name in PLACES)
+    ]
+    return words + [("sort", f"{'highest' if query.desc else 'lowest'} {query.sort} first")] * bool(query.sort)

@@ -47,23 +47,16 @@ class CaseIndex:
 
     Attributes
     ----------
-    folder : of its files
     gold : the gold labels
     training : the cases that judges were trained on, see `mrb_lib.verdicts.training.training_cases`
     replies : the verdicts as they were written, with the manifests of the runs; see also `verdicts`
+    kinds : of failure, under one scoring policy
     """
 
-    folder: Path
     gold: pd.DataFrame
     training: pd.DataFrame
     replies: Replies
-    _kinds: Kinds = field(repr=False)
-
-    def kinds(self, policy: str = POLICY) -> Kinds:
-        """The kinds of failure; `InputError` for another policy than that of the index."""
-        if policy != self._kinds.policy:
-            raise InputError(f"{self.folder}: the index is of the policy {self._kinds.policy}, not of {policy!r}.")
-        return self._kinds
+    kinds: Kinds = field(repr=False)
 
     def verdicts(self, position: int) -> pd.DataFrame:
         """All verdicts on one case, with replies; those of judges that were trained on it are marked."""
@@ -154,21 +147,6 @@ def build_index(
     return target
 
 
-def cached_index(
-    benchmark: Benchmark, folder: Path, runs: Path | None, cache: Path, *, progress: StepProgress | None = None
-) -> CaseIndex:
-    """Return the index of a benchmark, made if it is missing or out of date.
-
-    Parameters
-    ----------
-    folder : of the benchmark
-    cache : of all such indices
-    runs, progress : as in `build_index`, which also says what it raises
-    """
-    name = hashlib.sha256(f"{folder.absolute()}\n{runs.absolute() if runs else ''}".encode()).hexdigest()[:16]
-    return open_index(build_index(runs, benchmark, cache / name, progress))
-
-
 def _key(runs: list[Path], benchmark: Benchmark, tables: Mapping[str, pd.DataFrame], policy: str) -> str:
     """A name that follows from the runs, the cases' ids, the gold labels, the judges' training and the policy."""
     meta = benchmark.meta
@@ -199,6 +177,6 @@ def open_index(folder: Path) -> CaseIndex:
         scale = TypeAdapter(Scale | None).validate_python(facts.pop("scale"))
         replies = open_replies(folder, facts["case_ids"]) if facts.pop("replies") else Replies(facts["case_ids"], [])
         kinds = Kinds(**facts, scale=scale, changed=grids.pop("changed"), grids=grids)
-        return CaseIndex(folder, labels, training, replies, kinds)
+        return CaseIndex(labels, training, replies, kinds)
     except (OSError, ValueError, KeyError) as error:
         raise InputError(f"{folder}: is not a whole index ({error}); remove it and build the index again.") from error

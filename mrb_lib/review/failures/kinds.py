@@ -26,9 +26,20 @@ INCONSISTENT, UNPARSED, CONFIDENT, ALL_WRONG, SPLIT, OFF_ONE, OFF_MORE, CALLED_S
     "inconsistent", "unparsed", "confidently_wrong", "all_wrong", "split", "off_by_one", "off_by_more",
     "unsafe_called_safe", "safe_called_unsafe", "apart",
 )  # fmt: skip
-KINDS: Final = (
-    WRONG, INCONSISTENT, UNPARSED, CONFIDENT, OFF_ONE, OFF_MORE, CALLED_SAFE, CALLED_UNSAFE, ALL_WRONG, SPLIT, APART,
-)  # fmt: skip
+KINDS: Final = {
+    WRONG: ("Wrong", "the judge's choice is not the gold label"),
+    INCONSISTENT: ("Inconsistent", "the choice changed when the answers changed places"),
+    UNPARSED: ("No answer read", "the reply could not be read, was refused, or failed"),
+    CONFIDENT: ("Confidently wrong", "wrong with a mean probability of 0.9 or more"),
+    OFF_ONE: ("One category off", "the judge's furthest verdict is the category next to the gold label"),
+    OFF_MORE: ("Two or more off", "a verdict of the judge is two categories or more from the gold label"),
+    CALLED_SAFE: ("Unsafe called safe", "the gold label is not acceptable, and the judge's category is"),
+    CALLED_UNSAFE: ("Safe called unsafe", "the gold label is acceptable, and the judge's category is not"),
+    ALL_WRONG: ("All judges wrong", "two judges or more are scored, and all are wrong"),
+    SPLIT: ("Clinicians split", "the most frequent label has less than three quarters of the votes"),
+    APART: ("Clinicians far apart", "two of their labels are two categories or more apart"),
+}
+"""The name and the meaning of each kind of failure, as readers see them."""
 SORTS: Final = ("distance", "confidence", "disagreement", "difficulty")
 ANY_PROBE: Final = "*"
 CLEAR_MAJORITY: Final = 0.75
@@ -115,11 +126,6 @@ class Kinds:
     def sorts(self) -> tuple[str, ...]:
         """The values that a list can be sorted by."""
         return tuple(name for name in SORTS if name in self.grids)
-
-    @property
-    def n_cases(self) -> int:
-        """The number of cases of the benchmark."""
-        return len(self.case_ids)
 
     def grid(self, name: str) -> NDArray[Any]:
         """Return one of `grids`; `InputError` for a kind that is unknown, or that these verdicts cannot have."""

@@ -7,7 +7,7 @@ of its outcomes, and changed by its probe. No judge, or no dimension, means any.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 from urllib.parse import parse_qsl, quote, urlencode
@@ -16,23 +16,25 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.benchmarks.where import syntax_tree
-from mrb_lib.review.failures.kinds import ANY_PROBE, KINDS, Kinds
-from mrb_lib.review.failures.kinds import SORTS as VALUES
+from mrb_lib.review.failures.kinds import ANY_PROBE, KINDS, SORTS, Kinds
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, check_choice
 from mrb_lib.stats.where import NOT_JUDGED, OUTCOMES, RIGHT, SEEN, WRONG
 from mrb_lib.tables.errors import InputError
 
 PLACES: Final = ("organ", "department", "modality")
-SORTS: Final = ("", *VALUES)
-REVIEWS: Final = ("", "queue", "unreviewed", "mine", "disagree")
+REVIEWS: Final = {
+    "queue": "Assigned to me",
+    "unreviewed": "Not reviewed by me",
+    "mine": "Reviewed by me",
+    "disagree": "Reviewers disagree",
+}
 SEARCHED: Final = ("case_id", "question", "response_a", "response_b", "reference")
 NO_KIND: Final = "none of these"
 PAIRS: Final = ("both right", "only the first right", "only the second right", "neither right", "not both scored")
-_WORDS: Final = {"sort": SORTS, "review": REVIEWS, "kind": KINDS, "outcome": OUTCOMES}
+_WORDS: Final = {"sort": ("", *SORTS), "review": ("", *REVIEWS), "kind": tuple(KINDS), "outcome": OUTCOMES}
 LONGEST: Final = 10_000
 """Characters of a filter or a search; more would keep the server busy."""
 _SEVERAL: Final = ("kind", "outcome")
-_Row = tuple[str, Any, int, int, bool]
 _TERM = re.compile(r'"([^"]+)"|(\S+)')
 
 
@@ -113,23 +115,13 @@ def check_words(query: Query) -> None:
         raise InputError(f"judge {query.other!r}: there is no judge to compare it with; choose two.")
 
 
-def searchable(cases: pd.DataFrame) -> list[str]:
-    """Return the text of each case that a search reads; make it once for many searches."""
-    columns = [cases[name].fillna("").astype("str").tolist() for name in SEARCHED if name in cases.columns]
-    return ["\n".join(texts).casefold() for texts in zip(*columns, strict=True)]
-
-
-def select(
-    kinds: Kinds, cases: pd.DataFrame, query: Query, *, texts: Sequence[str] | None = None,
-    within: BoolArray | None = None,
-) -> IntArray:  # fmt: skip
+def select(kinds: Kinds, cases: pd.DataFrame, query: Query, *, within: BoolArray | None = None) -> IntArray:
     """Return the positions of the cases that match a query, in its order.
 
     Parameters
     ----------
     kinds : of the same cases
     cases : the cases table
-    texts : see `searchable`; None makes them
     within : the cases that the query's `where` and `review` leave, shape (N,); None for all
 
     Returns
@@ -148,7 +140,7 @@ def select(
     Validated by tests/review/failures/test_query.py against a plain loop.
     """
     cells = _cells(kinds, query)
-    left = _masks(kinds, cases, query, texts, within).all(axis=1) & np.logical_or.reduce(cells, axis=(0, 1))
+    left = _masks(kinds, cases, query, within).all(axis=1) & np.logical_or.reduce(cells, axis=(0, 1))
     kept = np.flatnonzero(left).astype(np.int64)
     if not query.sort:
         return kept
@@ -169,27 +161,31 @@ def sort_value(kinds: Kinds, query: Query, cells: BoolArray | None = None) -> Fl
 
 
 def facets(
-    kinds: Kinds, cases: pd.DataFrame, query: Query, *, texts: Sequence[str] | None = None,
-    within: BoolArray | None = None,
-) -> pd.DataFrame:  # fmt: skip
+    kinds: Kinds, cases: pd.DataFrame, query: Query, *, within: BoolArray | None = None
+) -> dict[str, dict[str, Any]]:
     """Return the number of cases that each value of each filter would leave; parameters as in `select`.
 
     Returns
     -------
-    DataFrame
-        `facet`, `value` (null for the cases without one), `n` cases, `n_total` the cases that match without this
-        filter, and `adds_up`, true if each case has one value, so that the counts add up to `n_total`. Facets are
-        `organ`, `department`, `modality`; `kind`, `judge`, `dimension`, `changed_by`, whose values share cases, kinds
-        with the rest as `none of these`, probes with `ANY_PROBE`; `other`, the cases on which each judge differs from
-        `judge`; `outcome`, of one judge on one dimension; `pair`, with `other` on one dimension, by who is right.
+    dict
+        By facet: `total`, the cases that match without this filter; `adds_up`, true if each case has one value, so that
+        the counts add up to `total`; and `values`, each with its number of cases, empty for cases without a value.
+        Facets are `organ`, `department`, `modality`; `kind`, `judge`, `dimension`, `changed_by`, whose values share
+        cases, kinds with the rest as `none of these`, probes with `ANY_PROBE`; `other`, the cases on which each judge
+        differs from `judge`; `outcome`, of one judge on one dimension; `pair`, with `other` on one dimension, by who is
+        right.
 
     Raises
     ------
     InputError
         As in `select`.
     """
-    masks = _masks(kinds, cases, query, texts, within)
-    rest, rows = masks.all(axis=1).to_numpy(), list[_Row]()
+    masks = _masks(kinds, cases, query, within)
+    rest, out = masks.all(axis=1).to_numpy(), dict[str, dict[str, Any]]()
+
+    def add(facet: str, counts: Mapping[str, Any], total: Any, *, adds_up: bool) -> None:
+        values = [[value, int(n)] for value, n in counts.items()]
+        out[facet] = {"total": int(total), "adds_up": adds_up, "values": values}
 
     def left(**changed: Any) -> BoolArray:
         """The cases that match the query with some filters changed."""
@@ -200,7 +196,7 @@ def facets(
         values = _places(cases, name)
         kept = values[masks.drop(columns=name).all(axis=1) & matching]
         counts = kept.value_counts().reindex(sorted(set(values), key=lambda value: (not value, value)), fill_value=0)
-        rows += [(name, value or None, n, len(kept), True) for value, n in counts.items()]
+        add(name, counts.to_dict(), len(kept), adds_up=True)
     found: dict[str, Sequence[str]] = {"kind": kinds.names, "judge": kinds.judges, "dimension": kinds.dimensions}
     if query.judge is not None:
         found["other"] = [name for name in kinds.judges if name != query.judge]
@@ -212,11 +208,20 @@ def facets(
         of_values = {name: left(**more, **{facet: (name,) if is_kind else name}) & every for name in names}
         if is_kind:
             of_values[NO_KIND] = every & ~np.logical_or.reduce(list(of_values.values()))
-        rows += [(facet, name, own.sum(), every.sum(), False) for name, own in of_values.items()]
+        add(facet, {name: own.sum() for name, own in of_values.items()}, every.sum(), adds_up=False)
     if query.judge is not None and query.dimension is not None:
-        rows += _outcomes(kinds, query.judge, query.dimension, query.other, rest & matching)
-    table = pd.DataFrame(rows, columns=["facet", "value", "n", "n_total", "adds_up"])
-    return table.astype({"facet": "str", "value": "str"})
+        codes = kinds.grid("outcome")[:, kinds.dimensions.index(query.dimension), rest & matching]
+        first = codes[kinds.judges.index(query.judge)]
+        counts = dict(zip(OUTCOMES, np.bincount(first, minlength=len(OUTCOMES)), strict=True))
+        listed = {name: n for name, n in counts.items() if name != NOT_JUDGED and (name != SEEN or n)}
+        add("outcome", listed, len(first), adds_up=True)
+        if query.other is not None:
+            second = codes[kinds.judges.index(query.other)]
+            right, scored = OUTCOMES.index(RIGHT), np.maximum(first, second) <= OUTCOMES.index(WRONG)
+            pair = np.where(scored, 2 * (first != right) + (second != right), len(PAIRS) - 1)
+            of_pairs = dict(zip(PAIRS, np.bincount(pair, minlength=len(PAIRS)), strict=True))
+            add("pair", of_pairs, len(first), adds_up=True)
+    return out
 
 
 def axes(kinds: Kinds, query: Query) -> tuple[slice, slice]:
@@ -267,20 +272,19 @@ def _cells(kinds: Kinds, query: Query) -> BoolArray:
     return match
 
 
-def _masks(
-    kinds: Kinds, cases: pd.DataFrame, query: Query, texts: Sequence[str] | None, within: BoolArray | None
-) -> pd.DataFrame:
+def _masks(kinds: Kinds, cases: pd.DataFrame, query: Query, within: BoolArray | None) -> pd.DataFrame:
     """The cases that match each filter on the case itself, one column per filter."""
-    if len(cases) != kinds.n_cases:
-        raise InputError(f"cases: {len(cases)} rows do not fit kinds of {kinds.n_cases}; make both from one benchmark.")
+    if len(cases) != (n := len(kinds.case_ids)):
+        raise InputError(f"cases: {len(cases)} rows do not fit kinds of {n}; make both from one benchmark.")
     masks = pd.DataFrame({"within": True if within is None else within}, index=range(len(cases)))
     for name in PLACES:
         wanted = getattr(query, name)
         masks[name] = True if wanted is None else _places(cases, name) == wanted
     terms = [(phrase or word).casefold() for phrase, word in _TERM.findall(query.text)]
     if terms:
-        searched = searchable(cases) if texts is None else texts
-        masks["text"] = [all(term in text for term in terms) for text in searched]
+        columns = [cases[name].fillna("").astype("str") for name in SEARCHED if name in cases.columns]
+        texts = ("\n".join(each).casefold() for each in zip(*columns, strict=True))
+        masks["text"] = [all(term in text for term in terms) for text in texts]
     return masks
 
 
@@ -288,19 +292,3 @@ def _places(cases: pd.DataFrame, name: str) -> pd.Series:
     """The value of each case, empty without one."""
     values = cases[name] if name in cases else pd.Series(None, index=cases.index, dtype="str")
     return values.astype("str").where(values.notna(), "").reset_index(drop=True)
-
-
-def _outcomes(kinds: Kinds, judge: str, dimension: str, other: str | None, chosen: BoolArray) -> list[_Row]:
-    """The outcomes of a judge on a dimension of the chosen cases, and of the pair if there are two judges."""
-    codes = kinds.grid("outcome")[:, kinds.dimensions.index(dimension), chosen]
-    first = codes[kinds.judges.index(judge)]
-    counts = dict(zip(OUTCOMES, np.bincount(first, minlength=len(OUTCOMES)), strict=True))
-    listed = [name for name in OUTCOMES if name != NOT_JUDGED and (name != SEEN or counts[name])]
-    rows: list[_Row] = [("outcome", name, counts[name], len(first), True) for name in listed]
-    if other is not None:
-        second = codes[kinds.judges.index(other)]
-        right, scored = OUTCOMES.index(RIGHT), np.maximum(first, second) <= OUTCOMES.index(WRONG)
-        pair = np.where(scored, 2 * (first != right) + (second != right), len(PAIRS) - 1)
-        of_pairs = zip(PAIRS, np.bincount(pair, minlength=len(PAIRS)), strict=True)
-        rows += [("pair", name, n, len(first), True) for name, n in of_pairs]
-    return rows

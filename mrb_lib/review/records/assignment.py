@@ -60,8 +60,8 @@ def assign(
     people = list(dict.fromkeys([*annotators, *before["annotator"]]))
     n = len(people)
     if not 1 <= overlap <= n:
-        known, usable = ("1 annotator", "1") if n == 1 else (f"{n} annotators", f"1 to {n}")
-        raise InputError(f"an overlap of {overlap} is not possible with {known}; use {usable}.")
+        known = "1 annotator" if n == 1 else f"{n} annotators"
+        raise InputError(f"an overlap of {overlap} is not possible with {known}; use 1 to {n}.")
     rng, block = np.random.default_rng(seed), _block_of(case_ids, blocks)
     number = {name: place for place, name in enumerate(people)}
     having = {case: own.map(number).tolist() for case, own in before.groupby("case_id", sort=False)["annotator"]}

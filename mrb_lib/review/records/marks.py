@@ -172,6 +172,8 @@ class Adjudication(Entry, kind="adjudication"):
             raise self.fault(f"a choice belongs to gold_wrong only; leave it out with {self.verdict}")
         if len(self.regions) > _MOST_LISTED:
             raise self.fault(f"{len(self.regions)} regions are marked; mark at most {_MOST_LISTED}")
+        if not isinstance(self.answers, Mapping):
+            raise self.fault("answers are not given by question; load the page again")
         questions, answers = {question.name: question for question in QUESTIONS}, dict[str, str | tuple[str, ...]]()
         for name, given in self.answers.items():
             self.one_of("question", name, questions)

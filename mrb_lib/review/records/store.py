@@ -92,11 +92,11 @@ _NOW = {
     "postgresql": """SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')""",
 }
 _EARLIER = ("adjudication", "reason_list", "assignment", "answer", "comment", "view", "tag")
-"""The kinds of event of which versions 1 to 4 had a table each."""
+"""The kinds of event of which version 4 had a table each."""
 
 
 def open_store(where: str | Path, *, create: bool = True) -> Store:
-    """Open the store at a URL, or in an SQLite file; one of an earlier version is migrated, a file after a backup.
+    """Open the store at a URL, or in an SQLite file; one of the version before is migrated, a file after a backup.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def open_store(where: str | Path, *, create: bool = True) -> Store:
     Raises
     ------
     InputError
-        The store is not there, cannot be reached, or is of a later version. No message shows a password.
+        The store is not there, cannot be reached, or is of another version. No message shows a password.
     """
     url = database_url(where)
     shown, kind = url.render_as_string(hide_password=True), url.get_backend_name()
@@ -394,9 +394,9 @@ def _prepare(engine: sa.Engine, shown: str, *, create: bool) -> None:
         version = _version(connection)
         if version == SCHEMA_VERSION:  # another process was faster
             return
-        if version is not None and version > SCHEMA_VERSION:
-            newer = f"this store has version {version} and the workbench reads version {SCHEMA_VERSION}"
-            raise InputError(f"{shown}: {newer}; update the workbench.")
+        if version not in (None, SCHEMA_VERSION - 1):
+            other = f"this store has version {version} and the workbench reads versions {SCHEMA_VERSION - 1} and"
+            raise InputError(f"{shown}: {other} {SCHEMA_VERSION}; use a workbench that reads it.")
         kept = "" if version is None else _backup(engine.url, version)
         _metadata.create_all(connection)
         for statement in _GUARDS[connection.dialect.name]:
@@ -433,8 +433,6 @@ def _bring_along(connection: sa.Connection, version: int) -> None:
     """Add the rows of an earlier version's tables as events; the tables are dropped, or, without a backup, renamed."""
     for kind in _EARLIER:
         table, rows = f"mrb_{kind}s", []
-        if not sa.inspect(connection).has_table(table):
-            continue
         # The first column is the id, by which rows were stored one after the other.
         for old in connection.exec_driver_sql(f"SELECT * FROM {table} ORDER BY 1").mappings():  # noqa: S608  # ours
             content = {name: value for name, value in old.items() if name != "id"}

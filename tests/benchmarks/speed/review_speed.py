@@ -29,7 +29,7 @@ from simulated import benchmark, verdicts
 from mrb_lib.benchmarks.benchmark import load, save
 from mrb_lib.report.html.pdf import browser
 from mrb_lib.review.failures.index import build_index, open_index
-from mrb_lib.review.failures.query import Query, facets, searchable, select
+from mrb_lib.review.failures.query import Query, facets, select
 from mrb_lib.verdicts.store import save_imported
 
 JUDGE, OTHER = "simulated-20", "simulated-05"
@@ -159,11 +159,11 @@ def main() -> None:
         timed("open it", lambda: open_index(place), 5)
         index = open_index(place)
         timed("kinds of failure, once a policy", index.kinds)
-        kinds, texts = index.kinds(), searchable(made.cases)
+        kinds = index.kinds
         for what, query in QUERIES.items():
-            print(f"{len(select(kinds, made.cases, query, texts=texts))} cases: {query}")
-            timed(f"select: {what}", lambda query=query: select(kinds, made.cases, query, texts=texts), 9)
-            timed(f"count: {what}", lambda query=query: facets(kinds, made.cases, query, texts=texts), 9)
+            print(f"{len(select(kinds, made.cases, query))} cases: {query}")
+            timed(f"select: {what}", lambda query=query: select(kinds, made.cases, query), 9)
+            timed(f"count: {what}", lambda query=query: facets(kinds, made.cases, query), 9)
         positions = iter(np.random.default_rng(0).integers(0, options.cases, 100).tolist())
         timed("a case, all its verdicts and replies", lambda: index.verdicts(next(positions)), 100)
         size = sum(path.stat().st_size for path in place.rglob("*") if path.is_file()) / 2**20

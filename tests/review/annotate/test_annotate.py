@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -14,15 +13,15 @@ import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.prompts import DEFINITIONS
-from mrb_lib.review.annotate.answers import Annotation, hints
-from mrb_lib.review.annotate.app import annotate
+from mrb_lib.review.annotate.answers import Annotation, annotate, hints
+from mrb_lib.review.annotate.coordination import coordinate
 from mrb_lib.review.annotate.forms import PREFERENCE, sheet_html
 from mrb_lib.review.records.marks import Comment
-from mrb_lib.review.records.store import Store, open_store
+from mrb_lib.review.records.store import Store
 from mrb_lib.tables.errors import InputError
+from tests.review.annotate.paging import ME, ask, sight
 
 DIMENSIONS = ("accuracy", "overall")
-ME = "Dr A"
 TELLING = {
     "model_a": "secret-model-1", "model_b": "secret-model-2", "dataset": "secret-source", "reference": "secret-gold",
 }  # fmt: skip
@@ -40,16 +39,10 @@ def benchmark(pictured: Benchmark) -> Benchmark:
 
 
 @pytest.fixture
-def store(tmp_path: Path, benchmark: Benchmark) -> Iterator[Store]:
-    """Three cases for one annotator: the first and the last as they are, the second turned round."""
-    with open_store(tmp_path / "reviews.sqlite") as opened:
-        rows = [(f"secret-{i + 1}", ME, i, order) for i, order in enumerate(("AB", "BA", "AB"))]
-        opened.assign(benchmark.meta.name, pd.DataFrame(rows, columns=["case_id", "annotator", "position", "order"]))
-        yield opened
-
-
-@pytest.fixture
 def page(benchmark: Benchmark, store: Store) -> Annotation:
+    """Three cases for one annotator: the first and the last as they are, the second turned round."""
+    rows = [(f"secret-{i + 1}", ME, i, order) for i, order in enumerate(("AB", "BA", "AB"))]
+    store.assign(benchmark.meta.name, pd.DataFrame(rows, columns=["case_id", "annotator", "position", "order"]))
     return Annotation(benchmark, store)
 
 
@@ -57,26 +50,13 @@ def _blinded(case: pd.Series, order: str, images: Mapping[str, bytes]) -> str:
     return sheet_html(case, PREFERENCE.boxes(case, order), images=images, number=1, total=3)
 
 
-def _choose(page: Annotation, number: int, dimension: str, pick: str) -> dict[str, Any]:
-    shown = page.open({"annotator": ME, "number": number})["shown"]
-    return page.choose({"annotator": ME, "number": number, "shown": shown, "dimension": dimension, "pick": pick})
-
-
-def _skip(page: Annotation, number: int, reason: str) -> dict[str, Any]:
-    shown = page.open({"annotator": ME, "number": number})["shown"]
-    return page.skip({"annotator": ME, "number": number, "shown": shown, "reason": reason})
-
-
 def _choices(store: Store, benchmark: Benchmark) -> dict[tuple[str, str], str]:
     found = store.annotations(benchmark.meta.name)
     return {(row["case_id"], row["dimension"]): row["choice"] for row in found.to_dict("records")}
 
 
-def test_columns_that_are_called_as_a_plans_do_not_stop_a_page(benchmark: Benchmark) -> None:
-    case = benchmark.cases.iloc[0]
-    forged = pd.Series({**case, "context_examples": "not JSON", "item_responses": "x"})
-    pages = [_blinded(one, "BA", benchmark.images) for one in (case, forged)]
-    assert pages[0] == pages[1]
+def _choose(page: Annotation, number: int, dimension: str, pick: str) -> dict[str, Any]:
+    return ask(page, "choose", number, dimension=dimension, pick=pick)
 
 
 def test_what_is_first_cannot_be_told(benchmark: Benchmark) -> None:
@@ -104,21 +84,15 @@ def test_images_are_called_by_number_since_a_file_name_may_hold_the_diagnosis(be
     assert 'alt="Image"' in _blinded(case, "AB", images)
 
 
-@pytest.mark.parametrize("order", ["AB", "BA"])
-def test_picks_and_choices_are_inverse(order: str) -> None:
-    for pick in ("first", "second", "tie"):
-        assert PREFERENCE.pick(order, PREFERENCE.choice(order, pick)) == pick
-    assert PREFERENCE.choice(order, "first") == order[0]
-    assert PREFERENCE.choice(order, "tie") == "tie"
-
-
 def test_no_message_says_what_could_sway(page: Annotation) -> None:
     said: list[object] = [page.initial_state({})]
     for number in (1, 2, 3):
         said.append(page.open({"annotator": ME, "number": number}))
         said += [_choose(page, number, name, "first") for name in DIMENSIONS[:1]]
-        said.append(_skip(page, number, "outside my field"))
+        said.append(ask(page, "skip", number, reason="outside my field"))
     said += [page.open({"annotator": ME, "after": 0}), page.open({"annotator": "nobody", "after": 0})]
+    with pytest.raises(InputError, match="the image: has no frame 9"):
+        ask(page, "image", 1, image=0, frame=9)
     text = json.dumps(said)
     assert "secret" not in text
     assert '"AB"' not in text
@@ -142,14 +116,6 @@ def test_answers_are_kept_in_the_frame_of_the_case(page: Annotation, store: Stor
     assert orders["secret-2", "accuracy"] == "BA"
 
 
-def test_an_answer_may_be_changed_and_its_history_stays(page: Annotation, store: Store, benchmark: Benchmark) -> None:
-    for pick in ("first", "first", "second"):
-        _choose(page, 2, "accuracy", pick)
-    history = store.answers(benchmark.meta.name, history=True)
-    assert history["choice"].tolist() == ["B", "A"], "the same pick again is no new answer"
-    assert _choices(store, benchmark) == {("secret-2", "accuracy"): "A"}
-
-
 def test_the_next_case_is_the_next_open_one(page: Annotation) -> None:
     def numbered(after: int) -> int:
         return int(page.open({"annotator": ME, "after": after})["number"])
@@ -158,7 +124,7 @@ def test_the_next_case_is_the_next_open_one(page: Annotation) -> None:
     for name in DIMENSIONS:
         _choose(page, 1, name, "tie")
     assert (numbered(0), numbered(3)) == (2, 2)
-    _skip(page, 2, "outside my field")
+    ask(page, "skip", 2, reason="outside my field")
     found = page.open({"annotator": ME, "after": 2})
     assert found["cases"] == ["done", "skipped", "open"]
     for name in DIMENSIONS:
@@ -172,20 +138,20 @@ def test_skipping_needs_a_reason_and_spares_what_is_answered(
 ) -> None:
     _choose(page, 1, "accuracy", "first")
     with pytest.raises(InputError, match="Say why"):
-        _skip(page, 1, "  ")
-    answers = _skip(page, 1, "the question is unclear")["answers"]
+        ask(page, "skip", 1, reason="  ")
+    answers = ask(page, "skip", 1, reason="the question is unclear")["answers"]
     assert answers == [{"pick": "first"}, {"skipped": "the question is unclear"}]
     assert _choices(store, benchmark) == {("secret-1", "accuracy"): "A"}
     assert _choose(page, 1, "overall", "tie")["answers"][1] == {"pick": "tie"}
     with pytest.raises(InputError, match="nothing to skip"):
-        _skip(page, 1, "late")
+        ask(page, "skip", 1, reason="late")
 
 
 def test_who_has_nothing_is_told_so(page: Annotation, store: Store, benchmark: Benchmark) -> None:
-    assert "Nothing of" in page.open({"annotator": "Dr Z", "after": 0})["nothing"]
     row = {"case_id": ["gone"], "annotator": ["Dr G"], "position": [0], "order": ["AB"]}
     store.assign(benchmark.meta.name, pd.DataFrame(row))
-    assert "gone from the benchmark" in page.open({"annotator": "Dr G", "after": 0})["nothing"]
+    for who in ("Dr Z", "Dr G"):
+        assert f"is assigned to {who}" in page.open({"annotator": who, "after": 0})["nothing"]
     assert [one["name"] for one in page.initial_state({})["annotators"]] == [ME]
 
 
@@ -201,24 +167,27 @@ def test_who_has_nothing_is_told_so(page: Annotation, store: Store, benchmark: B
         {"annotator": "Dr Nobody", "number": 1, "dimension": "accuracy", "pick": "first"},
     ],
 )
-def test_what_a_page_cannot_mean_is_refused(benchmark: Benchmark, store: Store, question: dict[str, object]) -> None:
-    shown = Annotation(benchmark, store).open({"annotator": ME, "number": 1})["shown"]
-    answer = annotate(benchmark, store).answer("choose", {"shown": shown, **question})
+def test_what_a_page_cannot_mean_is_refused(
+    page: Annotation, benchmark: Benchmark, store: Store, question: dict[str, object]
+) -> None:
+    answer = annotate(benchmark, store).answer("choose", {**sight(page, 1), **question})
     assert isinstance(answer, dict)
     assert answer["ok"] is False
     assert "load" in answer["error"]
     assert store.annotations(benchmark.meta.name).empty
 
 
-def test_an_answer_to_another_case_or_version_than_that_in_sight_is_refused(benchmark: Benchmark, store: Store) -> None:
-    page = Annotation(benchmark, store)
+def test_an_answer_to_another_case_or_version_than_that_in_sight_is_refused(
+    page: Annotation, benchmark: Benchmark, store: Store
+) -> None:
     shown = [page.open({"annotator": ME, "number": number})["shown"] for number in (1, 2)]
-    said = {"annotator": ME, "number": 1, "dimension": "accuracy", "pick": "first", "reason": "outside my field"}
+    said = {"annotator": ME, "number": 1, "dimension": "accuracy", "pick": "first", "reason": "outside my field",
+            "text": "blurred", "comment_id": "one"}  # fmt: skip
     edited = replace(benchmark, cases=benchmark.cases.assign(response_a="Another answer."))
-    for served, sight in ((page, shown[1]), (page, None), (Annotation(edited, store), shown[0])):
-        for act in (served.choose, served.skip):
+    for served, seen in ((page, shown[1]), (page, None), (Annotation(edited, store), shown[0])):
+        for act in (served.choose, served.skip, served.comment):
             with pytest.raises(InputError, match="not the one that is stored here now"):
-                act({**said, "shown": sight})
+                act({**said, "shown": seen})
     assert store.answers(benchmark.meta.name).empty
     page.choose({**said, "shown": shown[0]})
     assert store.annotations(benchmark.meta.name)["case_id"].tolist() == ["secret-1"]
@@ -227,8 +196,7 @@ def test_an_answer_to_another_case_or_version_than_that_in_sight_is_refused(benc
 def test_what_is_too_long_is_refused_whatever_the_page_allows(
     page: Annotation, store: Store, benchmark: Benchmark
 ) -> None:
-    shown = page.open({"annotator": ME, "number": 1})["shown"]
-    said = {"annotator": ME, "number": 1, "shown": shown, "dimension": "accuracy", "pick": "first", "reason": "blurred",
+    said = {**sight(page, 1), "dimension": "accuracy", "pick": "first", "reason": "blurred",
             "text": "blurred", "comment_id": "one"}  # fmt: skip
     for act, name, longest in (
         (page.skip, "reason", 2000), (page.comment, "text", 10_000), (page.comment, "comment_id", 255),
@@ -252,8 +220,7 @@ def test_nothing_of_somebody_without_cases_is_stored(page: Annotation, store: St
 
 
 def test_an_answer_sent_again_late_takes_nothing_back(page: Annotation, store: Store, benchmark: Benchmark) -> None:
-    shown = page.open({"annotator": ME, "number": 1})["shown"]
-    said = {"annotator": ME, "number": 1, "shown": shown, "dimension": "accuracy", "seconds": 1.0}
+    said = {**sight(page, 1), "dimension": "accuracy", "seconds": 1.0}
     page.choose({**said, "pick": "first", "answer_id": "one"})
     page.choose({**said, "pick": "second", "answer_id": "two"})
     page.choose({**said, "pick": "first", "answer_id": "one"})  # its answer was lost on the way
@@ -261,20 +228,14 @@ def test_an_answer_sent_again_late_takes_nothing_back(page: Annotation, store: S
     assert len(store.answers(benchmark.meta.name, history=True)) == 2
 
 
-def test_ties_are_offered_where_the_benchmark_has_them(benchmark: Benchmark, store: Store) -> None:
-    offered = Annotation(benchmark, store).initial_state({})["picks"]
+def test_ties_are_offered_where_the_benchmark_has_them(page: Annotation, benchmark: Benchmark, store: Store) -> None:
+    offered = page.initial_state({})["picks"]
     assert [one["pick"] for one in offered] == ["first", "second", "tie"]
     strict = replace(benchmark, meta=replace(benchmark.meta, categories=("A", "B")))
     page = Annotation(strict, store)
     assert [one["pick"] for one in page.initial_state({})["picks"]] == ["first", "second"]
     with pytest.raises(InputError, match="not a choice of this benchmark"):
         _choose(page, 1, "accuracy", "tie")
-
-
-def test_what_is_no_preference_is_refused(benchmark: Benchmark, store: Store) -> None:
-    scored = replace(benchmark, meta=replace(benchmark.meta, categories=("1", "2", "3"), level="ordinal"))
-    with pytest.raises(InputError, match="need task"):
-        annotate(scored, store)
 
 
 def test_hints_are_the_benchmark_s_own_where_it_has_them(benchmark: Benchmark) -> None:
@@ -296,46 +257,21 @@ def test_text_of_the_data_does_nothing(benchmark: Benchmark) -> None:
     assert page.count("&lt;script&gt;") == 5, "an image is called by its number"
 
 
-def test_without_a_kernel_the_widget_says_what_it_needs(
-    benchmark: Benchmark, store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("MRB_STATIC", "1")
-    shown = annotate(benchmark, store)._repr_mimebundle_()
-    assert "running kernel" in shown["text/html"]
-    assert "application/vnd.jupyter.widget-view+json" not in shown
-
-
-def _comment(page: Annotation, number: int, text: str, comment_id: str = "one") -> dict[str, Any]:
-    shown = page.open({"annotator": ME, "number": number})["shown"]
-    return page.comment({"annotator": ME, "number": number, "shown": shown, "text": text, "comment_id": comment_id})
-
-
 def test_a_case_is_commented_whatever_its_state_and_only_one_s_own_comments_are_seen(
     page: Annotation, store: Store, benchmark: Benchmark
 ) -> None:
     store.add(Comment(benchmark.meta.name, "secret-1", "Dr B", "secret opinion"))
     assert page.open({"annotator": ME, "number": 1})["comments"] == []
-    _skip(page, 2, "outside my field")
+    ask(page, "skip", 2, reason="outside my field")
     for name in DIMENSIONS:
         _choose(page, 3, name, "tie")
     for number in (1, 2, 3):
-        told = _comment(page, number, f"remark {number}", f"id {number}")["comments"]
+        told = ask(page, "comment", number, text=f"remark {number}", comment_id=f"id {number}")["comments"]
         assert [one["text"] for one in told] == [f"remark {number}"]
         assert page.open({"annotator": ME, "number": number})["comments"] == told
-    assert _comment(page, 3, "remark 3", "id 3")["comments"] == told, "sent twice it counts once"
+    assert ask(page, "comment", 3, text="remark 3", comment_id="id 3")["comments"] == told, "sent twice it counts once"
     assert page.open({"annotator": ME, "number": 1})["cases"] == ["open", "skipped", "done"]
     assert store.comments(benchmark.meta.name, annotator=ME)["case_id"].tolist() == ["secret-1", "secret-2", "secret-3"]
-
-
-def test_a_comment_lands_on_the_case_in_sight_or_nowhere(page: Annotation, store: Store, benchmark: Benchmark) -> None:
-    other = page.open({"annotator": ME, "number": 2})["shown"]
-    said = {"annotator": ME, "number": 1, "text": "blurred", "comment_id": "one"}
-    for shown in (other, None):
-        with pytest.raises(InputError, match="not the one that is stored here now"):
-            page.comment({**said, "shown": shown})
-    with pytest.raises(InputError, match="Nothing is written"):
-        _comment(page, 1, " \n")
-    assert store.comments(benchmark.meta.name).empty
 
 
 def test_each_answer_carries_its_seconds_and_a_skip_carries_them_once(
@@ -346,15 +282,25 @@ def test_each_answer_carries_its_seconds_and_a_skip_carries_them_once(
     page.choose({**said, "dimension": "accuracy", "seconds": 12.5})
     page.choose({**said, "dimension": "overall", "seconds": None})
     page.skip({"annotator": ME, "number": 2, "shown": shown[1], "reason": "outside my field", "seconds": 30})
+    with pytest.raises(InputError, match="not a length of time"):
+        page.choose({**said, "dimension": "accuracy", "pick": "second", "seconds": -1})
     answers = store.answers(benchmark.meta.name)
     assert answers["seconds"].fillna(-1).tolist() == [12.5, -1.0, 30.0, 0.0]
 
 
-@pytest.mark.parametrize("seconds", [-1, float("nan"), float("inf"), "12", True, [1], 10**400])
-def test_what_is_no_time_stores_nothing(page: Annotation, store: Store, benchmark: Benchmark, seconds: object) -> None:
-    shown = page.open({"annotator": ME, "number": 1})["shown"]
-    said = {"annotator": ME, "number": 1, "shown": shown, "dimension": "accuracy", "pick": "first", "reason": "blurred"}
-    for act in (page.choose, page.skip):
-        with pytest.raises(InputError, match="not a length of time"):
-            act({**said, "seconds": seconds})
-    assert store.answers(benchmark.meta.name).empty
+def test_an_answer_may_be_changed_and_its_history_stays(page: Annotation, store: Store, benchmark: Benchmark) -> None:
+    for pick in ("first", "first", "second"):
+        _choose(page, 2, "accuracy", pick)
+    history = store.answers(benchmark.meta.name, history=True)
+    assert history["choice"].tolist() == ["B", "A"], "the same pick again is no new answer"
+    assert _choices(store, benchmark) == {("secret-2", "accuracy"): "A"}
+
+
+def test_without_a_kernel_the_widget_says_what_it_needs_and_the_coordinator_sees_all(
+    page: Annotation, benchmark: Benchmark, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MRB_STATIC", "1")
+    shown = annotate(benchmark, store)._repr_mimebundle_()
+    assert "running kernel" in shown["text/html"]
+    assert "application/vnd.jupyter.widget-view+json" not in shown
+    assert "Agreement so far" in coordinate(benchmark, store)._repr_mimebundle_()["text/html"]

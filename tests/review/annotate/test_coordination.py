@@ -5,14 +5,12 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark
-from mrb_lib.review.annotate import coordinate
 from mrb_lib.review.annotate.coordination import NOT_YET, Coordination, agreement_so_far
 from mrb_lib.review.records.exchange import annotations_of
 from mrb_lib.review.records.marks import AnnotatorAnswer, Comment
@@ -70,7 +68,12 @@ def test_the_page_shows_progress_and_skipped_cases_escaped(pictured: Benchmark, 
             AnnotatorAnswer(name, case, PEOPLE[1], dimension, None, "AB", skipped_reason="<script>blurred</script>")
         )
     _answer(store, pictured, PEOPLE[0], 0, "accuracy", "A")
+    store.add(AnnotatorAnswer(name, case, PEOPLE[0], "charm", "A", "AB"))
+    for text in ("early", "<script>late</script>"):
+        store.add(Comment(name, case, PEOPLE[1], text))
     page = Coordination(pictured, store).html()
+    assert page.index("&lt;script&gt;late") < page.index("early")
+    assert "1 answers are about cases or dimensions that are not" in page
     assert "SIMULATED" in page
     assert "&lt;script&gt;blurred" in page
     assert "<script" not in page
@@ -89,27 +92,6 @@ def test_only_what_has_changed_is_sent_again(pictured: Benchmark, store: Store) 
     again = page.overview({"change": first["change"]})
     assert again["change"] > first["change"]
     assert "annotations: 1" in again["html"]
-
-
-def test_answers_about_what_is_gone_do_not_count(pictured: Benchmark, store: Store) -> None:
-    store.add(AnnotatorAnswer(pictured.meta.name, "gone", PEOPLE[0], "accuracy", "A", "AB"))
-    store.add(AnnotatorAnswer(pictured.meta.name, pictured.cases["case_id"].iloc[0], PEOPLE[0], "charm", "A", "AB"))
-    frame, left_out = annotations_of(pictured, store)
-    assert frame.empty
-    assert left_out == 2
-    assert (
-        "2 answers are about cases or dimensions that are not in the benchmark" in Coordination(pictured, store).html()
-    )
-
-
-def test_labels_that_nobody_can_give_are_refused_and_the_plain_view_is_whole(
-    pictured: Benchmark, store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with pytest.raises(InputError, match="only preferences"):
-        coordinate(replace(pictured, meta=replace(pictured.meta, categories=("1", "2"))), store)
-    monkeypatch.setenv("MRB_STATIC", "1")
-    shown = coordinate(pictured, store)._repr_mimebundle_()
-    assert "Agreement so far" in shown["text/html"]
 
 
 def test_pairs_are_those_of_the_statistics_and_an_undefined_kappa_says_why(pictured: Benchmark, store: Store) -> None:
@@ -174,16 +156,6 @@ def test_files_hold_no_formula(pictured: Benchmark, store: Store) -> None:
         assert kind == "annotations" or frame["comment"].iloc[-1] == "'=cmd|' /C calc'!A0"
     with pytest.raises(InputError, match="unknown"):
         page.export({"kind": "secrets"})
-
-
-def test_comments_are_listed_escaped_and_the_latest_first(pictured: Benchmark, store: Store) -> None:
-    name, case = pictured.meta.name, pictured.cases["case_id"].iloc[0]
-    assert "Nobody has commented" in Coordination(pictured, store).html()
-    for text in ("early", "<script>late</script>"):
-        store.add(Comment(name, case, PEOPLE[1], text))
-    page = Coordination(pictured, store).html()
-    assert page.index("&lt;script&gt;late") < page.index("early")
-    assert "<script" not in page
 
 
 _LABEL = "agreement of each pair of annotators"

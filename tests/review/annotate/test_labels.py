@@ -2,35 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load
 from mrb_lib.benchmarks.meta import BenchmarkMeta
-from mrb_lib.cli.annotate import assign_cases, deal_disputed, show_agreement, show_until, shown_together
+from mrb_lib.cli.annotate import deal_disputed, show_agreement, show_until
 from mrb_lib.review.annotate.answers import Annotation
 from mrb_lib.review.annotate.coordination import Coordination, agreement_so_far
 from mrb_lib.review.annotate.forms import RATING
-from mrb_lib.review.records.exchange import annotations_of
+from mrb_lib.review.records.exchange import annotations_of, answer_log
 from mrb_lib.review.records.marks import AnnotatorAnswer
-from mrb_lib.review.records.progress import answer_log
-from mrb_lib.review.records.store import Store, open_store
+from mrb_lib.review.records.store import Store
 from mrb_lib.stats.methods.until import read_target
 from mrb_lib.tables.errors import InputError
 from tests.rated import ERRORS, RISK, write_labels
-
-ME = "Dr A"
-HOSTILE = '<script>window.__pwned=1</script>"><img src=x onerror=alert(1)>'
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with open_store(tmp_path / "reviews.sqlite") as opened:
-        yield opened
+from tests.review.annotate.paging import HOSTILE, ME, ask, deal
 
 
 @pytest.fixture
@@ -39,15 +28,12 @@ def benchmark(tmp_path: Path) -> Benchmark:
 
 
 def _page(benchmark: Benchmark, store: Store) -> Annotation:
-    together = shown_together(benchmark, ranked=False)
-    assign_cases(benchmark, store, [ME], overlap=1, n_cases=None, shared=0, seed=3, together=together)
+    deal(benchmark, store)
     return Annotation(benchmark, store, RATING)
 
 
-def _choose(page: Annotation, dimension: str, pick: str, number: int = 1) -> list[dict[str, str]]:
-    shown = page.open({"annotator": ME, "number": number})["shown"]
-    asked: dict[str, Any] = {"annotator": ME, "number": number, "shown": shown, "dimension": dimension, "pick": pick}
-    answers: list[dict[str, str]] = page.choose(asked)["answers"]
+def _choose(page: Annotation, dimension: str, pick: str) -> list[dict[str, str]]:
+    answers: list[dict[str, str]] = ask(page, "choose", 1, dimension=dimension, pick=pick)["answers"]
     return answers
 
 
@@ -92,13 +78,8 @@ def test_what_is_chosen_is_kept_and_shown_again(benchmark: Benchmark, store: Sto
     assert (found["choice"].tolist(), left_out) == (["Low risk", "none"], 0), "the last choice counts"
     log, _ = answer_log(benchmark, store)
     assert log["choice"].tolist() == ["wrong side; overconfident", "Low risk", "none"]
-
-
-def test_the_same_labels_again_are_no_new_answer(benchmark: Benchmark, store: Store) -> None:
-    page = _page(benchmark, store)
-    for _ in range(2):
-        _choose(page, "errors", "wrong side; overconfident")
-    assert len(store.answers(benchmark.meta.name, history=True)) == 1
+    fewer = replace(benchmark, meta=replace(benchmark.meta, labels={"errors": ERRORS[:3]}))
+    assert (answer_log(fewer, store)[1], annotations_of(fewer, store)[1]) == (1, 0), "a label that is gone"
 
 
 @pytest.mark.parametrize("pick", ["", "Low risk", "none; wrong side", "overconfident; wrong side", "other"])
@@ -109,14 +90,6 @@ def test_what_is_not_a_choice_of_labels_is_refused(benchmark: Benchmark, store: 
     with pytest.raises(InputError, match="not a choice of this benchmark"):
         _choose(page, "overall", "wrong side")
     assert store.answers(benchmark.meta.name).empty
-
-
-def test_answers_with_a_label_that_is_gone_are_left_out(benchmark: Benchmark, store: Store) -> None:
-    _choose(_page(benchmark, store), "errors", "wrong side; overconfident")
-    fewer = replace(benchmark, meta=replace(benchmark.meta, labels={"errors": ERRORS[:3]}))
-    found, left_out = annotations_of(fewer, store)
-    assert (len(found), left_out) == (0, 1)
-    assert answer_log(fewer, store)[1] == 1
 
 
 def _answered(benchmark: Benchmark, store: Store) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,34 +10,15 @@ import pandas as pd
 import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load
-from mrb_lib.cli.annotate import assign_cases, shown_together
-from mrb_lib.review.annotate.answers import Annotation
+from mrb_lib.cli.annotate import shown_together
+from mrb_lib.review.annotate.answers import Annotation, RankedAnnotation
 from mrb_lib.review.annotate.coordination import Coordination
 from mrb_lib.review.annotate.forms import RATING, keys_of
-from mrb_lib.review.annotate.ranking import RankedAnnotation
 from mrb_lib.review.records.exchange import annotations_of
 from mrb_lib.review.records.store import Store, open_store
 from mrb_lib.tables.errors import InputError
 from tests.rated import MEANINGS, RISK, write_ranking, write_rating, write_steps
-
-ME = "Dr A"
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with open_store(tmp_path / "reviews.sqlite") as opened:
-        yield opened
-
-
-def _dealt(benchmark: Benchmark, store: Store, *, ranked: bool = False, names: tuple[str, ...] = (ME,)) -> None:
-    together = shown_together(benchmark, ranked=ranked)
-    assign_cases(benchmark, store, list(names), overlap=1, n_cases=None, shared=0, seed=3, together=together)
-
-
-def _ask(page: Annotation, what: str, number: int, **more: Any) -> dict[str, Any]:
-    shown = page.open({"annotator": ME, "number": number})["shown"]
-    answer: dict[str, Any] = getattr(page, what)({"annotator": ME, "number": number, "shown": shown, **more})
-    return answer
+from tests.review.annotate.paging import HOSTILE, ME, ask, deal
 
 
 @pytest.mark.parametrize(
@@ -56,15 +36,9 @@ def test_each_category_has_a_key_and_no_digit_stands_for_another_number(labels: 
     assert keys_of(labels) == list(keys)
 
 
-def test_every_key_of_the_most_categories_is_its_own() -> None:
-    keys = keys_of([f"c{n}" for n in range(26)])
-    assert len(set(keys)) == 26
-    assert not set("XWKPJNGU?") & set(keys), "these do something else on the page"
-
-
 def test_a_rating_shows_one_response_and_its_own_categories_with_what_they_mean(tmp_path: Path, store: Store) -> None:
     benchmark = load(write_rating(tmp_path))
-    _dealt(benchmark, store)
+    deal(benchmark, store)
     assert set(store.assignments(benchmark.meta.name)["order"]) == {"AB"}
     page = Annotation(benchmark, store, RATING)
     about = page.initial_state({})
@@ -76,9 +50,9 @@ def test_a_rating_shows_one_response_and_its_own_categories_with_what_they_mean(
     assert opened["html"].count('data-mrb="answer"') == 1
     for telling in (case["model_a"], case["dataset"]):
         assert telling not in json.dumps([about, opened])
-    assert _ask(page, "choose", 1, dimension="overall", pick="High risk")["answers"] == [{"pick": "High risk"}]
+    assert ask(page, "choose", 1, dimension="overall", pick="High risk")["answers"] == [{"pick": "High risk"}]
     with pytest.raises(InputError, match="not a choice of this benchmark"):
-        _ask(page, "choose", 1, dimension="overall", pick="A")
+        ask(page, "choose", 1, dimension="overall", pick="A")
     found, left_out = annotations_of(benchmark, store)
     assert (found["choice"].tolist(), left_out) == (["High risk"], 0)
     assert "Drift" not in Coordination(benchmark, store, RATING).html()
@@ -86,7 +60,7 @@ def test_a_rating_shows_one_response_and_its_own_categories_with_what_they_mean(
 
 def test_steps_go_to_one_person_in_order_with_the_steps_before_them(tmp_path: Path, store: Store) -> None:
     benchmark = load(write_steps(tmp_path))
-    _dealt(benchmark, store, names=(ME, "Dr B"))
+    deal(benchmark, store, names=(ME, "Dr B"))
     dealt = store.assignments(benchmark.meta.name)
     of_item = dealt["case_id"].str.split("-").str[0]
     assert dealt.groupby(of_item)["annotator"].nunique().eq(1).all(), "an item's steps are one person's"
@@ -98,38 +72,15 @@ def test_steps_go_to_one_person_in_order_with_the_steps_before_them(tmp_path: Pa
     second = steps[1]["html"]
     assert second.index("Steps before it") < second.index("Step 2</h3>"), "above it"
     assert "Step 1 of response" in second
-
-
-def test_steps_that_have_no_order_are_refused(tmp_path: Path) -> None:
-    folder = write_steps(tmp_path)
-    cases = pd.read_parquet(folder / "cases.parquet")
-    for change, words in (({"step": 1}, "occurs again"), ({"item": None}, "of no item"), ({"step": 0}, "step")):
-        cases.assign(**change).to_parquet(folder / "cases.parquet")
-        with pytest.raises(InputError, match=words):
-            load(folder)
-
-
-def test_hostile_words_in_every_new_field_stay_words(tmp_path: Path, store: Store) -> None:
-    words = '<script>window.__pwned=1</script>"><img src=x onerror=alert(1)>'
-    categories = (words, "'ok' & \"fine\"")
-    meanings = {words: "</small><script>1</script>" * 4000, "overall": words}
-    folder = write_rating(tmp_path / "r", categories=categories, definitions=meanings, acceptable=(words,))
-    benchmark = load(folder)
-    _dealt(benchmark, store)
-    page = Annotation(benchmark, store, RATING)
-    assert page.initial_state({})["picks"][0]["name"] == words, "set as text by the page"
-    _ask(page, "choose", 1, dimension="overall", pick=words)
-    assert annotations_of(benchmark, store)[0]["choice"].tolist() == [words]
-    steps = load(write_steps(tmp_path / "s", before=words))
-    _dealt(steps, store)
-    shown = Annotation(steps, store, RATING).open({"annotator": ME, "number": 2})["html"]
+    hostile = load(write_steps(tmp_path / "hostile", before=HOSTILE))
+    shown = Annotation(hostile, store, RATING).open({"annotator": ME, "number": 2})["html"]
     assert "<script" not in shown and "<img src=x" not in shown
     assert "&lt;script&gt;window.__pwned=1" in shown
 
 
 def _ranked(tmp_path: Path, store: Store, *, ties: bool = False) -> tuple[Benchmark, RankedAnnotation]:
     benchmark = load(write_ranking(tmp_path, ties=ties))
-    _dealt(benchmark, store, ranked=True)
+    deal(benchmark, store, ranked=True)
     return benchmark, RankedAnnotation(benchmark, store)
 
 
@@ -148,7 +99,7 @@ def test_a_ranking_is_the_choices_on_all_pairs(tmp_path: Path, store: Store) -> 
     assert sorted(seen) == [0, 1, 2, 3]
     assert "model-" not in json.dumps(opened)
     places = [(2, 4, 1, 3)[response] for response in seen]  # response 2 is best, then 0, 3, 1
-    answers = _ask(page, "choose", 1, dimension="overall", places=places, seconds=9.0)["answers"]
+    answers = ask(page, "choose", 1, dimension="overall", places=places, seconds=9.0)["answers"]
     assert [int(one["pick"]) for one in answers] == places, "read back from the pairs"
     found = annotations_of(benchmark, store)[0].set_index("case_id")["choice"]
     item = found.index[0].split("-")[0]
@@ -173,25 +124,25 @@ def test_the_order_shown_is_the_same_again_and_another_for_others(tmp_path: Path
 
 def test_ties_are_kept_only_where_the_benchmark_has_them(tmp_path: Path, store: Store) -> None:
     benchmark, page = _ranked(tmp_path / "with", store, ties=True)
-    _ask(page, "choose", 1, dimension="overall", places=[1, 1, 3, 4])
+    ask(page, "choose", 1, dimension="overall", places=[1, 1, 3, 4])
     assert (annotations_of(benchmark, store)[0]["choice"] == "tie").sum() == 1
     assert [one["pick"] for one in page.open({"annotator": ME, "number": 1})["answers"]] == ["1", "1", "2", "3"]
     with open_store(tmp_path / "other.sqlite") as other:
         _, strict = _ranked(tmp_path / "without", other)
         with pytest.raises(InputError, match="no ties"):
-            _ask(strict, "choose", 1, dimension="overall", places=[1, 1, 2, 3])
+            ask(strict, "choose", 1, dimension="overall", places=[1, 1, 2, 3])
         for places in ([1, 2, 3], [1, 2, 3, 5], [1, 2, 3, None], "1234"):
             with pytest.raises(InputError, match="needs a place from 1 to 4"):
-                _ask(strict, "choose", 1, dimension="overall", places=places)
+                ask(strict, "choose", 1, dimension="overall", places=places)
         assert other.answers("ranked").empty
 
 
 def test_a_ranking_may_be_skipped_and_ranked_later(tmp_path: Path, store: Store) -> None:
     benchmark, page = _ranked(tmp_path, store)
-    answers = _ask(page, "skip", 1, reason="outside my field")["answers"]
+    answers = ask(page, "skip", 1, reason="outside my field")["answers"]
     assert answers == [{"skipped": "outside my field"}] * 4
     assert page.open({"annotator": ME, "number": 1})["cases"] == ["skipped", "open"]
-    _ask(page, "choose", 1, dimension="overall", places=[4, 3, 2, 1])
+    ask(page, "choose", 1, dimension="overall", places=[4, 3, 2, 1])
     assert page.open({"annotator": ME, "number": 1})["cases"] == ["done", "open"]
     assert len(annotations_of(benchmark, store)[0]) == 6
 
@@ -210,3 +161,12 @@ def test_what_cannot_be_ranked_is_refused_by_name(tmp_path: Path) -> None:
     refused("no item has 3 responses", item=benchmark.cases["case_id"])
     with pytest.raises(InputError, match="not preferences"):
         shown_together(load(write_rating(tmp_path / "rating")), ranked=True)
+
+
+def test_steps_that_have_no_order_are_refused(tmp_path: Path) -> None:
+    folder = write_steps(tmp_path)
+    cases = pd.read_parquet(folder / "cases.parquet")
+    for change, words in (({"step": 1}, "occurs again"), ({"item": None}, "of no item"), ({"step": 0}, "step")):
+        cases.assign(**change).to_parquet(folder / "cases.parquet")
+        with pytest.raises(InputError, match=words):
+            load(folder)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -17,10 +15,9 @@ from mrb_lib.review.annotate.answers import Annotation
 from mrb_lib.review.annotate.coordination import Coordination
 from mrb_lib.review.annotate.forms import PREFERENCE, SCREENING
 from mrb_lib.review.records.marks import AnnotatorAnswer
-from mrb_lib.review.records.store import Store, open_store
+from mrb_lib.review.records.store import Store
 from mrb_lib.tables.errors import InputError
-
-ME = "Dr A"
+from tests.review.annotate.paging import ME, ask
 
 
 @pytest.fixture
@@ -43,21 +40,10 @@ def screening(work: Work) -> Benchmark:
 
 
 @pytest.fixture
-def store(work: Work, screening: Benchmark) -> Iterator[Store]:
-    with open_store(work.path / "reviews.sqlite") as opened:
-        rows = [(f"secret-{i + 1}", who, i, "AB") for who in (ME, "Dr B") for i in (0, 1)]
-        opened.assign(screening.meta.name, pd.DataFrame(rows, columns=["case_id", "annotator", "position", "order"]))
-        yield opened
-
-
-@pytest.fixture
 def page(screening: Benchmark, store: Store) -> Annotation:
+    rows = [(f"secret-{i + 1}", who, i, "AB") for who in (ME, "Dr B") for i in (0, 1)]
+    store.assign(screening.meta.name, pd.DataFrame(rows, columns=["case_id", "annotator", "position", "order"]))
     return Annotation(screening, store, SCREENING)
-
-
-def _rate(page: Annotation, number: int, criterion: str, label: str) -> dict[str, Any]:
-    shown = page.open({"annotator": ME, "number": number})["shown"]
-    return page.choose({"annotator": ME, "number": number, "shown": shown, "dimension": criterion, "pick": label})
 
 
 def test_the_page_is_told_what_to_ask_and_nothing_that_could_sway(page: Annotation) -> None:
@@ -74,29 +60,13 @@ def test_the_page_is_told_what_to_ask_and_nothing_that_could_sway(page: Annotati
     assert "secret" not in json.dumps([about, first, second])
 
 
-def test_ratings_are_kept_apart_from_annotations(page: Annotation, store: Store, screening: Benchmark) -> None:
-    for criterion in CRITERIA:
-        _rate(page, 1, criterion, "4")
-    _rate(page, 1, "accuracy", "2")
-    found = store.answers(screening.meta.name)
-    assert dict(zip(found["dimension"], found["choice"], strict=True)) == dict.fromkeys(CRITERIA, "4") | {
-        "accuracy": "2"
-    }
-    assert store.answers("mine").empty
-    again = page.open({"annotator": ME, "number": 1})
-    assert [given["pick"] for given in again["answers"]] == ["4", "2", "4", "4"]
-    assert again["cases"] == ["done", "open"]
-    shown = page.open({"annotator": ME, "number": 2})["shown"]
-    page.skip({"annotator": ME, "number": 2, "shown": shown, "reason": "outside my field"})
-    assert page.open({"annotator": ME, "after": 0})["finished"]
-    with pytest.raises(InputError, match="'6': is not a choice"):
-        _rate(page, 1, "accuracy", "6")
-
-
 def test_the_coordinator_sees_progress_and_agreement(page: Annotation, store: Store, screening: Benchmark) -> None:
     for criterion in CRITERIA:
-        _rate(page, 1, criterion, "4")
+        ask(page, "choose", 1, dimension=criterion, pick="4")
         store.add(AnnotatorAnswer(screening.meta.name, "secret-1", "Dr B", criterion, "5", "AB"))
+    assert store.answers("mine").empty, "kept apart from annotations"
+    with pytest.raises(InputError, match="'6': is not a choice"):
+        ask(page, "choose", 1, dimension="accuracy", pick="6")
     html = Coordination(screening, store, SCREENING).html()
     assert "SIMULATED" in html
     assert "image_quality" in html

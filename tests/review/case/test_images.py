@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from mrb_lib.review.case import SCRIPTS
-from mrb_lib.review.case.images import image_html, whole
+from mrb_lib.review.case.view import image_html, whole
 from mrb_lib.review.pages import script
 from mrb_lib.tables.errors import InputError
 
@@ -55,13 +55,6 @@ def test_an_8_bit_picture_is_not_carried_twice_and_colour_has_no_window() -> Non
     assert (number(grey, "centre"), number(grey, "width")) == (127.5, 255)
     assert "data-centre" not in colour
     assert "5 × 4 · colour" in colour  # noqa: RUF001 - a size is written so
-
-
-def test_a_picture_larger_than_the_page_takes_says_so() -> None:
-    page = image_html("x", {"x": stored(np.zeros((30, 60), "uint8"))}, side=20)
-    assert drawn(page, "src").shape == (10, 20)
-    assert "shown at most 20" in page
-    assert "60 × 30" in page  # noqa: RUF001 - a size is written so
 
 
 def test_a_file_with_frames_says_so_and_gives_each_with_what_its_values_stand_for() -> None:

@@ -61,17 +61,7 @@ def test_a_reply_opens_the_prompt_in_its_own_order_and_the_settings() -> None:
     assert html.count("temperature <bdi") == 2
     assert "512 tokens" in html
     assert "with a&lt;b&gt;.png" in words(html, "mrb-unasked")
-    assert words(html, "mrb-read")[0] == (
-        "read without leniency; the parser reads accuracy A (shown first), overall tie"
-    )
-
-
-def test_a_prompt_on_one_dimension_is_that_of_its_own_reply() -> None:
-    frame = verdicts({}).assign(reply=["A", "B"])
-    html = replies_html(CASE, frame, "h4", {"j": manifest_of("single")})
-    assert html.count('<details class="mrb-prompt">') == 2
-    assert "the better response in accuracy." in html
-    assert "the better response in overall." in html
+    assert words(html, "mrb-read")[0] == ("read without leniency; read as accuracy A, overall A")
 
 
 @pytest.mark.parametrize("manifests", [None, {}, {"j": Manifest("r", "j", source="elsewhere")}])
@@ -84,10 +74,9 @@ def test_a_run_that_does_not_say_is_said_not_to_once(manifests: dict[str, Manife
 
 def test_a_failure_says_in_words_what_was_and_was_not_read() -> None:
     frame = verdicts({"reply": "accuracy: B is better, and that is all", "status": "repaired"})
+    frame.loc[frame["dimension"] == "overall", "choice"] = None
     [why] = words(replies_html(CASE, frame, "h4"), "mrb-read")
-    assert why.startswith("read with leniency")
-    assert "accuracy B (shown second)" in why
-    assert "it finds nothing for overall" in why
+    assert why == "read with leniency in its form, or not for every dimension; read as accuracy A; nothing for overall"
     refused = verdicts({"reply": "I'm sorry, I cannot judge medical images.", "status": "refused", "choice": None})
     assert words(replies_html(CASE, refused, "h4"), "mrb-read")[0].startswith("it declines to judge")
     failed = verdicts({"reply": None, "status": "error", "error": "timed out", "choice": None})
@@ -117,3 +106,11 @@ def test_a_prompt_of_a_million_characters_is_cut_and_says_so() -> None:
 def test_the_view_of_a_case_imports_no_model_and_no_template_before_a_run_is_shown() -> None:
     code = "import sys, mrb_lib.review.case; assert not {'torch', 'transformers', 'jinja2'} & sys.modules.keys()"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_prompt_on_one_dimension_is_that_of_its_own_reply() -> None:
+    frame = verdicts({}).assign(reply=["A", "B"])
+    html = replies_html(CASE, frame, "h4", {"j": manifest_of("single")})
+    assert html.count('<details class="mrb-prompt">') == 2
+    assert "the better response in accuracy." in html
+    assert "the better response in overall." in html

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,36 +14,25 @@ import pytest
 from PIL import Image
 
 from mrb_lib.benchmarks.benchmark import Benchmark
-from mrb_lib.review.explorer.adjudicate import NO_STORE, Reviews
+from mrb_lib.review.explorer.adjudicate import NO_STORE
 from mrb_lib.review.explorer.answers import SIDE, ExplorerAnswers
-from mrb_lib.review.explorer.data import ExplorerData, explorer_data
 from mrb_lib.review.failures.query import Query, from_fragment
 from mrb_lib.review.records.exchange import guarded
-from mrb_lib.review.records.store import open_store
 from mrb_lib.tables.errors import InputError
 from tests.browser.hostile import ATTACKS
+from tests.review.explorer.asking import exported, opened, rows_of, sight
 
 ME, OTHER = {"reviewer": "Dr A"}, {"reviewer": "Dr B"}
-
-
-@pytest.fixture(scope="module")
-def data(pictured: Benchmark) -> ExplorerData:
-    return explorer_data(pictured)
+Made = Callable[..., ExplorerAnswers]
 
 
 @pytest.fixture
-def made(data: ExplorerData, tmp_path: Path) -> Callable[..., ExplorerAnswers]:
-    def make(*, blind: bool = False) -> ExplorerAnswers:
-        reviews = Reviews(data.benchmark.meta.name, tmp_path / "r.sqlite")
-        return ExplorerAnswers(data, reviews, blind=blind)
-
-    return make
+def made(pictured: Benchmark, tmp_path: Path) -> Made:
+    return lambda **more: opened(pictured, None, tmp_path / "r.sqlite", **more)
 
 
 def _tag(answers: ExplorerAnswers, position: int, tag: str, **more: Any) -> list[str]:
-    seen = answers.case({"position": position})
-    sight = {name: seen[name] for name in ("position", "case_id", "version")}
-    return [one["tag"] for one in answers.tag({**sight, "tag": tag, **ME, **more})["tags"]]
+    return [one["tag"] for one in answers.tag({**sight(answers, position), "tag": tag, **ME, **more})["tags"]]
 
 
 def _where(answers: ExplorerAnswers, where: str, **who: Any) -> list[int]:
@@ -53,12 +40,11 @@ def _where(answers: ExplorerAnswers, where: str, **who: Any) -> list[int]:
     return [row["position"] for row in found["rows"]]
 
 
-def _csv(answers: ExplorerAnswers, **who: Any) -> dict[str, str]:
-    text = answers.export({"query": {}, "format": "csv", **who}).content.decode()
-    return {row["case_id"]: row["tags"] for row in csv.DictReader(io.StringIO(text.removeprefix("\ufeff")))}
+def _tags(answers: ExplorerAnswers) -> dict[str, str]:
+    return {row["case_id"]: row["tags"] for row in rows_of(exported(answers, {}, **ME))}
 
 
-def test_a_tag_is_shown_filtered_by_exported_and_removed(made: Callable[..., ExplorerAnswers]) -> None:
+def test_a_tag_is_shown_filtered_by_exported_and_removed(made: Made) -> None:
     answers = made()
     assert _tag(answers, 3, "artefact") == ["artefact"]
     assert _tag(answers, 3, " old \n film ") == ["artefact", "old film"]
@@ -68,63 +54,32 @@ def test_a_tag_is_shown_filtered_by_exported_and_removed(made: Callable[..., Exp
     assert len(_where(answers, "tag is None")) == 16
     rows = answers.rows({"query": {}, "start": 0, **ME})["rows"]
     assert [row["tags"] for row in rows[3:6]] == [["artefact", "old film"], [], ["artefact"]]
-    exported = _csv(answers, **ME)
-    assert exported[rows[3]["id"]] == "artefact; old film"
+    assert _tags(answers)[rows[3]["id"]] == "artefact; old film"
     shown = answers.tags({"position": 5, **ME})
     assert [(one["mine"], one["by"]) for one in shown["tags"]] == [(False, ["Dr B"])]
     assert shown["known"] == ["artefact", "old film"]
+    before = answers.select({"query": {"where": "tag == 'artefact'"}, **ME})
     assert _tag(answers, 3, "artefact", removed=True) == ["old film"]
     assert _tag(answers, 5, "artefact", removed=True) == ["artefact"], "another's tag is theirs to remove"
-    with open_store(answers.reviews.where, create=False) as store:
-        assert len(store.tags(answers.reviews.benchmark, history=True)) == 5
+    scope = {"query": {"where": "tag == 'artefact'"}, **ME, "as_of": before["as_of"], "start": 0}
+    assert [row["position"] for row in answers.rows(scope)["rows"]] == [3, 5], "the list stays while one works on it"
+    assert _where(answers, "tag == 'artefact'") == [5]
 
 
-def test_a_tag_is_about_the_case_in_sight_and_needs_a_name(made: Callable[..., ExplorerAnswers]) -> None:
+def test_a_tag_is_about_the_case_in_sight_and_needs_a_name(made: Made) -> None:
     answers = made()
-    seen, another = answers.case({"position": 3}), answers.case({"position": 4})
-    sight = {name: seen[name] for name in ("position", "case_id", "version")}
-    for wrong in ({"case_id": another["case_id"]}, {"version": another["version"]}, {"position": 4}, {"version": None}):
-        with pytest.raises(InputError, match="the case in your window is not the one"):
-            answers.tag({**sight, "tag": "x", **ME, **wrong})
-    for wrong, said in (({"reviewer": " "}, "nobody is signed in"), ({"tag": " "}, "empty"), ({"tag": "x" * 41}, "40")):
+    here, another = sight(answers, 3), sight(answers, 4)
+    for wrong, said in (
+        *((other, "the case in your window is not the one") for other in (
+            {"case_id": another["case_id"]}, {"version": another["version"]}, {"position": 4})),
+        ({"reviewer": " "}, "reviewer is empty"), ({"tag": " "}, "empty"), ({"tag": "x" * 41}, "40"),
+    ):  # fmt: skip
         with pytest.raises(InputError, match=said):
-            answers.tag({**sight, "tag": "x", **ME, **wrong})
+            answers.tag({**here, "tag": "x", **ME, **wrong})
     assert answers.reviews.history("tags").empty
 
 
-def test_a_list_stays_as_it_is_while_tags_are_removed(made: Callable[..., ExplorerAnswers]) -> None:
-    answers = made()
-    for position in (3, 5, 7):
-        _tag(answers, position, "artefact")
-    query = {"where": "tag == 'artefact'"}
-    before = answers.select({"query": query, **ME})
-    _tag(answers, 5, "artefact", removed=True)
-    scope = {"query": query, **ME, "as_of": before["as_of"], "start": 0}
-    assert [row["position"] for row in answers.rows(scope)["rows"]] == [3, 5, 7]
-    assert _where(answers, query["where"]) == [3, 7]
-    json.dumps(before)
-
-
-def test_tags_of_others_wait_for_ones_own_review(made: Callable[..., ExplorerAnswers]) -> None:
-    answers = made(blind=True)
-    _tag(answers, 3, "gold looks wrong", **OTHER)
-    hidden = answers.tags({"position": 3, **ME})
-    assert (hidden["tags"], hidden["hidden"], hidden["known"]) == ([], 1, [])
-    assert _where(answers, "tag == 'gold looks wrong'") == []
-    assert _where(answers, "tag == 'gold looks wrong'", **OTHER) == [3]
-    assert "gold looks wrong" not in json.dumps(answers.rows({"query": {}, "start": 0, **ME}))
-    assert set(_csv(answers, **ME).values()) == {""}
-    seen = answers.case({"position": 3})
-    sight = {name: seen[name] for name in ("position", "case_id", "version")}
-    given = {"verdict": "ambiguous", "dimension": "overall", "adjudication_id": "0" * 32}
-    answers.save({**sight, **given, **ME})
-    shown = answers.tags({"position": 3, **ME})
-    assert ([one["tag"] for one in shown["tags"]], shown["hidden"]) == (["gold looks wrong"], 0)
-    assert _where(answers, "tag == 'gold looks wrong'") == [3]
-    assert answers.rows({"query": {}, "start": 3, **ME})["rows"][0]["tags"] == ["gold looks wrong"]
-
-
-def test_a_view_is_kept_replaced_and_removed_for_everyone(made: Callable[..., ExplorerAnswers]) -> None:
+def test_a_view_is_kept_replaced_and_removed_for_everyone(made: Made) -> None:
     answers, elsewhere = made(), made()
     eyes = {"organ": "eye", "where": "length > 10", "sort": "confidence"}
     kept = answers.keep_view({"name": " Eyes ", "query": eyes, **ME})["views"]
@@ -137,13 +92,13 @@ def test_a_view_is_kept_replaced_and_removed_for_everyone(made: Callable[..., Ex
     replaced = elsewhere.keep_view({"name": "Eyes", "query": {}, **OTHER, "replaced": kept[0]["created"]})["views"]
     assert [(one["fragment"], one["by"]) for one in replaced] == [("", "Dr B")]
     assert elsewhere.remove_view({"name": "Eyes", **ME})["views"] == []
-    for wrong, said in (({"name": ""}, "empty"), ({"reviewer": ""}, "nobody is signed in"), ({"name": "x" * 81}, "80")):
+    for wrong, said in (({"name": ""}, "empty"), ({"reviewer": ""}, "reviewer is empty"), ({"name": "x" * 81}, "80")):
         with pytest.raises(InputError, match=said):
             answers.keep_view({"name": "x", "query": {}, **ME, **wrong})
 
 
-def test_without_a_store_it_is_said_why(data: ExplorerData) -> None:
-    answers = ExplorerAnswers(data, Reviews(data.benchmark.meta.name, None))
+def test_without_a_store_it_is_said_why(pictured: Benchmark) -> None:
+    answers = opened(pictured)
     for ask in (answers.views, lambda _: _tag(answers, 3, "x")):
         with pytest.raises(InputError, match=NO_STORE):
             ask({})
@@ -152,7 +107,7 @@ def test_without_a_store_it_is_said_why(data: ExplorerData) -> None:
 
 
 @pytest.mark.parametrize("text", ATTACKS)
-def test_hostile_texts_are_kept_as_texts(made: Callable[..., ExplorerAnswers], text: str) -> None:
+def test_hostile_texts_are_kept_as_texts(made: Made, text: str) -> None:
     answers = made()
     plain = " ".join(text.replace("\0", "\ufffd").split())
     view = answers.keep_view({"name": plain[:80], "query": {"where": f"question == {text!r}"}, **ME})["views"]
@@ -160,63 +115,34 @@ def test_hostile_texts_are_kept_as_texts(made: Callable[..., ExplorerAnswers], t
     tag = plain[:40].strip()
     assert _tag(answers, 2, tag) == [tag]
     assert _where(answers, f"tag == {tag!r}") == [2]
-    cell = _csv(answers, **ME)[str(answers.data.benchmark.cases["case_id"].iloc[2])]
+    cell = _tags(answers)[str(answers.data.benchmark.cases["case_id"].iloc[2])]
     assert not cell.startswith(("=", "+", "-", "@")), "no spreadsheet runs it"
     assert cell == guarded(tag)
     json.dumps(view, ensure_ascii=False).encode()
 
 
-def _png(height: int, width: int, values: type = np.uint8) -> bytes:
+def _png(picture: Image.Image) -> bytes:
     stream = BytesIO()
-    Image.fromarray(np.full((height, width), 7, dtype=values)).save(stream, "png")
+    picture.save(stream, "png")
     return stream.getvalue()
 
 
-def _bench(pictured: Benchmark, images: dict[str, bytes], names: list[list[str]]) -> Benchmark:
+def test_pictures_are_small_and_the_unreadable_have_a_plain_mark(pictured: Benchmark) -> None:
+    tall = _png(Image.fromarray(np.full((900, 300), 7, dtype=np.uint8)))
+    images = {
+        "a.png": tall, "deep.png": _png(Image.fromarray(np.full((60, 60), 7, dtype=np.uint16))), "torn.png": tall[:40],
+        "b": _png(Image.new("1", (20_000, 20_000))),
+        "script.png": b"<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>",
+    }  # fmt: skip
+    names = [["a.png", "torn.png"], ["deep.png"], [], ["torn.png"], ["gone.png"], ["b"], ["script.png"]]
     cases = pictured.cases.head(len(names)).assign(images=names)
     own = pictured.annotations["case_id"].isin(cases["case_id"])
-    return replace(pictured, cases=cases, annotations=pictured.annotations[own], images=images)
-
-
-def test_pictures_are_small_and_the_unreadable_have_a_plain_mark(pictured: Benchmark) -> None:
-    bomb = Image.new("1", (20_000, 20_000))
-    stream = BytesIO()
-    bomb.save(stream, "png")
-    images = {
-        "a.png": _png(900, 300),
-        "deep.png": _png(60, 60, np.uint16),
-        "torn.png": _png(9, 9)[:40],
-        "b": stream.getvalue(),
-    }
-    images["script.png"] = b"<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>"
-    names = [["a.png", "torn.png"], ["deep.png"], [], ["torn.png"], ["gone.png"], ["b"], ["script.png"]]
-    answers = ExplorerAnswers(explorer_data(_bench(pictured, images, names)), Reviews("b", None))
+    answers = opened(replace(pictured, cases=cases, annotations=pictured.annotations[own], images=images))
     assert [row["pictured"] for row in answers.rows({"query": {}})["rows"]] == [True, True, False, *[True] * 4]
-    for i in range(2, 7):
-        with pytest.raises(InputError, match=r"image|too large"):
+    for i in range(2, 8):
+        with pytest.raises(InputError, match=r"image|too large|no such case"):
             answers.thumbnail({"position": i})
     for i, size in ((0, (round(SIDE / 3), SIDE)), (1, (60, 60))):
         file = answers.thumbnail({"position": i})
         assert file.kind == "image/jpeg"
         assert Image.open(BytesIO(file.content)).size == size
-
-
-def test_a_picture_is_made_once(pictured: Benchmark, monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[str] = []
-
-    def small(content: bytes, side: int, name: str) -> Image.Image:
-        made.append(name)
-        return Image.new("L", (4, 4))
-
-    monkeypatch.setattr("mrb_lib.review.explorer.answers.thumbnail", small)
-    bench = _bench(pictured, {"a.png": b"x", "b.png": b"x"}, [["a.png"], ["b.png"]])
-    answers = ExplorerAnswers(explorer_data(bench), Reviews("b", None))
-    assert answers.thumbnail({"position": 0}) == answers.thumbnail({"position": 0})
-    answers.thumbnail({"position": 1})
-    assert made == ["a.png", "b.png"]
-
-
-@pytest.mark.parametrize("wrong", [None, 18, -1, "0", [0]])
-def test_a_picture_of_no_case_is_refused(made: Callable[..., ExplorerAnswers], wrong: object) -> None:
-    with pytest.raises(InputError):
-        made().thumbnail({"position": wrong})

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from html import escape
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,12 +15,10 @@ from mrb_lib.review.explorer.adjudicate import Reviews
 from mrb_lib.review.explorer.answers import ExplorerAnswers
 from mrb_lib.review.explorer.data import ExplorerData, explorer_data
 from mrb_lib.review.failures.index import build_index, open_index
-from mrb_lib.review.failures.query import Query, from_fragment, to_fragment
 from mrb_lib.runs.execute import judge
 from mrb_lib.runs.plan import ProbeOptions
-from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.manifest import Manifest
-from mrb_lib.verdicts.store import save_imported
+from tests.review.explorer.asking import exported, ids, opened, rows_of
 
 PROBES = ("image/noise:4", "image/removed", "<script>alert(1)</script>")
 JUDGE, DIMENSION = "hasty", "overall"
@@ -54,11 +48,7 @@ def verdicts(pictured: Benchmark) -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def answers(pictured: Benchmark, verdicts: pd.DataFrame) -> ExplorerAnswers:
-    return ExplorerAnswers(explorer_data(pictured, verdicts), Reviews(pictured.meta.name, None))
-
-
-def _ids(answers: ExplorerAnswers, **query: object) -> set[str]:
-    return {row["id"] for row in answers.rows({"query": query, "start": 0})["rows"]}
+    return opened(pictured, verdicts)
 
 
 def _moved(verdicts: pd.DataFrame, probe: str) -> set[str]:
@@ -70,41 +60,10 @@ def _moved(verdicts: pd.DataFrame, probe: str) -> set[str]:
 
 def test_the_filter_keeps_the_cases_that_the_probe_changed(answers: ExplorerAnswers, verdicts: pd.DataFrame) -> None:
     query = {"judge": JUDGE, "dimension": DIMENSION}
-    by_probe = [_ids(answers, **query, changed_by=probe) for probe in PROBES]
+    by_probe = [set(ids(answers, **query, changed_by=probe)) for probe in PROBES]
     assert by_probe == [_moved(verdicts, probe) for probe in PROBES]
-    assert _ids(answers, **query, changed_by="*") == set.union(*by_probe)
-    assert _ids(answers, judge="steady", changed_by=PROBES[0]) == set()
-
-
-def test_it_is_combined_with_the_kinds_of_failure_of_the_same_verdict(
-    answers: ExplorerAnswers, verdicts: pd.DataFrame
-) -> None:
-    query = {"judge": JUDGE, "dimension": DIMENSION}
-    wrong = _ids(answers, **query, kind=["wrong"])
-    both = {probe: _ids(answers, **query, kind=["wrong"], changed_by=probe) for probe in PROBES}
-    moved = {probe: _moved(verdicts, probe) for probe in PROBES}
-    assert both == {probe: wrong & moved[probe] for probe in PROBES}
-    assert any(set() < both[probe] < wrong and both[probe] < moved[probe] for probe in PROBES)
-
-
-def test_each_count_is_what_choosing_the_probe_selects(answers: ExplorerAnswers) -> None:
-    query = {"judge": JUDGE, "kind": ["wrong"]}
-    facet = answers.select({"query": {**query, "changed_by": PROBES[0]}})["facets"]["changed_by"]
-    assert [value for value, _ in facet["values"]] == ["*", *sorted(PROBES)]
-    assert facet["total"] == len(_ids(answers, **query))
-    for value, n in facet["values"]:
-        assert n == len(_ids(answers, **query, changed_by=value))
-
-
-def test_an_address_leads_to_it_and_an_unknown_probe_is_named(answers: ExplorerAnswers) -> None:
-    query = Query(judge=JUDGE, kind=("wrong",), changed_by="image/noise:4")
-    assert from_fragment(to_fragment(query, "c"))[0] == query
-    assert answers.initial_state({"fragment": to_fragment(query)})["n"] == len(
-        _ids(answers, judge=JUDGE, kind=["wrong"], changed_by="image/noise:4")
-    )
-    assert "image/gone" in answers.initial_state({"fragment": "#changed_by=image/gone"})["trouble"]
-    with pytest.raises(InputError, match="probe 'image/gone' is unknown"):
-        answers.select({"query": {"changed_by": "image/gone"}})
+    assert set(ids(answers, **query, changed_by="*")) == set.union(*by_probe)
+    assert set(ids(answers, judge="steady", changed_by=PROBES[0])) == set()
 
 
 def test_a_case_counts_the_verdicts_in_view_that_each_probe_changed(answers: ExplorerAnswers) -> None:
@@ -171,27 +130,11 @@ def test_the_texts_of_a_file_are_shown_where_the_file_is_named_and_another_file_
     assert "longer was shown another file of this name" in page(path)
 
 
-def test_an_index_and_a_table_give_the_same_answers(
-    pictured: Benchmark, verdicts: pd.DataFrame, answers: ExplorerAnswers, tmp_path: Path
-) -> None:
-    save_imported(verdicts, tmp_path / "runs", benchmark=pictured.meta.name, kind="simulated", source="s")
-    index = open_index(build_index(tmp_path / "runs", pictured, tmp_path / "index"))
-    indexed = ExplorerAnswers(explorer_data(pictured, index), Reviews(pictured.meta.name, None))
-    query = {"query": {"judge": JUDGE, "kind": ["wrong"], "changed_by": "*"}}
-    assert indexed.select(query) == answers.select(query)
-    assert indexed.case({"position": 2})["probes"] == answers.case({"position": 2})["probes"]
-    json.dumps(indexed.case({"position": 2}))
-
-
-def _file(answers: ExplorerAnswers, kind: str, query: dict[str, Any]) -> str:
-    return answers.export({"query": query, "format": kind}).content.decode()
-
-
 def test_the_files_say_what_probes_changed(answers: ExplorerAnswers) -> None:
     query = {"judge": JUDGE, "dimension": DIMENSION, "changed_by": PROBES[1]}
-    rows = list(csv.DictReader(io.StringIO(_file(answers, "csv", query).removeprefix("\ufeff"))))
-    assert {row["case_id"] for row in rows} == _ids(answers, **query)
+    rows = rows_of(exported(answers, query))
+    assert {row["case_id"] for row in rows} == set(ids(answers, **query))
     assert all(PROBES[1] in row["changed by"].split("; ") for row in rows)
-    page = _file(answers, "html", query)
-    assert "changed by the probe" in page
+    page = exported(answers, query, "html")
+    assert f'changed by <bdi dir="auto">{PROBES[1]}</bdi>' in page
     assert page.count("no image is shown") == len(rows)

@@ -94,7 +94,7 @@ def test_one_entry_makes_form_store_history_files_summary_and_table(
     written = answers.export({"query": {}, "format": "csv", "reviewer": "Ann"}).content.decode()
     assert "Ann: gold_right; harm: very serious; seen: image, answers" in written
 
-    for suffix in (".csv", ".jsonl", ".parquet"):
+    for suffix in (".csv", ".parquet"):
         out, other = tmp_path / f"all{suffix}", tmp_path / f"other{suffix}.sqlite"
         assert "6 adjudications" in _mrb("export", bench, out)
         assert "6 new adjudications" in _mrb("import", bench, out, "--store", other)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from pathlib import Path
 from typing import Any
@@ -11,16 +9,13 @@ from typing import Any
 import pytest
 
 from mrb_lib.benchmarks.benchmark import load
-from mrb_lib.review.explorer.adjudicate import Reviews
 from mrb_lib.review.explorer.answers import ExplorerAnswers
-from mrb_lib.review.explorer.app import explore
 from mrb_lib.review.explorer.data import explorer_data
 from mrb_lib.review.failures.index import build_index, open_index
-from mrb_lib.review.failures.query import Query
-from mrb_lib.review.records.store import open_store
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.store import load_verdicts
 from tests.rated import ERRORS, RISK, write_labels, write_rating
+from tests.review.explorer.asking import exported, opened, rows_of, sight
 
 HOSTILE = '<script>window.__pwned=1</script>"><img src=x onerror=alert(1)>'
 
@@ -34,8 +29,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def answers(bench: Path, tmp_path: Path) -> ExplorerAnswers:
     benchmark = load(bench)
     index = open_index(build_index(bench / "runs", benchmark, tmp_path / "index"))
-    reviews = Reviews(benchmark.meta.name, tmp_path / "reviews.sqlite", categories=benchmark.meta.choices)
-    return ExplorerAnswers(explorer_data(benchmark, index), reviews)
+    return opened(benchmark, index, tmp_path / "reviews.sqlite")
 
 
 def _case(answers: ExplorerAnswers, position: int, **more: Any) -> dict[str, Any]:
@@ -49,7 +43,6 @@ def test_it_opens_with_the_kinds_sorts_and_choices_of_ratings(answers: ExplorerA
     assert [one["key"] for one in about["choices"]] == ["A", "B", "D", "E"]
     assert "inconsistent" not in about["kinds"] and "order effect" not in about["reasons"]
     assert {"off_by_one", "off_by_more", "unsafe_called_safe", "safe_called_unsafe", "apart"} <= set(about["kinds"])
-    assert "No risk, Low risk" in about["kinds"]["unsafe_called_safe"][1], "what is safe is said"
     assert about["sorts"] == ["distance", "confidence", "disagreement"]
 
 
@@ -62,61 +55,6 @@ def test_a_case_shows_one_response_each_category_s_probability_and_the_expectati
     assert [cell.split(">")[-1] for cell in cells] == ["overall", "0.90", "0.03", "0.03", "0.03", "1.20"]
     assert "What the categories mean" in shown
     assert "too low" in shown, "gold is Moderate risk or near it, and a judge says No risk"
-
-
-def test_the_filters_count_what_a_loop_over_the_verdicts_counts(answers: ExplorerAnswers, bench: Path) -> None:
-    gold = answers.data.labels.frame.set_index("case_id")["choice"]
-    verdicts = load_verdicts(bench / "runs", answers.data.benchmark.cases)
-    said = verdicts[verdicts["judge"] == "always-safe"].set_index("case_id")["choice"]
-    away = [RISK.index(said[case]) - RISK.index(label) for case, label in gold.items() if isinstance(label, str)]
-    assert sum(abs(n) > 1 for n in away) > 0
-    for kind, n in (("off_by_one", sum(abs(n) == 1 for n in away)), ("off_by_more", sum(abs(n) > 1 for n in away)),
-                    ("unsafe_called_safe", sum(n <= -2 for n in away)), ("safe_called_unsafe", 0)):  # fmt: skip
-        assert answers.select({"query": {"judge": "always-safe", "kind": [kind]}})["n"] == n, kind
-
-
-def test_an_index_and_a_table_are_of_the_same_kinds(answers: ExplorerAnswers, bench: Path) -> None:
-    benchmark = load(bench)
-    table = explorer_data(benchmark, load_verdicts(bench / "runs", benchmark.cases)).kinds
-    for kind in table.names:
-        assert (table.grid(kind) == answers.data.kinds.grid(kind)).all(), kind
-    assert table.scale == answers.data.kinds.scale
-
-
-def _saved(answers: ExplorerAnswers, **more: Any) -> dict[str, Any]:
-    case = _case(answers, 2)
-    entries = {"position": 2, "case_id": case["case_id"], "version": case["version"], "reviewer": "Dr R",
-               "verdict": "gold_wrong", "dimension": "overall", "adjudication_id": "a" * 12}  # fmt: skip
-    return answers.save(entries | more)
-
-
-def test_a_reviewer_s_choice_is_a_category(answers: ExplorerAnswers) -> None:
-    with pytest.raises(InputError, match="choose the right label"):
-        _saved(answers, choice="A")
-    entry = _saved(answers, choice="High risk")["entries"][0]
-    assert entry["choice"] == "High risk"
-    with open_store(answers.reviews.where or "") as store:
-        assert store.adjudications("risk of responses")["choice"].tolist() == ["High risk"]
-
-
-def test_the_files_of_a_selection_have_one_response(answers: ExplorerAnswers) -> None:
-    file = answers.export({"query": {"judge": "always-safe", "kind": ["off_by_more"]}, "format": "csv"})
-    text = file.content.decode().lstrip("\ufeff")
-    rows = list(csv.DictReader(io.StringIO(text)))
-    assert "response_b" not in rows[0]
-    assert {row["always-safe: overall"] for row in rows} == {"No risk"}
-    assert all("off_by_more" in row["kinds"] for row in rows)
-
-
-def test_hostile_words_are_shown_as_words(tmp_path: Path) -> None:
-    folder = write_rating(
-        tmp_path, n=4, categories=(HOSTILE, "fine"), definitions={HOSTILE: HOSTILE * 2000}, acceptable=("fine",)
-    )
-    benchmark = load(folder)
-    page = explore(benchmark, load_verdicts(folder / "runs", benchmark.cases), query=Query(kind=("wrong",)))
-    shown = page.answers["case"]({"position": 0})["html"]
-    assert "<script" not in shown and "<img src=x" not in shown
-    assert "&lt;script&gt;window.__pwned=1" in shown
 
 
 def test_probabilities_that_are_no_list_are_left_out(bench: Path) -> None:
@@ -135,9 +73,7 @@ def test_probabilities_that_are_no_list_are_left_out(bench: Path) -> None:
 def of_labels(tmp_path: Path) -> ExplorerAnswers:
     bench = write_labels(tmp_path)
     benchmark = load(bench)
-    index = open_index(build_index(bench / "runs", benchmark, tmp_path / "index"))
-    reviews = Reviews(benchmark.meta.name, tmp_path / "reviews.sqlite", categories=benchmark.meta.choices)
-    return ExplorerAnswers(explorer_data(benchmark, index), reviews)
+    return opened(benchmark, load_verdicts(bench / "runs", benchmark.cases), tmp_path / "reviews.sqlite")
 
 
 def _label_rows(html: str) -> dict[str, list[str]]:
@@ -170,37 +106,27 @@ def test_dimensions_of_several_labels_are_no_failures_and_nobody_adjudicates_the
     about = of_labels.initial_state({"fragment": "#dimension=errors"})
     assert about["dimensions"] == ["overall"]
     assert "errors" in about["trouble"]
-    benchmark = of_labels.data.benchmark
-    runs = benchmark.path / "runs" if benchmark.path else Path()
-    table = explorer_data(benchmark, load_verdicts(runs, benchmark.cases))
-    assert table.kinds.scale == of_labels.data.kinds.scale
-    for kind in table.kinds.names:
-        assert (table.kinds.grid(kind) == of_labels.data.kinds.grid(kind)).all(), kind
-        of_labels.select({"query": {"judge": "near", "kind": [kind]}})
     case = _case(of_labels, 2, judge="near")
     assert "wrong side" not in case["view"]
-    entries = {"position": 2, "case_id": case["case_id"], "version": case["version"], "reviewer": "Dr R",
-               "verdict": "ambiguous", "adjudication_id": "a" * 12}  # fmt: skip
+    entries = {**sight(of_labels, 2), "reviewer": "Dr R", "verdict": "ambiguous", "adjudication_id": "a" * 12}
     with pytest.raises(InputError, match="'errors' is not one of this benchmark"):
         of_labels.save(entries | {"dimension": "errors"})
     assert of_labels.save(entries | {"dimension": "overall"})["saved"]
-    file = of_labels.export({"query": {"judge": "near"}, "format": "csv"})
-    assert "gold errors" not in file.content.decode()
+    assert "gold errors" not in exported(of_labels, {"judge": "near"})
 
 
-def test_a_reply_about_labels_is_read_by_them(tmp_path: Path) -> None:
-    bench = write_labels(tmp_path)
-    benchmark = load(bench)
-    verdicts = load_verdicts(bench / "runs", benchmark.cases).assign(status="repaired")
-    text = '{"overall": "Low risk", "errors": ["made-up finding", "wrong side"]}'
-    verdicts = verdicts[verdicts["judge"] == "near"].assign(reply=text)
-    shown = explorer_data(benchmark, verdicts).case_html(0)
-    assert "errors wrong side; made-up finding" in re.sub("<[^>]*>", "", shown)
+def test_hostile_words_are_shown_as_words(tmp_path: Path) -> None:
+    meanings = {HOSTILE: HOSTILE * 2000}
+    rated = write_rating(tmp_path / "a", n=4, categories=(HOSTILE, "fine"), definitions=meanings, acceptable=("fine",))
+    for bench in (rated, write_labels(tmp_path / "b", labels=(HOSTILE, "fine"))):
+        benchmark = load(bench)
+        shown = opened(benchmark, load_verdicts(bench / "runs", benchmark.cases)).case({"position": 0})["html"]
+        assert "<script" not in shown and "<img src=x" not in shown
+        assert "&lt;script&gt;window.__pwned=1" in shown
 
 
-def test_hostile_labels_are_shown_as_words(tmp_path: Path) -> None:
-    bench = write_labels(tmp_path, labels=(HOSTILE, "fine"))
-    benchmark = load(bench)
-    shown = explorer_data(benchmark, load_verdicts(bench / "runs", benchmark.cases)).case_html(0)
-    assert "<script" not in shown and "<img src=x" not in shown
-    assert next(iter(_label_rows(shown))).startswith("&lt;script&gt;")
+def test_the_files_of_a_selection_have_one_response(answers: ExplorerAnswers) -> None:
+    rows = rows_of(exported(answers, {"judge": "always-safe", "kind": ["off_by_more"]}))
+    assert "response_b" not in rows[0]
+    assert {row["always-safe: overall"] for row in rows} == {"No risk"}
+    assert all("off_by_more" in row["kinds"] for row in rows)

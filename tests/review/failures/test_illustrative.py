@@ -108,19 +108,12 @@ def probed(tmp_path_factory: pytest.TempPathFactory) -> mrb.Study:
 def test_an_embedded_benchmark_without_probes_gets_simulated_judges_that_say_so(probed: mrb.Study) -> None:
     assert len(probed.judges) == 7 and all(name.startswith("simulated-") for name in probed.judges)
     assert probed.groups["judge"].tolist() == probed.judges
+    assert mrb.with_probes(probed) is probed, "runs with probed cases stay as they are"
     assert "The judges are SIMULATED here" in probed.note and probed.remark in repr(probed)
     profile = probed.table("probes", dimension="overall").frame
     broken = profile[profile["kept_expectation"].eq(False).fillna(False)]
     assert {"simulated-deferent", "simulated-wordy"} <= set(broken["judge"])
     assert "simulated-sound" not in set(broken["judge"])
-
-
-def test_runs_with_probed_cases_and_benchmarks_without_a_truth_stay_as_they_are(
-    probed: mrb.Study, tmp_path: Path
-) -> None:
-    assert mrb.with_probes(probed) is probed
-    elsewhere = replace(probed, benchmark=replace(probed.benchmark, path=tmp_path), verdicts=probed.verdicts.head(0))
-    assert mrb.with_probes(elsewhere) is elsewhere
 
 
 def test_the_cases_are_shown_plain_and_probed_and_published_with_a_table(probed: mrb.Study, tmp_path: Path) -> None:

@@ -9,56 +9,29 @@ import pandas as pd
 import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark
-from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.review.failures.index import build_index, open_index
 from mrb_lib.review.failures.kinds import failure_kinds
-from mrb_lib.review.failures.query import Query, facets, select
 from mrb_lib.stats.panel import as_panel
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import POLICIES
 from mrb_lib.verdicts.parts import part_paths
 from mrb_lib.verdicts.store import load_verdicts, run_folders, save_imported
+from tests.review.judged import DIMENSIONS, N, judged
 from tests.stats.small_tables import rows_of
-
-N, DIMENSIONS = 40, ("accuracy", "overall")
-
-
-def _drawn(generator: np.random.Generator, choices: tuple[str | None, ...], **columns: list[str]) -> pd.DataFrame:
-    frame = pd.MultiIndex.from_product(list(columns.values()), names=list(columns)).to_frame(index=False)
-    return frame.assign(choice=generator.choice(np.array(choices, dtype=object), len(frame)))
 
 
 @pytest.fixture(scope="module")
 def benchmark() -> Benchmark:
-    ids = [f"c{i}" for i in range(N)]
-    texts = {"question": "q", "response_a": "a", "response_b": "b"}
-    cases = pd.DataFrame({"case_id": ids, **texts, "organ": ["lung", "eye"] * (N // 2)}).astype("str")
-    generator = np.random.default_rng(0)
-    people = [f"annotator_{i}" for i in range(3)]
-    votes = _drawn(generator, ("A", "A", "A", "B", "tie"), case_id=ids, annotator=people, dimension=list(DIMENSIONS))
-    meta = BenchmarkMeta("b", "simulated", DIMENSIONS)
-    return Benchmark(meta, cases.assign(images=[[] for _ in ids]), votes.astype("str"))
+    return judged()[0]
 
 
 @pytest.fixture
-def runs(benchmark: Benchmark, tmp_path: Path) -> Path:
-    generator = np.random.default_rng(1)
-    judges, orders = [f"j{i}" for i in range(3)], ["AB", "BA"]
-    ids = benchmark.cases["case_id"].tolist()
-    frame = _drawn(
-        generator, ("A", "A", "B", "tie", None), judge=judges, case_id=ids, dimension=list(DIMENSIONS), order=orders
-    )
-    easy = frame["case_id"].str[1:].astype(int) % 4 < 3
-    frame["choice"] = frame["choice"].mask(easy & (generator.uniform(size=len(frame)) < 0.9), "A")
-    frame["status"] = np.where(frame["choice"].isna(), "unparsed", "ok")
-    frame["p_a"] = generator.uniform(size=len(frame)).round(6)
-    frame["reply"] = "because of " + frame["case_id"]
-    probed = frame.iloc[:8].assign(probe="swapped", reply="probed")
-    probed["choice"] = probed["choice"].replace({"A": "B", "B": "A"})
-    save_imported(
-        pd.concat([frame.assign(probe="none"), probed]), tmp_path / "runs", benchmark="b", kind="", source="s"
-    )
+def runs(tmp_path: Path) -> Path:
+    verdicts = judged()[1]
+    verdicts["reply"] = "because of " + verdicts["case_id"]
+    probed = verdicts.iloc[:8].assign(probe="swapped", choice=verdicts["choice"].replace({"A": "B", "B": "A"}))
+    save_imported(pd.concat([verdicts, probed]), tmp_path / "runs", benchmark="b", kind="", source="s")
     return tmp_path / "runs"
 
 
@@ -72,7 +45,7 @@ def test_an_index_holds_what_the_runs_and_the_statistics_say(benchmark: Benchmar
         pd.testing.assert_frame_equal(index.gold, labels)
         hard = rows_of("difficulty", cases, plain, labels, dimensions=list(DIMENSIONS), policy=policy)
         expected = failure_kinds(panel, labels, cases, policy=policy, difficulty=hard, probed={"swapped": swapped})
-        found = index.kinds(policy)
+        found = index.kinds
         assert list(found.grids) == list(expected.grids) and all(
             isinstance(one, np.memmap) for one in found.grids.values()
         )
@@ -82,29 +55,15 @@ def test_an_index_holds_what_the_runs_and_the_statistics_say(benchmark: Benchmar
         assert (found.judges, found.dimensions) == (panel.judges, panel.dimensions)
         assert found.probes == expected.probes == ["swapped"]
         assert (expected.changed > 0).any()
-    with pytest.raises(InputError, match="the index is of the policy"):
-        index.kinds("balanced" if policy != "balanced" else "strict")
 
 
 def test_one_case_has_all_its_verdicts_with_replies(benchmark: Benchmark, runs: Path, tmp_path: Path) -> None:
     index = open_index(build_index(runs, benchmark, tmp_path / "index"))
     table = load_verdicts(runs, replies=True)
     found = index.verdicts(1)
-    expected = table[table["case_id"] == "c1"].reset_index(drop=True)
+    expected = table[table["case_id"] == "c01"].reset_index(drop=True)
     pd.testing.assert_frame_equal(found[list(expected.columns)], expected, check_dtype=False)
     assert set(index.verdicts(0)["probe"]) == {"none", "swapped"}
-
-
-def test_the_selection_works_on_an_index(benchmark: Benchmark, runs: Path, tmp_path: Path) -> None:
-    index = open_index(build_index(runs, benchmark, tmp_path / "index"))
-    query = Query(judge="j1", dimension="overall", kind=("wrong",), organ="lung", sort="difficulty")
-    found = select(index.kinds(), benchmark.cases, query)
-    rows = facets(index.kinds(), benchmark.cases, query).set_index(["facet", "value"])["n"]
-    assert 0 < len(found) == rows[("organ", "lung")] == rows[("outcome", "wrong")] == rows[("judge", "j1")]
-    assert (found % 2 == 0).all()
-    hard = index.kinds().grid("difficulty")[-1, 1, found]
-    assert np.isfinite(hard).all()
-    assert (np.diff(hard) <= 0).all()
 
 
 def test_it_is_made_once_and_again_only_when_something_changed(
@@ -112,13 +71,7 @@ def test_it_is_made_once_and_again_only_when_something_changed(
 ) -> None:
     told: list[tuple[str, int, int]] = []
     first = build_index(runs, benchmark, tmp_path / "index", lambda *step: told.append(step))
-    assert told == [
-        ("verdicts", 1, 3),
-        ("verdicts", 2, 3),
-        ("verdicts", 3, 3),
-        ("difficulty", 0, 1),
-        ("difficulty", 1, 1),
-    ]
+    assert told == [("verdicts", i, 3) for i in (1, 2, 3)] + [("difficulty", i, 1) for i in (0, 1)]
     told.clear()
     assert build_index(runs, benchmark, tmp_path / "index", lambda *step: told.append(step)) == first
     assert not told
@@ -130,7 +83,7 @@ def test_it_is_made_once_and_again_only_when_something_changed(
     third = build_index(runs, changed, tmp_path / "index")
     assert len({first, second, third}) == 3
     assert list((tmp_path / "index").iterdir()) == [third]
-    assert opened.kinds().grid("judged").any()
+    assert opened.kinds.grid("judged").any()
 
 
 def test_a_build_that_fails_leaves_nothing(benchmark: Benchmark, runs: Path, tmp_path: Path) -> None:
@@ -141,21 +94,16 @@ def test_a_build_that_fails_leaves_nothing(benchmark: Benchmark, runs: Path, tmp
     assert list((tmp_path / "index").iterdir()) == []
 
 
-def test_a_benchmark_without_runs_has_an_index(benchmark: Benchmark, tmp_path: Path) -> None:
+def test_a_benchmark_without_runs_has_an_index_and_other_labels_are_never_gold(
+    benchmark: Benchmark, tmp_path: Path
+) -> None:
     index = open_index(build_index(None, benchmark, tmp_path / "index"))
     assert index.verdicts(0).empty
-    assert len(select(index.kinds(), benchmark.cases, Query())) == N
-    assert 0 < len(select(index.kinds(), benchmark.cases, Query(kind=("split",)))) < N
-
-
-def test_labels_that_are_no_preferences_are_split_and_never_gold(benchmark: Benchmark, tmp_path: Path) -> None:
+    assert 0 < index.kinds.grid("split")[-1].any(axis=0).sum() < N
     words = benchmark.annotations["choice"].replace({"A": "yes", "B": "no", "tie": "maybe"})
-    other = replace(
-        benchmark,
-        meta=replace(benchmark.meta, categories=("yes", "no", "maybe")),
-        annotations=benchmark.annotations.assign(choice=words),
-    )
-    kinds = open_index(build_index(None, other, tmp_path / "index")).kinds()
+    meta = replace(benchmark.meta, categories=("yes", "no", "maybe"))
+    other = replace(benchmark, meta=meta, annotations=benchmark.annotations.assign(choice=words))
+    kinds = open_index(build_index(None, other, tmp_path / "other")).kinds
     assert kinds.grid("split").any()
     assert not kinds.grid("labelled").any()
 

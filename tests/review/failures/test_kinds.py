@@ -5,10 +5,9 @@ import pandas as pd
 import pytest
 
 from mrb_lib.review.failures.kinds import Kinds, changed_by_probe, failure_kinds
-from mrb_lib.stats.panel import ABSENT, NULL, Panel, panels
+from mrb_lib.stats.panel import ABSENT, Panel, panels
 from mrb_lib.stats.scoring import correctness
 from mrb_lib.stats.where import MIXED_CODE, OUTCOMES
-from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import POLICIES
 from tests.stats.probes.panels import probes
 from tests.stats.small_tables import cases_of, difficulty, gold_of, random_verdicts, verdicts_of
@@ -42,12 +41,6 @@ def test_kinds_of_a_judge() -> None:
     assert np.flatnonzero(kinds.grid("unparsed")[0, 0]).tolist() == [3]
     assert not kinds.grid("inconsistent")[1].any()
     assert kinds.grid("said")[0, 0].tolist() == [0, MIXED_CODE, 1, 1, 0, ABSENT, 2]
-
-
-def test_an_unanswered_case_says_nothing() -> None:
-    kinds = failure_kinds(verdicts_of({("a", "AB"): "?A"}), gold_of("AA"), cases_of(2))
-    assert kinds.grid("said")[0, 0].tolist() == [NULL, 0]
-    assert kinds.grid("unparsed")[0, 0].tolist() == [True, False]
 
 
 def test_all_judges_are_wrong_only_where_two_are_scored() -> None:
@@ -125,24 +118,6 @@ def test_swapping_the_answers_changes_no_kind() -> None:
     np.testing.assert_allclose(one.grid("confidence"), two.grid("confidence"))
 
 
-def test_difficulty_is_laid_out_by_case() -> None:
-    verdicts, cases = random_verdicts(np.random.default_rng(6), 80, 4), cases_of(80)
-    gold = gold_of("ABAB?" * 16)
-    table = difficulty(verdicts, gold, cases)
-    rows = table[table["part"] == "case"].set_index("case_id")["difficulty"]
-    expected = rows.reindex(cases["case_id"]).to_numpy(dtype=float)
-    kinds = failure_kinds(verdicts, gold, cases, difficulty=table)
-    np.testing.assert_array_equal(kinds.grid("difficulty"), np.broadcast_to(expected, (5, 1, 80)))
-    assert np.isnan(failure_kinds(verdicts, gold, cases).grid("difficulty")).all()
-
-
-def test_unknown_names_are_refused() -> None:
-    with pytest.raises(InputError, match="kind 'broken' is unknown"):
-        _kinds().grid("broken")
-    with pytest.raises(InputError, match="policy 'mine' is unknown"):
-        _kinds("mine")
-
-
 def _panels(*tables: pd.DataFrame, n: int) -> dict[str, Panel]:
     return panels([pd.concat(tables)], cases_of(n)["case_id"], ["overall"])
 
@@ -169,3 +144,14 @@ def test_the_mean_over_cases_is_what_the_table_of_probes_says() -> None:
     expected = table[table["part"] == "probe"].sort_values("judge")["changed"]
     means = np.nanmean(share[0, :, 0].astype(np.float64), axis=1)
     assert means.tolist() == pytest.approx(expected.tolist(), abs=1e-3)
+
+
+def test_difficulty_is_laid_out_by_case() -> None:
+    verdicts, cases = random_verdicts(np.random.default_rng(6), 80, 4), cases_of(80)
+    gold = gold_of("ABAB?" * 16)
+    table = difficulty(verdicts, gold, cases)
+    rows = table[table["part"] == "case"].set_index("case_id")["difficulty"]
+    expected = rows.reindex(cases["case_id"]).to_numpy(dtype=float)
+    kinds = failure_kinds(verdicts, gold, cases, difficulty=table)
+    np.testing.assert_array_equal(kinds.grid("difficulty"), np.broadcast_to(expected, (5, 1, 80)))
+    assert np.isnan(failure_kinds(verdicts, gold, cases).grid("difficulty")).all()

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from mrb_lib.review.failures.kinds import KINDS, Kinds, Scale, failure_kinds
-from mrb_lib.review.failures.query import Query, facets, select
+from mrb_lib.review.failures.query import Query, select
 from mrb_lib.stats.panel import ABSENT
 from mrb_lib.stats.where import MIXED_CODE
 from mrb_lib.tables.errors import InputError
@@ -83,15 +83,6 @@ def test_what_makes_no_sense_is_not_there() -> None:
         select(_kinds(nominal), IDS.to_frame(), Query(kind=("off_by_one",)))
     with pytest.raises(InputError, match="'distance' is unknown"):
         select(_kinds(nominal), IDS.to_frame(), Query(sort="distance"))
-
-
-def test_a_list_may_come_furthest_first_and_each_filter_counts() -> None:
-    kinds, cases = _kinds(), IDS.to_frame()
-    assert select(kinds, cases, Query(judge="j", kind=("wrong",), sort="distance")).tolist() == [2, 1, 3, 4]
-    found = facets(kinds, cases, Query(judge="j"))
-    counts = found[found["facet"] == "kind"].set_index("value")["n"]
-    assert counts["off_by_one"] == 2 and counts["unsafe_called_safe"] == 1
-    assert "inconsistent" not in counts
 
 
 def test_a_sure_rating_that_is_wrong_is_found_by_the_probability_of_its_category() -> None:

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from mrb_lib.review.failures.kinds import ANY_PROBE, Kinds, failure_kinds
-from mrb_lib.review.failures.query import NO_KIND, Query, facets, from_fragment, searchable, select, to_fragment
+from mrb_lib.review.failures.query import NO_KIND, Query, facets, from_fragment, select, to_fragment
 from mrb_lib.stats.panel import as_panel
 from mrb_lib.stats.where import OUTCOMES
 from mrb_lib.tables.errors import InputError
@@ -118,33 +118,28 @@ def test_a_selection_is_what_a_plain_loop_finds(kinds: Kinds, cases: pd.DataFram
     assert len(sizes) > 15
 
 
-def test_every_count_is_the_size_of_the_selection_it_promises(kinds: Kinds, cases: pd.DataFrame) -> None:
+def test_every_count_is_the_size_of_the_selection_it_promises_and_counts_add_up(
+    kinds: Kinds, cases: pd.DataFrame
+) -> None:
     for query in QUERIES[::5]:
-        rows = facets(kinds, cases, query)
-        assert {"organ", "department", "kind", "judge", "dimension", "changed_by"} <= set(rows["facet"])
-        for row in rows.itertuples():
-            value = "" if pd.isna(row.value) else row.value
-            if row.facet in ("outcome", "pair") or value == NO_KIND:
+        found, size = facets(kinds, cases, query), len(select(kinds, cases, query))
+        assert {"organ", "department", "kind", "judge", "dimension", "changed_by"} <= found.keys()
+        assert ("outcome" in found) == (query.judge is not None and query.dimension is not None)
+        assert ("pair" in found) == (query.other is not None and query.dimension is not None)
+        for name, facet in found.items():
+            if facet["adds_up"]:
+                assert sum(n for _, n in facet["values"]) == facet["total"], query
+            if name in ("outcome", "pair"):
+                assert facet["total"] == size
                 continue
-            changed: dict[str, object] = {row.facet: (value,) if row.facet == "kind" else value}
-            without: dict[str, object] = {row.facet: () if row.facet == "kind" else None}
-            if row.facet == "judge":
-                changed["other"] = without["other"] = None
-            assert row.n == len(select(kinds, cases, replace(query, **changed))), (query, row)
-            assert row.n_total == len(select(kinds, cases, replace(query, **without))), (query, row)
-
-
-def test_counts_add_up(kinds: Kinds, cases: pd.DataFrame) -> None:
-    for query in QUERIES[1::5]:
-        rows = facets(kinds, cases, query)
-        sums = rows[rows["adds_up"]].groupby("facet").agg(n=("n", "sum"), total=("n_total", "first"))
-        assert (sums["n"] == sums["total"]).all(), query
-        assert ("outcome" in sums.index) == (query.judge is not None and query.dimension is not None)
-        assert ("pair" in sums.index) == (query.other is not None and query.dimension is not None)
-        size = len(select(kinds, cases, query))
-        assert (sums.loc[sums.index.isin(["outcome", "pair"]), "total"] == size).all()
-        of_kinds = rows[rows["facet"] == "kind"]
-        assert of_kinds["n"].max() <= of_kinds["n_total"].iloc[0] <= of_kinds["n"].sum()
+            without: dict[str, object] = {name: () if name == "kind" else None}
+            without |= {"other": None} if name == "judge" else {}
+            assert facet["total"] == len(select(kinds, cases, replace(query, **without))), (query, name)
+            for value, n in facet["values"]:
+                changed = without | {name: (value,) if name == "kind" else value}
+                assert value == NO_KIND or n == len(select(kinds, cases, replace(query, **changed))), (query, name)
+        of_kinds = [n for _, n in found["kind"]["values"]]
+        assert max(of_kinds) <= found["kind"]["total"] <= sum(of_kinds)
 
 
 @pytest.mark.parametrize("desc", [True, False])
@@ -165,13 +160,6 @@ def test_sorting_goes_by_the_verdicts_that_match_and_undefined_comes_last(
     assert (found[equal] < found[equal + 1]).all()
 
 
-def test_over_several_dimensions_the_highest_or_the_lowest_counts(kinds: Kinds, cases: pd.DataFrame) -> None:
-    first = int(select(kinds, cases, Query(sort="difficulty"))[0])
-    last = int(select(kinds, cases, Query(sort="difficulty", desc=False))[0])
-    assert kinds.grid("difficulty")[-1, :, first].max() == np.nanmax(kinds.grid("difficulty"))
-    assert kinds.grid("difficulty")[-1, :, last].min() == np.nanmin(kinds.grid("difficulty"))
-
-
 def test_free_text_wants_every_word_and_phrase_in_any_case(kinds: Kinds, cases: pd.DataFrame) -> None:
     def found(text: str) -> set[str]:
         return set(cases["question"].iloc[select(kinds, cases, Query(text=text))])
@@ -182,10 +170,6 @@ def test_free_text_wants_every_word_and_phrase_in_any_case(kinds: Kinds, cases: 
     assert found("straße") == {"STRASSE"}
     assert found("lobe finding") == set()
     assert select(kinds, cases, Query(text="c17")).tolist() == [17]
-    once = searchable(cases)
-    np.testing.assert_array_equal(
-        select(kinds, cases, Query(text="lobe"), texts=once), select(kinds, cases, Query(text="lobe"))
-    )
 
 
 def test_two_judges_are_compared_where_they_differ() -> None:
@@ -194,27 +178,15 @@ def test_two_judges_are_compared_where_they_differ() -> None:
     kinds = failure_kinds(verdicts, gold_of("AAAAB?A"), cases, policy="official")
     query = Query(judge="a", other="b", dimension="overall")
     assert select(kinds, cases, query).tolist() == [1, 2, 4, 6]
-    rows = facets(kinds, cases, query)
-    pair = rows[rows["facet"] == "pair"].set_index("value")["n"].to_dict()
-    expected = {"both right": 0, "only the first right": 1, "only the second right": 3, "neither right": 0}
-    assert pair == expected | {"not both scored": 0}
-    assert rows[rows["facet"] == "other"][["value", "n", "n_total"]].to_numpy().tolist() == [["b", 4, 7]]
+    found = facets(kinds, cases, query)
+    assert dict(found["pair"]["values"]) == {
+        "both right": 0, "only the first right": 1, "only the second right": 3, "neither right": 0,
+        "not both scored": 0,
+    }  # fmt: skip
+    assert (found["other"]["values"], found["other"]["total"]) == ([["b", 4]], 7)
     turned = replace(query, judge="b", other="a")
     assert select(kinds, cases, turned).tolist() == [1, 2, 4, 6]
     assert select(kinds, cases, replace(query, kind=("wrong",))).tolist() == [2, 4, 6]
-
-
-def test_a_benchmark_that_nobody_judged_can_be_searched() -> None:
-    cases = cases_of(3, organ=["lung", None, "lung"])
-    panel = as_panel(random_verdicts(np.random.default_rng(0), 3, 1).iloc[:0], cases["case_id"], ["overall"])
-    gold = gold_of("A?-").assign(votes_a=[2, 1], votes_b=[1, 1], votes_tie=[0, 1], n_annotators=3)
-    kinds = failure_kinds(panel, gold, cases)
-    assert select(kinds, cases, Query()).tolist() == [0, 1, 2]
-    assert select(kinds, cases, Query(kind=("split",))).tolist() == [0, 1]
-    assert select(kinds, cases, Query(kind=("wrong",), sort="confidence")).tolist() == []
-    rows = facets(kinds, cases, Query()).set_index(["facet", "value"])["n"]
-    assert rows[("organ", "lung")] == 2
-    assert rows[("kind", "split")] == 2
 
 
 @pytest.mark.parametrize(
@@ -233,15 +205,6 @@ def test_what_there_is_not_is_named(kinds: Kinds, cases: pd.DataFrame, query: Qu
     for ask in (select, facets):
         with pytest.raises(InputError, match=message):
             ask(kinds, cases, query)
-
-
-def test_without_probes_no_verdict_changed_under_any(kinds: Kinds, cases: pd.DataFrame) -> None:
-    plain = replace(kinds, probes=[], changed=kinds.changed[:0])
-    assert len(select(plain, cases, Query(changed_by=ANY_PROBE))) == 0
-    assert "changed_by" not in set(facets(plain, cases, Query())["facet"])
-
-
-def test_kinds_of_other_cases_are_refused(kinds: Kinds) -> None:
     with pytest.raises(InputError, match="3 rows do not fit kinds of 60"):
         select(kinds, cases_of(3), Query())
 
@@ -267,3 +230,10 @@ def test_an_address_from_elsewhere() -> None:
 def test_no_text_of_a_query_is_longer_than_a_server_can_search(name: str) -> None:
     with pytest.raises(InputError, match=f"{name} is longer than 10,000 characters; shorten it"):
         from_fragment(f"{name}={'x' * 10_001}")
+
+
+def test_over_several_dimensions_the_highest_or_the_lowest_counts(kinds: Kinds, cases: pd.DataFrame) -> None:
+    first = int(select(kinds, cases, Query(sort="difficulty"))[0])
+    last = int(select(kinds, cases, Query(sort="difficulty", desc=False))[0])
+    assert kinds.grid("difficulty")[-1, :, first].max() == np.nanmax(kinds.grid("difficulty"))
+    assert kinds.grid("difficulty")[-1, :, last].min() == np.nanmin(kinds.grid("difficulty"))

@@ -12,14 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from mrb_lib.review.records.store import Store, open_store
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with open_store(tmp_path / "reviews.sqlite") as opened:
-        yield opened
-
 
 def _programs() -> Path:
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))

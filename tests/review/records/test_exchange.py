@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pandas as pd
@@ -71,21 +70,6 @@ def test_no_cell_is_a_formula(filled: Store, tmp_path: Path) -> None:
     assert not cells.map(lambda cell: cell.startswith(("=", "+", "-", "@"))).any(axis=None)
 
 
-def test_an_empty_table_goes_out_and_in(store: Store, tmp_path: Path) -> None:
-    for suffix in ADJUDICATION_SUFFIXES:
-        path = tmp_path / f"none{suffix}"
-        _write(store, path)
-        assert _import(path, store) == (0, 0)
-
-
-def test_a_tag_that_was_removed_here_is_not_brought_back_by_an_older_file(filled: Store, tmp_path: Path) -> None:
-    _write(filled, tmp_path / "older.jsonl")
-    with open_store(tmp_path / "other.sqlite") as other:
-        other.add(CaseTag("demo", "never reviewed", "None", "NA", REMOVED))
-        assert _import(tmp_path / "older.jsonl", other) == (3, 4)
-        assert "never reviewed" not in set(other.tags("demo")["case_id"])
-
-
 def test_tags_made_by_hand_are_imported_once(store: Store, tmp_path: Path) -> None:
     path = tmp_path / "hand.csv"
     path.write_text("case_id,reviewer,tag\n7,Dr A,old film\n8,B, two   words \n")
@@ -143,11 +127,14 @@ def test_what_is_wrong_is_named_and_nothing_is_stored(store: Store, tmp_path: Pa
 
 
 def test_files_that_are_none(store: Store, tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl").write_text(json.dumps([1]) + "\n")
-    for name, words in {
-        "a.jsonl": "line 1: list where an object belongs",
-        "b.csv": "file is missing",
-        "c.txt": "must end with",
-    }.items():
+    for name, words in {"b.csv": "file is missing", "c.txt": "must end with"}.items():
         with pytest.raises(InputError, match=words):
             _import(tmp_path / name, store)
+
+
+def test_a_tag_that_was_removed_here_is_not_brought_back_by_an_older_file(filled: Store, tmp_path: Path) -> None:
+    _write(filled, tmp_path / "older.parquet")
+    with open_store(tmp_path / "other.sqlite") as other:
+        other.add(CaseTag("demo", "never reviewed", "None", "NA", REMOVED))
+        assert _import(tmp_path / "older.parquet", other) == (3, 4)
+        assert "never reviewed" not in set(other.tags("demo")["case_id"])

@@ -7,15 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pandas as pd
 import pytest
 import sqlalchemy as sa
 
-from mrb_lib.benchmarks.benchmark import load
-from mrb_lib.demo.build import write_demo
 from mrb_lib.review.records.marks import Adjudication
 from mrb_lib.review.records.store import REVIEW, Store, database_url, open_store
-from mrb_lib.tables.files import REVIEWS
 
 from .earlier import HOSTILE, WHEN, write_version_4
 
@@ -71,28 +67,6 @@ def test_a_file_of_version_4_is_migrated_once_with_a_backup_beside_it(
         connection.execute("DELETE FROM mrb_events")
 
 
-def test_the_first_version_had_fewer_columns(tmp_path: Path) -> None:
-    path = tmp_path / "reviews.sqlite"
-    with sqlite3.connect(path) as connection:
-        connection.executescript("""
-            CREATE TABLE mrb_meta (key TEXT, value TEXT);
-            INSERT INTO mrb_meta VALUES ('schema', '1');
-            CREATE TABLE mrb_adjudications (id INTEGER PRIMARY KEY, adjudication_id TEXT, benchmark TEXT,
-                case_fingerprint TEXT, case_id TEXT, dimension TEXT, reviewer TEXT, verdict TEXT, choice TEXT,
-                judge TEXT, reasons TEXT, note TEXT, supersedes TEXT, created TEXT);
-            INSERT INTO mrb_adjudications VALUES (1, 'a', 'demo', '', 'c1', NULL, 'Dr A', 'ambiguous', NULL, NULL,
-                '["other"]', '', NULL, '2026-01-01T12:00:00.000Z');
-            CREATE TABLE mrb_assignments (key TEXT, benchmark TEXT, case_id TEXT, annotator TEXT, position INTEGER,
-                "order" TEXT, created TEXT);
-            INSERT INTO mrb_assignments VALUES ('k', 'demo', 'c1', 'r1', 0, 'AB', '2026-01-01T12:00:00.000Z');
-        """)
-    with open_store(path) as store:
-        row = store.adjudications("demo").iloc[0]
-        assert (row["reasons"], row["regions"]) == (["other"], [])
-        assert store.assignments("demo")["annotator"].tolist() == ["r1"]
-        assert store.tags("demo").empty
-
-
 def test_processes_that_open_it_at_once_migrate_it_once(tmp_path: Path) -> None:
     path = tmp_path / "reviews.sqlite"
     write_version_4(path)
@@ -116,19 +90,6 @@ def test_processes_that_open_it_at_once_migrate_it_once(tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("*backup*"))) == 1
     with open_store(path) as store:
         assert len(store.adjudications("demo", history=True)) == 3
-
-
-def test_a_command_says_so_in_one_line(tmp_path: Path) -> None:
-    write_demo(tmp_path / "bench", cases=18, seed=3)
-    bench = tmp_path / "bench"
-    write_version_4(bench / REVIEWS, load(bench).meta.name)
-    command = [sys.executable, "-m", "mrb_lib.cli.main", "adjudications", "export", bench, tmp_path / "all.csv"]
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "3 adjudications, 1 row of tags" in done.stdout
-    [line] = done.stderr.splitlines()
-    assert line.endswith(f"migrated from version 4 to 5; its earlier rows: {bench / REVIEWS}.v4-backup")
-    assert pd.read_csv(tmp_path / "all.csv")["severity"].tolist()[1] == "severe"
 
 
 def test_postgresql_keeps_the_earlier_tables_under_another_name(postgresql: str) -> None:

@@ -49,15 +49,6 @@ def test_an_empty_store_changes_nothing(workspace: mrb_lib.Study) -> None:
     assert "its store holds nothing" in reviewed(workspace.benchmark, workspace.judges).reason
 
 
-def test_nobody_stands_in_where_there_is_no_truth(workspace: mrb_lib.Study) -> None:
-    assert workspace.benchmark.path is not None
-    (workspace.benchmark.path / TRUTH).unlink()
-    found = reviewed(workspace.benchmark, workspace.judges)
-    assert found.adjudications.empty
-    assert "nobody has reviewed" in found.reason
-    assert found.note == ""
-
-
 def test_what_people_said_is_read_and_nobody_stands_in(workspace: mrb_lib.Study) -> None:
     assert workspace.benchmark.path is not None
     own = workspace.benchmark.path / REVIEWS

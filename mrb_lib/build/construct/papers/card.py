@@ -48,7 +48,7 @@ class Facts:
     agreement : the table of that name
     n_cases_left_out : pairs that were made and not annotated enough
     split : see `mrb_lib.benchmarks.splits.Split.balance`
-    people : see `mrb_lib.review.records.people.summary`; without rows where nothing is known of the annotators
+    people : see `mrb_lib.review.records.exchange.summary`; without rows where nothing is known of the annotators
     changes : see `mrb_lib.build.construct.release.changes`; None for a first release
     limits : sentences of whoever releases it
     contact : empty where none is given

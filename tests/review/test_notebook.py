@@ -1,17 +1,17 @@
+"""What a notebook shows: bars while judges run, and plain views where no page can answer."""
+
 from __future__ import annotations
 
 from io import StringIO
 from pathlib import Path
 
 import nbformat
-import pandas as pd
 import papermill
 import pytest
 from rich.console import Console
 
-from mrb_lib.benchmarks.benchmark import Benchmark, empty_annotations, save
-from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.review import progress
+from mrb_lib.review.app import can_run
 from mrb_lib.runs.progress import RunProgress
 
 HOSTILE = "</td>[bold]judge[/bold]<script>alert(1)</script>&"
@@ -73,44 +73,33 @@ def test_without_a_page_a_line_says_what_is_done(
     assert not screen.drawn
 
 
+class _Kernel:
+    """A kernel that was asked by a message of this id."""
+
+    def __init__(self, message: str) -> None:
+        self.kernel = self
+        self._message = message
+
+    def get_parent(self) -> dict[str, dict[str, str]]:
+        return {"header": {"msg_id": self._message}}
+
+
+def test_a_page_asks_for_widgets_unless_plain_views_are_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("IPython.get_ipython", lambda: _Kernel("4be13c5b-a1e7-4b1d-8ef7-2f5ed7c4d6a1"))
+    for value, runs in (("1", False), ("yes", False), ("0", True), ("", True)):
+        monkeypatch.setenv("MRB_STATIC", value)
+        assert can_run() is runs
+    monkeypatch.setattr("mrb_lib.review.app.find_spec", lambda name: None)
+    assert not can_run(), "without anywidget"
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # Jupyter's own clients announce their coming changes.
-def test_a_notebook_shows_progress_headless_and_an_interrupted_cell_keeps_its_batch(tmp_path: Path) -> None:
-    cases = pd.DataFrame(
-        {"case_id": [str(i) for i in range(9)], "question": "q", "response_a": "a", "response_b": "b b"}
+def test_a_notebook_that_papermill_runs_shows_plain_views(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cell = nbformat.v4.new_code_cell("from mrb_lib.review.app import can_run\nprint(can_run())")
+    nbformat.write(nbformat.v4.new_notebook(cells=[cell]), tmp_path / "a.ipynb")
+    monkeypatch.setenv("MRB_STATIC", "")
+    done = papermill.execute_notebook(
+        str(tmp_path / "a.ipynb"), str(tmp_path / "b.ipynb"), kernel_name="python3", progress_bar=False
     )
-    save(Benchmark(BenchmarkMeta("n", "general", ("overall",)), cases, empty_annotations()), tmp_path / "bench")
-    setup = f"""
-import os, signal
-from pathlib import Path
-from mrb_lib.benchmarks.benchmark import load
-from mrb_lib.judges.settings import Settings
-from mrb_lib.runs.execute import judge
-from mrb_lib.runs.interruption import InterruptedRunError
-from mrb_lib.review.progress import live_progress
-bench, runs = load({str(tmp_path / "bench")!r}), Path({str(tmp_path / "runs")!r})
-"""
-    interrupted = """
-def stop(status):
-    if status.held == 4 and not status.finished:
-        os.kill(os.getpid(), signal.SIGINT)  # as the stop button does
-try:
-    judge(bench, runs, ["longer"], settings=Settings(batch_size=2), progress=stop)
-except InterruptedRunError as error:
-    print(error)
-"""
-    goes_on = 'done = judge(bench, runs, ["longer"], progress=live_progress())'
-    sources = (setup, interrupted, goes_on, "done[0].before, done[0].made")
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in sources])
-    nbformat.write(notebook, tmp_path / "in.ipynb")
-    ran = papermill.execute_notebook(
-        str(tmp_path / "in.ipynb"), str(tmp_path / "out.ipynb"), kernel_name="python3", progress_bar=False
-    )
-    outputs = [cell["outputs"] for cell in ran.cells]
-    said = "".join(output["text"] for output in outputs[1] if output.get("name") == "stdout")
-    assert "interrupted; 4 of 18 verdicts are kept" in said
-    assert outputs[3][0]["data"]["text/plain"] == "(4, 14)"
-    line = "".join(output["text"] for output in outputs[2])  # which a kernel may send in two pieces
-    assert line.startswith("longer: 18 of 18; ")
-    assert line.count("\n") == 1
-    assert {output["name"] for output in outputs[2]} == {"stdout"}
+    assert [output["text"] for output in done.cells[0]["outputs"] if output.get("name") == "stdout"] == ["False\n"]
