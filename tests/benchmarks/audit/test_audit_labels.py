@@ -21,13 +21,13 @@ def drop(b: Sound, **where: str) -> None:
 def test_a_missing_rater(tmp_path: Path) -> None:
     findings = audit_with(tmp_path, lambda b: drop(b, case_id="case-05", annotator="ben", dimension="overall"))
     assert places(findings) == [("warning", "annotations.parquet", 25, "annotator")]
-    assert findings[0].problem == "ben gave no label on overall"
+    assert findings[0].problem == "2 of 3 annotators on overall"
     assert findings[0].case_id == "case-05"
 
 
 def test_a_rater_missing_from_a_whole_case_is_one_finding(tmp_path: Path) -> None:
     findings = audit_with(tmp_path, lambda b: drop(b, case_id="case-05", annotator="ben"))
-    assert [finding.problem for finding in findings] == ["ben gave no label on accuracy, overall"]
+    assert [finding.problem for finding in findings] == ["2 of 3 annotators on accuracy, 2 of 3 annotators on overall"]
 
 
 def test_a_case_without_any_annotation(tmp_path: Path) -> None:

@@ -101,21 +101,6 @@ def test_an_ordinary_file_name_is_no_leak(tmp_path: Path) -> None:
     assert audit_with(tmp_path, lambda b: call(b, names)) == []
 
 
-def rename_by(b: Sound, letters: list[str]) -> None:
-    names = [f"scan-{i + 1:02d}_{letter}.png" for i, letter in enumerate(letters)]
-    b.images = dict(zip(names, b.images.values(), strict=True))
-    b.cases["images"] = [[name] for name in names]
-
-
-def test_letters_in_file_names_that_are_the_label(tmp_path: Path) -> None:
-    findings = audit_with(tmp_path, lambda b: rename_by(b, gold_of(b)))
-    assert places(findings) == [("warning", "cases.parquet", 1, "images")]
-
-
-def test_letters_in_file_names_that_are_not_the_label(tmp_path: Path) -> None:
-    assert audit_with(tmp_path, lambda b: rename_by(b, ["a", "b"] * 12)) == []
-
-
 def test_gold_on_one_side_is_reported_with_its_p_value(tmp_path: Path) -> None:
     def change(b: Sound) -> None:
         overall = b.annotations["dimension"] == "overall"
