@@ -15,8 +15,7 @@ from mrb_lib.benchmarks.hub import (
     hub_endpoint,
     hub_errors,
     is_offline,
-    progress_bar_class,
-    quiet_hub_log,
+    quiet_hub,
 )
 from mrb_lib.tables.errors import InputError, RunError
 
@@ -134,7 +133,7 @@ def _snapshot(
     check_weights(inside(names, subfolder), model if subfolder is None else f"{model}, folder {subfolder}")
     patterns = [*PATTERNS, *(CODE_PATTERNS if trust_remote_code else ())]
     within = "" if subfolder is None else f"{subfolder}/"
-    with quiet_hub_log():
+    with quiet_hub(bars=sys.stderr.isatty()):
         folder = Path(
             snapshot_download(
                 model,
@@ -142,7 +141,6 @@ def _snapshot(
                 endpoint=endpoint,
                 allow_patterns=[within + pattern for pattern in patterns],
                 ignore_patterns=[within + pattern for pattern in _TWICE],
-                tqdm_class=progress_bar_class(visible=sys.stderr.isatty()),
             )
         )
     if folder.name != info.sha:

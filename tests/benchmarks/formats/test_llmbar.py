@@ -78,7 +78,7 @@ def test_the_last_object_counts_and_null_is_unparsed(tmp_path: Path) -> None:
     [
         ([], "has 0 items where dataset.json has 1"),
         ([ITEM | {"label": 1, "results": []}], "row 1, column label: differs from"),
-        ([ITEM | {"results": [["text"]]}], "row 1, column results: holds no object"),
+        ([ITEM | {"results": [["text"]]}], "row 1, column results: its last object holds no text"),
         ([ITEM | {"results": [{"swap = False": verdict("1")}]}], "swap = True"),
         (
             [ITEM | {"results": [{"swap = False": verdict("3"), "swap = True": verdict("1")}]}],
