@@ -170,7 +170,7 @@ def test_the_texts_of_a_file_that_judges_were_shown_are_on_the_page(
     assert "<ins>poumon</ins>" in page
     missing = mrb("review", bench, "--probe-file", bench / "gone.csv")
     assert (missing.code, missing.err.count("\n")) == (2, 1)
-    assert "gone.csv: cannot be read" in missing.err
+    assert "gone.csv: the file is missing" in missing.err
 
 
 def test_what_cannot_be_reviewed_is_said_in_one_message(mrb: Callable[..., Any], bench: Path, tmp_path: Path) -> None:
