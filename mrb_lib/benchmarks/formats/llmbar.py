@@ -61,7 +61,7 @@ def read(src: Path) -> Imported:
 
     Notes
     -----
-    Validated by tests/benchmarks/formats/test_llmbar.py: the authors' own statistics are
+    Validated by tests/published/test_llmbar.py: the authors' own statistics are
     rebuilt for every judge, prompt and subset.
     """
     folder = only_folder(Path(src))

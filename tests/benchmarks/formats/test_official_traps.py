@@ -390,13 +390,6 @@ def test_a_raw_reply_is_read_anew_and_every_change_is_counted(tree) -> None:
         assert expected in said(imported)
 
 
-def test_without_a_normalized_file_there_is_nothing_to_compare_with(tree) -> None:
-    tree.results("J", [{"question_id": 1, "chosen_answer": json.dumps(all_of("A"))}])
-    imported = read(tree.write())
-    assert imported.verdicts["choice"].eq("A").all()
-    assert "differ from" not in said(imported)
-
-
 def test_a_normalized_choice_without_a_raw_reply_is_kept(tree) -> None:
     tree.results("J", [{"question_id": 1, "chosen_answer": None}])
     rows = [{"question_id": 1, "chosen_answer": all_of("A")}, {"question_id": 2, "chosen_answer": {"overall": "B"}}]
@@ -404,13 +397,6 @@ def test_a_normalized_choice_without_a_raw_reply_is_kept(tree) -> None:
     verdicts = read(tree.write()).verdicts
     assert verdicts.fillna({"choice": "."}).groupby("case_id")["choice"].agg("".join).tolist() == ["AAAAAA", ".....B"]
     assert set(verdicts["status"]) == {"ok", "unparsed"}
-
-
-def test_a_refusal_is_imported_as_refused(tree) -> None:
-    tree.results("J", [{"question_id": 1, "chosen_answer": "I'm sorry, I can't evaluate a medical image."}])
-    imported = read(tree.write())
-    assert set(imported.verdicts["status"]) == {"refused"}
-    assert "6 verdicts of judge J are refused" in said(imported)
 
 
 def test_two_runs_that_disagree_are_refused(tree) -> None:
