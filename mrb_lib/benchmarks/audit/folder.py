@@ -200,4 +200,4 @@ def _contents(
         there = conform(cases.assign(images=readable), "cases", CASES_FILE, task=meta.task)
         stored = Benchmark(meta, there, empty_annotations(), FolderImages(folder / "images"), folder)
         findings += split_findings(stored, progress)
-    return findings + leak_findings(cases, labels if preference else None)
+    return findings + (leak_findings(cases, labels) if preference and labels is not None else [])
