@@ -178,7 +178,7 @@ def is_offline() -> bool:
 @contextmanager
 def quiet_hub(*, bars: bool) -> Iterator[None]:
     """Keep the library's warnings off the terminal, since they may quote passwords, and its bars if not wanted."""
-    from huggingface_hub.utils import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
+    from huggingface_hub.utils.tqdm import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
 
     logger = logging.getLogger("huggingface_hub")
     before, are_hidden = logger.level, bars or are_progress_bars_disabled()

@@ -157,11 +157,11 @@ class _Filter:
         if isinstance(how, ast.In | ast.NotIn):
             inside = self.contained(values, left, right)
             return np.asarray(known & (inside if isinstance(how, ast.In) else ~inside), dtype=bool)
-        other: object = named[ast.unparse(right)] if _is_name(right) else self.constant(right)
+        other = named[ast.unparse(right)] if _is_name(right) else self.constant(right)
         is_numeric = pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
         if isinstance(other, pd.Series):
             known &= other.notna()
-        elif not isinstance(how, ast.Eq | ast.NotEq) and not is_numeric:
+        elif isinstance(other, str | int | float) and not isinstance(how, ast.Eq | ast.NotEq) and not is_numeric:
             values, other = self.as_numbers(values, other, ast.unparse(left))
             is_numeric = pd.api.types.is_numeric_dtype(values)
         if not isinstance(other, pd.Series) and is_numeric != _is_number(other):
@@ -186,7 +186,7 @@ class _Filter:
             raise self.fault("what has several values is asked with ==, !=, in, not in or is None.")
         return np.asarray(~found if isinstance(how, ast.NotEq | ast.NotIn | ast.IsNot) else found)
 
-    def as_numbers(self, texts: pd.Series, other: object, name: str) -> tuple[pd.Series, object]:
+    def as_numbers(self, texts: pd.Series, other: str | float, name: str) -> tuple[pd.Series, str | float]:
         """Return numbers that a source holds as text, and the number to compare them with; sorted as text, 7 > 60.
 
         Dates, which may be years, are ordered as text, and so are words with some numbers among them.

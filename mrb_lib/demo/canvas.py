@@ -145,7 +145,8 @@ class Canvas:
         t, turn = np.linspace(0, 2 * np.pi, 40), np.deg2rad(paint.get("angle", 0.0))
         along, across = rx * np.cos(t), ry * np.sin(t)
         points = [x + along * np.cos(turn) - across * np.sin(turn), y + along * np.sin(turn) + across * np.cos(turn)]
-        self.polygon(np.stack(points, axis=1), value, curved=False, **{**paint, "soft": paint.get("soft", 1.5) / 2.5})
+        soft, amount, add = paint.get("soft", 1.5) / 2.5, paint.get("amount", 1.0), paint.get("add", False)
+        self.polygon(np.stack(points, axis=1), value, curved=False, soft=soft, amount=amount, add=add)
 
     def polygon(
         self, points: Sequence[Point] | Outline, value: Value, *, curved: bool = True, **paint: Unpack[Paint]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 
@@ -101,11 +101,12 @@ class _Replaced:
         texts = self._texts.get(case.case_id)
         if texts is None:
             return "the file has no row for it"
-        changed = replace(case, **texts)
+        changes: dict[str, Any] = dict(texts)
+        changed = replace(case, **changes)
         return changed if changed != case else "the file changes nothing of it"
 
 
-def _rows(path: Path) -> list[dict[Hashable, object]]:
+def _rows(path: Path) -> Sequence[Mapping[Any, object]]:
     suffix = path.suffix.lower()
     if suffix == ".csv":
         findings: list[Finding] = []
@@ -113,13 +114,13 @@ def _rows(path: Path) -> list[dict[Hashable, object]]:
         raise_on_error(replace(finding, severity="error") for finding in findings if finding.severity == "warning")
         return rows
     if suffix == ".jsonl":
-        return [dict(record.values) for record in read_jsonl(path)]
+        return [record.values for record in read_jsonl(path)]
     if suffix == ".parquet":
         return read_table(path).to_dict("records")
     raise InputError(f"{path}: is no .csv, .jsonl or .parquet; save it as one of them.")
 
 
-def _texts(path: Path, rows: list[dict[Hashable, object]]) -> tuple[dict[str, dict[str, str]], list[str]]:
+def _texts(path: Path, rows: Sequence[Mapping[Any, object]]) -> tuple[dict[str, dict[str, str]], list[str]]:
     """The texts by case id and column, and the columns."""
     columns = [name for name in _TEXTS if any(name in row for row in rows)]
     if rows and not columns:

@@ -257,7 +257,8 @@ class Facts(TypedDict, total=False):
 def _adding(name: str, kind: str, facts: Facts) -> Callable[[F], F]:
     def decorate(edit: F) -> F:
         does = (edit.__doc__ or "").strip().splitlines()[0].rstrip(".")
-        PROBES.add(name, Probe(name, _changes(name), does, **facts, **{kind: edit}))
+        made: dict[str, Any] = {kind: edit}
+        PROBES.add(name, Probe(name, _changes(name), does, **facts, **made))
         return edit
 
     return decorate

@@ -72,9 +72,10 @@ def _missing_labels(known: pd.DataFrame) -> Iterator[Finding]:
         yield Finding("info", ANNOTATIONS_FILE, None, "annotator", problem, "agreement allows for it; nothing to do")
         return
     for case_id, short in counts[counts < usual].groupby(level=0, sort=False):
-        where = ", ".join(f"{n} of {usual} annotators on {dimension}" for (_, dimension), n in short.items())
+        of_dimension = zip(short.index.get_level_values(1), short, strict=True)
+        where = ", ".join(f"{n} of {usual} annotators on {dimension}" for dimension, n in of_dimension)
         cure = "add the label if it exists; otherwise gold and agreement rest on the others here"
-        row = int((known["case_id"] == case_id).idxmax()) + 1
+        row = int(known.index[known["case_id"] == case_id][0]) + 1
         yield Finding("warning", ANNOTATIONS_FILE, row, "annotator", where, cure, str(case_id))
 
 

@@ -123,7 +123,8 @@ def _verdicts(path: Path, judge: str, ids: list[str], items: list[SourceRow]) ->
         objects = [value for value in stated if isinstance(value, dict)] if isinstance(stated, list) else [{}]
         for order, key in _ORDERS.items():
             judgement = objects[-1].get(key) if objects else None
-            completion = judgement.get("completion") if isinstance(judgement, dict) else None
+            judgement = judgement if isinstance(judgement, dict) else {}
+            completion = judgement.get("completion")
             if not isinstance(completion, list) or not completion or not isinstance(completion[0], str):
                 raise result.error("results", f"its last object holds no text under {key!r}", "restore the file")
             choice = SourceRow(result.file, f"{result.location}, {key}", judgement).label("winner", _WINNERS)

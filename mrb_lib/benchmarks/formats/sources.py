@@ -257,7 +257,7 @@ def csv_records(path: Path, required: tuple[str, ...]) -> list[SourceRow]:
         See `read_cells`; or a required column is missing.
     """
     rows = read_cells(path).frame.to_dict("records")
-    records = [SourceRow(str(path), f"row {i}", row) for i, row in enumerate(rows, start=1)]
+    records = [SourceRow(str(path), f"row {i}", {str(k): v for k, v in row.items()}) for i, row in enumerate(rows, 1)]
     records = renamed(records, path)
     for name in required:
         if records and name not in records[0].values:

@@ -231,7 +231,8 @@ def _write_results(verdicts: pd.DataFrame, cases: pd.DataFrame, out: Path, findi
     lost = sorted(str(name) for name in rows.columns if name not in _WRITTEN and rows[name].notna().any())
     findings += counted(len(lost), "info", _FILE, f"columns cannot be written: {', '.join(lost)}", "export as table")
     frame = cases.assign(modality_type=cases["organ"]).reindex(columns=["case_id", *_REPEATED, "image_id", "body_part"])
-    shown = frame.astype(object).where(frame.notna(), None).set_index("case_id").to_dict("index")
+    records = frame.astype(object).where(frame.notna(), None).to_dict("records")
+    shown = {str(record["case_id"]): record for record in records}
     replaced = 0
     for judge, judge_rows in rows.groupby("judge", sort=True):
         name = _file_name(str(judge), findings)
@@ -271,7 +272,7 @@ def _file_name(judge: str, findings: list[Finding]) -> str:
 
 
 def _write_judge(
-    judge: str, name: str, rows: pd.DataFrame, shown: Mapping[Hashable, Mapping[str, object]], out: Path
+    judge: str, name: str, rows: pd.DataFrame, shown: Mapping[str, Mapping[Hashable, object]], out: Path
 ) -> int:
     """Write one judge's files; returns the number of cases whose reply is made from the choices."""
     given: dict[object, list[dict[Hashable, object]]] = defaultdict(list)
@@ -289,7 +290,7 @@ def _write_judge(
             reply = json.dumps(choices)
             replaced += 1
         model = verdicts[-1].get("answer_model")
-        row = {
+        line: dict[str, object] = {
             "question_id": case_id,
             **{name: case[name] for name in _REPEATED},
             "chosen_answer": reply,
@@ -298,9 +299,9 @@ def _write_judge(
             "answer_model": model if isinstance(model, str) else judge,
         }
         organ = str(case["modality_type"])
-        files[f"{RAW}/all"].append(row)
-        files[f"{RAW}/{organ}"].append(row)
-        files[f"{NORMALIZED}/{organ}"] += [row | {"chosen_answer": choices}] if choices else []
+        files[f"{RAW}/all"].append(line)
+        files[f"{RAW}/{organ}"].append(line)
+        files[f"{NORMALIZED}/{organ}"] += [line | {"chosen_answer": choices}] if choices else []
     for folder, lines in files.items():
         path = inside(out, f"{folder}/pair_{name}.jsonl")
         path.parent.mkdir(parents=True, exist_ok=True)
