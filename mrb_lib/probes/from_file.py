@@ -129,7 +129,7 @@ def _texts(path: Path, rows: Sequence[Mapping[Any, object]]) -> tuple[dict[str, 
     for row in rows or [{}]:
         case_id = id_text(row.get("case_id"))
         if case_id is None:
-            raise InputError(f"{path}, column case_id: must hold an id in every row.")
+            raise InputError(f"{path}: needs one column case_id, with an id in every row.")
         if case_id in texts:
             raise InputError(f"{path}: case {case_id!r} has more than one row; keep one.")
         texts[case_id] = {}
