@@ -88,18 +88,16 @@ def _snapshot(repo: str, revision: str | None, endpoint: str | None, *, progress
     else:
         info = HfApi(endpoint=endpoint).dataset_info(repo, revision=revision, timeout=TIMEOUT_S)
         _data_root([entry.rfilename for entry in info.siblings or []], repo, None)
-    with quiet_hub_log():
-        folder = Path(
-            snapshot_download(
-                repo,
-                repo_type="dataset",
-                revision=revision,
-                endpoint=endpoint,
-                local_files_only=offline,
-                allow_patterns=list(PATTERNS),
-                tqdm_class=progress_bar_class(visible=progress and sys.stderr.isatty()),
-            )
+    with quiet_hub(bars=progress and sys.stderr.isatty()):
+        path = snapshot_download(
+            repo,
+            repo_type="dataset",
+            revision=revision,
+            endpoint=endpoint,
+            local_files_only=offline,
+            allow_patterns=list(PATTERNS),
         )
+    folder = Path(path)
     # When the connection breaks after the first answer, the library falls back to what an older call left in the cache.
     if not offline and folder.name != info.sha:
         raise RunError(f"{repo}: changed, or was cut off, while it was downloaded; run the command again.")
@@ -178,15 +176,21 @@ def is_offline() -> bool:
 
 
 @contextmanager
-def quiet_hub_log() -> Iterator[None]:
-    """Keep the library's warnings off the terminal: they quote addresses, which may hold a password."""
+def quiet_hub(*, bars: bool) -> Iterator[None]:
+    """Keep the library's warnings off the terminal, since they may quote passwords, and its bars if not wanted."""
+    from huggingface_hub.utils.tqdm import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
+
     logger = logging.getLogger("huggingface_hub")
-    before = logger.level
+    before, are_hidden = logger.level, bars or are_progress_bars_disabled()
     logger.setLevel(logging.ERROR)
+    if not are_hidden:
+        disable_progress_bars()
     try:
         yield
     finally:
         logger.setLevel(before)
+        if not are_hidden:
+            enable_progress_bars()
 
 
 @contextmanager
@@ -230,58 +234,38 @@ def _explained(error: Exception, hub_repo: HubRepo) -> MrbError:
     )
 
     name, endpoint, alternative = hub_repo.name, without_credentials(hub_repo.endpoint), hub_repo.alternative
+    status = error.response.status_code if isinstance(error, HfHubHTTPError) else None
+    unreached = (CachedRepoTreeNotFoundError, OfflineModeIsEnabled, LocalEntryNotFoundError, HTTPError)
     if isinstance(error, RevisionNotFoundError):
         known = f"name a commit, branch or tag listed at {hub_repo.page}"
         return InputError(f"{name}: has no revision {hub_repo.revision!r}; {known}.")
-    if isinstance(error, HfHubHTTPError):
-        status = error.response.status_code
-        if status == 404:
-            kind = f"there is no such {hub_repo.kind} at {endpoint}"
-            return InputError(f"{name}: {kind}; check the name and HF_ENDPOINT.")
-        why = {
-            401: "the Hub asks who you are (status 401): it is private, does not exist, or HF_TOKEN is not valid; "
-            "check the name and set HF_TOKEN to a valid token",
-            403: f"access is not granted (status {status}); accept its terms at {hub_repo.page} and set HF_TOKEN to a "
-            "token of that account",
-        }
-        again = f"{endpoint} answered with status {status}; run the command again later, or set HF_ENDPOINT to a mirror"
-        return RunError(f"{name}: {why.get(403 if isinstance(error, GatedRepoError) else status, again)}.")
-    unreached = (CachedRepoTreeNotFoundError, OfflineModeIsEnabled, LocalEntryNotFoundError, HTTPError)
-    if isinstance(error, unreached) and is_offline():
+    if status == 404:
+        return InputError(f"{name}: there is no such {hub_repo.kind} at {endpoint}; check the name and HF_ENDPOINT.")
+    if isinstance(error, GatedRepoError) or status == 403:
+        why = (
+            f"access is not granted (status {status}); accept its terms at {hub_repo.page} and set HF_TOKEN to a token"
+        )
+    elif status == 401:
+        why = "is private, does not exist, or HF_TOKEN is not valid (status 401); check the name, set HF_TOKEN"
+    elif status is not None:
+        why = f"{endpoint} answered with status {status}; run the command again later, or set HF_ENDPOINT to a mirror"
+    elif isinstance(error, unreached) and is_offline():
         at_revision = f" at {hub_repo.revision}" if hub_repo.revision else ""
-        return RunError(
-            f"{name}{at_revision}: HF_HUB_OFFLINE is set and the Hub's cache holds no complete copy; "
-            f"unset it and run the command once with a network, or {alternative}."
+        why = (
+            f"HF_HUB_OFFLINE is set and the Hub's cache holds no complete copy{at_revision}; "
+            f"unset it and run the command once with a network, or {alternative}"
         )
-    if isinstance(error, unreached):
-        return RunError(
-            f"{name}: {endpoint} cannot be reached, or the connection broke "
-            f"({type(error.__cause__ or error).__name__}); check the connection and run the command again (complete "
-            "files are kept), set HF_ENDPOINT to a mirror, set HF_HUB_OFFLINE=1 to use an earlier download, or "
-            f"{alternative}."
+    elif isinstance(error, unreached):
+        reason = type(error.__cause__ or error).__name__
+        why = (
+            f"{endpoint} cannot be reached, or the connection broke ({reason}); check the connection and run the "
+            f"command again, set HF_ENDPOINT to a mirror, set HF_HUB_OFFLINE=1 to use an old download, or {alternative}"
         )
-    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return RunError(
-            f"{name}: there is no space left for the Hub's cache; make room, or set HF_HOME to a larger disk, and run "
-            "the command again."
-        )
-    if isinstance(error, OSError):
+    elif isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        why = "there is no space left for the Hub's cache; make room, or set HF_HOME to a larger disk"
+    elif isinstance(error, OSError):
         reason = error.strerror or "a file arrived with the wrong size"
-        return RunError(f"{name}: the download failed ({reason}); run the command again, or {alternative}.")
-    reason = f"{endpoint} does not answer like a Hub ({type(error).__name__})"
-    return RunError(f"{name}: {reason}; check HF_ENDPOINT, or {alternative}.")
-
-
-def progress_bar_class(*, visible: bool) -> type[object] | None:
-    """What `huggingface_hub` is to draw progress bars with: None for its own, or a class that draws none."""
-    if visible:
-        return None
-    from huggingface_hub.utils.tqdm import tqdm  # this library reads its environment when it is imported
-
-    class Silent(tqdm):
-        """Progress bars that are not shown."""
-
-        def __init__(self, *args: object, **kwargs: object) -> None:
-            super().__init__(*args, **{**kwargs, "disable": True})  # type: ignore[no-untyped-call]  # as the library has it
-
-    return Silent
+        why = f"the download failed ({reason}); run the command again, or {alternative}"
+    else:
+        why = f"{endpoint} does not answer like a Hub ({type(error).__name__}); check HF_ENDPOINT, or {alternative}"
+    return RunError(f"{name}: {why}.")

@@ -210,46 +210,37 @@ def _faults(meta: BenchmarkMeta) -> Iterator[str]:
             if getattr(meta, key):
                 yield f'key {key}: only a rating has some; remove it, or write task = "rating"'
         return
-    yield from _faults_of_categories(meta)
-    for dimension, labels in meta.labels.items():
-        if dimension not in meta.dimensions:
-            yield f"key labels: {dimension!r} is no dimension; use some of {', '.join(meta.dimensions)}"
-        if len(labels) > MOST_CATEGORIES:
-            yield f"labels of {dimension}: {len(labels)} are too many; name at most {MOST_CATEGORIES}"
-        for name in labels:
-            if ";" in name or _is_awkward(name) or name.casefold() == NO_LABEL:
-                yield (
-                    f"labels of {dimension}: {name[:80]!r} is not one line of at most {LONGEST_CATEGORY} characters "
-                    f"without a semicolon or spaces around it, and not {NO_LABEL}; name it otherwise"
-                )
-    if meta.labels and any(_is_awkward(name) for name in meta.dimensions):
-        yield "key dimensions: a name is not one short line, as it must be beside labels; shorten it"
-    if meta.labels and not meta.one_choice:
-        yield "key labels: leave no dimension for the categories; keep one without labels"
-
-
-def _faults_of_categories(meta: BenchmarkMeta) -> Iterator[str]:
-    named = ", ".join(meta.categories)
+    named = {"key categories": meta.categories, **{f"labels of {name}": own for name, own in meta.labels.items()}}
+    for key, names in named.items():
+        if len(names) > MOST_CATEGORIES:
+            yield f"{key}: {len(names)} are too many to choose from; name at most {MOST_CATEGORIES}"
+        for name in names:
+            if _is_awkward(name) or (key != "key categories" and (";" in name or name.casefold() == NO_LABEL)):
+                form = f"at most {LONGEST_CATEGORY} characters without spaces around it"
+                label = "" if key == "key categories" else f", a semicolon or the word {NO_LABEL}"
+                yield f"{key}: {name[:80]!r} is not one line of {form}{label}; name it otherwise"
     if set(meta.categories) <= set(CHOICES) or len(meta.categories) < 2:
         yield (
             "key categories: a rating needs two categories of its own or more, from the lowest; "
             'write categories = ["...", "..."]'
         )
-    if len(meta.categories) > MOST_CATEGORIES:
-        yield f"key categories: {len(meta.categories)} are too many to choose from; name at most {MOST_CATEGORIES}"
-    for name in filter(_is_awkward, meta.categories):
-        yield (
-            f"key categories: {name[:80]!r} is not one line of at most {LONGEST_CATEGORY} characters without spaces "
-            "around it; name it shortly, and say what it means under [definitions]"
-        )
     numbers = category_numbers(meta.categories)
     if meta.level != "nominal" and list(numbers) != sorted(set(numbers)):
-        yield f"key categories: are numbers that do not rise ({named}); list them from the lowest"
-    for name in meta.acceptable:
-        if name not in meta.categories:
-            yield f"key acceptable: {name!r} is no category; use some of {named}"
+        yield f"key categories: are numbers that do not rise ({', '.join(meta.categories)}); list them from the lowest"
+    for key, stated, known in (
+        ("acceptable", meta.acceptable, meta.categories),
+        ("labels", meta.labels, meta.dimensions),
+    ):
+        for name in stated:
+            if name not in known:
+                kind = "category" if key == "acceptable" else "dimension"
+                yield f"key {key}: {name!r} is no {kind}; use some of {', '.join(known)}"
     if meta.acceptable and set(meta.acceptable) == set(meta.categories):
         yield "key acceptable: names all categories, so that nothing is left to find; leave one"
+    if meta.labels and any(_is_awkward(name) for name in meta.dimensions):
+        yield "key dimensions: a name is not one short line, as it must be beside labels; shorten it"
+    if meta.labels and not meta.one_choice:
+        yield "key labels: leave no dimension for the categories; keep one without labels"
 
 
 def _is_awkward(name: str) -> bool:

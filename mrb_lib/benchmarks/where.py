@@ -66,7 +66,7 @@ def matching(text: str, lookup: Lookup) -> Mask:
     -----
     Validated by tests/benchmarks/test_where.py.
     """
-    return _holds(syntax_tree(text), lookup, text)
+    return _Filter(lookup, text).holds(syntax_tree(text))
 
 
 def syntax_tree(text: str) -> ast.expr:
@@ -109,160 +109,141 @@ def case_lookup(cases: pd.DataFrame, also: Sequence[str] = ()) -> Callable[[str,
     return look
 
 
-def _holds(node: ast.expr, lookup: Lookup, text: str) -> Mask:
-    """Where an expression holds, case by case."""
-    if isinstance(node, ast.BoolOp):
-        parts = [_holds(value, lookup, text) for value in node.values]
-        joined: Mask = (np.logical_and if isinstance(node.op, ast.And) else np.logical_or).reduce(parts)
-        return joined
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        return ~_holds(node.operand, lookup, text)
-    if isinstance(node, ast.Compare):
-        ends = [node.left, *node.comparators]
-        parts = [
-            _compared(left, how, right, lookup, text)
-            for left, how, right in zip(ends, node.ops, node.comparators, strict=False)
-        ]
-        both: Mask = np.logical_and.reduce(parts)
-        return both
-    if isinstance(node, ast.Name | ast.Subscript):
-        values = _values(node, lookup, text)
-        if pd.api.types.is_bool_dtype(values):
-            return np.asarray(values, dtype=bool)
-        raise InputError(f"where {text!r}: {ast.unparse(node)} is not true or false; compare it with something.")
-    raise InputError(f"where {text!r}: {ast.unparse(node)} is not part of the language{_HOW}")
+@dataclass(frozen=True)
+class _Filter:
+    """What a filter's names stand for, and its text to quote in messages."""
 
+    lookup: Lookup
+    text: str
 
-def _compared(left: ast.expr, how: ast.cmpop, right: ast.expr, lookup: Lookup, text: str) -> Mask:
-    for name, against in ((left, right), (right, left)):
-        several = _looked_up(name, lookup, text) if _is_name(name) else None
-        if isinstance(several, Several):
-            return _of_several(several.values, how, against, text, within=name is right)
-    if isinstance(how, ast.In | ast.NotIn):
-        found = _contained(left, right, lookup, text)
-        present = found.notna().to_numpy(dtype=bool)
-        inside = found.fillna(False).to_numpy(dtype=bool)
-        return np.asarray(present & (inside if isinstance(how, ast.In) else ~inside), dtype=bool)
-    if isinstance(how, ast.Is | ast.IsNot):
-        if not (isinstance(right, ast.Constant) and right.value is None):
-            raise InputError(f"where {text!r}: `is` asks for None only; compare with ==.")
-        missing = _values(left, lookup, text).isna().to_numpy(dtype=bool)
-        return np.asarray(missing if isinstance(how, ast.Is) else ~missing, dtype=bool)
-    if _is_name(right) and not _is_name(left):
-        mirrored = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE}.get(type(how), type(how))
-        return _compared(right, mirrored(), left, lookup, text)
-    values = _values(left, lookup, text)
-    other: object = _values(right, lookup, text) if _is_name(right) else _constant(right, text)
-    numeric = pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
-    given = isinstance(other, int | float) and not isinstance(other, bool)
-    orders = not numeric and not isinstance(how, ast.Eq | ast.NotEq)
-    if orders and (given or _is_number(other)) and _holds_numbers(values, 0.0 if given else _MOSTLY):
-        values, other, numeric, given = _numbers(values, ast.unparse(left), text), float(str(other)), True, True
-    if not isinstance(other, pd.Series) and numeric != given:
-        raise InputError(
-            f"where {text!r}: {ast.unparse(left)} holds {'numbers' if numeric else 'text'}; compare it so."
-        )
-    try:
-        compared = _COMPARED[type(how)](values, other)
-    except TypeError:
-        raise InputError(f"where {text!r}: {ast.unparse(left)} cannot be compared so.") from None
-    known = values.notna() & (other.notna() if isinstance(other, pd.Series) else True)
-    return np.asarray(compared.fillna(False).astype(bool) & known, dtype=bool)
+    def fault(self, problem: str) -> InputError:
+        return InputError(f"where {self.text!r}: {problem}")
 
+    def holds(self, node: ast.expr) -> Mask:
+        """Where an expression holds, case by case."""
+        if isinstance(node, ast.BoolOp):
+            parts = [self.holds(value) for value in node.values]
+            return np.asarray(np.all(parts, axis=0) if isinstance(node.op, ast.And) else np.any(parts, axis=0))
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            return ~self.holds(node.operand)
+        if isinstance(node, ast.Compare):
+            ends = [node.left, *node.comparators]
+            parts = [self.compared(*triple) for triple in zip(ends, node.ops, node.comparators, strict=False)]
+            return np.asarray(np.all(parts, axis=0))
+        if _is_name(node):
+            values = self.values(node)
+            if isinstance(values, pd.Series) and pd.api.types.is_bool_dtype(values):
+                return np.asarray(values, dtype=bool)
+            raise self.fault(f"{ast.unparse(node)} is not true or false; compare it with something.")
+        raise self.fault(f"{ast.unparse(node)} is not part of the language{_HOW}")
 
-def _is_number(value: object) -> bool:
-    try:
-        return isinstance(value, str) and bool(np.isfinite(float(value)))
-    except ValueError:
-        return False
+    def compared(self, left: ast.expr, how: ast.cmpop, right: ast.expr) -> Mask:
+        """Where a comparison holds; a missing value is equal to nothing, and unequal to nothing."""
+        if _is_name(right) and not _is_name(left) and not isinstance(how, ast.In | ast.NotIn):
+            mirrored = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE}.get(type(how), type(how))
+            left, how, right = right, mirrored(), left
+        named = {ast.unparse(node): self.values(node) for node in (left, right) if _is_name(node)}
+        several = next((one for one in named.values() if isinstance(one, Several)), None)
+        if several is not None:
+            return self.of_several(several.values, left, how, right, is_alone=len(named) == 1)
+        values = next(iter(named.values()), None)
+        if isinstance(values, Several) or values is None:
+            raise self.fault(f"{ast.unparse(left)} is not a name{_HOW}")
+        if isinstance(how, ast.Is | ast.IsNot):
+            if not (isinstance(right, ast.Constant) and right.value is None):
+                raise self.fault("`is` asks for None only; compare with ==.")
+            return np.asarray(values.isna() if isinstance(how, ast.Is) else values.notna(), dtype=bool)
+        known = values.notna()
+        if isinstance(how, ast.In | ast.NotIn):
+            inside = self.contained(values, left, right)
+            return np.asarray(known & (inside if isinstance(how, ast.In) else ~inside), dtype=bool)
+        other = named[ast.unparse(right)] if _is_name(right) else self.constant(right)
+        is_numeric = pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
+        if isinstance(other, pd.Series):
+            known &= other.notna()
+        elif isinstance(other, str | int | float) and not isinstance(how, ast.Eq | ast.NotEq) and not is_numeric:
+            values, other = self.as_numbers(values, other, ast.unparse(left))
+            is_numeric = pd.api.types.is_numeric_dtype(values)
+        if not isinstance(other, pd.Series) and is_numeric != _is_number(other):
+            raise self.fault(f"{ast.unparse(left)} holds {'numbers' if is_numeric else 'text'}; compare it so.")
+        try:
+            found = _COMPARED[type(how)](values, other)
+        except TypeError:
+            raise self.fault(f"{ast.unparse(left)} cannot be compared so.") from None
+        return np.asarray(found.fillna(False).astype(bool) & known, dtype=bool)
 
+    def of_several(self, values: pd.Series, left: ast.expr, how: ast.cmpop, right: ast.expr, *, is_alone: bool) -> Mask:
+        """Where a comparison holds for one of the values that a case has; its negation where it holds for none."""
+        each = values.explode().dropna()
+        if isinstance(how, ast.Is | ast.IsNot) and isinstance(right, ast.Constant) and right.value is None:
+            found = ~values.index.isin(each.index)
+        elif is_alone and isinstance(how, ast.Eq | ast.NotEq | ast.In | ast.NotIn):
+            positive = ast.Eq() if isinstance(how, ast.Eq | ast.NotEq) else ast.In()
+            flat = each.astype("str").reset_index(drop=True)
+            holds = _Filter(lambda _name, _keys: flat, self.text).compared(left, positive, right)
+            found = values.index.isin(each.index[holds])
+        else:
+            raise self.fault("what has several values is asked with ==, !=, in, not in or is None.")
+        return np.asarray(~found if isinstance(how, ast.NotEq | ast.NotIn | ast.IsNot) else found)
 
-def _holds_numbers(texts: pd.Series, more_than: float) -> bool:
-    """Return True if more than a share of texts are numbers; dates, which may be years, are ordered as text."""
-    given = texts.dropna().astype("str")
-    numbers = sum(map(_is_number, given))
-    return numbers > more_than * len(given) and not all(map(day_span, given))
+    def as_numbers(self, texts: pd.Series, other: str | float, name: str) -> tuple[pd.Series, str | float]:
+        """Return numbers that a source holds as text, and the number to compare them with; sorted as text, 7 > 60.
 
+        Dates, which may be years, are ordered as text, and so are words with some numbers among them.
+        """
+        numbers, given = pd.to_numeric(texts, errors="coerce").astype("float64"), texts.dropna().astype("str")
+        wanted = pd.to_numeric(other, errors="coerce") if isinstance(other, str) else other
+        least = 0.0 if _is_number(other) else _MOSTLY
+        if (
+            isinstance(other, bool)
+            or not np.isfinite(wanted)
+            or numbers.notna().sum() <= least * len(given)
+            or all(map(day_span, given))
+        ):
+            return texts, other
+        words = given[numbers[given.index].isna()]
+        if len(words):
+            raise self.fault(
+                f"{name} holds text that is no number in {len(words):,} of {len(given):,} cases, such as "
+                f"{words.iloc[0][:40]!r}; leave those cells empty, or compare it with ==."
+            )
+        return numbers, float(wanted)
 
-def _numbers(values: pd.Series, name: str, text: str) -> pd.Series:
-    """Return numbers that a source holds as text; sorted as text, 7 would come after 60.
+    def contained(self, values: pd.Series, left: ast.expr, right: ast.expr) -> pd.Series:
+        """Whether values are in a list, or a word in a text."""
+        if _is_name(right):
+            word = self.constant(left)
+            if not isinstance(word, str) or pd.api.types.is_numeric_dtype(values):
+                raise self.fault("words are looked for in text only.")
+            texts = values.fillna("").astype("str").str.casefold()
+            return texts.str.contains(word.casefold(), regex=False).astype(bool)
+        if not isinstance(right, ast.List | ast.Tuple):
+            raise self.fault("`in` needs a list such as ('eye', 'lung'), or the name of a text.")
+        return values.isin([self.constant(item) for item in right.elts])
 
-    Raises
-    ------
-    InputError
-        A value is no number.
-    """
-    numbers = pd.to_numeric(values, errors="coerce")
-    words = values[values.notna() & numbers.isna()]
-    if len(words):
-        raise InputError(
-            f"where {text!r}: {name} holds text that is no number in {len(words):,} of {values.notna().sum():,} cases, "
-            f"such as {str(words.iloc[0])[:40]!r}; leave those cells empty, or compare it with ==."
-        )
-    return numbers.astype("float64")
+    def values(self, node: ast.expr) -> pd.Series | Several:
+        """Return what a name, perhaps with keys in brackets, stands for."""
+        if isinstance(node, ast.Name):
+            return self.lookup(node.id, ())
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
+            keys = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+            return self.lookup(node.value.id, tuple(str(self.constant(key)) for key in keys))
+        raise self.fault(f"{ast.unparse(node)} is not a name{_HOW}")
 
-
-def _of_several(values: pd.Series, how: ast.cmpop, other: ast.expr, text: str, *, within: bool) -> Mask:
-    """Where a comparison holds for what a case has several of; `within` is the form `'word' in name`."""
-    membership = isinstance(how, ast.In | ast.NotIn)
-    if isinstance(how, ast.Is | ast.IsNot) and isinstance(other, ast.Constant) and other.value is None:
-        holds = [not own for own in values]
-    elif membership and within:
-        word = str(_constant(other, text)).casefold()
-        holds = [any(word in one.casefold() for one in own) for own in values]
-    elif membership and isinstance(other, ast.List | ast.Tuple):
-        listed = {_constant(item, text) for item in other.elts}
-        holds = [not listed.isdisjoint(own) for own in values]
-    elif isinstance(how, ast.Eq | ast.NotEq):
-        wanted = _constant(other, text)
-        holds = [wanted in own for own in values]
-    else:
-        raise InputError(f"where {text!r}: what has several values is asked with ==, !=, in, not in or is None.")
-    found = np.array(holds, dtype=bool)
-    return ~found if isinstance(how, ast.NotEq | ast.NotIn | ast.IsNot) else found
-
-
-def _contained(left: ast.expr, right: ast.expr, lookup: Lookup, text: str) -> pd.Series:
-    """Whether values are in a list, or words in a text; missing where either is."""
-    if _is_name(right):
-        word = _constant(left, text)
-        values = _values(right, lookup, text)
-        if not isinstance(word, str) or pd.api.types.is_numeric_dtype(values):
-            raise InputError(f"where {text!r}: words are looked for in text only.")
-        found: pd.Series = values.astype("str").str.casefold().str.contains(word.casefold(), regex=False)
-        return found.astype(object).where(values.notna(), None)
-    if not isinstance(right, ast.List | ast.Tuple):
-        raise InputError(f"where {text!r}: `in` needs a list such as ('eye', 'lung'), or the name of a text.")
-    values = _values(left, lookup, text)
-    inside: pd.Series = values.isin([_constant(item, text) for item in right.elts])
-    return inside.astype(object).where(values.notna(), None)
+    def constant(self, node: ast.expr) -> str | float:
+        """Return a text, a number, True or False."""
+        try:
+            value = ast.literal_eval(node)
+        except (ValueError, TypeError, MemoryError, RecursionError):
+            value = None
+        if isinstance(value, str | int | float):
+            return value
+        raise self.fault(f"{ast.unparse(node)} is not text, a number, True or False{_HOW}")
 
 
 def _is_name(node: ast.expr) -> bool:
     return isinstance(node, ast.Name | ast.Subscript)
 
 
-def _values(node: ast.expr, lookup: Lookup, text: str) -> pd.Series:
-    values = _looked_up(node, lookup, text)
-    if isinstance(values, Several):
-        raise InputError(f"where {text!r}: {ast.unparse(node)} has several values; compare it with text.")
-    return values
-
-
-def _looked_up(node: ast.expr, lookup: Lookup, text: str) -> pd.Series | Several:
-    if isinstance(node, ast.Name):
-        return lookup(node.id, ())
-    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
-        keys = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        return lookup(node.value.id, tuple(str(_constant(key, text)) for key in keys))
-    raise InputError(f"where {text!r}: {ast.unparse(node)} is not a name{_HOW}")
-
-
-def _constant(node: ast.expr, text: str) -> object:
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
-        value = node.operand.value
-        if isinstance(value, int | float):
-            return -value
-    if isinstance(node, ast.Constant) and isinstance(node.value, str | int | float):
-        return node.value
-    raise InputError(f"where {text!r}: {ast.unparse(node)} is not text, a number, True or False{_HOW}")
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -142,20 +142,11 @@ class Canvas:
 
     def ellipse(self, x: float, y: float, rx: float, ry: float, value: Value, **paint: Unpack[Paint]) -> None:
         """Fill an ellipse; `angle` in degrees clockwise, `soft` the width of its edge in pixels."""
-        (cx, cy), zoom, soft = self.frame.to_pixels(x, y), self.frame.zoom, paint.get("soft", 1.5)
-        rx, ry, angle = rx * zoom, ry * zoom, paint.get("angle", 0.0)
-        turn = np.deg2rad(-angle if self.frame.mirrored else angle)
-        cos, sin = float(np.cos(turn)), float(np.sin(turn))
-        reach_x, reach_y = np.hypot(rx * cos, ry * sin) + soft, np.hypot(rx * sin, ry * cos) + soft
-        x0, x1 = max(0, int(cx - reach_x)), min(WIDTH, int(cx + reach_x) + 2)
-        y0, y1 = max(0, int(cy - reach_y)), min(FIELD, int(cy + reach_y) + 2)
-        if x0 >= x1 or y0 >= y1:
-            return
-        dx = np.arange(x0, x1, dtype=np.float32)[None, :] - np.float32(cx)
-        dy = np.arange(y0, y1, dtype=np.float32)[:, None] - np.float32(cy)
-        distance = np.sqrt(((dx * cos + dy * sin) / rx) ** 2 + ((dy * cos - dx * sin) / ry) ** 2)
-        mask = np.clip(0.5 + (1 - distance) * np.float32(min(rx, ry) / soft), 0, 1)
-        self.blend(mask, x0, y0, value, amount=paint.get("amount", 1.0), add=paint.get("add", False))
+        t, turn = np.linspace(0, 2 * np.pi, 40), np.deg2rad(paint.get("angle", 0.0))
+        along, across = rx * np.cos(t), ry * np.sin(t)
+        points = [x + along * np.cos(turn) - across * np.sin(turn), y + along * np.sin(turn) + across * np.cos(turn)]
+        soft, amount, add = paint.get("soft", 1.5) / 2.5, paint.get("amount", 1.0), paint.get("add", False)
+        self.polygon(np.stack(points, axis=1), value, curved=False, soft=soft, amount=amount, add=add)
 
     def polygon(
         self, points: Sequence[Point] | Outline, value: Value, *, curved: bool = True, **paint: Unpack[Paint]

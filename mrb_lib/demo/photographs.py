@@ -39,14 +39,6 @@ def fundus(c: Canvas) -> None:
             _vessel(c, path, width, (126, 24, 22))
             nudge = [(x + 5, y + up * -5) for x, y in path]
             _vessel(c, nudge, width * 0.66, (178, 44, 32))
-        twigs = []
-        for _ in range(6):
-            k = int(c.rng.integers(1, 4))
-            x, y = arcade[k]
-            inward = -up if c.rng.random() < 0.5 else up
-            tip = (x - c.vary(34, 12), y + inward * c.vary(26, 8))
-            twigs.append([(x, y), ((x + tip[0]) / 2, (y + tip[1]) / 2 + inward * 5), tip])
-        c.strokes(twigs, 1.4, (142, 32, 26), soft=0.6, amount=0.75)
     c.ellipse(*disc, 8, 9, (255, 236, 190), soft=7)
     c.letter("OS" if c.frame.mirrored else "OD", 8, 8)
 
@@ -65,7 +57,7 @@ def finish_fundus(c: Canvas) -> None:
 def stomach(c: Canvas) -> None:
     """Gastroscopy: rugal folds running into the lumen."""
     _mucosa(c, (214, 116, 92))
-    folds, creases = [], []
+    folds = []
     for k in range(9):
         t = 2 * np.pi * (k + c.vary(0.5, 0.2)) / 9
         wobble = c.vary(0, 0.22)
@@ -74,9 +66,7 @@ def stomach(c: Canvas) -> None:
             for r in (26, 52, 82, 124)
         ]
         folds.append(path)
-        creases.append([(float(x + 8 * np.sin(t)), float(y - 8 * np.cos(t))) for x, y in path])
     c.strokes(folds, 15, (236, 148, 120), soft=5, amount=0.6)
-    c.strokes(creases, 5, (150, 62, 52), soft=4, amount=0.65)
     _lumen(c, 24, 20)
 
 
@@ -90,12 +80,6 @@ def colon(c: Canvas) -> None:
         fold = [(float(128 + a * np.cos(b)), float(122 + 0.94 * a * np.sin(b))) for a, b in zip(r, t, strict=True)]
         c.stroke([*fold, fold[0]], 5, (240, 166, 138), soft=2.4, amount=0.7)
         c.polygon(fold, value, soft=3, amount=0.8)
-    vessels = []
-    for _ in range(12):
-        angle, reach = 2 * np.pi * c.rng.random(), c.vary(92, 16)
-        x, y = float(128 + reach * np.cos(angle)), float(122 + reach * np.sin(angle))
-        vessels.append([(x, y), (x + c.vary(0, 10), y + c.vary(0, 10)), (x + c.vary(0, 22), y + c.vary(0, 22))])
-    c.strokes(vessels, 1, (184, 64, 60), soft=0.6, amount=0.6)
     _lumen(c, 22, 19)
 
 
@@ -139,10 +123,6 @@ def mouth(c: Canvas) -> None:
     c.polygon(outline("mouth.tongue"), (204, 104, 106), soft=3)
     c.polygon(outline("mouth.tongue_surface"), (218, 126, 124), soft=9)
     c.stroke([(128, 112), (c.vary(128, 2), 160), (128, 200)], 3, (176, 82, 88), soft=2, amount=0.7)
-    for _ in range(24):
-        t, r = 2 * np.pi * c.rng.random(), np.sqrt(c.rng.random())
-        x, y = float(128 + 52 * r * np.cos(t)), float(156 + 44 * r * np.sin(t))
-        c.ellipse(x, y, 1.3, 1.3, (236, 158, 152), soft=1.5, amount=0.7)
     c.letter("R", 8, 8)
 
 

@@ -54,11 +54,6 @@ def mammogram(c: Canvas) -> None:
         x, y = 30 + 112 * t, 140 + (s - 0.5) * (150 - 96 * t)
         rx, ry, tone = c.vary(22, 10), c.vary(11, 5), c.vary(22, 12)
         c.ellipse(float(x), float(y), rx, ry, tone, soft=14, angle=c.vary(0, 50), add=True)
-    ducts = []
-    for k in range(9):
-        y = c.vary(60 + 18 * k, 6)
-        ducts.append([(c.vary(24, 14), y), (c.vary(90, 20), (y + 146) / 2 + c.vary(0, 10)), (172.0, 146.0)])
-    c.strokes(ducts, 1.6, 15, soft=0.9, add=True)
     c.polygon(outline("mammogram.muscle"), 168, soft=5, amount=0.85)
     c.letter("L MLO" if not c.frame.mirrored else "R MLO", 214 if not c.frame.mirrored else 8, 8)
 
@@ -125,8 +120,6 @@ def knee(c: Canvas) -> None:
     c.polygon(outline("knee.fibular_marrow"), 140, soft=1.5)
     c.ellipse(c.vary(131, 2), c.vary(84, 3), 24, 26, 20, soft=4, add=True)
     c.ellipse(130, 84, 21, 23, -7, soft=3, add=True)
-    trabeculae = [[(84 + 6.2 * k, 150.0 + 2 * (k % 3)), (84 + 6.2 * k + c.vary(0, 2), 170.0)] for k in range(16)]
-    c.strokes(trabeculae, 1, 8, soft=0.7, add=True)
     c.letter("L" if c.frame.mirrored else "R", 12, 8)
 
 

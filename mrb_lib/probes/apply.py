@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,7 +14,7 @@ import pandas as pd
 
 from mrb_lib.benchmarks.images import open_image, png
 from mrb_lib.probes.from_file import FileProbe
-from mrb_lib.probes.probe import PROBES, Box, Case, ProbeId, drawn_by, parse_id
+from mrb_lib.probes.probe import PROBES, Case, Others, ProbeId, as_case, parse_id
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import NO_PROBE
 
@@ -103,8 +102,8 @@ class Probing:
         return case
 
     @cached_property
-    def _others(self) -> _Pool:
-        return _Pool(self.cases)
+    def _others(self) -> Others:
+        return Others(self.cases)
 
 
 class ProbedImages(Mapping[str, bytes]):
@@ -139,68 +138,6 @@ class ProbedImages(Mapping[str, bytes]):
     def __len__(self) -> int:
         """How many images are stored."""
         return len(self._images)
-
-
-class _Pool:
-    """The cases that a probe may borrow a picture from."""
-
-    def __init__(self, cases: pd.DataFrame) -> None:
-        shown = cases["images"].map(len).gt(0) if "images" in cases else pd.Series(False, index=cases.index)
-        self._cases = cases[shown.to_numpy(dtype=bool)]
-        ids = zip(self._cases["case_id"], drawn_by(self._cases), strict=True)
-        self._source = np.array([case_id.removesuffix(original) for case_id, original in ids], dtype=object)
-
-    def same_modality(self, case: Case, rng: np.random.Generator) -> Case | None:
-        """See `Others`."""
-        return self._drawn(case, rng, self._is(modality=case.modality) & self._is(organ=case.organ))
-
-    def other_organ(self, case: Case, rng: np.random.Generator) -> Case | None:
-        """See `Others`."""
-        return self._drawn(case, rng, ~self._is(organ=case.organ) & self._is_known("organ"))
-
-    def _is(self, **wanted: str | None) -> np.ndarray:
-        (column, value), none = next(iter(wanted.items())), np.zeros(len(self._cases), dtype=bool)
-        if value is None or column not in self._cases:
-            return none
-        return self._cases[column].eq(value).fillna(False).to_numpy(dtype=bool)
-
-    def _is_known(self, column: str) -> np.ndarray:
-        if column not in self._cases:
-            return np.zeros(len(self._cases), dtype=bool)
-        return self._cases[column].notna().to_numpy(dtype=bool)
-
-    def _drawn(self, case: Case, rng: np.random.Generator, kept: np.ndarray) -> Case | None:
-        own, kept = set(case.images), kept & (self._source == case.source)
-        # A copy of the case's own picture under another question is no other picture.
-        kept = kept & np.array([not own & set(names) for names in self._cases["images"]], dtype=bool)
-        places = np.flatnonzero(kept)
-        return as_case(self._cases.iloc[int(rng.choice(places))]) if len(places) else None
-
-
-def as_case(row: pd.Series) -> Case:
-    """A row of the cases table."""
-
-    def text(name: str) -> str | None:
-        value = row.get(name)
-        return value if isinstance(value, str) else None
-
-    names = row.get("images")
-    return Case(
-        str(row["case_id"]), text("question") or "", text("response_a") or "", text("response_b") or "",
-        tuple(map(str, names if names is not None else ())), text("modality"), text("organ"), text("reference"),
-        box=_box(row.get("box")), original_id=text("original_id") or "",
-    )  # fmt: skip
-
-
-def _box(value: object) -> Box | None:
-    """Four fractions, as a list or as the JSON text of one; None for anything else."""
-    try:
-        listed: Any = json.loads(value) if isinstance(value, str) else value
-        left, top, right, bottom = map(float, listed)
-    except (TypeError, ValueError, RecursionError):
-        return None
-    inside = 0 <= left < right <= 1 and 0 <= top < bottom <= 1  # false where one is not a number
-    return (left, top, right, bottom) if inside else None
 
 
 def applicable(probing: Probing, case_ids: Sequence[str], probe: ProbeId) -> pd.Series:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
-import io
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
-import pandas as pd
-import pyarrow as pa
 
+from mrb_lib.benchmarks.benchmark import read_table
+from mrb_lib.benchmarks.formats.cells import read_cells
+from mrb_lib.benchmarks.formats.sources import id_text, read_jsonl
 from mrb_lib.probes.probe import PROBES, Case, Others, Probe
 from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.files import readable, sha256_of
+from mrb_lib.tables.validation import Finding, raise_on_error
 
 _TEXTS: Final = ("question", "response_a", "response_b")
 _STEM: Final = re.compile(r"[A-Za-z0-9_-]+")
@@ -72,21 +73,17 @@ def probe_from_file(path: Path) -> FileProbe:
     """
     if not _STEM.fullmatch(path.stem):
         raise InputError(f"{str(path)!r}: name it by letters, digits, - and _ only; the probe is called after it.")
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}).") from error
-    return _made(path, content)
+    with readable(path):
+        digest = sha256_of(path)
+    return _made(path, digest)
 
 
 @lru_cache(maxsize=8)
-def _made(path: Path, content: bytes) -> FileProbe:
+def _made(path: Path, digest: str) -> FileProbe:
     """The probe of a content; every judge of a command asks for it again."""
-    frame = _read(path, content)
-    columns = [name for name in _TEXTS if name in frame]
+    texts, columns = _texts(path, _rows(path))
     kind: Literal["question", "response"] = "question" if columns == ["question"] else "response"
     does = f"Put in the {' and '.join(columns)} that the file {path.name} has"
-    texts, digest = _texts(path, frame, columns), hashlib.sha256(content).hexdigest()
     probe = Probe(
         f"{kind}/file-{path.stem}", kind, does, "same", source=f"a file, SHA-256 {digest}", edit=_Replaced(texts)
     )
@@ -104,55 +101,42 @@ class _Replaced:
         texts = self._texts.get(case.case_id)
         if texts is None:
             return "the file has no row for it"
-        changed = replace(
-            case,
-            question=texts.get("question", case.question),
-            response_a=texts.get("response_a", case.response_a),
-            response_b=texts.get("response_b", case.response_b),
-        )
+        changes: dict[str, Any] = dict(texts)
+        changed = replace(case, **changes)
         return changed if changed != case else "the file changes nothing of it"
 
 
-def _read(path: Path, content: bytes) -> pd.DataFrame:
-    """The table of a file, once it is known to have the columns and one row a case."""
-    try:
-        frame = _parsed(path.suffix.lower(), content)
-    except (ValueError, OSError, OverflowError, RecursionError, pa.ArrowException) as error:
-        why = (str(error).splitlines() or [type(error).__name__])[0][:200]
-        raise InputError(f"{path}: cannot be read as {path.suffix} ({why}).") from error
-    if frame is None:
-        raise InputError(f"{path}: is no .csv, .jsonl or .parquet; save it as one of them.")
-    if "case_id" not in frame or not frame.columns.is_unique:
-        raise InputError(f"{path}: needs one column case_id, and no column twice.")
-    if not any(name in frame for name in _TEXTS):
-        raise InputError(f"{path}: needs a column {', '.join(_TEXTS[:-1])} or {_TEXTS[-1]}.")
-    ids = list(frame["case_id"])
-    if not ids or not all(isinstance(value, str | int | np.integer) and str(value) for value in ids):
-        raise InputError(f"{path}, column case_id: must hold an id in every row.")
-    frame = frame.assign(case_id=[str(value) for value in ids])
-    if (again := frame["case_id"].duplicated()).any():
-        raise InputError(f"{path}: case {frame['case_id'][again].iloc[0]!r} has more than one row; keep one.")
-    return frame
-
-
-def _parsed(suffix: str, content: bytes) -> pd.DataFrame | None:
+def _rows(path: Path) -> Sequence[Mapping[Any, object]]:
+    suffix = path.suffix.lower()
     if suffix == ".csv":
-        # Only an empty cell is missing: "NA" and "None" may be what a response says.
-        return pd.read_csv(
-            io.BytesIO(content), dtype=str, keep_default_na=False, na_values=[""], encoding="utf-8-sig", index_col=False
-        )
+        findings: list[Finding] = []
+        rows = read_cells(path, findings).frame.to_dict("records")
+        raise_on_error(replace(finding, severity="error") for finding in findings if finding.severity == "warning")
+        return rows
     if suffix == ".jsonl":
-        text = content.decode("utf-8-sig")
-        return pd.read_json(io.StringIO(text), lines=True, dtype=False)
-    return pd.read_parquet(io.BytesIO(content)) if suffix == ".parquet" else None
+        return [record.values for record in read_jsonl(path)]
+    if suffix == ".parquet":
+        return read_table(path).to_dict("records")
+    raise InputError(f"{path}: is no .csv, .jsonl or .parquet; save it as one of them.")
 
 
-def _texts(path: Path, frame: pd.DataFrame, columns: list[str]) -> dict[str, dict[str, str]]:
-    texts: dict[str, dict[str, str]] = {case_id: {} for case_id in frame["case_id"]}
-    for name in columns:
-        for case_id, value in zip(frame["case_id"], frame[name], strict=True):
-            if isinstance(value, str):
-                texts[case_id] |= {name: value} if value else {}
-            elif not (pd.api.types.is_scalar(value) and pd.isna(value)):
+def _texts(path: Path, rows: Sequence[Mapping[Any, object]]) -> tuple[dict[str, dict[str, str]], list[str]]:
+    """The texts by case id and column, and the columns."""
+    columns = [name for name in _TEXTS if any(name in row for row in rows)]
+    if rows and not columns:
+        raise InputError(f"{path}: needs a column {', '.join(_TEXTS[:-1])} or {_TEXTS[-1]}.")
+    texts: dict[str, dict[str, str]] = {}
+    for row in rows or [{}]:
+        case_id = id_text(row.get("case_id"))
+        if case_id is None:
+            raise InputError(f"{path}: needs one column case_id, with an id in every row.")
+        if case_id in texts:
+            raise InputError(f"{path}: case {case_id!r} has more than one row; keep one.")
+        texts[case_id] = {}
+        for name in columns:
+            value = row.get(name)
+            if isinstance(value, str) and value:
+                texts[case_id][name] = value
+            elif value is not None and value != "" and value == value:  # NaN is a missing text
                 raise InputError(f"{path}, case {case_id!r}: {name} is no text.")
-    return texts
+    return texts, columns

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from typing import Final, Literal, Protocol, Required, TypedDict, Unpack
+from typing import Any, Final, Literal, Required, TypedDict, TypeVar, Unpack
 
 import numpy as np
 import pandas as pd
@@ -25,6 +26,7 @@ from mrb_lib.tables.schema import NO_PROBE
 Changes = Literal["image", "response", "question", "prompt"]
 Expected = Literal["same", "worse", "flips"]
 Side = Literal["A", "B"]
+F = TypeVar("F", bound=Callable[..., object])
 Box = tuple[float, float, float, float]
 """Left, top, right and bottom, as fractions of the width and the height from 0 to 1."""
 
@@ -101,16 +103,68 @@ class Case:
         return replace(self, response_a=text) if side == "A" else replace(self, response_b=text)
 
 
-class Others(Protocol):
+def drawn_by(cases: pd.DataFrame) -> pd.Series:
+    """The id of each case that decides what probes draw: the one before `mrb merge`."""
+    ids = cases["case_id"]
+    return cases["original_id"].fillna(ids) if "original_id" in cases else ids
+
+
+class Others:
     """The other cases of the benchmark, from which a probe may borrow a picture."""
+
+    def __init__(self, cases: pd.DataFrame) -> None:
+        shown = cases["images"].map(len).gt(0) if "images" in cases else pd.Series(False, index=cases.index)
+        self._cases = cases[shown.to_numpy(dtype=bool)]
+        ids = zip(self._cases["case_id"], drawn_by(self._cases), strict=True)
+        stated = self._cases["organ"] if "organ" in self._cases else pd.Series(None, self._cases.index, dtype="str")
+        self._has_organ = stated.notna().to_numpy(dtype=bool)
+        self._source = np.array([case_id.removesuffix(original) for case_id, original in ids], dtype=object)
 
     def same_modality(self, case: Case, rng: np.random.Generator) -> Case | None:
         """A case with an image of the same modality and organ; None where there is none."""
-        ...
+        return self._drawn(case, rng, self._is("modality", case.modality) & self._is("organ", case.organ))
 
     def other_organ(self, case: Case, rng: np.random.Generator) -> Case | None:
         """A case with an image of another organ; None where there is none."""
-        ...
+        return self._drawn(case, rng, ~self._is("organ", case.organ) & self._has_organ)
+
+    def _is(self, column: str, value: str | None) -> np.ndarray:
+        if value is None or column not in self._cases:
+            return np.zeros(len(self._cases), dtype=bool)
+        return self._cases[column].eq(value).fillna(False).to_numpy(dtype=bool)
+
+    def _drawn(self, case: Case, rng: np.random.Generator, kept: np.ndarray) -> Case | None:
+        own, kept = set(case.images), kept & (self._source == case.source)
+        # A copy of the case's own picture under another question is no other picture.
+        kept = kept & np.array([not own & set(names) for names in self._cases["images"]], dtype=bool)
+        places = np.flatnonzero(kept)
+        return as_case(self._cases.iloc[int(rng.choice(places))]) if len(places) else None
+
+
+def as_case(row: pd.Series) -> Case:
+    """A row of the cases table."""
+
+    def text(name: str) -> str | None:
+        value = row.get(name)
+        return value if isinstance(value, str) else None
+
+    names = row.get("images")
+    return Case(
+        str(row["case_id"]), text("question") or "", text("response_a") or "", text("response_b") or "",
+        tuple(map(str, names if names is not None else ())), text("modality"), text("organ"), text("reference"),
+        box=_box(row.get("box")), original_id=text("original_id") or "",
+    )  # fmt: skip
+
+
+def _box(value: object) -> Box | None:
+    """Four fractions, as a list or as the JSON text of one; None for anything else."""
+    try:
+        listed: Any = json.loads(value) if isinstance(value, str) else value
+        left, top, right, bottom = map(float, listed)
+    except (TypeError, ValueError, RecursionError):
+        return None
+    inside = 0 <= left < right <= 1 and 0 <= top < bottom <= 1  # false where one is not a number
+    return (left, top, right, bottom) if inside else None
 
 
 EditCase = Callable[[Case, int, np.random.Generator, Others], Case | str]
@@ -200,41 +254,29 @@ class Facts(TypedDict, total=False):
     names_side: bool | None
 
 
-def register_probe(name: str, **facts: Unpack[Facts]) -> Callable[[EditCase], EditCase]:
-    """Register a function that changes a case; its docstring's first line says what it does."""
-
-    def decorate(edit: EditCase) -> EditCase:
-        PROBES.add(name, Probe(name, _changes(name), _does(edit), edit=edit, **facts))
+def _adding(name: str, kind: str, facts: Facts) -> Callable[[F], F]:
+    def decorate(edit: F) -> F:
+        does = (edit.__doc__ or "").strip().splitlines()[0].rstrip(".")
+        made: dict[str, Any] = {kind: edit}
+        PROBES.add(name, Probe(name, _changes(name), does, **facts, **made))
         return edit
 
     return decorate
+
+
+def register_probe(name: str, **facts: Unpack[Facts]) -> Callable[[EditCase], EditCase]:
+    """Register a function that changes a case; its docstring's first line says what it does."""
+    return _adding(name, "edit", facts)
 
 
 def register_response(name: str, **facts: Unpack[Facts]) -> Callable[[EditResponse], EditResponse]:
     """Register a function that changes the text of a response; see `register_probe`."""
-
-    def decorate(edit: EditResponse) -> EditResponse:
-        PROBES.add(name, Probe(name, _changes(name), _does(edit), response=edit, **facts))
-        return edit
-
-    return decorate
+    return _adding(name, "response", facts)
 
 
 def register_picture(name: str, **facts: Unpack[Facts]) -> Callable[[EditPicture], EditPicture]:
     """Register a function that changes a picture, at `MOST_SEVERE` severities if none are stated."""
-    facts.setdefault("severities", MOST_SEVERE)
-
-    def decorate(edit: EditPicture) -> EditPicture:
-        PROBES.add(name, Probe(name, _changes(name), _does(edit), picture=edit, **facts))
-        return edit
-
-    return decorate
-
-
-def drawn_by(cases: pd.DataFrame) -> pd.Series:
-    """The id of each case that decides what probes draw: the one before `mrb merge`."""
-    ids = cases["case_id"]
-    return cases["original_id"].fillna(ids) if "original_id" in cases else ids
+    return _adding(name, "picture", {"severities": MOST_SEVERE, **facts})
 
 
 def target(case_id: str) -> Side:
@@ -327,10 +369,6 @@ def _changes(name: str) -> Changes:
     if kind not in ("image", "response", "question", "prompt"):
         raise ValueError(f"probe {name!r}: must begin with image/, response/, question/ or prompt/.")
     return kind  # type: ignore[return-value]  # mypy does not narrow a str by a tuple of literals
-
-
-def _does(edit: Callable[..., object]) -> str:
-    return (edit.__doc__ or "").strip().splitlines()[0].rstrip(".")
 
 
 def _names_side(case: Case) -> bool:

@@ -117,6 +117,10 @@ def checked_dataclass(cls: type[T]) -> type[T]:
 
 _WORDS: Final = {
     "Input should be": "must be",
+    "Field required": "is missing",
+    "String should match pattern '\\S'": "must not be blank",
+    "String should": "must",
+    " or instance of _Entry": "",
     ", unable to parse string as an integer": "",
     ", unable to parse string as a number": "",
     "greater than or equal to": "at least",

@@ -7,15 +7,16 @@ be negative, and the score is the sum over the sum of the positive weights.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from math import isfinite
-from typing import Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BaseModel, Field, StringConstraints, TypeAdapter, ValidationError
 
 from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.options import in_plain_words
 
 MOST_CRITERIA: Final = 100
 LONGEST_CRITERION: Final = 4_000
@@ -130,6 +131,15 @@ def _without_nulls(entry: object) -> object:
     return {key: value for key, value in entry.items() if value is not None} if isinstance(entry, dict) else entry
 
 
+class _Entry(BaseModel):
+    criterion: Annotated[str, StringConstraints(strict=True, max_length=LONGEST_CRITERION, pattern=r"\S")]
+    weight: Annotated[float, Field(strict=True, allow_inf_nan=False)]
+    dimension: Annotated[str, Field(strict=True)] | None = None
+
+
+_ENTRIES: Final = TypeAdapter(list[_Entry])
+
+
 def _read(stated: str, dimensions: Sequence[str] | None) -> tuple[Criterion, ...] | RubricFault:
     try:
         entries = json.loads(stated)
@@ -139,45 +149,16 @@ def _read(stated: str, dimensions: Sequence[str] | None) -> tuple[Criterion, ...
         return RubricFault("the rubric has no criteria", _FORM)
     if len(entries) > MOST_CRITERIA:
         return RubricFault(f"the rubric has {len(entries):,} criteria", f"keep at most {MOST_CRITERIA}")
-    criteria = []
-    for number, entry in enumerate(entries, start=1):
-        criterion = _criterion(f"criterion {number} of the rubric", entry, dimensions)
-        if isinstance(criterion, RubricFault):
-            return criterion
-        criteria.append(criterion)
-    if not any(one.weight for one in criteria):
-        return RubricFault("the weights of the rubric are all 0", "give each criterion the points it is worth")
+    try:
+        read = _ENTRIES.validate_python(entries)
+    except ValidationError as error:
+        (place, *key), fault = error.errors()[0]["loc"], in_plain_words(error.errors()[0]["msg"])
+        return RubricFault(f"entry {int(place) + 1} of the rubric: {' '.join([*map(str, key), fault])}", _FORM)
+    criteria = tuple(Criterion(one.criterion, one.weight, one.dimension) for one in read)
+    for number, criterion in enumerate(criteria, start=1):
+        if dimensions is not None and criterion.dimension not in (None, *dimensions):
+            problem = f"entry {number} of the rubric: the dimension is not one of the benchmark's"
+            return RubricFault(problem, f"use one of {', '.join(dimensions)}, or leave it out")
     if not any(one.weight > 0 for one in criteria):
         return RubricFault("no weight of the rubric is positive", "add what a response wins points for")
-    return tuple(criteria)
-
-
-def _criterion(name: str, entry: object, dimensions: Sequence[str] | None) -> Criterion | RubricFault:
-    if not isinstance(entry, Mapping):
-        return RubricFault(f"{name} is not an object", _FORM)
-    text, dimension = entry.get("criterion"), entry.get("dimension")
-    if not isinstance(text, str) or not text.strip():
-        return RubricFault(f"{name} has no text", 'write it under the key "criterion"')
-    if len(text) > LONGEST_CRITERION:
-        return RubricFault(f"{name} has {len(text):,} characters", f"keep at most {LONGEST_CRITERION:,}")
-    if entry.get("weight") is None:
-        return RubricFault(f"{name} has no weight", 'write a number under the key "weight"')
-    weight = _number(entry["weight"])
-    if weight is None:
-        return RubricFault(f"the weight of {name} is not a number", "write a plain number")
-    if dimension is not None and (
-        not isinstance(dimension, str) or (dimensions is not None and dimension not in dimensions)
-    ):
-        allowed = f"use one of {', '.join(dimensions)}, or leave it out" if dimensions else "write its name"
-        return RubricFault(f"the dimension of {name} is not one of the benchmark's", allowed)
-    return Criterion(text, weight, dimension)
-
-
-def _number(value: object) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None
-    try:
-        number = float(value)
-    except OverflowError:
-        return None
-    return number if isfinite(number) else None
+    return criteria

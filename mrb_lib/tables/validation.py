@@ -166,7 +166,10 @@ def inspect(frame: pd.DataFrame, table: TableName, source: str, **rules: Unpack[
         if column.name == "choice" and (table == "annotations" or task == "rating"):
             allowed = tuple(categories) if categories is not None else CHOICES
         several = labels if labels and column.name == "choice" and "dimension" in frame.columns else {}
-        findings.extend(_inspect_column(frame, column, allowed, source, several))
+        for row, problem, cure in _problems(frame, column, allowed, several):
+            named = column.name != "case_id" and "case_id" in frame.columns
+            case = str(frame["case_id"].iloc[row]) if named else None
+            findings.append(Finding("error", source, row + 1, column.name, problem, cure, case))
     if not any(finding.severity == "error" for finding in findings):
         findings.extend(_inspect_relations(frame, table, source))
         if table == "cases" and task == "rating" and "step" in frame.columns:
@@ -200,56 +203,49 @@ def _text(values: pd.Series) -> pd.Series:
     return values if values.dtype == "str" else values.astype("str")
 
 
-def _inspect_column(
-    frame: pd.DataFrame,
-    column: Column,
-    allowed: tuple[str, ...] | None,
-    source: str,
-    labels: Mapping[str, Sequence[str]],
-) -> Iterator[Finding]:
+def _problems(
+    frame: pd.DataFrame, column: Column, allowed: tuple[str, ...] | None, labels: Mapping[str, Sequence[str]]
+) -> Iterator[tuple[int, str, str]]:
+    """Yield the rows of a column that break its contract, from 0, each with what is wrong and the cure."""
     values = frame[column.name]
-
-    def finding(i: int, problem: str, cure: str) -> Finding:
-        named = column.name != "case_id" and "case_id" in frame.columns
-        case = str(frame["case_id"].iloc[i]) if named else None
-        return Finding("error", source, i + 1, column.name, problem, cure, case)
-
     if column.type == "names":
-        yield from (finding(i, problem, cure) for i, problem, cure in _bad_names(values))
+        yield from _bad_names(values)
         return
     missing = _is(values.isna())
     if column.type == "rubric":
-        yield from (finding(i, problem, cure) for i, problem, cure in _bad_rubrics(values, missing, allowed))
+        faults = {text: rubric_fault(text, allowed) for text in {str(rubric_text(one)) for one in values[~missing]}}
+        for i in _rows(~missing):
+            if (fault := faults[str(rubric_text(values.iloc[i]))]) is not None:
+                yield i, *fault
         return
     if not column.nullable:
         blank = missing | _is(_text(values).str.strip() == "") if column.name in _NAMES else missing
         for i in _rows(blank):
-            yield finding(i, "the value is missing", "fill it in or remove the row")
+            yield i, "the value is missing", "fill it in or remove the row"
     if column.type in ("int", "float"):
-        yield from (finding(i, problem, cure) for i, problem, cure in _bad_numbers(values, missing, column))
+        yield from _bad_numbers(values, missing, column)
         return
     if not isinstance(values.dtype, pd.StringDtype) and not isinstance(values.dtype, pd.CategoricalDtype):
         scalar = values.map(lambda value: isinstance(value, (str, int, np.integer)) and not isinstance(value, bool))
         for i in _rows(~_is(scalar) & ~missing):
-            yield finding(i, f"{type(values.iloc[i]).__name__} where text belongs", "write plain text")
+            yield i, f"{type(values.iloc[i]).__name__} where text belongs", "write plain text"
     if column.type == "date":
-        dated = _is(_text(values).map(day_span, na_action="ignore").notna())
-        for i in _rows(~dated & ~missing):
+        for i in _rows(~_is(_text(values).map(day_span, na_action="ignore").notna()) & ~missing):
             cure = "write a year, a month or a day, as 2023, 2023-05 or 2023-05-17"
-            yield finding(i, f"{str(values.iloc[i])[:_SHOWN]!r} is not a date", cure)
-    if allowed is not None:
-        of_labels = _is(_text(frame["dimension"]).isin(list(labels))) if labels else np.zeros(len(frame), dtype=bool)
-        for i in _rows(of_labels & ~missing):
-            stated, dimension = str(values.iloc[i]), str(frame["dimension"].iloc[i])
-            if joined_labels(split_labels(stated), labels[dimension]) != stated:
-                what = f"{stated[:200]!r} is not a choice of labels of {dimension}"
-                cure = f'write those that apply of "{SEPARATOR.join(labels[dimension])}", in this order, or {NO_LABEL}'
-                yield finding(i, what, cure)
-        for i in _rows(~_is(_text(values).isin(list(allowed))) & ~missing & ~of_labels):
-            hint = f"use one of {', '.join(allowed)}" if allowed != ("",) else "leave it empty: one response is rated"
-            if column.name == "dimension":
-                hint += ", or declare the dimension in benchmark.toml"
-            yield finding(i, f"{str(values.iloc[i])!r} is not a known {column.name}", hint)
+            yield i, f"{str(values.iloc[i])[:_SHOWN]!r} is not a date", cure
+    if allowed is None:
+        return
+    of_labels = _is(_text(frame["dimension"]).isin(list(labels))) if labels else np.zeros(len(frame), dtype=bool)
+    for i in _rows(of_labels & ~missing):
+        stated, dimension = str(values.iloc[i]), str(frame["dimension"].iloc[i])
+        if joined_labels(split_labels(stated), labels[dimension]) != stated:
+            own = SEPARATOR.join(labels[dimension])
+            cure = f'write those that apply of "{own}", in this order, or {NO_LABEL}'
+            yield i, f"{stated[:200]!r} is not a choice of labels of {dimension}", cure
+    hint = f"use one of {', '.join(allowed)}" if allowed != ("",) else "leave it empty: one response is rated"
+    hint += ", or declare the dimension in benchmark.toml" if column.name == "dimension" else ""
+    for i in _rows(~_is(_text(values).isin(list(allowed))) & ~missing & ~of_labels):
+        yield i, f"{str(values.iloc[i])!r} is not a known {column.name}", hint
 
 
 def _bad_numbers(values: pd.Series, missing: np.ndarray, column: Column) -> Iterator[tuple[int, str, str]]:
@@ -272,26 +268,11 @@ def _bad_numbers(values: pd.Series, missing: np.ndarray, column: Column) -> Iter
             yield i, f"{repr(value) if isinstance(value, str) else value} {problem}", cure
 
 
-def _bad_rubrics(
-    values: pd.Series, missing: np.ndarray, dimensions: tuple[str, ...] | None
-) -> Iterator[tuple[int, str, str]]:
-    seen: dict[str, tuple[str, str] | None] = {}  # cases may share a rubric
-    for i in _rows(~missing):
-        text = str(rubric_text(values.iloc[i]))
-        if text not in seen:
-            seen[text] = rubric_fault(text, dimensions)
-        if (fault := seen[text]) is not None:
-            yield i, *fault
-
-
 def _bad_names(values: pd.Series) -> Iterator[tuple[int, str, str]]:
     for i, names in enumerate(values):
         if not isinstance(names, (list, tuple, np.ndarray)):
-            yield (
-                i,
-                f"{type(names).__name__} where a list of file names belongs",
-                "write a list, empty if there is none",
-            )
+            problem = f"{type(names).__name__} where a list of file names belongs"
+            yield i, problem, "write a list, empty if there is none"
             continue
         for name in names:
             if not isinstance(name, str) or not is_safe_name(name):
@@ -302,23 +283,14 @@ def _bad_names(values: pd.Series) -> Iterator[tuple[int, str, str]]:
 def _inspect_relations(frame: pd.DataFrame, table: TableName, source: str) -> Iterator[Finding]:
     key = [name for name in KEYS[table] if name in frame.columns]
     text = frame[key].astype("str")
-    again = _is(text.duplicated(keep="first"))
-    group = text.groupby(key, sort=False).ngroup().to_numpy() if again.any() else np.array([], dtype="int64")
-    _, first_of = np.unique(group, return_index=True)
-    for i in _rows(again):
+    first_of: dict[tuple[str, ...], int] = {}
+    for i in _rows(_is(text.duplicated(keep=False))):
         row = text.iloc[i]
-        first = int(first_of[group[i]]) + 1
-        what = ", ".join(f"{name} {row[name]}" for name in key)
-        case = None if table == "cases" else str(row["case_id"])
-        yield Finding(
-            "error",
-            source,
-            i + 1,
-            key[0] if len(key) == 1 else None,
-            f"{what} occurs again (first in row {first})",
-            "keep one of the two",
-            case,
-        )
+        if (first := first_of.setdefault(tuple(row), i + 1)) != i + 1:
+            what = f"{', '.join(f'{name} {row[name]}' for name in key)} occurs again (first in row {first})"
+            case = None if table == "cases" else str(row["case_id"])
+            column = key[0] if len(key) == 1 else None
+            yield Finding("error", source, i + 1, column, what, "keep one of the two", case)
     if table == "verdicts" and "status" in frame.columns:
         has_choice, has_status = _is(frame["choice"].notna()), _is(frame["status"].notna())
         answered = _is(_text(frame["status"]).isin(list(ANSWERED_STATUSES))) & has_status
@@ -335,31 +307,27 @@ def _inspect_relations(frame: pd.DataFrame, table: TableName, source: str) -> It
 
 def _inspect_steps(frame: pd.DataFrame, source: str) -> Iterator[Finding]:
     """The steps of each item must be 1, 2, ... in the order of the rows; one finding an item where they are not."""
-    step = pd.to_numeric(frame["step"]).astype("float64").reset_index(drop=True)
-    item = frame["item"].astype("str") if "item" in frame.columns else pd.Series(None, frame.index, dtype="str")
-    item, ids = item.reset_index(drop=True), frame["case_id"].astype("str")
-    for i in _rows(_is(step.notna() & item.isna())):
-        problem, cure = f"step {step[i]:.0f} is of no item", "name the item whose step it is, or leave it empty"
-        yield Finding("error", source, i + 1, "item", problem, cure, ids.iloc[i])
-    for name, steps in step[item.isin(item[step.notna()].dropna())].groupby(item, sort=False):
-        due = np.arange(1, len(steps) + 1)
-        broken = np.flatnonzero(steps.to_numpy() != due)
+    steps = pd.DataFrame(
+        {"step": pd.to_numeric(frame["step"]).astype("float64"), "case": frame["case_id"].astype("str")}
+    )
+    steps["item"] = (
+        frame["item"].astype("str") if "item" in frame.columns else pd.Series(None, frame.index, dtype="str")
+    )
+    steps = steps.reset_index(drop=True)
+    has_step = steps["step"].notna()
+    for i in _rows(_is(has_step & steps["item"].isna())):
+        problem, cure = (
+            f"step {steps['step'][i]:.0f} is of no item",
+            "name the item whose step it is, or leave it empty",
+        )
+        yield Finding("error", source, i + 1, "item", problem, cure, steps["case"][i])
+    for name, of_item in steps[steps["item"].isin(steps["item"][has_step])].groupby("item", sort=False):
+        broken = np.flatnonzero(of_item["step"].to_numpy() != np.arange(1, len(of_item) + 1))
         if len(broken):
-            row = int(steps.index[broken[0]])
-            problem, cure = _broken_step(repr(str(name)[:80]), steps.to_numpy(), int(broken[0]))
-            yield Finding("error", source, row + 1, "step", problem, cure, ids.iloc[row])
-
-
-def _broken_step(item: str, steps: np.ndarray, at: int) -> tuple[str, str]:
-    """What is wrong with the first step of an item that is not the one due, and the cure."""
-    stated, due = steps[at], at + 1
-    if np.isnan(stated):
-        return f"the item {item} has steps, and this case of it is none", "number it, or take it out of the item"
-    if stated in steps[:at]:
-        return f"step {stated:.0f} of the item {item} occurs again", "keep one of the two"
-    if due in steps:
-        return f"step {stated:.0f} of the item {item} comes before its step {due}", "put the steps of an item in order"
-    return f"step {due} of the item {item} is missing before its step {stated:.0f}", "add it, or number them 1, 2, ..."
+            row, due = int(of_item.index[broken[0]]), int(broken[0]) + 1
+            problem = f"step {due} of the item {str(name)[:80]!r} is due here, not {steps['step'][row]:.0f}"
+            cure = "number the steps of an item 1, 2, ... in the order of its rows"
+            yield Finding("error", source, row + 1, "step", problem, cure, steps["case"][row])
 
 
 def _cast(values: pd.Series, type_: ColumnType) -> pd.Series:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections import UserDict
-from dataclasses import replace
-
 import pandas as pd
 import pytest
 from hypothesis import given, settings
@@ -77,20 +74,3 @@ def test_two_cases_share_a_digest_only_where_their_texts_are_the_same(
 
     digests = [digest(question=q, response_a=a, response_b=b) for q, a, b in (one, other)]
     assert (digests[0] == digests[1]) == (same(one) == same(other))
-
-
-def test_each_image_is_read_once(pictured: Benchmark) -> None:
-    class Counting(UserDict[str, bytes]):
-        reads = 0
-
-        def __getitem__(self, name: str) -> bytes:
-            Counting.reads += 1
-            return super().__getitem__(name)
-
-    cases = pd.concat([pictured.cases, pictured.cases.assign(case_id="again " + pictured.cases["case_id"])])
-    twice = replace(pictured, cases=cases.reset_index(drop=True), images=Counting(pictured.images))
-    digests = case_digests(twice)
-    assert Counting.reads == len(pictured.cases)
-    assert digests.index.tolist() == twice.cases["case_id"].tolist()
-    assert digests.nunique() == len(pictured.cases)
-    assert digests.iloc[: len(pictured.cases)].tolist() == digests.iloc[len(pictured.cases) :].tolist()

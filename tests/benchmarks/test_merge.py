@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,8 +16,6 @@ from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.cli.app import app
 from mrb_lib.tables.errors import InputError
-from mrb_lib.verdicts.manifest import Manifest
-from mrb_lib.verdicts.training import training_cases
 
 
 def _benchmark(
@@ -106,13 +103,3 @@ def test_by_the_command_and_back_from_disk(tmp_path: Path) -> None:
     assert len(merged.cases) == 4 and merged.images["two/x.png"] == b"picture of two"
     again = CliRunner().invoke(app, ["merge", str(tmp_path / "one"), str(tmp_path / "one"), str(tmp_path / "twice")])
     assert isinstance(again.exception, InputError) and not (tmp_path / "twice").exists()
-
-
-def test_a_trained_judge_knows_its_cases_again() -> None:
-    one, two = _benchmark("one"), _benchmark("two")
-    digests = case_digests(one)
-    whole = hashlib.sha256("\n".join(sorted(digests)).encode()).hexdigest()
-    record = {"cases": list(digests.index), "digests": list(digests), "cases_digest": whole}
-    manifest = Manifest("run", "tuned", provenance={"training": record})
-    seen = training_cases([manifest], merge({"one": one, "two": two})).query("judge == 'tuned'")
-    assert set(seen["case_id"].dropna()) == {"one-1", "one-2"}

@@ -82,7 +82,7 @@ def test_the_texts_of_a_file_are_judged_told_and_expected_to_change_nothing(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("judge", "{demo}", "{runs}", "--judge", "first", "--probe-file", "{runs}.csv"), "cannot be read"),
+        (("judge", "{demo}", "{runs}", "--judge", "first", "--probe-file", "{runs}.csv"), "the file is missing"),
         (("judge", "{demo}", "{runs}", "--judge", "first", "--probe-file", "{judges}"), "needs one column case_id"),
         (("judge", "{demo}", "{runs}", "--judge", "first", "--probe-file", "{strange}"), "2 of 2 cases of its file"),
         (("judge", "{demo}", "{runs}", "--judge", "first", "--probe-cases", "3"), "--probe-file FILE"),

@@ -38,12 +38,9 @@ def test_agreement_is_in_the_band_of_clinical_raters(published: Benchmark, dimen
     assert 0.45 < alpha < 0.75
 
 
-def test_some_ratings_are_missing_and_few(published: Benchmark) -> None:
+def test_ties_occur_and_are_the_minority_and_few_labels_are_missing(published: Benchmark) -> None:
     share = 1 - len(published.annotations) / (len(published.cases) * len(ANNOTATORS) * len(DIMENSIONS))
     assert 0.002 < share < 0.01
-
-
-def test_ties_occur_and_are_the_minority(published: Benchmark) -> None:
     ties = published.annotations["choice"].eq("tie").groupby(published.annotations["annotator"]).mean()
     assert ties.between(0.03, 0.35).all()
     assert ties.nunique() == len(ANNOTATORS)

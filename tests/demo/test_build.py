@@ -70,13 +70,6 @@ def test_impossible_sizes_and_seeds_are_refused_before_anything_is_written(
     assert not any(tmp_path.iterdir())
 
 
-def test_progress_counts_up_to_the_number_of_cases(tmp_path: Path) -> None:
-    seen: list[int] = []
-    write_demo(tmp_path, cases=3, progress=seen.append)
-    assert seen == sorted(seen)
-    assert seen[-1] == 3
-
-
 def test_everything_says_simulated(published: Benchmark) -> None:
     meta = published.meta
     assert meta.kind == "simulated"

@@ -14,7 +14,7 @@ from PIL import Image
 from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.demo import scenes
 from mrb_lib.demo.canvas import FIELD, Frame, _lettering
-from mrb_lib.demo.pictures import DRAWINGS, draw_picture, lesion_outline
+from mrb_lib.demo.pictures import DRAWINGS, draw_picture
 from mrb_lib.demo.scenes import Facts, Scene, Spot, draw_scene
 
 COLOUR = {"Fundus photography", "Endoscopy", "Photography"}
@@ -92,15 +92,6 @@ def test_every_view_has_a_drawing_and_every_organ_a_view() -> None:
     assert set(DRAWINGS) == set(scenes.views())
     assert all(scenes.views_of(organ) for organ in scenes.ORGAN_SHARES)
     assert sum(scenes.ORGAN_SHARES.values()) == scenes.CASES_PER_CYCLE
-
-
-@pytest.mark.parametrize("shape", scenes.SHAPES)
-def test_size_is_the_longest_radius_of_every_shape(shape: str) -> None:
-    angles = np.linspace(0, 2 * np.pi, 2000, dtype=np.float32)
-    relative = lesion_outline(shape, angles, (0.4, 1.1, 2.0))
-    assert relative.min() > 0.3
-    assert relative.max() <= 1.2
-    assert relative.max() > 0.8
 
 
 def test_shapes_differ_in_the_picture() -> None:

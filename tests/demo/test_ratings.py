@@ -11,7 +11,6 @@ import pytest
 
 from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.demo.ratings import CATEGORIES, HARM, RatingJudge, simulated_ratings, write_rating_demo
-from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.validation import conform
 
 
@@ -72,9 +71,3 @@ def test_a_label_is_a_place_too() -> None:
     said = simulated_ratings(truth, CATEGORIES, judges=exact, repeats=1).set_index(["judge", "case_id"])["choice"]
     assert said["exact"].to_dict() == {"a": "no risk", "b": "high risk"}
     assert said["turned"].to_dict() == {"a": "high risk", "b": "no risk"}
-
-
-@pytest.mark.parametrize(("options", "message"), [({"cases": 0}, "--cases 0"), ({"seed": -1}, "--seed -1")])
-def test_what_cannot_be_drawn_is_refused(tmp_path: Path, options: dict[str, int], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        write_rating_demo(tmp_path, **options)

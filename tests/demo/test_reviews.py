@@ -11,7 +11,6 @@ from mrb_lib.demo.build import write_demo
 from mrb_lib.review.records.marks import Adjudication
 from mrb_lib.review.records.reviewed import REVIEWERS, SEES_TIE_BELOW, simulated_adjudications
 from mrb_lib.stats.annotators import adjudicated_gold
-from mrb_lib.stats.tables.adjudication import reviewer_agreement
 from mrb_lib.tables.questions import QUESTIONS, adjudication_columns
 
 
@@ -60,9 +59,3 @@ def test_corrected_labels_are_nearer_to_the_latent_qualities(
     assert len(rows) >= 20
     assert (rows["annotated_choice"] == latent).mean() < 0.3
     assert (rows["choice"] == latent).mean() > 0.7
-
-
-def test_reviewers_agree_better_than_chance(demo: Benchmark) -> None:
-    rows = reviewer_agreement(said(demo, cases=180), demo.cases, resamples=0).set_index("dimension")
-    alpha = rows.loc[list(demo.meta.dimensions), "krippendorff_alpha"]
-    assert alpha.between(0.1, 0.95).all(), alpha

@@ -10,7 +10,6 @@ import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.demo import scenes
-from mrb_lib.demo.questions import holds
 
 
 def _difference(truth: pd.DataFrame, dimension: str) -> pd.Series:
@@ -41,14 +40,6 @@ def test_closed_questions_are_true_about_as_often_as_false(published: Benchmark,
     assert 0.2 < agrees.mean() < 0.8
 
 
-def test_hypotheses_are_judged_by_the_facts() -> None:
-    assert holds("left", side="left", count=None, term=None)
-    assert not holds("left", side="right", count=None, term=None)
-    assert holds("several", side=None, count=2, term=None)
-    assert not holds("several", side=None, count=1, term=None)
-    assert holds("lucent", side=None, count=None, term="lucent")
-
-
 def test_responses_are_never_the_same(published: Benchmark) -> None:
     cases = published.cases
     assert (cases["response_a"] != cases["response_b"]).all()
@@ -62,14 +53,6 @@ def test_no_slot_is_left_open_in_any_text(published: Benchmark) -> None:
         [published.cases[name] for name in ("question", "response_a", "response_b", "reference")]
     ).dropna()
     assert not texts.str.contains(r"[{}]|\bNone\b|  |\b(?:a|an) (?:a|an)\b").any()
-
-
-def test_better_accuracy_states_the_facts_more_truly(published: Benchmark, truth: pd.DataFrame) -> None:
-    rows = truth[truth["dimension"] == "accuracy"]
-    share_a = rows["right_a"] / (rows["right_a"] + rows["wrong_a"])
-    share_b = rows["right_b"] / (rows["right_b"] + rows["wrong_b"])
-    gap = np.where(rows["quality_a"] > rows["quality_b"], share_a - share_b, share_b - share_a)
-    assert np.nanmean(gap) > 0.25
 
 
 @pytest.mark.parametrize("fact", ["site", "size", "shape"])

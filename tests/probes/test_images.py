@@ -19,10 +19,11 @@ from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.benchmarks.images import open_image, png
 from mrb_lib.demo import write_demo
 from mrb_lib.demo.build import simulate_case
-from mrb_lib.probes import PROBES, Case, Probe, ProbedImages, ProbeId, Probing
-from mrb_lib.probes.apply import as_case, generator
+from mrb_lib.probes import PROBES, Case, ProbedImages, ProbeId, Probing
+from mrb_lib.probes.apply import generator
 from mrb_lib.probes.expectation import known
 from mrb_lib.probes.image_content import INSTRUCTION
+from mrb_lib.probes.probe import as_case
 
 PICTURES = [name for name, probe in PROBES.items() if probe.picture is not None]
 # Where the whole picture moves, the difference from the original says nothing about how far.
@@ -86,10 +87,10 @@ def table(n_images: int = 1, **columns: list[object]) -> pd.DataFrame:
 @pytest.mark.parametrize("mode", ["L", "RGB"])
 def test_size_and_mode_stay_at_any_size(name: str, mode: str) -> None:
     for shape in SHAPES:
-        picture = drawing(mode, *shape)
-        for severity in {1, PROBES[name].severities}:
-            made = changed(name, picture, severity)
-            assert (made.size, made.mode) == (picture.size, mode)
+        for picture in (drawing(mode, *shape), Image.new(mode, shape), Image.new(mode, shape, "white")):
+            for severity in {1, PROBES[name].severities}:
+                made = changed(name, picture, severity)
+                assert (made.size, made.mode) == (picture.size, mode)
 
 
 @pytest.mark.parametrize("name", PICTURES)
@@ -100,12 +101,6 @@ def test_every_probe_changes_a_picture_and_a_seed_fixes_how(name: str, mode: str
         made = changed(name, picture, severity)
         assert difference(made, picture) > 0
         assert made.tobytes() == changed(name, picture, severity).tobytes()
-
-
-@pytest.mark.parametrize("name", PICTURES)
-@pytest.mark.parametrize("level", [0, 255])
-def test_pictures_of_one_tone_do_not_break_a_probe(name: str, level: int) -> None:
-    assert changed(name, Image.new("L", (33, 20), level), PROBES[name].severities).size == (33, 20)
 
 
 @pytest.mark.parametrize("name", GRADED)
@@ -130,13 +125,10 @@ def test_faults_of_acquisition_are_for_their_modality(name: str) -> None:
         generated = generator(0, ProbeId(name), "c")
         return isinstance(PROBES[name].applied(case, 1, generated, probing._others, both=False), Case)
 
+    assert {name for name in PICTURES if PROBES[name].modalities} == set(SUITS)
     assert {modality for modality in MODALITIES if suits(modality)} == SUITS[name]
     assert not suits(None)
     assert [suits(word.upper()) for word in sorted(SUITS[name])] == [True] * len(SUITS[name])
-
-
-def test_every_fault_of_acquisition_has_a_modality() -> None:
-    assert {name for name in PICTURES if PROBES[name].modalities} == set(SUITS)
 
 
 def test_metal_is_white_and_its_streaks_lie_on_both_sides(ct: Image.Image) -> None:
@@ -151,14 +143,6 @@ def test_half_a_turn_twice_and_a_mirror_twice_are_nothing() -> None:
     for name, severity in (("image/rotated", 5), ("image/mirrored", 1)):
         twice = changed(name, changed(name, picture, severity), severity)
         assert twice.tobytes() == picture.tobytes()
-
-
-def test_a_quarter_turn_shows_all_of_the_picture() -> None:
-    picture = Image.new("L", (90, 45), 200)
-    made = np.asarray(changed("image/rotated", picture, 4))
-    lit = np.argwhere(made > 100)
-    height, width = np.ptp(lit, axis=0) + 1
-    assert height == 45 and abs(width - 22.5) <= 1
 
 
 def test_only_the_place_of_the_lesion_is_filled() -> None:
@@ -339,9 +323,3 @@ def test_a_mirror_is_expected_to_matter_only_where_a_text_names_a_side(text: str
         made = Probing(cases).probed("c", ProbeId(name))
         assert isinstance(made, Case) == applies
         assert made.response_b == case.response_b if isinstance(made, Case) else "side" in made
-
-
-def test_probes_say_what_they_do() -> None:
-    probes: list[Probe] = [probe for probe in PROBES.values() if probe.changes == "image"]
-    assert len({probe.does for probe in probes}) == len(probes)
-    assert all(10 < len(probe.does) < 120 for probe in probes)

@@ -83,10 +83,6 @@ def test_a_leaning_note_names_the_target_and_it_alone(name: str, case_id: str) -
         assert not set("{}<>") & set(note.replace(braced, ""))
 
 
-def test_the_five_cases_have_both_targets() -> None:
-    assert {target(f"c{i}") for i in range(1, 6)} == {"A", "B"}
-
-
 def test_notes_as_written_out() -> None:
     side = target("c1")
     assert must("question/colleague", MAN, 2).note == f"A colleague prefers response {{{side}}}."
@@ -228,17 +224,8 @@ def test_an_empty_case_is_no_error(name: str, step: int, text: str) -> None:
 @pytest.mark.parametrize("name", [*QUESTIONS, *PATIENTS])
 @pytest.mark.parametrize("unit", ["a ", " ", "?\n", "48 ", "her ", "What is ", "A 48-year-old man. ", "e.g."])
 def test_a_long_text_is_quick(name: str, unit: str) -> None:
-    text = unit * (100_000 // len(unit))
+    text = unit * (1_000_000 // len(unit))
     case = Case("c", f"{text} A 48-year-old man. Which organ is it?", text, "", ("x.png",))
     start = time.process_time()
     changed(name, case, PROBES[name].severities)
-    assert time.process_time() - start < 1
-
-
-@pytest.mark.parametrize("name", [*QUESTIONS, *PATIENTS])
-def test_a_megabyte_of_prose_is_quick(name: str) -> None:
-    prose = "In the lower lobe of the lung I can see one round nodule. " * 17_500
-    case = replace(MAN, question=f"{prose}{MAN.question}")
-    start = time.process_time()
-    must(name, case)
-    assert time.process_time() - start < 2
+    assert time.process_time() - start < 3

@@ -13,7 +13,7 @@ import pytest
 from mrb_lib.probes import PROBES, Case, target
 from mrb_lib.probes.marking import changed_words
 from mrb_lib.probes.probe import EditResponse, Probe
-from mrb_lib.probes.wording import Words, sentences
+from mrb_lib.probes.wording import sentences
 
 RESPONSE = [name for name, probe in PROBES.items() if probe.response is not None]
 PLANTED = [name for name in RESPONSE if PROBES[name].expected == "flips"]
@@ -188,13 +188,6 @@ def test_false_findings_fit_the_organ_and_are_not_in_the_case_yet() -> None:
     assert _all("finding-added", "A poem.", Case("c", "q", "A poem.", "A poem.")) is None
 
 
-def test_the_main_finding_goes_first() -> None:
-    found = _edit("finding-dropped")(REPORT, 1, _rng(), CASE)
-    assert found is not None
-    assert "My impression is a granuloma" not in found or "12 mm nodule" not in found
-    assert len(sentences(found)) == len(sentences(REPORT)) - 1
-
-
 @pytest.mark.parametrize("severity", range(1, 6))
 def test_typos_leave_alone_what_matters(severity: int) -> None:
     text = " ".join(
@@ -232,16 +225,6 @@ def test_a_typo_makes_no_other_word(word: str) -> None:
         assert found is None or (found not in others and found != word)
 
 
-def test_more_typos_at_each_severity() -> None:
-    text = "weather mountain garden elephant " * 100
-    counts = [
-        len(set())
-        + sum(a != b for a, b in zip(text.split(), (_edit("typos")(text, s, _rng(), CASE) or "").split(), strict=True))
-        for s in range(1, 6)
-    ]
-    assert counts == sorted(set(counts))
-
-
 def test_style_adds_to_the_text_and_takes_nothing_away() -> None:
     for name in ("lengthened", "repeated", "credentials", "instruction"):
         for severity in range(1, PROBES[f"response/{name}"].severities + 1):
@@ -267,13 +250,7 @@ def test_hostile_texts_do_no_harm(name: str, text: str) -> None:
         for case in (CASE, Case("c", "", text, text)):
             found = probe.response(text, severity, _rng(), case)
             assert found is None or isinstance(found, str)
-            assert found != "" or text == ""
-
-
-@pytest.mark.parametrize("name", RESPONSE)
-def test_an_empty_text_has_nothing_to_change(name: str) -> None:
-    assert _all(name.removeprefix("response/"), "") is None
-    assert _all(name.removeprefix("response/"), " \n ") is None
+            assert found is None or text.strip()
 
 
 def _cases() -> list[Case]:
@@ -320,21 +297,12 @@ LONG = [
 
 @pytest.mark.parametrize("text", LONG, ids=range(len(LONG)))
 def test_a_long_text_of_any_kind_takes_seconds_and_not_hours(text: str) -> None:
-    _time_all(text, 10)
-
-
-@pytest.mark.slow
-def test_a_quarter_of_a_megabyte_takes_a_second() -> None:
-    _time_all(f"{REPORT} " * (250_000 // len(REPORT)), 1.5)
-
-
-def _time_all(text: str, most: float) -> None:
     case = replace(CASE, response_a=text, response_b=text)
     for name in RESPONSE:
         start = time.process_time()
         found = _all(name.removeprefix("response/"), text, case)
         changed_words(text, found or text)
-        assert time.process_time() - start < most, name
+        assert time.process_time() - start < 10, name
 
 
 @pytest.mark.parametrize(
@@ -359,11 +327,3 @@ def test_which_words_changed_in_a_long_text() -> None:
     assert changed_words(" ".join(before), " ".join(after)) == [("left", "right")] * 30
     [(gone, new)] = changed_words(" ".join(before), " ".join(before[:70] + before[71:]))
     assert (len(gone.split()), new) == (len(before[70].split()), "")
-
-
-def test_words_and_sentences_are_found() -> None:
-    text = "Dr. Lee saw it, e.g. a cyst. It's 1.5 cm!\n1. First item\nEnd"
-    assert [part.of(text) for part in sentences(text)] == [
-        "Dr. Lee saw it, e.g. a cyst.", "It's 1.5 cm!", "1. First item", "End",
-    ]  # fmt: skip
-    assert Words.of("It's left-sided").lower == ["it's", "left", "sided"]

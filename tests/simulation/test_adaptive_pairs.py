@@ -1,7 +1,7 @@
 """Adaptive pairs reach the same widths with fewer annotations, and are as true. SIMULATED data of known truth.
 
 What they save depends on how unlike the responders are. For the intervals of strengths that the table `ranking` shows,
-with 12 responders, batches of 66 and 100 seeds (`tests/benchmarks/speed/construct_pairs.py`): 8% at a spread (standard
+with 12 responders, batches of 66 and 100 seeds: 8% at a spread (standard
 deviation of log strengths) of 0.6, 22% at 1, 37% at 1.5, 45% at 2. For intervals of log strengths, where the weakest
 count as much as the strongest, they take 6% to 10% more: nothing is saved. The largest bias of any responder is 0.16 to
 0.26 of its standard error, that of balanced pairs 0.16 to 0.21; without the half of the cases that no label decides it

@@ -27,18 +27,18 @@ BAD = [
     ("[]", "the rubric has no criteria"),
     ('{"criterion": "c", "weight": 1}', "the rubric has no criteria"),
     (json.dumps([ONE] * (MOST_CRITERIA + 1)), "has 101 criteria; keep at most 100"),
-    ('["c"]', "criterion 1 of the rubric is not an object"),
-    (json.dumps([ONE, {"criterion": " ", "weight": 1}]), "criterion 2 of the rubric has no text"),
-    (json.dumps([{"weight": 1}]), "criterion 1 of the rubric has no text"),
-    (json.dumps([{"criterion": ["c"], "weight": 1}]), "criterion 1 of the rubric has no text"),
-    (json.dumps([{"criterion": "c" * (LONGEST_CRITERION + 1), "weight": 1}]), "4,001 characters; keep at most 4,000"),
-    (json.dumps([{"criterion": "c"}]), "criterion 1 of the rubric has no weight"),
-    (json.dumps([{"criterion": "c", "weight": "5"}]), "the weight of criterion 1 of the rubric is not a number"),
-    (json.dumps([{"criterion": "c", "weight": True}]), "is not a number"),
-    ('[{"criterion": "c", "weight": NaN}]', "is not a number"),
-    ('[{"criterion": "c", "weight": 1e999}]', "is not a number"),
-    ('[{"criterion": "c", "weight": 1%s}]' % ("0" * 400), "is not a number"),
-    (json.dumps([{"criterion": "c", "weight": 0}]), "the weights of the rubric are all 0"),
+    ('["c"]', "entry 1 of the rubric: must be a table"),
+    (json.dumps([ONE, {"criterion": " ", "weight": 1}]), "entry 2 of the rubric: criterion must not be blank"),
+    (json.dumps([{"weight": 1}]), "entry 1 of the rubric: criterion is missing"),
+    (json.dumps([{"criterion": ["c"], "weight": 1}]), "entry 1 of the rubric: criterion must be text"),
+    (json.dumps([{"criterion": "c" * (LONGEST_CRITERION + 1), "weight": 1}]), "must have at most 4000 characters"),
+    (json.dumps([{"criterion": "c"}]), "entry 1 of the rubric: weight is missing"),
+    (json.dumps([{"criterion": "c", "weight": "5"}]), "entry 1 of the rubric: weight must be a number"),
+    (json.dumps([{"criterion": "c", "weight": True}]), "must be a number"),
+    ('[{"criterion": "c", "weight": NaN}]', "must be a finite number"),
+    ('[{"criterion": "c", "weight": 1e999}]', "must be a finite number"),
+    ('[{"criterion": "c", "weight": 1%s}]' % ("0" * 400), "must be a number"),
+    (json.dumps([{"criterion": "c", "weight": 0}]), "no weight of the rubric is positive"),
     (json.dumps([{"criterion": "c", "weight": -1}]), "no weight of the rubric is positive"),
     (json.dumps([{**ONE, "dimension": "taste"}]), "is not one of the benchmark's; use one of accuracy, overall"),
 ]  # fmt: skip
@@ -87,7 +87,7 @@ def test_a_megabyte_of_nonsense_is_refused_at_once(stated: str) -> None:
 
 def test_a_benchmark_is_not_saved_or_loaded_with_it_and_knows_when_it_changes(tmp_path: Path) -> None:
     bad = json.dumps([{"criterion": "c"}])
-    with pytest.raises(InputError, match="has no weight"):
+    with pytest.raises(InputError, match="weight is missing"):
         save(Benchmark(META, cases(bad), empty_annotations()), tmp_path / "saved")
     save(Benchmark(META, cases(json.dumps(GOOD)), empty_annotations()), tmp_path / "bench")
     benchmark = load(tmp_path / "bench")

@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 
+from mrb_lib.benchmarks.benchmark import Benchmark, empty_annotations, load, save
+from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.validation import check_references, conform, inspect
 
@@ -110,3 +114,40 @@ def test_the_input_is_not_changed() -> None:
     before = frame.copy(deep=True)
     conform(frame, "cases", "f")
     pd.testing.assert_frame_equal(frame, before)
+
+
+@pytest.mark.parametrize(
+    ("steps", "items", "row", "message"),
+    [
+        ([1, 2, 2], "aaa", 3, "step 3 of the item 'a' is due here, not 2"),
+        ([1, 3, 2], "aaa", 2, "step 2 of the item 'a' is due here, not 3"),
+        ([1, 2, 4], "aaa", 3, "step 3 of the item 'a' is due here, not 4"),
+        ([1, 2, 2], "aab", 3, "step 1 of the item 'b' is due here, not 2"),
+        ([1, None, 2], "aaa", 2, "step 2 of the item 'a' is due here, not nan"),
+        ([1, 2, 1], ["a", "a", None], 3, "step 1 is of no item"),
+        ([1, 2, 0], "aab", 3, "0.0 is outside 1 to"),
+        ([1, 2, 1.5], "aab", 3, "1.5 is not a whole number"),
+    ],
+)
+def test_steps_out_of_order_are_refused_wherever_a_benchmark_is_read(
+    tmp_path: Path, steps: list[float | None], items: list[str | None] | str, row: int, message: str
+) -> None:
+    meta = BenchmarkMeta("s", "general", ("overall",), ("bad", "good"), "ordinal", "rating")
+    cases = pd.DataFrame({"case_id": list("xyz"), "question": "q", "response_a": "r", "item": list(items)})
+    with pytest.raises(InputError, match="cases") as caught:
+        save(Benchmark(meta, cases.assign(step=steps), empty_annotations()), tmp_path / "new")
+    assert message.removeprefix("0.0") in str(caught.value)
+    assert f"row {row}" in str(caught.value)
+    assert "\n" not in str(caught.value)
+    save(Benchmark(meta, cases.drop(columns="item"), empty_annotations()), tmp_path / "old")
+    stored = pd.read_parquet(tmp_path / "old/cases.parquet").assign(item=list(items), step=steps)
+    stored.to_parquet(tmp_path / "old/cases.parquet")
+    with pytest.raises(InputError, match=f"row {row}"):
+        load(tmp_path / "old")
+
+
+def test_rows_of_items_may_alternate_and_cases_without_steps_stay(tmp_path: Path) -> None:
+    meta = BenchmarkMeta("s", "general", ("overall",), ("bad", "good"), "ordinal", "rating")
+    cases = pd.DataFrame({"case_id": list("vwxyz"), "question": "q", "response_a": "r", "item": list("ababc")})
+    save(Benchmark(meta, cases.assign(step=[1, 1, 2, 2, None]), empty_annotations()), tmp_path)
+    assert load(tmp_path).cases["step"].tolist() == [1, 1, 2, 2, pd.NA]

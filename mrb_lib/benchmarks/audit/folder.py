@@ -69,20 +69,14 @@ def audit(folder: Path, *, progress: ProgressCallback | None = None) -> list[Fin
     cases = _table(folder, "cases", meta, findings)
     annotations = _table(folder, "annotations", meta, findings)
     if cases is not None and cases.empty:
-        findings.append(
-            Finding("error", CASES_FILE, None, None, "the table holds no case", "import the benchmark again")
-        )
+        cure = "import the benchmark again"
+        findings.append(Finding("error", CASES_FILE, None, None, "the table holds no case", cure))
         cases = None
     if cases is not None:
-        findings += _contents(folder, meta, cases, annotations, progress, sound=not _broken(findings))
-    order = sorted(
-        range(len(findings)), key=lambda i: (_SEVERITY[findings[i].severity], findings[i].file, findings[i].row or 0, i)
-    )
-    return [findings[i] for i in order]
-
-
-def _broken(findings: list[Finding]) -> bool:
-    return any(finding.severity == "error" for finding in findings)
+        findings += _contents(
+            folder, meta, cases, annotations, progress, sound=all(one.severity != "error" for one in findings)
+        )
+    return sorted(findings, key=lambda one: (_SEVERITY[one.severity], one.file, one.row or 0))
 
 
 def _meta(folder: Path, findings: list[Finding]) -> BenchmarkMeta | None:
@@ -111,12 +105,9 @@ def _table(folder: Path, table: TableName, meta: BenchmarkMeta | None, findings:
     try:
         arrow = pq.ParquetFile(path).read()
     except (pa.ArrowException, OSError) as error:
-        if not path.exists():
-            problem = "the file is missing"
-        elif path.is_file() and path.stat().st_size == 0:
-            problem = "the file is empty"
-        else:
-            problem = f"the file is truncated or not a parquet file ({str(error).strip()})"
+        problem = f"the file is truncated or not a parquet file ({str(error).strip()})"
+        if not path.exists() or path.stat().st_size == 0:
+            problem = "the file is empty" if path.exists() else "the file is missing"
         cure = "restore it from its source or import the benchmark again"
         findings.append(Finding("error", file, None, None, problem, cure))
         return None
@@ -147,16 +138,10 @@ def _decoded(table: pa.Table, file: str, findings: list[Finding]) -> pa.Table:
     for i, field in enumerate(table.schema):
         if not (pa.types.is_string(field.type) or pa.types.is_large_string(field.type)):
             continue
-        column = table.column(i)
-        try:
-            column.validate(full=True)
-            continue
-        except pa.ArrowInvalid:
-            raw = column.cast(pa.large_binary()).to_pylist()
-        texts: list[str | None] = []
-        for row, value in enumerate(raw, start=1):
-            texts.append(None if value is None else value.decode("utf-8", errors="ignore"))
-            if value is not None and texts[-1] != value.decode("utf-8", errors="replace"):
+        raw = table.column(i).cast(pa.large_binary()).to_pylist()
+        texts = [None if value is None else value.decode("utf-8", errors="ignore") for value in raw]
+        for row, (value, text) in enumerate(zip(raw, texts, strict=True), start=1):
+            if text is not None and text.encode() != value:
                 cure = "write the source's text as UTF-8 and import again"
                 findings.append(Finding("error", file, row, field.name, "the text is not valid UTF-8", cure))
         table = table.set_column(i, field.name, pa.array(texts, pa.large_string()))
@@ -200,9 +185,10 @@ def _contents(
     labels = None
     if annotations is not None:
         has_case = annotations["case_id"].isin(cases["case_id"])
-        findings += [
-            _unknown_case(annotations, int(i)) for i in np.flatnonzero(~has_case & annotations["case_id"].notna())
-        ]
+        for i in np.flatnonzero(~has_case & annotations["case_id"].notna()).tolist():
+            case, cure = str(annotations["case_id"].iloc[i]), "correct the id or remove the row"
+            problem = f"the case {case!r} does not exist"
+            findings.append(Finding("error", ANNOTATIONS_FILE, i + 1, "case_id", problem, cure, case))
         dimensions = meta.dimensions if meta is not None else tuple(annotations["dimension"].dropna().unique())
         findings += annotation_findings(cases, annotations, dimensions)
         if sound and meta is not None and has_case.all():
@@ -214,10 +200,4 @@ def _contents(
         there = conform(cases.assign(images=readable), "cases", CASES_FILE, task=meta.task)
         stored = Benchmark(meta, there, empty_annotations(), FolderImages(folder / "images"), folder)
         findings += split_findings(stored, progress)
-    return findings + leak_findings(cases, labels if preference else None)
-
-
-def _unknown_case(annotations: pd.DataFrame, i: int) -> Finding:
-    case = str(annotations["case_id"].iloc[i])
-    cure = "correct the id or remove the row"
-    return Finding("error", ANNOTATIONS_FILE, i + 1, "case_id", f"the case {case!r} does not exist", cure, case)
+    return findings + (leak_findings(cases, labels) if preference and labels is not None else [])

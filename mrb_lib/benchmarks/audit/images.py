@@ -68,40 +68,33 @@ def image_findings(
     unused = {name for name in files if unicodedata.normalize("NFC", name) not in composed}
     names = sorted(users.keys() | (set() if is_work else unused))
     for done, name in enumerate(names, start=1):
-        report = _ImageReport(name, users.get(name, []), cases)
+        problems: list[Problem] = []
         try:
             path = files.path(name)
+            if path.is_dir():
+                problems = [("error", "is a folder", "name the files in it, or put the image there")]
+            elif not path.is_file():
+                problems = [("error", "is missing", "restore the file, or remove its name from the case")]
+            elif name not in users:
+                problems = [("warning", "is named by no case", "remove it, or add its name to its case")]
+            else:
+                problems = list(_problems(path))
+                digests[name] = _digest(path)
         except InputError:
-            findings.append(report.finding("error", "is a link out of the folder", "put the file itself there"))
-            continue
-        if path.is_dir():
-            findings.append(report.finding("error", "is a folder", "name the files in it, or put the image there"))
-        elif not path.is_file():
-            findings.append(report.finding("error", "is missing", "restore the file, or remove its name from the case"))
-        elif name not in users:
-            findings.append(report.finding("warning", "is named by no case", "remove it, or add its name to its case"))
-        else:
-            findings += [report.finding(*problem) for problem in _problems(path)]
-            digests[name] = _digest(path)
+            problems = [("error", "is a link out of the folder", "put the file itself there")]
+        findings += [_finding(name, users.get(name, []), cases, problem) for problem in problems]
         if progress is not None:
             progress("images", done, len(names))
     return findings + list(_shared(digests, users, cases)), digests
 
 
-class _ImageReport:
-    """Where to point when something is wrong with an image."""
-
-    def __init__(self, name: str, rows: list[int], cases: pd.DataFrame) -> None:
-        self.name = name
-        self.rows = rows
-        self.case_id = str(cases["case_id"].iloc[rows[0]]) if rows else None
-
-    def finding(self, severity: Severity, problem: str, cure: str) -> Finding:
-        if not self.rows:
-            return Finding(severity, f"images/{self.name}", None, None, f"the image {problem}", cure)
-        others = f" (and {len(self.rows) - 1} more cases name it)" if len(self.rows) > 1 else ""
-        problem = f"images/{self.name} {problem}{others}"
-        return Finding(severity, "cases.parquet", self.rows[0] + 1, "images", problem, cure, self.case_id)
+def _finding(name: str, rows: list[int], cases: pd.DataFrame, problem: Problem) -> Finding:
+    """Return a finding about an image that points at the first of the cases that name it."""
+    severity, what, cure = problem
+    if not rows:
+        return Finding(severity, f"images/{name}", None, None, f"the image {what}", cure)
+    others = f" (and {len(rows) - 1} more cases name it)" if len(rows) > 1 else ""
+    return case_finding(cases, rows[0], "images", f"images/{name} {what}{others}", cure, severity=severity)
 
 
 def _problems(path: Path) -> Iterator[Problem]:
@@ -115,7 +108,6 @@ def _problems(path: Path) -> Iterator[Problem]:
         warnings.simplefilter("always")
         # An oversized image is refused here from its header, with the pixel count; Pillow's own limit says less.
         warnings.simplefilter("ignore", Image.DecompressionBombWarning)
-        problems: list[Problem]
         try:
             problems = list(_decode_dicom(path) if _has_dicom(path) else _decode(path))
         except InputError as error:
@@ -127,8 +119,6 @@ def _problems(path: Path) -> Iterator[Problem]:
         except UnidentifiedImageError:
             unknown = f"is not an image of a known format ({', '.join(IMAGE_FORMATS)}, DICOM)"
             problems = [("error", unknown, "convert it to PNG or JPEG")]
-        except MemoryError:
-            problems = [("error", "does not fit into memory", "store it smaller")]
         except Exception as error:  # noqa: BLE001  # Pillow's decoders raise nearly anything on damaged files
             problems = [("error", f"is damaged or truncated ({error})", "restore the file from its source")]
     yield from problems
@@ -146,30 +136,19 @@ def _decode_dicom(path: Path) -> Iterator[Problem]:
     read_dicom(content)
     stated = facts(content)
     if stated.frames > 1:
-        yield (
-            "warning",
-            f"holds {stated.frames} pictures, and a judge sees the first only",
-            "store the frame that counts",
-        )
+        problem = f"holds {stated.frames} pictures, and a judge sees the first only"
+        yield "warning", problem, "store the frame that counts"
     if stated.identifying:
-        yield (
-            "warning",
-            f"identifies the patient ({', '.join(stated.identifying)})",
-            "empty these elements, or set PatientIdentityRemoved to YES if what they hold is a pseudonym",
-        )
+        cure = "empty these elements, or set PatientIdentityRemoved to YES if what they hold is a pseudonym"
+        yield "warning", f"identifies the patient ({', '.join(stated.identifying)})", cure
 
 
 def _decode(path: Path) -> Iterator[Problem]:
     with Image.open(path, formats=IMAGE_FORMATS) as image:
         width, height = image.size
-        pixels = width * height
-        if pixels > MAX_PIXELS:
-            limit = f"{MAX_PIXELS / 1e6:.0f}"
-            yield (
-                "warning",
-                f"has {width} x {height} pixels ({pixels / 1e6:.0f} megapixels, over {limit}) and was not decoded",
-                "store it smaller",
-            )
+        if (pixels := width * height) > MAX_PIXELS:
+            size = f"{width} x {height} pixels ({pixels / 1e6:.0f} megapixels, over {MAX_PIXELS / 1e6:.0f})"
+            yield "warning", f"has {size} and was not decoded", "store it smaller"
             return
         yield from _peculiarities(image, path)
         if texts := without_texts(path.read_bytes(), path.name)[1]:
@@ -187,20 +166,14 @@ def _peculiarities(image: Image.Image, path: Path) -> Iterator[Problem]:
     if getattr(image, "is_animated", False) and image.format != "MPO":
         yield "warning", "is animated (several frames), and a judge sees the first only", "store the frame that counts"
     if _bits(image, path) > 8:
-        yield (
-            "warning",
-            "has more than 8 bits a channel, which readers cut off in different ways",
-            "window it and store 8 bits a channel",
-        )
+        problem = "has more than 8 bits a channel, which readers cut off in different ways"
+        yield "warning", problem, "window it and store 8 bits a channel"
     if image.mode in ("CMYK", "YCbCr", "LAB", "HSV"):
         yield "warning", f"has the colour mode {image.mode}", "convert it to RGB"
     turned = image.getexif().get(_ORIENTATION, 1)
     if turned not in (0, 1):
-        yield (
-            "warning",
-            f"is turned by its EXIF orientation ({turned}), which some readers ignore",
-            "turn the pixels themselves (PIL.ImageOps.exif_transpose) and store it again",
-        )
+        problem = f"is turned by its EXIF orientation ({turned}), which some readers ignore"
+        yield "warning", problem, "turn the pixels themselves (PIL.ImageOps.exif_transpose) and store it again"
 
 
 def _bits(image: Image.Image, path: Path) -> int:

@@ -13,9 +13,8 @@ from mrb_lib.benchmarks.audit.report import ANNOTATIONS_FILE, CASES_FILE, case_f
 from mrb_lib.benchmarks.audit.text import folded
 from mrb_lib.tables.names import spellings, visible
 from mrb_lib.tables.schema import DEPARTMENTS, ORGAN_DEPARTMENT, ORGANS, SUBFIELDS
-from mrb_lib.tables.validation import Finding
+from mrb_lib.tables.validation import Finding, counted
 
-PANEL_SHARE = 0.8  # of the cases an annotator labelled, to belong to a panel that labels all
 DESIGN_SHARE = 0.8  # of the cells with the usual number of annotators, for that number to be the design
 _SHOWN_ROWS = 5
 _TYPING_ERROR = 0.88  # of one letter: "Cardiolgy" is 0.95 like Cardiology; Radiology 0.84, Urology 0.88 like Neurology
@@ -42,10 +41,8 @@ def annotation_findings(cases: pd.DataFrame, annotations: pd.DataFrame, dimensio
 
     Notes
     -----
-    The design is read off the data. If the annotators who labelled at least 80 % of
-    the cases are as many as annotators usually label a case and dimension, they are a panel, and
-    every label one of them did not give is missing. Otherwise, where 80 % of the cells (a case and
-    dimension) have the usual number, the cells with fewer are short.
+    The design is read off the data: where 80 % of the cells (a case and dimension) have the usual number of
+    annotators, the cells with fewer are short.
     Tested by tests/benchmarks/audit/test_audit_labels.py.
     """
     if cases.empty:
@@ -53,50 +50,33 @@ def annotation_findings(cases: pd.DataFrame, annotations: pd.DataFrame, dimensio
     if annotations.empty:
         problem = "there are no annotations, so there is no gold and nothing to score judges against"
         return [Finding("info", ANNOTATIONS_FILE, None, None, problem, "import them if the source has any")]
-    first = np.flatnonzero(~cases["case_id"].duplicated())
-    position = pd.Index(cases["case_id"].iloc[first]).get_indexer(pd.Index(annotations["case_id"]))
-    case = np.where(position >= 0, first[position], -1)
-    cells = pd.DataFrame({"case": case, "row": np.arange(len(annotations))})
-    cells["annotator"], annotators = pd.factorize(annotations["annotator"], sort=True)
-    cells["dimension"] = pd.Index(dimensions).get_indexer(pd.Index(annotations["dimension"]))
-    cells = cells[(cells["case"] >= 0) & (cells["dimension"] >= 0) & (cells["annotator"] >= 0)]
-    bare = np.setdiff1d(first, cells["case"].unique())
+    known = annotations[annotations["case_id"].isin(cases["case_id"]) & annotations["dimension"].isin(list(dimensions))]
+    bare = ~cases["case_id"].isin(known["case_id"]) & ~cases["case_id"].duplicated()
     findings = [
         case_finding(cases, i, "case_id", "the case has no annotation", "add its annotations, or remove the case")
-        for i in bare
+        for i in np.flatnonzero(bare)
     ]
-    return findings + list(_missing_labels(cases["case_id"], cells, np.asarray(annotators), dimensions))
+    return findings + list(_missing_labels(known))
 
 
-def _missing_labels(
-    ids: pd.Series, cells: pd.DataFrame, annotators: np.ndarray, dimensions: Sequence[str]
-) -> Iterator[Finding]:
-    grid = pd.MultiIndex.from_product([np.sort(cells[name].unique()) for name in ("case", "dimension")])
-    voters = cells.groupby(["case", "dimension"])["annotator"].agg(frozenset).reindex(grid)
-    voters = voters.map(lambda people: people if isinstance(people, frozenset) else frozenset())
-    count = voters.map(len)
-    usual = int(count.mode().iloc[0])
-    reach = cells.groupby("annotator")["case"].nunique()
-    panel = frozenset(reach.index[reach >= PANEL_SHARE * cells["case"].nunique()])
-    if len(panel) != usual and (count == usual).mean() < DESIGN_SHARE:
-        sizes = ", ".join(f"{n} in {times}" for n, times in count.value_counts().sort_index().items())
-        problem = f"annotators per case and dimension vary: {sizes} ({len(annotators)} annotators)"
+def _missing_labels(known: pd.DataFrame) -> Iterator[Finding]:
+    """Yield the cases with fewer annotators than usual; `known` holds annotations of known cases and dimensions."""
+    cells = pd.MultiIndex.from_product([known[name].unique() for name in ("case_id", "dimension")])
+    counts = known.groupby(["case_id", "dimension"])["annotator"].nunique().reindex(cells, fill_value=0)
+    if counts.empty:
+        return
+    usual = int(counts.mode().iloc[0])
+    if (counts == usual).mean() < DESIGN_SHARE:
+        sizes = ", ".join(f"{n} in {times}" for n, times in counts.value_counts().sort_index().items())
+        problem = f"annotators per case and dimension vary: {sizes} ({known['annotator'].nunique()} annotators)"
         yield Finding("info", ANNOTATIONS_FILE, None, "annotator", problem, "agreement allows for it; nothing to do")
         return
-    missing: dict[int, dict[str, list[str]]] = {}
-    for (case, dimension), people in zip(grid.to_list(), voters, strict=True):
-        if len(panel) == usual:
-            absent = [f"{annotators[one]} gave no label" for one in sorted(panel - people)]
-        else:
-            absent = [f"{len(people)} of {usual} annotators"] if len(people) < usual else []
-        for what in absent:
-            missing.setdefault(case, {}).setdefault(what, []).append(dimensions[dimension])
-    first_row = cells.groupby("case")["row"].min()
-    for case, absences in missing.items():
-        problem = "; ".join(f"{what} on {', '.join(names)}" for what, names in absences.items())
+    for case_id, short in counts[counts < usual].groupby(level=0, sort=False):
+        of_dimension = zip(short.index.get_level_values(1), short, strict=True)
+        where = ", ".join(f"{n} of {usual} annotators on {dimension}" for dimension, n in of_dimension)
         cure = "add the label if it exists; otherwise gold and agreement rest on the others here"
-        row = int(first_row.loc[case]) + 1
-        yield Finding("warning", ANNOTATIONS_FILE, row, "annotator", problem, cure, str(ids.iloc[case]))
+        row = int(known.index[known["case_id"] == case_id][0]) + 1
+        yield Finding("warning", ANNOTATIONS_FILE, row, "annotator", where, cure, str(case_id))
 
 
 def majority_findings(gold: pd.DataFrame) -> list[Finding]:
@@ -107,18 +87,12 @@ def majority_findings(gold: pd.DataFrame) -> list[Finding]:
     gold : the gold table under the majority rule
     """
     undecided = gold["choice"].isna().groupby(gold["dimension"], sort=False).agg(["sum", "size"])
-    return [
-        Finding(
-            "info",
-            ANNOTATIONS_FILE,
-            None,
-            "choice",
-            f"{row['sum']} of {row['size']} cases have no majority on {dimension}",
-            "they have no gold there and are counted as excluded; nothing to do",
-        )
-        for dimension, row in undecided.iterrows()
-        if row["sum"]
-    ]
+    cure = "they have no gold there and are counted as excluded; nothing to do"
+    findings: list[Finding] = []
+    for dimension, n in undecided.iterrows():
+        problem = f"of {n['size']} cases have no majority on {dimension}"
+        findings += counted(int(n["sum"]), "info", ANNOTATIONS_FILE, problem, cure, "choice")
+    return findings
 
 
 def subfield_findings(cases: pd.DataFrame) -> list[Finding]:
@@ -133,9 +107,8 @@ def subfield_findings(cases: pd.DataFrame) -> list[Finding]:
     default = cases["organ"].map(ORGAN_DEPARTMENT)
     comparable = default.notna() & cases["department"].isin(list(DEPARTMENTS))
     differs = comparable & (cases["department"] != default)
-    mixed = ~differs[comparable].groupby(cases["organ"][comparable]).transform("all").reindex(
-        cases.index, fill_value=True
-    )
+    meant = differs[comparable].groupby(cases["organ"][comparable]).transform("all")
+    mixed = ~meant.reindex(cases.index, fill_value=True)
     for i in np.flatnonzero(differs & mixed):
         organ, department = cases["organ"].iloc[i], cases["department"].iloc[i]
         problem = f"{department} is not the department of {organ} ({default.iloc[i]}), as it is in other cases"
@@ -195,14 +168,7 @@ def cluster_findings(cases: pd.DataFrame) -> list[Finding]:
         values = folded(cases["question"])[bare] if column == "question" else cases[column].dropna()
         distinct = values.nunique()
         if 1 < distinct < len(values):
-            return [
-                Finding(
-                    "info",
-                    CASES_FILE,
-                    None,
-                    column,
-                    f"{len(values)} cases share {distinct} values, so they are not independent",
-                    f"pass --cluster {column} to `mrb analyze`, so that intervals resample these and not cases",
-                )
-            ]
+            problem = f"{len(values)} cases share {distinct} values, so they are not independent"
+            cure = f"pass --cluster {column} to `mrb analyze`, so that intervals resample these and not cases"
+            return [Finding("info", CASES_FILE, None, column, problem, cure)]
     return []

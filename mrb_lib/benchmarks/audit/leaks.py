@@ -18,114 +18,30 @@ MIN_CODED = 20  # the same for a column whose values only correspond to the labe
 MIN_SECOND = 5  # of these, cases with the second most frequent label
 POSITION_LEVEL = 0.001  # family-wise level of the test of position
 
-_SIDE = r"(?:(?:assistant|response|model)[ _]?)"
-_BETTER = r"(?:better|best|preferred|superior|the winner|more accurate|worse|inferior)"
-# Each pattern names one of the two responses or a label key. "The correct answer is B" alone is left to
-# multiple-choice questions, and "answer A", "option A" with it.
-# Each stands behind the words without which it cannot match, which are much faster to look for.
-_PHRASES = (
-    (
-        ("assistant", "response", "model"),
-        re.compile(rf"\b{_SIDE}[AB]\b(?:['\u2019]s)?(?: answer| response)?,? is (?:\w+ )?{_BETTER}\b", re.IGNORECASE),
-    ),
-    (
-        ("assistant", "response", "model"),
-        re.compile(
-            rf"\b(?:correct|better|best|preferred|winning|gold)(?: (?:answer|response|one|choice))? is {_SIDE}[AB]\b",
-            re.IGNORECASE,
-        ),
-    ),
-    (
-        ("_answer", "_label"),
-        re.compile(r"\b(?:human_answer|human_label|gold_label|majority_label|chosen_answer)\b", re.IGNORECASE),
-    ),
-    (
-        ("gold", "label", "winner", "verdict", "prefer", "truth"),
-        re.compile(
-            r"\b(?i:gold|label|winner|verdict|preferred|preference|ground[ _]truth)[\"']?\s*[:=]\s*[\"'\[]*"
-            rf"(?:(?i:{_SIDE})?[AB]|(?i:tie))\b(?![\w'\u2019])"
-        ),
-    ),
-    (("[[",), re.compile(r"\[\[(?:[AB]|[Tt]ie)\]\]")),
-)
-_NAMED_LABEL = re.compile(
-    r"(?:^|[^a-z])(?:gold|label|winner|human_answer|preferred|better|best|verdict)[-_. ]*(?:is[-_. ]*)?"
-    r"(?:response|answer|assistant)?[-_. ]*(a|b|tie)(?![a-z])",
-    re.IGNORECASE,
-)
 
-
-def leak_findings(cases: pd.DataFrame, gold: pd.DataFrame | None) -> list[Finding]:
+def leak_findings(cases: pd.DataFrame, gold: pd.DataFrame) -> list[Finding]:
     """Look for gold labels that a judge, or whoever prepares the data, could read off.
 
     Parameters
     ----------
     cases : the cases table with its required columns, a row a case
-    gold : the gold table (see `mrb_lib.benchmarks.votes.gold`) of a benchmark whose
-        labels are preferences; None where there is none, and then only texts and
-        file names are searched.
+    gold : the gold table (see `mrb_lib.benchmarks.votes.gold`) of a benchmark whose labels are preferences
 
     Returns
     -------
     list of Finding
-        Phrases that name the label; labels in image file names; columns that equal
-        the label; and gold that prefers one position beyond chance (two-sided exact
+        Columns that equal the label; and gold that prefers one position beyond chance (two-sided exact
         binomial test, Bonferroni over the dimensions, at 0.001).
 
     Notes
     -----
     Tested by tests/benchmarks/audit/test_audit_leaks.py.
     """
-    findings = [*_phrases(cases), *_file_names(cases)]
-    if gold is not None and not gold.empty:
-        labels = gold.pivot_table(index="case_id", columns="dimension", values="choice", aggfunc="first", sort=False)
-        labels = labels.reindex(index=cases["case_id"].to_numpy())
-        findings += _leaking_columns(cases, labels)
-        findings += _leaking_names(cases, labels)
-        findings += _position(labels)
-    return findings
-
-
-def _phrases(cases: pd.DataFrame) -> Iterator[Finding]:
-    for column in ("question", "response_a", "response_b"):
-        for i, text in enumerate(cases[column].fillna("")):
-            hit = _leaking_phrase(text)
-            if hit is not None:
-                problem = f"the text gives a label away: {hit.group()!r} at character {hit.start() + 1}"
-                cure = "remove the phrase, or the case"
-                yield case_finding(cases, i, column, problem, cure)
-
-
-def _leaking_phrase(text: str) -> re.Match[str] | None:
-    lower = text.lower()
-    for words, pattern in _PHRASES:
-        if any(word in lower for word in words) and (hit := pattern.search(text)):
-            return hit
-    return None
-
-
-def _file_names(cases: pd.DataFrame) -> Iterator[Finding]:
-    for i, names in enumerate(cases["images"]):
-        for name in names:
-            if _NAMED_LABEL.search(name):
-                yield case_finding(cases, i, "images", f"the file name {name!r} spells a label", "rename the image")
-
-
-def _leaking_names(cases: pd.DataFrame, labels: pd.DataFrame) -> Iterator[Finding]:
-    """Image names in which a lone `a`, `b` or `tie` is always the gold label."""
-    tokens = cases["images"].map(_label_token).astype("str")
-    tokens = tokens.where(~cases["images"].map(lambda names: any(_NAMED_LABEL.search(name) for name in names)))
-    if (dimension := _equals(tokens, labels)) is not None:
-        i = int(np.flatnonzero(tokens.notna())[0])
-        problem = f"the letters in the image file names are the gold label on {dimension}"
-        yield case_finding(cases, i, "images", problem, "rename the images")
-
-
-def _label_token(names: list[str]) -> str | None:
-    tokens = {
-        token for name in names for token in re.split(r"[^a-z]+", name.lower().rpartition(".")[0]) if _literal(token)
-    }
-    return tokens.pop() if len(tokens) == 1 else None
+    if gold.empty:
+        return []
+    labels = gold.pivot_table(index="case_id", columns="dimension", values="choice", aggfunc="first", sort=False)
+    labels = labels.reindex(index=cases["case_id"].to_numpy())
+    return [*_leaking_columns(cases, labels), *_position(labels)]
 
 
 def _leaking_columns(cases: pd.DataFrame, labels: pd.DataFrame) -> Iterator[Finding]:
@@ -174,12 +90,9 @@ def _position(labels: pd.DataFrame) -> Iterator[Finding]:
         p = float(binomtest(n_a, n_a + n_b).pvalue)
         if p * len(tested) < POSITION_LEVEL:
             more = "response_a" if n_a > n_b else "response_b"
-            yield Finding(
-                "warning",
-                ANNOTATIONS_FILE,
-                None,
-                "choice",
+            problem = (
                 f"gold on {dimension} prefers {more} in {max(n_a, n_b)} of {n_a + n_b} decided cases "
-                f"(binomial p = {p:.2g}), so a judge that always names one side looks good",
-                "assign the two responses to A and B by chance, or read the two sides' accuracy separately",
+                f"(binomial p = {p:.2g}), so a judge that always names one side looks good"
             )
+            cure = "assign the two responses to A and B by chance, or read the two sides' accuracy separately"
+            yield Finding("warning", ANNOTATIONS_FILE, None, "choice", problem, cure)

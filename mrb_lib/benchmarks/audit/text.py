@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import pandas as pd
 
-from mrb_lib.benchmarks.audit.report import CASES_FILE, case_finding
+from mrb_lib.benchmarks.audit.report import case_finding
 from mrb_lib.replies.labels import lists_options
 from mrb_lib.tables.validation import Finding
 
@@ -28,7 +28,6 @@ _DAMAGE = {
     "a control character": re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"),
     "UTF-8 read as Windows-1252": re.compile(_MOJIBAKE),
 }
-_WHITE = {ord(character): None for character in "\t\n\r"}
 _ANY_DAMAGE = re.compile("|".join(pattern.pattern for pattern in _DAMAGE.values()))
 
 
@@ -99,64 +98,30 @@ def _options(cases: pd.DataFrame) -> Iterator[Finding]:
 
 def _copies(cases: pd.DataFrame, texts: pd.DataFrame, digests: Mapping[str, str]) -> Iterator[Finding]:
     """Cases that ask the same question about the same images with the same responses, in either frame."""
-    keys = _keys(cases, texts, digests)
-    row = pd.Series(np.arange(len(keys)))
-    pair = [keys[name] for name in ("question", "images", "low", "high")]
-    first_of_frame = row.groupby([*pair, keys["flipped"]], sort=False).transform("min").to_numpy()
-    first_of_pair = row.groupby(pair, sort=False).transform("min").to_numpy()
-    ids = cases["case_id"]
-    for i in np.flatnonzero(first_of_pair != row.to_numpy()):
-        same_frame = first_of_frame[i] != i
-        other = int(first_of_frame[i] if same_frame else first_of_pair[i])
-        where = f"case {ids.iloc[other]} in row {other + 1}"
-        if same_frame:
-            column, problem = "question", f"the case is a copy of {where} (same question, images and responses)"
-        else:
+    pictures = cases["images"].map(lambda names: tuple(digests.get(name, name) for name in names))
+    models = [cases[name].fillna("") if name in cases else [""] * len(cases) for name in ("model_a", "model_b")]
+    sides = [list(zip(texts[name], model, strict=True)) for name, model in zip(_RESPONSES, models, strict=True)]
+    first: dict[tuple[object, ...], int] = {}
+    for i, (question, images, a, b) in enumerate(zip(texts["question"], pictures, *sides, strict=True)):
+        same, exchanged = (first.get((question, images, *pair)) for pair in ((a, b), (b, a)))
+        first.setdefault((question, images, a, b), i)
+        other = exchanged if same is None else same
+        if other is None:
+            continue
+        where = f"case {cases['case_id'].iloc[other]} in row {other + 1}"
+        column, problem = "question", f"the case is a copy of {where} (same question, images and responses)"
+        if same is None:
             column, problem = "response_a", f"the case is {where} with response_a and response_b exchanged"
         cure = "keep one of the two, or give both the same `cluster` if the repetition is meant"
         yield case_finding(cases, i, column, problem, cure)
-    same = keys.assign(low=np.minimum(keys["a"], keys["b"]), high=np.maximum(keys["a"], keys["b"]))
-    repeats = same.duplicated(["question", "images", "low", "high"]).sum() - (first_of_pair != row).sum()
-    if repeats:
-        problem = f"{repeats} cases repeat the question, images and responses of another, given by other responders"
-        cure = "they are not independent: give such cases the same `cluster`"
-        yield Finding("info", CASES_FILE, None, "response_a", problem, cure)
-
-
-def _keys(cases: pd.DataFrame, texts: pd.DataFrame, digests: Mapping[str, str]) -> pd.DataFrame:
-    """What makes two cases one: hashes of question, images, and of each side's responder and response."""
-    pictures = cases["images"].map(lambda names: "\0".join(digests.get(name, name) for name in names)).astype("str")
-    keys = pd.DataFrame({"question": _hash(texts["question"]), "images": _hash(pictures)})
-    sides = []
-    for side in ("a", "b"):
-        response = texts[f"response_{side}"]
-        model = cases[f"model_{side}"].fillna("").astype("str") if f"model_{side}" in cases.columns else ""
-        keys[side] = _hash(response)
-        sides.append(_hash((response + "\0" + model).astype("str")))
-    keys["low"], keys["high"] = np.minimum(*sides), np.maximum(*sides)
-    keys["flipped"] = sides[0] > sides[1]
-    return keys
-
-
-def _hash(texts: pd.Series) -> np.ndarray:
-    return pd.util.hash_pandas_object(texts, index=False).to_numpy()
 
 
 def _damaged(cases: pd.DataFrame) -> Iterator[Finding]:
     for column in text_columns(cases):
         for i, text in enumerate(cases[column].fillna("")):
-            if text.isascii() and text.translate(_WHITE).isprintable():
-                continue  # nearly every text, and four times faster than the search
             if _ANY_DAMAGE.search(text) is None:
                 continue
-            problems = [f"{what} at character {hit.start() + 1}" for what, hit in _hits(text)]
-            problem = f"the text is damaged: {', '.join(problems)}"
+            hits = ((what, pattern.search(text)) for what, pattern in _DAMAGE.items())
+            problems = ", ".join(f"{what} at character {hit.start() + 1}" for what, hit in hits if hit)
             cure = "read the source again as UTF-8, or correct the text"
-            yield case_finding(cases, i, column, problem, cure)
-
-
-def _hits(text: str) -> Iterator[tuple[str, re.Match[str]]]:
-    for what, pattern in _DAMAGE.items():
-        hit = pattern.search(text)
-        if hit is not None:
-            yield what, hit
+            yield case_finding(cases, i, column, f"the text is damaged: {problems}", cure)

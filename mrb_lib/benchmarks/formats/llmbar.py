@@ -61,7 +61,7 @@ def read(src: Path) -> Imported:
 
     Notes
     -----
-    Validated by tests/benchmarks/formats/test_llmbar.py: the authors' own statistics are
+    Validated by tests/published/test_llmbar.py: the authors' own statistics are
     rebuilt for every judge, prompt and subset.
     """
     folder = only_folder(Path(src))
@@ -117,30 +117,17 @@ def _verdicts(path: Path, judge: str, ids: list[str], items: list[SourceRow]) ->
         raise InputError(f"{path}: has {len(results)} items where {ITEMS} has {len(items)}; restore both files.")
     rows: list[tuple[str | None, ...]] = []
     for case_id, item, result in zip(ids, items, results, strict=True):
-        for field in _FIELDS:
-            result.same(field, item, "restore both files")
-        last = _last_object(result)
+        for name in _FIELDS:
+            result.same(name, item, "restore both files")
+        stated = result.get("results")
+        objects = [value for value in stated if isinstance(value, dict)] if isinstance(stated, list) else [{}]
         for order, key in _ORDERS.items():
-            judgement = last.get(key)
-            if not isinstance(judgement, dict):
-                raise result.error("results", f"{key!r} is not an object", "restore the file")
-            verdict = SourceRow(result.file, f"{result.location}, {key}", judgement)
-            choice = verdict.label("winner", _WINNERS)
+            judgement = objects[-1].get(key) if objects else None
+            judgement = judgement if isinstance(judgement, dict) else {}
+            completion = judgement.get("completion")
+            if not isinstance(completion, list) or not completion or not isinstance(completion[0], str):
+                raise result.error("results", f"its last object holds no text under {key!r}", "restore the file")
+            choice = SourceRow(result.file, f"{result.location}, {key}", judgement).label("winner", _WINNERS)
             status = "unparsed" if choice is None else "ok"
-            rows.append((judge, case_id, "overall", order, choice, status, _reply(verdict)))
+            rows.append((judge, case_id, "overall", order, choice, status, completion[0]))
     return rows
-
-
-def _last_object(result: SourceRow) -> SourceRow:
-    values = result.get("results")
-    objects = [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []
-    if not objects:
-        raise result.error("results", "holds no object with the verdicts", "restore the file")
-    return SourceRow(result.file, result.location, objects[-1])
-
-
-def _reply(verdict: SourceRow) -> str:
-    completion = verdict.get("completion")
-    if not isinstance(completion, list) or not completion or not isinstance(completion[0], str):
-        raise verdict.error("completion", "is not a list that starts with the judge's text", "restore the file")
-    return completion[0]

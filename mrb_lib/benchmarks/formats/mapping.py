@@ -102,15 +102,6 @@ class ColumnMap:
                 return MappingError(f"--map {theirs}={ours}: {_nowhere(theirs, list(self._columns))}.")
         return None
 
-    def cause_of(self, error: InputError) -> MappingError | None:
-        """What to say instead where a file lacks a column because of the mapping; None where it is not to blame."""
-        for theirs, ours in self.names.items():
-            if f"column {theirs}:" in str(error) and theirs in self._used:
-                file = self._used[theirs]
-                return MappingError(f"{file}, column {theirs}: the format reads it; leave out --map {theirs}={ours}.")
-        wanted = any(f"column {ours}:" in str(error) for ours in self.names.values())
-        return self.missing() if wanted else None
-
     def check(self, format_: str) -> None:
         """Refuse a pair that came to nothing.
 
@@ -142,11 +133,10 @@ def clash(file: str, theirs: str, ours: str) -> MappingError:
 def _nowhere(theirs: str, columns: list[str]) -> str:
     if not columns:
         return "no columns with names were read; leave it out"
-    near = difflib.get_close_matches(theirs.lower(), [name.lower() for name in columns], n=len(columns), cutoff=0.0)
+    near = difflib.get_close_matches(theirs.lower(), map(str.lower, columns), n=len(columns), cutoff=0.0)
     ordered = sorted(columns, key=lambda name: near.index(name.lower()))
     more = f" and {len(ordered) - _SHOWN} more" if len(ordered) > _SHOWN else ""
-    shown = ", ".join(name or repr(name) for name in ordered[:_SHOWN])
-    return f"there is no column {theirs}; the columns are {shown}{more}"
+    return f"there is no column {theirs}; the columns are {', '.join(ordered[:_SHOWN])}{more}"
 
 
 _MAP: ContextVar[ColumnMap | None] = ContextVar("column_map", default=None)
@@ -173,9 +163,10 @@ def mapped_columns(pairs: Sequence[str]) -> Iterator[ColumnMap]:
     except MappingError:
         raise
     except InputError as error:
-        cause = columns.cause_of(error)
-        if cause is None:
-            raise
-        raise cause from error
+        for theirs, ours in columns.names.items():
+            if f"column {theirs}:" in str(error):
+                raise MappingError(f"{error} The format reads this column; leave out --map {theirs}={ours}.") from None
+        wanted = any(f"column {ours}:" in str(error) for ours in columns.names.values())
+        raise (columns.missing() if wanted else None) or error from None
     finally:
         _MAP.reset(token)

@@ -10,7 +10,6 @@ a tie.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -27,7 +26,7 @@ from mrb_lib.benchmarks.formats.base import (
 )
 from mrb_lib.benchmarks.formats.sources import SourceRow, only_folder, read_json_array
 from mrb_lib.benchmarks.meta import BenchmarkMeta
-from mrb_lib.tables.validation import Finding, counted
+from mrb_lib.tables.validation import counted
 
 TEST_SET = "testset-v1.json"
 ANNOTATORS = ("annotator1", "annotator2", "annotator3")
@@ -45,20 +44,11 @@ META = BenchmarkMeta(
 _LABELS: Mapping[str | int | None, str] = {1: "A", 2: "B", 0: "tie"}
 
 
-@dataclass(frozen=True)
-class _JudgeFile:
-    judge: str
-    file: str
-    prefix: str
-    labels: Mapping[str | int | None, str | None]
-
-
-_JUDGES = (
-    _JudgeFile(
-        "gpt-3.5-turbo", "gpt-3.5-turbo-testset-v1.json", "gpt", {"1": "A", "2": "B", "Tie": "tie", "garbage": None}
-    ),
-    _JudgeFile("pandalm-7b", "pandalm-7b-testset-v1.json", "pandalm", _LABELS),
-)
+_JUDGES: Mapping[str, tuple[str, Mapping[str | int | None, str | None]]] = {
+    "gpt-3.5-turbo": ("gpt", {"1": "A", "2": "B", "Tie": "tie", "garbage": None}),
+    "pandalm-7b": ("pandalm", _LABELS),
+}
+"""The prefix of each judge's fields, and how it writes its verdicts."""
 
 
 @reads("pandalm", about="PandaLM's test set: 999 pairs, three annotators, two judges")
@@ -103,14 +93,29 @@ def read(
     booleans = sum(isinstance(record.get(name), bool) for record in records for name in ("response1", "response2"))
     findings = counted(booleans, "info", folder / TEST_SET, "responses are JSON booleans", "they are read as text")
     rows: list[tuple[str | None, ...]] = []
-    for judge in _JUDGES:
-        path = folder / judge.file
+    for judge, (prefix, names) in _JUDGES.items():
+        path = folder / f"{judge}-testset-v1.json"
         if not path.is_file():
-            findings.append(no_verdicts(path, judge.judge))
+            findings.append(no_verdicts(path, judge))
             continue
+        unparsed = 0
         verdicts = read_json_array(path)
-        rows.extend(_verdict(record, judge, unparsed_as_tie) for record in verdicts)
-        findings += _count(verdicts, judge, len(cases), path, unparsed_as_tie)
+        for record in verdicts:
+            choice, status = record.label(f"{prefix}_result", names), "ok"
+            if choice is None:
+                choice, status = ("tie", "repaired") if unparsed_as_tie else (None, "unparsed")
+                unparsed += 1
+            reply = record.optional_text(f"{prefix}_reason")
+            rows.append((judge, record.id("idx"), "overall", "AB", choice, status, reply))
+        what = "unparsed verdicts are read as ties" if unparsed_as_tie else "verdicts are unparsed"
+        cure = (
+            "drop the option unparsed_as_tie to tell them apart"
+            if unparsed_as_tie
+            else "unparsed_as_tie reads them as ties"
+        )
+        findings += counted(unparsed, "warning", path, what, cure, f"{prefix}_result")
+        absent = len(cases) - len(verdicts)
+        findings += counted(absent, "warning", path, f"cases have no verdict of {judge}", "restore the file")
     return import_tables(META, cases, annotations, verdict_table(rows, folder), findings, source=folder / TEST_SET)
 
 
@@ -135,25 +140,3 @@ def _response(record: SourceRow, column: str) -> str:
     """A response; six of the published ones, the single word True, were stored as a JSON boolean."""
     value = record.get(column)
     return str(value) if isinstance(value, bool) else record.text(column)
-
-
-def _verdict(record: SourceRow, judge: _JudgeFile, unparsed_as_tie: bool) -> tuple[str | None, ...]:
-    choice = record.label(f"{judge.prefix}_result", judge.labels)
-    status = "ok"
-    if choice is None:
-        choice, status = ("tie", "repaired") if unparsed_as_tie else (None, "unparsed")
-    reply = record.optional_text(f"{judge.prefix}_reason")
-    return judge.judge, record.id("idx"), "overall", "AB", choice, status, reply
-
-
-def _count(records: list[SourceRow], judge: _JudgeFile, n_cases: int, path: Path, as_tie: bool) -> list[Finding]:
-    column = f"{judge.prefix}_result"
-    garbage = sum(judge.labels[record.label(column, {k: k for k in judge.labels})] is None for record in records)
-    what = "unparsed verdicts are read as ties" if as_tie else "verdicts are unparsed"
-    cure = "drop the option unparsed_as_tie to tell them apart" if as_tie else "unparsed_as_tie reads them as ties"
-    return [
-        *counted(garbage, "warning", path, what, cure, column),
-        *counted(
-            n_cases - len(records), "warning", path, f"cases have no verdict of {judge.judge}", "restore the file"
-        ),
-    ]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -28,57 +28,33 @@ _MAGIC = (
 )
 
 
-@dataclass(frozen=True)
-class ImagePosition:
-    """Where an image is in a parquet file; `last` if its row group holds none behind it."""
+class ImagePosition(NamedTuple):
+    """Where an image is in a parquet file: `place` counts the images of a row."""
 
     path: Path
     column: str
     group: int
     row: int
     place: int
-    last: bool
-
-
-@dataclass
-class _Cursor:
-    """The state of reading a row group: `images` are those of `row`."""
-
-    group: int
-    rows: Iterator[list[Mapping[str, object]]]
-    row: int = -1
-    images: list[Mapping[str, object]] = field(default_factory=list)
 
 
 class ParquetImages(LazyImages):
-    """Images by name, read from parquet files when asked for.
-
-    A row group of each file that is being read is in memory, no more. Reading the
-    images of a file in their order goes through it once, whatever other files are read
-    in between; going back starts the row group again.
-    """
+    """Images by name, read from parquet files when asked for; of each file the last row group read is in memory."""
 
     def __init__(self, positions: Mapping[str, ImagePosition]) -> None:
         super().__init__(positions, self._read)
         self._positions = dict(positions)
-        self._cursors: dict[Path, _Cursor] = {}
+        self._groups: dict[Path, tuple[int, list[list[Mapping[str, object]]]]] = {}
 
     def _read(self, name: str) -> bytes:
-        position = self._positions[name]
-        cursor = self._cursors.get(position.path)
-        if cursor is None or cursor.group != position.group or position.row < cursor.row:
-            cursor = _Cursor(position.group, _rows_of(position.path, position.column, position.group))
-            self._cursors[position.path] = cursor
-        while cursor.row < position.row and (images := next(cursor.rows, None)) is not None:
-            cursor.row, cursor.images = cursor.row + 1, images
-        found = cursor.images[position.place : position.place + 1] if cursor.row == position.row else []
-        content = found[0].get("bytes") if found else None
+        path, column, group, row, place = self._positions[name]
+        if self._groups.get(path, (-1,))[0] != group:
+            self._groups[path] = group, list(_rows_of(path, column, group))
+        rows = self._groups[path][1]
+        images = rows[row] if row < len(rows) else []
+        content = images[place].get("bytes") if place < len(images) else None
         if not isinstance(content, bytes):
-            raise InputError(
-                f"{position.path}: the image {name} is gone; the file changed while it was read, so start again."
-            )
-        if position.last:
-            del self._cursors[position.path]
+            raise InputError(f"{path}: the image {name} is gone; the file changed while it was read, so start again.")
         return content
 
 
@@ -93,11 +69,8 @@ def open_parquet(path: Path) -> pq.ParquetFile:
     try:
         return pq.ParquetFile(path, buffer_size=_BUFFER, pre_buffer=False)
     except (pa.ArrowException, OSError) as error:
-        what = (
-            "is empty"
-            if path.is_file() and path.stat().st_size == 0
-            else f"is damaged: truncated, or not a parquet file ({str(error).strip()})"
-        )
+        is_empty = path.is_file() and path.stat().st_size == 0
+        what = "is empty" if is_empty else f"is damaged: truncated, or not a parquet file ({str(error).strip()})"
         raise InputError(f"{path}: {what}; restore it from its source.") from error
 
 
@@ -152,7 +125,6 @@ class ImageIndex:
         names: list[list[str]] = []
         absent = renamed = 0
         for group in range(file.num_row_groups):
-            last = file.metadata.row_group(group).num_rows - 1
             for row, images in enumerate(_rows_of(path, column, group)):
                 of_row: list[str] = []
                 for place, image in enumerate(images):
@@ -162,8 +134,7 @@ class ImageIndex:
                         continue
                     name = self._name(content, str(file_name) if file_name else None, case_names[len(names)])
                     renamed += file_name is not None and name != file_name
-                    is_last = row == last and place == len(images) - 1
-                    self.positions.setdefault(name, ImagePosition(path, column, group, row, place, is_last))
+                    self.positions.setdefault(name, ImagePosition(path, column, group, row, place))
                     of_row.append(name)
                 names.append(of_row)
         findings += counted(absent, "warning", path, "images are null", "those cases have no image", column)
@@ -189,11 +160,8 @@ class ImageIndex:
 
 def _is_plain(name: str) -> bool:
     parts = name.split("/")
-    return (
-        is_safe_name(name)
-        and name.isprintable()
-        and all(folder and not folder.startswith(".") and len(folder.encode("utf-8")) <= 150 for folder in parts)
-    )
+    is_odd = any(not part or part.startswith(".") or len(part.encode("utf-8")) > 150 for part in parts)
+    return is_safe_name(name) and name.isprintable() and not is_odd
 
 
 def _suffix(content: bytes) -> str:

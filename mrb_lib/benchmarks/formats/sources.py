@@ -192,17 +192,13 @@ def read_json_array(path: Path) -> list[SourceRow]:
     except ValueError as error:
         raise InputError(f"{path}: is not valid JSON ({error}); restore it from its source.") from error
     if not isinstance(values, list):
-        raise InputError(
-            f"{path}: holds {_kind(values)} where an array of objects belongs; check that it is the file you mean."
-        )
-    records = []
+        what = f"holds {_kind(values)} where an array of objects belongs"
+        raise InputError(f"{path}: {what}; check that it is the file you mean.")
     for i, value in enumerate(values, start=1):
         if not isinstance(value, dict):
-            raise InputError(
-                f"{path}, row {i}: {_kind(value)} where an object belongs; restore the file from its source."
-            )
-        records.append(SourceRow(str(path), f"row {i}", value))
-    return renamed(records, path)
+            what = f"{_kind(value)} where an object belongs"
+            raise InputError(f"{path}, row {i}: {what}; restore the file from its source.")
+    return renamed([SourceRow(str(path), f"row {i}", value) for i, value in enumerate(values, start=1)], path)
 
 
 def read_jsonl(path: Path, findings: list[Finding] | None = None) -> list[SourceRow]:
@@ -260,18 +256,13 @@ def csv_records(path: Path, required: tuple[str, ...]) -> list[SourceRow]:
     InputError
         See `read_cells`; or a required column is missing.
     """
-    frame = read_cells(path).frame
-    names = list(frame.columns)
-    renames = column_map().of(names, path)
+    rows = read_cells(path).frame.to_dict("records")
+    records = [SourceRow(str(path), f"row {i}", {str(k): v for k, v in row.items()}) for i, row in enumerate(rows, 1)]
+    records = renamed(records, path)
     for name in required:
-        if name not in [renames.get(each, each) for each in names]:
+        if records and name not in records[0].values:
             raise InputError(f"{path}, column {name}: the column is missing; check that it is the file you mean.")
-    columns = [frame[name].tolist() for name in names]
-    records = [
-        SourceRow(str(path), f"row {i}", dict(zip(names, cells, strict=True)))
-        for i, cells in enumerate(zip(*columns, strict=True), start=1)
-    ]
-    return renamed(records, path)
+    return records
 
 
 def only_folder(src: Path) -> Path:

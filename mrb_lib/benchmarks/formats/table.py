@@ -117,7 +117,7 @@ def read(
         meta = replace(meta, task="rating")
     _refuse_incomplete(cases, ("case_id", "question", "response_a"), files["cases"])
     frames = {table: _complete(frame, table, files[table], findings) for table, frame in frames.items()}
-    meta = replace(meta, dimensions=meta.dimensions or dimensions_of([*frames.values(), rubric_dimensions(cases)]))
+    meta = replace(meta, dimensions=meta.dimensions or dimensions_of([*frames.values(), _rubric_dimensions(cases)]))
     pictures = sources["cases"].images
     if pictures is None and "images" in cases:
         cases, pictures = _with_images(cases, Path(src), images, understood, findings)
@@ -138,10 +138,10 @@ def read(
 def _sources(src: Path, verdicts: Sequence[str], findings: list[Finding]) -> tuple[dict[TableName, _Source], list[str]]:
     """Return the tables of a folder or workbook, or those made of one flat file; and the files that were read."""
     if src.is_dir():
-        found = {table: path for table in _TABLES if (path := find_table(src, table)) is not None}
+        found = {table: path for table in _TABLES if (path := _find_table(src, table)) is not None}
         if "cases" in found:
             whole = {table: next(iter(_read(path, table, findings).values())) for table, path in found.items()}
-            return _refusing(verdicts, whole), [source.understood for source in whole.values()]
+            return _whole(whole, verdicts)
         others = [path for path in sorted(src.iterdir()) if path.suffix.lower() in READ_SUFFIXES]
         shards = sorted(src.rglob("*.parquet"))
         if shards and set(others) <= set(shards):
@@ -156,27 +156,21 @@ def _sources(src: Path, verdicts: Sequence[str], findings: list[Finding]) -> tup
     sheets = _read(src, None, findings)
     tables = {table: sheets[table] for table in _TABLES if table in sheets}
     if "cases" in tables:
-        return _refusing(verdicts, tables), [source.understood for source in tables.values()]
+        return _whole(tables, verdicts)
     first, *more = sheets.values()
     passed_over = f"sheets are passed over: {', '.join(list(sheets)[1:])}"
     findings += counted(len(more), "warning", src, passed_over, "put the sheet you mean first, or name it cases")
     return _split(first, verdicts, findings), [first.understood]
 
 
-def _refusing(verdicts: Sequence[str], tables: dict[TableName, _Source]) -> dict[TableName, _Source]:
+def _whole(tables: dict[TableName, _Source], verdicts: Sequence[str]) -> tuple[dict[TableName, _Source], list[str]]:
     if verdicts:
-        raise InputError("--verdicts: names a column of one flat file; these tables have a table of verdicts.")
-    return tables
+        raise InputError("--verdicts: names a column of one flat file; leave it out where there are tables.")
+    return tables, [source.understood for source in tables.values()]
 
 
-def find_table(folder: Path, table: TableName) -> Path | None:
-    """Return the file of a table in a folder, or None.
-
-    Raises
-    ------
-    InputError
-        The table is there in two formats.
-    """
+def _find_table(folder: Path, table: TableName) -> Path | None:
+    """Return the file of a table in a folder, or None; raises `InputError` where there are two."""
     paths = [path for suffix in READ_SUFFIXES if (path := folder / f"{table}{suffix}").is_file()]
     if len(paths) > 1:
         raise InputError(f"{folder}: both {paths[0].name} and {paths[1].name} are there; keep the one you mean.")
@@ -301,12 +295,11 @@ def _refuse_incomplete(cases: pd.DataFrame, needed: Sequence[str], file: str) ->
         raise InputError(f"{file}: has no columns {', '.join(missing)}; name them with {example}; it has {columns}.")
 
 
-def rubric_dimensions(cases: pd.DataFrame) -> pd.DataFrame:
+def _rubric_dimensions(cases: pd.DataFrame) -> pd.DataFrame:
     """Return the dimensions that the rubrics of cases name, a row each; a rubric that is wrong names none."""
     rubrics = cases["rubric"].dropna().map(rubric_text).map(str).unique() if "rubric" in cases else ()
-    sound = [read_rubric(text) for text in rubrics if rubric_fault(text) is None]
-    named = [criterion.dimension for criteria in sound for criterion in criteria if criterion.dimension is not None]
-    return pd.DataFrame({"dimension": named}, dtype="str")
+    sound = [criterion for text in rubrics if rubric_fault(text) is None for criterion in read_rubric(text)]
+    return pd.DataFrame({"dimension": [one.dimension for one in sound if one.dimension is not None]}, dtype="str")
 
 
 def _complete(frame: pd.DataFrame, table: TableName, file: str, findings: list[Finding]) -> pd.DataFrame:
@@ -337,14 +330,11 @@ def _with_one_spelling(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _typed(source: _Source, table: TableName) -> pd.DataFrame:
     """Return a table with missing values as missing, numbers as numbers, images as lists; `conform` still checks it."""
-    contract = {column.name: column for column in COLUMNS[table]}
+    frame, contract = source.frame, {column.name: column for column in COLUMNS[table]}
     if source.is_text:
-        frame = source.frame
         columns = {name: _from_text(frame[name], contract.get(name), source.file) for name in frame.columns}
-        if table == "cases":
-            columns |= {name: plain_numbers(columns[name]) for name in columns if name not in contract}
-        return pd.DataFrame(columns)
-    frame = source.frame
+        others = [name for name in columns if name not in contract] if table == "cases" else []
+        return pd.DataFrame(columns | {name: plain_numbers(columns[name]) for name in others})
     if table == "cases" and "images" in frame:
         lists = [[value] if isinstance(value, str) else [] if value is None else value for value in frame["images"]]
         frame = frame.assign(images=pd.Series(lists, index=frame.index, dtype=object))
@@ -362,9 +352,7 @@ def _from_text(values: pd.Series, column: Column | None, file: str) -> pd.Series
         return values
     try:
         # float() reads what repr() wrote to the last digit; pandas' own parser may not.
-        return pd.Series(
-            [float("nan") if pd.isna(v) else _number(v) for v in values], index=values.index, dtype="float64"
-        )
+        return values.map(_number, na_action="ignore").astype("float64")
     except ValueError:
         return values
 
@@ -397,12 +385,11 @@ def _names(cell: object, file: str, row: int) -> list[str]:
         return [name.strip() for name in cell.split(";") if name.strip()]
     try:
         names = json.loads(cell)
-    except ValueError as error:
-        raise InputError(
-            f"{file}, row {row}, column images: is not a JSON list ({error}); write names separated by semicolons."
-        ) from error
+    except ValueError:
+        names = None
     if not isinstance(names, list):
-        raise InputError(f"{file}, row {row}, column images: is not a list; write names separated by semicolons.")
+        where = f"{file}, row {row}, column images"
+        raise InputError(f"{where}: is not a JSON list; write names separated by semicolons.")
     return names
 
 
@@ -498,24 +485,14 @@ def _cells(values: pd.Series) -> Iterator[object]:
 
 def _count_losses(frame: pd.DataFrame, table: TableName, path: Path, findings: list[Finding]) -> None:
     contract = {column.name: column for column in COLUMNS[table]}
-    for name in frame.columns:
-        column, values = contract.get(name), frame[name]
-        if (column is None or column.nullable) and isinstance(values.dtype, pd.StringDtype):
-            empty = int((values == "").sum())
-            findings += counted(
-                empty, "info", path.name, "texts are empty", "they read back as missing; use parquet", name
-            )
-        if column is not None:
-            continue
-        is_text = isinstance(values.dtype, pd.StringDtype)
-        written = pd.Series([str(cell) if cell != "" else None for cell in _cells(values)], dtype="str")
-        reads_back = plain_numbers(written) if table == "cases" else written
-        if is_text and pd.api.types.is_numeric_dtype(reads_back):
-            problem, cure = "holds texts that are all numbers", "they read back as numbers; use parquet"
-        elif not is_text and reads_back.dtype != values.dtype:
-            problem = f"holds {values.dtype}, which CSV does not tell"
-            cure = f"it reads back as {'text' if isinstance(reads_back.dtype, pd.StringDtype) else reads_back.dtype}"
-            cure += "; use parquet"
-        else:
-            continue
-        findings.append(Finding("info", path.name, None, name, problem, cure))
+    for name, values in frame.items():
+        column, is_text = contract.get(str(name)), isinstance(values.dtype, pd.StringDtype)
+        if (column is None or column.nullable) and is_text:
+            empty, cure = int((values == "").sum()), "they read back as missing; use parquet"
+            findings += counted(empty, "info", path.name, "texts are empty", cure, str(name))
+        if column is None:
+            written = pd.Series([str(cell) if cell != "" else None for cell in _cells(values)], dtype="str")
+            read_back = (plain_numbers(written) if table == "cases" else written).dtype
+            if read_back != values.dtype:
+                problem = f"holds {values.dtype} and reads back as {read_back}"
+                findings.append(Finding("info", path.name, None, str(name), problem, "use parquet to keep it"))

@@ -15,8 +15,7 @@ from mrb_lib.benchmarks.hub import (
     hub_endpoint,
     hub_errors,
     is_offline,
-    progress_bar_class,
-    quiet_hub_log,
+    quiet_hub,
 )
 from mrb_lib.tables.errors import InputError, RunError
 
@@ -125,7 +124,7 @@ def fetch_weights(model: str, revision: str | None, *, trust_remote_code: bool, 
     patterns = [*PATTERNS, *(CODE_PATTERNS if trust_remote_code else ())]
     within = "" if subfolder is None else f"{subfolder}/"
     cure = "use a local copy with --judge path:DIR"
-    with hub_errors(HubRepo("model", model, revision, endpoint, cure)), quiet_hub_log():
+    with hub_errors(HubRepo("model", model, revision, endpoint, cure)), quiet_hub(bars=sys.stderr.isatty()):
         info = HfApi(endpoint=endpoint).model_info(model, revision=revision, timeout=TIMEOUT_S)
         names = [entry.rfilename for entry in info.siblings or []]
         check_weights(inside(names, subfolder), model if subfolder is None else f"{model}, folder {subfolder}")
@@ -136,7 +135,6 @@ def fetch_weights(model: str, revision: str | None, *, trust_remote_code: bool, 
                 endpoint=endpoint,
                 allow_patterns=[within + pattern for pattern in patterns],
                 ignore_patterns=[within + pattern for pattern in _TWICE],
-                tqdm_class=progress_bar_class(visible=sys.stderr.isatty()),
             )
         )
     if folder.name != info.sha:

@@ -110,7 +110,7 @@ def build_index(
     Notes
     -----
     An index appears whole or not at all; several processes may build the same one at once. Validated by
-    tests/review/failures/test_index.py; timings by tests/benchmarks/speed/review_speed.py.
+    tests/review/failures/test_index.py.
     """
     folders = [] if runs is None else run_folders(runs)
     training = training_cases([read_manifest(run) for run in folders], benchmark)

@@ -140,7 +140,7 @@ def _best(rows: pd.DataFrame, name: str, what: str) -> str:
     needs_verdicts=False,
     label_sets=True,
     why_no_ratings="",
-    why_no_preferences="it is about single responses (`mrb export steps` and `mrb export rationales` make some)",
+    why_no_preferences="it is about single responses (`mrb export rationales` makes some)",
 )
 def ratings(analysis: Analysis) -> pd.DataFrame:
     """Compare each judge with the clinicians on single responses, in as many parts as the benchmark has data for.

@@ -18,32 +18,9 @@ from mrb_lib.benchmarks.meta import BenchmarkMeta, write_meta
 from mrb_lib.tables.schema import ORGAN_DEPARTMENT, ORGANS
 from mrb_lib.tables.validation import Finding
 
-TOPICS = (
-    "subdural haematoma along the left convexity",
-    "calcified gallstones within the gallbladder",
-    "lobar pneumonia with air bronchograms",
-    "scaphoid fracture through the waist",
-    "retinal detachment reaching the macula",
-    "aortic aneurysm below the renal arteries",
-    "ovarian cyst containing septations",
-    "periapical abscess around the molar",
-    "spiculated mass near the nipple",
-    "pericardial effusion compressing the ventricle",
-    "meniscal tear of the posterior horn",
-    "hydrocephalus enlarging both ventricles",
-    "splenic laceration after trauma",
-    "pneumothorax with collapsed apex",
-    "calcaneal spur beneath the heel",
-    "optic disc swelling and haemorrhages",
-    "colonic polyp upon a stalk",
-    "mitral regurgitation jet",
-    "uterine fibroid indenting the cavity",
-    "impacted wisdom tooth",
-    "humeral metastasis destroying cortex",
-    "bronchiectasis with signet rings",
-    "hepatic haemangioma filling slowly",
-    "achilles tendon rupture",
-)
+from ..near_copies import sentence
+
+TOPICS = [sentence(i, 6) for i in range(24)]
 DIMENSIONS = ("accuracy", "overall")
 ANNOTATORS = ("anna", "ben", "carla")
 META = BenchmarkMeta("sound", "clinical", DIMENSIONS, ("A", "B", "tie"))

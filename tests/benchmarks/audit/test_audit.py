@@ -19,21 +19,16 @@ from tests.rated import write_rating
 from .sound_benchmark import Sound, audit_with, places, sound
 
 
-def test_sound_data_gives_no_finding(tmp_path: Path) -> None:
-    folder = sound().write(tmp_path / "bench")
+def test_sound_data_gives_no_finding_and_progress_counts_the_images(tmp_path: Path) -> None:
+    folder, steps = sound().write(tmp_path / "bench"), list[tuple[str, int, int]]()
     load(folder)
-    assert audit(folder) == []
+    assert audit(folder, progress=lambda *step: steps.append(step)) == []
+    assert steps == [("images", i, 24) for i in range(1, 25)]
 
 
 def test_a_folder_that_is_not_there_is_a_wrong_argument(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such folder"):
         audit(tmp_path / "nowhere")
-
-
-def test_progress_counts_the_images(tmp_path: Path) -> None:
-    steps: list[tuple[str, int, int]] = []
-    audit(sound().write(tmp_path / "bench"), progress=lambda *step: steps.append(step))
-    assert steps == [("images", i, 24) for i in range(1, 25)]
 
 
 @pytest.mark.parametrize(
@@ -100,11 +95,6 @@ def test_every_row_that_breaks_the_contract_is_listed(tmp_path: Path) -> None:
     assert ("error", "annotations.parquet", 3, "choice") in errors
     assert ("error", "annotations.parquet", 6, "dimension") in errors
     assert ("error", "annotations.parquet", 37, "case_id") in errors
-
-
-def test_a_duplicate_id_is_listed(tmp_path: Path) -> None:
-    findings = audit_with(tmp_path, lambda b: b.put("case_id", 7, "case-02"))
-    assert ("error", "cases.parquet", 7, "case_id") in places(findings)
 
 
 def test_a_missing_column_is_named(tmp_path: Path) -> None:

@@ -160,15 +160,6 @@ def test_a_missing_image(tmp_path: Path) -> None:
     assert "images/scan-07.png is missing" in findings[0].problem
 
 
-def test_a_folder_where_an_image_belongs(tmp_path: Path) -> None:
-    folder = sound().write(tmp_path / "bench")
-    (folder / "images" / "scan-07.png").unlink()
-    (folder / "images" / "scan-07.png").mkdir()
-    (finding,) = audit(folder)
-    assert (finding.row, finding.column) == (7, "images")
-    assert "images/scan-07.png is a folder" in finding.problem
-
-
 def test_an_image_of_several_cases_is_reported_once(tmp_path: Path) -> None:
     def change(b: Sound) -> None:
         b.put("images", 9, ["scan-07.png", "scan-09.png"])

@@ -14,52 +14,6 @@ def gold_of(b: Sound) -> list[str]:
     return list(votes["choice"])
 
 
-@pytest.mark.parametrize(
-    "phrase",
-    [
-        "Assistant A is better.",
-        "assistant B's answer is clearly better",
-        "The correct answer is response A.",
-        "Overall the better one is Response B.",
-        '{"human_answer": "B"}',
-        "gold: B",
-        "Gold label = A",
-        "winner: tie",
-        "My final verdict is [[A]]",
-    ],
-)
-def test_a_phrase_that_names_the_label(tmp_path: Path, phrase: str) -> None:
-    """In any text, here of three cases."""
-    rows = {"question": 6, "response_a": 7, "response_b": 8}
-
-    def change(b: Sound) -> None:
-        for column, row in rows.items():
-            b.put(column, row, f"{b.cases[column][row - 1]} {phrase}")
-
-    findings = audit_with(tmp_path, change)
-    assert places(findings) == [("warning", "cases.parquet", row, column) for column, row in rows.items()]
-    assert [finding.case_id for finding in findings] == ["case-06", "case-07", "case-08"]
-
-
-def test_medicine_and_multiple_choice_are_no_leak(tmp_path: Path) -> None:
-    innocent = (
-        "The correct answer is B.",
-        "Answer A is better supported; option B is worse.",
-        "consistent with hepatitis B; vitamin A is better absorbed with fat",
-        "the gold standard: A biopsy",
-        "The label: a small metal marker",
-        "a better response is expected",
-        "type A is preferred",
-        "The response is better than expected",
-    )
-
-    def change(b: Sound) -> None:
-        for row, phrase in enumerate(innocent, 6):
-            b.put("response_a", row, f"{b.cases['response_a'][row - 1]} {phrase}")
-
-    assert audit_with(tmp_path, change) == []
-
-
 @pytest.mark.parametrize("spelling", ["{}", "response_{}", "[[{}]]"])
 def test_a_column_that_spells_the_label(tmp_path: Path, spelling: str) -> None:
     def change(b: Sound) -> None:
@@ -81,39 +35,6 @@ def test_a_column_that_mostly_agrees_is_no_leak(tmp_path: Path) -> None:
         b.cases["guess"] = [*gold_of(b)[:-1], "tie"]
 
     assert audit_with(tmp_path, change) == []
-
-
-def call(b: Sound, names: dict[int, str]) -> None:
-    """Give the images of some rows other names."""
-    for row, name in names.items():
-        b.put("images", row, [name])
-        b.images[name] = b.images.pop(f"scan-{row:02d}.png")
-
-
-def test_a_file_name_that_spells_the_label(tmp_path: Path) -> None:
-    names = {5: "gold_A.png", 6: "case5-winner-b.png", 7: "label-tie_3.png", 8: "better_response_a.png"}
-    findings = audit_with(tmp_path, lambda b: call(b, names))
-    assert places(findings) == [("warning", "cases.parquet", row, "images") for row in names]
-
-
-def test_an_ordinary_file_name_is_no_leak(tmp_path: Path) -> None:
-    names = {5: "label_abdomen.png", 6: "golden-apple.png", 7: "scan_a.png", 8: "5-b.png"}
-    assert audit_with(tmp_path, lambda b: call(b, names)) == []
-
-
-def rename_by(b: Sound, letters: list[str]) -> None:
-    names = [f"scan-{i + 1:02d}_{letter}.png" for i, letter in enumerate(letters)]
-    b.images = dict(zip(names, b.images.values(), strict=True))
-    b.cases["images"] = [[name] for name in names]
-
-
-def test_letters_in_file_names_that_are_the_label(tmp_path: Path) -> None:
-    findings = audit_with(tmp_path, lambda b: rename_by(b, gold_of(b)))
-    assert places(findings) == [("warning", "cases.parquet", 1, "images")]
-
-
-def test_letters_in_file_names_that_are_not_the_label(tmp_path: Path) -> None:
-    assert audit_with(tmp_path, lambda b: rename_by(b, ["a", "b"] * 12)) == []
 
 
 def test_gold_on_one_side_is_reported_with_its_p_value(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -93,13 +93,3 @@ def tree(tmp_path: Path) -> Tree:
     built = Tree(tmp_path / "src")
     built.organ("brain", [1, 2])
     return built
-
-
-@pytest.fixture
-def make_pair() -> Callable[..., dict[str, object]]:
-    return pair
-
-
-@pytest.fixture
-def make_truth() -> Callable[..., dict[str, object]]:
-    return truth

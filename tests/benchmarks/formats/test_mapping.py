@@ -125,7 +125,7 @@ def record(**changes: object) -> dict[str, object]:
         (["topic=question"], "column topic: the format fills question itself; leave out --map topic=question, or map"),
         (["topic=model_a"], "column topic: the format fills model_a itself; leave out --map topic=model_a"),
         (["topic=nothing"], r"no use for a column nothing there; .*\(annotator1, .* in the file of the cases, "),
-        (["instruction=question"], "column instruction: the format reads it; leave out --map instruction=question"),
+        (["instruction=question"], "The format reads this column; leave out --map instruction=question"),
         (
             ["instructon=instruction"],
             "--map instructon=instruction: there is no column instructon; the columns are ins",

@@ -265,7 +265,7 @@ def test_what_the_layout_cannot_hold_is_counted(tmp_path: Path) -> None:
         "36 verdicts are about a probed case",
         "12 verdicts are on cases left out",
         "24 verdicts have status repaired; the reply decides it anew when it is read back",
-        "24 values cannot be written",
+        "1 columns cannot be written: p_a",
         "the judge's name 'x/../y' cannot name a file",
         "4 cases have no single reply of a judge",
     ):

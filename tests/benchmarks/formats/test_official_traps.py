@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -17,7 +16,7 @@ from mrb_lib.benchmarks.formats.official import read
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import DIMENSIONS
 
-Make = Callable[..., dict[str, object]]
+from .conftest import pair, truth
 
 
 def said(imported: Imported) -> str:
@@ -36,10 +35,10 @@ def test_a_clean_tree_has_no_findings(tree) -> None:
 
 
 @pytest.mark.parametrize(("pairs", "labels"), [([1, 2], ["1", "2"]), (["1", "2"], [1, 2]), ([1.0, 2.0], [1, 2])])
-def test_ids_join_whatever_their_type(tree, make_truth: Make, pairs: list[object], labels: list[object]) -> None:
+def test_ids_join_whatever_their_type(tree, pairs: list[object], labels: list[object]) -> None:
     """Defect 11: the published script scores 0.0 everywhere, silently."""
     tree.organ("brain", pairs)
-    tree.truths["brain"] = [make_truth(i) for i in labels]
+    tree.truths["brain"] = [truth(i) for i in labels]
     tree.results("J", [{"question_id": i, "chosen_answer": all_of("A")} for i in labels], normalized=True)
     imported = read(tree.write())
     assert imported.benchmark.cases["case_id"].tolist() == ["1", "2"]
@@ -47,22 +46,22 @@ def test_ids_join_whatever_their_type(tree, make_truth: Make, pairs: list[object
     assert len(imported.verdicts) == 12
 
 
-def test_ids_written_in_two_ways_are_refused(tree, make_truth: Make) -> None:
-    tree.truths["brain"] = [make_truth("001"), make_truth("002")]
+def test_ids_written_in_two_ways_are_refused(tree) -> None:
+    tree.truths["brain"] = [truth("001"), truth("002")]
     with pytest.raises(InputError, match=r"brain\.parquet, column question_id: no id occurs in brain\.jsonl"):
         read(tree.write())
 
 
-def test_a_question_id_twice_in_the_ground_truth(tree, make_truth: Make) -> None:
-    tree.truths["brain"] += [make_truth("1", overall="B")]
+def test_a_question_id_twice_in_the_ground_truth(tree) -> None:
+    tree.truths["brain"] += [truth("1", overall="B")]
     with pytest.raises(
         InputError, match=r"brain\.jsonl, line 3, column question_id: '1' occurs again \(first in line 1\)"
     ):
         read(tree.write())
 
 
-def test_a_question_id_twice_in_the_pairs(tree, make_pair: Make) -> None:
-    tree.pairs["brain"] += [make_pair(2, "brain")]
+def test_a_question_id_twice_in_the_pairs(tree) -> None:
+    tree.pairs["brain"] += [pair(2, "brain")]
     with pytest.raises(
         InputError, match=r"brain\.parquet, row 3, column question_id: '2' occurs again \(first in row 2\)"
     ):
@@ -158,9 +157,9 @@ def test_a_label_that_is_none_is_refused(tree, answer: object, column: str) -> N
         read(tree.write())
 
 
-def test_the_file_name_decides_the_organ(tree, make_pair: Make) -> None:
+def test_the_file_name_decides_the_organ(tree) -> None:
     """Defect 14: FileNotFoundError after all inference."""
-    tree.pairs["brain"] = [make_pair(1, "brain", modality_type="CT"), make_pair(2, "brain")]
+    tree.pairs["brain"] = [pair(1, "brain", modality_type="CT"), pair(2, "brain")]
     imported = read(tree.write())
     assert imported.benchmark.cases["organ"].tolist() == ["brain", "brain"]
     assert imported.benchmark.cases["source_modality_type"].tolist() == ["CT", "brain"]
@@ -213,8 +212,8 @@ def test_pairs_without_ground_truth_are_cases_without_annotations(tree) -> None:
     assert "brain.parquet, column question_id: 1 pairs have no ground truth" in said(imported)
 
 
-def test_ground_truth_without_a_pair_is_counted(tree, make_truth: Make) -> None:
-    tree.truths["brain"].append(make_truth(9))
+def test_ground_truth_without_a_pair_is_counted(tree) -> None:
+    tree.truths["brain"].append(truth(9))
     imported = read(tree.write())
     assert "brain.jsonl, column question_id: 1 labelled questions have no pair; they are left out" in said(imported)
 
@@ -300,7 +299,7 @@ def test_an_image_path_that_climbs_out_is_replaced(tree, tmp_path: Path, path: s
     assert load(tmp_path / "saved").images["brain/1.png"] == content
 
 
-def test_image_names_that_clash(tree, make_pair: Make) -> None:
+def test_image_names_that_clash(tree) -> None:
     """Two images of one name, a folder named like a file, and one image shared by two cases."""
     given = [
         (b"1", "a"),
@@ -311,7 +310,7 @@ def test_image_names_that_clash(tree, make_pair: Make) -> None:
         (b"1", "a"),
         (b"6", "brain/2.img"),
     ]
-    tree.pairs["brain"] = [make_pair(i, "brain", image={"bytes": b, "path": p}) for i, (b, p) in enumerate(given)]
+    tree.pairs["brain"] = [pair(i, "brain", image={"bytes": b, "path": p}) for i, (b, p) in enumerate(given)]
     imported = read(tree.write())
     names = [name for (name,) in imported.benchmark.cases["images"]]
     assert names == ["a", "brain/1.img", "brain/2.img", "c/d", "brain/4.img", "a", names[6]]
@@ -334,10 +333,9 @@ def test_a_missing_column_or_value_or_wrong_type(tree, column: str) -> None:
         read(tree.write())
 
 
-def test_other_columns_are_kept_and_taken_names_get_another(tree, make_pair: Make) -> None:
+def test_other_columns_are_kept_and_taken_names_get_another(tree) -> None:
     tree.pairs["brain"] = [
-        make_pair(i, "brain", model_a="m", case_id=5, weight=0.5, thumb=b"x", question_type=None, dataset=3)
-        for i in (1, 2)
+        pair(i, "brain", model_a="m", case_id=5, weight=0.5, thumb=b"x", question_type=None, dataset=3) for i in (1, 2)
     ]
     imported = read(tree.write())
     cases = imported.benchmark.cases
@@ -351,12 +349,12 @@ def test_other_columns_are_kept_and_taken_names_get_another(tree, make_pair: Mak
     assert "column case_id: is kept as source_case_id" in said(imported)
 
 
-def test_organs_with_different_columns_and_types(tree, make_pair: Make) -> None:
+def test_organs_with_different_columns_and_types(tree) -> None:
     tree.organ("eye", [5])
-    tree.pairs["eye"] = [make_pair(5, "eye", grade=2)]
+    tree.pairs["eye"] = [pair(5, "eye", grade=2)]
     assert read(tree.write()).benchmark.cases["grade"].isna().tolist() == [True, True, False]
-    tree.pairs["brain"] = [make_pair(1, "brain", grade="x"), make_pair(2, "brain", grade="y")]
-    with pytest.raises(InputError, match="a column has different types in two files"):
+    tree.pairs["brain"] = [pair(1, "brain", grade="x"), pair(2, "brain", grade="y")]
+    with pytest.raises(InputError, match="column grade: has different types in two files"):
         read(tree.write())
 
 
@@ -384,20 +382,10 @@ def test_a_raw_reply_is_read_anew_and_every_change_is_counted(tree) -> None:
     assert verdicts.groupby("case_id")["reply"].first().to_dict() == {str(i): reply for i, reply in raw.items()}
     for expected in (
         "4 rows of judge org/J repeat another file's verdict",
-        "3 raw replies of judge org/J are also normalized; they are read anew",
-        "2 verdicts of judge org/J have another choice than in the normalized file",
-        "6 verdicts of judge org/J that the published parser had dropped are read",
-        "10 verdicts of judge org/J that the published parser had made are not in the reply",
+        "18 verdicts of judge org/J differ from the normalized file; the choice in the reply counts",
         "10 verdicts of judge org/J are unparsed",
     ):
         assert expected in said(imported)
-
-
-def test_without_a_normalized_file_there_is_nothing_to_compare_with(tree) -> None:
-    tree.results("J", [{"question_id": 1, "chosen_answer": json.dumps(all_of("A"))}])
-    imported = read(tree.write())
-    assert imported.verdicts["choice"].eq("A").all()
-    assert "published parser" not in said(imported)
 
 
 def test_a_normalized_choice_without_a_raw_reply_is_kept(tree) -> None:
@@ -407,13 +395,6 @@ def test_a_normalized_choice_without_a_raw_reply_is_kept(tree) -> None:
     verdicts = read(tree.write()).verdicts
     assert verdicts.fillna({"choice": "."}).groupby("case_id")["choice"].agg("".join).tolist() == ["AAAAAA", ".....B"]
     assert set(verdicts["status"]) == {"ok", "unparsed"}
-
-
-def test_a_refusal_is_imported_as_refused(tree) -> None:
-    tree.results("J", [{"question_id": 1, "chosen_answer": "I'm sorry, I can't evaluate a medical image."}])
-    imported = read(tree.write())
-    assert set(imported.verdicts["status"]) == {"refused"}
-    assert "6 verdicts of judge J are refused" in said(imported)
 
 
 def test_two_runs_that_disagree_are_refused(tree) -> None:

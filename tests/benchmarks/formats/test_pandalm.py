@@ -46,16 +46,6 @@ def test_published_verdict_counts(folder: Path) -> None:
     assert any("25 verdicts are unparsed" in str(finding) for finding in imported.findings)
 
 
-def test_published_accuracy_needs_the_option(folder: Path) -> None:
-    """71.07 % and 66.77 % (README of 2023-06-09), with unparsed verdicts read as ties."""
-    imported = read(folder, unparsed_as_tie=True)
-    verdicts = imported.verdicts.merge(gold(imported.benchmark), on=["case_id", "dimension"], suffixes=("", "_gold"))
-    accuracy = (verdicts["choice"] == verdicts["choice_gold"]).groupby(verdicts["judge"]).mean()
-    assert accuracy["gpt-3.5-turbo"] == pytest.approx(0.710711, abs=1e-6)
-    assert accuracy["pandalm-7b"] == pytest.approx(0.667668, abs=1e-6)
-    assert (verdicts["status"] == "repaired").sum() == 25
-
-
 def test_boolean_responses_are_their_text(folder: Path) -> None:
     imported = read(folder)
     assert (imported.benchmark.cases[["response_a", "response_b"]] == "True").to_numpy().sum() >= 6

@@ -43,7 +43,7 @@ def test_a_folder_that_does_not_exist_is_one_message(name: str, tmp_path: Path) 
 def test_unknown_names_list_the_registered_ones() -> None:
     with pytest.raises(InputError, match=r"'word' is unknown; use one of .*official.*table"):
         READERS["word"]
-    named = "dpo, official, rationales, reward, sft, steps, table"
+    named = "dpo, official, rationales, reward, sft, table"
     with pytest.raises(InputError, match=f"'pandalm' is unknown; use one of {named}"):
         WRITERS["pandalm"]
 

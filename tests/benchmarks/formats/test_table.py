@@ -346,4 +346,4 @@ def test_numbers_survive_a_csv(tmp_path: Path) -> None:
     (tmp_path / "text").mkdir()
     findings = write(replace(made, cases=as_text), NO_VERDICTS, tmp_path / "text")
     assert [str(each.column) for each in findings] == ["whole"]
-    assert "they read back as numbers" in str(findings[0])
+    assert "holds str and reads back as int64" in str(findings[0])

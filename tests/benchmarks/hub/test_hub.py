@@ -174,11 +174,6 @@ def test_the_token_is_sent_and_never_shown(
     assert SECRET.encode() not in written
 
 
-def test_without_a_token_none_is_sent(online: LocalHub, tmp_path: Path) -> None:
-    pull(tmp_path / "bench", repo=REPO)
-    assert {request.authorization for request in online.requests} == {""}
-
-
 def test_offline_uses_a_complete_cache_without_any_request(
     online: LocalHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -227,11 +222,6 @@ def test_a_refusal_is_one_plain_message(
         pull(tmp_path / "bench", repo=REPO, revision="v9")
     assert "\n" not in str(caught.value)
     assert nothing_left(tmp_path / "bench")
-
-
-def test_an_unknown_revision_is_named(online: LocalHub, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no revision 'v9'"):
-        pull(tmp_path / "bench", repo=REPO, revision="v9")
 
 
 def test_a_server_that_is_down_is_reported_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -299,16 +289,6 @@ def test_a_full_disk_and_an_interruption_are_plain_messages(
         with pytest.raises(RunError, match=message):
             pull(tmp_path / "bench", repo=REPO)
         assert nothing_left(tmp_path / "bench")
-
-
-def test_an_existing_folder_is_refused_before_any_request(online: LocalHub, tmp_path: Path) -> None:
-    out = tmp_path / "bench"
-    out.mkdir()
-    (out / "mine.txt").write_text("keep", encoding="utf-8")
-    with pytest.raises(InputError, match="already exists"):
-        pull(out, repo=REPO)
-    assert online.requests == []
-    assert [path.name for path in out.iterdir()] == ["mine.txt"]
 
 
 @pytest.mark.parametrize("repo", ["bench", "../bench", "a/b/c", "a b/c", "/etc/passwd"])

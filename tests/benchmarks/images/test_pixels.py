@@ -11,7 +11,6 @@ from PIL import Image
 from mrb_lib.benchmarks.images import Pixels, packed_png, plain_png, read_pixels
 from mrb_lib.benchmarks.images.pictures import shrunk
 from mrb_lib.benchmarks.images.pixels import windowed
-from mrb_lib.tables.errors import InputError
 
 
 def stored(values: np.ndarray, kind: str = "PNG") -> bytes:
@@ -92,15 +91,3 @@ def test_a_plain_png_is_the_windowed_picture() -> None:
     pixels = Pixels(np.arange(0, 400, 4, dtype="uint16").reshape(10, 10), 0, 399, 200, 100)
     with Image.open(io.BytesIO(plain_png(pixels, 10))) as image:
         np.testing.assert_array_equal(np.asarray(image), windowed(pixels))
-
-
-@pytest.mark.parametrize("content", [b"", b"<svg/>", b"\x89PNG\r\n\x1a\n" + b"x" * 50])
-def test_what_is_no_image_is_said_by_name(content: bytes) -> None:
-    with pytest.raises(InputError, match=r"scan\.png: is not a readable image"):
-        read_pixels(content, "scan.png")
-
-
-def test_a_damaged_deep_picture_is_said_by_name() -> None:
-    values = np.random.default_rng(3).integers(0, 65_536, (64, 64), dtype="uint16")
-    with pytest.raises(InputError, match=r"scan\.png: is not a readable image"):
-        read_pixels(stored(values)[:3000], "scan.png")

@@ -2,7 +2,6 @@
 
     python tests/benchmarks/speed/judge_throughput.py            # a ~60 M model on the CPU, or
                                                            # Qwen2.5-VL-7B's architecture on a GPU
-    python tests/benchmarks/speed/judge_throughput.py --whole    # 1,026 cases through `packed`, time and memory
 
 Both orders, six dimensions: twelve verdicts a case. The weights are random, which
 changes what is judged and not how long it takes. Results are in RESULTS.md.
@@ -11,13 +10,12 @@ changes what is judged and not how long it takes. Results are in RESULTS.md.
 from __future__ import annotations
 
 import argparse
-import resource
+import io
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from unittest.mock import patch
 
@@ -25,11 +23,11 @@ import numpy as np
 import pandas as pd
 import torch
 import transformers
-from judge_counts import megapixels
+from PIL import Image
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load
 from mrb_lib.demo import write_demo
-from mrb_lib.judges.local import attention, tiny
+from mrb_lib.judges.local import tiny
 from mrb_lib.judges.local.attention import use_own_attention
 from mrb_lib.judges.local.base import LocalJudge
 from mrb_lib.judges.local.checkpoint import load_checkpoint as load_weights
@@ -42,10 +40,8 @@ from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
 from mrb_lib.judges.tasks import group_rows
-from mrb_lib.runs.execute import judge as run
 from mrb_lib.runs.local import prepare_rows
 from mrb_lib.runs.plan import Plan
-from mrb_lib.runs.progress import RunProgress
 from mrb_lib.verdicts.orders import to_shown_frame
 
 # Qwen2.5-VL-7B as its published configuration has it.
@@ -74,7 +70,23 @@ SEVEN_B: Mapping[str, object] = {
     "tie_word_embeddings": False,
 }
 _CASES_FOR_TOKENS = 200
+SIDE = 1008
 ENTRY = Entry("random-weights", "packed", model="random weights")
+
+
+def megapixels(folder: Path, n: int) -> Benchmark:
+    """The first cases of the embedded benchmark, each with a picture of 1008 x 1008 pixels of its own."""
+    write_demo(folder, cases=max(n, 60))
+    held = load(folder)
+    rng, pictures = np.random.default_rng(0), {}
+    for i in range(n):
+        noise = rng.integers(0, 255, (SIDE // 8, SIDE // 8, 3), dtype=np.uint8)
+        stream = io.BytesIO()
+        Image.fromarray(noise).resize((SIDE, SIDE), Image.Resampling.BICUBIC).save(stream, "JPEG", quality=90)
+        pictures[f"{i}.jpg"] = stream.getvalue()
+    cases = held.cases.iloc[np.arange(n) % len(held.cases)]
+    cases = cases.assign(images=[[name] for name in pictures], case_id=[f"case {i}" for i in range(n)])
+    return replace(held, cases=cases.reset_index(drop=True), images=pictures)
 
 
 def small_model(folder: Path, texts: list[str]) -> Weights:
@@ -271,19 +283,7 @@ def compare(n: int, batch: int, tokens: int | None, words: int | None) -> None:
         alone = answered(packed, cases, benchmark, batch)
         print(f"with cases made ready beforehand: {alone:.3f} cases/s, {share * alone:.0%}", flush=True)
         if on_gpu:
-            print(
-                f"peak memory {torch.cuda.max_memory_allocated() / 1e9:.1f} GB; {_kernel_gap(packed, cases, benchmark)}"
-            )
-
-
-def _kernel_gap(judge: PackedJudge, cases: pd.DataFrame, benchmark: Benchmark) -> str:
-    """How far probabilities by the GPU's kernel lie from those under a mask."""
-    plan = Plan(cases.head(2), benchmark.meta.dimensions, ("AB", "BA"))
-    shown = to_shown_frame(plan.rows(np.arange(len(plan))))
-    by_kernel = judge.judge(shown)["p_first"]
-    with patch.object(attention, "has_kernel", lambda _: False):
-        under_mask = judge.judge(shown)["p_first"]
-    return f"probabilities by the kernel and under a mask differ by up to {(by_kernel - under_mask).abs().max():.2g}"
+            print(f"peak memory {torch.cuda.max_memory_allocated() / 1e9:.1f} GB")
 
 
 def _unique_tokens(judge: PackedJudge, cases: pd.DataFrame, benchmark: Benchmark) -> tuple[float, float]:
@@ -299,39 +299,8 @@ def _unique_tokens(judge: PackedJudge, cases: pd.DataFrame, benchmark: Benchmark
     )
 
 
-def whole() -> None:
-    """Print the seconds and the memory of 1,026 cases through `packed` with a tiny model."""
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary)
-        write_demo(folder / "demo")
-        benchmark = load(folder / "demo")
-        texts = [*benchmark.cases["question"].head(300), *benchmark.cases["response_a"].head(300)]
-        architectures: tuple[tiny.Architecture, ...] = ("llava", "qwen2_5_vl")
-        for architecture in architectures:
-            model = tiny.write_tiny(folder / architecture, architecture, vocabulary=4000, texts=texts)
-            memory: list[float] = []
-            start = time.perf_counter()
-            done = run(benchmark, folder / "runs", [f"path:{model}"], progress=partial(_note, memory))
-            seconds = time.perf_counter() - start
-            early, late = memory[len(memory) // 10], memory[-1]
-            print(
-                f"{architecture}: {done[0].made} verdicts in {seconds:.1f} s; resident {early:.2f} GB after a tenth, "
-                f"{late:.2f} GB at the end, peak {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f} GB"
-            )
-
-
-def _note(memory: list[float], status: RunProgress) -> None:
-    memory.append(_resident())
-
-
-def _resident() -> float:
-    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    return pages * resource.getpagesize() / 2**30
-
-
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--whole", action="store_true", help="1,026 cases through packed, instead of the comparison")
     gpu = torch.cuda.is_available()
     parser.add_argument("--cases", type=int, default=128 if gpu else 16)
     parser.add_argument("--batch", type=int, default=16 if gpu else 4)
@@ -340,7 +309,4 @@ if __name__ == "__main__":
         "--words", type=int, default=None if gpu else 45, help="after which responses are cut; 0: never"
     )
     chosen = parser.parse_args()
-    if chosen.whole:
-        whole()
-    else:
-        compare(chosen.cases, chosen.batch, chosen.tokens, chosen.words)
+    compare(chosen.cases, chosen.batch, chosen.tokens, chosen.words)

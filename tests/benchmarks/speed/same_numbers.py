@@ -7,7 +7,6 @@ then `python tests/benchmarks/speed/same_numbers.py compare BEFORE AFTER`.
 from __future__ import annotations
 
 import argparse
-import inspect
 from pathlib import Path
 
 import numpy as np
@@ -26,14 +25,11 @@ def keep(out: Path, bench: Path) -> None:
     runs = bench / "runs"
     verdicts = mrb_lib.load_verdicts(runs, benchmark.cases) if runs.is_dir() else None
     by = "organ" if "organ" in benchmark.cases and benchmark.cases["organ"].notna().any() else None
-    options = {"intervals": "all"} if "intervals" in inspect.signature(mrb_lib.analyze).parameters else {}
     (out / bench.name).mkdir(parents=True, exist_ok=True)
     for table in tables.TABLES:
         for policy in ("balanced", "official"):
             try:
-                frame = mrb_lib.analyze(
-                    benchmark, verdicts, table, policy=policy, by=by, resamples=RESAMPLES, **options
-                )
+                frame = mrb_lib.analyze(benchmark, verdicts, table, policy=policy, by=by, resamples=RESAMPLES)
             except mrb_lib.InputError as error:
                 (out / bench.name / f"{table}.{policy}.txt").write_text(f"{error}\n", encoding="utf-8")
             else:

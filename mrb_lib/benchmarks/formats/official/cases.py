@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 import pyarrow as pa
+from pandas.api.types import is_numeric_dtype
 
 from mrb_lib.benchmarks.formats.mapping import clash, column_map
 from mrb_lib.benchmarks.formats.parquet_images import ImageIndex, ParquetImages, holds_bytes, open_parquet
@@ -33,14 +34,13 @@ _TEXT = {column.name for column in CASES if column.type == "str"} - set(RENAMED.
 _TAKEN = {"case_id", "response_a", "response_b", "images", "organ"}
 
 
-@dataclass(frozen=True)
-class OrganFile:
+class OrganFile(NamedTuple):
     """One organ's rows before they are put together; `ids` and the name of the column of images are as in the file."""
 
     path: Path
     organ: str
     ids: list[str]
-    table: pa.Table
+    frame: pd.DataFrame
     note: Mapping[str, object]
     image_column: str | None
 
@@ -59,127 +59,85 @@ def read_organ(path: Path, findings: list[Finding]) -> OrganFile:
     repeated = [name for name, count in Counter(schema.names).items() if count > 1]
     if repeated:
         raise InputError(f"{path}, column {repeated[0]}: occurs twice; remove one of the two.")
-    theirs = _names_in_file(schema.names, path)
-    for name in RENAMED:
-        if name not in theirs:
-            raise InputError(f"{path}, column {name}: the column is missing; restore the file from its source.")
-    binary = [name for name, own in theirs.items() if name != IMAGE and holds_bytes(schema.field(own).type)]
-    names = [name for name in theirs if name != IMAGE and name not in binary]
-    columns_in_file = [theirs[name] for name in names]
-    findings += [
-        Finding("warning", str(path), None, name, "binary values are left out", "only `image` is read")
-        for name in binary
-    ]
-    try:
-        table = file.read(columns=columns_in_file).select(columns_in_file).rename_columns(names)
-    except (pa.ArrowException, OSError) as error:
-        raise InputError(f"{path}: is truncated or damaged ({error}); restore it from its source.") from error
-    ids = _ids(table, path)
-    columns = _columns(table, path, findings)
-    return OrganFile(path, path.stem, ids, pa.table(columns), _note(schema, path), theirs.get(IMAGE))
-
-
-def _names_in_file(names: list[str], path: Path) -> dict[str, str]:
-    """What the file calls each column, by the name that `--map` gives it."""
-    columns = column_map()
-    renames = columns.of(names, path)
+    renames = column_map().of(schema.names, path)
     for theirs, ours in renames.items():
         if ours in _TAKEN:
             raise clash(str(path), theirs, ours)
-    columns.reads(renames.values())
-    return {renames.get(name, name): name for name in names}
-
-
-def _ids(table: pa.Table, path: Path) -> list[str]:
-    if not table.num_rows:
+    column_map().reads(renames.values())
+    theirs_of = {renames.get(name, name): name for name in schema.names}
+    for name in RENAMED:
+        if name not in theirs_of:
+            raise InputError(f"{path}, column {name}: the column is missing; restore the file from its source.")
+    binary = [name for name, theirs in theirs_of.items() if name != IMAGE and holds_bytes(schema.field(theirs).type)]
+    cure = "only `image` is read"
+    findings += [Finding("warning", str(path), None, name, "binary values are left out", cure) for name in binary]
+    kept = {theirs: name for name, theirs in theirs_of.items() if name != IMAGE and name not in binary}
+    try:
+        frame = file.read(columns=list(kept)).to_pandas().rename(columns=kept)[list(kept.values())]
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"{path}: is truncated or damaged ({error}); restore it from its source.") from error
+    if frame.empty:
         raise InputError(f"{path}: has no rows; restore the file from its source.")
-    ids: list[str] = []
-    first: dict[str, int] = {}
-    for row, value in enumerate(table["question_id"].to_pylist(), start=1):
-        case_id = id_text(value)
-        if case_id is None:
-            raise InputError(f"{path}, row {row}, column question_id: {value!r} is not an id; give text or a number.")
-        if first.setdefault(case_id, row) != row:
-            raise InputError(
-                f"{path}, row {row}, column question_id: {case_id!r} occurs again (first in row {first[case_id]}); "
-                "keep one of the two."
-            )
-        ids.append(case_id)
-    return ids
+    ids = _text(frame["question_id"], path, "question_id", required=True)
+    again = ids.duplicated()
+    if again.any():
+        row = int(again.to_numpy().argmax())
+        first = int((ids == ids[row]).to_numpy().argmax()) + 1
+        where = f"{path}, row {row + 1}, column question_id"
+        raise InputError(f"{where}: {ids[row]!r} occurs again (first in row {first}); keep one of the two.")
+    columns = _columns(frame, path, findings)
+    return OrganFile(path, path.stem, ids.tolist(), columns, _note(schema, path), theirs_of.get(IMAGE))
 
 
-def _columns(table: pa.Table, path: Path, findings: list[Finding]) -> dict[str, pa.ChunkedArray]:
-    """The columns under our names, in the order: required, optional, extra."""
-    columns = {RENAMED[name]: _text(table[name], path, name, True) for name in RENAMED if name != "question_id"}
-    extras: dict[str, pa.ChunkedArray] = {}
-    for name in table.column_names:
-        if name in RENAMED:
-            continue
+def _columns(frame: pd.DataFrame, path: Path, findings: list[Finding]) -> pd.DataFrame:
+    """Return the columns under our names, in the order: required, optional, extra."""
+    columns = {
+        ours: _text(frame[name], path, name, required=True) for name, ours in RENAMED.items() if ours != "case_id"
+    }
+    extras: dict[str, pd.Series] = {}
+    for name in frame.columns.difference(list(RENAMED), sort=False):
         if name == ORGAN:
-            other = _other_organ(table, path, findings)
-            if other is not None:
-                extras[f"source_{ORGAN}"] = other
+            stated = _text(frame[name], path, name)
+            other = int((stated.notna() & (stated != path.stem)).sum())
+            cure = (
+                f"the file's name decides; what they say is kept as source_{ORGAN} (the published script fails on them)"
+            )
+            findings += counted(other, "warning", path, f"rows do not say {path.stem}", cure, ORGAN)
+            extras |= {f"source_{ORGAN}": stated} if other else {}
         elif name in _TEXT:
-            columns[name] = _text(table[name], path, name, False)
+            columns[name] = _text(frame[name], path, name)
         elif name in _TAKEN:
             cure = "the name has another meaning here"
             findings.append(Finding("info", str(path), None, name, f"is kept as source_{name}", cure))
-            extras[f"source_{name}"] = table[name]
+            extras[f"source_{name}"] = frame[name]
         else:
-            extras[name] = table[name]
-    clash = columns.keys() & extras.keys()
-    if clash:
-        raise InputError(f"{path}, column {min(clash)}: occurs twice under our names; rename one of the two.")
-    return {name: _concrete(column) for name, column in (columns | extras).items()}
+            extras[name] = frame[name]
+    if twice := columns.keys() & extras.keys():
+        raise InputError(f"{path}, column {min(twice)}: occurs twice under our names; rename one of the two.")
+    return pd.DataFrame(columns | extras)
 
 
-def _text(column: pa.ChunkedArray, path: Path, name: str, required: bool) -> pa.ChunkedArray:
-    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    textual = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-    if required and not textual and not pa.types.is_null(kind):
-        raise InputError(f"{path}, column {name}: holds {kind} where text belongs; write plain text.")
-    if not (textual or pa.types.is_integer(kind) or pa.types.is_null(kind)):
-        raise InputError(f"{path}, column {name}: holds {kind} where text belongs; write plain text.")
-    if required and column.null_count:
-        row = column.is_null().to_pylist().index(True) + 1
-        raise InputError(f"{path}, row {row}, column {name}: the value is missing; fill it in or remove the row.")
-    return column.cast(pa.string())
-
-
-def _concrete(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    kind = column.type
-    if pa.types.is_null(kind) or pa.types.is_large_string(kind) or pa.types.is_dictionary(kind):
-        return column.cast(pa.string() if not pa.types.is_dictionary(kind) else kind.value_type)
-    return column
-
-
-def _other_organ(table: pa.Table, path: Path, findings: list[Finding]) -> pa.ChunkedArray | None:
-    """`modality_type` where it says anything else than the file's name, which decides."""
-    column = _text(table[ORGAN], path, ORGAN, False)
-    other = sum(value is not None and value != path.stem for value in column.to_pylist())
-    findings += counted(
-        other,
-        "warning",
-        path,
-        f"rows do not say {path.stem}",
-        f"the file's name decides; what they say is kept as source_{ORGAN} (the published script fails on them)",
-        ORGAN,
+def _text(values: pd.Series, path: Path, name: str, *, required: bool = False) -> pd.Series:
+    """Return a column as text; whole numbers are text where the column is an id or may be missing."""
+    numbers = not required or name == "question_id"
+    texts = values.astype(object).map(
+        lambda value: value if isinstance(value, str) else id_text(value) if numbers else None, na_action="ignore"
     )
-    return column if other else None
+    wrong = texts.isna() if required else texts.isna() & values.notna()
+    if wrong.any():
+        row = int(wrong.to_numpy().argmax())
+        what = f"is {str(values.iloc[row])[:60]!r} where text belongs; write plain text, or remove the row"
+        raise InputError(f"{path}, row {row + 1}, column {name}: {what}.")
+    return texts.astype("str")
 
 
 def _note(schema: pa.Schema, path: Path) -> Mapping[str, object]:
     """What our own export noted in the file; empty for files of others."""
-    raw = (schema.metadata or {}).get(NOTE)
-    if raw is None:
-        return {}
     try:
-        note = json.loads(raw)
+        note = json.loads((schema.metadata or {}).get(NOTE, b"{}"))
     except ValueError as error:
         raise InputError(f"{path}: the note of the export is damaged ({error}); export again.") from error
-    if not isinstance(note, dict):
-        raise InputError(f"{path}: the note of the export is damaged; export again.")
-    return note
+    return note if isinstance(note, dict) else {}
 
 
 def combine(
@@ -211,33 +169,26 @@ def combine(
     parts = []
     for file in files:
         ids = [case_ids[file.organ, question] for question in file.ids]
+        names: list[list[str]] = [[] for _ in ids]
         if file.image_column is None:
             problem = "the column is missing, so no case has an image"
             findings.append(Finding("warning", str(file.path), None, IMAGE, problem, "judges see the text only"))
-            names: list[list[str]] = [[] for _ in ids]
         else:
             case_names = [f"{file.organ}/{slug(case_id)}" for case_id in ids]
             names = index.add(file.path, file.image_column, case_names, findings)
-        parts.append(file.table.append_column("images", pa.array(names, pa.list_(pa.string()))))
-    try:
-        table = pa.concat_tables(parts, promote_options="permissive")
-    except pa.ArrowException as error:
-        raise InputError(f"{folder}: a column has different types in two files ({error}); make them equal.") from error
-    frame = table.to_pandas()
-    frame["images"] = frame["images"].map(list)
-    frame.insert(0, "case_id", pd.Series(list(case_ids.values()), dtype="str"))
-    frame["organ"] = pd.Series([file.organ for file in files for _ in file.ids], dtype="str")
-    _add_department(frame, files, findings)
-    return _arranged(frame, files), ParquetImages(index.positions), case_ids
-
-
-def _add_department(frame: pd.DataFrame, files: list[OrganFile], findings: list[Finding]) -> None:
-    default = frame["organ"].map(ORGAN_DEPARTMENT).astype("str")
-    frame["department"] = frame["department"].fillna(default) if "department" in frame.columns else default
-    for file in files:
+        images = pd.Series(names, dtype=object)
+        parts.append(file.frame.assign(images=images, case_id=pd.Series(ids, dtype="str"), organ=file.organ))
         if file.organ not in ORGANS:
             problem = f"{file.organ} is not one of the 13 organs, so its department is unknown"
             findings.append(Finding("warning", str(file.path), None, None, problem, f"use one of {', '.join(ORGANS)}"))
+    frame = pd.concat(parts, ignore_index=True).infer_objects()
+    for name in frame:
+        if len({is_numeric_dtype(part[name]) for part in parts if name in part and part[name].notna().any()}) > 1:
+            raise InputError(f"{folder}, column {name}: has different types in two files; make them equal.")
+    frame["organ"] = frame["organ"].astype("str")
+    default = frame["organ"].map(ORGAN_DEPARTMENT).astype("str")
+    frame["department"] = frame["department"].fillna(default) if "department" in frame else default
+    return _arranged(frame, files), ParquetImages(index.positions), case_ids
 
 
 def _arranged(frame: pd.DataFrame, files: list[OrganFile]) -> pd.DataFrame:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -28,7 +28,6 @@ from mrb_lib.tables.validation import Finding, counted
 
 PREFIX, ALL = "pair_", "all"
 NORMALIZED = "normalized"
-CHANGED, READ, LOST = "changed", "read", "lost"
 
 V = TypeVar("V")
 
@@ -51,10 +50,7 @@ class _JudgeResults:
     choices: dict[str, tuple[Mapping[str, object], SourceRow]] = field(default_factory=dict)
     models: dict[str, str] = field(default_factory=dict)
     normalized_groups: set[str] = field(default_factory=set)
-    changes: Counter[str] = field(default_factory=Counter)
-    rows: int = 0
-    repeated: int = 0
-    unknown: int = 0
+    counts: Counter[str] = field(default_factory=Counter)
 
 
 def result_files(folder: Path, organs: Collection[str], findings: list[Finding]) -> list[ResultFile]:
@@ -97,10 +93,8 @@ def read_results(
         Six rows a judge and case that has a row in a result file. Where there is a raw
         reply, choice and status are what `mrb_lib.replies.reading` reads in it, whatever
         the normalized file says; the findings count, for each judge, the verdicts
-        with another choice than there, those that the published parser had dropped
-        and that are read now, and those that it had and that are none. Where there
-        is only a normalized object, its choices are `ok`, and a dimension without one
-        is `unparsed`. Column `answer_model` is kept where it is not simply the
+        that differ from there. Where there is only a normalized object, its choices are
+        `ok`, and a dimension without one is `unparsed`. Column `answer_model` is kept where it is not simply the
         judge's name.
 
     Raises
@@ -115,7 +109,7 @@ def read_results(
     organ_of = dict(zip(cases["case_id"], cases["organ"], strict=True))
     for name in sorted(judges):
         judge = judges[name]
-        if judge.rows and judge.rows == judge.unknown:
+        if judge.counts["rows"] and judge.counts["rows"] == judge.counts["unknown"]:
             raise InputError(f"{source}: no verdict of judge {name} is about a case of this data; check the folder.")
         judge_rows = _rows_of(name, judge, organ_of)
         rows += judge_rows
@@ -155,20 +149,20 @@ def _take(
     owners: Mapping[str, Sequence[str]],
     case_ids: Mapping[tuple[str, str], str],
 ) -> None:
-    judge.rows += 1
+    judge.counts["rows"] += 1
     question = record.id("question_id")
     answer = record.get("chosen_answer")
     organs = owners.get(question, ())
     if not organs:
-        judge.unknown += 1
+        judge.counts["unknown"] += 1
         return
     organ = _organ(record, file, organs, question)
     case_id = case_ids[organ, question]
     if isinstance(answer, dict):
         judge.normalized_groups.add(organ)
-        judge.repeated += _keep(judge.choices, case_id, answer, record)
+        judge.counts["repeated"] += _keep(judge.choices, case_id, answer, record)
     elif answer is None or isinstance(answer, str):
-        judge.repeated += _keep(judge.replies, case_id, answer, record)
+        judge.counts["repeated"] += _keep(judge.replies, case_id, answer, record)
     else:
         raise record.error("chosen_answer", f"is {type(answer).__name__}, not text or an object", "restore it")
     model = record.values.get("answer_model")
@@ -210,7 +204,7 @@ def _rows_of(name: str, judge: _JudgeResults, organ_of: Mapping[str, str]) -> li
             choices = reading.choices
             statuses = {dimension: reading.status_of(dimension) for dimension in DIMENSIONS}
             if published is not None:
-                judge.changes.update(_changes(published, choices))
+                judge.counts["changed"] += sum(published.get(name) != choices.get(name) for name in DIMENSIONS)
         elif case_id not in judge.replies:
             reply = json.dumps(judge.choices[case_id][0], ensure_ascii=False)
         for dimension in DIMENSIONS:
@@ -227,33 +221,26 @@ def _published(judge: _JudgeResults, case_id: str, organ: str) -> Mapping[str, s
     return {} if organ in judge.normalized_groups else None
 
 
-def _changes(published: Mapping[str, str], read: Mapping[str, str | None]) -> Iterator[str]:
-    """How each verdict of a case differs from the published one, where it does."""
-    for dimension in DIMENSIONS:
-        before, now = published.get(dimension), read.get(dimension)
-        if before != now:
-            yield READ if before is None else LOST if now is None else CHANGED
-
-
 def _count(
     name: str, judge: _JudgeResults, rows: Sequence[tuple[str | None, ...]], n_cases: int, source: Path
 ) -> list[Finding]:
     statuses = Counter(row[5] for row in rows)
     null = sum(reply is None and case not in judge.choices for case, (reply, _) in judge.replies.items())
-    anew = sum(judge.replies[case_id][0] is not None for case_id in judge.replies.keys() & judge.choices.keys())
     absent = n_cases - len(rows) // len(DIMENSIONS)
-    by = f"judge {name}"
-    changed = f"verdicts of {by} have another choice than in the normalized file"
-    recovered = f"verdicts of {by} that the published parser had dropped are read"
-    lost = f"verdicts of {by} that the published parser had made are not in the reply"
-    stay = "they stay, without a choice"
+    by, stay = f"judge {name}", "they stay, without a choice"
+    changed = f"verdicts of {by} differ from the normalized file"
     return [
-        *counted(judge.unknown, "warning", source, f"rows of {by} are about no case of this data", "they are left out"),
-        *counted(judge.repeated, "info", source, f"rows of {by} repeat another file's verdict", "one is read"),
-        *counted(anew, "info", source, f"raw replies of {by} are also normalized", "they are read anew"),
-        *counted(judge.changes[CHANGED], "warning", source, changed, "the choice in the reply counts"),
-        *counted(judge.changes[READ], "warning", source, recovered, "the choice in the reply counts"),
-        *counted(judge.changes[LOST], "warning", source, lost, stay),
+        *counted(
+            judge.counts["unknown"],
+            "warning",
+            source,
+            f"rows of {by} are about no case of this data",
+            "they are left out",
+        ),
+        *counted(
+            judge.counts["repeated"], "info", source, f"rows of {by} repeat another file's verdict", "one is read"
+        ),
+        *counted(judge.counts["changed"], "warning", source, changed, "the choice in the reply counts"),
         *counted(null, "warning", source, f"chosen_answer values of {by} are null", "they are read as unparsed"),
         *counted(statuses["unparsed"], "warning", source, f"verdicts of {by} are unparsed", stay),
         *counted(statuses["refused"], "warning", source, f"verdicts of {by} are refused", stay),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -91,32 +91,24 @@ def write(benchmark: Benchmark, verdicts: pd.DataFrame, out: Path) -> list[Findi
 
 
 def _refuse_unfit(benchmark: Benchmark) -> None:
-    meta = benchmark.meta
-    if not meta.is_preference:
-        raise InputError(
-            f"benchmark {meta.name}: its labels are {', '.join(meta.categories)}, and the official layout holds "
-            "preferences only; export it as table."
-        )
+    meta, columns = benchmark.meta, set(benchmark.cases.columns)
     absent = [name for name in DIMENSIONS if name not in meta.dimensions]
-    if absent:
-        raise InputError(
-            f"benchmark {meta.name}: has no dimension {', '.join(absent)}, and the official layout needs all six; "
-            "export it as table."
-        )
-    organs = list(benchmark.cases["organ"].dropna().unique()) if "organ" in benchmark.cases.columns else []
-    if len(organs) == 0:
-        raise InputError(
-            f"benchmark {meta.name}, column organ: no case has an organ, and the official layout files cases "
-            "by organ; export it as table."
-        )
-    for organ in organs:
-        if not re.fullmatch(r"\w[\w-]{0,99}", organ) or organ in ("all", "parquet"):
-            raise InputError(f"benchmark {meta.name}, column organ: {organ!r} cannot name a file; rename the organ.")
-    taken = {IMAGE, ORGAN, ORDER, *RENAMED} - {"question"} & set(benchmark.cases.columns)
-    if taken:
-        raise InputError(
-            f"benchmark {meta.name}, column {min(taken)}: the official layout uses this name; rename the column."
-        )
+    organs = list(benchmark.cases["organ"].dropna().unique()) if "organ" in columns else []
+    unfit = [organ for organ in organs if not re.fullmatch(r"\w[\w-]{0,99}", organ) or organ in ("all", "parquet")]
+    taken = ({IMAGE, ORGAN, ORDER, *RENAMED} - {"question"}) & columns
+    fault = ""
+    if not meta.is_preference:
+        fault = f"its labels are {', '.join(meta.categories)}, and the official layout holds preferences only"
+    elif absent:
+        fault = f"has no dimension {', '.join(absent)}, and the official layout needs all six"
+    elif not organs:
+        fault = "no case has an organ, and the official layout files cases by organ"
+    elif unfit:
+        fault = f"the organ {unfit[0]!r} cannot name a file"
+    elif taken:
+        fault = f"the official layout itself uses the name of the column {min(taken)}"
+    if fault:
+        raise InputError(f"benchmark {meta.name}: {fault}; export it as table.")
 
 
 def _expressible(cases: pd.DataFrame, findings: list[Finding]) -> pd.DataFrame:
@@ -173,8 +165,9 @@ def _write_pairs(benchmark: Benchmark, cases: pd.DataFrame, out: Path, findings:
         with pq.ParquetWriter(folder / f"{organ}.parquet", schema, compression="zstd") as writer:
             for start in range(0, len(rows), _ROWS_A_GROUP):
                 cases_of_group = rows.iloc[start : start + _ROWS_A_GROUP]
-                images = [_image(names, benchmark.images) for names in cases_of_group["images"]]
-                gone += sum(image is None for image in images)
+                present = [[name for name in names if name in benchmark.images] for names in cases_of_group["images"]]
+                images = [{"bytes": benchmark.images[one[0]], "path": one[0]} if one else None for one in present]
+                gone += images.count(None)
                 chunk = table.take(pa.array(cases_of_group.index))
                 chunk = chunk.add_column(1, schema.field(IMAGE), [pa.array(images, _IMAGE_TYPE)])
                 writer.write_table(chunk.cast(schema))
@@ -182,12 +175,6 @@ def _write_pairs(benchmark: Benchmark, cases: pd.DataFrame, out: Path, findings:
     cure = "the published script needs one to judge them"
     findings += counted(imageless, "warning", _FILE, "cases have no image", cure, "images")
     findings += counted(gone - imageless, "warning", _FILE, "images could not be found", cure, "images")
-
-
-def _image(names: list[str], images: Mapping[str, bytes]) -> dict[str, object] | None:
-    if not names or names[0] not in images:
-        return None
-    return {"bytes": images[names[0]], "path": names[0]}
 
 
 def _pairs_table(cases: pd.DataFrame) -> pa.Table:
@@ -241,20 +228,17 @@ def _write_results(verdicts: pd.DataFrame, cases: pd.DataFrame, out: Path, findi
     rows = _selected(verdicts, cases, findings)
     if rows.empty:
         return
-    _count_lost_columns(rows, findings)
-    shown = _shown(cases)
+    lost = sorted(str(name) for name in rows.columns if name not in _WRITTEN and rows[name].notna().any())
+    findings += counted(len(lost), "info", _FILE, f"columns cannot be written: {', '.join(lost)}", "export as table")
+    frame = cases.assign(modality_type=cases["organ"]).reindex(columns=["case_id", *_REPEATED, "image_id", "body_part"])
+    records = frame.astype(object).where(frame.notna(), None).to_dict("records")
+    shown = {str(record["case_id"]): record for record in records}
     replaced = 0
     for judge, judge_rows in rows.groupby("judge", sort=True):
         name = _file_name(str(judge), findings)
         replaced += _write_judge(str(judge), name, judge_rows, shown, out)
-    findings += counted(
-        replaced,
-        "info",
-        _FILE,
-        "cases have no single reply of a judge",
-        "its choices are written as JSON",
-        "reply",
-    )
+    cure = "its choices are written as JSON"
+    findings += counted(replaced, "info", _FILE, "cases have no single reply of a judge", cure, "reply")
 
 
 def _selected(verdicts: pd.DataFrame, cases: pd.DataFrame, findings: list[Finding]) -> pd.DataFrame:
@@ -277,28 +261,6 @@ def _selected(verdicts: pd.DataFrame, cases: pd.DataFrame, findings: list[Findin
     return rows
 
 
-def _count_lost_columns(rows: pd.DataFrame, findings: list[Finding]) -> None:
-    for name in rows.columns:
-        if name not in _WRITTEN:
-            count = int(rows[name].notna().sum())
-            findings += counted(count, "info", _FILE, "values cannot be written", "they are left out", str(name))
-
-
-def _shown(cases: pd.DataFrame) -> dict[str, dict[str, object]]:
-    """What a result row repeats of its case, by case id, in the order of the cases."""
-    frame = cases.assign(modality_type=cases["organ"])
-    names = [*_REPEATED, "image_id", "body_part"]
-    columns = {name: _nulled(frame[name]) if name in frame.columns else [None] * len(frame) for name in names}
-    return {
-        case_id: dict(zip(names, values, strict=True))
-        for case_id, *values in zip(frame["case_id"], *columns.values(), strict=True)
-    }
-
-
-def _nulled(values: pd.Series) -> list[object]:
-    return [None if missing else value for value, missing in zip(values.tolist(), values.isna(), strict=True)]
-
-
 def _file_name(judge: str, findings: list[Finding]) -> str:
     """The judge's name where it can name a file (a slash makes a subfolder), else a name made from it."""
     if is_safe_name(judge) and judge.isprintable() and all(0 < len(name) <= 100 for name in judge.split("/")):
@@ -310,29 +272,36 @@ def _file_name(judge: str, findings: list[Finding]) -> str:
 
 
 def _write_judge(
-    judge: str, name: str, rows: pd.DataFrame, shown: Mapping[str, Mapping[str, object]], out: Path
+    judge: str, name: str, rows: pd.DataFrame, shown: Mapping[str, Mapping[Hashable, object]], out: Path
 ) -> int:
     """Write one judge's files; returns the number of cases whose reply is made from the choices."""
-    answers = _answers(rows)
+    given: dict[object, list[dict[Hashable, object]]] = defaultdict(list)
+    for row in rows.to_dict("records"):
+        given[row["case_id"]].append(row)
     replaced = 0
     files: dict[str, list[dict[str, object]]] = defaultdict(list)
-    for case_id in (each for each in shown if each in answers):
-        case, (reply, choices, model) = shown[case_id], answers[case_id]
+    for case_id in (each for each in shown if each in given):
+        case, verdicts = shown[case_id], given[case_id]
+        chosen = {row["dimension"]: row["choice"] for row in verdicts if isinstance(row["choice"], str)}
+        choices = {name: chosen[name] for name in DIMENSIONS if name in chosen}
+        replies = {text if isinstance(text := row.get("reply"), str) else None for row in verdicts}
+        reply = replies.pop() if len(replies) == 1 else None
         if choices and reply is None:
             reply = json.dumps(choices)
             replaced += 1
-        organ = str(case["modality_type"])
-        row = {
+        model = verdicts[-1].get("answer_model")
+        line: dict[str, object] = {
             "question_id": case_id,
             **{name: case[name] for name in _REPEATED},
             "chosen_answer": reply,
             "image_id": case["image_id"],
             "body_part": case["body_part"],
-            "answer_model": model or judge,
+            "answer_model": model if isinstance(model, str) else judge,
         }
-        files[f"{RAW}/all"].append(row)
-        files[f"{RAW}/{organ}"].append(row)
-        files[f"{NORMALIZED}/{organ}"] += [row | {"chosen_answer": choices}] if choices else []
+        organ = str(case["modality_type"])
+        files[f"{RAW}/all"].append(line)
+        files[f"{RAW}/{organ}"].append(line)
+        files[f"{NORMALIZED}/{organ}"] += [line | {"chosen_answer": choices}] if choices else []
     for folder, lines in files.items():
         path = inside(out, f"{folder}/pair_{name}.jsonl")
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -341,25 +310,3 @@ def _write_judge(
         text = "".join(json.dumps(line, ensure_ascii=False, default=str) + "\n" for line in lines)
         path.write_text(text, encoding="utf-8", newline="\n")
     return replaced
-
-
-def _answers(rows: pd.DataFrame) -> dict[str, tuple[str | None, dict[str, str], str | None]]:
-    """The one reply, the choices by dimension and the answer model of each case."""
-    absent = pd.Series(None, index=rows.index, dtype="str")
-    names = ("choice", "reply", "answer_model")
-    columns = [_nulled(rows[name] if name in rows.columns else absent) for name in names]
-    replies: dict[str, set[object]] = {}
-    choices: dict[str, dict[str, str]] = {}
-    models: dict[str, str | None] = {}
-    for case_id, dimension, choice, reply, model in zip(rows["case_id"], rows["dimension"], *columns, strict=True):
-        replies.setdefault(case_id, set()).add(reply)
-        case_choices = choices.setdefault(case_id, {})
-        if choice is not None:
-            case_choices[dimension] = str(choice)
-        models[case_id] = None if model is None else str(model)
-    answers = {}
-    for case_id, case_choices in choices.items():
-        only = replies[case_id].pop() if len(replies[case_id]) == 1 else None
-        ordered = {name: case_choices[name] for name in DIMENSIONS if name in case_choices}
-        answers[case_id] = (None if only is None else str(only), ordered, models[case_id])
-    return answers
