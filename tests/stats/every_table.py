@@ -23,21 +23,29 @@ KNOWN = {"groups": GROUPS, "records": RECORDS, "prompts": PROMPTS}
 
 @cache
 def full_benchmark() -> tuple[Benchmark, pd.DataFrame]:
-    """Sixty cases with all that any table asks for: annotators, responders, probabilities, repeats, rubrics."""
+    """Twenty items, all pairs of three responses to each, with all that any table asks for.
+
+    Annotators, responders of which one is a judge, styles of text, probabilities, repeats, dates and rubrics.
+    """
     rng = np.random.default_rng(0)
-    n = 60
-    latent = rng.normal(size=n)
-    pairs = [rng.permutation(["m1", "m2", "m3"])[:2] for _ in range(n)]
+    rows, worth = [], []
+    for item in range(20):
+        strength = dict(zip(("j1", "m2", "m3"), rng.normal(size=3), strict=True))
+        text = {name: " ".join(rng.choice(["word", "may", "**so**", "12"], rng.integers(2, 30))) for name in strength}
+        for pair in itertools.combinations(strength, 2):
+            a, b = rng.permutation(pair)
+            rows.append((f"i{item}", a, b, text[a], text[b]))
+            worth.append(strength[a] - strength[b])
+    n, latent = len(rows), np.array(worth)
+    columns = ["item", "model_a", "model_b", "response_a", "response_b"]
     cases = cases_of(
         n,
         organ=list(rng.choice(["eye", "lung"], n)),
         department=list(rng.choice(["Ophthalmology", "Pulmonology"], n)),
         dataset=list(rng.choice(["one", "two", "three"], n)),
-        date=["2020", "2024"] * (n // 2),
-        model_a=[pair[0] for pair in pairs],
-        model_b=[pair[1] for pair in pairs],
+        date=list(rng.choice(["2020", "2024"], n)),
         rubric=['[{"criterion": "names the side", "weight": 1}]'] * n,
-    ).assign(response_a=["word " * k for k in rng.integers(2, 30, n)])
+    ).assign(**pd.DataFrame(rows, columns=columns))
     letters = {name: "".join(letter(latent + rng.normal(size=n))) for name in ("a", "b", "c")}
     made = Benchmark(BenchmarkMeta("full", "general", ("overall",)), cases, annotations_of(letters))
     shown, p_a = {}, []

@@ -21,8 +21,7 @@ SIDES = {"response_a": "response_b", "response_b": "response_a", "model_a": "mod
 
 @pytest.fixture(scope="module")
 def full() -> Data:
-    made, verdicts = full_benchmark()
-    return replace(made, cases=made.cases.assign(patient=[str(i // 3) for i in range(len(made.cases))])), verdicts
+    return full_benchmark()
 
 
 def made(data: Data, table: str, **options: object) -> pd.DataFrame:
@@ -51,7 +50,7 @@ def test_the_order_of_verdicts_and_annotations_changes_nothing(full: Data, table
 
 
 # Folds and subsets are drawn by the place of a case, and `difficulty` lists cases.
-@tables_but("calibration", "difficulty", "jury", "ppi")
+@tables_but("calibration", "difficulty", "jury", "ppi", "selective")
 def test_the_order_of_cases_changes_nothing(full: Data, table: str) -> None:
     bench, verdicts = full
     other = (replace(bench, cases=bench.cases.sample(frac=1, random_state=3, ignore_index=True)), verdicts)
@@ -75,18 +74,20 @@ def test_naming_the_responses_the_other_way_round_changes_nothing(full: Data, ta
 def _without_sides(rows: pd.DataFrame, table: str) -> pd.DataFrame:
     rows = _judges(rows)
     if table == "gold_rules":
-        return rows[~rows["part"].isin(["confusion", "prevalence"])]
+        rows = rows[~rows["part"].isin(["confusion", "prevalence"])]
     if table == "models":
         ends = ["estimate", "low", "high", "marginal_effect", "marginal_effect_low", "marginal_effect_high"]
-        return rows.assign(**{name: rows[name].where(rows["term"] != "order") for name in ends})
-    return rows.drop(columns=["gold", "alternative", "suspicion", "rank"] if table == "difficulty" else [])
+        rows = rows.assign(**{name: rows[name].where(rows["term"] != "order") for name in ends})
+    if table == "difficulty":
+        rows = rows.drop(columns=["gold", "alternative", "suspicion", "rank"]).sort_values(["judge", "case_id"])
+    return rows.reset_index(drop=True)
 
 
 # By table: the columns whose corrections for few cases count cases, and by how much they may differ.
 FEW_CASES = {
-    "accuracy": ("decisive_accuracy", 0.005), "agreement": ("krippendorff_alpha", 0.01), "bias": ("", 0.02),
-    "ceiling": ("", 0.01), "criteria": ("decisive_share", 0.01), "gold_rules": ("", 0.01),
-    "jury": ("decisive_accuracy", 0.005),
+    "accuracy": ("decisive_accuracy", 0.005), "agreement": ("krippendorff_alpha", 0.01), "bias": ("", 0.04),
+    "ceiling": ("", 0.03), "criteria": ("decisive_share", 0.02), "gold_rules": ("", 0.02),
+    "jury": ("decisive_accuracy", 0.005), "models": ("", 0.0005),
 }  # fmt: skip
 
 
@@ -107,10 +108,10 @@ def test_copies_of_cases_in_one_cluster_add_no_certainty(full: Data, table: str)
         np.testing.assert_allclose(three[name].astype(float), one[name].astype(float), atol=allowed, err_msg=name)
 
 
-# Domains and juries choose folds by clusters, and so does recalibration; `power` is about one pair.
-@tables_but("composition", "difficulty", "jury", "power", "ppi", "transfer")
+# Folds, domains and anchors are chosen by clusters; `power` is about one pair.
+@tables_but("composition", "dif", "difficulty", "jury", "power", "ppi", "selective", "transfer")
 def test_clusters_move_no_estimate(full: Data, table: str) -> None:
-    one, other = made(full, table), made(full, table, cluster="patient")
+    one, other = made(full, table), made(full, table, cluster="item")
     names = [name for name in estimates_of(table) if not name.endswith("_temperature")]
     pd.testing.assert_frame_equal(one[names], other[names], check_dtype=False, atol=1e-12, rtol=0)
     ends = ends_of(table)
@@ -123,9 +124,9 @@ def test_clusters_move_no_estimate(full: Data, table: str) -> None:
     "bias", "dif", "models", "transfer", *(name for name in OF_PREFERENCES if "by" not in TABLES[name].parameters)
 )
 def test_a_subfield_has_the_rows_that_its_cases_have_alone(full: Data, table: str) -> None:
-    rows = made(full, table, by="organ", cluster="patient", resamples=0)
+    rows = made(full, table, by="organ", cluster="item", resamples=0)
     rows = rows[rows["subfield"] == "eye"]
-    alone = made(full, table, cluster="patient", resamples=0, where="organ == 'eye'")
+    alone = made(full, table, cluster="item", resamples=0, where="organ == 'eye'")
     if "part" in alone:
         alone = alone[alone["part"].isin(rows["part"])].reset_index(drop=True)
     names = ["judge", "part", "n", "reason", *estimates_of(table), *ends_of(table)]
