@@ -217,13 +217,6 @@ def test_thirds_that_never_vary_have_no_variance() -> None:
         assert "same on every case" in pair["reason"]
 
 
-def test_no_row_holds_the_accuracy_of_one_judge() -> None:
-    """Issue 42, fault 20: the column `difference` held an accuracy in the rows of one judge."""
-    rows = power(*example())
-    assert set(rows["part"]) == {"summary", "pair", "curve"}
-    assert (part(rows, "pair")["difference"].abs() < 0.3).all()
-
-
 def test_a_level_that_is_small_is_not_printed_as_nothing() -> None:
     """Issue 42, fault 20: `alpha adjusted 0.000` of 496 pairs."""
     cells = table_text(pd.DataFrame({"alpha_adjusted": [0.05 / 496, 0.05]})).rows

@@ -35,12 +35,6 @@ def rows(frame: pd.DataFrame, part: str = "estimate") -> pd.DataFrame:
     return frame[(frame["part"] == part) & frame["responder"].notna()].set_index("responder")
 
 
-def test_types_and_rows() -> None:
-    frame = ppi(*benchmark(1, 0.8, 100))
-    assert frame["part"].tolist() == ["estimate"] * 3 + ["what_if"] * 3
-    assert frame["n_labelled"].dtype == "Int64"
-
-
 def test_the_two_sides_of_a_case_mirror_each_other() -> None:
     found = rows(ppi(*benchmark(2, 0.8, 100)))
     assert found["estimate"].sum() == pytest.approx(1)
