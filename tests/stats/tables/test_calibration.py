@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from mrb_lib.stats.analyze import TABLES
-from mrb_lib.stats.columns import ALIKE, ONE_CLUSTER
+from mrb_lib.stats.columns import ONE_CLUSTER
 from mrb_lib.stats.estimation import Sampling, estimate, mean
 from mrb_lib.stats.intervals import percentiles
 from mrb_lib.stats.methods.calibration_error import fitted, log_odds
@@ -115,49 +115,6 @@ def test_undefined_values_say_why() -> None:
     row = summary(calibration(verdicts_of({"j": np.array([0.8, 0.7, 0.6])}), gold_of("ABA"), one)).iloc[0]
     assert ONE_CLUSTER in row["reason"]
     assert row[["brier_low", "ece_low", "high", "auroc_low", "temperature_low"]].isna().all()
-
-
-HARD = {
-    "always right and certain": (np.tile([1.0, 0.0], 30), "AB" * 30),
-    "always right": (np.tile([0.9, 0.1], 30), "AB" * 30),
-    "always wrong": (np.tile([0.2, 0.9], 30), "AB" * 30),
-    "once wrong and certain": (np.r_[0.0, np.tile([0.0, 1.0], 30)], "A" + "BA" * 30),
-    "never leans": (np.full(60, 0.5), "AB" * 30),
-    "always A": (np.full(60, 0.8), "AB" * 30),
-    "worse than chance": (np.random.default_rng(1).random(60), None),
-    "once wrong": (np.r_[0.05, np.linspace(0.6, 0.9, 14)], "A" * 15),
-    "one case": (np.array([0.8]), "A"),
-    "two cases": (np.array([0.95, 0.6]), "AB"),
-    "plain": (np.random.default_rng(2).random(60), "AAB" * 20),
-}
-BOUNDS = {"overconfidence": (-0.5, 1), "log_loss": (0, np.inf), "temperature": (0, np.inf)}
-
-
-@pytest.mark.parametrize("name", list(HARD))
-def test_nothing_is_null_without_its_reason_and_no_interval_is_without_width_or_out_of_range(name: str) -> None:
-    p, letters = HARD[name]
-    letters = letters or "".join(np.where(p > 0.5, "B", "A"))
-    table = calibration(verdicts_of({"j": p}), gold_of(letters), cases_of(len(p)))
-    for _, row in table.iterrows():
-        reason = "" if pd.isna(row["reason"]) else row["reason"]
-        if row["part"] != "summary":
-            assert pd.isna(row["low" if row["part"] == "bin" else "risk_low"]) == bool(reason)
-            continue
-        unbounded = [text for text in reason.split("; ") if text.startswith("no interval of")]
-        named = {name for text in unbounded for name in text.split(": ")[0][len("no interval of ") :].split(", ")}
-        for low in [column for column in OF_SUMMARY if column.endswith("low")]:
-            measure = "accuracy" if low == "low" else low.removesuffix("_low")
-            value, ends = row[measure], (row[low], row[f"{low.removesuffix('low')}high"])
-            if np.isnan(value):
-                assert measure in reason or ("temperature" in measure and reasons.NOT_RECALIBRATED in reason), measure
-            if np.isnan(value) or np.isnan(ends).any():
-                assert np.isnan(ends).all()
-                assert np.isnan(value) != (measure in named), measure
-                assert not named or (ONE_CLUSTER in reason) != (ALIKE in reason)
-            else:
-                least, most = next((at for key, at in BOUNDS.items() if measure.startswith(key)), (0, 1))
-                assert least <= ends[0] < ends[1] <= most, measure
-                assert measure not in named
 
 
 def test_a_judge_worse_than_chance_is_not_called_calibrated_after_recalibration() -> None:

@@ -23,7 +23,7 @@ def simulated(judges: int = 6) -> np.ndarray:
 
 
 def tables(right: np.ndarray) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Verdicts of shape (judges, cases) in one order, or (judges, 2, cases) in both, where every other gold label is B."""
+    """Verdicts of shape (judges, cases) in one order, or (judges, 2, cases) in both: then every other label is B."""
     both = right[:, None] if right.ndim == 2 else right
     is_a = (np.arange(right.shape[-1]) % 2 == 0) | (right.ndim == 2)
     label, other = np.where(is_a, "A", "B"), np.where(is_a, "B", "A")

@@ -219,29 +219,6 @@ def test_without_two_labels_there_is_one_line(labelled: int) -> None:
     assert TABLES["ppi"].says(frame) == f"There is nothing to show: {frame['reason'].iloc[0]}."
 
 
-def test_one_cluster_gives_no_interval() -> None:
-    verdicts, gold, cases = benchmark(10, 0.8, 100)
-    found = rows(ppi(verdicts, gold, cases.assign(cluster="one"), cluster="cluster"))
-    assert found[["low", "classical_low", "expected_label_saving_low"]].isna().all(axis=None)
-    assert found["reason"].str.contains("fewer than two clusters").all()
-
-
-def test_labels_that_do_not_differ_are_no_certainty() -> None:
-    cases = cases_of(6, model_a=["x"] * 6, model_b=["y"] * 6)
-    found = rows(ppi(verdicts_of({("j", "AB"): "AABABA"}), gold_of("AAA"), cases)).loc["x"]
-    assert found["classical_estimate"] == 1
-    assert np.isnan(found["classical_low"])
-    assert np.isnan(found["expected_label_saving"])
-    assert "no interval of estimate, classical_estimate: the cases do not differ" in found["reason"]
-
-
-def test_intervals_end_at_zero_and_one() -> None:
-    cases = cases_of(8, model_a=["x"] * 8, model_b=["y"] * 8)
-    found = rows(ppi(verdicts_of({("j", "AB"): "AAABAAAA"}), gold_of("AAAB"), cases))
-    assert found["high"].max() <= 1
-    assert found["low"].min() >= 0
-
-
 def test_the_seed_decides_the_subset() -> None:
     verdicts, gold, cases = benchmark(11, 0.8, 300)
     first, other = (ppi(verdicts, gold, cases, seed=seed) for seed in (1, 2))

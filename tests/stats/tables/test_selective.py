@@ -127,40 +127,6 @@ def test_clusters_across_subfields_give_each_subfield_a_case() -> None:
     assert rows["n_calibration"].eq(100).all()
 
 
-HARD = {
-    "always right": (np.tile([0.95, 0.04], 30), np.ones(60, dtype=bool)),
-    "always wrong": (np.tile([0.95, 0.04], 30), np.zeros(60, dtype=bool)),
-    "best order": (np.linspace(0.99, 0.6, 60), np.arange(60) < 40),
-    "one confidence": (np.full(60, 0.8), np.arange(60) % 5 > 0),
-    "never leans": (np.full(60, 0.5), np.ones(60, dtype=bool)),
-    "one case": (np.array([0.9]), np.ones(1, dtype=bool)),
-    "two cases": (np.array([0.9, 0.7]), np.array([True, False])),
-    "plain": (np.random.default_rng(1).random(60), np.random.default_rng(2).random(60) < 0.8),
-}
-
-
-@pytest.mark.parametrize("name", list(HARD))
-def test_nothing_is_null_without_its_reason_and_no_interval_is_without_width(name: str) -> None:
-    table = selective(*tables(*HARD[name]), target=0.6)
-    expected = {
-        "guarantee": ["threshold", "coverage", "agreement", "bound", "n_answered"],
-        "summary": ["agreement", "human_level"],
-        "curve": ["coverage", "risk"],
-    }
-    ends = {"coverage": "coverage_", "agreement": "", "human_level": "human_level_", "risk": "risk_"}
-    for _, row in table.iterrows():
-        reason = "" if pd.isna(row["reason"]) else row["reason"]
-        missing = row[expected[row["part"]]].isna().any()
-        for measure in ends.keys() & set(expected[row["part"]]):
-            if measure == "coverage" and row["part"] == "curve":
-                continue  # a property of these cases
-            low, high = (row[f"{ends[measure]}{end}"] for end in ("low", "high"))
-            assert pd.isna(low) == pd.isna(high)
-            missing |= pd.isna(low)
-            assert pd.isna(low) or low < high, measure
-        assert missing == bool(reason), (row["part"], reason)
-
-
 def test_one_case_of_each_cluster_calibrates_and_all_are_answered() -> None:
     verdicts, gold, annotations, cases = drawn(400, 6, cluster=np.repeat(np.arange(100), 4))
     rows = part(selective(verdicts, gold, annotations, cases, target=0.7), "guarantee")

@@ -11,7 +11,7 @@ from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.estimation import Sampling
 from mrb_lib.stats.tables.transfer import domain_accuracies, expected, pool, taus
 from mrb_lib.tables.errors import InputError
-from tests.stats.small_tables import cases_of, gold_of, random_verdicts, rows_of, verdicts_of
+from tests.stats.small_tables import cases_of, gold_of, rows_of, verdicts_of
 
 
 def transfer(verdicts: pd.DataFrame, gold: pd.DataFrame, cases: pd.DataFrame, **options: object) -> pd.DataFrame:
@@ -82,30 +82,6 @@ def test_the_domain_is_the_first_column_with_several_values() -> None:
     assert summary["reason"].str.contains("one domain only").all()
     with pytest.raises(InputError, match="institution, dataset, department"):
         transfer(verdicts, gold, cases[["case_id"]], resamples=0)
-
-
-def test_every_null_has_its_reason() -> None:
-    """A domain without cases, one with one case, and one that is all right; ties, nulls and missing rows."""
-    verdicts = random_verdicts(np.random.default_rng(0), 40, 3)
-    cases = cases_of(40, dataset=["a"] * 20 + ["b"] * 18 + ["c"] + ["d"])
-    rows = transfer(verdicts, gold_of("AB" * 19 + "A-"), cases, resamples=20)
-    assert set(rows["part"]) == {"domain", "summary", "ranking"}
-    values = {
-        "domain": ["accuracy", "low", "high"],
-        "summary": ["accuracy", "low", "high", "prediction_low", "prediction_high", "p_value", "i2"],
-        "ranking": ["kendall_tau"],
-    }
-    for name, columns in values.items():
-        found = rows[rows["part"] == name]
-        lacking = found[columns].isna().any(axis=1)
-        assert found.loc[lacking, "reason"].notna().all(), name
-    ranking = rows[rows["part"] == "ranking"]
-    lacking = ranking[["expected_low", "expected_high", "p_value"]].isna().any(axis=1)
-    assert ranking.loc[lacking, "reason"].notna().all()
-    empty = rows[(rows["part"] == "domain") & (rows["subfield"] == "d")]
-    assert (empty["n"] == 0).all() and empty["accuracy"].isna().all()
-    alone = rows[(rows["part"] == "domain") & (rows["subfield"] == "c") & (rows["n"] == 1)]
-    assert len(alone) and alone[["low", "high"]].notna().all(axis=None)
 
 
 def test_constant_scores_and_certain_judges() -> None:
