@@ -17,7 +17,7 @@ from tests.stats.every_table import KNOWN, full_benchmark
 from tests.stats.small_tables import OF_PREFERENCES
 
 JUDGES = ("j1", "j2", "j3")
-NAMED = ("judge", "judge_1", "judge_2", "base", "tuned", "responder", "best_judge")
+NAMED = ("judge", "judge_1", "judge_2", "base", "tuned", "responder")
 HOSTILE = ("$\\frac{a}{b}$ {x}", "<script>alert(1)</script>\0", "\u202eevil\n\tname" + "x" * 90)
 # Of what this benchmark does not have: reviews, probes, costs, domains left out of training.
 LACKING = ("adjudication-moves", "adjudication-reasons", "calibration-shift", "jury-cost", "probe-profile",

@@ -20,6 +20,7 @@ from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import DIMENSIONS, POLICIES
 from tests.stats.small_tables import (
     accuracy,
+    both_orders,
     cases_of,
     gold_of,
     random_verdicts,
@@ -229,10 +230,6 @@ CONSTANTS = {"constant-A": "A", "constant-B": "B", "constant-tie": "T"}
 REFERENCES = ["always tie", "always A", "longer response", "most frequent label", "best constant"]
 
 
-def both_orders(letters: dict[str, str]) -> pd.DataFrame:
-    return verdicts_of({(name, order): text for name, text in letters.items() for order in ("AB", "BA")})
-
-
 @pytest.mark.slow
 @settings(deadline=None, max_examples=30, derandomize=True)
 @given(
@@ -385,23 +382,6 @@ def test_as_statsmodels_with_one_verdict_a_case() -> None:
     half = t.ppf(0.975, 89) * np.sqrt(wanted.var_kappa * 90 / 89)
     assert row["cohen_kappa_low"] == pytest.approx(wanted.kappa - half, abs=1e-9)
     assert row["cohen_kappa_high"] == pytest.approx(wanted.kappa + half, abs=1e-9)
-
-
-def test_a_second_order_with_the_same_answers_adds_nothing() -> None:
-    choice, gold = tables()
-    once = accuracy(verdicts_of({("j", "AB"): choice}), gold_of(gold), cases_of(90), resamples=0).iloc[0]
-    both = verdicts_of({("j", "AB"): choice, ("j", "BA"): choice})
-    twice = accuracy(both, gold_of(gold), cases_of(90), resamples=0).iloc[0]
-    names = ["cohen_kappa", "cohen_kappa_low", "cohen_kappa_high"]
-    assert twice[names].tolist() == pytest.approx(once[names].tolist())
-
-
-@pytest.mark.parametrize(("choice", "words"), [("AABB", "the cases do not differ"), ("AAAA", "one category only")])
-def test_no_interval_says_why(choice: str, words: str) -> None:
-    gold = "AABB" if choice == "AABB" else "AAAA"
-    row = accuracy(verdicts_of({("j", "AB"): choice}), gold_of(gold), cases_of(4), resamples=50).iloc[0]
-    assert np.isnan(row["cohen_kappa_low"])
-    assert words in row["reason"]
 
 
 def average(verdicts: pd.DataFrame, gold: pd.DataFrame, cases: pd.DataFrame, **options: Any) -> pd.DataFrame:

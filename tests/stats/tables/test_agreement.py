@@ -13,7 +13,6 @@ from mrb_lib.benchmarks.formats.table import read
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.stats.analyze import analyze
 from mrb_lib.stats.intervals import wilson
-from mrb_lib.stats.tables.agreement import LACKING
 from mrb_lib.tables.errors import InputError
 from tests.stats.small_tables import agreement, annotations_of, annotator_pairs, cases_of
 
@@ -176,9 +175,3 @@ def test_an_order_that_nobody_stated_is_refused_with_the_cure() -> None:
     stated = BenchmarkMeta("pain", "general", ("overall",), ("none", "mild", "severe"), "ordinal")
     row = analyze(Benchmark(stated, cases_of(12), annotations), None, "agreement", resamples=0).iloc[0]
     assert np.isfinite(row["quadratic_kappa"])
-
-
-def test_levels_without_order_say_which_coefficients_they_lack() -> None:
-    row = agreement(annotations_of({"a": "AABBAB", "b": "AABBBB"}), cases_of(6), resamples=0).iloc[0]
-    assert row[["linear_kappa", "icc_2_1"]].isna().all()
-    assert LACKING["nominal"] in row["reason"]

@@ -18,8 +18,6 @@ from tests.stats import small_tables
 from tests.stats.small_tables import calibration, cases_of, gold_of
 
 SPEC = TABLES["calibration"]
-ENDS = [name for name in SPEC.columns if name in ("low", "high") or name.endswith(("_low", "_high"))]
-OF_SUMMARY = [name for name in ENDS if "difference" not in name and not name.startswith("risk")]
 
 
 def verdicts_of(p: dict[str, np.ndarray], order: str = "AB") -> pd.DataFrame:

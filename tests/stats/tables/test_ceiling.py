@@ -162,16 +162,6 @@ def test_judges_without_a_ceiling_are_null_with_its_reason(people: dict[str, str
     assert row["reason"] == table.loc[table["part"] == "annotator", "reason"].iloc[0]
 
 
-@pytest.mark.parametrize("policy", ["official", "balanced", "strict", "net", "answered"])
-def test_every_policy_has_its_rows(policy: str) -> None:
-    generator = np.random.default_rng(2)
-    people = {name: "".join(generator.choice(list("AB"), 60)) for name in "abcd"}
-    table = ceiling(random_verdicts(generator, 60, 3), annotations_of(people), cases_of(60), policy=policy, **FAST)
-    judges = table[table["part"] == "judge"]
-    assert judges["accuracy"].between(0, 1).all()
-    assert set(table["policy"]) == {policy}
-
-
 def people_of(n: int, decided: int, *, judge_right: float, seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Three annotators who agree, but for one case in ten, on the first cases and split on the others, and a judge."""
     generator = np.random.default_rng(seed)

@@ -20,12 +20,7 @@ def world() -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, np.ndarray]:
     rng = np.random.default_rng(0)
     ids = [f"c{i}" for i in range(N)]
     right = rng.random((JUDGES, N)) < 1 / (1 + np.exp(-(np.linspace(-1, 1, JUDGES)[:, None] - rng.normal(size=N))))
-    verdicts = pd.concat(
-        [
-            pd.DataFrame({"judge": f"j{j}", "case_id": ids, "order": "AB", "choice": np.where(right[j], "A", "B")})
-            for j in range(JUDGES)
-        ]
-    ).assign(dimension="overall", repeat=0, probe="none")
+    verdicts = verdicts_of({(f"j{j}", "AB"): "".join(np.where(right[j], "A", "B")) for j in range(JUDGES)})
     cases = pd.DataFrame({"case_id": ids, "organ": np.array(["eye", "lung", "heart"])[rng.integers(0, 3, N)]})
     gold = pd.DataFrame({"case_id": ids, "dimension": "overall", "choice": "A"})
     return verdicts, gold, cases, right

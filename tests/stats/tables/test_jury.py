@@ -334,8 +334,6 @@ def test_intervals_are_paired_and_a_copy_adds_nothing() -> None:
     names = ["crossfit_difference", "crossfit_difference_low", "crossfit_difference_high"]
     assert (compared[names].to_numpy() == 0).all()
     assert part(rows, "curve")["accuracy"].nunique() == 1
-    again = jury(verdicts_of(said), gold_of("AB" * 40), cases_of(80), resamples=100)
-    pd.testing.assert_frame_equal(rows, again)
 
 
 def test_an_order_that_one_judge_lacks_is_read_of_none() -> None:
@@ -461,14 +459,3 @@ def test_where_all_cases_are_in_one_cluster_nothing_is_chosen() -> None:
     assert chosen["accuracy"].isna().all() and (chosen["n"] == 0).all()
     assert chosen["reason"].str.contains("no other cluster").all()
     assert kinds.loc["majority", "accuracy"] == pytest.approx(5 / 8)
-
-
-@pytest.mark.parametrize("policy", ["balanced", "strict"])
-def test_many_repeats_are_scored_like_few(policy: str) -> None:
-    """Four repeats in two orders, too many verdicts for one table of them."""
-    verdicts = random_verdicts(np.random.default_rng(4), 12, judges=3, repeats=4)
-    gold, cases = gold_of("ABTAB-" * 2), cases_of(12)
-    rows = jury(verdicts, gold, cases, policy=policy, resamples=0)
-    curve = part(rows, "curve").set_index("size")["accuracy"]
-    assert curve[1] == pytest.approx(part(rows, "single")["accuracy"].mean())
-    assert curve[3] == pytest.approx(part(rows, "jury")["accuracy"].iloc[0])

@@ -17,22 +17,18 @@ from tests.stats.small_tables import cases_of, gold_of, rows_of, verdicts_of
 N = 90
 
 
+LETTER = {"A": "A", "B": "B", "tie": "T", None: "?"}
+
+
 def verdicts(choices: dict[str, np.ndarray]) -> pd.DataFrame:
     """Choices of each judge, shape (2 orders, cases)."""
-    parts = [
-        pd.DataFrame(
-            {
-                "judge": judge,
-                "case_id": [f"c{i}" for i in range(N)],
-                "dimension": "overall",
-                "order": order,
-                "choice": row,
-            }
-        )
-        for judge, both in choices.items()
-        for order, row in zip(("AB", "BA"), both, strict=True)
-    ]
-    return pd.concat(parts, ignore_index=True).assign(repeat=0, probe="none")
+    return verdicts_of(
+        {
+            (judge, order): "".join(LETTER[each] for each in row)
+            for judge, both in choices.items()
+            for order, row in zip(("AB", "BA"), both, strict=True)
+        }
+    )
 
 
 @pytest.fixture

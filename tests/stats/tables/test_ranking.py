@@ -6,13 +6,9 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.stats.analyze import TABLES
-from tests.stats.small_tables import accuracy, cases_of, gold_of, rows_of, significance, verdicts_of
+from tests.stats.small_tables import accuracy, both_orders, cases_of, gold_of, rows_of, significance
 
 N = 200
-
-
-def both_orders(letters: dict[str, str]) -> pd.DataFrame:
-    return verdicts_of({(name, order): text for name, text in letters.items() for order in ("AB", "BA")})
 
 
 def partial_judge() -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:

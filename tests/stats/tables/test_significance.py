@@ -203,17 +203,6 @@ def test_where_clusters_hold_several_cases_the_p_is_of_the_test_that_minds_them(
         assert family["p_adjusted"].to_numpy() == pytest.approx(adjust(family["p_value"].to_numpy(), "holm"))
 
 
-def test_all_cases_in_one_cluster_give_no_p() -> None:
-    verdicts, gold, cases = clustered()
-    rows = significance(verdicts, gold, cases.assign(cluster="x"), policy="official", **FAST)
-    pairs, together = rows[rows["part"] == "pair"], rows[rows["part"] == "omnibus"]
-    assert pairs[["p_value", "p_adjusted", "df", "low"]].isna().all(axis=None)
-    assert pairs["reason"].str.contains("fewer than two clusters").all()
-    assert (pairs["family"] == 0).all()
-    assert together["p_value"].isna().all()
-    assert together["reason"].notna().all()
-
-
 def test_degrees_of_freedom_are_clusters_less_one_or_none() -> None:
     verdicts = verdicts_of({("a", "AB"): "AABB", ("b", "AB"): "AB--", ("c", "AB"): "---A"})
     rows = pairs_of(verdicts, gold_of("AAAA"), cases_of(4), **FAST)
@@ -356,12 +345,6 @@ def test_a_family_of_all_dimensions_is_corrected_together() -> None:
     assert (rows["family"] == 6).all()
     assert (rows["family_scope"] == "all").all()
     assert rows["dimension"].drop_duplicates().tolist() == ["accuracy", "overall"]
-
-
-def test_one_judge_has_no_letters() -> None:
-    row = letters(verdicts_of({("j", "AB"): "AAB"}), gold_of("AAA"), cases_of(3), resamples=50).iloc[0]
-    assert row[["letters", "with_best"]].isna().all()
-    assert "one judge only" in row["reason"]
 
 
 def test_judges_without_common_cases_are_not_shown_to_differ() -> None:
