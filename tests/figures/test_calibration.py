@@ -4,17 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-import pytest
 from matplotlib.axes import Axes
 
 from mrb_lib.figures.confidence import calibration_shift, overconfidence, reliability
-
-HOSTILE = [
-    "$\\alpha$ {x} <b>",
-    "\u202eevil\n\tname",
-    "a very long name of a judge that nobody can read, 72B instruct",
-    "",
-]
 
 
 def frames(judges: list[str], seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -99,12 +91,6 @@ def test_bins_of_a_subfield_are_not_drawn() -> None:
     eyes = whole.assign(subfield="eye", accuracy=0.0)
     figure = reliability(pd.concat([whole.assign(subfield=None), eyes]), dimension="overall")
     np.testing.assert_array_equal(drawn(figure.axes[0], "values"), bins[["confidence", "accuracy"]])
-
-
-@pytest.mark.parametrize("count", [1, 2, 7, 32])
-def test_text_is_legible(count: int, flaws) -> None:
-    names = (HOSTILE + [f"judge-{i}" for i in range(32)])[:count]
-    assert flaws(reliability(table(*frames(names)), dimension="overall")) == []
 
 
 def test_overconfidence_is_drawn_and_a_missing_one_said() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-import pytest
 
 from mrb_lib.figures.models import item_map, suspicion
 
@@ -46,16 +45,3 @@ def test_every_case_is_a_point_coloured_by_suspicion() -> None:
     np.testing.assert_allclose(points.get_array(), cases["suspicion"])
     assert (np.diff(points.get_sizes()) > 0).all()
     assert [names for names, _ in drawn.boxes()] == [{"row": "suspect"}]
-
-
-@pytest.mark.parametrize("count", [1, 2, 32])
-def test_any_size_can_be_read(frames, flaws, count: int) -> None:
-    frame = frame_of(frames.judges(count))
-    assert not flaws(item_map(frame, dimension="overall"))
-    assert not flaws(suspicion(frame[frame["part"] == "case"], dimension="overall"))
-
-
-def test_hostile_names_are_drawn(flaws) -> None:
-    figure = item_map(frame_of(["$\\frac{1}{0}$", "a" * 90, "\u202e\x00evil"]), dimension="overall")
-    figure.png()
-    assert not flaws(figure)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-import pytest
 
-from mrb_lib.figures.lettering import labels
 from mrb_lib.figures.models import dif_matrix, marginal_effects
 
 
@@ -62,22 +60,3 @@ def test_a_cell_holds_delta_class_and_significance() -> None:
     assert mesh.norm.vmax < 9
     turned = dif_matrix(frame, dimension="overall", judges=["b", "z", "a"]).axes[0]
     assert [text.get_text() for text in turned.get_yticklabels()] == ["b", "a"]
-
-
-@pytest.mark.parametrize("count", [1, 2, 32])
-def test_any_size_can_be_read(frames, organs, flaws, count: int) -> None:
-    judges = frames.judges(count)
-    assert not flaws(marginal_effects(effects(judges)))
-    assert not flaws(dif_matrix(cells(judges, list(organs)), dimension="overall"))
-
-
-def test_hostile_names_are_drawn_as_text(flaws) -> None:
-    names = ["$\\frac{1}{0}$", "a" * 90, "<b>", "\u202e\x00evil"]
-    figure = marginal_effects(effects(names))
-    figure.png()
-    assert set(labels(names, 28)) <= {text.get_text() for text in figure.axes[0].get_yticklabels()}
-    assert not flaws(figure)
-    other = dif_matrix(cells(names, ["$x$", "y\n" * 9]), dimension="overall")
-    other.png()
-    assert [text.get_text() for text in other.axes[0].get_yticklabels()] == labels(sorted(names), 28)
-    assert not flaws(other)

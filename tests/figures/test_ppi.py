@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-import pytest
 from matplotlib.axes import Axes
 
 from mrb_lib.figures import responders as plots
-from mrb_lib.figures.lettering import Letters, label, labels, lettering
-
-HOSTILE = ["$x_", "<b>", "名前", "y" * 80]
 
 
 def rates(judges: list[str], responders: list[str]) -> pd.DataFrame:
@@ -61,14 +57,3 @@ def test_an_unknown_rate_is_said_to_be() -> None:
     axes = plots.win_rates(rows, dimension="overall").axes[0]
     assert len([text for text in axes.texts if text.get_gid() == "not-available"]) == 1
     assert len(drawn(axes, "estimates")) == 1
-
-
-@pytest.mark.parametrize("names", [HOSTILE, ["one"]])
-def test_names_of_any_kind(names: list[str]) -> None:
-    rates_of_all = {name: 1 - i / 9 for i, name in enumerate(names)}
-    rows = rates(names, names)
-    figure = plots.win_rates(rows.assign(full_estimate=rows["responder"].map(rates_of_all)), dimension="overall")
-    figure.draw_without_rendering()
-    with lettering(Letters()):  # numbers begin anew in each figure
-        assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == labels(names, 28)
-        assert [axes.get_title() for axes in figure.axes] == [label(name, 30) for name in names[:2]]

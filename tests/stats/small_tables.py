@@ -17,7 +17,7 @@ from mrb_lib.stats.coefficients import coefficients, scaled
 from mrb_lib.stats.estimation import Estimate, Quantity, Sampling, estimate
 from mrb_lib.stats.panel import Panel
 from mrb_lib.stats.tables.agreement import agreement_of
-from mrb_lib.tables.schema import CHOICES, NO_PROBE
+from mrb_lib.tables.schema import CHOICES, NO_PROBE, ORDERS
 
 OF_PREFERENCES = [name for name, spec in TABLES.items() if not spec.why_no_preferences]
 OF_RATINGS = [name for name, spec in TABLES.items() if not spec.why_no_ratings]
@@ -190,6 +190,11 @@ def verdicts_of(
                 rows.append((judge, case, dimension, order, repeat, "none", CHOICE[c]))
     columns = ["judge", "case_id", "dimension", "order", "repeat", "probe", "choice"]
     return pd.DataFrame(rows, columns=columns).astype({name: "str" for name in columns if name != "repeat"})
+
+
+def both_orders(letters: Mapping[str, str], dimension: str = "overall") -> pd.DataFrame:
+    """Verdicts by judge that are the same in both orders."""
+    return verdicts_of({(judge, order): text for judge, text in letters.items() for order in ORDERS}, dimension)
 
 
 def groups_of(groups: Mapping[str, str], bases: Mapping[str, str] | None = None) -> pd.DataFrame:

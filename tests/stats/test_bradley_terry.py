@@ -124,14 +124,6 @@ def test_crossed_clusters_have_the_covariance_of_both() -> None:
     assert both.clusters.tolist() == [30]
 
 
-def test_strengths_sum_to_one_and_lie_in_their_intervals() -> None:
-    outcomes, who = benchmark(200, 4)
-    found = fitted(outcomes, who, np.arange(200))
-    low, high = found.bounds
-    assert found.strength.sum() == pytest.approx(1)
-    assert (low < found.strength).all() and (found.strength < high).all()
-
-
 @pytest.mark.parametrize("codes", [np.zeros(200, dtype=np.int64), np.arange(200) % 3])
 def test_too_few_clusters_give_no_interval(codes: np.ndarray) -> None:
     outcomes, who = benchmark(200, 6)

@@ -54,13 +54,6 @@ def test_renaming_the_labels_renames_the_answer() -> None:
     np.testing.assert_allclose(np.roll(fit.posterior, 1, axis=2), other.posterior, atol=1e-9)
 
 
-def test_a_label_nobody_gives_has_no_mass_and_no_confusion() -> None:
-    fit = em(label_counts(labels_of(np.random.default_rng(5), 50, [0.9, 0.8, 0.9], [0.5, 0.5]), 3))
-    assert fit.prevalence[0, 2] == 0.0
-    assert np.isnan(fit.confusion[0, :, 2]).all()
-    assert np.isfinite(fit.posterior).all()
-
-
 def test_a_sample_without_a_label_says_nothing_of_it() -> None:
     """The parameters of a label that has no mass in a sample are null there, however its items began."""
     labels = np.array([[0, 0, 0], [1, 1, 1], [2, 2, 2], [0, 1, 0]])

@@ -63,11 +63,6 @@ def test_one_judge_has_no_pair() -> None:
     assert agreement_between(verdicts_of({("a", "AB"): "AB"}), cases_of(2)).empty
 
 
-def test_no_verdicts_give_an_empty_table() -> None:
-    empty = random_verdicts(np.random.default_rng(2), 3, 2).iloc[:0]
-    assert agreement_between(empty, cases_of(3)).empty
-
-
 def test_other_probes_are_not_read() -> None:
     verdicts = random_verdicts(np.random.default_rng(2), 20, 2)
     more = pd.concat([verdicts, verdicts.assign(probe="blank", choice="B")])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -12,7 +11,6 @@ import pandas as pd
 import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark
-from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.review.failures.kinds import failure_kinds
 from mrb_lib.stats.analysis import labels
 from mrb_lib.stats.analyze import ALL_SEEN, analyze, read_panels
@@ -21,15 +19,10 @@ from mrb_lib.stats.panel import as_panel
 from mrb_lib.stats.where import OUTCOMES
 from mrb_lib.tables.schema import NO_PROBE
 from mrb_lib.verdicts.training import mark_seen
-from tests.stats.small_tables import OF_PREFERENCES, annotations_of, cases_of, groups_of, prompts_of, verdicts_of
-from tests.training_records import recipes_of
+from tests.stats.every_table import KNOWN, full_benchmark
+from tests.stats.small_tables import OF_PREFERENCES
 
 N = 60
-PROMPTS = prompts_of({"j1": "j", "j2": "j", "j3": "j"})
-GROUPS = groups_of({"j1": "medical", "j2": "open", "j3": "open"}, {"j1": "j2"}).assign(
-    cutoff=["2023-01", "2026-01", "2023-01"], cutoff_of="roster"
-)
-RECORDS = recipes_of({"j1": {"swap": True}, "j2": {"swap": False}, "j3": {"swap": True, "n_cases": 200}})
 SEEN = [f"c{i}" for i in range(0, N, 3)]
 READ_VERDICTS = [name for name in OF_PREFERENCES if "verdicts" in TABLES[name].parameters]
 COUNTED = {"n_seen", "reason", "in_training"}
@@ -39,31 +32,11 @@ def training(cases: list[str], judge: str = "j1") -> pd.DataFrame:
     return pd.DataFrame({"judge": judge, "case_id": cases, "use": "training"}).astype("str")
 
 
-def spelled(felt: np.ndarray) -> str:
-    return "".join(np.where(np.abs(felt) < 0.2, "T", np.where(felt > 0, "A", "B")))
-
-
 @pytest.fixture(scope="module")
 def bench() -> tuple[Benchmark, pd.DataFrame]:
-    """Sixty cases with all that any table asks for, two probes among it."""
-    rng = np.random.default_rng(4)
-    latent = rng.normal(size=N)
-    pairs = [rng.permutation(["m1", "m2", "m3"])[:2] for _ in range(N)]
-    cases = cases_of(
-        N, organ=list(rng.choice(["eye", "lung"], N)), dataset=list(rng.choice(["one", "two"], N)),
-        model_a=[pair[0] for pair in pairs], model_b=[pair[1] for pair in pairs], date=["2020", "2024"] * (N // 2),
-    ).assign(response_a=["word " * k for k in rng.integers(2, 30, N)])  # fmt: skip
-    votes = annotations_of({name: spelled(latent + rng.normal(size=N)) for name in ("a", "b", "c")})
-    frames = []
-    for probe in (NO_PROBE, "blank"):
-        shown, p_a = {}, []
-        for judge, noise in (("j1", 0.5), ("j2", 1.0), ("j3", 2.0)):
-            for order, repeat in itertools.product(("AB", "BA"), range(2)):
-                felt = latent + noise * rng.normal(size=N)
-                shown[judge, order, repeat] = spelled(felt)
-                p_a.extend(1 / (1 + np.exp(-felt)))
-        frames.append(verdicts_of(shown).assign(p_a=p_a, probe=probe).astype({"probe": "str"}))
-    return Benchmark(BenchmarkMeta("full", "general", ("overall",)), cases, votes), pd.concat(frames)
+    """The full benchmark, with verdicts of two probes."""
+    benchmark, verdicts = full_benchmark()
+    return benchmark, pd.concat([verdicts, verdicts.assign(probe="blank", p_a=verdicts["p_a"] / 2)])
 
 
 @pytest.fixture(scope="module")
@@ -74,8 +47,7 @@ def panels(bench: tuple[Benchmark, pd.DataFrame]) -> tuple[object, object]:
 
 
 def made(bench: Benchmark, verdicts: Any, table: str, **options: Any) -> pd.DataFrame:
-    known: dict[str, Any] = {"groups": GROUPS, "records": RECORDS, "prompts": PROMPTS}
-    return analyze(bench, verdicts, table, resamples=40, **known, **options)
+    return analyze(bench, verdicts, table, resamples=40, **KNOWN, **options)
 
 
 @pytest.mark.parametrize("table", READ_VERDICTS)

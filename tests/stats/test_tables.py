@@ -1,77 +1,16 @@
 from __future__ import annotations
 
-import itertools
-
-import numpy as np
 import pandas as pd
 import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.stats.analyze import TABLES, analyze, read_panels, unread, verdict_columns
+from mrb_lib.stats.columns import MOVED
 from mrb_lib.tables.errors import InputError
-from tests.stats.small_tables import OF_PREFERENCES, annotations_of, cases_of, groups_of, prompts_of, verdicts_of
-from tests.training_records import recipes_of
+from tests.stats.every_table import KNOWN, full_benchmark
+from tests.stats.small_tables import OF_PREFERENCES, annotations_of, cases_of, verdicts_of
 
-PROMISED = {
-    "composition": "organ department modality n_cases share",
-    "agreement": "part annotator_1 annotator_2 dimension subfield n_cases n_annotators percent_agreement "
-    "percent_agreement_low percent_agreement_high cohen_kappa cohen_kappa_low fleiss_kappa fleiss_kappa_high "
-    "krippendorff_alpha krippendorff_alpha_low gwet_ac1 gwet_ac1_low gwet_ac1_high",
-    "accuracy": "judge dimension subfield n n_excluded coverage accuracy low high cohen_kappa",
-    "consistency": "judge dimension n coverage consistency first_rate position_bias position_bias_low "
-    "position_bias_high repeat_agreement",
-    "significance": "judge_1 judge_2 dimension n difference low high only_1 only_2 p_value p_adjusted correction "
-    "test statistic df judges family",
-    "ceiling": "dimension annotator accuracy low high judge winning_rate advantage_probability passes",
-    "calibration": "judge dimension n ece brier log_loss wrong_at_high_confidence auroc",
-    "power": "dimension n standard_error minimum_detectable_difference",
-    "selective": "judge dimension target threshold coverage",
-    "ranking": "judge dimension responder strength low high rank kendall spearman",
-    "transfer": "judge dimension n accuracy low high",
-    "difficulty": "dimension case_id difficulty",
-    "models": "dimension term estimate low high p_value",
-    "dif": "judge dimension subfield n p_value p_adjusted",
-    "bias": "judge dimension bias estimate low high p_value",
-    "jury": "dimension accuracy low high",
-    "ppi": "dimension judge responder estimate low high",
-    "letters": "judge dimension accuracy low high interval letters test",
-    "gold_rules": "judge dimension rule n accuracy low high rank majority_accuracy majority_rank difference "
-    "difference_low difference_high n_adjudicated n_changed n_removed annotator probability probability_low "
-    "probability_high",
-    "adjudication": "part dimension judge reason_given n n_reviewers percent_agreement krippendorff_alpha share",
-    "probes": "part judge dimension probe severity n changed changed_low changed_high accuracy_change "
-    "accuracy_change_low accuracy_change_high p_value p_adjusted expected kept_expectation judge_1 judge_2 prompt_1 "
-    "prompt_2 noise changed_beyond_noise changed_beyond_noise_low order_flips shared_flips shared_flips_low",
-    "gains": "base tuned dimension subfield n accuracy_base accuracy_tuned gain low high p_value p_adjusted n_seen",
-    "groups": "group_1 group_2 dimension subfield n_judges_1 n_judges_2 difference low high p_value p_adjusted",
-    "contamination": "judge dimension cutoff n_before accuracy_before accuracy_before_low n_after accuracy_after "
-    "difference low high p_value p_adjusted n_undated reason",
-    "best_of_n": "judge dimension pick_by best_of n_items regret regret_low regret_high regret_random gain_share "
-    "reason",
-    "ratings": "judge dimension n coverage "
-    + " ".join(
-        f"{name} {name}_low {name}_high"
-        for name in (
-            "exact",
-            "within_one",
-            "weighted_kappa",
-            "icc",
-            "spearman",
-            "pearson",
-            "mean_difference",
-            "sensitivity",
-            "specificity",
-            "f1_unacceptable",
-        )
-    ),
-}
-GROUPS = groups_of({"j1": "medical", "j2": "open", "j3": "open"}, {"j1": "j2"}).assign(
-    cutoff=["2023-01", "2026-01", "2023-01"], cutoff_of="roster"
-)
-RECORDS = recipes_of({"j1": {"swap": True}, "j2": {"swap": False}, "j3": {"swap": True, "n_cases": 200}})
-PROMPTS = prompts_of({"j1": "j", "j2": "j", "j3": "j"})
-KNOWN = {"groups": GROUPS, "records": RECORDS, "prompts": PROMPTS}
 ANNOTATIONS = {"a": "AABBTA", "b": "AABBTB", "c": "ABBBTA"}
 VERDICTS = {
     ("j1", "AB"): "AABBTA",
@@ -91,34 +30,7 @@ def benchmark(**columns: list[object]) -> Benchmark:
 
 @pytest.fixture(scope="module")
 def full() -> tuple[Benchmark, pd.DataFrame]:
-    """Sixty cases with all that any table asks for: annotators, responders, probabilities, repeats, rubrics."""
-    rng = np.random.default_rng(0)
-    n = 60
-    latent = rng.normal(size=n)
-    pairs = [rng.permutation(["m1", "m2", "m3"])[:2] for _ in range(n)]
-    cases = cases_of(
-        n,
-        organ=list(rng.choice(["eye", "lung"], n)),
-        department=list(rng.choice(["Ophthalmology", "Pulmonology"], n)),
-        dataset=list(rng.choice(["one", "two", "three"], n)),
-        date=["2020", "2024"] * (n // 2),
-        model_a=[pair[0] for pair in pairs],
-        model_b=[pair[1] for pair in pairs],
-        rubric=['[{"criterion": "names the side", "weight": 1}]'] * n,
-    ).assign(response_a=["word " * k for k in rng.integers(2, 30, n)])
-    letters = {name: "".join(letter(latent + rng.normal(size=n))) for name in ("a", "b", "c")}
-    made = Benchmark(BenchmarkMeta("full", "general", ("overall",)), cases, annotations_of(letters))
-    shown, p_a = {}, []
-    for judge, noise in (("j1", 0.5), ("j2", 1.0), ("j3", 2.0)):
-        for order, repeat in itertools.product(("AB", "BA"), range(2)):
-            felt = latent + noise * rng.normal(size=n)
-            shown[judge, order, repeat] = "".join(letter(felt))
-            p_a.extend(1 / (1 + np.exp(-felt)))
-    return made, verdicts_of(shown).assign(p_a=p_a, criteria='{"a": [1], "b": [0]}')
-
-
-def letter(felt: np.ndarray) -> np.ndarray:
-    return np.where(np.abs(felt) < 0.2, "T", np.where(felt > 0, "A", "B"))
+    return full_benchmark()
 
 
 @pytest.mark.parametrize("table", OF_PREFERENCES)
@@ -129,7 +41,6 @@ def test_every_table_has_its_columns_and_types(
     spec = TABLES[table]
     rows = analyze(*full, table, by=by, resamples=50, **KNOWN)
     assert list(rows.columns) == list(spec.columns)
-    assert set(PROMISED.get(table, "").split()) <= set(spec.columns)
     assert len(rows)
     for name in rows.columns:
         assert rows[name].dtype != object, name
@@ -225,6 +136,12 @@ def test_a_column_that_does_not_exist_is_refused_by_every_table(
         analyze(*full, table, **{option: "planet"})
 
 
+@pytest.mark.parametrize("name", MOVED)
+def test_an_old_name_says_where_the_table_went(name: str) -> None:
+    with pytest.raises(InputError, match=f"table {name} is now part of {MOVED[name]}"):
+        analyze(benchmark(), verdicts_of(VERDICTS), name)
+
+
 def test_options_that_a_table_does_not_read_are_known() -> None:
     options = ("by", "level", "policy", "probe", "dimension", "cluster")
     assert unread("composition", options) == ["level", "policy", "probe", "dimension", "cluster"]
@@ -253,14 +170,3 @@ def test_unanimous_gold_excludes_what_was_disputed() -> None:
     assert rows[0]["n"].tolist() == [6, 6, 6]
     assert rows[1]["n"].tolist() == [4, 4, 4]
     assert rows[1]["n_excluded"].tolist() == [2, 2, 2]
-
-
-def test_level_orders_preferences_with_the_tie_in_the_middle() -> None:
-    votes = {"a": "AATTBB", "b": "ATTBBB"}
-    two = Benchmark(BenchmarkMeta("two", "general", ("overall",)), cases_of(6), annotations_of(votes))
-    alphas = {
-        level: analyze(two, None, "agreement", level=level, resamples=0)["krippendorff_alpha"].iloc[0]
-        for level in ("nominal", "ordinal", "interval")
-    }
-    assert alphas["nominal"] < alphas["ordinal"]
-    assert alphas["nominal"] < alphas["interval"]

@@ -7,7 +7,7 @@ import pytest
 from statsmodels.stats.proportion import proportion_confint
 
 from mrb_lib.stats.methods.engines import agreement_between
-from tests.stats.small_tables import accuracy, annotations_of, cases_of, ceiling, gold_of, jury, rows_of, verdicts_of
+from tests.stats.small_tables import annotations_of, cases_of, ceiling, gold_of, jury, rows_of, verdicts_of
 
 GOLD = "AB" * 15
 RIGHT = verdicts_of({(judge, order): GOLD for judge in "jk" for order in ("AB", "BA")})
@@ -18,13 +18,6 @@ FAST = {"resamples": 100}
 def ends(table: pd.DataFrame, low: str = "low", high: str = "high") -> list[list[float]]:
     assert len(table)
     return table[[low, high]].drop_duplicates().to_numpy(dtype=float).tolist()
-
-
-def test_accuracy() -> None:
-    """It printed 1.000 [1.000, 1.000] wherever percentiles were shown, beside an unused [.886, 1]."""
-    table = accuracy(RIGHT, gold_of(GOLD), cases_of(30), **FAST)
-    assert ends(table) == [pytest.approx(WILSON)]
-    assert round(WILSON[0], 3) == 0.886
 
 
 def test_gold_rules() -> None:

@@ -8,10 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.stats.panel import ABSENT, Panel, panels
+from mrb_lib.stats.panel import ABSENT, Panel
 from mrb_lib.stats.tables.probes import AS_IT_IS, NOT_PAIRED, expectations_broken
 from mrb_lib.tables.schema import NO_PROBE
-from mrb_lib.tables.validation import conform
 from tests.stats.probes.panels import cases_of, gold_of, panel_of, probes, table
 
 N = 300
@@ -115,23 +114,6 @@ def test_the_rows_of_a_subfield_are_those_of_its_cases_alone() -> None:
             found.drop(columns=["subfield", "by", "n_unassigned"]),
             alone.drop(columns=["subfield", "by", "n_unassigned"]),
         )
-
-
-def test_the_order_of_the_rows_of_verdicts_does_not_matter() -> None:
-    rng = np.random.default_rng(2)
-    index = pd.MultiIndex.from_product(
-        [["j1", "j2"], [f"c{i}" for i in range(40)], ["AB", "BA"], [NO_PROBE, f"{ORIGIN}:1", f"{ORIGIN}:2"]],
-        names=["judge", "case_id", "order", "probe"],
-    )
-    frame = index.to_frame(index=False).assign(dimension="overall", repeat=0, status="ok")
-    frame["choice"] = rng.choice(["A", "B", "tie"], len(frame))
-    cases, gold = cases_of(40), gold_of(list(rng.choice(["A", "B"], 40)))
-    tables = []
-    for rows in (frame, frame.sample(frac=1, random_state=0).reset_index(drop=True)):
-        found = panels([conform(rows, "verdicts", "test")], cases["case_id"])
-        tables.append(probes(found, gold, cases, resamples=60, noise=0.0))
-    assert set(tables[0]["part"]) == {"probe", "gap"}
-    pd.testing.assert_frame_equal(*tables)
 
 
 def test_the_sentence_speaks_of_gaps() -> None:

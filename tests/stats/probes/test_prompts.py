@@ -10,11 +10,9 @@ import pandas as pd
 import pytest
 
 from mrb_lib.stats.analyze import TABLES
-from mrb_lib.stats.columns import table_named
 from mrb_lib.stats.methods.paired_verdicts import OTHER_SETTINGS, UNKNOWN_PROMPTS
 from mrb_lib.stats.multiplicity import adjust
 from mrb_lib.stats.tables.probes import NO_NOISE, NO_PROBES
-from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.manifest import Manifest
 from mrb_lib.verdicts.prompts import run_prompts
 from tests.stats.small_tables import (
@@ -107,11 +105,6 @@ def test_only_runs_of_one_judge_by_other_prompts_are_compared() -> None:
     assert set(rows["part"]) == {"template"}
     alone = templates(VERDICTS[VERDICTS["judge"] == "y"], GOLD, CASES, prompts=same, resamples=0)
     assert alone["reason"].tolist() == [NO_PROBES]
-
-
-def test_the_old_name_says_where_the_table_went() -> None:
-    with pytest.raises(InputError, match="table templates is now part of probes, in the rows of part template"):
-        table_named("templates")
 
 
 def test_a_prompt_that_was_edited_under_its_name_is_another() -> None:

@@ -15,15 +15,14 @@ from statsmodels.stats.inter_rater import cohens_kappa
 from statsmodels.stats.proportion import proportion_confint
 
 from mrb_lib.benchmarks.meta import BenchmarkMeta
-from mrb_lib.stats import intervals
 from mrb_lib.stats.scoring import correctness
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import DIMENSIONS, POLICIES
 from tests.stats.small_tables import (
     accuracy,
+    both_orders,
     cases_of,
     gold_of,
-    ids,
     random_verdicts,
     rows_of,
     significance,
@@ -77,14 +76,6 @@ def test_the_table_is_the_mean_of_its_rows(policy: str) -> None:
     assert (rows["accuracy"] <= rows["high"]).all()
 
 
-def test_official_reads_order_ab_and_repeat_0_only() -> None:
-    verdicts = verdicts_of(
-        {("j", "AB", 0): "AB", ("j", "AB", 1): "BB", ("j", "BA", 0): "BB"},
-    )
-    row = accuracy(verdicts, gold_of("AA"), cases_of(2), policy="official", **FAST).iloc[0]
-    assert (row["accuracy"], row["n"]) == (0.5, 2)
-
-
 def test_kappa_pools_the_orders() -> None:
     verdicts = verdicts_of({("j", "AB"): "ABTB", ("j", "BA"): "AA?B"})
     row = accuracy(verdicts, gold_of("ABBA"), cases_of(4), **FAST).iloc[0]
@@ -113,34 +104,6 @@ def test_subfields_partition_the_cases_that_have_one() -> None:
     assert whole["by"].isna().all()
     assert (parts["n_unassigned"] == 2).all()
     assert (parts.groupby("judge")[["n", "n_excluded"]].sum().sum(axis=1) == 28).all()
-    eye = verdicts["case_id"].isin([case for case, name in zip(ids(30), organ, strict=True) if name == "eye"])
-    direct = accuracy(verdicts[eye], gold, cases_of(30), **FAST)
-    for name in ("accuracy", "cohen_kappa", "coverage", "decisive_accuracy"):
-        found = parts.loc[parts["subfield"] == "eye", name].to_numpy()
-        assert found == pytest.approx(direct[name].to_numpy())
-
-
-def test_the_order_of_rows_and_the_names_of_cases_mean_nothing() -> None:
-    generator = np.random.default_rng(9)
-    verdicts = random_verdicts(generator, 25, judges=2)
-    gold = gold_of("".join(generator.choice(list("ABT"), 25)))
-    first = accuracy(verdicts, gold, cases_of(25), **FAST)
-    shuffled = accuracy(
-        verdicts.sample(frac=1, random_state=1), gold.sample(frac=1, random_state=2), cases_of(25), **FAST
-    )
-    pd.testing.assert_frame_equal(first, shuffled)
-    again = accuracy(verdicts, gold, cases_of(25), **FAST)
-    pd.testing.assert_frame_equal(first, again)
-
-
-def test_swapping_the_answers_everywhere_changes_no_accuracy() -> None:
-    generator = np.random.default_rng(9)
-    verdicts = random_verdicts(generator, 25, judges=2)
-    gold = gold_of("".join(generator.choice(list("ABT"), 25)))
-    swap = {"A": "B", "B": "A"}
-    first = accuracy(verdicts, gold, cases_of(25), **FAST)
-    turned = accuracy(verdicts.replace({"choice": swap}), gold.replace({"choice": swap}), cases_of(25), **FAST)
-    pd.testing.assert_frame_equal(first, turned)
 
 
 def test_a_judge_has_rows_only_for_dimensions_it_judged() -> None:
@@ -153,20 +116,6 @@ def test_a_judge_has_rows_only_for_dimensions_it_judged() -> None:
     assert kept["judge"].tolist() == ["a"]
 
 
-def test_one_cluster_gives_no_interval() -> None:
-    verdicts = verdicts_of({("j", "AB"): "AAB"})
-    row = accuracy(verdicts, gold_of("AAA"), cases_of(3, cluster=["x", "x", "x"]), **FAST).iloc[0]
-    assert np.isnan(row["low"])
-    assert "fewer than two clusters" in row["reason"]
-
-
-def test_one_category_leaves_kappa_null() -> None:
-    row = accuracy(verdicts_of({("j", "AB"): "AAA"}), gold_of("AAA"), cases_of(3), **FAST).iloc[0]
-    assert row["accuracy"] == 1
-    assert np.isnan(row["cohen_kappa"])
-    assert "one category" in row["reason"]
-
-
 @pytest.mark.parametrize(("chosen", "gold"), [("ABAB" * 10, "A" * 40), ("A" * 40, "ABBB" * 10)])
 def test_one_category_on_one_side_leaves_kappa_null(chosen: str, gold: str) -> None:
     """The agreement seen is then the agreement expected by chance, whatever the other side holds."""
@@ -174,15 +123,6 @@ def test_one_category_on_one_side_leaves_kappa_null(chosen: str, gold: str) -> N
     assert row[["cohen_kappa", "cohen_kappa_low", "cohen_kappa_high"]].isna().all()
     assert "one category only" in row["reason"]
     assert "clusters" not in row["reason"]
-
-
-def test_which_interval_is_recommended() -> None:
-    half, nearly = "AB" * 30, "A" * 58 + "BB"
-    shown = {("half", "AB"): half, ("nearly", "AB"): nearly}
-    rows = accuracy(verdicts_of(shown), gold_of("A" * 60), cases_of(60), **FAST)
-    assert dict(zip(rows["judge"], rows["interval"], strict=True)) == {"half": "percentile", "nearly": "deff"}
-    few = accuracy(verdicts_of(shown), gold_of("A" * 60), cases_of(60, cluster=[i // 3 for i in range(60)]), **FAST)
-    assert dict(zip(few["judge"], few["interval"], strict=True)) == {"half": "t", "nearly": "deff"}
 
 
 @pytest.mark.parametrize("n", [40, 47, 53, 61, 73, 89])
@@ -199,13 +139,6 @@ def test_a_verdict_on_an_unknown_case_is_refused() -> None:
         accuracy(verdicts_of({("j", "AB"): "AAA"}), gold_of("AA"), cases_of(2), **FAST)
 
 
-def test_wilson_as_statsmodels() -> None:
-    right, n = (axis.ravel() for axis in np.meshgrid(np.arange(0, 50, 7), [50, 73, 1000]))
-    wanted = proportion_confint(right, n, method="wilson")
-    assert np.array(intervals.wilson(right / n, n)) == pytest.approx(np.array(wanted), abs=1e-12)
-    assert np.isnan(intervals.wilson(np.array([np.nan]), np.array([0]))).all()
-
-
 @pytest.mark.parametrize("resamples", [0, 200])
 def test_the_interval_names_the_one_that_is_there(resamples: int) -> None:
     """Percentiles are absent without resamples, and the reason says so; Wilson's needs none."""
@@ -220,13 +153,6 @@ def test_the_interval_names_the_one_that_is_there(resamples: int) -> None:
         assert half[["low", "high", "interval"]].isna().all()
         assert "no resamples" in half["reason"]
         assert "no interval of accuracy" not in str(nearly["reason"])
-
-
-def test_exactly_ten_rare_outcomes_are_enough_for_percentiles_however_they_are_rounded() -> None:
-    for n in range(30, 60):
-        letters = "A" * (n - 10) + "B" * 10
-        row = accuracy(verdicts_of({("j", "AB"): letters}), gold_of("A" * n), cases_of(n), resamples=100).iloc[0]
-        assert row["interval"] == ("t" if n - 1 < 49 else "percentile")
 
 
 def test_where_all_are_right_there_is_still_width() -> None:
@@ -302,10 +228,6 @@ def test_accuracy_and_differences_are_of_the_same_draws() -> None:
 
 CONSTANTS = {"constant-A": "A", "constant-B": "B", "constant-tie": "T"}
 REFERENCES = ["always tie", "always A", "longer response", "most frequent label", "best constant"]
-
-
-def both_orders(letters: dict[str, str]) -> pd.DataFrame:
-    return verdicts_of({(name, order): text for name, text in letters.items() for order in ("AB", "BA")})
 
 
 @pytest.mark.slow
@@ -460,42 +382,6 @@ def test_as_statsmodels_with_one_verdict_a_case() -> None:
     half = t.ppf(0.975, 89) * np.sqrt(wanted.var_kappa * 90 / 89)
     assert row["cohen_kappa_low"] == pytest.approx(wanted.kappa - half, abs=1e-9)
     assert row["cohen_kappa_high"] == pytest.approx(wanted.kappa + half, abs=1e-9)
-
-
-def test_a_second_order_with_the_same_answers_adds_nothing() -> None:
-    choice, gold = tables()
-    once = accuracy(verdicts_of({("j", "AB"): choice}), gold_of(gold), cases_of(90), resamples=0).iloc[0]
-    both = verdicts_of({("j", "AB"): choice, ("j", "BA"): choice})
-    twice = accuracy(both, gold_of(gold), cases_of(90), resamples=0).iloc[0]
-    names = ["cohen_kappa", "cohen_kappa_low", "cohen_kappa_high"]
-    assert twice[names].tolist() == pytest.approx(once[names].tolist())
-
-
-def test_cases_that_are_copies_of_each_other_add_nothing_where_they_are_one_cluster() -> None:
-    choice, gold = tables(40)
-    once = accuracy(verdicts_of({("j", "AB"): choice}), gold_of(gold), cases_of(40), resamples=0).iloc[0]
-    copied = cases_of(120, cluster=list(range(40)) * 3)
-    thrice = accuracy(verdicts_of({("j", "AB"): choice * 3}), gold_of(gold * 3), copied, resamples=0).iloc[0]
-    names = ["cohen_kappa", "cohen_kappa_low", "cohen_kappa_high"]
-    assert thrice[names].tolist() == pytest.approx(once[names].tolist())
-
-
-def test_subfields_have_their_own() -> None:
-    choice, gold = tables(80)
-    cases = cases_of(80, organ=["eye"] * 50 + ["lung"] * 30)
-    rows = accuracy(verdicts_of({("j", "AB"): choice}), gold_of(gold), cases, by="organ", resamples=0)
-    alone = accuracy(verdicts_of({("j", "AB"): choice[:50]}), gold_of(gold[:50]), cases_of(50), resamples=0)
-    eye = rows[rows["subfield"] == "eye"].iloc[0]
-    for name in ("cohen_kappa", "cohen_kappa_low", "cohen_kappa_high"):
-        assert eye[name] == pytest.approx(alone.iloc[0][name])
-
-
-@pytest.mark.parametrize(("choice", "words"), [("AABB", "the cases do not differ"), ("AAAA", "one category only")])
-def test_no_interval_says_why(choice: str, words: str) -> None:
-    gold = "AABB" if choice == "AABB" else "AAAA"
-    row = accuracy(verdicts_of({("j", "AB"): choice}), gold_of(gold), cases_of(4), resamples=50).iloc[0]
-    assert np.isnan(row["cohen_kappa_low"])
-    assert words in row["reason"]
 
 
 def average(verdicts: pd.DataFrame, gold: pd.DataFrame, cases: pd.DataFrame, **options: Any) -> pd.DataFrame:

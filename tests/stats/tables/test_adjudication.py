@@ -8,7 +8,6 @@ import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.meta import BenchmarkMeta
-from mrb_lib.benchmarks.votes import gold
 from mrb_lib.stats.analyze import TABLES, analyze
 from mrb_lib.stats.annotators import adjudicated_gold
 from mrb_lib.stats.intervals import wilson
@@ -119,7 +118,6 @@ def test_agreement_of_reviewers_by_hand() -> None:
     assert reviewer_agreement(_said(), cases_of(6), resamples=0).empty
 
 
-VERDICTS_30 = verdicts_of({("j1", "AB"): "AB" * 15})
 VERDICTS = verdicts_of({("j1", "AB"): "AABBBA", ("j2", "AB"): "BBBBTA"})
 
 
@@ -192,13 +190,6 @@ def test_the_leaderboard_moves_as_the_labels_do() -> None:
     assert (rows["difference"] <= rows["difference_high"]).all()
 
 
-def test_the_ranks_change_as_the_labels_do() -> None:
-    said = _said(*((f"c{i}", "r1", "gold_wrong", "BBAA"[i]) for i in range(4)))
-    verdicts = verdicts_of({("j1", "AB"): "AABA", ("j2", "AB"): "BBAA"})
-    rows = leaderboard(verdicts, gold_of("AABB"), said, cases_of(4), policy="official", resamples=0)
-    assert (rows["majority_rank"].tolist(), rows["rank"].tolist()) == ([1, 2], [2, 1])
-
-
 def test_the_leaderboard_agrees_with_accuracy() -> None:
     generator = np.random.default_rng(5)
     n = 60
@@ -224,16 +215,6 @@ def test_where_nothing_was_reviewed_there_is_one_line_and_no_leaderboard() -> No
     assert leaderboard(VERDICTS, GOLD, elsewhere, cases_of(6), policy="official", resamples=50).empty
 
 
-def test_a_constant_does_not_gain_the_first_place_by_review() -> None:
-    """Reviewers turn most labels to ties: the judge that always ties has the highest accuracy, and the last rank."""
-    n = 40
-    said = _said(*((f"c{i}", "r1", "gold_wrong", "tie") for i in range(25)))
-    gold, shown = gold_of("AB" * 20), {("tie", "AB"): "T" * n, ("better", "AB"): "AB" * 20}
-    rows = leaderboard(verdicts_of(shown), gold, said, cases_of(n), policy="balanced", resamples=100).set_index("judge")
-    assert rows.loc["tie", "accuracy"] > rows.loc["better", "accuracy"]
-    assert rows["rank"].to_dict() == {"better": 1, "tie": 2}
-
-
 def test_reviews_that_confirm_all_labels_change_nothing() -> None:
     said = _said(*((f"c{i}", "r1", "gold_right") for i in range(5)))
     rows = leaderboard(VERDICTS, GOLD, said, cases_of(6), policy="official", resamples=50)
@@ -250,14 +231,6 @@ def test_one_reviewer_alone_agrees_with_nobody_and_the_reason_speaks_of_reviewer
     assert "annotator" not in row["reason"]
 
 
-def test_agreement_of_reviewers_has_its_intervals() -> None:
-    said = _said(*((f"c{i}", f"r{r}", "ambiguous" if (i + r) % 5 else "gold_right") for i in range(30) for r in (1, 2)))
-    table = adjudication(VERDICTS_30, gold_of("A" * 30), said, cases_of(30), policy="official", resamples=200)
-    row = table[table["part"] == "reviewers"].iloc[0]
-    for name in ("percent_agreement", "krippendorff_alpha"):
-        assert row[f"{name}_low"] < row[name] < row[f"{name}_high"]
-
-
 def test_the_interval_of_a_move_covers_it() -> None:
     """400 judges of 100 cases, right on a case with probability 0.6; reviewers turn the labels of 30 cases round."""
     generator = np.random.default_rng(7)
@@ -269,23 +242,6 @@ def test_the_interval_of_a_move_covers_it() -> None:
     expected = turned / n * (0.4 - 0.6)
     covered = ((found["difference_low"] <= expected) & (expected <= found["difference_high"])).mean()
     assert abs(covered - 0.95) <= 3 * np.sqrt(0.95 * 0.05 / judges)
-
-
-def test_analyze_makes_the_same_table() -> None:
-    cases, said = cases_of(6), _said(("c0", "r1", "gold_wrong", "B"), ("c2", "r2", "ambiguous"))
-    votes = pd.DataFrame(
-        {"case_id": GOLD["case_id"], "annotator": "a", "dimension": "overall", "choice": GOLD["choice"]}
-    )
-    benchmark = Benchmark(BenchmarkMeta("demo", "general", ("overall",)), cases, votes.dropna(ignore_index=True))
-    verdicts = verdicts_of({("j1", "AB"): "AABBTA", ("j2", "AB"): "BABBTA"})
-    found = analyze(benchmark, verdicts, "adjudication", adjudications=said, resamples=50)
-    expected = adjudication(verdicts, gold(benchmark), said, cases, dimensions=["overall"], resamples=50)
-    pd.testing.assert_frame_equal(found, expected)
-    rules = analyze(benchmark, verdicts, "gold_rules", adjudications=said, resamples=50)
-    assert rules["n_changed"].dropna().tolist() == [1, 1]
-    nobody = analyze(benchmark, verdicts, "adjudication", resamples=50)
-    assert nobody["reason"].tolist() == [NOT_REVIEWED]
-    assert "adjudicated" not in set(analyze(benchmark, verdicts, "gold_rules", resamples=50)["rule"])
 
 
 def test_a_dimension_without_reviews_has_the_same_rows_alone_as_among_others() -> None:

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.formats.table import read
 from mrb_lib.benchmarks.meta import BenchmarkMeta
-from mrb_lib.stats.analyze import TABLES, analyze
+from mrb_lib.stats.analyze import analyze
 from mrb_lib.stats.intervals import wilson
-from mrb_lib.stats.tables.agreement import LACKING, NAMES
 from mrb_lib.tables.errors import InputError
 from tests.stats.small_tables import agreement, annotations_of, annotator_pairs, cases_of
 
@@ -111,16 +110,6 @@ def test_who_annotated_and_in_which_order_means_nothing(
     pd.testing.assert_frame_equal(first, second, rtol=1e-9)
 
 
-@given(units)
-@settings(max_examples=20, deadline=None)
-def test_swapping_the_answers_changes_no_agreement(table: list[tuple[str, ...]]) -> None:
-    words = ["".join(unit) for unit in table]
-    swap = str.maketrans("AB", "BA")
-    first = agreement(of_units(words), cases_of(len(table)), resamples=0)
-    second = agreement(of_units([word.translate(swap) for word in words]), cases_of(len(table)), resamples=0)
-    pd.testing.assert_frame_equal(first, second, rtol=1e-9)
-
-
 def test_bad_input_is_refused() -> None:
     annotations = annotations_of({"a": "AB", "b": "AA"})
     with pytest.raises(InputError, match="column choice: 'B' is not one of"):
@@ -142,15 +131,6 @@ def test_where_all_agree_percent_agreement_alone_has_an_interval() -> None:
         "no interval of cohen_kappa, fleiss_kappa, krippendorff_alpha, gwet_ac1: the cases do not differ"
         in (row["reason"])
     )
-
-
-def test_clusters_move_no_estimate() -> None:
-    generator = np.random.default_rng(2)
-    annotations = annotations_of({name: "".join(generator.choice(list("ABT-"), 90)) for name in "abc"})
-    cases = cases_of(90, site=[i % 13 if i < 50 else 20 + i % 5 for i in range(90)])
-    one, other = (agreement(annotations, cases, cluster=name) for name in ("case_id", "site"))
-    pd.testing.assert_frame_equal(one[list(NAMES)], other[list(NAMES)], check_exact=True)
-    assert (one["fleiss_kappa_low"] != other["fleiss_kappa_low"]).all()
 
 
 def scores(folder: Path, toml: str = "") -> Benchmark:
@@ -195,18 +175,3 @@ def test_an_order_that_nobody_stated_is_refused_with_the_cure() -> None:
     stated = BenchmarkMeta("pain", "general", ("overall",), ("none", "mild", "severe"), "ordinal")
     row = analyze(Benchmark(stated, cases_of(12), annotations), None, "agreement", resamples=0).iloc[0]
     assert np.isfinite(row["quadratic_kappa"])
-
-
-def test_the_sentence_says_which_human_level_it_is_and_where_the_others_are() -> None:
-    annotations = annotations_of({"a": "AABBAB", "b": "AABBBB", "c": "AABTBB"})
-    cases = cases_of(6)
-    benchmark = Benchmark(BenchmarkMeta("small", "general", ("overall",)), cases, annotations)
-    said = TABLES["agreement"].says(analyze(benchmark, None, "agreement"))
-    assert said.startswith("Overall, two annotators of the same case give the same label 78% of the time (6 cases, 3 ")
-    assert said.endswith("The tables ceiling, gold_rules and selective measure annotators in other ways.")
-
-
-def test_levels_without_order_say_which_coefficients_they_lack() -> None:
-    row = agreement(annotations_of({"a": "AABBAB", "b": "AABBBB"}), cases_of(6), resamples=0).iloc[0]
-    assert row[["linear_kappa", "icc_2_1"]].isna().all()
-    assert LACKING["nominal"] in row["reason"]

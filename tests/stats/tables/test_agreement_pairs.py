@@ -35,13 +35,6 @@ def test_every_pair_equals_scikit_learn_on_the_cases_they_share() -> None:
         assert row["cohen_kappa"] == pytest.approx(cohen_kappa_score(both[first], both[second], labels=list(CHOICES)))
 
 
-def test_cohen_kappa_of_the_agreement_table_is_the_mean_over_pairs() -> None:
-    annotations = incomplete()
-    pairs = annotator_pairs(annotations, cases_of(60), resamples=0)
-    row = agreement(annotations, cases_of(60), resamples=0).iloc[0]
-    assert row["cohen_kappa"] == pytest.approx(pairs["cohen_kappa"].mean())
-
-
 def test_pairs_that_cannot_be_compared_are_counted_and_left_out_of_the_mean() -> None:
     annotations = annotations_of({"a": "AABBAB", "b": "AABBBA", "c": "A-----", "d": "----AA", "e": "----AA"})
     pairs = annotator_pairs(annotations, cases_of(6), resamples=100).set_index(["annotator_1", "annotator_2"])
@@ -54,19 +47,3 @@ def test_pairs_that_cannot_be_compared_are_counted_and_left_out_of_the_mean() ->
     row = agreement(annotations, cases_of(6), resamples=100).iloc[0]
     assert row["n_pairs_undefined"] == pairs["cohen_kappa"].isna().sum()
     assert row["cohen_kappa"] == pytest.approx(pairs["cohen_kappa"].mean())
-
-
-def test_intervals_cover_their_estimate() -> None:
-    rows = annotator_pairs(incomplete(400, 3), cases_of(400), resamples=300)
-    for name in ("percent_agreement", "cohen_kappa"):
-        assert (rows[f"{name}_low"] < rows[name]).all()
-        assert (rows[name] < rows[f"{name}_high"]).all()
-
-
-def test_subfields_have_their_own_pairs() -> None:
-    annotations = annotations_of({"a": "AABB--", "b": "AAB---", "c": "---BAB", "d": "----AA"})
-    cases = cases_of(6, organ=["eye"] * 3 + ["lung"] * 3)
-    rows = annotator_pairs(annotations, cases, by="organ", resamples=0)
-    shown = rows.groupby("subfield")[["annotator_1", "annotator_2"]].agg(list)
-    assert list(zip(*shown.loc["eye"], strict=True)) == [("a", "b")]
-    assert list(zip(*shown.loc["lung"], strict=True)) == [("a", "c"), ("c", "d")]

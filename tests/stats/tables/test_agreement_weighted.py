@@ -75,16 +75,6 @@ def test_kappas_have_the_standard_errors_of_statsmodels() -> None:
         assert found.error[0] * np.sqrt(59 / 60) == pytest.approx(expected.std_kappa, abs=1e-9)
 
 
-def test_the_mean_of_one_pair_has_the_interval_of_the_pair() -> None:
-    annotations = scored(60, 2, seed=4)
-    options = {"categories": CATEGORIES, "level": "interval", "resamples": 200}
-    pair = annotator_pairs(annotations, cases_of(60), **options).iloc[0]
-    overall = agreement(annotations, cases_of(60), **options).iloc[0]
-    for name in NAMES:
-        for end in ("", "_low", "_high"):
-            assert overall[name + end] == pytest.approx(pair[name + end], abs=1e-9), name + end
-
-
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 def test_alpha_ac2_and_iccs_of_a_pair_are_those_of_a_table_of_two(level: str, missing: float) -> None:

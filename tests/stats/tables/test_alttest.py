@@ -139,31 +139,27 @@ def test_too_little_to_test_is_null_with_a_reason(people: dict[str, str], n: int
     assert reason in row["reason"]
 
 
-def test_two_annotators_are_compared_and_remarked_upon() -> None:
-    labels = annotations_of({"j": "AB" * 20}).rename(columns={"annotator": "judge"})
-    people = annotations_of({"a": "ABABA" * 8, "b": "AABBT" * 8})
-    row = alternative_annotator(labels, people, cases_of(40), resamples=50).iloc[0]
-    assert row["n_annotators"] == 2
-    assert row["winning_rate"] >= 0
-    assert pd.isna(row["passes"])  # the paper asks for three
-    assert "two annotators" in row["reason"]
-
-
-def test_annotators_left_out_of_the_test_are_told_in_the_summary() -> None:
-    letters = "AABBA" * 40
-    labels = annotations_of({"j": letters}).rename(columns={"annotator": "judge"})
-    people = annotations_of({"a": letters, "b": "ABABA" * 40, "c": letters, "d": letters[:20] + "-" * 180})
-    row = alternative_annotator(labels, people, cases_of(200), resamples=50).iloc[0]
-    assert row["n_annotators"] == 3
-    assert "some annotators are not tested: fewer than 30" in row["reason"]
-    assert "too readily" not in row["reason"]
-
-
-def test_fewer_than_a_hundred_cases_have_a_remark() -> None:
-    labels = annotations_of({"j": "AABBA" * 19}).rename(columns={"annotator": "judge"})
-    people = annotations_of({"a": "AABBA" * 19, "b": "ABABA" * 19, "c": "AABAA" * 19})
-    row = alternative_annotator(labels, people, cases_of(95), resamples=50).iloc[0]
-    assert "fewer than 100 independent cases" in row["reason"]
+@pytest.mark.parametrize(
+    ("judge", "people", "tested", "remark"),
+    [
+        ("AB" * 20, {"a": "ABABA" * 8, "b": "AABBT" * 8}, 2, "two annotators"),
+        (
+            "AABBA" * 40, {"a": "AABBA" * 40, "b": "ABABA" * 40, "c": "AABBA" * 40, "d": "AABB" * 5 + "-" * 180}, 3,
+            "some annotators are not tested: fewer than 30",
+        ),
+        (
+            "AABBA" * 19, {"a": "AABBA" * 19, "b": "ABABA" * 19, "c": "AABAA" * 19}, 3,
+            "fewer than 100 independent cases",
+        ),
+    ],
+)  # fmt: skip
+def test_few_annotators_or_cases_are_remarked_upon(
+    judge: str, people: dict[str, str], tested: int, remark: str
+) -> None:
+    labels = annotations_of({"j": judge}).rename(columns={"annotator": "judge"})
+    row = alternative_annotator(labels, annotations_of(people), cases_of(len(judge)), resamples=50).iloc[0]
+    assert (row["n_annotators"], row["winning_rate"] >= 0, remark in row["reason"]) == (tested, True, True)
+    assert pd.isna(row["passes"]) == (tested == 2), "the paper asks for three"
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,8 @@ from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.annotators import posterior
-from mrb_lib.stats.columns import table_named
 from mrb_lib.stats.dawid_skene import em, label_counts
 from mrb_lib.stats.tables.gold_rules import NO_MASS, kish_size
-from mrb_lib.tables.errors import InputError
 from tests.stats.small_tables import annotations_of, cases_of, rows_of
 
 FAST = {"resamples": 100, "seed": 0}
@@ -181,8 +179,3 @@ def test_two_columns_of_clusters_that_cross_have_no_interval_of_the_model() -> N
     assert table["probability_low"].isna().all()
     assert table["reason"].str.contains("two columns of clusters cross").all()
     assert table.loc[table["part"] == "annotator", "peer_gap_low"].notna().all()
-
-
-def test_the_old_name_says_where_the_table_went() -> None:
-    with pytest.raises(InputError, match=r"table annotators is now part of gold_rules, in the rows of part annotator"):
-        table_named("annotators")

@@ -125,18 +125,6 @@ def test_the_regret_is_that_of_a_loop_over_subsets(by_scores: bool) -> None:
         assert rows.loc[n, "regret_low"] < rows.loc[n, "regret"] < rows.loc[n, "regret_high"]
 
 
-def test_who_stands_first_and_in_which_order_cases_come_changes_nothing() -> None:
-    bench = Bench(3)
-    verdicts = bench.scored(bench.worth)
-    swap = {"response_a": "response_b", "response_b": "response_a", "score_a": "score_b", "score_b": "score_a"}
-    flipped = verdicts.rename(columns=swap).assign(choice=verdicts["choice"].map({"A": "B", "B": "A"}))
-    again = best_of_n(flipped, gold_of(turned(bench.letters)), bench.cases.rename(columns=swap))
-    plain = best_of_n(verdicts, bench.gold, bench.cases)
-    pd.testing.assert_frame_equal(plain, again)
-    shuffled = bench.cases.sample(frac=1, random_state=1).reset_index(drop=True)
-    pd.testing.assert_frame_equal(plain, best_of_n(verdicts, bench.gold, shuffled))
-
-
 def test_items_that_lack_a_label_a_verdict_or_a_score_are_counted() -> None:
     bench = Bench(4)
     verdicts = bench.scored(bench.worth)
@@ -168,15 +156,6 @@ def test_without_an_item_the_question_tells() -> None:
     expected = best_of_n(verdicts, bench.gold, bench.cases, cluster="question")
     for cases in (bench.cases.drop(columns="item"), bench.cases.assign(item=None)):
         pd.testing.assert_frame_equal(best_of_n(verdicts, bench.gold, cases, cluster="question"), expected)
-
-
-def test_a_judge_that_knows_the_true_worth_loses_to_the_best_by_noisy_labels() -> None:
-    """The best of the n by the labels profits from their errors, which the meaning and the sentence say."""
-    bench = Bench(8, noise=2.0)
-    row = best_of_n(bench.scored(bench.worth), bench.gold, bench.cases).set_index("best_of").loc[4]
-    assert row["regret"] > 0.1
-    spec = TABLES["best_of_n"]
-    assert "a perfect judge loses something" in spec.column("regret").meaning
 
 
 def test_an_unanswered_pair_is_a_tie_and_lowers_coverage() -> None:

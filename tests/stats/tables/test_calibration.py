@@ -7,49 +7,23 @@ import pandas as pd
 import pytest
 
 from mrb_lib.stats.analyze import TABLES
-from mrb_lib.stats.columns import ALIKE, ONE_CLUSTER
+from mrb_lib.stats.columns import ONE_CLUSTER
 from mrb_lib.stats.estimation import Sampling, estimate, mean
 from mrb_lib.stats.intervals import percentiles
 from mrb_lib.stats.methods.calibration_error import fitted, log_odds
 from mrb_lib.stats.panel import ABSENT, Panel, as_panel
 from mrb_lib.stats.tables import calibration as reasons
-from mrb_lib.tables.errors import InputError
 from tests.simulation.rows import each_case
-from tests.stats.small_tables import calibration
+from tests.stats import small_tables
+from tests.stats.small_tables import calibration, cases_of, gold_of
 
 SPEC = TABLES["calibration"]
-ENDS = [name for name in SPEC.columns if name in ("low", "high") or name.endswith(("_low", "_high"))]
-OF_SUMMARY = [name for name in ENDS if "difference" not in name and not name.startswith("risk")]
 
 
-def verdicts_of(p: dict[str, np.ndarray], order: str = "AB", dimension: str = "overall") -> pd.DataFrame:
-    """Verdicts of each judge on cases c0, c1 ...; NaN gives a verdict without a probability."""
-    frames = [
-        pd.DataFrame(
-            {
-                "judge": judge,
-                "case_id": [f"c{i}" for i in range(len(values))],
-                "dimension": dimension,
-                "order": order,
-                "repeat": 0,
-                "probe": "none",
-                "choice": np.where(values > 0.5, "A", "B"),
-                "p_a": values,
-            }
-        )
-        for judge, values in p.items()
-    ]
-    return pd.concat(frames, ignore_index=True)
-
-
-def gold_of(letters: str) -> pd.DataFrame:
-    names = {"A": "A", "B": "B", "T": "tie", "?": None}
-    rows_ = [(f"c{i}", "overall", names[c]) for i, c in enumerate(letters) if c != "-"]
-    return pd.DataFrame(rows_, columns=["case_id", "dimension", "choice"]).astype("str")
-
-
-def cases_of(n: int, **columns: object) -> pd.DataFrame:
-    return pd.DataFrame({"case_id": [f"c{i}" for i in range(n)], **columns})
+def verdicts_of(p: dict[str, np.ndarray], order: str = "AB") -> pd.DataFrame:
+    """Verdicts of each judge by probabilities for A; NaN gives a verdict without one."""
+    letters = {(judge, order): "".join(np.where(values > 0.5, "A", "B")) for judge, values in p.items()}
+    return small_tables.verdicts_of(letters).assign(p_a=np.concatenate(list(p.values())))
 
 
 def summary(table: pd.DataFrame) -> pd.DataFrame:
@@ -141,49 +115,6 @@ def test_undefined_values_say_why() -> None:
     assert row[["brier_low", "ece_low", "high", "auroc_low", "temperature_low"]].isna().all()
 
 
-HARD = {
-    "always right and certain": (np.tile([1.0, 0.0], 30), "AB" * 30),
-    "always right": (np.tile([0.9, 0.1], 30), "AB" * 30),
-    "always wrong": (np.tile([0.2, 0.9], 30), "AB" * 30),
-    "once wrong and certain": (np.r_[0.0, np.tile([0.0, 1.0], 30)], "A" + "BA" * 30),
-    "never leans": (np.full(60, 0.5), "AB" * 30),
-    "always A": (np.full(60, 0.8), "AB" * 30),
-    "worse than chance": (np.random.default_rng(1).random(60), None),
-    "once wrong": (np.r_[0.05, np.linspace(0.6, 0.9, 14)], "A" * 15),
-    "one case": (np.array([0.8]), "A"),
-    "two cases": (np.array([0.95, 0.6]), "AB"),
-    "plain": (np.random.default_rng(2).random(60), "AAB" * 20),
-}
-BOUNDS = {"overconfidence": (-0.5, 1), "log_loss": (0, np.inf), "temperature": (0, np.inf)}
-
-
-@pytest.mark.parametrize("name", list(HARD))
-def test_nothing_is_null_without_its_reason_and_no_interval_is_without_width_or_out_of_range(name: str) -> None:
-    p, letters = HARD[name]
-    letters = letters or "".join(np.where(p > 0.5, "B", "A"))
-    table = calibration(verdicts_of({"j": p}), gold_of(letters), cases_of(len(p)))
-    for _, row in table.iterrows():
-        reason = "" if pd.isna(row["reason"]) else row["reason"]
-        if row["part"] != "summary":
-            assert pd.isna(row["low" if row["part"] == "bin" else "risk_low"]) == bool(reason)
-            continue
-        unbounded = [text for text in reason.split("; ") if text.startswith("no interval of")]
-        named = {name for text in unbounded for name in text.split(": ")[0][len("no interval of ") :].split(", ")}
-        for low in [column for column in OF_SUMMARY if column.endswith("low")]:
-            measure = "accuracy" if low == "low" else low.removesuffix("_low")
-            value, ends = row[measure], (row[low], row[f"{low.removesuffix('low')}high"])
-            if np.isnan(value):
-                assert measure in reason or ("temperature" in measure and reasons.NOT_RECALIBRATED in reason), measure
-            if np.isnan(value) or np.isnan(ends).any():
-                assert np.isnan(ends).all()
-                assert np.isnan(value) != (measure in named), measure
-                assert not named or (ONE_CLUSTER in reason) != (ALIKE in reason)
-            else:
-                least, most = next((at for key, at in BOUNDS.items() if measure.startswith(key)), (0, 1))
-                assert least <= ends[0] < ends[1] <= most, measure
-                assert measure not in named
-
-
 def test_a_judge_worse_than_chance_is_not_called_calibrated_after_recalibration() -> None:
     p = np.random.default_rng(3).random(80)
     letters = "".join(np.where(p > 0.5, "B", "A"))
@@ -210,33 +141,6 @@ def test_errors_add_up_in_every_subfield() -> None:
     assert (table["ece"] >= table["overconfidence"].abs() - 1e-12).all()
 
 
-def test_a_subfield_is_measured_as_if_it_were_alone() -> None:
-    verdicts, gold, cases = random_tables(90, 3, organ=["lung", "eye", "brain"] * 30)
-    within = summary(calibration(verdicts, gold, cases, by="organ")).query("subfield == 'eye'")
-    kept = cases[cases["organ"] == "eye"].reset_index(drop=True)
-    ids = set(kept["case_id"])
-    alone = summary(calibration(verdicts[verdicts["case_id"].isin(ids)], gold[gold["case_id"].isin(ids)], kept))
-    recalibrated = [f"{name}_temperature{end}" for name in ("ece", "brier") for end in ("", "_low", "_high")]
-    same = [name for name in SPEC.columns if name not in ("subfield", "by", "reason", *recalibrated)]
-    pd.testing.assert_frame_equal(
-        within[same].reset_index(drop=True).drop(columns="part"), alone[same].drop(columns="part"), check_exact=False
-    )
-
-
-def test_renaming_the_responses_of_all_cases_changes_nothing() -> None:
-    verdicts, gold, cases = random_tables(80, 4)
-    other = verdicts.assign(p_a=1 - verdicts["p_a"], choice=verdicts["choice"].map({"A": "B", "B": "A"}))
-    turned = gold.assign(choice=gold["choice"].map({"A": "B", "B": "A"}))
-    first, second = (calibration(v, g, cases) for v, g in ((verdicts, gold), (other, turned)))
-    pd.testing.assert_frame_equal(first, second, check_exact=False, atol=1e-9, rtol=1e-9)
-
-
-def test_the_order_of_rows_changes_nothing() -> None:
-    verdicts, gold, cases = random_tables(60, 5)
-    shuffled = verdicts.sample(frac=1, random_state=1), gold.sample(frac=1, random_state=2)
-    pd.testing.assert_frame_equal(calibration(verdicts, gold, cases), calibration(*shuffled, cases))
-
-
 def test_intervals_are_those_of_the_cluster_bootstrap_in_the_long_run() -> None:
     generator = np.random.default_rng(6)
     cluster = np.repeat(np.arange(150), 4)
@@ -255,18 +159,6 @@ def test_intervals_are_those_of_the_cluster_bootstrap_in_the_long_run() -> None:
         low, high = ("low", "high") if name == "accuracy" else (f"{name}_low", f"{name}_high")
         assert abs(row[low] - below) < 0.06 * width
         assert abs(row[high] - above) < 0.06 * width
-
-
-def test_repeated_cases_in_one_cluster_widen_nothing() -> None:
-    """Every case four times over, in clusters: the intervals are those of the cases once."""
-    generator = np.random.default_rng(8)
-    p, letters = generator.random(50), generator.choice(["A", "B"], 50)
-    once = summary(calibration(verdicts_of({"j": p}), gold_of("".join(letters)), cases_of(50))).iloc[0]
-    four = (verdicts_of({"j": np.repeat(p, 4)}), gold_of("".join(np.repeat(letters, 4))))
-    again = summary(calibration(*four, cases_of(200, cluster=np.repeat(np.arange(50), 4)))).iloc[0]
-    names = [name for name in OF_SUMMARY if not np.isnan(once[name]) and "_temperature" not in name]
-    assert len(names) >= 16
-    np.testing.assert_allclose(again[names].astype(float), once[names].astype(float), atol=1e-9)
 
 
 def test_bins_hold_all_forecasts_and_add_up_to_the_error() -> None:
@@ -367,18 +259,6 @@ def test_an_overconfident_judge_among_innocent_ones_is_named_with_its_gap() -> N
         f"On d000, 1 of 12 judges is significantly overconfident. j03 is right {row['accuracy']:.0%} of the time, and "
         f"its mean confidence is {100 * row['overconfidence']:.0f} points higher "
     )
-
-
-def test_the_frame_has_its_columns_even_if_empty_and_bad_options_are_refused() -> None:
-    verdicts, gold, cases = random_tables(10, 12)
-    empty = calibration(verdicts.iloc[:0], gold, cases)
-    assert list(empty.columns) == list(SPEC.columns)
-    assert len(empty) == 0
-    assert (empty.dtypes == calibration(verdicts, gold, cases).dtypes).all()
-    with pytest.raises(InputError, match="no such column"):
-        calibration(verdicts, gold, cases, by="organ")
-    with pytest.raises(InputError, match="no such column"):
-        calibration(verdicts, gold, cases, cluster="site")
 
 
 def test_forecasts_that_are_bounds_are_counted_among_the_forecasts_and_in_their_group() -> None:

@@ -153,12 +153,6 @@ def test_judges_scored_on_different_cases_are_as_each_alone() -> None:
         assert (mine.loc[others, "p_adjusted"] >= own.loc[others, "p_adjusted"]).all()
 
 
-@pytest.mark.parametrize("verdicts", [None, verdicts_of({})])
-def test_without_verdicts_the_annotators_remain(verdicts: pd.DataFrame | None) -> None:
-    table = ceiling(verdicts, annotations_of({"a": "AB", "b": "AB", "c": "AA"}), cases_of(2), **FAST)
-    assert table["part"].unique().tolist() == ["annotator"]
-
-
 @pytest.mark.parametrize("people", [{"a": "AB", "b": "AA"}, {"consensus": "AB"}])
 def test_judges_without_a_ceiling_are_null_with_its_reason(people: dict[str, str]) -> None:
     table = ceiling(verdicts_of({("j", "AB"): "AB"}), annotations_of(people), cases_of(2), **FAST)
@@ -166,16 +160,6 @@ def test_judges_without_a_ceiling_are_null_with_its_reason(people: dict[str, str
     assert row[["n", "n_excluded"]].tolist() == [0, 2]
     assert row[["accuracy", "difference"]].isna().all()
     assert row["reason"] == table.loc[table["part"] == "annotator", "reason"].iloc[0]
-
-
-@pytest.mark.parametrize("policy", ["official", "balanced", "strict", "net", "answered"])
-def test_every_policy_has_its_rows(policy: str) -> None:
-    generator = np.random.default_rng(2)
-    people = {name: "".join(generator.choice(list("AB"), 60)) for name in "abcd"}
-    table = ceiling(random_verdicts(generator, 60, 3), annotations_of(people), cases_of(60), policy=policy, **FAST)
-    judges = table[table["part"] == "judge"]
-    assert judges["accuracy"].between(0, 1).all()
-    assert set(table["policy"]) == {policy}
 
 
 def people_of(n: int, decided: int, *, judge_right: float, seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -213,22 +197,6 @@ def test_the_verdict_is_where_the_difference_is_significant(right: float, verdic
     assert signs.get(verdict, row["difference_low"] <= 0 <= row["difference_high"])
 
 
-def test_clusters_move_no_estimate() -> None:
-    """On MT-Bench the advantage probability was .7189 by case and .7093 by question: clusters chose the annotators."""
-    generator = np.random.default_rng(5)
-    letters = {name: "".join(generator.choice(list("AABT"), 60)) for name in "abcd"}
-    letters["d"] = letters["d"][:40] + "-" * 20
-    cases = cases_of(60, pair=[i // 2 for i in range(60)])
-    verdicts = random_verdicts(generator, 60, 2)
-    one, other = (
-        ceiling(verdicts, annotations_of(letters), cases, cluster=name, **FAST) for name in ("case_id", "pair")
-    )
-    tests = [rows[rows["part"] == "alt_test"] for rows in (one, other)]
-    assert [rows["n_annotators"].tolist() for rows in tests] == [[4, 4], [3, 3]]
-    estimates = ["n", "accuracy", "difference", "advantage_probability", "annotator_probability"]
-    pd.testing.assert_frame_equal(one[estimates], other[estimates], check_exact=True)
-
-
 def test_a_judge_has_no_rows_for_a_dimension_that_it_never_judged() -> None:
     generator = np.random.default_rng(6)
     letters = {name: "".join(generator.choice(list("AAB"), 50)) for name in "abc"}
@@ -260,14 +228,3 @@ def test_a_verdict_is_corrected_over_all_judges_and_a_small_sample_cannot_tell()
     said = TABLES["ceiling"].says(table)
     assert "within" not in said
     assert f"for {judges['verdict'].eq('cannot tell').sum()} we cannot tell" in said
-
-
-def test_the_sentence_says_which_human_level_it_is_and_where_the_others_are() -> None:
-    table = ceiling(*people_of(400, 400, judge_right=0.92), cases_of(400), **FAST)
-    said = TABLES["ceiling"].says(table)
-    assert said.startswith("Overall, an average annotator has an accuracy of ")
-    assert "The only judge, j, is " in said
-    assert "; cannot tell whether they differ." in said
-    assert said.endswith("The tables agreement, gold_rules and selective measure annotators in other ways.")
-    below = TABLES["ceiling"].says(ceiling(*people_of(400, 400, judge_right=0.3), cases_of(400), **FAST))
-    assert ", a significant difference." in below

@@ -12,9 +12,8 @@ import pytest
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.meta import BenchmarkMeta
-from mrb_lib.stats.analyze import TABLES, analyze
+from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.columns import ALIKE, NO_CASES
 from mrb_lib.stats.tables.criteria import NO_RUBRIC
 from mrb_lib.tables.errors import InputError
@@ -152,26 +151,6 @@ def test_what_is_undefined_is_null_with_a_reason() -> None:
     assert "no verdict contains decisions on a rubric" in TABLES["criteria"].says(plain)
 
 
-def test_a_subfield_is_the_table_of_its_cases() -> None:
-    cases, gold, verdicts = drawn(60, soft=False)
-    only = [json.dumps(RUBRIC if i % 2 else RUBRIC[:2]) for i in range(60)]
-    stated = [
-        row if i % 2 else json.dumps({side: values[:2] for side, values in json.loads(row).items()})
-        for i, row in zip(np.repeat(np.arange(60), 2), verdicts["criteria"], strict=True)
-    ]
-    cases = cases.assign(organ=["eye", "lung"] * 30, rubric=only)
-    verdicts = verdicts.assign(criteria=stated)
-    table = criteria(verdicts, gold, cases, dimensions=["overall"], by="organ").set_index(["subfield", "criterion"])
-    assert "rude" not in table.loc["eye"].index  # no case of an eye has it
-    for organ in ("eye", "lung"):
-        own = cases[cases["organ"] == organ]
-        kept = verdicts[verdicts["case_id"].isin(own["case_id"])]
-        alone = criteria(kept, gold[gold["case_id"].isin(own["case_id"])], own, dimensions=["overall"])
-        alone = alone.set_index("criterion")
-        for name in ("n", "agreement", "decisive_share", "difference", "low", "p_value"):
-            np.testing.assert_allclose(table.loc[organ, name].astype(float), alone[name].astype(float), atol=1e-12)
-
-
 def test_intervals_are_by_effective_degrees_of_freedom() -> None:
     """Of nine unequal clusters, clusters - 1 degrees of freedom and equal weights make intervals too short."""
     cases, gold, verdicts = drawn(120, soft=False, seed=5)
@@ -194,22 +173,6 @@ def test_a_rubric_that_was_changed_since_is_refused() -> None:
         criteria(verdicts, gold, cases.assign(rubric=json.dumps(RUBRIC[:2])), dimensions=["overall"])
     with pytest.raises(InputError, match="rubric of case c0 has 4 criteria, and decisions on it do not fit"):
         criteria(verdicts.assign(criteria="[" * 100_000), gold, cases, dimensions=["overall"])
-
-
-def test_through_analyze_with_filter_and_policy() -> None:
-    cases, gold, verdicts = drawn(60, soft=False)
-    cases = cases.assign(organ=["eye", "lung"] * 30)
-    annotations = gold.dropna().assign(annotator="one")
-    made = Benchmark(BenchmarkMeta("made", "general", ("overall", "tone")), cases, annotations)
-    whole, part = (analyze(made, verdicts, "criteria", where=where) for where in ("", "organ == 'eye'"))
-    assert whole["n"].tolist() == [60, 60, 60]
-    assert part["n"].tolist() == [30, 30, 30]
-    strict = analyze(made, verdicts, "criteria", policy="official")
-    assert strict["difference"].ne(whole["difference"]).all()
-    assert "none of 3 tests" in TABLES["criteria"].says(whole)
-    rating = BenchmarkMeta("rated", "general", ("overall",), ("low", "high"), task="rating")
-    with pytest.raises(InputError, match="table criteria: it is about choices between two responses"):
-        analyze(Benchmark(rating, cases, annotations.iloc[:0]), verdicts, "criteria")
 
 
 def test_harm_is_said_of_what_stays_after_correction_alone() -> None:

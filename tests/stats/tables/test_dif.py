@@ -10,7 +10,6 @@ from statsmodels.stats.contingency_tables import StratifiedTable
 from mrb_lib.stats.methods.mantel_haenszel import discriminations, levels
 from mrb_lib.stats.multiplicity import adjust
 from mrb_lib.stats.tables.dif import CROSSED, NO_ODDS, NO_OTHERS, NO_SUBFIELDS, TOO_FEW, UNWEIGHTED
-from mrb_lib.tables.errors import InputError
 from tests.stats.small_tables import cases_of, dif, gold_of, rows_of, verdicts_of
 
 N, JUDGES = 300, 5
@@ -21,12 +20,7 @@ def world() -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, np.ndarray]:
     rng = np.random.default_rng(0)
     ids = [f"c{i}" for i in range(N)]
     right = rng.random((JUDGES, N)) < 1 / (1 + np.exp(-(np.linspace(-1, 1, JUDGES)[:, None] - rng.normal(size=N))))
-    verdicts = pd.concat(
-        [
-            pd.DataFrame({"judge": f"j{j}", "case_id": ids, "order": "AB", "choice": np.where(right[j], "A", "B")})
-            for j in range(JUDGES)
-        ]
-    ).assign(dimension="overall", repeat=0, probe="none")
+    verdicts = verdicts_of({(f"j{j}", "AB"): "".join(np.where(right[j], "A", "B")) for j in range(JUDGES)})
     cases = pd.DataFrame({"case_id": ids, "organ": np.array(["eye", "lung", "heart"])[rng.integers(0, 3, N)]})
     gold = pd.DataFrame({"case_id": ids, "dimension": "overall", "choice": "A"})
     return verdicts, gold, cases, right
@@ -111,12 +105,6 @@ def test_one_judge_alone_and_no_subfields(world) -> None:
     assert none["reason"].tolist() == [NO_SUBFIELDS]
     assert none["subfield"].isna().all()
     assert dif(verdicts.iloc[:0], gold, cases, by="organ").empty
-
-
-def test_an_unknown_correction_is_refused(world) -> None:
-    verdicts, gold, cases, _ = world
-    with pytest.raises(InputError):
-        dif(verdicts, gold, cases, by="organ", correction="sidak-ish")
 
 
 def test_of_several_dimensions_the_main_one_is_compared(world) -> None:

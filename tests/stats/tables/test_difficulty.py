@@ -8,10 +8,10 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
-from mrb_lib.stats.methods.rasch import fit, item_rest_correlation, summary, worth, wrong_gold
+from mrb_lib.stats.methods.rasch import fit, item_rest_correlation, worth, wrong_gold
 from mrb_lib.stats.tables.difficulty import FEW_JUDGES, NO_OTHER, NO_SPREAD, NOT_CONVERGED
 from tests.stats.rasch_trials import by_kind, plain
-from tests.stats.small_tables import difficulty
+from tests.stats.small_tables import cases_of, difficulty, gold_of, verdicts_of
 
 N = 200
 
@@ -23,18 +23,16 @@ def simulated(judges: int = 6) -> np.ndarray:
 
 
 def tables(right: np.ndarray) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    ids = [f"c{i:03d}" for i in range(right.shape[1])]
-    verdicts = pd.concat(
-        [
-            pd.DataFrame({"judge": f"j{j}", "case_id": ids, "order": "AB", "choice": np.where(row, "A", "B")})
-            for j, row in enumerate(right)
-        ]
-    ).assign(dimension="overall", repeat=0, probe="none")
-    return (
-        verdicts,
-        pd.DataFrame({"case_id": ids, "dimension": "overall", "choice": "A"}),
-        pd.DataFrame({"case_id": ids}),
-    )
+    """Verdicts of shape (judges, cases) in one order, or (judges, 2, cases) in both: then every other label is B."""
+    both = right[:, None] if right.ndim == 2 else right
+    is_a = (np.arange(right.shape[-1]) % 2 == 0) | (right.ndim == 2)
+    label, other = np.where(is_a, "A", "B"), np.where(is_a, "B", "A")
+    said = {
+        (f"j{j}", order): "".join(np.where(row, label, other))
+        for j, rows in enumerate(both)
+        for order, row in zip(("AB", "BA"), rows, strict=False)
+    }
+    return verdicts_of(said), gold_of("".join(label)), cases_of(right.shape[-1])
 
 
 def test_the_rasch_model_is_the_random_intercept_model() -> None:
@@ -75,14 +73,6 @@ def test_posterior_difficulties_are_the_integral() -> None:
         assert found.difficulty.high[case] == pytest.approx(np.interp(0.975, reached, b), abs=0.03)
 
 
-def test_quantiles_of_a_normal_distribution() -> None:
-    z = np.linspace(-6, 6, 49)
-    weight = np.exp(-(z**2) / 2)
-    found = summary((weight / weight.sum())[None], z)
-    assert (found.mean[0], found.se[0]) == (pytest.approx(0, abs=1e-12), pytest.approx(1, abs=1e-6))
-    assert (found.low[0], found.high[0]) == (pytest.approx(-1.96, abs=0.01), pytest.approx(1.96, abs=0.01))
-
-
 def test_with_one_judge_of_known_ability_suspicion_is_bayes_rule() -> None:
     """No spread of difficulty: the odds are those of the judge being wrong, times the prior odds."""
     found = fit(plain(simulated().astype(float)))
@@ -103,29 +93,14 @@ def test_what_a_verdict_of_two_orders_is_worth() -> None:
     np.testing.assert_allclose(found, [0.5, 1, 1, 1], atol=0.02)
 
 
-def both_orders(right: np.ndarray) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Verdicts of shape (judges, 2 orders, cases); every other gold label is B."""
-    ids = [f"c{i:03d}" for i in range(right.shape[2])]
-    label = np.where(np.arange(len(ids)) % 2 == 0, "A", "B")
-    other = np.where(label == "A", "B", "A")
-    parts = [
-        pd.DataFrame({"judge": f"j{j}", "case_id": ids, "order": order, "choice": np.where(right[j, o], label, other)})
-        for j in range(len(right))
-        for o, order in enumerate(("AB", "BA"))
-    ]
-    verdicts = pd.concat(parts).assign(dimension="overall", repeat=0, probe="none")
-    gold = pd.DataFrame({"case_id": ids, "dimension": "overall", "choice": label})
-    return verdicts, gold, pd.DataFrame({"case_id": ids})
-
-
 def test_judges_that_take_the_first_shown_change_nothing_for_the_others() -> None:
     """Half of six judges are such; taken for right half of the time on every case they once erased all difficulty."""
     rng = np.random.default_rng(4)
     eta = np.linspace(-0.5, 1, 3)[:, None, None] - 1.2 * rng.normal(size=600)
     honest = rng.random((3, 2, 600)) < 1 / (1 + np.exp(-eta))
     first = np.stack([np.arange(600) % 2 == 0, np.arange(600) % 2 == 1])
-    alone = difficulty(*both_orders(honest)).query("part == 'case'").set_index("case_id").sort_index()
-    frame = difficulty(*both_orders(np.concatenate([honest, np.stack([first] * 3)])))
+    alone = difficulty(*tables(honest)).query("part == 'case'").set_index("case_id").sort_index()
+    frame = difficulty(*tables(np.concatenate([honest, np.stack([first] * 3)])))
     joined = frame.query("part == 'case'").set_index("case_id").sort_index()
     shift = joined["difficulty"] - alone["difficulty"]
     assert shift.std() < 0.05 * alone["difficulty"].std()
@@ -138,7 +113,7 @@ def test_judges_that_take_the_first_shown_change_nothing_for_the_others() -> Non
 def test_every_policy_has_a_scale(policy: str) -> None:
     rng = np.random.default_rng(5)
     eta = np.linspace(-0.5, 1, 5)[:, None, None] - rng.normal(size=N)
-    frame = difficulty(*both_orders(rng.random((5, 2, N)) < 1 / (1 + np.exp(-eta))), policy=policy)
+    frame = difficulty(*tables(rng.random((5, 2, N)) < 1 / (1 + np.exp(-eta))), policy=policy)
     assert frame.query("part == 'case'")["difficulty"].notna().all()
     assert frame.query("part == 'judge'")["ability"].notna().all()
 
@@ -172,12 +147,12 @@ def test_rows_ranks_and_alternatives() -> None:
     known = cases[cases["suspicion"].notna()]
     assert known["rank"].tolist() == list(range(1, len(known) + 1))
     by_id = cases.set_index("case_id")
-    assert by_id.loc["c003", "alternative"] == "B"
-    assert by_id.loc["c003", "alternative_share"] == 1
-    assert by_id.loc["c003", "suspicion"] > 0.05
-    assert by_id.loc["c004", ["alternative", "suspicion", "rank"]].isna().all()
-    assert by_id.loc["c004", "reason"] == NO_OTHER
-    assert by_id.loc["c004", "difficulty"] == cases["difficulty"].min()
+    assert by_id.loc["c3", "alternative"] == "B"
+    assert by_id.loc["c3", "alternative_share"] == 1
+    assert by_id.loc["c3", "suspicion"] > 0.05
+    assert by_id.loc["c4", ["alternative", "suspicion", "rank"]].isna().all()
+    assert by_id.loc["c4", "reason"] == NO_OTHER
+    assert by_id.loc["c4", "difficulty"] == cases["difficulty"].min()
     np.testing.assert_allclose(judges["accuracy"], right.mean(axis=1))
     assert judges["ability"].sum() == pytest.approx(0, abs=1e-9)
     assert (judges["ability_low"] < judges["ability"]).all()
@@ -196,11 +171,11 @@ def test_a_judge_that_is_always_right_is_able_and_finite() -> None:
 
 def test_missing_verdicts_widen_the_interval_of_a_case() -> None:
     verdicts, gold, cases = tables(simulated())
-    fewer = verdicts[(verdicts["case_id"] != "c000") | (verdicts["judge"] == "j0")]
+    fewer = verdicts[(verdicts["case_id"] != "c0") | (verdicts["judge"] == "j0")]
     full, less = (difficulty(v, gold, cases).query("part == 'case'").set_index("case_id") for v in (verdicts, fewer))
-    assert less.loc["c000", "n"] == 1
-    assert less.loc["c000", "n_excluded"] == 5
-    assert less.loc["c000", "se"] > 1.1 * full.loc["c000", "se"]
+    assert less.loc["c0", "n"] == 1
+    assert less.loc["c0", "n_excluded"] == 5
+    assert less.loc["c0", "se"] > 1.1 * full.loc["c0", "se"]
 
 
 def test_one_judge_and_no_gold() -> None:

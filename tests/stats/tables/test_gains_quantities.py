@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -130,22 +128,3 @@ def test_steps_of_a_training_are_pairs_each(verdicts: pd.DataFrame) -> None:
     }
     named = gains(three, gold_of(GOLD), CASES, GROUPS, records=stated, pairs=[("later", "tuned")], resamples=0)
     assert named["part"].tolist() == ["accuracy"]
-
-
-def test_the_names_of_the_responses_do_not_matter(verdicts: pd.DataFrame) -> None:
-    flip = {"A": "B", "B": "A"}
-    turned = verdicts.assign(
-        choice=verdicts["choice"].map(flip),
-        p_a=1 - verdicts["p_a"],
-        order=verdicts["order"].map({"AB": "BA", "BA": "AB"}),
-    )
-    other = CASES.rename(columns={"response_a": "response_b", "response_b": "response_a"})
-    gold = gold_of("".join(flip[letter] for letter in GOLD))
-    options = {"records": RECORDS, "resamples": 100}
-    one = gains(verdicts, gold_of(GOLD), CASES, GROUPS, **options)  # type: ignore[arg-type]  # options of several types
-    two = gains(turned, gold, other, GROUPS, **options)  # type: ignore[arg-type]  # likewise
-    numbers = [name for name in one.columns if one[name].dtype == "float64"]
-
-    for name, part in itertools.product(numbers, PARTS):
-        values = [frame.loc[frame["part"] == part, name].to_numpy() for frame in (one, two)]
-        np.testing.assert_allclose(values[0], values[1], atol=1e-12)

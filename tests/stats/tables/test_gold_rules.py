@@ -123,28 +123,6 @@ def test_a_judge_that_always_ties_does_not_rank_first_and_is_not_named() -> None
     assert "constant" not in TABLES["gold_rules"].says(table)
 
 
-def test_a_judge_of_the_easy_cases_alone_is_not_ranked(people: dict[str, str]) -> None:
-    votes = ["".join(each) for each in zip(*people.values(), strict=True)]
-    easy = [i for i, each in enumerate(votes) if len(set(each)) == 1][:40]
-    partial = "".join(votes[i][0] if i in easy else "-" for i in range(150))
-    whole = "".join(each[0] for each in votes)
-    verdicts = verdicts_of({("partial", "AB"): partial, ("whole", "AB"): whole})
-    table = gold_rules(verdicts, annotations_of(people), cases_of(150), policy="official", **FAST)
-    rows = table[(table["part"] == "rule") & (table["rule"] == "majority")].set_index("judge")
-    assert rows.loc["partial", "accuracy"] == 1.0 > rows.loc["whole", "accuracy"]
-    assert rows["rank"].isna().tolist() == [True, False]
-    assert "not ranked" in rows.loc["partial", "reason"]
-
-
-def test_no_estimate_is_shown_that_its_row_warns_of(people: dict[str, str]) -> None:
-    """The corrected accuracy came with "do not use the corrected accuracy"; no bounds are called an interval."""
-    verdicts = random_verdicts(np.random.default_rng(4), 150, 2)
-    table = gold_rules(verdicts, annotations_of(people), cases_of(150), **FAST)
-    assert "corrected" not in set(table["part"])
-    assert not table["reason"].str.contains("do not use", na=False).any()
-    assert not {"bound_low", "bound_high"} & set(table)
-
-
 def test_one_vote_is_not_unanimous_and_is_told() -> None:
     people = {"a": "AAB-", "b": "AAA-", "c": "A--B"}
     table = gold_rules(verdicts_of({("j", "AB"): "AAAA"}), annotations_of(people), cases_of(4), **FAST)

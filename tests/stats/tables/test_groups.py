@@ -15,7 +15,6 @@ from mrb_lib.stats.columns import ALIKE, ONE_CLUSTER
 from mrb_lib.stats.multiplicity import adjust
 from mrb_lib.stats.panel import ABSENT, Panel
 from mrb_lib.stats.tables.groups import FEW_FAMILIES, HEURISTIC, NO_JUDGE, contrasted
-from mrb_lib.tables.errors import InputError
 from tests.stats.small_tables import groups_of
 
 OPEN, MEDICAL, CRITIC = "open", "medical", "critic"
@@ -219,10 +218,3 @@ def test_medical_models_are_paired_with_their_bases_and_those_of_one_base_are_on
     variance = max(of_cases + gains.mean(axis=1).var(ddof=1) / k - shared, of_cases / 2)
     assert row["standard_error"] == pytest.approx(np.sqrt(variance))
     assert rows[rows["part"] == "contrast"]["family"].eq(1).all()
-
-
-@pytest.mark.parametrize("wrong", [{"correction": "tukey"}, {"policy": "lenient"}])
-def test_wrong_options_are_refused_in_one_line(wrong: dict[str, object]) -> None:
-    with pytest.raises(InputError) as caught:
-        groups(*benchmark(drawn(0), list(NAMES)), groups_of(NAMES), **wrong)  # type: ignore[arg-type]  # on purpose
-    assert "\n" not in str(caught.value)

@@ -10,7 +10,6 @@ from scipy import stats
 from mrb_lib.stats.columns import ONE_CLUSTER
 from mrb_lib.stats.methods.item_orders import item_responses
 from mrb_lib.stats.tables.ranking import NO_ORDERS, sentence
-from mrb_lib.tables.errors import InputError
 from tests.judges.item_cases import item_cases
 from tests.stats.small_tables import gold_of, ids, rows_of, verdicts_of
 
@@ -82,18 +81,6 @@ def test_orders_by_hand() -> None:
     assert tied["kendall"] == pytest.approx(2 / np.sqrt(6)), "tau-b"
 
 
-def test_naming_the_responses_the_other_way_round_changes_nothing() -> None:
-    generator = np.random.default_rng(3)
-    cases = items_of(12, 4)
-    gold, said = ("".join(generator.choice(list("AAABBT"), len(cases))) for _ in range(2))
-    turned = cases.assign(response_a=cases["response_b"], response_b=cases["response_a"])
-    swap = str.maketrans("AB", "BA")
-    first = item_ranking(verdicts_of({("j", "AB"): said}), gold_of(gold), cases, resamples=40)
-    other = verdicts_of({("j", "AB"): said.translate(swap)})
-    second = item_ranking(other, gold_of(gold.translate(swap)), turned, resamples=40)
-    pd.testing.assert_frame_equal(first, second)
-
-
 def test_items_are_those_of_the_column_or_of_question_and_images() -> None:
     named, plain = items_of(3, 3), items_of(3, 3, named=False)
     assert (item_responses(named).item == item_responses(plain).item).all()
@@ -134,11 +121,6 @@ def test_clusters_of_items_are_drawn_together() -> None:
     ]
     widths = [row["kendall_high"] - row["kendall_low"] for row in rows]
     assert widths[0] > 1.4 * widths[1]
-
-
-def test_an_unknown_policy_is_one_line() -> None:
-    with pytest.raises(InputError, match="policy 'best' is unknown"):
-        item_ranking(verdicts_of({("j", "AB"): "A"}), gold_of("A"), items_of(1, 2), policy="best")
 
 
 def test_clusters_that_share_an_item_are_one() -> None:

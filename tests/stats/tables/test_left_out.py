@@ -6,12 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.meta import BenchmarkMeta
-from mrb_lib.stats.analyze import analyze
 from mrb_lib.stats.columns import NO_CASES
 from mrb_lib.stats.tables.gains import NO_PAIR
-from tests.stats.small_tables import annotations_of, cases_of, gold_of, rows_of, significance, verdicts_of, with_first
+from tests.stats.small_tables import cases_of, gold_of, rows_of, significance, verdicts_of, with_first
 from tests.training_records import recipes_of
 
 
@@ -146,12 +144,3 @@ def test_judges_that_leave_folds_out_are_told_apart_by_the_folds_of_the_split() 
     assert cells["n"].to_dict() == {"brain": 290, "eye": 290, "lung": 320}
     assert set(cells["by"]) == {"organ"}
     assert made[made["part"] == "out_of_domain"]["gain"].notna().all()
-
-
-def test_the_table_transfer_is_of_judges_whose_training_nobody_knows() -> None:
-    votes = annotations_of(dict.fromkeys(("a", "b", "c"), GOLD))
-    bench = Benchmark(BenchmarkMeta("here", "general", ("overall",)), CASES, votes)
-    none = analyze(bench, judged(ACCURACIES), "transfer", by="organ", resamples=50)
-    assert set(none["part"]) == {"domain", "summary", "ranking"}
-    some = analyze(bench, judged(ACCURACIES), "gains", resamples=50, records=leave_one_out())
-    assert {"trained", "out_of_domain"} <= set(some["part"])

@@ -149,46 +149,10 @@ def test_cases_needed_fall_with_the_square() -> None:
     assert (exact["n_needed"] > graded["n_needed"]).iloc[1:].all()
 
 
-def nulls_without_reason(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows that lack a value of the columns of their part, and do not say why."""
-    pair = ["difference", "standard_error", "minimum_detectable_difference", "discordance"]
-    own = {
-        "summary": [*pair, "judge_1", "judge_2"],
-        "pair": pair,
-        "curve": ["power", "n_needed"],
-    }
-    lost = [rows[(rows["part"] == name) & rows[of_part].isna().any(axis=1)] for name, of_part in own.items()]
-    gone = pd.concat(lost)
-    return gone[gone["reason"].isna()]
-
-
 def rarely_differ() -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Two judges who differ on 2 of 200 cases."""
     said = {("j", "AB"): "A" * 198 + "BB", ("k", "AB"): "A" * 200}
     return verdicts_of(said), gold_of("A" * 200), cases_of(200)
-
-
-@pytest.mark.parametrize("policy", ["balanced", "official"])
-@pytest.mark.parametrize("clustered", [False, True])
-def test_every_null_has_its_reason(policy: str, clustered: bool) -> None:
-    verdicts, gold, cases = example(1)
-    one = power(verdicts, gold, cases, policy=policy)
-    assert "two judges" in part(one, "summary")["reason"].iloc[0]
-    alone = rows_of("accuracy", cases, verdicts, gold, policy=policy, resamples=0, own={"references": 0})
-    assert part(one, "summary")["n"].tolist() == alone["n"].tolist()
-    same = verdicts_of({("j", "AB"): "ABAB", ("k", "AB"): "ABAB"})
-    rows = power(same, gold_of("AABB"), cases_of(4), policy=policy)
-    assert "same on every case" in part(rows, "summary")["reason"].iloc[0]
-    assert part(rows, "pair")["minimum_detectable_difference"].isna().all()
-    assert not len(part(rows, "curve"))
-    lump = power(*example(), cluster="question", policy=policy)
-    assert "two clusters" in part(lump, "summary")["reason"].iloc[0]
-    made = [one, rows, lump]
-    for verdicts, gold, cases in (example(), rarely_differ()):
-        grouped = cases.assign(cluster=np.arange(len(cases)) // 2) if clustered else cases
-        made.append(power(verdicts, gold, grouped, resamples=0, policy=policy))
-    for found in made:
-        assert not len(nulls_without_reason(found))
 
 
 def test_a_difference_that_cannot_be_takes_no_number_of_cases() -> None:
@@ -215,13 +179,6 @@ def test_thirds_that_never_vary_have_no_variance() -> None:
         assert pair["difference"] == pytest.approx(2 / 3)
         assert np.isnan(pair["standard_error"]) and np.isnan(pair["minimum_detectable_difference"])
         assert "same on every case" in pair["reason"]
-
-
-def test_no_row_holds_the_accuracy_of_one_judge() -> None:
-    """Issue 42, fault 20: the column `difference` held an accuracy in the rows of one judge."""
-    rows = power(*example())
-    assert set(rows["part"]) == {"summary", "pair", "curve"}
-    assert (part(rows, "pair")["difference"].abs() < 0.3).all()
 
 
 def test_a_level_that_is_small_is_not_printed_as_nothing() -> None:

@@ -35,12 +35,6 @@ def rows(frame: pd.DataFrame, part: str = "estimate") -> pd.DataFrame:
     return frame[(frame["part"] == part) & frame["responder"].notna()].set_index("responder")
 
 
-def test_types_and_rows() -> None:
-    frame = ppi(*benchmark(1, 0.8, 100))
-    assert frame["part"].tolist() == ["estimate"] * 3 + ["what_if"] * 3
-    assert frame["n_labelled"].dtype == "Int64"
-
-
 def test_the_two_sides_of_a_case_mirror_each_other() -> None:
     found = rows(ppi(*benchmark(2, 0.8, 100)))
     assert found["estimate"].sum() == pytest.approx(1)
@@ -223,29 +217,6 @@ def test_without_two_labels_there_is_one_line(labelled: int) -> None:
     assert len(frame) == 1
     assert "fewer than two labelled" in frame["reason"].iloc[0]
     assert TABLES["ppi"].says(frame) == f"There is nothing to show: {frame['reason'].iloc[0]}."
-
-
-def test_one_cluster_gives_no_interval() -> None:
-    verdicts, gold, cases = benchmark(10, 0.8, 100)
-    found = rows(ppi(verdicts, gold, cases.assign(cluster="one"), cluster="cluster"))
-    assert found[["low", "classical_low", "expected_label_saving_low"]].isna().all(axis=None)
-    assert found["reason"].str.contains("fewer than two clusters").all()
-
-
-def test_labels_that_do_not_differ_are_no_certainty() -> None:
-    cases = cases_of(6, model_a=["x"] * 6, model_b=["y"] * 6)
-    found = rows(ppi(verdicts_of({("j", "AB"): "AABABA"}), gold_of("AAA"), cases)).loc["x"]
-    assert found["classical_estimate"] == 1
-    assert np.isnan(found["classical_low"])
-    assert np.isnan(found["expected_label_saving"])
-    assert "no interval of estimate, classical_estimate: the cases do not differ" in found["reason"]
-
-
-def test_intervals_end_at_zero_and_one() -> None:
-    cases = cases_of(8, model_a=["x"] * 8, model_b=["y"] * 8)
-    found = rows(ppi(verdicts_of({("j", "AB"): "AAABAAAA"}), gold_of("AAAB"), cases))
-    assert found["high"].max() <= 1
-    assert found["low"].min() >= 0
 
 
 def test_the_seed_decides_the_subset() -> None:

@@ -14,7 +14,7 @@ from sklearn.metrics import precision_recall_fscore_support
 from mrb_lib.benchmarks.audit.folder import audit
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.benchmarks.merge import merge
-from mrb_lib.benchmarks.meta import BenchmarkMeta, meta_from, meta_text
+from mrb_lib.benchmarks.meta import meta_from, meta_text
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.stats.analysis import read_panels
 from mrb_lib.stats.analyze import TABLES, analyze
@@ -136,15 +136,6 @@ def test_undefined_measures_are_null_with_a_reason() -> None:
     row = rows[rows["label"] == last].iloc[0]
     assert row[list(MEASURES)].isna().all()
     assert NO_F1 in row["reason"]
-
-
-def test_a_row_by_subfield_is_that_of_its_cases_alone() -> None:
-    benchmark, verdicts = drawn()
-    rows = label_rows(benchmark, verdicts, resamples=100, by="organ")
-    alone = label_rows(benchmark, verdicts, resamples=100, where="organ == 'eye'")
-    pd.testing.assert_frame_equal(
-        rows[rows["subfield"] == "eye"][[*MEASURES, "n"]].reset_index(drop=True), alone[[*MEASURES, "n"]]
-    )
 
 
 def test_planted_rates_are_recovered_within_their_intervals() -> None:
@@ -270,16 +261,10 @@ def test_other_tables_leave_these_dimensions_out() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("table", "dimension", "message"),
-    [
-        ("labels", "errors", "table labels is now part of ratings, in the rows of part label."),
-        ("accuracy", "errors", "dimension 'errors' has several labels a case; choose another, or the table ratings."),
-    ],
-)
-def test_other_tables_say_where_several_labels_are(table: str, dimension: str, message: str) -> None:
+def test_other_tables_say_where_several_labels_are() -> None:
+    message = "dimension 'errors' has several labels a case; choose another, or the table ratings."
     with pytest.raises(InputError, match=message):
-        analyze(*drawn(20), table, dimension=dimension, resamples=40)
+        analyze(*drawn(20), "accuracy", dimension="errors", resamples=40)
 
 
 def test_each_dimension_has_rows_of_its_own_kind() -> None:
@@ -367,7 +352,3 @@ def test_merging_benchmarks_of_other_labels_is_refused() -> None:
     other = replace(one, meta=replace(META, labels={"errors": LABELS[:2]}), annotations=one.annotations.iloc[:0])
     with pytest.raises(InputError, match="are not of one kind"):
         merge({"a": one, "b": other})
-
-
-def test_metadata_without_labels_is_written_as_before() -> None:
-    assert "labels" not in meta_text(BenchmarkMeta("b", "general"))

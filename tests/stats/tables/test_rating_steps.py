@@ -192,8 +192,6 @@ def test_rows_of_steps_are_there_where_cases_are_steps() -> None:
     without = Benchmark(META, benchmark.cases.drop(columns="step"), benchmark.annotations)
     assert analyze(without, verdicts, "ratings", resamples=50)["part"].tolist() == ["rating"]
     assert analyze(benchmark, verdicts, "ratings", resamples=50)["part"].tolist() == ["rating", "step"]
-    with pytest.raises(InputError, match=r"^table steps is now part of ratings, in the rows of part step\.$"):
-        analyze(benchmark, verdicts, "steps")
     pairs = Benchmark(BenchmarkMeta("pairs", "general", ("correctness",)), benchmark.cases, benchmark.annotations)
     with pytest.raises(InputError, match="table ratings: it is about single responses"):
         row_of(pairs, verdicts.assign(choice="A"))

@@ -6,13 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.columns import NO_CASES
 from mrb_lib.stats.methods.comparisons import from_verdicts
 from mrb_lib.stats.panel import as_panel
 from mrb_lib.stats.tables.ranking import NO_AGREEMENT, NO_ERRORS, NO_STRENGTHS
 from mrb_lib.stats.verdicts import Verdicts
-from mrb_lib.tables.errors import InputError
 from tests.stats.small_tables import annotations_of, cases_of, gold_of, rows_of, verdicts_of
 
 
@@ -49,27 +47,6 @@ def test_a_small_table_by_hand() -> None:
     np.testing.assert_allclose(rows["strength"], [0.625, 0.375])
     assert rows.loc["x", "log_strength"] == pytest.approx(np.log(0.625 / 0.375) / 2)
     assert rows["rank"].tolist() == [1, 2]
-
-
-def test_columns_types_and_order() -> None:
-    cases, gold = small(*CIRCLE)
-    verdicts = verdicts_of({("j", "AB"): CIRCLE[2]})
-    frame = ranking(verdicts, gold, cases, resamples=50)
-    assert list(frame.columns) == list(TABLES["ranking"].columns)
-    assert frame["part"].tolist() == ["strength"] * 9 + ["agreement"] * 2 + ["items"]
-    assert str(frame["n"].dtype) == str(frame["rank"].dtype) == "Int64"
-    assert frame["strength"].dtype == np.float64
-
-
-def test_showing_the_responses_the_other_way_round_changes_nothing() -> None:
-    cases, gold = small(*CIRCLE)
-    turned = cases.assign(model_a=cases["model_b"], model_b=cases["model_a"])
-    labels = gold.assign(choice=gold["choice"].map({"A": "B", "B": "A", "tie": "tie"}))
-    verdicts = verdicts_of({("j", "AB"): "AABBTABA", ("j", "BA"): "ABABTAB?"})
-    other = verdicts.assign(choice=verdicts["choice"].map({"A": "B", "B": "A", "tie": "tie"}))
-    first = ranking(verdicts, gold, cases, resamples=50)
-    second = ranking(other, labels, turned, resamples=50)
-    pd.testing.assert_frame_equal(first, second, rtol=1e-8)
 
 
 def test_every_annotation_is_a_comparison() -> None:
@@ -163,9 +140,3 @@ def test_clusters_that_all_say_the_same_leave_ranks_open() -> None:
     assert row["kendall"] == 1
     assert row[["kendall_low", "kendall_high"]].isna().all()
     assert NO_ERRORS in row["reason"]
-
-
-def test_an_unknown_policy_is_refused() -> None:
-    cases, gold = small(*CIRCLE)
-    with pytest.raises(InputError, match="policy"):
-        ranking(verdicts_of({("j", "AB"): "A" * 8}), gold, cases, policy="fair")

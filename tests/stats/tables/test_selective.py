@@ -14,7 +14,6 @@ from scipy import stats
 from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.estimation import Sampling
 from mrb_lib.stats.methods.forecasts import FOLDS, folds
-from mrb_lib.stats.phrases import human_level
 from mrb_lib.stats.tables import selective as module
 from mrb_lib.stats.tables.selective import GRID, NONE, at_or_above, fixed_sequence, grid_place, upper_bound
 from tests.stats.small_tables import selective
@@ -126,45 +125,6 @@ def test_clusters_across_subfields_give_each_subfield_a_case() -> None:
     )
     rows = part(selective(verdicts, gold, annotations, cases, by="organ", target=0.7), "guarantee")
     assert rows["n_calibration"].eq(100).all()
-    eye = (cases["organ"] == "eye").to_numpy()
-    own = verdicts[eye], gold[eye], unanimous(gold[eye]), cases[eye].reset_index(drop=True)
-    alone = selective(*own, target=0.7)
-    within = rows[rows["subfield"] == "eye"]
-    np.testing.assert_allclose(within["threshold"], part(alone, "guarantee")["threshold"])
-
-
-HARD = {
-    "always right": (np.tile([0.95, 0.04], 30), np.ones(60, dtype=bool)),
-    "always wrong": (np.tile([0.95, 0.04], 30), np.zeros(60, dtype=bool)),
-    "best order": (np.linspace(0.99, 0.6, 60), np.arange(60) < 40),
-    "one confidence": (np.full(60, 0.8), np.arange(60) % 5 > 0),
-    "never leans": (np.full(60, 0.5), np.ones(60, dtype=bool)),
-    "one case": (np.array([0.9]), np.ones(1, dtype=bool)),
-    "two cases": (np.array([0.9, 0.7]), np.array([True, False])),
-    "plain": (np.random.default_rng(1).random(60), np.random.default_rng(2).random(60) < 0.8),
-}
-
-
-@pytest.mark.parametrize("name", list(HARD))
-def test_nothing_is_null_without_its_reason_and_no_interval_is_without_width(name: str) -> None:
-    table = selective(*tables(*HARD[name]), target=0.6)
-    expected = {
-        "guarantee": ["threshold", "coverage", "agreement", "bound", "n_answered"],
-        "summary": ["agreement", "human_level"],
-        "curve": ["coverage", "risk"],
-    }
-    ends = {"coverage": "coverage_", "agreement": "", "human_level": "human_level_", "risk": "risk_"}
-    for _, row in table.iterrows():
-        reason = "" if pd.isna(row["reason"]) else row["reason"]
-        missing = row[expected[row["part"]]].isna().any()
-        for measure in ends.keys() & set(expected[row["part"]]):
-            if measure == "coverage" and row["part"] == "curve":
-                continue  # a property of these cases
-            low, high = (row[f"{ends[measure]}{end}"] for end in ("low", "high"))
-            assert pd.isna(low) == pd.isna(high)
-            missing |= pd.isna(low)
-            assert pd.isna(low) or low < high, measure
-        assert missing == bool(reason), (row["part"], reason)
 
 
 def test_one_case_of_each_cluster_calibrates_and_all_are_answered() -> None:
@@ -262,39 +222,6 @@ def test_without_probabilities_the_table_is_one_sentence() -> None:
     table = selective(verdicts.assign(p_a=np.nan), gold, annotations, cases)
     assert len(table) == 0
     assert SPEC.says(table) == "There is nothing to show: no judge gives a probability on an annotated case."
-
-
-def test_the_sentence_says_which_human_level_it_shows_and_where_the_others_are() -> None:
-    for target, said in (
-        (0.6, "Overall, if j answers only when"),
-        (0.99, "Overall, cannot promise 99% agreement"),
-        (0.999, "Overall, cannot promise 99.9% agreement"),
-    ):
-        sentence = SPEC.says(selective(*drawn(300, 3), target=target))
-        assert sentence.startswith(said)
-        assert sentence.endswith(human_level("selective"))
-        assert "ceiling" in sentence
-
-
-def test_subfields_are_measured_as_if_alone() -> None:
-    verdicts, gold, annotations, cases = drawn(300, 8, organ=["lung", "eye", "brain"] * 100)
-    table = selective(verdicts, gold, annotations, cases, by="organ", target=0.6)
-    lung = cases["organ"] == "lung"
-    kept = lung.to_numpy()
-    own = verdicts[kept], gold[kept], unanimous(gold[kept]), cases[lung].reset_index(drop=True)
-    alone = selective(*own, target=0.6)
-    for name, columns in (
-        ("guarantee", ["threshold", "bound", "n_calibration"]),
-        ("summary", ["agreement", "human_level", "low"]),
-    ):
-        within = part(table, name).query("subfield == 'lung'")
-        np.testing.assert_allclose(within[columns].astype(float), part(alone, name)[columns].astype(float))
-
-
-def test_options() -> None:
-    found = drawn(60, 9)
-    assert list(selective(found[0].iloc[:0], *found[1:]).columns) == list(SPEC.columns)
-    pd.testing.assert_frame_equal(selective(*found, seed=4), selective(*found, seed=4))
 
 
 def test_every_cluster_counts_once_in_what_is_promised_and_measured() -> None:
