@@ -24,12 +24,14 @@ class Preset:
     ----------
     about : in a line
     report, judge : options of these commands and their values
+    construct : options of the steps of `mrb construct` and of `mrb annotate`, as a shell takes them
     """
 
     name: str
     about: str
     report: Mapping[str, Value] = field(default_factory=dict)
     judge: Mapping[str, Value] = field(default_factory=dict)
+    construct: Mapping[str, str] = field(default_factory=dict)
 
     def options(self, command: Command, stated: Collection[str]) -> tuple[dict[str, Value], str]:
         """The options that it sets, and a line that says so.

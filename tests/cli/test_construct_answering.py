@@ -33,14 +33,12 @@ def work(tmp_path: Path) -> Work:
 def test_filter_and_respond_print_their_tables_and_say_simulated(
     mrb: Callable[..., Result], work: Work, script: Script, tmp_path: Path
 ) -> None:
-    sheet = tmp_path / "sheet.csv"
     roster = ("--roster", script.roster)
     options = ("construct", "filter", work.path, "--model", "m1", "--model", "m2", "--keep", "correct < 2", *roster)
-    done = mrb(*options, "--marking-sheet", sheet, "--sheet-size", 5)
+    done = mrb(*options)
     assert done.code == 0, done.err
     assert "models SIMULATED" in done.out and "4 of 8 items go on (SIMULATED)" in done.out
     assert "m1: 8 SIMULATED answers made" in done.err and "m1: 8 of 8 answers" in done.err
-    assert len(pd.read_csv(sheet)) == 5
     again = parsed(mrb(*options, "--json"))
     assert again["step"] == "filter" and again["data_kind"] == "SIMULATED"
     assert [row["accuracy"] for row in again["models"]] == [0.5, 0.5]
@@ -62,7 +60,6 @@ def test_bad_usage_is_one_line_and_exit_code_2(
         (("filter", work.path, *model, "--keep", "corect"), "'corect' is unknown"),
         (("filter", work.path, *model, "--mark", "guess"), "mark 'guess'"),
         (("filter", work.path, *model, "--mark", "judge"), "--marking-judge"),
-        (("filter", work.path, *model, "--human-marks", tmp_path / "none.csv"), "cannot be read"),
         (("filter", work.path, *model, "--retry", "ok"), "retry ok"),
         (("filter", work.path, *model, "--workers", "2"), "need engine ray"),
         (("respond", work.path, "--responder", "m1", "--roster", script.roster), "is alone"),

@@ -50,3 +50,25 @@ def test_dealt_rated_closed(mrb: Callable[..., Result], tmp_path: Path, monkeypa
     assert mrb(*screen, "--coordinator", "--no-browser").code == 0
     assert "mine (screening)" in served["app"].answer("overview", {})["html"]
     assert mrb(*screen, "--coordinator", "--close").code == 2
+
+
+def test_ratings_come_in_by_table(mrb: Callable[..., Result], tmp_path: Path) -> None:
+    work = make_work(tmp_path / "work").path
+    table = tmp_path / "ratings.csv"
+    rows = [f"i{i};{who};4;{1 if (i, who) == (0, 'Dr B') else 4};5;" for i in range(5) for who in ("Dr A", "Dr B")]
+    head = "item_id;clinician;relevance;accuracy;complexity;image_quality\n"
+    table.write_text(head + "\n".join(rows) + "\n")
+    done = mrb("construct", "screen", work, "--ratings", table, "--keep", "accuracy_min >= 3", "--close")
+    assert done.code == 0 and "30 ratings added" in done.err, done.err
+    assert done.out.startswith(f"kept 4 items of {N}")
+    kept = open_work(work).entering("respond")["item_id"].tolist()
+    assert kept == ["i1", "i2", "i3", "i4"]
+    for row, message in (
+        ("i99;Dr A;4;4;5;", "row 1, column item_id: 'i99' is no item"),
+        ("i1;;4;4;5;", "column clinician: is empty"),
+        ("i1;Dr A;7;4;5;", "column relevance: '7' is not on the scale; use one of 1, 2, 3, 4, 5"),
+        ("i1;Dr A;;;;", "holds no rating"),
+    ):
+        table.write_text(head + row + "\n")
+        wrong = mrb("construct", "screen", work, "--ratings", table)
+        assert (wrong.code, wrong.err.count("\n")) == (2, 1) and message in wrong.err

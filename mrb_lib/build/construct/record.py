@@ -23,7 +23,7 @@ _OWN: Final[Mapping[str, type]] = {"state": str, "seed": int, "input": dict, "ou
 
 
 def read_record(folder: Path) -> dict[str, Any]:
-    """What the file holds: `name`, `kind`, and a table for each step that was begun.
+    """Return what the file holds: `name`, `kind`, perhaps `plan`, and a table for each step that was begun.
 
     The table of a step has its choices and, beside them, `state`, `seed`, `input` (the digest of the output of each
     step before it) and `output` (the digest of its decisions and of each table that it wrote).
@@ -46,36 +46,20 @@ def read_record(folder: Path) -> dict[str, Any]:
         raise InputError(f"{path}: does not name the work and its kind ({', '.join(KINDS)}); restore it from a copy.")
     for step in STEPS:
         table = record.get(step)
-        if table is not None and not _is_of_a_step(table):
+        is_whole = isinstance(table, dict) and all(isinstance(table.get(own), kind) for own, kind in _OWN.items())
+        if table is not None and not (is_whole and table["state"] in (BEGUN, FINISHED)):
             raise InputError(f"{path}, table {step}: lacks one of {', '.join(_OWN)}; restore it from a copy.")
     return record
 
 
-def _is_of_a_step(table: object) -> bool:
-    return (
-        isinstance(table, dict)
-        and all(isinstance(table.get(name), type_) for name, type_ in _OWN.items())
-        and table["state"] in (BEGUN, FINISHED)
-    )
-
-
-def new_record(folder: Path, name: str, kind: str) -> None:
-    """Write the record of a work folder in which nothing was done yet."""
-    write_atomic(folder / RECORD, tomli_w.dumps({"name": name, "kind": kind}))
-
-
-def write_step(folder: Path, step: str, table: Mapping[str, Any]) -> None:
-    """Replace the table of a step, atomically; the steps stand in their order."""
-    record = {**read_record(folder), step: dict(table)}
+def write_record(folder: Path, record: Mapping[str, Any]) -> None:
+    """Replace the record, atomically; the steps stand in their order."""
     names = [*(name for name in record if name not in STEPS), *(name for name in STEPS if name in record)]
     write_atomic(folder / RECORD, tomli_w.dumps({name: record[name] for name in names}))
 
 
 def plain_choices(choices: Mapping[str, object]) -> dict[str, Any]:
     """Choices as they will be read back from the record; those that are None are left out."""
-    taken = set(choices) & set(_OWN)
-    if taken:
-        raise ValueError(f"a choice may not be called {taken.pop()!r}.")
     return tomllib.loads(tomli_w.dumps({name: value for name, value in choices.items() if value is not None}))
 
 

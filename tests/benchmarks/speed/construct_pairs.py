@@ -1,15 +1,11 @@
 """What the pair designs of `mrb construct pair` keep of what they promise, and how long pairs and a release take.
 
     python tests/benchmarks/speed/construct_pairs.py designs 100
-    python tests/benchmarks/speed/construct_pairs.py adaptive 100
-    python tests/benchmarks/speed/construct_pairs.py bound 30
     python tests/benchmarks/speed/construct_pairs.py time 10000 100000
 
 `designs`: in so many seeds, how many are connected, how far meetings are from equal, and how wide the intervals of the
-table `ranking` come out, as a share of what was announced. `adaptive`: how many fewer annotations adaptive pairs take
-for the intervals of 1,056 balanced ones, by spread, and how true they are with 792. `bound`: how many fewer there could
-be at all. `time`: seconds and peak memory of the step, with 12 responders, then of `release`, with 3 annotators on one
-dimension set and an image an item. All data are SIMULATED.
+table `ranking` come out, as a share of what was announced. `time`: seconds and peak memory of the step, with 12
+responders, then of `release`, with 3 annotators on one dimension set and an image an item. All data are SIMULATED.
 """
 
 from __future__ import annotations
@@ -27,16 +23,14 @@ import pandas as pd
 from PIL import Image
 
 from mrb_lib.build.construct.pair import Plan, pair
-from mrb_lib.build.construct.pairing.adaptive import adaptive_pairs
 from mrb_lib.build.construct.pairing.balance import NONE, balanced_pairs
 from mrb_lib.build.construct.pairing.design import Assumptions, design, meetings
 from mrb_lib.build.construct.release import Terms, release
 from mrb_lib.build.construct.work import Work, begin, create_work, open_work
-from mrb_lib.stats.methods.comparisons import bradley_terry
 from mrb_lib.tables.schema import DIMENSIONS
 from tests.stats.small_tables import rows_of
 
-R, N, TIES, BATCH = 12, 1026, 0.15, 66
+R, N, TIES = 12, 1026, 0.15
 PAIRS = np.array(list(combinations(range(R), 2)))
 NAMES = np.array([f"m{i:02d}" for i in range(R)])
 
@@ -71,94 +65,6 @@ def designs(seeds: int) -> None:
     for spread, found in ratios.items():
         share = np.mean(np.abs(np.array(found) - 1) < 0.15)
         print(f"spread {spread}: width / announced {np.nanmean(found):.3f}; single designs within 15%: {share:.0%}")
-
-
-def annotate(wins: np.ndarray, ties: np.ndarray, counts: np.ndarray, x: np.ndarray, rng: np.random.Generator) -> None:
-    """Add comparisons of truly so strong responders."""
-    for k in np.flatnonzero(counts):
-        i, j = PAIRS[k]
-        p = 1 / (1 + np.exp(x[j] - x[i]))
-        tie = TIES * 4 * p * (1 - p)
-        a, b, even = rng.multinomial(counts[k], [p - tie / 2, 1 - p - tie / 2, tie])
-        wins[i, j], wins[j, i], ties[i, j] = wins[i, j] + a, wins[j, i] + b, ties[i, j] + even
-        ties[j, i] = ties[i, j]
-
-
-def errors(wins: np.ndarray, ties: np.ndarray) -> tuple[float, float, np.ndarray, np.ndarray]:
-    """Mean standard errors of log strengths and of strengths, by the sandwich; the strengths with theirs."""
-    x = bradley_terry(wins, ties)
-    p = 1 / (1 + np.exp(x[None] - x[:, None]))
-    weight = (wins + wins.T + ties) * p * (1 - p)
-    square = wins * (1 - p) ** 2 + (wins * (1 - p) ** 2).T + ties * (0.5 - p) ** 2
-    inverse = np.linalg.inv(np.diag(weight.sum(axis=1)) - weight + 1) - 1 / R**2
-    covariance = inverse @ (np.diag(square.sum(axis=1)) - square) @ inverse
-    strength = np.exp(x) / np.exp(x).sum()
-    slope = np.diag(strength) - np.outer(strength, strength)
-    of_strength = slope @ covariance @ slope
-    error = np.sqrt(np.diag(of_strength))
-    return float(np.sqrt(np.diag(covariance)).mean()), float(error.mean()), strength, error
-
-
-def adaptive(seeds: int) -> None:
-    """Annotations for the widths of 1,056 balanced pairs, in batches of 66 after four of each pair."""
-    total, start, looked_at = 16 * len(PAIRS), 4, 12 * len(PAIRS)
-    for spread in (0.3, 0.6, 1.0, 1.1, 1.2, 1.5, 2.0):
-        saved, off, off_balanced = [], [], []
-        for seed in range(seeds):
-            rng = np.random.default_rng(seed)
-            x = np.sort(rng.normal(scale=spread, size=R))
-            truth = np.exp(x) / np.exp(x).sum()
-            wins, ties = np.zeros((2, R, R))
-            annotate(wins, ties, np.full(len(PAIRS), 16), x, rng)
-            *balanced, strength, error = errors(wins, ties)
-            off_balanced.append((strength - truth, error))
-            wins, ties = np.zeros((2, R, R))
-            annotate(wins, ties, np.full(len(PAIRS), start), x, rng)
-            n, needed = start * len(PAIRS), [np.nan, np.nan]
-            while n < 2 * total and (np.isnan(needed).any() or n < looked_at):
-                everything = np.ones((BATCH, len(PAIRS)), dtype=bool)
-                chosen = adaptive_pairs(everything, PAIRS, BATCH, wins, ties, np.zeros(len(PAIRS)), rng)
-                annotate(wins, ties, np.bincount(chosen, minlength=len(PAIRS)), x, rng)
-                n += BATCH
-                *now, strength, error = errors(wins, ties)
-                needed = [n if np.isnan(old) and one <= goal else old
-                          for old, one, goal in zip(needed, now, balanced, strict=True)]  # fmt: skip
-                if n == looked_at:
-                    off.append((strength - truth, error))
-            saved.append(1 - np.array(needed) / total)
-        log, plain = np.nanmean(saved, axis=0)
-        print(f"spread {spread}: fewer annotations for strengths {plain:.0%}, for log strengths {log:.0%}; "
-              f"adaptive {_truthful(off)}; balanced {_truthful(off_balanced)}", flush=True)  # fmt: skip
-
-
-def bound(seeds: int) -> None:
-    """How much the best design of all could save, for intervals of strengths, if it knew how strong responders are."""
-    direction = np.eye(R)[PAIRS[:, 0]] - np.eye(R)[PAIRS[:, 1]]
-    for spread in (0.3, 0.6, 0.8, 1.0, 1.2, 1.5, 2.0):
-        saved = []
-        for seed in range(seeds):
-            x = np.random.default_rng(seed).normal(scale=spread, size=R)
-            gap = direction @ x
-            weight = 1 / (2 + np.exp(gap) + np.exp(-gap))
-            strength = np.exp(x) / np.exp(x).sum()
-            slope = np.diag(strength) - np.outer(strength, strength)
-            share, widths = np.full(len(PAIRS), 1 / len(PAIRS)), []
-            for _ in range(400):  # multiplicative steps towards the least mean standard error
-                information = (direction * (share * weight)[:, None]).T @ direction
-                moved = slope @ (np.linalg.inv(information + 1) - 1 / R**2)
-                error = np.sqrt(np.diag(moved @ slope))
-                widths.append(error.mean())
-                share = share * np.sqrt(((moved @ direction.T) ** 2 / error[:, None]).sum(axis=0) * weight)
-                share /= share.sum()
-            saved.append(1 - (widths[-1] / widths[0]) ** 2)
-        print(f"spread {spread}: {np.mean(saved):.1%} at most", flush=True)
-
-
-def _truthful(off: list[tuple[np.ndarray, np.ndarray]]) -> str:
-    """The largest bias of any responder, by rank, and how often 1.96 standard errors hold the truth."""
-    away, error = np.array(off).swapaxes(0, 1)
-    bias = np.abs(np.nanmean(away, axis=0) / np.nanstd(away, axis=0, ddof=1)).max()
-    return f"bias {bias:.2f} of a standard error at most, coverage {np.nanmean(np.abs(away) < 1.96 * error):.1%}"
 
 
 def work_of(n: int, folder: Path) -> None:
@@ -238,4 +144,4 @@ if __name__ == "__main__":
                 for arguments in (["make", name, number], ["pair", name], ["release", name]):
                     subprocess.run([sys.executable, __file__, *arguments], check=True)
     else:
-        {"designs": designs, "adaptive": adaptive, "bound": bound}[what](int(numbers[0]))
+        designs(int(numbers[0]))

@@ -7,9 +7,8 @@ import pandas as pd
 import pytest
 from scipy.special import expit
 from scipy.stats import spearmanr
-from sklearn.metrics import cohen_kappa_score
 
-from mrb_lib.build.construct.answers.difficulty import Tally, chance_of, item_measures, model_agreement, model_measures
+from mrb_lib.build.construct.answers.difficulty import Tally, chance_of, item_measures, model_measures
 
 NONE = np.full(4, np.nan)
 
@@ -93,20 +92,11 @@ def test_chance_is_one_of_the_options() -> None:
     np.testing.assert_array_equal(chance_of(items), [0.25, 0.5, np.nan, np.nan])
 
 
-def test_models_have_their_accuracy_beside_chance_and_their_agreement() -> None:
+def test_models_have_their_accuracy_beside_chance() -> None:
     answered, _, _ = planted(3)
     models = model_measures(answered)
     assert models["accuracy"].is_monotonic_increasing and (models["low"] < models["accuracy"]).all()
     assert models["chance"].isna().all() and (models["n_chance"] == 0).all()
-    pairs = model_agreement(answered)
-    right = answered.is_right
-    assert len(pairs) == 10
-    for row in pairs.itertuples():
-        one, other = (right[:, int(name[1:])] for name in (row.model_1, row.model_2))
-        assert row.agreement == (one == other).mean()
-        assert row.cohen_kappa == pytest.approx(cohen_kappa_score(one, other))
-    always = model_agreement(tally([[1, 1]] * 4, [[1, 1]] * 4))
-    assert always["agreement"].tolist() == [1.0] and always["cohen_kappa"].isna().all()
 
 
 def test_one_model_alone_and_models_that_never_differ_have_no_difficulty() -> None:

@@ -140,13 +140,6 @@ def test_a_judge_marks_what_no_rule_finds_right(work: Work, script: Script) -> N
             filter_items(work, wrong, extra=[script.roster], again=True)
 
 
-def test_marks_are_compared_with_a_persons(work: Work, script: Script, tmp_path: Path) -> None:
-    path = tmp_path / "person.csv"
-    path.write_text("item_id,model,sample,correct\ni01,m1,0,1\ni25,m1,0,1\ni02,m3,0,yes\n")
-    table = run(work, script, human_marks=path).marking
-    assert table.loc[0, ["n", "too_strict"]].tolist() == [3, 1] and work.marking().equals(table)
-
-
 def test_bad_input_is_one_line_and_loses_nothing(work: Work, script: Script) -> None:
     asked = {
         "corect < 2": "keep: 'corect' is unknown",

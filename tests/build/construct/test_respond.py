@@ -10,8 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from mrb_lib.build.construct.answers.similarity import alike_groups
-from mrb_lib.build.construct.respond import FLAGS, TOO_FEW, Responded, respond
+from mrb_lib.build.construct.respond import FLAGS, TOO_FEW, Responded, alike_groups, respond
 from mrb_lib.build.construct.work import Work
 from mrb_lib.tables.errors import InputError, RunError
 
@@ -128,6 +127,7 @@ def test_bad_input_is_one_line_and_loses_nothing(work: Work, script: Script) -> 
 
 def test_nearly_the_same_texts_are_found_and_different_ones_are_not() -> None:
     longer = f"{LONG} No ascites."
-    assert alike_groups([LONG, "no", longer, "No.", None, "", "yes", LONG.upper()]) == [0, 1, 0, 1, None, None, None, 0]
-    assert alike_groups([LONG, LONG.replace("liver", "spleen").replace("blunt", "sharp"), ""]) == [None, None, None]
-    assert alike_groups([]) == []
+    groups = pd.Series(alike_groups([LONG, "no", longer, "No.", "", "yes", LONG.upper()]))
+    assert groups.fillna(-1).tolist() == [0, 1, 0, 1, -1, -1, 0]
+    apart = alike_groups([LONG, LONG.replace("liver", "spleen").replace("blunt", "sharp"), ""])
+    assert pd.isna(apart).all() and alike_groups([]) == []

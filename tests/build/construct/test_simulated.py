@@ -29,7 +29,7 @@ def test_every_step_but_the_release_is_done(work: Work) -> None:
     assert table["state"].tolist() == ["finished"] * 5 + ["not run"] and work.stale() == {}
     assert table.loc["pair", "n_out"] >= 10 and work.meta.kind == "simulated"
     assert {"the image cannot be read", "a copy of another item"} <= set(work.funnel()["reason"])
-    assert next_commands(work)[-1] == f"mrb construct release {work.path} BENCH"
+    assert next_commands(work)[0] == f"mrb construct release {work.path} BENCH"
     benchmark = load(work.path)
     assert benchmark.meta.kind == "simulated" and len(benchmark.cases) == table.loc["pair", "n_out"]
     with open_store(work.path / REVIEWS) as store:

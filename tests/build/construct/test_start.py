@@ -132,7 +132,7 @@ def test_a_start_that_was_killed_ends_in_the_same_tables(
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
     assert work.state("start") == "begun" and len(list(work.images.iterdir())) == 30
     with begin(work, "start", {}, seed=0) as step:
-        assert step.is_resumed
+        assert not step.is_done
         start(step, {source.name: chosen.read(source)}, options)
     for name in ("items", "decisions", "funnel"):
         file = f"{name}.parquet"

@@ -205,6 +205,19 @@ def answer(
     return done
 
 
+def answers_of(runs: Sequence[ModelRun], item_ids: pd.Series, samples: int) -> pd.DataFrame:
+    """Return the answers of runs by item, model and sample, whatever batches they were written in; see `answers_in`.
+
+    Parameters
+    ----------
+    item_ids : those that count, in their order
+    """
+    position = pd.Series(range(len(item_ids)), index=pd.Index(item_ids))
+    parts = [part.assign(run=place) for place, run in enumerate(runs) for part in answers_in(run, position, samples)]
+    every = pd.concat(parts).sort_values(["position", "run", "sample"], ignore_index=True)
+    return every.drop(columns="run")
+
+
 def answers_in(run: ModelRun, position: pd.Series, samples: int) -> Iterator[pd.DataFrame]:
     """The answers of a run, a part at a time, in the order they were written.
 

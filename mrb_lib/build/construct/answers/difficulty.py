@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Final
 
 import numpy as np
@@ -168,25 +167,3 @@ def model_measures(tally: Tally) -> pd.DataFrame:
         rows.append((model, n, len(own) - n, answers, mean, low, high, chance, int(guessed.sum())))
     columns = ["model", "n", "n_excluded", "n_answers", "accuracy", "low", "high", "chance", "n_chance"]
     return pd.DataFrame(rows, columns=columns)
-
-
-def model_agreement(tally: Tally) -> pd.DataFrame:
-    """How far every two models are right and wrong on the same items.
-
-    Returns
-    -------
-    DataFrame, a row a pair
-        `model_1`, `model_2`, `n` items marked for both, `agreement` (both right or both wrong), `expected` by chance
-        from how often each is right, `cohen_kappa` (null where both are always right, or always wrong).
-    """
-    seen, right = tally.n_marked > 0, tally.is_right.astype(np.float64)
-    rows = []
-    for one, other in combinations(range(len(tally.models)), 2):
-        both = seen[:, one] & seen[:, other]
-        n = int(both.sum())
-        first, second = right[both, one], right[both, other]
-        agreement = float((first == second).mean()) if n else np.nan
-        expected = float(first.mean() * second.mean() + (1 - first.mean()) * (1 - second.mean())) if n else np.nan
-        kappa = (agreement - expected) / (1 - expected) if n and expected < 1 else np.nan
-        rows.append((tally.models[one], tally.models[other], n, agreement, expected, kappa))
-    return pd.DataFrame(rows, columns=["model_1", "model_2", "n", "agreement", "expected", "cohen_kappa"])

@@ -56,12 +56,6 @@ def kept_by(rule: str, table: pd.DataFrame, of_model: Mapping[str, NDArray[np.fl
         raise InputError(f"keep{str(error).removeprefix('keep').removeprefix('where')}") from None
 
 
-def check_rule(rule: str, table: pd.DataFrame, models: list[str]) -> None:
-    """Raise `InputError` unless a rule can be read and names what will be there, before any model has answered."""
-    none = table.head(0)
-    kept_by(rule, none, {model: np.empty(0) for model in models})
-
-
 def why_left_out(
     rule: str, table: pd.DataFrame, of_model: Mapping[str, NDArray[np.float64]], kept: NDArray[np.bool_]
 ) -> NDArray[np.object_]:

@@ -260,14 +260,10 @@ def mark(
         cannot be read), `marked_by` (the rule, "judge", or the status of an answer that is none: a refusal and an empty
         answer are wrong; null where nothing was marked).
     """
-    # Answers come a chunk of items at a time.
-    first, last = (int(answers["position"].min()), int(answers["position"].max())) if len(answers) else (0, -1)
-    own = items.iloc[first : last + 1]
-    references, choices = own["reference"].tolist(), own["choices"].tolist()
+    references, choices = items["reference"].tolist(), items["choices"].tolist()
     markable = [why_unmarked(*one) is None for one in zip(references, choices, strict=True)]
     correct, marked_by = np.full(len(answers), np.nan), np.full(len(answers), None, dtype=object)
-    position = (answers["position"] - first).tolist()
-    rows = zip(position, *(answers[name].tolist() for name in ("item_id", "answer", "status")), strict=True)
+    rows = zip(*(answers[name].tolist() for name in ("position", "item_id", "answer", "status")), strict=True)
     for row, (item, item_id, answer, status) in enumerate(rows):
         if not markable[item] or status == "error":
             continue

@@ -12,9 +12,9 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.special import expit, stdtrit
 
-from mrb_lib.stats.contrasts import ALPHA, BY_T, test_of
+from mrb_lib.stats.contrasts import ALPHA, BY_T
 from mrb_lib.stats.options import FloatArray
-from mrb_lib.stats.tables.power import Pairs, attainable, detectable, multiplier
+from mrb_lib.stats.tables.power import attainable, multiplier
 from mrb_lib.tables.options import Option, checked_dataclass
 
 APART: Final = "undefined: {} never meet the others, directly or through others"
@@ -31,8 +31,6 @@ MEANINGS: Final = {
     "strength_width": "expected width of a 95% interval of a strength in the table ranking, a mean over responders",
     "log_strength_width": "the same of a log strength, by its standard error",
     "told_apart": "win rate over another responder that the ranking tells from 0.5 with 80% power, a mean over pairs",
-    "accuracy_width": "expected width of a 95% interval of a judge's accuracy",
-    "detectable_difference": "difference between two judges' accuracies that is found with 80% power",
     "annotation_hours": "hours of all annotators together",
 }
 
@@ -47,7 +45,6 @@ class Assumptions:
     Attributes
     ----------
     undecided : share of cases without a gold label
-    discordance : share of cases that two judges score differently
     """
 
     spread: Annotated[
@@ -61,8 +58,6 @@ class Assumptions:
     ] = 1.0
     ties: Annotated[Share, Option("Expect this share of ties between two equally strong responders.", "SHARE")] = 0.15
     undecided: Share = 0.05
-    accuracy: Annotated[Share, Option("Expect this accuracy of a judge.", "SHARE")] = 0.7
-    discordance: Share = 0.3
     annotators: Annotated[int, Field(ge=1), Option("Count the hours of N annotators per case.", "N")] = 3
     seconds_per_case: Annotated[
         float, Field(gt=0), Option("Count so many seconds per case and annotator.", "SECONDS")
@@ -178,7 +173,6 @@ def design(pairs: pd.DataFrame, assumed: Assumptions | None = None, *, seed: int
     if "length_a" in pairs:
         unequal = pairs[pairs["length_a"] != pairs["length_b"]]
         values["longer_first"] = float((unequal["length_a"] > unequal["length_b"]).mean())
-    values |= _of_judges(n_cases * (1 - assumed.undecided), n_clusters, clusters.is_unique, assumed)
     reason = FEW
     if n_parts > 1:
         few = np.flatnonzero(part == np.bincount(part).argmin())
@@ -198,16 +192,3 @@ def design(pairs: pd.DataFrame, assumed: Assumptions | None = None, *, seed: int
     ]
     frame = pd.DataFrame(rows, columns=["quantity", "value", "meaning", "reason"])
     return frame.astype({"value": "float64", "reason": "str"})
-
-
-def _of_judges(n_cases: float, n_clusters: float, alone: bool, assumed: Assumptions) -> dict[str, float]:
-    """The width of an accuracy's interval, and the difference between two judges that is found."""
-    if n_clusters < 2:
-        return {}
-    error = np.sqrt(assumed.accuracy * (1 - assumed.accuracy) / n_clusters)
-    between = np.sqrt(assumed.discordance / n_clusters)
-    columns = round(n_cases), round(n_clusters), between, assumed.discordance
-    pair = Pairs(*(np.array([each], dtype=np.float64) for each in columns))
-    found = detectable(pair, test_of("balanced", alone), ALPHA)
-    width = 2 * float(stdtrit(n_clusters - 1, 0.975)) * float(error)
-    return {"accuracy_width": width, "detectable_difference": float(found[0])}

@@ -49,7 +49,6 @@ class Facts:
     n_cases_left_out : pairs that were made and not annotated enough
     split : see `mrb_lib.benchmarks.splits.Split.balance`
     people : see `mrb_lib.review.records.people.summary`; without rows where nothing is known of the annotators
-    changes : see `mrb_lib.build.construct.release.changes`; None for a first release
     limits : sentences of whoever releases it
     contact : empty where none is given
     """
@@ -60,7 +59,6 @@ class Facts:
     n_cases_left_out: int
     split: pd.DataFrame
     people: pd.DataFrame
-    changes: pd.DataFrame | None = None
     limits: Sequence[str] = ()
     contact: str = ""
 
@@ -180,9 +178,6 @@ def _distribution(meta: BenchmarkMeta) -> Iterable[str]:
 
 def _maintenance(facts: Facts) -> Iterable[str]:
     yield f"Contact: {_cell(facts.contact) or 'not stated'}. A correction is a new version."
-    if facts.changes is not None:
-        yield "Since the release before this one:"
-        yield _table(["what", "n"], [(r.change, f"{r.n:,}") for r in facts.changes.itertuples()])
 
 
 def _people(people: pd.DataFrame) -> str:
