@@ -10,6 +10,7 @@ import pandas as pd
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.build.training.loop import CurvePoint
 from mrb_lib.build.training.recipe import Recipe
+from mrb_lib.judges.local.reward import HEAD_FILE
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.tables.schema import SIMULATED
@@ -55,6 +56,7 @@ def training_record(
         "base_revision": source.revision,
         "method": recipe.method,
         "engine": engine,
+        **({"head": HEAD_FILE} if engine == "reward" else {}),
         "prompt": prompt,
         "benchmark": {
             "name": benchmark.meta.name,
@@ -97,6 +99,7 @@ def model_card(name: str, record: Mapping[str, object], entry: Entry) -> str:
         f"| validated on | {len(_list(record['validation']))} cases, which chose among the evaluations |",
         *(f"| {key.replace('_', ' ')} | {value} |" for key, value in recipe.items() if value not in (None, {}, [])),
         "",
+        *_head(record),
         "## On the validation cases, in both orders",
         "",
         "| step | loss | accuracy | same choice in both orders |",
@@ -114,6 +117,18 @@ def model_card(name: str, record: Mapping[str, object], entry: Entry) -> str:
         "",
     ]
     return "\n".join(lines)
+
+
+def _head(record: Mapping[str, object]) -> list[str]:
+    if "head" not in record:
+        return []
+    return [
+        "## The reward head",
+        "",
+        f"The head is in `{record['head']}`, with a row per dimension. `transformers` loads this folder as a language",
+        "model without that head and without a warning; judge with `mrb judge --judge path:FOLDER`.",
+        "",
+    ]
 
 
 def _point(point: Mapping[str, object]) -> str:

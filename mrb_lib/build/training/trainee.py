@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, TypeVar, cast, overload
@@ -17,7 +17,6 @@ from transformers import PreTrainedModel, TrainingArguments
 
 from mrb_lib.build.training.loop import CaseTrainer, CurvePoint, Report, fit
 from mrb_lib.build.training.plan import Plan
-from mrb_lib.build.training.recipe import Recipe
 from mrb_lib.judges.local.base import LocalJudge
 from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.tables.errors import InputError
@@ -50,7 +49,24 @@ class Trainee(ABC):
         model.train()
         self._whole: Any = model
         if self._recipe.lora:
-            self._whole = with_adapters(model, self._recipe, self._new_modules())
+            self._whole = self._with_adapters(model)
+
+    def _with_adapters(self, model: PreTrainedModel) -> Any:
+        """Return the model with low-rank adapters in place, which alone are trained."""
+        import peft
+
+        values: dict[str, object] = {
+            "r": 16, "lora_alpha": 32, "target_modules": "all-linear", "task_type": "CAUSAL_LM",
+            "modules_to_save": self._new_modules() or None, **self._recipe.adapter,
+        }  # fmt: skip
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", FutureWarning)  # peft 0.21 asks transformers by names that are going
+                if self._plan.settings.quantize is not None:
+                    model = peft.prepare_model_for_kbit_training(model, self._recipe.gradient_checkpointing)
+                return peft.get_peft_model(model, peft.LoraConfig(**cast("Any", values)))
+        except (TypeError, ValueError) as error:
+            raise InputError(f"the adapter's arguments are refused ({' '.join(str(error).split())[:200]}).") from error
 
     def _new_modules(self) -> list[str]:
         """The names of modules with new weights, which are trained whole beside adapters."""
@@ -177,28 +193,6 @@ def judge_request(plan: Plan, engine: str, prompt: str | None = None) -> JudgeRe
     """Return what a judge of an engine is made from; `prompt` takes the place of the recipe's."""
     settings = plan.settings if prompt is None else replace(plan.settings, prompt=prompt)
     return JudgeRequest(replace(plan.entry, engine=engine), settings, plan.benchmark.images, source=plan.source)
-
-
-def with_adapters(model: PreTrainedModel, recipe: Recipe, new_modules: Iterable[str]) -> Any:
-    """The model with low-rank adapters in place, which alone are trained.
-
-    Raises
-    ------
-    InputError
-        peft refuses the arguments.
-    """
-    import peft
-
-    values: dict[str, object] = {
-        "r": 16, "lora_alpha": 32, "target_modules": "all-linear", "task_type": "CAUSAL_LM",
-        "modules_to_save": list(new_modules) or None, **recipe.adapter,
-    }  # fmt: skip
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FutureWarning)  # peft 0.21 asks transformers by a name that is going
-            return peft.get_peft_model(model, peft.LoraConfig(**cast("Any", values)))
-    except (TypeError, ValueError) as error:
-        raise InputError(f"the adapter's arguments are refused ({' '.join(str(error).split())[:200]}).") from error
 
 
 def prompts_of(
