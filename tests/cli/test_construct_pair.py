@@ -17,7 +17,7 @@ def test_the_command_prints_the_design(mrb: Callable[..., Result], tmp_path: Pat
     assert "12 pairs of responses (SIMULATED data)" in done.out
     assert "annotation_hours" in done.out
     assert "rarest meeting: a and b, 2 times" in done.out
-    assert "identical pair: 6" in done.err and f"mrb annotate {work.path} --annotators NAME,NAME,NAME" in done.err
+    assert "near-identical pair: 6" in done.err and f"mrb annotate {work.path} --annotators NAME,NAME,NAME" in done.err
     dealt = mrb("annotate", work.path, "--annotators", "ann,bea", "--cases", 6, "--assign-only")
     assert dealt.err.count(": 6 cases") == 2, dealt.err
     told = json.loads(mrb("construct", "pair", work.path, "--cases", 12, "--json").out)

@@ -79,7 +79,6 @@ def test_a_changed_choice_shows_as_stale(mrb: Mrb, source: Path, tmp_path: Path)
         (["--kind", "odd"], "--kind 'odd': must be"),
         (["--map", "missing=question"], "there is no column missing"),
         (["--where", "organ =="], "cannot be read"),
-        (["--not-in", "nowhere"], "is not a benchmark"),
         (["--preset", "odd"], "preset 'odd'"),
     ],
 )

@@ -96,8 +96,7 @@ def pair(work: Work, plan: Plan, *, assumed: Assumptions | None = None, seed: in
             pairs = _pairs(made, _chosen(made, items, plan, rng), responses, rng)
             if pairs.empty:
                 raise InputError(f"{work.path}: no two responses to an item may be paired; see --exclude.")
-        about = pairs.merge(items[["item_id", "cluster"]], on="item_id", how="left")
-        announced = design(about, assumed, seed=seed)
+        announced = design(pairs, assumed)
         if not step.is_done:
             _write(step, pairs, announced, made, responses)
     return Paired(pairs, excluded, announced, step.is_done)

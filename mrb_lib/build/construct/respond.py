@@ -145,7 +145,7 @@ def _flagged(answers: pd.DataFrame) -> pd.DataFrame:
     usable = answers["status"].isin(ANSWERED_STATUSES)
     alike, again = pd.Series(np.nan, index=answers.index), pd.Series(False, index=answers.index)
     for _, rows in answers[usable].groupby("item_id"):
-        alike[rows.index] = alike_groups(rows["answer"].tolist())
+        alike[rows.index] = np.array(alike_groups(rows["answer"].tolist()))
         first = rows["model"].groupby(alike[rows.index]).transform("first")
         again[rows.index] = first.notna() & (first != rows["model"])
     flag = answers["status"].map(_OF_STATUS).astype(object)

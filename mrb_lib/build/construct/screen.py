@@ -187,7 +187,7 @@ def read_ratings(path: Path, form: ScreeningForm, benchmark: Benchmark) -> list[
     answers, items = [], set(benchmark.cases["case_id"])
     for row in rows_of(path):
         item, clinician = text_of(row, "item_id"), text_of(row, "clinician", "annotator")
-        if item not in items:
+        if item is None or item not in items:
             raise row.error("item_id", f"{item!r} is no item to screen", "write an id of items.parquet")
         if clinician is None:
             raise row.error("clinician", "is empty", "write who rated the item")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -139,14 +139,8 @@ def train(
         return done
     with full_disk_named(work), staged_folder(out) as folder:
         trainee.save(folder)
-        record = training_record(
-            base=model, source=plan.source, recipe=plan.recipe, benchmark=benchmark, engine=trainee.judge.engine,
-            case_ids=trainee.case_ids, validation_ids=plan.validated, training_part=plan.training_part,
-            digests=plan.digests, curve=curve,
-            plan=plan.digest, started_from=plan.started_from, max_pixels=plan.settings.max_pixels,
-            prompt=trainee.judge.prompt_id, left_out=trainee.left_out,
-        )  # fmt: skip
-        write_atomic(folder / "README.md", model_card(out.name, record, plan.entry))
+        record = training_record(plan, trainee, model, curve)
+        write_atomic(folder / "README.md", model_card(out.name, record, plan.entry.licence or "see there"))
         write_atomic(folder / TRAINING, json.dumps(record, indent=1) + "\n")
     shutil.rmtree(work)
     return done
@@ -238,7 +232,7 @@ def word_baseline(plan: Plan) -> float | None:
     cases = plan.benchmark.cases.set_index("case_id")
     words = CountVectorizer(binary=True).fit(cases.loc[learnt["case_id"], ["response_a", "response_b"]].stack())
 
-    def difference(case_ids: Sequence[str]) -> Any:
+    def difference(case_ids: Iterable[str]) -> Any:
         one, other = (words.transform(cases.loc[list(case_ids), f"response_{side}"]) for side in "ab")
         return one - other
 

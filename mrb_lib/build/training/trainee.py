@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, TypeVar, cast, overload
+from typing import Any, TypeVar, cast, overload
 
 import numpy as np
 import pandas as pd
@@ -24,8 +24,6 @@ from mrb_lib.tables.schema import NO_PROBE, ORDERS
 from mrb_lib.verdicts.orders import TIE, to_case_frame, to_shown_frame
 
 T = TypeVar("T")
-
-KEPT_BYTES: Final = 2**30
 
 
 class Trainee(ABC):
@@ -63,7 +61,8 @@ class Trainee(ABC):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", FutureWarning)  # peft 0.21 asks transformers by names that are going
                 if self._plan.settings.quantize is not None:
-                    model = peft.prepare_model_for_kbit_training(model, self._recipe.gradient_checkpointing)
+                    prepare: Callable[..., Any] = peft.prepare_model_for_kbit_training
+                    model = prepare(model, self._recipe.gradient_checkpointing)
                 return peft.get_peft_model(model, peft.LoraConfig(**cast("Any", values)))
         except (TypeError, ValueError) as error:
             raise InputError(f"the adapter's arguments are refused ({' '.join(str(error).split())[:200]}).") from error
@@ -148,32 +147,22 @@ class Trainee(ABC):
 
 
 class TrainingCases(Sequence[T]):
-    """Cases made ready for training: kept while they are small together, made again each time where they are not.
+    """Cases that are made ready for training each time they are asked for, so that images need no memory.
 
     Parameters
     ----------
     build : makes the cases of some rows ready, and says why others cannot be shown, by case id
     shown : the rows of all cases
-    n_bytes : what a case takes in memory, about
     """
 
-    def __init__(
-        self,
-        build: Callable[[pd.DataFrame], tuple[list[T], Mapping[str, str]]],
-        shown: pd.DataFrame,
-        n_bytes: Callable[[T], int],
-    ) -> None:
-        self._build = build
-        self._rows, self._kept = list[pd.DataFrame](), list[T | None]()
+    def __init__(self, build: Callable[[pd.DataFrame], tuple[list[T], Mapping[str, str]]], shown: pd.DataFrame) -> None:
+        self._build, self._rows = build, list[pd.DataFrame]()
         self.failures: dict[str, str] = {}
-        size = 0
         for _, rows in shown.groupby("case_id", sort=False):
             built, failures = build(rows.reset_index(drop=True))
             self.failures.update(failures)
-            for case in built:
-                size += n_bytes(case)
+            if built:
                 self._rows.append(rows.reset_index(drop=True))
-                self._kept.append(case if size < KEPT_BYTES else None)
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -185,8 +174,7 @@ class TrainingCases(Sequence[T]):
     def __getitem__(self, index: int | slice) -> T | list[T]:
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
-        kept = self._kept[index]
-        return kept if kept is not None else self._build(self._rows[index])[0][0]
+        return self._build(self._rows[index])[0][0]
 
 
 def judge_request(plan: Plan, engine: str, prompt: str | None = None) -> JudgeRequest:

@@ -1,10 +1,9 @@
-"""`mrb construct pair`: which two responses are compared, and what that will show, before anybody annotates."""
+"""`mrb construct pair`: which two responses are compared, and the design, before anybody annotates."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
-import pandas as pd
 import typer
 
 from mrb_lib.build.construct.pairing.candidates import RULES
@@ -43,7 +42,7 @@ def command(
     again: Annotated[bool, typer.Option("--again", help="Replace pairs that were chosen otherwise.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Pair responses, and say what the pairs will show: meetings, expected widths of intervals, annotation hours."""
+    """Pair responses, and print the design: meetings of responders, connectedness, annotation hours."""
     from mrb_lib.build.construct.pair import Plan, pair
 
     opened = open_work(work)
@@ -60,25 +59,12 @@ def command(
         typer.echo(render.as_json(made.design, table="design", policy=None, simulated=simulated))
         return
     typer.echo(f"{line(opened.meta.name)}: {count(len(made.pairs), 'pair')} of responses{mark}")
-    typer.echo(render.as_text(_written(made.design)))
+    typer.echo(render.as_text(made.design))
     met = meetings(made.pairs)
     fewest = met.iloc[int(met["n"].argmin())]
     typer.echo(f"rarest meeting: {line(fewest['model_1'])} and {line(fewest['model_2'])}, {count(fewest['n'], 'time')}")
-    typer.echo(
-        f"Widths are expected ones, for log strengths of standard deviation {assumed.spread:g} and {assumed.ties:.0%} "
-        f"ties between equals.\nNext: mrb annotate {work} --annotators {','.join(['NAME'] * assumed.annotators)}",
-        err=True,
-    )
+    typer.echo(f"Next: mrb annotate {work} --annotators {','.join(['NAME'] * assumed.annotators)}", err=True)
 
 
 def _listed(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip() not in ("", "none"))
-
-
-def _written(design: pd.DataFrame) -> pd.DataFrame:
-    """The design for a reader: whole numbers whole, and why a value is missing in its place."""
-    values = [
-        str(reason) if value != value else f"{value:,.0f}" if value >= 20 or value % 1 == 0 else f"{value:.3f}"
-        for value, reason in zip(design["value"].tolist(), design["reason"], strict=True)
-    ]
-    return design[["quantity", "meaning"]].assign(value=values)[["quantity", "value", "meaning"]]

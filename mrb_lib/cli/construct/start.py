@@ -63,7 +63,6 @@ def command(
         "map": list(wanted.map),
         **asdict(options),
         "meanings": None if options.meanings is None else options.meanings.read_text(encoding="utf-8-sig"),
-        "not_in": [str(bench) for bench in options.not_in],
     }
     plan = {} if wanted.preset is None else preset(wanted.preset).construct
     made = new_or_old_work(work, wanted.name, wanted.kind, plan)

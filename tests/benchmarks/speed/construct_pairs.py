@@ -1,10 +1,8 @@
-"""What the pair designs of `mrb construct pair` keep of what they promise, and how long pairs and a release take.
+"""How long pairs and a release of `mrb construct` take.
 
-    python tests/benchmarks/speed/construct_pairs.py designs 100
     python tests/benchmarks/speed/construct_pairs.py time 10000 100000
 
-`designs`: in so many seeds, how many are connected, how far meetings are from equal, and how wide the intervals of the
-table `ranking` come out, as a share of what was announced. `time`: seconds and peak memory of the step, with 12
+`time`: seconds and peak memory of the step, with 12
 responders, then of `release`, with 3 annotators on one dimension set and an image an item. All data are SIMULATED.
 """
 
@@ -15,7 +13,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -23,48 +20,13 @@ import pandas as pd
 from PIL import Image
 
 from mrb_lib.build.construct.pair import Plan, pair
-from mrb_lib.build.construct.pairing.balance import NONE, balanced_pairs
-from mrb_lib.build.construct.pairing.design import Assumptions, design, meetings
+from mrb_lib.build.construct.pairing.design import meetings
 from mrb_lib.build.construct.release import Terms, release
 from mrb_lib.build.construct.work import Work, begin, create_work, open_work
 from mrb_lib.tables.schema import DIMENSIONS
-from tests.stats.small_tables import rows_of
 
-R, N, TIES = 12, 1026, 0.15
-PAIRS = np.array(list(combinations(range(R), 2)))
+R = 12
 NAMES = np.array([f"m{i:02d}" for i in range(R)])
-
-
-def designs(seeds: int) -> None:
-    """Connectedness, meetings and widths; a tenth of the responses is missing."""
-    connected, apart, ratios = 0, [], {0.5: [], 1.0: [], 1.5: []}
-    for seed in range(seeds):
-        rng = np.random.default_rng(seed)
-        has = rng.random((N, R)) > 0.1
-        allowed = has[:, PAIRS[:, 0]] & has[:, PAIRS[:, 1]]
-        chosen = balanced_pairs(allowed, 1, rng.integers(0, 13, N), rng.integers(0, 3, allowed.shape), rng)[:, 0]
-        given = np.flatnonzero(chosen != NONE)
-        sides = NAMES[PAIRS[chosen[given]]]
-        cases = pd.DataFrame({"case_id": given.astype(str), "model_a": sides[:, 0], "model_b": sides[:, 1]})
-        cases = cases.assign(item_id=cases["case_id"])
-        met = meetings(cases)["n"]
-        apart.append(int(met.max() - met.min()))
-        for spread, found in ratios.items():
-            announced = design(cases, Assumptions(spread=spread)).set_index("quantity")["value"]
-            connected += int(spread == 1 and announced["n_parts"] == 1)
-            x = rng.normal(scale=spread, size=R)
-            p = 1 / (1 + np.exp(np.diff(x[PAIRS[chosen[given]]], axis=1)[:, 0]))
-            tie, drawn = TIES * 4 * p * (1 - p), rng.random(len(p))
-            choice = np.where(drawn < tie, "tie", np.where(drawn < p + tie / 2, "A", "B")).astype(object)
-            choice[rng.random(len(p)) < 0.05] = None
-            gold = cases[["case_id"]].assign(dimension="overall", choice=choice)
-            table = rows_of("ranking", cases, None, gold, resamples=0)
-            rows = table[(table["part"] == "strength") & (table["source"] == "gold")]
-            found.append((rows["high"] - rows["low"]).mean() / announced["strength_width"])
-    print(f"{connected} of {seeds} connected; meetings differ by at most {max(apart)}")
-    for spread, found in ratios.items():
-        share = np.mean(np.abs(np.array(found) - 1) < 0.15)
-        print(f"spread {spread}: width / announced {np.nanmean(found):.3f}; single designs within 15%: {share:.0%}")
 
 
 def work_of(n: int, folder: Path) -> None:
@@ -137,11 +99,9 @@ if __name__ == "__main__":
         work_of(int(numbers[1]), Path(numbers[0]))
     elif what in ("pair", "release"):
         measure(what, Path(numbers[0]))
-    elif what == "time":
+    else:
         for number in numbers:
             print(f"{int(number):,} items", flush=True)
             with tempfile.TemporaryDirectory() as name:
                 for arguments in (["make", name, number], ["pair", name], ["release", name]):
                     subprocess.run([sys.executable, __file__, *arguments], check=True)
-    else:
-        designs(int(numbers[0]))

@@ -24,6 +24,7 @@ def respond(work: Work, *, refusing: str = "", seed: int = 0) -> None:
                 flag = "refused" if model == refusing else None
                 rows.append((item, model, sample, "Nothing." if item == f"i{N - 1}" else text, flag))
     frame = pd.DataFrame(rows, columns=["item_id", "model", "sample", "answer", "flag"]).assign(status="ok")
+    frame["alike"] = np.where(frame["answer"] == "Nothing.", 0.0, np.nan)
     with begin(work, "respond", {"refusing": refusing}, seed=seed, again=True) as step:
         step.write("responses", frame)
 

@@ -15,7 +15,7 @@ import pytest
 from PIL import Image, ImageOps
 
 from mrb_lib.benchmarks.images import read_pixels
-from mrb_lib.build.construct.layouts import LAYOUTS, SourceItem, find_layout
+from mrb_lib.build.construct.layouts import LAYOUTS, SourceImage, SourceItem, find_layout
 from mrb_lib.build.construct.start import CLUTTER, PLACE, PLACE_UNCLEAR, SEVERAL, StartOptions, StartReport, start
 from mrb_lib.build.construct.work import Work, begin, create_work
 from mrb_lib.tables.errors import InputError
@@ -83,19 +83,16 @@ def test_a_series_is_in_its_order_and_names_nobody(source: Path, begun: tuple[Wo
     assert "PatientIdentityRemoved" in pydicom.dcmread(work.images / names[0])
 
 
-def test_items_that_share_a_picture_are_one_cluster(source: Path, tmp_path: Path) -> None:
-    work, _ = started(source, tmp_path / "work", keep_near_copies=True)
-    cluster = work.items().set_index("item_id")["cluster"]
-    assert [cluster[f"q{i}"] for i in (51, 52, 53)] == ["q1", "q2", "q3"]
-    assert cluster.nunique() == 53
-
-
-def test_no_item_shows_an_image_of_a_benchmark_that_it_must_not_share(
-    source: Path, begun: tuple[Work, StartReport], tmp_path: Path
-) -> None:
-    work, _ = started(source, tmp_path / "work", not_in=(begun[0].path,))
-    assert work.entering("filter").empty
-    assert work.funnel().iloc[1].reason == "shows an image of work"
+def test_items_that_share_a_picture_are_one_cluster(tmp_path: Path) -> None:
+    pictures = {"a": stored(drawing(1)), "b": stored(drawing(1), "JPEG", quality=60), "c": stored(drawing(2))}
+    items = [
+        SourceItem(f"row {name}", (SourceImage(name, content=content),), f"What is {name}?", item_id=name)
+        for name, content in pictures.items()
+    ]
+    work = create_work(tmp_path / "work", "mine", "clinical")
+    with begin(work, "start", {}, seed=0) as step:
+        start(step, {"s": items}, StartOptions())
+    assert work.items()["cluster"].tolist() == ["a", "a", "c"]
 
 
 def test_bad_sources_are_refused_in_one_line(source: Path, tmp_path: Path) -> None:
