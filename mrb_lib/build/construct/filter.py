@@ -11,11 +11,20 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from mrb_lib.build.construct.answers.answering import ModelRun, answer, answers_of, ask_about, items_digest, writers
-from mrb_lib.build.construct.answers.difficulty import MEASURES, Tally, chance_of, item_measures, model_measures
+from mrb_lib.build.construct.answers.answering import Answered, answer, answers_to, writers
+from mrb_lib.build.construct.answers.difficulty import MEASURES, item_measures, model_measures
 from mrb_lib.build.construct.answers.keep_rules import kept_by, rule_table, why_left_out
-from mrb_lib.build.construct.answers.marking import NOT_MARKED, MarkOptions, asks_judge, mark, mark_one, why_unmarked
-from mrb_lib.build.construct.answers.marking_judge import PROMPT, marks_of, to_mark
+from mrb_lib.build.construct.answers.marking import (
+    NOT_MARKED,
+    PROMPT,
+    MarkOptions,
+    asks_judge,
+    mark,
+    mark_one,
+    marks_of,
+    to_mark,
+    why_unmarked,
+)
 from mrb_lib.build.construct.answers.pool import prompt_of, recorded
 from mrb_lib.build.construct.work import Step, Work, begin
 from mrb_lib.runs.planned import PlannedModel
@@ -46,23 +55,6 @@ class FilterOptions:
     marker: PlannedModel | None = None
 
 
-@dataclass(frozen=True)
-class Filtered:
-    """What became of the items.
-
-    Attributes
-    ----------
-    n_in, n_out : items that entered and were kept
-    models : see `mrb_lib.build.construct.answers.difficulty.model_measures`
-    runs : of the models, and last of the marker, where there is one; empty where nothing was left to do
-    """
-
-    n_in: int
-    n_out: int
-    models: pd.DataFrame
-    runs: Sequence[ModelRun]
-
-
 def filter_items(
     work: Work,
     options: FilterOptions,
@@ -72,7 +64,7 @@ def filter_items(
     extra: Sequence[Path] = (),
     retry: Sequence[str] = (),
     progress: ReportProgress | None = None,
-) -> Filtered:
+) -> Answered:
     """Have models answer the items, mark the answers, and keep those items that the rule keeps.
 
     Writes `answers.parquet` and `difficulty.parquet` (see `mrb_lib.build.construct.answers.difficulty.item_measures`).
@@ -106,7 +98,7 @@ def filter_items(
             )
     if options.keep:  # a rule that is wrong is refused before any model is asked
         nothing = pd.DataFrame(columns=[*MEASURES], dtype=float)
-        kept_by(options.keep, rule_table(work.items().head(0), nothing), {model: np.empty(0) for model in models})
+        kept_by(options.keep, rule_table(work.items().head(0), nothing))
     choices = {
         "models": recorded(models, options.samples),
         "samples": options.samples,
@@ -119,44 +111,20 @@ def filter_items(
         if step.is_done:
             decisions = work.decisions()
             kept = decisions.loc[decisions["step"] == STEP, "kept"]
-            return Filtered(len(kept), int(kept.sum()), model_measures(tally_of(work.answers(), items, [*models])), [])
-        if items.empty:
-            raise InputError(f"{work.path}: no item is left to filter; `mrb construct status {work.path}` shows why.")
-        digest = items_digest(work.path / "items.parquet", work.images)
-        ask = partial(ask_about, images=work.images, name=work.meta.name, kind=work.meta.kind, digest=digest)
-        reply = partial(answer, extra=extra, retry=retry, progress=progress)
-        runs = reply(ask(items), work.path / "runs" / STEP, models, samples=options.samples)
-        answers = answers_of(runs, items["item_id"], options.samples)
+            return Answered(len(kept), int(kept.sum()), model_measures(work.answers(), items, [*models]), [])
+        ask = partial(answer, extra=extra, retry=retry, progress=progress)
+        runs, answers = answers_to(work, items, STEP, models, options.samples, ask)
         judged: Callable[[str, str], float | None] | None = None
         if marker:
             to_ask = to_mark(_open_answers(answers, items, options.mark), items)
-            [marking] = reply(ask(to_ask), work.path / "runs" / "marking", marker, samples=1)
-            runs = [*runs, marking]
-            judged = marks_of(answers_of([marking], to_ask["item_id"], 1))
+            marking, marks = answers_to(work, to_ask, "marking", marker, 1, ask)
+            runs, judged = [*runs, *marking], marks_of(marks)
         answers = pd.concat([answers, mark(answers, items, options.mark, judged)], axis=1)
         step.write("answers", answers.drop(columns=["position", "finish", "error"]))
-        tally = tally_of(answers, items, [*models])
-        measures = item_measures(tally).assign(item_id=items["item_id"])
+        measures = item_measures(answers, items, [*models])
         step.write("difficulty", measures)
-        kept = decide_by_rule(step, options.keep, measures, tally)
-    return Filtered(len(items), int(kept.sum()), model_measures(tally), runs)
-
-
-def tally_of(answers: pd.DataFrame, items: pd.DataFrame, models: Sequence[str]) -> Tally:
-    """Return the tally behind a table of answers.
-
-    Parameters
-    ----------
-    answers : `item_id, model, correct`
-    items : those to count, with `item_id, choices, reference`
-    models : those to count, in their order
-    """
-    tally = Tally.empty(models, chance_of(items))
-    item = pd.Index(items["item_id"]).get_indexer(pd.Index(answers["item_id"]))
-    model = pd.Index(models).get_indexer(pd.Index(answers["model"]))
-    counted = (item >= 0) & (model >= 0)
-    tally.add(item[counted], model[counted], answers["correct"].to_numpy(dtype=np.float64)[counted])
-    return tally
+        kept = decide_by_rule(step, options.keep, measures)
+    return Answered(len(items), int(kept.sum()), model_measures(answers, items, [*models]), runs)
 
 
 def _open_answers(answers: pd.DataFrame, items: pd.DataFrame, options: MarkOptions) -> pd.DataFrame:
@@ -172,14 +140,13 @@ def _open_answers(answers: pd.DataFrame, items: pd.DataFrame, options: MarkOptio
     return written[is_open]
 
 
-def decide_by_rule(step: Step, rule: str, measures: pd.DataFrame, tally: Tally) -> pd.Series:
+def decide_by_rule(step: Step, rule: str, measures: pd.DataFrame) -> pd.Series:
     """Keep the entering items that a rule keeps, and return which; an empty rule keeps all of them."""
     items = step.entering
     if not rule:
         return pd.Series(True, index=items.index)
     table = rule_table(items, measures)
-    of_model = dict(zip(tally.models, tally.share.T, strict=True))
-    kept = kept_by(rule, table, of_model)
+    kept = kept_by(rule, table)
     if not kept.any():
         right = measures["correct"].dropna()
         found = f"correct is {right.min():g} to {right.max():g}, half are over {right.median():g}" if len(right) else ""
@@ -187,7 +154,7 @@ def decide_by_rule(step: Step, rule: str, measures: pd.DataFrame, tally: Tally) 
             f"keep {rule!r}: keeps none of {len(items)} items ({found or 'no answer could be marked'}); "
             "use another rule: the answers are kept."
         )
-    reasons = why_left_out(rule, table, of_model, kept)
+    reasons = why_left_out(rule, table, kept)
     for row in np.flatnonzero(~kept & (measures["n_models"] == 0).to_numpy()):
         reasons[row] = why_unmarked(items["reference"].iloc[row], items["choices"].iloc[row]) or NOT_MARKED
     step.decide(pd.DataFrame({"item_id": items["item_id"], "kept": kept, "reason": reasons}))

@@ -5,11 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 from io import BytesIO
+from itertools import combinations
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
+from pydantic import Field
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 
 from mrb_lib.benchmarks.benchmark import empty_annotations
 from mrb_lib.benchmarks.meta import BenchmarkMeta, write_meta
@@ -20,16 +24,15 @@ from mrb_lib.build.construct.pairing.balance import (
     balanced_pairs,
     first_shown,
     length_band,
-    random_pairs,
 )
 from mrb_lib.build.construct.pairing.candidates import RULES, Candidates, candidates
-from mrb_lib.build.construct.pairing.design import Assumptions, design
 from mrb_lib.build.construct.record import RECORD
 from mrb_lib.build.construct.tables import ABOUT
 from mrb_lib.build.construct.work import Step, Work, begin, open_work
 from mrb_lib.stats.options import IntArray
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import write_atomic
+from mrb_lib.tables.options import Option, checked_dataclass
 
 BALANCE: Final = ("model", "organ", "length")
 NO_PAIR, NOT_DRAWN = "no two responses that may be paired", "not drawn"
@@ -42,7 +45,7 @@ class Plan(NamedTuple):
     Attributes
     ----------
     per_item : pairs an item, at least 1
-    balance : of `BALANCE`, what is evened out besides the meetings ("model"); none draws pairs at random
+    balance : of `BALANCE`, what is evened out; meetings ("model") always
     exclude : rules of `mrb_lib.build.construct.pairing.candidates.RULES`
     n_cases : cases in all; None for as many as there are items, times `per_item`
     """
@@ -123,8 +126,6 @@ def _chosen(made: Candidates, items: pd.DataFrame, plan: Plan, rng: np.random.Ge
     able = rng.permutation(np.flatnonzero(allowed.any(axis=1)))
     if plan.n_cases is not None:
         allowed[able[-(-plan.n_cases // plan.per_item) :]] = False
-    if not plan.balance:
-        return random_pairs(allowed, plan.per_item, rng)
     organs = items.set_index("item_id")["organ"].reindex(made.items)
     strata = pd.factorize(organs)[0] + 1 if "organ" in plan.balance else np.zeros(len(made.items), dtype=np.int64)
     band = length_band(made.length, made.pairs)
@@ -199,3 +200,76 @@ def cases_of(pairs: pd.DataFrame, items: pd.DataFrame, responses: pd.DataFrame) 
     out["cluster"] = out["cluster"].where(out["cluster"].notna(), out["item"])
     known = [name for name in out.columns if out[name].notna().any()]
     return out[known]
+
+
+MEANINGS: Final = {
+    "n_cases": "pairs to annotate",
+    "n_items": "items they are about; intervals resample these, or the clusters they are in",
+    "n_responders": "responders in any pair",
+    "fewest_meetings": "cases of the two responders that meet least often",
+    "most_meetings": "cases of the two responders that meet most often",
+    "n_parts": "groups of responders that never meet those of another group; a ranking of all needs 1",
+    "longer_first": "share of the cases with unequal lengths in which response A is the longer",
+    "annotation_hours": "hours of all annotators together",
+}
+
+
+@checked_dataclass
+class Assumptions:
+    """Assumptions about the work of annotators."""
+
+    annotators: Annotated[int, Field(ge=1), Option("Count the hours of N annotators per case.", "N")] = 3
+    seconds_per_case: Annotated[
+        float, Field(gt=0), Option("Count so many seconds per case and annotator.", "SECONDS")
+    ] = 90.0
+
+
+def meetings(pairs: pd.DataFrame) -> pd.DataFrame:
+    """Return how often every two responders meet, never included.
+
+    Parameters
+    ----------
+    pairs : `model_a, model_b`, a row a case
+
+    Returns
+    -------
+    DataFrame
+        `model_1, model_2, n`, sorted by name
+    """
+    names = sorted({*pairs["model_a"], *pairs["model_b"]})
+    sides = np.sort(pairs[["model_a", "model_b"]].to_numpy(dtype=str), axis=1)
+    counts = pd.Series(list(map(tuple, sides))).value_counts()
+    rows = [(one, other, int(counts.get((one, other), 0))) for one, other in combinations(names, 2)]
+    return pd.DataFrame(rows, columns=["model_1", "model_2", "n"])
+
+
+def design(pairs: pd.DataFrame, assumed: Assumptions | None = None) -> pd.DataFrame:
+    """Return the design of pairs.
+
+    Parameters
+    ----------
+    pairs : `item_id, model_a, model_b, length_a, length_b`
+
+    Returns
+    -------
+    DataFrame
+        `quantity, value, meaning`, a row each of `MEANINGS`; `longer_first` is null where all lengths are equal
+    """
+    assumed = assumed or Assumptions()
+    met = meetings(pairs)
+    names, sides = pd.factorize(pairs[["model_a", "model_b"]].to_numpy(dtype=object).ravel())[::-1]
+    one, other = sides.reshape(-1, 2).T
+    graph = sparse.coo_array((np.ones(len(pairs)), (one, other)), shape=(len(names), len(names)))
+    unequal = pairs[pairs["length_a"] != pairs["length_b"]]
+    values = {
+        "n_cases": len(pairs),
+        "n_items": pairs["item_id"].nunique(),
+        "n_responders": len(names),
+        "fewest_meetings": met["n"].min(),
+        "most_meetings": met["n"].max(),
+        "n_parts": connected_components(graph, directed=False)[0],
+        "longer_first": (unequal["length_a"] > unequal["length_b"]).mean(),
+        "annotation_hours": len(pairs) * assumed.annotators * assumed.seconds_per_case / 3600,
+    }
+    rows = [(name, float(values[name]), meaning) for name, meaning in MEANINGS.items()]
+    return pd.DataFrame(rows, columns=["quantity", "value", "meaning"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -12,11 +12,9 @@ import pandas as pd
 
 from mrb_lib.build.construct.answers.answering import (
     CUT_OFF,
-    ModelRun,
+    Answered,
     answer,
-    answers_of,
-    ask_about,
-    items_digest,
+    answers_to,
     writers,
 )
 from mrb_lib.build.construct.answers.marking import normalised
@@ -39,23 +37,6 @@ _FEWEST: Final = 2
 _OF_STATUS: Final = {"refused": REFUSED, "unparsed": EMPTY, "error": ERROR}
 
 
-@dataclass(frozen=True)
-class Responded:
-    """What became of the items.
-
-    Attributes
-    ----------
-    n_in, n_out : items that entered, and those with responses of two responders at least
-    responders : see `responder_counts`
-    runs : of the responders; empty where nothing was left to do
-    """
-
-    n_in: int
-    n_out: int
-    responders: pd.DataFrame
-    runs: Sequence[ModelRun]
-
-
 def respond(
     work: Work,
     responders: Sequence[PlannedModel],
@@ -66,7 +47,7 @@ def respond(
     extra: Sequence[Path] = (),
     retry: Sequence[str] = (),
     progress: ReportProgress | None = None,
-) -> Responded:
+) -> Answered:
     """Have the pool of responders answer the items.
 
     Writes `responses.parquet`, a row an item, responder and sample, with `flag`: "refused", "empty", "error" (none of
@@ -100,23 +81,21 @@ def respond(
         if step.is_done:
             decisions = work.decisions()
             kept = decisions[decisions["step"] == STEP]["kept"]
-            return Responded(len(kept), int(kept.sum()), responder_counts(work.responses()), [])
+            return Answered(len(kept), int(kept.sum()), responder_counts(work.responses()), [])
         items = step.entering
-        if items.empty:
-            raise InputError(f"{work.path}: no item is left to answer; `mrb construct status {work.path}` shows why.")
-        digest = items_digest(work.path / "items.parquet", work.images)
-        asked = ask_about(items, work.images, name=work.meta.name, kind=work.meta.kind, digest=digest)
-        folder = work.path / "runs" / STEP
-        runs = answer(asked, folder, models, samples=samples, extra=extra, retry=retry, progress=progress)
-        responses = _flagged(answers_of(runs, items["item_id"], samples))
+        ask = partial(answer, extra=extra, retry=retry, progress=progress)
+        runs, answers = answers_to(work, items, STEP, models, samples, ask)
+        responses = _flagged(answers)
         usable = responses[responses["status"].isin(ANSWERED_STATUSES)]
         n_responders = items["item_id"].map(usable.groupby("item_id")["model"].nunique())
         kept_items = n_responders >= _FEWEST
         if not kept_items.any():
-            raise RunError(f"respond: {TOO_FEW} on every item; name others with --again. All that came is in {folder}.")
+            raise RunError(
+                f"respond: {TOO_FEW} on every item; name others with --again. All that came is in {work.path}/runs."
+            )
         step.write("responses", responses)
         step.decide(items[["item_id"]].assign(kept=kept_items, reason=TOO_FEW))
-    return Responded(len(items), int(kept_items.sum()), responder_counts(responses), runs)
+    return Answered(len(items), int(kept_items.sum()), responder_counts(responses), runs)
 
 
 def responder_counts(responses: pd.DataFrame) -> pd.DataFrame:

@@ -71,7 +71,7 @@ class ScreeningForm:
         if not 2 <= len(self.scale) <= _MOST_LABELS or len(set(self.scale)) != len(self.scale) or not all(self.scale):
             raise InputError(f"scale {', '.join(self.scale)!r}: needs 2 to {_MOST_LABELS} different labels.")
         no_items: pd.DataFrame = SCHEMAS["items"].empty_table().to_pandas()
-        kept_by(self.keep, rule_table(no_items, rated(pd.DataFrame(), self, [])), {})
+        kept_by(self.keep, rule_table(no_items, rated(pd.DataFrame(), self, [])))
 
     @property
     def values(self) -> dict[str, float]:
@@ -229,8 +229,8 @@ def close_screening(work: Work, form: ScreeningForm, answers: pd.DataFrame) -> p
         items = step.entering
         table = rated(answers, form, items["item_id"].tolist())
         facts = rule_table(items, table)
-        kept = kept_by(form.keep, facts, {}) & (table["n_clinicians"] > 0).to_numpy()
-        reasons = pd.Series(why_left_out(form.keep, facts, {}, kept), dtype=object)
+        kept = kept_by(form.keep, facts) & (table["n_clinicians"] > 0).to_numpy()
+        reasons = pd.Series(why_left_out(form.keep, facts, kept), dtype=object)
         skipped = set(answers.loc[answers["choice"].isna(), "case_id"]) if len(answers) else set()
         nobody = table["n_clinicians"] == 0
         reasons[nobody] = table["item_id"].isin(skipped).map({True: SKIPPED, False: NOT_RATED})[nobody]

@@ -17,7 +17,7 @@ import pandas as pd
 from scipy.special import expit
 
 from mrb_lib.build.construct.answers.difficulty import item_measures
-from mrb_lib.build.construct.filter import decide_by_rule, tally_of
+from mrb_lib.build.construct.filter import decide_by_rule
 from mrb_lib.build.construct.layouts import SourceImage, SourceItem
 from mrb_lib.build.construct.pair import Plan, pair
 from mrb_lib.build.construct.respond import REFUSED, TRUNCATED
@@ -153,10 +153,9 @@ def _filter(work: Work, planted: pd.DataFrame, seed: int) -> None:
         answers["correct"] = (answers["answer"].to_numpy() == reference[item]).astype(float)
         answers = answers.assign(marked_by="exact", status="ok", latency_s=rng.gamma(4.0, 0.3, len(item)))
         step.write("answers", answers)
-        tally = tally_of(answers, items, MODELS)
-        measures = item_measures(tally).assign(item_id=items["item_id"])
+        measures = item_measures(answers, items, MODELS)
         step.write("difficulty", measures)
-        decide_by_rule(step, KEEP, measures, tally)
+        decide_by_rule(step, KEEP, measures)
 
 
 def _screen(work: Work, merit: pd.Series, store: Store, seed: int) -> None:

@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -18,7 +17,7 @@ from mrb_lib.benchmarks.near_duplicates import components
 from mrb_lib.benchmarks.where import case_lookup, matching, syntax_tree
 from mrb_lib.build.construct.intake.duplicates import clusters, duplicate_reasons, original_items
 from mrb_lib.build.construct.intake.pictures import MODALITIES, Picture, PictureIntake
-from mrb_lib.build.construct.intake.stated import Meanings, stated_organ
+from mrb_lib.build.construct.intake.stated import read_meanings, stated_organ, with_meanings
 from mrb_lib.build.construct.layouts import SourceImage, SourceItem
 from mrb_lib.build.construct.tables import ABOUT
 from mrb_lib.build.construct.work import Step
@@ -31,7 +30,6 @@ CLUTTER: Final = "passed over, left by an operating system"
 SEVERAL: Final = "several pictures in one file, of which only the first is used"
 PLACE: Final = "the answer is read as the place of an option, counted from {}"
 PLACE_UNCLEAR: Final = "the answer is a number and no option, perhaps a place; write the text of the option"
-_CHUNK = 2000
 _LONGEST_ID = 120
 Progress = Callable[[str, int, int], None]
 
@@ -106,16 +104,15 @@ def start(
     same picture, altered or not, null where none before it does; altered copies are kept, in their original's cluster.
     Validated by tests/build/construct/test_start.py.
     """
-    work, meanings = step.work, Meanings.read(options.meanings)
+    work, meanings = step.work, read_meanings(options.meanings)
     if options.where is not None:
         syntax_tree(options.where)
     pictures = Pictures()
     intake = _Intake(options, PictureIntake(work.images, options.min_side, pictures.add), progress)
-    rows = intake.rows(sources)
-    frames = [pd.DataFrame(chunk) for chunk in iter(lambda: list(islice(rows, _CHUNK)), [])]
-    if not frames:
+    rows = list(intake.rows(sources))
+    if not rows:
         raise InputError(f"{', '.join(sources)}: holds no items; check that it is the source you mean.")
-    items = meanings.apply(pd.concat(frames, ignore_index=True))
+    items = with_meanings(pd.DataFrame(rows), meanings)
     _read_places(items)
     items["notes"] = ["; ".join(f"{name}: {what}" for what, name in notes) or None for notes in items["_notes"]]
     # Simulated pictures are drawn after few views, and would all be altered copies of each other.

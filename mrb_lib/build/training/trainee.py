@@ -8,11 +8,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar, cast, overload
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import pandas as pd
 import torch
+from torch.utils.data import Dataset
 from transformers import PreTrainedModel, TrainingArguments
 
 from mrb_lib.build.training.loop import CaseTrainer, CurvePoint, Report, fit
@@ -146,7 +147,7 @@ class Trainee(ABC):
             shutil.copyfile(prompt, folder / f"{self.judge.prompt_id}.jinja")
 
 
-class TrainingCases(Sequence[T]):
+class TrainingCases(Dataset[T]):
     """Cases that are made ready for training each time they are asked for, so that images need no memory.
 
     Parameters
@@ -167,13 +168,7 @@ class TrainingCases(Sequence[T]):
     def __len__(self) -> int:
         return len(self._rows)
 
-    @overload
-    def __getitem__(self, index: int) -> T: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[T]: ...
-    def __getitem__(self, index: int | slice) -> T | list[T]:
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
+    def __getitem__(self, index: int) -> T:
         return self._build(self._rows[index])[0][0]
 
 

@@ -35,8 +35,8 @@ def command(
         str,
         typer.Option(
             metavar="RULE",
-            help="Which items go on: correct <= 2 (models that are right), share_correct, difficulty, discrimination, "
-            "correct['MODEL'], organ ...; without it every item does, and is only measured.",
+            help="Which items go on: correct <= 2 (models that are right), share_correct, organ ...; without it "
+            "every item does, and is only measured.",
         ),
     ] = "",
     marking_judge: Annotated[

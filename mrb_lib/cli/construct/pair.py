@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
+from mrb_lib.build.construct.pair import Assumptions, meetings
 from mrb_lib.build.construct.pairing.candidates import RULES
-from mrb_lib.build.construct.pairing.design import Assumptions, meetings
 from mrb_lib.build.construct.work import open_work
 from mrb_lib.cli import render
 from mrb_lib.cli.listing import count, line
@@ -27,7 +27,7 @@ def command(
         str,
         typer.Option(
             metavar="LIST",
-            help="Even out meetings of responders (model), within organs, by length; none draws pairs at random.",
+            help="Even out meetings of responders (model, always), within organs, and by length.",
         ),
     ] = "model,organ,length",
     exclude: Annotated[

@@ -19,8 +19,7 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 
-from mrb_lib.build.construct.pair import Plan, pair
-from mrb_lib.build.construct.pairing.design import meetings
+from mrb_lib.build.construct.pair import Plan, meetings, pair
 from mrb_lib.build.construct.release import Terms, release
 from mrb_lib.build.construct.work import Work, begin, create_work, open_work
 from mrb_lib.tables.schema import DIMENSIONS

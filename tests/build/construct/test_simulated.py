@@ -39,8 +39,8 @@ def test_every_step_but_the_release_is_done(work: Work) -> None:
 
 def test_what_was_planted_is_found_again(work: Work) -> None:
     planted = pd.read_parquet(work.path / "truth.parquet").set_index("item_id")
-    measured = pd.read_parquet(work.path / "difficulty.parquet").set_index("item_id")["difficulty"]
-    assert spearmanr(measured, planted.loc[measured.index, "difficulty"]).statistic > 0.8
+    measured = pd.read_parquet(work.path / "difficulty.parquet").set_index("item_id")["share_correct"]
+    assert spearmanr(measured, planted.loc[measured.index, "difficulty"]).statistic < -0.8
     rated = pd.read_parquet(work.path / "screenings.parquet").set_index("item_id")
     kept = planted.loc[rated.index, "merit"].groupby(rated["kept"]).mean()
     assert kept[True] > kept[False]

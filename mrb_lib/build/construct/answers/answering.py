@@ -19,6 +19,7 @@ import pandas as pd
 
 from mrb_lib.benchmarks.benchmark import Benchmark, FolderImages
 from mrb_lib.benchmarks.meta import BenchmarkMeta
+from mrb_lib.build.construct.work import Work
 from mrb_lib.judges.jury import is_jury
 from mrb_lib.judges.roster.engines import ENGINES
 from mrb_lib.judges.roster.roster import entry_of
@@ -33,6 +34,7 @@ from mrb_lib.tables.schema import ANSWER, ANSWERED_STATUSES, Kind
 from mrb_lib.verdicts.parts import part_paths, read_part
 from mrb_lib.verdicts.run_totals import totals
 
+Ask = Callable[..., "list[ModelRun]"]
 WRITES: Final = "generative"
 """The engine by which weights on this machine write."""
 LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -56,6 +58,23 @@ class ModelRun:
 
     model: str
     summary: RunSummary
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What became of the items in a step in which models answer.
+
+    Attributes
+    ----------
+    n_in, n_out : items that entered and go on
+    models : a row per model, see `difficulty.model_measures` and `respond.responder_counts`
+    runs : of the models, and last of a marker, where there is one; empty where nothing was left to do
+    """
+
+    n_in: int
+    n_out: int
+    models: pd.DataFrame
+    runs: Sequence[ModelRun]
 
 
 @dataclass(frozen=True)
@@ -203,6 +222,24 @@ def answer(
                 "with --retry error."
             )
     return done
+
+
+def answers_to(
+    work: Work, items: pd.DataFrame, folder: str, models: Mapping[str, PlannedModel], samples: int, ask: Ask
+) -> tuple[list[ModelRun], pd.DataFrame]:
+    """Have models answer items of a work folder; return the runs, which lie in `runs/folder`, and the answers.
+
+    Parameters
+    ----------
+    items : see `ask_about`
+    ask : `answer` with what it does not take from here
+    """
+    if items.empty:
+        raise InputError(f"{work.path}: no item is left to answer; `mrb construct status {work.path}` shows why.")
+    digest = items_digest(work.path / "items.parquet", work.images)
+    asked = ask_about(items, work.images, name=work.meta.name, kind=work.meta.kind, digest=digest)
+    runs = ask(asked, work.path / "runs" / folder, models, samples=samples)
+    return runs, answers_of(runs, items["item_id"], samples)
 
 
 def answers_of(runs: Sequence[ModelRun], item_ids: pd.Series, samples: int) -> pd.DataFrame:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.build.construct.pairing.design import Assumptions, design, meetings
+from mrb_lib.build.construct.pair import Assumptions, design, meetings
 from mrb_lib.tables.errors import InputError
 
 NAMES = ["a", "b", "c", "d"]
