@@ -115,8 +115,8 @@ def filter_items(
         ask = partial(answer, extra=extra, retry=retry, progress=progress)
         runs, answers = answers_to(work, items, STEP, models, options.samples, ask)
         judged: Callable[[str, str], float | None] | None = None
-        if marker:
-            to_ask = to_mark(_open_answers(answers, items, options.mark), items)
+        to_ask = to_mark(_open_answers(answers, items, options.mark), items) if marker else items.head(0)
+        if len(to_ask):
             marking, marks = answers_to(work, to_ask, "marking", marker, 1, ask)
             runs, judged = [*runs, *marking], marks_of(marks)
         answers = pd.concat([answers, mark(answers, items, options.mark, judged)], axis=1)

@@ -26,9 +26,8 @@ from mrb_lib.build.construct.pairing.balance import (
     length_band,
 )
 from mrb_lib.build.construct.pairing.candidates import RULES, Candidates, candidates
-from mrb_lib.build.construct.record import RECORD
 from mrb_lib.build.construct.tables import ABOUT
-from mrb_lib.build.construct.work import Step, Work, begin, open_work
+from mrb_lib.build.construct.work import RECORD, Step, Work, begin, open_work
 from mrb_lib.stats.options import IntArray
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import write_atomic

@@ -14,8 +14,7 @@ from pydantic import Field
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.benchmarks.splits import split
 from mrb_lib.build.construct.card import Facts, data_card
-from mrb_lib.build.construct.record import STEPS
-from mrb_lib.build.construct.work import Work, begin, funnel_of
+from mrb_lib.build.construct.work import STEPS, Work, begin, funnel_of
 from mrb_lib.review.records.people import summary
 from mrb_lib.stats.tables.agreement import agreement_of
 from mrb_lib.tables.errors import InputError

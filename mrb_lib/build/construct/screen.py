@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -122,8 +121,8 @@ def open_screening(work: Work, form: ScreeningForm, *, seed: int = 0, again: boo
         raise InputError(f"{work.path}: screen has another form; edit [screen] in construction.toml, or pass --again.")
     if written is not None and not again and work.state("screen") == "finished":
         raise InputError(f"{work.path}: the screening is closed; --again opens it again, and its ratings stay.")
-    with suppress(_StaysOpenError), begin(work, "screen", form.choices(), seed=seed, again=True):
-        raise _StaysOpenError
+    with begin(work, "screen", form.choices(), seed=seed, again=True, finish=False):
+        pass
 
 
 def screening_benchmark(work: Work, form: ScreeningForm) -> Benchmark:
@@ -241,10 +240,6 @@ def close_screening(work: Work, form: ScreeningForm, answers: pd.DataFrame) -> p
             step.decide(out)
             step.write("screenings", out)
     return out
-
-
-class _StaysOpenError(Exception):
-    """Ends a block of a step that is not finished yet."""
 
 
 def _without_ratings(choices: Mapping[str, Any]) -> dict[str, Any]:

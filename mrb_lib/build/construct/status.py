@@ -8,8 +8,7 @@ from typing import Final
 import pandas as pd
 
 from mrb_lib.benchmarks.benchmark import load
-from mrb_lib.build.construct.record import BEGUN, STEPS
-from mrb_lib.build.construct.work import REQUIRES, Work
+from mrb_lib.build.construct.work import BEGUN, FINISHED, REQUIRES, STEPS, Work
 from mrb_lib.review.records.store import open_store
 from mrb_lib.tables.files import REVIEWS
 
@@ -31,15 +30,13 @@ def step_table(work: Work) -> pd.DataFrame:
         `step`; `state`: "finished", "begun", "stale" or "not run"; `n_in`, `n_out`: the items that entered and left it,
         null before it is finished; `why`: what made it stale, else null.
     """
-    stale, funnel = work.stale(), work.funnel().drop_duplicates("step").set_index("step")
-    rows = []
+    stale, funnel, rows = work.stale(), work.funnel().drop_duplicates("step").set_index("step"), []
     for step in STEPS:
-        state = work.state(step) or "not run"
-        counts = (
-            funnel.loc[step, ["n_in", "n_out"]] if step in funnel.index and state not in (BEGUN, "not run") else None
+        state = work.state(step)
+        n_in, n_out = (
+            funnel.loc[step, ["n_in", "n_out"]] if step in funnel.index and state == FINISHED else (None, None)
         )
-        n_in, n_out = (None, None) if counts is None else map(int, counts)
-        rows.append((step, "stale" if step in stale else state, n_in, n_out, stale.get(step)))
+        rows.append((step, "stale" if step in stale else state or "not run", n_in, n_out, stale.get(step)))
     table = pd.DataFrame(rows, columns=["step", "state", "n_in", "n_out", "why"])
     return table.astype({"n_in": "Int64", "n_out": "Int64", "why": "str"})
 
@@ -58,7 +55,7 @@ def counts_by(work: Work, column: str = "organ") -> pd.DataFrame:
     left = pd.Index(values.index)
     decisions = work.decisions()
     for step in STEPS:
-        if work.state(step) in (None, BEGUN):
+        if work.state(step) != FINISHED:
             continue
         dropped = decisions.loc[(decisions["step"] == step) & ~decisions["kept"], "item_id"]
         left = left.difference(pd.Index(dropped), sort=False)

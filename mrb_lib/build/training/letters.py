@@ -164,5 +164,5 @@ class LetterTrainee(Trainee):
         return self._fit_cases(cases, loss, work, micro_batch, report)
 
     def _cases(self, shown: pd.DataFrame) -> tuple[list[LetterCase], Mapping[str, str]]:
-        refers = bool(shown.pop("shows_reference").any())
-        return letter_cases(self._referring if refers else self.judge, shown)
+        judge = self._referring if shown["shows_reference"].any() else self.judge
+        return letter_cases(judge, shown.drop(columns="shows_reference"))

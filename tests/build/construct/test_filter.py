@@ -140,6 +140,12 @@ def test_a_judge_marks_what_no_rule_finds_right(work: Work, script: Script) -> N
             filter_items(work, wrong, extra=[script.roster], again=True)
 
 
+def test_a_judge_is_not_asked_where_rules_find_every_answer_right(work: Work, script: Script) -> None:
+    script.say = lambda model, item, sample: "liver"
+    run(work, script, marker=PlannedModel("marker", Settings(prompt="mark-answer")))
+    assert script.asked == 3 * N and work.answers()["correct"].dropna().eq(1).all()
+
+
 def test_bad_input_is_one_line_and_loses_nothing(work: Work, script: Script) -> None:
     asked = {
         "corect < 2": "keep: 'corect' is unknown",

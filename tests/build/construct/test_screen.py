@@ -7,7 +7,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from mrb_lib.build.construct.record import RECORD
 from mrb_lib.build.construct.screen import (
     CRITERIA,
     NOT_RATED,
@@ -20,7 +19,7 @@ from mrb_lib.build.construct.screen import (
     screening_benchmark,
     screening_form,
 )
-from mrb_lib.build.construct.work import Work, begin, create_work
+from mrb_lib.build.construct.work import RECORD, Work, begin, create_work
 from mrb_lib.tables.errors import InputError
 
 ITEMS = ["i1", "i2", "i3", "i4", "i5"]

@@ -137,14 +137,6 @@ def test_a_start_that_was_killed_ends_in_the_same_tables(
     assert not [path for path in work.path.iterdir() if path.name.startswith(".") and path.name != ".lock"]
 
 
-def test_a_filter_that_cannot_be_read_is_refused_before_an_image_is(tmp_path: Path) -> None:
-    work = create_work(tmp_path / "work", "mine", "clinical")
-    source = iter([SourceItem("first", (), "What?")])
-    with pytest.raises(InputError, match="cannot be read"), begin(work, "start", {}, seed=0) as step:
-        start(step, {"source": source}, StartOptions(where="organ =="))
-    assert next(source).location == "first"
-
-
 def test_an_altered_copy_is_kept_in_the_cluster_of_its_original(source: Path, tmp_path: Path) -> None:
     folder = tmp_path / "altered"
     shutil.copytree(source, folder)

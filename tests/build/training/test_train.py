@@ -157,12 +157,6 @@ class TestWhatIsWritten:
         assert load_verdicts(done.folder.parent, bench.cases)["status"].eq("ok").all()
         assert len(told) == 1 and "GB of gradients and optimizer" in told[0]
 
-    def test_one_dimension_is_a_head_with_one_value(self, bench: Benchmark, tiny: Tiny, tmp_path: Path) -> None:
-        _train(bench, tmp_path / "tuned", tiny("llama"), method="reward", dimensions=["accuracy"])
-        assert load_file(tmp_path / "tuned" / "reward_head.safetensors")["weight"].shape == (1, 96)
-        [done] = judge(bench, tmp_path / "runs", [f"path:{tmp_path / 'tuned'}"], settings=CPU, limit=3)
-        assert set(load_verdicts(done.folder.parent, bench.cases)["dimension"]) == {"accuracy"}
-
 
 def bench_labels(bench: Benchmark) -> pd.Series:
     labels = gold(bench)
@@ -352,14 +346,6 @@ class TestOnceMore:
         heads = [load_file(tmp_path / name / "reward_head.safetensors")["weight"] for name in ("first", "further")]
         assert torch.nn.functional.cosine_similarity(*heads).min() > 0.9
 
-    def test_a_trained_judge_is_trained_further_and_remembers_all_it_has_seen(
-        self, bench: Benchmark, lettered: Trained, tmp_path: Path
-    ) -> None:
-        _train(bench, tmp_path / "second", lettered.folder, method="sft", n_cases=2)
-        record = _record(tmp_path / "second")
-        assert record["started_from"]["digests"] == _record(lettered.folder)["digests"]
-        assert record["base"] == "tuned" and len(record["cases"]) <= 2
-
     def test_not_where_what_it_has_seen_is_now_for_testing(
         self, bench: Benchmark, lettered: Trained, tmp_path: Path
     ) -> None:
@@ -444,11 +430,6 @@ class TestBadInput:
         assert not (tmp_path / "tuned").exists()
         _train(bench, tmp_path / "tuned", base, method="sft", n_cases=2)
 
-    def test_no_split(self, bench: Benchmark, tiny: Tiny, tmp_path: Path) -> None:
-        without = replace(bench, cases=bench.cases.drop(columns="split"))
-        with pytest.raises(InputError, match="run `mrb split"):
-            _train(without, tmp_path / "tuned", tiny("llama"))
-
     def test_no_training_case(self, bench: Benchmark, tiny: Tiny, tmp_path: Path) -> None:
         with pytest.raises(InputError, match="no case is for training"):
             _train(replace(bench, cases=bench.cases.assign(split="test")), tmp_path / "tuned", tiny("llama"))
@@ -474,15 +455,6 @@ class TestBadInput:
         shutil.rmtree(base)
         with pytest.raises(InputError, match="not on this machine"):
             judge(bench, tmp_path / "runs", [f"path:{tmp_path / 'adapter'}"], settings=CPU)
-
-
-def test_the_same_seed_is_the_same_judge(bench: Benchmark, rewarded: Trained, tiny: Tiny, tmp_path: Path) -> None:
-    two, other = (
-        _train(bench, tmp_path / name, tiny("llama"), method="reward", seed=seed)
-        for name, seed in (("two", Recipe().seed), ("other", Recipe().seed + 1))
-    )
-    heads = [(t.folder / "reward_head.safetensors").read_bytes() for t in (rewarded, two, other)]
-    assert heads[0] == heads[1] != heads[2]
 
 
 def test_parameters_that_fsdp_spreads_are_written_and_read_whole(tiny: Tiny, tmp_path: Path) -> None:

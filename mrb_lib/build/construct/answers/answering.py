@@ -41,6 +41,12 @@ LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 READ: Final = (
     "case_id", "repeat", "reply", "status", "prompt_tokens", "completion_tokens", "latency_s", "finish", "error",
 )  # fmt: skip
+_KINDS: Final = {
+    **dict.fromkeys(("item_id", "answer", "status"), "str"),
+    **dict.fromkeys(("prompt_tokens", "completion_tokens", "latency_s"), "float64"),
+    **dict.fromkeys(("sample", "position"), "int64"),
+    **dict.fromkeys(("finish", "error"), object),
+}
 CUT_OFF: Final = "length"
 """What `finish` says of an answer that ended because it was as long as allowed."""
 
@@ -283,16 +289,5 @@ def answers_in(run: ModelRun, position: pd.Series, samples: int) -> Iterator[pd.
             read_answer(reply).text if kept and isinstance(reply, str) else None
             for reply, kept in zip(frame["reply"].to_numpy(dtype=object), said.to_numpy(), strict=True)
         ]
-        yield pd.DataFrame(
-            {
-                "item_id": frame["case_id"].astype("str"),
-                "model": run.model,
-                "sample": frame["repeat"].astype("int64"),
-                "answer": pd.Series(replies, index=frame.index, dtype="str"),
-                "status": frame["status"].astype("str"),
-                **{name: frame[name].astype("float64") for name in ("prompt_tokens", "completion_tokens", "latency_s")},
-                "finish": frame["finish"].astype(object),
-                "error": frame["error"].astype(object),
-                "position": frame["position"].astype("int64"),
-            }
-        ).reset_index(drop=True)
+        named = frame.rename(columns={"case_id": "item_id", "repeat": "sample"}).drop(columns="reply")
+        yield named.assign(model=run.model, answer=replies).astype(_KINDS).reset_index(drop=True)
