@@ -83,7 +83,7 @@ def recorded(models: Mapping[str, PlannedModel], samples: int) -> list[dict[str,
     ----------
     samples : of each model and item; several are drawn with a temperature, whoever set it
     """
-    rows = []
+    rows: list[dict[str, object]] = []
     for model, one in models.items():
         prompt, used = prompt_of(one), for_repeats(one.settings, samples)
         settings = {name: getattr(used, name) for name in _RECORDED}
