@@ -104,7 +104,7 @@ def test_the_commands_that_build_a_benchmark_run(mrb: Callable[[list[str]], str]
     assert [line[1:3] for line in lines] == [["demo", "my-work"], ["construct", "status"], ["construct", "release"]]
     printed = [mrb(line) for line in lines]
     assert "mrb construct release my-work BENCH" in printed[1]
-    assert "SIMULATED cases" in printed[2] and (tmp_path / "my-release" / "croissant.json").is_file()
+    assert "SIMULATED cases" in printed[2] and (tmp_path / "my-release" / "README.md").is_file()
 
 
 @pytest.mark.slow

@@ -310,7 +310,7 @@ class _Analysis:
 
 def _marks(work: Path) -> pd.DataFrame:
     """Return who answered which item of a work folder right: `item_id, model, correct`."""
-    chunks = list(open_work(work).chunks("answers", ["item_id", "model", "correct"]))
-    if not chunks:
+    answers = open_work(work).answers()[["item_id", "model", "correct"]]
+    if answers.empty:
         raise InputError(f"--work {work}: no model has answered its items; run `mrb construct filter {work}` first.")
-    return pd.concat(chunks, ignore_index=True)
+    return answers

@@ -51,9 +51,7 @@ from mrb_lib.tables.schema import CONSENSUS
 class DealOptions:
     """Options of assigning cases to people."""
 
-    overlap: Annotated[
-        int | None, Field(ge=1), Option("Give each case to N people; default: 2, or 1 for a single one.", "N")
-    ] = None
+    overlap: Annotated[int | None, Field(ge=1), Option("Give each case to N people; default: to all.", "N")] = None
     shared: Annotated[int, Field(ge=0), Option("Give everybody the same N cases first.", "N")] = 0
     seed: Annotated[int, Field(ge=0), Option("Set the seed of the assignment and of the orders shown.")] = 0
 
@@ -200,7 +198,7 @@ def assign_cases(
         dealt = assign(common, names, overlap=people, seed=seed, assigned=before, blocks=blocks)
         keep(dealt)
         before = assigned()
-    wanted = min(2, people) if overlap is None else overlap
+    wanted = people if overlap is None else overlap
     having = before["case_id"].unique().tolist()
     chosen = choose_cases(ids, n_cases or len(ids), seed=seed, first=having, blocks=blocks)
     dealt = assign(chosen, names, overlap=wanted, seed=seed, assigned=before, blocks=blocks)

@@ -17,6 +17,24 @@ PRESETS: Final[Mapping[str, Mapping[Command, Mapping[str, object]]]] = {
     },
 }
 """Options of each command by the name of the preset: "paper" is what a benchmark paper prints."""
+PLANS: Final[Mapping[str, Mapping[str, str]]] = {
+    "paper": {
+        "filter": "--model qwen2-vl-2b --model internvl3-2b --model deepseek-vl2-tiny --keep 'correct <= 1'",
+        "screen": "--clinicians NAME,NAME,NAME --criteria relevance,accuracy,complexity,image_quality",
+        "respond": "--samples 2 --responder qwen2.5-vl-7b --responder qwen2.5-vl-32b --responder qwen2.5-vl-72b "
+        "--responder internvl3-8b --responder internvl3-38b --responder llava-onevision-7b "
+        "--responder llama-3.2-11b-vision --responder pixtral-12b --responder phi-3.5-vision "
+        "--responder minicpm-v-2.6 --responder gemma-3-27b --responder medgemma-4b",
+        "pair": "--pairs 1 --balance model,organ,length",
+        "annotate": "--annotators NAME,NAME,NAME",
+        "release": "--min-annotators 3",
+    },
+}
+"""Options of the steps that build a benchmark, as a shell takes them, by the name of the preset.
+
+"paper" has the shape of the published construction. The models may be exchanged in `construction.toml`, into which
+`mrb construct start --preset` writes the plan; `mrb construct status` prints it with the next command.
+"""
 
 
 def chosen(name: str, command: Command, given: Collection[str]) -> dict[str, object]:

@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 from math import sqrt
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from pydantic import Field
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load
 from mrb_lib.build.training.recipe import Recipe, plan_of, read_recipe, recipe_from
 from mrb_lib.cli.options import Bench, Rosters, declares, options_from
 from mrb_lib.cli.progress import training_bars
 from mrb_lib.judges.settings import Settings
-from mrb_lib.tables.errors import InputError, MrbError, RunError
+from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.options import Option, checked_dataclass
 
 if TYPE_CHECKING:
-    from mrb_lib.build.training.loop import TrainProgress
-    from mrb_lib.build.training.parallel import Training
     from mrb_lib.build.training.train import Trained
 
 _EXTRA = "mrb-workbench[judges,train]"
-_OF_WEIGHTS = ("device", "dtype", "max_pixels", "without_images", "revision", "download")
+_OF_WEIGHTS = ("device", "dtype", "quantize", "max_pixels", "without_images", "revision", "download")
 
 
 @checked_dataclass
@@ -46,16 +42,6 @@ class TrainOptions:
     leave_one_out: Annotated[
         str | None, Option("Train a judge for each fold, which it does not learn from.", "COLUMN")
     ] = None
-    replies: Annotated[
-        Path | None, Option("With sft and dpo: learn replies of these runs, marked by the labels.", "RUNS")
-    ] = None
-    parallel: Annotated[
-        int | None, Field(ge=1), Option("Train N of several judges at once, each on a GPU of its own.", "N")
-    ] = None
-    engine: Annotated[
-        Literal["local", "ray"],
-        Option("Train here (local), or with Ray Tune on this machine or the cluster that RAY_ADDRESS names (ray)."),
-    ] = "local"
 
     def check(self) -> None:
         """Raise `InputError` unless these options go together."""
@@ -79,8 +65,7 @@ def train(
     """Fine-tune a judge on the training cases of a benchmark. Broken off, it goes on when called again.
 
     OUT is what `mrb judge --judge path:OUT` judges with; its training.json says what it has seen, and every table
-    leaves those cases out. Several GPUs: accelerate launch -m mrb_lib.cli.main train ... for one judge, --parallel for
-    several, where one that fails does not stop the others.
+    leaves those cases out. Several GPUs: accelerate launch -m mrb_lib.cli.main train ...
 
     A recipe is tiny-reward, tiny-letters, or a TOML file. Its keys are the options from --method to --seed, with
     underscores (dimensions, learning_rate and swap in full), and two tables: trainer, with any argument of the trainer
@@ -94,54 +79,23 @@ def train(
     recipes = _recipes(benchmark, out, options, context)
     for recipe in recipes.values():
         recipe.check()
-    _check_engine(options, len(recipes))
-    from mrb_lib.build.training.parallel import Training
+    from mrb_lib.build.training.loop import is_main_process
+    from mrb_lib.build.training.train import train as make
 
     model = options.model or f"path:{options.from_}"
-    trainings = [
-        Training(bench, folder, model, recipe, settings, tuple(rosters or ()), options.replies)
-        for folder, recipe in recipes.items()
-    ]
-    failures = []
     with training_bars() as report:
-        for done in _results(trainings, options, report):
-            if isinstance(done, MrbError):
-                failures.append(done)
-                typer.echo(str(done), err=True)
-            else:
-                _say(done, benchmark)
-    if failures:
-        kind = InputError if all(isinstance(error, InputError) for error in failures) else RunError
-        raise kind(f"{len(failures)} of {len(trainings)} trainings failed, see above; the others are kept.")
+        for folder, recipe in recipes.items():
 
+            def announce(text: str, folder: Path = folder) -> None:
+                if is_main_process():
+                    typer.echo(f"{folder}: {text}", err=True)
 
-def _check_engine(options: TrainOptions, n: int) -> None:
-    if n == 1 and (options.engine == "ray" or options.parallel is not None):
-        option = "--engine ray" if options.engine == "ray" else f"--parallel {options.parallel}"
-        raise InputError(f"{option}: there is one judge to train; name --plan or --leave-one-out, or leave it out.")
-    if options.engine == "ray" and find_spec("ray") is None:
-        raise InputError("--engine ray: Ray is not installed; install it with `pip install 'mrb-workbench[scaleout]'`.")
-
-
-def _results(
-    trainings: Sequence[Training], options: TrainOptions, report: Callable[[str, TrainProgress], None]
-) -> Iterator[Trained | MrbError]:
-    """What becomes of each training; one after the other, the first that fails ends the command."""
-    if options.engine == "ray":
-        from mrb_lib.build.training.on_ray import train_on_ray
-
-        yield from train_on_ray(trainings, options.parallel)
-    elif options.parallel is not None:
-        from mrb_lib.build.training.parallel import train_at_once
-
-        yield from train_at_once(trainings, options.parallel, report)
-    else:
-        from mrb_lib.build.training.loop import is_main_process
-
-        for training in trainings:
-            done = training.run(partial(report, training.out.name))
+            done = make(
+                benchmark, folder, model, recipe, settings=settings, extra=tuple(rosters or ()),
+                report=partial(report, folder.name), announce=announce,
+            )  # fmt: skip
             if is_main_process():
-                yield done
+                _say(done, benchmark)
 
 
 def _check_packages() -> None:
@@ -188,6 +142,11 @@ def _say(done: Trained, benchmark: Benchmark) -> None:
             f"{best.accuracy:.3f} at best (step {best.step}), the same choice in both orders "
             f"{points[0].consistency:.3f} and {best.consistency:.3f}; the best of several flatters"
         )
+        if done.baseline is not None:
+            typer.echo(
+                f"{done.folder}: a bag-of-words baseline, trained on the same cases in a second, has accuracy "
+                f"{done.baseline:.3f} there"
+            )
     else:
         typer.echo(f"{done.folder}: there is no validation case, so the last weights are kept unseen", err=True)
     for reason, n in done.left_out.items():

@@ -6,15 +6,12 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
-from mrb_lib.benchmarks.benchmark import load
-from mrb_lib.benchmarks.votes import gold
-from mrb_lib.build.construct.work import open_work
-from mrb_lib.demo import write_demo
-from mrb_lib.report.places import write_simulated_runs
-from mrb_lib.review.failures.kinds import failure_kinds
-from mrb_lib.verdicts.store import load_verdicts
+from mrb_lib.build.construct.work import begin, open_work
+from mrb_lib.review.records.marks import AnnotatorAnswer
+from mrb_lib.review.records.store import open_store
 
 from ..build.construct.sources import drawing, stored, write_source
 from .conftest import Result
@@ -71,11 +68,10 @@ def test_what_is_passed_over_is_named_in_short_lines(mrb: Mrb, tmp_path: Path) -
     ("options", "message"),
     [
         (["--layout", "nonsense"], "layout 'nonsense' is unknown"),
-        (["--kind", "odd"], "--kind odd"),
+        (["--kind", "odd"], "--kind 'odd': must be"),
         (["--map", "missing=question"], "there is no column missing"),
         (["--where", "organ =="], "cannot be read"),
-        (["--not-in", "nowhere"], "is not a benchmark"),
-        (["--selection", "#kind=wrong"], "--from-failures RUNS"),
+        (["--preset", "odd"], "preset 'odd'"),
     ],
 )
 def test_bad_input_is_one_line_and_leaves_nothing(
@@ -90,35 +86,49 @@ def test_bad_input_is_one_line_and_leaves_nothing(
     assert not (tmp_path / "work").exists()
 
 
-@pytest.fixture(scope="module")
-def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A benchmark of ten cases, judged by SIMULATED judges."""
-    bench = tmp_path_factory.mktemp("judged") / "bench"
-    bench.mkdir()
-    write_demo(bench, cases=10)
-    write_simulated_runs(bench, bench / "runs", seed=0)
-    return bench
+def test_the_plan_of_the_paper_comes_with_the_next_command_at_every_stage(
+    mrb: Mrb, source: Path, tmp_path: Path
+) -> None:
+    work = tmp_path / "my work"
+    assert mrb("construct", "start", source, work, "--preset", "paper").code == 0
+
+    def following() -> str:
+        return next(line for line in mrb("construct", "status", work).out.splitlines() if line.startswith("next: "))
+
+    assert following().startswith(f"next: mrb construct filter '{work}' --model ") and "correct <= 1" in following()
+    opened = open_work(work)
+    planned = opened.meta.plan["respond"]
+    assert planned.count("--responder") == 12 and "--samples 2" in planned
+    assert opened.meta.plan["screen"].count("NAME") == 3 == opened.meta.plan["annotate"].count("NAME")
+    for step in ("filter", "screen"):
+        with begin(opened, step, {}, seed=0):
+            pass
+    assert f"construct respond '{work}' --samples 2" in following()
+    with begin(opened, "respond", {}, seed=0) as under_way:
+        items = under_way.entering["item_id"]
+        rows = [(item, model, f"{model} reads {item}") for item in items for model in "ab"]
+        responses = pd.DataFrame(rows, columns=["item_id", "model", "answer"])
+        under_way.write("responses", responses.assign(sample=0, status="ok", flag=None))
+    assert f"construct pair '{work}' --pairs 1" in following()
+    assert mrb("construct", "pair", work).code == 0
+    assert following().startswith(f"next: mrb annotate '{work}' --annotators NAME,NAME,NAME")
+    case = pd.read_parquet(work / "cases.parquet")["case_id"].iloc[0]
+    with open_store(work / "reviews.sqlite") as store:
+        store.add(AnnotatorAnswer("my work", case, "Dr A", "overall", "A", "AB"))
+    assert following() == f"next: mrb construct release '{work}' BENCH --min-annotators 3"
+    with begin(opened, "release", {}, seed=0):
+        pass
+    assert following().startswith("next: mrb judge")
 
 
-def test_failures_become_a_work_folder(mrb: Mrb, judged: Path, tmp_path: Path) -> None:
-    first, runs = tmp_path / "first", judged / "runs"
-    result = mrb("construct", "start", judged, first, "--from-failures", runs, "--kind", "all_wrong")
-    assert result.code == 0, result.err
-    work, cases = open_work(first), load(judged).cases.set_index("case_id")
-    items = work.items().set_index("item_id")
-    assert work.meta.kind == "simulated" and 0 < len(items) < 10
-    assert (items["question"] == cases.loc[items.index, "question"]).all() and "response_a" not in items
-    kinds = failure_kinds(load_verdicts(runs), gold(load(judged)), load(judged).cases)
-    assert set(items.index) == set(cases.index[kinds.grid("all_wrong")[-1].any(axis=0)])
-
-    exported = tmp_path / "selection.csv"
-    exported.write_text("\ufeffcase_id,organ\n" + "".join(f"{case},x\n" for case in cases.index[:2]), encoding="utf-8")
-    chosen = ("--from-failures", runs, "--selection")
-    assert "start kept 2 of 2" in mrb("construct", "start", judged, tmp_path / "a", *chosen, exported).out
-    address = f"http://localhost/#kind=wrong&organ={cases['organ'].iloc[0]}"
-    assert mrb("construct", "start", judged, tmp_path / "b", *chosen, address).code == 0
-    assert set(open_work(tmp_path / "b").items()["organ"]) == {cases["organ"].iloc[0]}
-    nothing = mrb("construct", "start", judged, tmp_path / "c", *chosen, "#organ=foot&kind=unparsed")
-    assert nothing.code == 2 and "leaves no case" in nothing.err and not (tmp_path / "c").exists()
-    odd = mrb("construct", "start", judged, tmp_path / "c", "--from-failures", runs, "--kind", "odd")
-    assert odd.code == 2 and "'odd'" in odd.err
+def test_a_start_that_keeps_nothing_says_why_it_cannot_go_on(mrb: Mrb, tmp_path: Path) -> None:
+    folder = tmp_path / "source"
+    folder.mkdir()
+    (folder / "a.png").write_bytes(b"no image")
+    rows = [{"image": name, "question": "Which organ is this?"} for name in ("a.png", "b.png")]
+    pd.DataFrame(rows).to_excel(folder / "questions.xlsx", index=False)
+    assert "start kept 0 of 2 items" in mrb("construct", "start", folder, tmp_path / "work").out
+    shown = mrb("construct", "status", tmp_path / "work")
+    reasons = "1 the image cannot be read; 1 the image is missing"
+    assert f"no item is left after start ({reasons}): correct that, and run `mrb construct start SRC" in shown.out
+    assert "next:" not in shown.out

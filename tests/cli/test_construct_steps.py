@@ -17,7 +17,7 @@ from mrb_lib.review.records.marks import AnnotatorAnswer
 from mrb_lib.review.records.store import open_store
 
 from ..build.construct.answerers import Script, scripted, started
-from ..build.construct.paired import N, labels_by, make_work
+from ..build.construct.paired import N, make_work
 from .conftest import Result, parsed
 
 ITEMS = pd.DataFrame({"item_id": [f"i{i}" for i in range(8)], "images": [[] for _ in range(8)],
@@ -40,14 +40,12 @@ def work(tmp_path: Path) -> Work:
 def test_filter_and_respond_print_their_tables_and_say_simulated(
     mrb: Callable[..., Result], work: Work, script: Script, tmp_path: Path
 ) -> None:
-    sheet = tmp_path / "sheet.csv"
     roster = ("--roster", script.roster)
     options = ("construct", "filter", work.path, "--model", "m1", "--model", "m2", "--keep", "correct < 2", *roster)
-    done = mrb(*options, "--marking-sheet", sheet, "--sheet-size", 5)
+    done = mrb(*options)
     assert done.code == 0, done.err
     assert "models SIMULATED" in done.out and "4 of 8 items go on (SIMULATED)" in done.out
     assert "m1: 8 SIMULATED answers made" in done.err and "m1: 8 of 8 answers" in done.err
-    assert len(pd.read_csv(sheet)) == 5
     again = parsed(mrb(*options, "--json"))
     assert again["step"] == "filter" and again["data_kind"] == "SIMULATED"
     assert [row["accuracy"] for row in again["models"]] == [0.5, 0.5]
@@ -69,7 +67,6 @@ def test_bad_usage_is_one_line_and_exit_code_2(
         (("filter", work.path, *model, "--keep", "corect"), "'corect' is unknown"),
         (("filter", work.path, *model, "--mark", "guess"), "mark 'guess'"),
         (("filter", work.path, *model, "--mark", "judge"), "--marking-judge"),
-        (("filter", work.path, *model, "--human-marks", tmp_path / "none.csv"), "cannot be read"),
         (("filter", work.path, *model, "--retry", "ok"), "retry 'ok'"),
         (("filter", work.path, *model, "--workers", "2"), "need engine ray"),
         (("respond", work.path, "--responder", "m1", "--roster", script.roster), "is alone"),
@@ -81,28 +78,20 @@ def test_bad_usage_is_one_line_and_exit_code_2(
     assert script.asked == 0
 
 
-def test_the_command_prints_the_design_and_reads_the_annotations(mrb: Callable[..., Result], tmp_path: Path) -> None:
+def test_the_command_prints_the_design(mrb: Callable[..., Result], tmp_path: Path) -> None:
     work = make_work(tmp_path / "work")
-    done = mrb("construct", "pair", work.path, "--strategy", "adaptive", "--cases", 12, "--seconds-per-case", 60)
+    done = mrb("construct", "pair", work.path, "--cases", 12, "--seconds-per-case", 60)
     assert done.code == 0, done.err
     assert "12 pairs of responses (SIMULATED data)" in done.out
     assert "annotation_hours" in done.out
     assert "rarest meeting: a and b, 2 times" in done.out
-    assert "identical pair: 6" in done.err
+    assert "near-identical pair: 6" in done.err and f"mrb annotate {work.path} --annotators NAME,NAME,NAME" in done.err
     dealt = mrb("annotate", work.path, "--annotators", "ann,bea", "--cases", 6, "--assign-only")
-    assert dealt.code == 0, dealt.err
-    with open_store(work.path / "reviews.sqlite") as store:
-        first = work.pairs().set_index("case_id").loc[store.assignments("mine")["case_id"].unique()]
-        assert first[["model_a", "model_b"]].apply(frozenset, axis=1).nunique() == len(first) == 6
-        for row in labels_by(work, "abcd").itertuples():
-            store.add(AnnotatorAnswer("mine", row.case_id, "Dr A", "overall", row.choice, "AB"))
-    more = mrb("construct", "pair", work.path, "--strategy", "adaptive", "--cases", 18, "--json")
-    assert more.code == 0, more.err
-    told = json.loads(more.out)
+    assert dealt.err.count(": 6 cases") == 2, dealt.err
+    told = json.loads(mrb("construct", "pair", work.path, "--cases", 12, "--json").out)
     assert told["data_kind"] == "SIMULATED"
-    assert {row["quantity"]: row["value"] for row in told["rows"]}["n_cases"] == 18
-    assert (work.choices("pair") or {})["rounds"][-1] == {"cases": 18, "labels": 12}
-    refused = mrb("construct", "pair", work.path, "--strategy", "random")
+    assert {row["quantity"]: row["value"] for row in told["rows"]}["n_cases"] == 12
+    refused = mrb("construct", "pair", work.path, "--balance", "none")
     assert (refused.code, refused.err.count("\n")) == (2, 1)
     assert mrb("construct", "pair", work.path / "no").code == 2
 
@@ -138,3 +127,25 @@ def test_dealt_rated_closed(mrb: Callable[..., Result], tmp_path: Path, monkeypa
     assert mrb(*screen, "--coordinator", "--no-browser").code == 0
     assert "mine (screening)" in served["app"].answer("overview", {})["html"]
     assert mrb(*screen, "--coordinator", "--close").code == 2
+
+
+def test_ratings_come_in_by_table(mrb: Callable[..., Result], tmp_path: Path) -> None:
+    work = make_work(tmp_path / "work").path
+    table = tmp_path / "ratings.csv"
+    rows = [f"i{i};{who};4;{1 if (i, who) == (0, 'Dr B') else 4};5;" for i in range(5) for who in ("Dr A", "Dr B")]
+    head = "item_id;clinician;relevance;accuracy;complexity;image_quality\n"
+    table.write_text(head + "\n".join(rows) + "\n")
+    done = mrb("construct", "screen", work, "--ratings", table, "--keep", "accuracy_min >= 3", "--close")
+    assert done.code == 0 and "30 ratings added" in done.err, done.err
+    assert done.out.startswith(f"kept 4 items of {N}")
+    kept = open_work(work).entering("respond")["item_id"].tolist()
+    assert kept == ["i1", "i2", "i3", "i4"]
+    for row, message in (
+        ("i99;Dr A;4;4;5;", "row 1, column item_id: 'i99' is no item"),
+        ("i1;;4;4;5;", "column clinician: is empty"),
+        ("i1;Dr A;7;4;5;", "column relevance: '7' is not on the scale; use one of 1, 2, 3, 4, 5"),
+        ("i1;Dr A;;;;", "holds no rating"),
+    ):
+        table.write_text(head + row + "\n")
+        wrong = mrb("construct", "screen", work, "--ratings", table)
+        assert (wrong.code, wrong.err.count("\n")) == (2, 1) and message in wrong.err

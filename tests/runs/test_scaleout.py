@@ -19,12 +19,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from mrb_lib.benchmarks.benchmark import Benchmark, load, save
-from mrb_lib.benchmarks.splits import split
-from mrb_lib.build.training.on_ray import _trial, train_on_ray
-from mrb_lib.build.training.parallel import Training
-from mrb_lib.build.training.recipe import Recipe
-from mrb_lib.build.training.train import Trained
+from mrb_lib.benchmarks.benchmark import Benchmark, load
 from mrb_lib.judges.roster.roster import resolve
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs import execute
@@ -208,29 +203,6 @@ def test_an_interrupted_run_keeps_what_arrived_of_every_status_and_says_how_to_g
     [done] = execute.judge(little, there, ["scripted"])
     assert (done.before, done.made) == (len(kept), 160 - len(kept))
     pd.testing.assert_frame_equal(rows_held(there), rows_held(tmp_path / "here"))
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("cluster")
-def test_ray_tune_trains_the_same_judge_and_gives_the_error_of_one_that_cannot_be_made(
-    pictured: Benchmark, tiny: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    save(split(pictured, test=0.3, validation=0.2, seed=0).benchmark, tmp_path / "bench")
-    recipe = Recipe(method="reward", epochs=1, batch=4, n_cases=4)
-    how = (f"path:{tiny('llama')}", recipe, Settings(device="cpu", without_images=True))
-    here, there = (Training(tmp_path / "bench", tmp_path / place / "judge", *how) for place in ("here", "there"))
-    [done] = train_on_ray([there])
-    assert isinstance(done, Trained), done
-    made = [(folder / "reward_head.safetensors").read_bytes() for folder in (here.run().folder, done.folder)]
-    assert made[0] == made[1]
-    said: list[object] = []
-    monkeypatch.setattr("ray.tune.report", lambda metrics: said.append(metrics["done_as"]))
-    _trial(
-        {"training": replace(there, out=tmp_path / "wrong", recipe=replace(recipe, n_cases=900)), "here": Path.cwd()}
-    )
-    [error] = said
-    assert isinstance(error, InputError)
-    assert str(error).startswith("wrong: --n-cases 900: there are ")
 
 
 class Lost(Scripted):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,10 +12,8 @@ import pandas as pd
 from pydantic import Field
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
-from mrb_lib.benchmarks.case_digests import case_digests
 from mrb_lib.benchmarks.splits import split
-from mrb_lib.build.construct.papers.card import Facts, data_card
-from mrb_lib.build.construct.papers.croissant import croissant
+from mrb_lib.build.construct.card import Facts, data_card
 from mrb_lib.build.construct.work import STEPS, Work, begin, funnel_of
 from mrb_lib.review.records.exchange import summary
 from mrb_lib.stats.tables.agreement import agreement_of
@@ -24,7 +21,6 @@ from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import staged_folder, write_atomic
 from mrb_lib.tables.options import Option, Texts, checked_dataclass
 
-CROISSANT: Final = "croissant.json"
 NOT_ANNOTATED: Final = "not annotated by enough people"
 _VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
 
@@ -69,7 +65,6 @@ def release(
     annotations: pd.DataFrame,
     *,
     people: pd.DataFrame | None = None,
-    earlier: Benchmark | None = None,
     seed: int = 0,
     again: bool = False,
     overwrite: bool = False,
@@ -78,25 +73,28 @@ def release(
 
     Parameters
     ----------
-    out : the folder to write: the benchmark, with `README.md` (a data card and datasheet) and `croissant.json`
+    out : the folder to write: the benchmark, with `README.md` (a data card and datasheet)
     annotations : `case_id, annotator, dimension, choice`, see `mrb_lib.review.records.exchange.annotations_of`
     people : what is known of annotators, see `people.read_people`; None where nothing is. Only its
         summary, which names nobody, is released
-    earlier : the release before this one, which the card compares this one with
 
     Raises
     ------
     InputError
-        No case has enough annotations, the items bear several licences and `terms` none, the version is none or not
-        above the earlier one's, or `mrb_lib.build.construct.work.begin` or `mrb_lib.benchmarks.splits.split` refuses.
+        No case has enough annotations, the items bear several licences and `terms` none, the version is none, or
+        `mrb_lib.build.construct.work.begin` or `mrb_lib.benchmarks.splits.split` refuses.
 
     Notes
     -----
     Gold is not stored: it is the majority of the annotations, whenever a table needs it. Validated by
     tests/build/construct/test_release.py.
     """
-    _check_version(terms.version, earlier)
-    choices = _choices(terms, annotations, earlier)
+    if _VERSION.fullmatch(terms.version) is None:
+        raise InputError(f"--version {terms.version!r}: write three numbers, as in 1.0.0.")
+    keys = ["case_id", "annotator", "dimension", "choice"]
+    lines = sorted("\t".join(row) for row in annotations[keys].astype("str").to_numpy().tolist())
+    digest = hashlib.sha256("\n".join(lines).encode("utf-8")).hexdigest()
+    choices = {**vars(terms), "limit": list(terms.limit), "annotations": digest}
     with begin(work, "release", choices, seed=seed, again=again) as step:
         paired = load(work.path)
         licence = _licence(terms, step.entering)
@@ -129,14 +127,12 @@ def release(
             n_cases_left_out=int((~is_released).sum()),
             split=made.balance(),
             people=_summary(people, labels),
-            changes=None if earlier is None else changes(earlier, made.benchmark),
             limits=terms.limit,
             contact=terms.contact,
         )
         with staged_folder(out, overwrite=overwrite, source=work.path) as folder:
             removed = save(made.benchmark, folder)
             write_atomic(folder / "README.md", data_card(facts))
-            write_atomic(folder / CROISSANT, json.dumps(croissant(folder, made.benchmark.meta), indent=1) + "\n")
     return Released(replace(made.benchmark, path=out), facts, (*made.statements, *map(str, removed)))
 
 
@@ -144,51 +140,6 @@ def _summary(people: pd.DataFrame | None, labels: pd.DataFrame) -> pd.DataFrame:
     if people is None or people.empty:
         return pd.DataFrame()
     return summary(people, labels["annotator"].unique().tolist())
-
-
-def changes(earlier: Benchmark, now: Benchmark) -> pd.DataFrame:
-    """What a release has that the one before had not, and the other way round.
-
-    Returns
-    -------
-    DataFrame, a row a kind of change
-        `change` ("cases added", "cases removed", "cases kept", "labels changed": of the cases kept, those with another
-        set of annotations) and `n`. Cases are known again by their content, whatever they are called.
-    """
-    before, after = _labels_by_digest(earlier), _labels_by_digest(now)
-    both = before.index.intersection(after.index)
-    rows = {
-        "cases added": len(after.index.difference(before.index)),
-        "cases removed": len(before.index.difference(after.index)),
-        "cases kept": len(both),
-        "labels changed": int((before[both] != after[both]).sum()),
-    }
-    return pd.DataFrame({"change": list(rows), "n": list(rows.values())})
-
-
-def _labels_by_digest(benchmark: Benchmark) -> pd.Series:
-    """The annotations of each case as text, by the digest of its content."""
-    lines = _lines(benchmark.annotations, "annotator").sort_values()
-    text = lines.groupby(benchmark.annotations["case_id"]).agg("\n".join)
-    digests = case_digests(benchmark)
-    return text.reindex(digests.index).fillna("").groupby(digests).first()
-
-
-def _lines(annotations: pd.DataFrame, *who: str) -> pd.Series:
-    """Each annotation as a line: the columns named, dimension and choice, between tabs."""
-    texts = annotations[[*who, "dimension", "choice"]].astype("str")
-    lines: pd.Series = texts.iloc[:, 0].str.cat(texts.iloc[:, 1:], sep="\t")
-    return lines
-
-
-def _check_version(version: str, earlier: Benchmark | None) -> None:
-    parts = _VERSION.fullmatch(version)
-    if parts is None:
-        raise InputError(f"--version {version!r}: write three numbers, as in 1.0.0.")
-    last = "" if earlier is None else earlier.meta.revision
-    before = _VERSION.fullmatch(last)
-    if before is not None and tuple(map(int, parts.groups())) <= tuple(map(int, before.groups())):
-        raise InputError(f"--version {version}: the earlier release is {last}; name a later one.")
 
 
 def _licence(terms: Terms, items: pd.DataFrame) -> str:
@@ -199,14 +150,6 @@ def _licence(terms: Terms, items: pd.DataFrame) -> str:
         return str(stated[0])
     there = ", ".join(stated) or "no licence"
     raise InputError(f"the items bear {there}, or none; name the licence of the whole with --licence.")
-
-
-def _choices(terms: Terms, annotations: pd.DataFrame, earlier: Benchmark | None) -> dict[str, Any]:
-    """All that the release depends on besides the work folder; the annotations by their digest."""
-    lines = sorted(_lines(annotations, "case_id", "annotator"))
-    digest = hashlib.sha256("\n".join(lines).encode("utf-8")).hexdigest()
-    before = None if earlier is None else earlier.meta.revision
-    return {**vars(terms), "limit": list(terms.limit), "annotations": digest, "earlier": before}
 
 
 def _record(work: Work, terms: Terms, seed: int) -> dict[str, Any]:

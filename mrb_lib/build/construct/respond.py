@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -12,15 +12,13 @@ import pandas as pd
 
 from mrb_lib.build.construct.answers.answering import (
     CUT_OFF,
-    ModelRun,
+    Answered,
     answer,
-    ask_about,
-    items_digest,
+    answers_to,
     writers,
 )
-from mrb_lib.build.construct.answers.gathering import Chunks, gathered
+from mrb_lib.build.construct.answers.marking import normalised
 from mrb_lib.build.construct.answers.pool import recorded
-from mrb_lib.build.construct.answers.similarity import alike_groups
 from mrb_lib.build.construct.work import Work, begin
 from mrb_lib.runs.planned import PlannedModel
 from mrb_lib.runs.progress import ReportProgress
@@ -33,26 +31,10 @@ FLAGS: Final = (REFUSED, EMPTY, ERROR, TRUNCATED, ALIKE)
 UNUSABLE: Final = (REFUSED, EMPTY, ERROR)
 """The flags of rows that hold no response to pair."""
 TOO_FEW: Final = "fewer than two responders answered"
+JACCARD: Final = 0.8
+_SHINGLE: Final = 3
 _FEWEST: Final = 2
-_COUNTED: Final = ("model", "flag")
 _OF_STATUS: Final = {"refused": REFUSED, "unparsed": EMPTY, "error": ERROR}
-
-
-@dataclass(frozen=True)
-class Responded:
-    """What became of the items.
-
-    Attributes
-    ----------
-    n_in, n_out : items that entered, and those with responses of two responders at least
-    responders : see `responder_counts`
-    runs : of the responders; empty where nothing was left to do
-    """
-
-    n_in: int
-    n_out: int
-    responders: pd.DataFrame
-    runs: Sequence[ModelRun]
 
 
 def respond(
@@ -65,7 +47,7 @@ def respond(
     extra: Sequence[Path] = (),
     retry: Sequence[str] = (),
     progress: ReportProgress | None = None,
-) -> Responded:
+) -> Answered:
     """Have the pool of responders answer the items.
 
     Writes `responses.parquet`, a row an item, responder and sample, with `flag`: "refused", "empty", "error" (none of
@@ -99,27 +81,21 @@ def respond(
         if step.is_done:
             decisions = work.decisions()
             kept = decisions[decisions["step"] == STEP]["kept"]
-            return Responded(len(kept), int(kept.sum()), _counts(work.chunks("responses", _COUNTED)), [])
+            return Answered(len(kept), int(kept.sum()), responder_counts(work.responses()), [])
         items = step.entering
-        if items.empty:
-            raise InputError(f"{work.path}: no item is left to answer; `mrb construct status {work.path}` shows why.")
-        digest = items_digest(work.path / "items.parquet", work.images)
-        asked = ask_about(items, work.images, name=work.meta.name, kind=work.meta.kind, digest=digest)
-        folder = work.path / "runs" / STEP
-        runs = answer(asked, folder, models, samples=samples, extra=extra, retry=retry, progress=progress)
-        n_responders = np.zeros(len(items), dtype=np.int64)
-        with gathered(runs, list(items["item_id"]), samples, work.path / f".{STEP}.scratch") as chunks:
-            step.write_chunks("responses", _flagged(chunks, n_responders))
+        ask = partial(answer, extra=extra, retry=retry, progress=progress)
+        runs, answers = answers_to(work, items, STEP, models, samples, ask)
+        responses = _flagged(answers)
+        usable = responses[responses["status"].isin(ANSWERED_STATUSES)]
+        n_responders = items["item_id"].map(usable.groupby("item_id")["model"].nunique())
         kept_items = n_responders >= _FEWEST
         if not kept_items.any():
-            raise RunError(f"respond: {TOO_FEW} on every item; name others with --again. All that came is in {folder}.")
-        step.decide(pd.DataFrame({"item_id": items["item_id"], "kept": kept_items, "reason": TOO_FEW}))
-        counts = _counts(step.staged("responses", _COUNTED))
-    return Responded(len(items), int(kept_items.sum()), counts, runs)
-
-
-def _counts(chunks: Iterable[pd.DataFrame]) -> pd.DataFrame:
-    return responder_counts(pd.concat(chunks, ignore_index=True))
+            raise RunError(
+                f"respond: {TOO_FEW} on every item; name others with --again. All that came is in {work.path}/runs."
+            )
+        step.write("responses", responses)
+        step.decide(items[["item_id"]].assign(kept=kept_items, reason=TOO_FEW))
+    return Answered(len(items), int(kept_items.sum()), responder_counts(responses), runs)
 
 
 def responder_counts(responses: pd.DataFrame) -> pd.DataFrame:
@@ -143,21 +119,39 @@ def responder_counts(responses: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([table, counts[list(FLAGS)].reset_index(drop=True)], axis=1).rename_axis(columns=None)
 
 
-def _flagged(chunks: Chunks, n_responders: np.ndarray) -> Iterator[pd.DataFrame]:
-    """The responses with their flags; how many responders have a usable one is counted on the way, by item."""
-    for chunk in chunks():
-        usable = chunk["status"].isin(ANSWERED_STATUSES)
-        alike = np.full(len(chunk), np.nan)
-        again = np.zeros(len(chunk), dtype=bool)
-        for _, rows in chunk[usable].groupby("position"):
-            groups = alike_groups(rows["answer"].tolist())
-            first: dict[int, str] = {}
-            for row, model, group in zip(rows.index, rows["model"], groups, strict=True):
-                if group is not None:
-                    alike[row] = group
-                    again[row] = first.setdefault(group, model) != model
-        flag = chunk["status"].map(_OF_STATUS).astype(object)
-        flag = flag.mask(usable & (chunk["finish"] == CUT_OFF), TRUNCATED).mask(again & flag.isna(), ALIKE)
-        pairs = chunk.loc[usable, ["position", "model"]].drop_duplicates()
-        np.add.at(n_responders, pairs["position"].to_numpy(), 1)
-        yield chunk.assign(flag=flag.where(flag.notna(), None), alike=alike)
+def _flagged(answers: pd.DataFrame) -> pd.DataFrame:
+    """Return the answers with `flag` and `alike`."""
+    usable = answers["status"].isin(ANSWERED_STATUSES)
+    alike, again = pd.Series(np.nan, index=answers.index), pd.Series(False, index=answers.index)
+    for _, rows in answers[usable].groupby("item_id"):
+        alike[rows.index] = np.array(alike_groups(rows["answer"].tolist()))
+        first = rows["model"].groupby(alike[rows.index]).transform("first")
+        again[rows.index] = first.notna() & (first != rows["model"])
+    flag = answers["status"].map(_OF_STATUS).astype(object)
+    flag = flag.mask(usable & (answers["finish"] == CUT_OFF), TRUNCATED).mask(again & flag.isna(), ALIKE)
+    return answers.drop(columns=["position", "finish", "error"]).assign(
+        flag=flag.where(flag.notna(), None), alike=alike
+    )
+
+
+def alike_groups(texts: Sequence[str]) -> list[float]:
+    """Return the group of each text: those that are nearly the same share a number, from 0; NaN for one like no other.
+
+    Parameters
+    ----------
+    texts : the responses to one item; a text without words is like no other
+
+    Notes
+    -----
+    Two texts are nearly the same where Jaccard's index of their shingles of three words, once normalised, is at least
+    `JACCARD` (Broder 1997, doi:10.1109/SEQUEN.1997.666900); a text of fewer words is one shingle, so that short ones
+    must be equal. A text joins the group of the first text before it that it is like.
+    """
+    words = [normalised(text).split() for text in texts]
+    shingles = [{tuple(own[i : i + _SHINGLE]) for i in range(max(len(own) - _SHINGLE + 1, 1))} - {()} for own in words]
+    first: list[int] = []
+    for i, own in enumerate(shingles):
+        similar = (first[j] for j in range(i) if own and len(own & shingles[j]) >= JACCARD * len(own | shingles[j]))
+        first.append(next(similar, i))
+    shared = sorted({one for i, one in enumerate(first) if one != i})
+    return [float(shared.index(one)) if one in shared else np.nan for one in first]

@@ -10,8 +10,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -20,9 +20,12 @@ import pandas as pd
 from mrb_lib.benchmarks.benchmark import Benchmark, FolderImages, empty_annotations
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.build.construct.answers.answering import asked_question
-from mrb_lib.build.construct.answers.keep_rules import check_rule, kept_by, rule_table, why_left_out
+from mrb_lib.build.construct.answers.keep_rules import kept_by, rule_table, why_left_out
+from mrb_lib.build.construct.layouts.base import text_of
+from mrb_lib.build.construct.layouts.table import rows_of
 from mrb_lib.build.construct.tables import SCHEMAS
 from mrb_lib.build.construct.work import Work, begin
+from mrb_lib.review.records.marks import AnnotatorAnswer
 from mrb_lib.tables.errors import InputError
 
 CRITERIA: Final[Mapping[str, str]] = {
@@ -67,7 +70,7 @@ class ScreeningForm:
         if not 2 <= len(self.scale) <= _MOST_LABELS or len(set(self.scale)) != len(self.scale) or not all(self.scale):
             raise InputError(f"scale {', '.join(self.scale)!r}: needs 2 to {_MOST_LABELS} different labels.")
         no_items: pd.DataFrame = SCHEMAS["items"].empty_table().to_pandas()
-        check_rule(self.keep, rule_table(no_items, rated(pd.DataFrame(), self, [])), [])
+        kept_by(self.keep, rule_table(no_items, rated(pd.DataFrame(), self, [])))
 
     @property
     def values(self) -> dict[str, float]:
@@ -118,8 +121,8 @@ def open_screening(work: Work, form: ScreeningForm, *, seed: int = 0, again: boo
         raise InputError(f"{work.path}: screen has another form; edit [screen] in construction.toml, or pass --again.")
     if written is not None and not again and work.state("screen") == "finished":
         raise InputError(f"{work.path}: the screening is closed; --again opens it again, and its ratings stay.")
-    with suppress(_StaysOpenError), begin(work, "screen", form.choices(), seed=seed, again=True):
-        raise _StaysOpenError
+    with begin(work, "screen", form.choices(), seed=seed, again=True, finish=False):
+        pass
 
 
 def screening_benchmark(work: Work, form: ScreeningForm) -> Benchmark:
@@ -167,6 +170,37 @@ def rated(answers: pd.DataFrame, form: ScreeningForm, items: list[str]) -> pd.Da
     return out
 
 
+def read_ratings(path: Path, form: ScreeningForm, benchmark: Benchmark) -> list[AnnotatorAnswer]:
+    """Return the ratings of a table: a row an item and clinician, with `item_id`, `clinician` and a column a criterion.
+
+    Parameters
+    ----------
+    path : in any of the forms of `mrb_lib.build.construct.layouts.table.rows_of`; an empty cell is no rating
+    benchmark : see `screening_benchmark`
+
+    Raises
+    ------
+    InputError
+        An item is unknown, a clinician is not named, a rating is not on the scale, or there are none.
+    """
+    answers, items = [], set(benchmark.cases["case_id"])
+    for row in rows_of(path):
+        item, clinician = text_of(row, "item_id"), text_of(row, "clinician", "annotator")
+        if item is None or item not in items:
+            raise row.error("item_id", f"{item!r} is no item to screen", "write an id of items.parquet")
+        if clinician is None:
+            raise row.error("clinician", "is empty", "write who rated the item")
+        for criterion in form.criteria:
+            rating = text_of(row, criterion)
+            if rating is not None and rating not in form.scale:
+                raise row.error(criterion, f"{rating!r} is not on the scale", f"use one of {', '.join(form.scale)}")
+            if rating is not None:
+                answers.append(AnnotatorAnswer(benchmark.meta.name, item, clinician, criterion, rating, "AB"))
+    if not answers:
+        raise InputError(f"{path}: holds no rating; it needs a column for any of {', '.join(form.criteria)}.")
+    return answers
+
+
 def close_screening(work: Work, form: ScreeningForm, answers: pd.DataFrame) -> pd.DataFrame:
     """Decide which items stay by the form's rule, and finish the step.
 
@@ -194,8 +228,8 @@ def close_screening(work: Work, form: ScreeningForm, answers: pd.DataFrame) -> p
         items = step.entering
         table = rated(answers, form, items["item_id"].tolist())
         facts = rule_table(items, table)
-        kept = kept_by(form.keep, facts, {}) & (table["n_clinicians"] > 0).to_numpy()
-        reasons = pd.Series(why_left_out(form.keep, facts, {}, kept), dtype=object)
+        kept = kept_by(form.keep, facts) & (table["n_clinicians"] > 0).to_numpy()
+        reasons = pd.Series(why_left_out(form.keep, facts, kept), dtype=object)
         skipped = set(answers.loc[answers["choice"].isna(), "case_id"]) if len(answers) else set()
         nobody = table["n_clinicians"] == 0
         reasons[nobody] = table["item_id"].isin(skipped).map({True: SKIPPED, False: NOT_RATED})[nobody]
@@ -206,10 +240,6 @@ def close_screening(work: Work, form: ScreeningForm, answers: pd.DataFrame) -> p
             step.decide(out)
             step.write("screenings", out)
     return out
-
-
-class _StaysOpenError(Exception):
-    """Ends a block of a step that is not finished yet."""
 
 
 def _without_ratings(choices: Mapping[str, Any]) -> dict[str, Any]:

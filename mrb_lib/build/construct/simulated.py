@@ -7,7 +7,7 @@ The difficulty of items, the skill of models and responders and the habits of pe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 from uuid import UUID
@@ -17,8 +17,7 @@ import pandas as pd
 from scipy.special import expit
 
 from mrb_lib.build.construct.answers.difficulty import item_measures
-from mrb_lib.build.construct.answers.keep_rules import kept_by, rule_table, why_left_out
-from mrb_lib.build.construct.filter import tally_of
+from mrb_lib.build.construct.filter import decide_by_rule
 from mrb_lib.build.construct.layouts import SourceImage, SourceItem
 from mrb_lib.build.construct.pair import Plan, pair
 from mrb_lib.build.construct.respond import REFUSED, TRUNCATED
@@ -49,17 +48,8 @@ _EVERY_COPY, _EVERY_DAMAGED = 40, 60  # one in so many items is a copy, or canno
 _REFUSES, _CUT_OFF = 0.02, 0.02
 _HOSPITAL = "invented, MIT"
 _ITEMS, _SKILL, _RATINGS, _WRITING, _VOTES = range(5)
-
-
-@dataclass(frozen=True)
-class _Invented:
-    """An item with the scene behind it."""
-
-    item_id: str
-    scene: Scene
-    question: SimulatedQuestion
-    organ: str
-    picture: bytes
+_Invented = dict[str, tuple[Scene, SimulatedQuestion]]
+"""The scene and the question behind each item."""
 
 
 def write_simulated_work(
@@ -88,7 +78,7 @@ def write_simulated_work(
     if items < 30:
         raise InputError(f"--cases {items}: leave too few items at the end; give 30 or more.")
     work = create_work(path, NAME, "simulated")
-    invented: dict[str, _Invented] = {}
+    invented: _Invented = {}
     with begin(work, "start", {"source": "mrb demo", "items": items}, seed=seed) as step:
         sources = {"drawn by mrb demo": _source(items, seed, invented, progress)}
         start(step, sources, StartOptions(licence=_HOSPITAL))
@@ -108,35 +98,26 @@ def _rng(seed: int, *key: int) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(np.random.SeedSequence(seed, spawn_key=(0xC0, *key))))
 
 
-def _source(
-    items: int, seed: int, invented: dict[str, _Invented], progress: Callable[[int], None] | None
-) -> Iterator[SourceItem]:
+def _source(items: int, seed: int, invented: _Invented, progress: Callable[[int], None] | None) -> Iterator[SourceItem]:
     """Items as a hospital might have them, some of them twice and some damaged."""
     last: SourceItem | None = None
     for i in range(items):
-        rng, organ = _rng(seed, _ITEMS, i), organ_of(i)
+        rng, organ, item_id = _rng(seed, _ITEMS, i), organ_of(i), f"sim-{i:06d}"
         scene = draw_scene(organ, rng)
-        item = _Invented(f"sim-{i:06d}", scene, ask(scene, rng), organ, draw_picture(scene, rng))
-        invented[item.item_id] = item
+        question, picture = ask(scene, rng), draw_picture(scene, rng)
+        invented[item_id] = scene, question
         if last is not None and i % _EVERY_COPY == _EVERY_COPY - 1:
-            yield SourceItem(
-                f"record {i + 1}", last.images, last.question, last.reference, None, item.item_id, last.about
-            )
+            yield replace(last, location=f"record {i + 1}", item_id=item_id)
         else:
-            damaged = i % _EVERY_DAMAGED == _EVERY_DAMAGED - 2
-            content = item.picture[: len(item.picture) // 3] if damaged else item.picture
+            content = picture[: len(picture) // 3] if i % _EVERY_DAMAGED == _EVERY_DAMAGED - 2 else picture
+            about = {"organ": organ, "modality": scene.view.modality, "question_type": question.type}
             last = SourceItem(
                 f"record {i + 1}",
-                (SourceImage(f"{item.item_id}.png", content=content),),
-                item.question.text,
+                (SourceImage(f"{item_id}.png", content=content),),
+                question.text,
                 reference_answer(scene),
-                item_id=item.item_id,
-                about={
-                    "organ": organ,
-                    "modality": scene.view.modality,
-                    "question_type": item.question.type,
-                    "dataset": "simulated-archive",
-                },
+                item_id=item_id,
+                about={**about, "dataset": "simulated-archive"},
             )
             yield last
         if progress is not None:
@@ -172,13 +153,9 @@ def _filter(work: Work, planted: pd.DataFrame, seed: int) -> None:
         answers["correct"] = (answers["answer"].to_numpy() == reference[item]).astype(float)
         answers = answers.assign(marked_by="exact", status="ok", latency_s=rng.gamma(4.0, 0.3, len(item)))
         step.write("answers", answers)
-        tally = tally_of(answers, items, MODELS)
-        measures = item_measures(tally).assign(item_id=items["item_id"])
+        measures = item_measures(answers, items, MODELS)
         step.write("difficulty", measures)
-        table, of_model = rule_table(items, measures), dict(zip(MODELS, tally.share.T, strict=True))
-        kept = kept_by(KEEP, table, of_model)
-        reasons = why_left_out(KEEP, table, of_model, kept)
-        step.decide(pd.DataFrame({"item_id": items["item_id"], "kept": kept, "reason": reasons}))
+        decide_by_rule(step, KEEP, measures)
 
 
 def _screen(work: Work, merit: pd.Series, store: Store, seed: int) -> None:
@@ -202,21 +179,19 @@ def _screen(work: Work, merit: pd.Series, store: Store, seed: int) -> None:
     close_screening(work, form, store.answers(benchmark.meta.name))
 
 
-def _respond(
-    work: Work, invented: dict[str, _Invented], seed: int
-) -> dict[tuple[str, str], tuple[dict[str, float], int]]:
+def _respond(work: Work, invented: _Invented, seed: int) -> dict[tuple[str, str], tuple[dict[str, float], int]]:
     """The pool's responses; of each its latent qualities and its length in characters."""
     qualities, rows = {}, []
     with begin(
         work, "respond", {"models": [one.name for one in RESPONDERS], "samples": 1, "drawn": True}, seed=seed
     ) as step:
         for item_id in step.entering["item_id"]:
-            item = invented[item_id]
+            scene, question = invented[item_id]
             for number, responder in enumerate(RESPONDERS):
                 rng = _rng(seed, _WRITING, int(item_id.rpartition("-")[2]), number)
-                plan = make_plan(responder, item.scene, item.question, rng)
-                text = write_response(plan, item.scene, item.question, rng)
-                qualities[item_id, responder.name] = (quality(plan, item.scene, item.question, rng), len(text))
+                plan = make_plan(responder, scene, question, rng)
+                text = write_response(plan, scene, question, rng)
+                qualities[item_id, responder.name] = (quality(plan, scene, question, rng), len(text))
                 lot, flag, status = rng.random(), None, "ok"
                 if lot < _REFUSES:
                     text, flag, status = "I cannot help with medical images.", REFUSED, "refused"

@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -16,22 +15,21 @@ from pydantic import Field
 from mrb_lib.benchmarks.images.copies import ALTERED, SAME, Pictures
 from mrb_lib.benchmarks.near_duplicates import components
 from mrb_lib.benchmarks.where import case_lookup, matching, syntax_tree
-from mrb_lib.build.construct.intake.duplicates import NEAR_COPY, clusters, duplicate_reasons, original_items
-from mrb_lib.build.construct.intake.pictures import MODALITIES, Picture, PictureIntake, add_images_of
-from mrb_lib.build.construct.intake.stated import Meanings, stated_organ
+from mrb_lib.build.construct.intake.duplicates import clusters, duplicate_reasons, original_items
+from mrb_lib.build.construct.intake.pictures import MODALITIES, Picture, PictureIntake
+from mrb_lib.build.construct.intake.stated import read_meanings, stated_organ, with_meanings
 from mrb_lib.build.construct.layouts import SourceImage, SourceItem
 from mrb_lib.build.construct.tables import ABOUT
 from mrb_lib.build.construct.work import Step
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import is_safe_name, slug
-from mrb_lib.tables.options import Option, Paths, checked_dataclass
+from mrb_lib.tables.options import Option, checked_dataclass
 
 SUSPECTED: Final = "text may be burnt into an image"
 CLUTTER: Final = "passed over, left by an operating system"
 SEVERAL: Final = "several pictures in one file, of which only the first is used"
 PLACE: Final = "the answer is read as the place of an option, counted from {}"
 PLACE_UNCLEAR: Final = "the answer is a number and no option, perhaps a place; write the text of the option"
-_CHUNK = 2000
 _LONGEST_ID = 120
 Progress = Callable[[str, int, int], None]
 
@@ -51,11 +49,9 @@ class StartOptions:
         ),
     ] = None
     where: Annotated[str | None, Option("Take only items like these, as in language == 'en'.", "EXPRESSION")] = None
-    not_in: Annotated[Paths, Option("Leave out items that show an image of BENCH; repeatable.", "BENCH")] = ()
     min_side: Annotated[int, Field(ge=1), Option("Leave out images whose shorter side has fewer pixels.", "PIXELS")] = (
         64
     )
-    keep_near_copies: Annotated[bool, Option("Keep the same question about a copy of the same image.")] = False
 
 
 @dataclass
@@ -99,7 +95,7 @@ def start(
     Raises
     ------
     InputError
-        Two items have one id, there are none, or `where`, a table or a benchmark of the options cannot be read.
+        Two items have one id, there are none, or `where` or a table of the options cannot be read.
 
     Notes
     -----
@@ -108,23 +104,21 @@ def start(
     same picture, altered or not, null where none before it does; altered copies are kept, in their original's cluster.
     Validated by tests/build/construct/test_start.py.
     """
-    work, meanings = step.work, Meanings.read(options.meanings)
+    work, meanings = step.work, read_meanings(options.meanings)
     if options.where is not None:
         syntax_tree(options.where)
     pictures = Pictures()
-    foreign = {str(bench): add_images_of(bench, pictures.add) for bench in options.not_in}
     intake = _Intake(options, PictureIntake(work.images, options.min_side, pictures.add), progress)
-    rows = intake.rows(sources)
-    frames = [pd.DataFrame(chunk) for chunk in iter(lambda: list(islice(rows, _CHUNK)), [])]
-    if not frames:
+    rows = list(intake.rows(sources))
+    if not rows:
         raise InputError(f"{', '.join(sources)}: holds no items; check that it is the source you mean.")
-    items = meanings.apply(pd.concat(frames, ignore_index=True))
+    items = with_meanings(pd.DataFrame(rows), meanings)
     _read_places(items)
     items["notes"] = ["; ".join(f"{name}: {what}" for what, name in notes) or None for notes in items["_notes"]]
     # Simulated pictures are drawn after few views, and would all be altered copies of each other.
     pairs = pictures.pairs(altered=work.meta.kind != "simulated", progress=progress)
     shown, alike = (_groups(pictures.names, pairs[pairs["kind"].isin(kinds)]) for kinds in ((SAME,), (SAME, ALTERED)))
-    items["_problem"] = _reasons(items, shown, alike, foreign, options)
+    items["_problem"] = _reasons(items, shown, options)
     kept = items["_problem"].isna()
     items["copy_of"] = original_items(items, alike, among=kept)
     fine = items[kept]
@@ -260,27 +254,19 @@ def _groups(names: Sequence[str], pairs: pd.DataFrame) -> dict[str, int]:
 def _reasons(
     items: pd.DataFrame,
     shown: Mapping[str, int],
-    alike: Mapping[str, int],
-    foreign: Mapping[str, list[str]],
     options: StartOptions,
 ) -> pd.Series:
-    """Why each item is left out, null where it is not: what is wrong with it, `where`, overlap, then duplicates.
+    """Return why each item is left out, null where it is not: what is wrong with it, `where`, then duplicates.
 
     Parameters
     ----------
-    shown, alike : the picture that each image shows, altered copies apart from and with their originals
+    shown : the picture that each image shows
     """
     reason = items["_problem"].astype(object).where(items["_problem"].notna(), None)
     if options.where is not None:
         stored = items[[column for column in items.columns if not column.startswith("_")]]
         reason[reason.isna() & ~matching(options.where, case_lookup(stored))] = f"not {options.where}"
-    for bench, images in foreign.items():
-        theirs = {alike[image] for image in images}
-        shares = [any(alike[name] in theirs for name in names) for names in items["images"]]
-        reason[reason.isna() & pd.Series(shares)] = f"shows an image of {Path(bench).name}"
     repeats = duplicate_reasons(items[reason.isna()], shown)
-    if options.keep_near_copies:
-        repeats = repeats[repeats != NEAR_COPY]
     reason.loc[repeats.index] = repeats
     return reason
 

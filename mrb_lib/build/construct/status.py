@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Final
 
 import pandas as pd
 
-from mrb_lib.build.construct.record import BEGUN
-from mrb_lib.build.construct.work import REQUIRES, STEPS, Work
+from mrb_lib.benchmarks.benchmark import load
+from mrb_lib.build.construct.work import BEGUN, FINISHED, REQUIRES, STEPS, Work
+from mrb_lib.review.records.store import open_store
+from mrb_lib.tables.files import REVIEWS
 
-_ARGUMENTS: Final = {
-    "start": "SRC {work}",
-    "filter": "{work} --model NAME",
-    "screen": "{work}",
-    "respond": "{work} --responder NAME",
-    "pair": "{work}",
-    "release": "{work} BENCH",
+_USUAL: Final = {
+    "filter": "--model NAME",
+    "respond": "--responder NAME --responder NAME",
+    "annotate": "--annotators NAME,NAME,NAME",
 }
+"""Options of the commands that the plan of a work folder says nothing of."""
 _UNKNOWN = "not stated"
 
 
@@ -29,15 +30,13 @@ def step_table(work: Work) -> pd.DataFrame:
         `step`; `state`: "finished", "begun", "stale" or "not run"; `n_in`, `n_out`: the items that entered and left it,
         null before it is finished; `why`: what made it stale, else null.
     """
-    stale, funnel = work.stale(), work.funnel().drop_duplicates("step").set_index("step")
-    rows = []
+    stale, funnel, rows = work.stale(), work.funnel().drop_duplicates("step").set_index("step"), []
     for step in STEPS:
-        state = work.state(step) or "not run"
-        counts = (
-            funnel.loc[step, ["n_in", "n_out"]] if step in funnel.index and state not in (BEGUN, "not run") else None
+        state = work.state(step)
+        n_in, n_out = (
+            funnel.loc[step, ["n_in", "n_out"]] if step in funnel.index and state == FINISHED else (None, None)
         )
-        n_in, n_out = (None, None) if counts is None else map(int, counts)
-        rows.append((step, "stale" if step in stale else state, n_in, n_out, stale.get(step)))
+        rows.append((step, "stale" if step in stale else state or "not run", n_in, n_out, stale.get(step)))
     table = pd.DataFrame(rows, columns=["step", "state", "n_in", "n_out", "why"])
     return table.astype({"n_in": "Int64", "n_out": "Int64", "why": "str"})
 
@@ -56,7 +55,7 @@ def counts_by(work: Work, column: str = "organ") -> pd.DataFrame:
     left = pd.Index(values.index)
     decisions = work.decisions()
     for step in STEPS:
-        if work.state(step) in (None, BEGUN):
+        if work.state(step) != FINISHED:
             continue
         dropped = decisions.loc[(decisions["step"] == step) & ~decisions["kept"], "item_id"]
         left = left.difference(pd.Index(dropped), sort=False)
@@ -66,19 +65,45 @@ def counts_by(work: Work, column: str = "organ") -> pd.DataFrame:
 
 
 def next_commands(work: Work) -> list[str]:
-    """The commands that go on from here, the one that the published construction takes first."""
+    """Return the commands that go on from here, first the one that the published construction takes; none at an end."""
     stale = work.stale()
     undone = [step for step in STEPS if work.state(step) == BEGUN or step in stale]
     if undone:
-        return [_command(undone[0], work)]
+        return [_command(undone[0], work, " --close" if undone[0] == "screen" else "")]
     done = [step for step in STEPS if work.state(step) is not None]
+    if dead_end(work):
+        return []
+    if "release" in done:
+        return ["mrb judge BENCH BENCH/runs --judge NAME"]
+    if "pair" in done:
+        release = [_command("release", work)] if _is_annotated(work) else []
+        options = work.meta.plan.get("annotate", _USUAL["annotate"])
+        return [*release, f"mrb annotate {shlex.quote(str(work.path))} {options}"]
     last = STEPS.index(done[-1]) if done else -1
-    possible = [step for step in STEPS[last + 1 :] if set(REQUIRES[step]) <= set(done)]
-    commands = [_command(step, work) for step in possible if step != "release"]
-    if "release" in possible:
-        commands += [f"mrb annotate {work.path}", _command("release", work)]
-    return commands
+    return [_command(step, work) for step in STEPS[last + 1 :] if set(REQUIRES[step]) <= set(done)]
 
 
-def _command(step: str, work: Work) -> str:
-    return f"mrb construct {step} {_ARGUMENTS[step].format(work=work.path)}"
+def dead_end(work: Work) -> str | None:
+    """Return why a work folder cannot go on, where the last finished step kept nothing; None where it can."""
+    funnel = work.funnel()
+    if funnel.empty or funnel["n_out"].iloc[-1]:
+        return None
+    step = funnel["step"].iloc[-1]
+    why = "; ".join(f"{row.n:,} {row.reason}" for row in funnel[funnel["step"] == step].itertuples() if row.n)
+    return f"no item is left after {step} ({why}): correct that, and run `{_command(step, work)} --again`"
+
+
+def _is_annotated(work: Work) -> bool:
+    if len(load(work.path).annotations):
+        return True
+    store = work.path / REVIEWS
+    if not store.is_file():
+        return False
+    with open_store(store, create=False) as reviews:
+        return not reviews.annotations(work.meta.name).empty
+
+
+def _command(step: str, work: Work, more: str = "") -> str:
+    source, target = ("SRC " if step == "start" else ""), (" BENCH" if step == "release" else "")
+    options = work.meta.plan.get(step, _USUAL.get(step, ""))
+    return f"mrb construct {step} {source}{shlex.quote(str(work.path))}{target} {options}".rstrip() + more

@@ -2,57 +2,31 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import tomllib
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, cast
 
 import pandas as pd
+import tomli_w
 
-from mrb_lib.build.construct.record import (
-    BEGUN,
-    FINISHED,
-    RECORD,
-    STEPS,
-    choices_of,
-    difference,
-    digest_of_decisions,
-    digest_of_output,
-    new_record,
-    plain_choices,
-    read_record,
-    write_step,
-)
-from mrb_lib.build.construct.tables import (
-    SCHEMAS,
-    read_work_chunks,
-    read_work_table,
-    write_work_chunks,
-    write_work_table,
-)
+from mrb_lib.build.construct.tables import SCHEMAS, read_work_table, write_work_table
 from mrb_lib.tables.errors import InputError
-from mrb_lib.tables.files import is_safe_name, sha256_of
-from mrb_lib.tables.schema import KINDS, Kind
+from mrb_lib.tables.files import sha256_of, write_atomic
+from mrb_lib.tables.schema import KINDS, WORK_RECORD, Kind
 from mrb_lib.verdicts.store import exclusive
 
-__all__ = [
-    "BEGUN",
-    "FINISHED",
-    "KEPT",
-    "RECORD",
-    "REQUIRES",
-    "STEPS",
-    "Step",
-    "Work",
-    "WorkMeta",
-    "begin",
-    "create_work",
-    "funnel_of",
-    "new_or_old_work",
-    "open_work",
-]
+STEPS: Final = ("start", "filter", "screen", "respond", "pair", "release")
+RECORD: Final = WORK_RECORD
+"""The record, `construction.toml`: choices and seed of each step, digests of what it read and made."""
+BEGUN: Final = "begun"
+FINISHED: Final = "finished"
+_OWN: Final[Mapping[str, type]] = {"state": str, "seed": int, "input": dict, "output": dict}
+
 
 REQUIRES: Final[Mapping[str, tuple[str, ...]]] = {
     "start": (),
@@ -69,10 +43,11 @@ KEPT: Final = "kept"
 
 @dataclass(frozen=True)
 class WorkMeta:
-    """What the record says of the whole: `kind` is "clinical", "general" or "simulated"."""
+    """What the record says of the whole: `kind` is "clinical", "general" or "simulated"; `plan` has options by step."""
 
     name: str
     kind: Kind
+    plan: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -91,77 +66,66 @@ class Work:
 
     @property
     def meta(self) -> WorkMeta:
-        """Name and kind."""
+        """Name, kind and plan."""
         record = read_record(self.path)
-        return WorkMeta(str(record["name"]), cast(Kind, record["kind"]))
+        return WorkMeta(str(record["name"]), cast(Kind, record["kind"]), record.get("plan", {}))
 
     def items(self) -> pd.DataFrame:
-        """All items, those that a step left out among them."""
+        """Return all items, those that a step left out among them."""
         return read_work_table(self.path, "items")
 
     def entering(self, step: str) -> pd.DataFrame:
-        """The items that passed every finished step before this one, in the order of the items table."""
+        """Return the items that passed every finished step before this one, in the order of the items table."""
         items, decisions = self.items(), self.decisions()
         earlier = [each for each in _before(step) if self.state(each) == FINISHED]
         dropped = decisions[decisions["step"].isin(earlier) & ~decisions["kept"]]
         return items[~items["item_id"].isin(dropped["item_id"])].reset_index(drop=True)
 
     def decisions(self) -> pd.DataFrame:
-        """Which items each step kept: a row an item that entered it, with the reason where it was left out."""
+        """Return which items each step kept: a row an item that entered it, with the reason where it was left out."""
         return read_work_table(self.path, "decisions")
 
     def funnel(self) -> pd.DataFrame:
-        """How many items entered and left each step, by reason; see `funnel_of`."""
+        """Return how many items entered and left each step, by reason; see `funnel_of`."""
         return read_work_table(self.path, "funnel")
 
     def answers(self) -> pd.DataFrame:
-        """What the models of `filter` answered, and how it was marked."""
+        """Return what the models of `filter` answered, and how it was marked."""
         return read_work_table(self.path, "answers")
 
     def difficulty(self) -> pd.DataFrame:
         """Return how difficult each item is for the models of `filter`; see `difficulty.item_measures`."""
         return read_work_table(self.path, "difficulty")
 
-    def marking(self) -> pd.DataFrame:
-        """Return the agreement of `filter`'s marks with a person's; see `mrb_lib.build.construct.answers`."""
-        return read_work_table(self.path, "marking")
-
     def responses(self) -> pd.DataFrame:
-        """What the responders wrote."""
+        """Return what the responders wrote."""
         return read_work_table(self.path, "responses")
 
     def pairs(self) -> pd.DataFrame:
-        """The pairs of responses to be annotated."""
+        """Return the pairs of responses to be annotated."""
         return read_work_table(self.path, "pairs")
 
-    def chunks(self, name: str, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
-        """Columns of a table as it was written, a chunk at a time, for tables that may be larger than the memory."""
-        return read_work_chunks(self.path / f"{name}.parquet", columns)
-
     def state(self, step: str) -> str | None:
-        """ "begun", "finished", or None where the step has not been run."""
-        table = read_record(self.path).get(step)
-        return None if table is None else str(table["state"])
+        """Return "begun", "finished", or None where the step has not been run."""
+        return cast("str | None", read_record(self.path).get(step, {}).get("state"))
 
     def choices(self, step: str) -> dict[str, Any] | None:
-        """The choices that a step was begun with, as TOML holds them; None where it has not been run."""
+        """Return the choices that a step was begun with, as TOML holds them; None where it has not been run."""
         table = read_record(self.path).get(step)
         return None if table is None else choices_of(table)
 
     def seed(self, step: str) -> int | None:
-        """The seed that a step was begun with; None where it has not been run."""
-        table = read_record(self.path).get(step)
-        return None if table is None else int(table["seed"])
+        """Return the seed that a step was begun with; None where it has not been run."""
+        return cast("int | None", read_record(self.path).get(step, {}).get("seed"))
 
     def stale(self) -> dict[str, str]:
-        """The finished steps that no longer follow from what is before them, each with the reason in words."""
+        """Return the finished steps that no longer follow from what is before them, each with the reason in words."""
         record, reasons = read_record(self.path), dict[str, str]()
         for step in STEPS:
-            if record.get(step, {}).get("state") != FINISHED:
-                continue
-            reason = self._changed_since(step, record, reasons)
-            if reason is not None:
-                reasons[step] = reason
+            if record.get(step, {}).get("state") == FINISHED:
+                reason = self._changed_since(step, record, reasons)
+                if reason is not None:
+                    reasons[step] = reason
         return reasons
 
     def _changed_since(self, step: str, record: Mapping[str, Any], stale: Mapping[str, str]) -> str | None:
@@ -193,7 +157,6 @@ class Step:
     choices : as TOML holds them
     is_done : the step is finished already with these choices on this input; the block has nothing to do, and what it
         decides or writes is not kept
-    is_resumed : the step was begun with these choices before, and interrupted
     """
 
     work: Work
@@ -202,74 +165,53 @@ class Step:
     choices: dict[str, Any]
     entering: pd.DataFrame
     is_done: bool = False
-    is_resumed: bool = False
-    _decisions: list[pd.DataFrame] = field(default_factory=list)
-    _tables: list[str] = field(default_factory=list)
-    _made: list[str] = field(default_factory=list)
+    _decided: pd.DataFrame | None = None
+    _tables: dict[str, pd.DataFrame] = field(default_factory=dict)
 
     def decide(self, frame: pd.DataFrame) -> None:
-        """Say which items are kept; may be called for one part of them after another.
+        """Record which items are kept.
 
         Parameters
         ----------
         frame : a row an item: `item_id`, `kept` and `reason` (a short text that many items share; null where kept).
-            Items that the step never decides about are kept. `start` may leave out what never became an item.
+            Items that the step does not decide about are kept.
         """
-        self._decisions.append(frame[["item_id", "kept", "reason"]])
+        self._decided = frame[["item_id", "kept", "reason"]].astype(object)
 
     def write(self, name: str, frame: pd.DataFrame) -> None:
         """Write a table, which replaces `WORK/<name>.parquet` when the step is finished."""
-        if not is_safe_name(name) or "/" in name:
-            raise ValueError(f"{name!r} is not the name of a table.")
         write_work_table(self._staged(name), name, frame)
-        self._tables.append(name)
-        if name == "items":
-            self._made = list(frame["item_id"])
-
-    def write_chunks(self, name: str, chunks: Iterable[pd.DataFrame]) -> None:
-        """Write a table of `mrb_lib.build.construct.tables.SCHEMAS` a chunk at a time; see `write`."""
-        write_work_chunks(self._staged(name), name, chunks)
-        self._tables.append(name)
-
-    def staged(self, name: str, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
-        """Columns of a table that this step has written and that is not kept yet; see `Work.chunks`."""
-        return read_work_chunks(self._staged(name), columns)
+        self._tables[name] = frame
 
     def _staged(self, name: str) -> Path:
         return self.work.path / f".{self.name}.{name}.parquet"
 
     def _finish(self, table: dict[str, Any]) -> None:
-        own = self._all_decisions()
+        entering = pd.Index(self._tables.get("items", self.entering)["item_id"], name="item_id")
+        decided = pd.DataFrame({"kept": True, "reason": None}, index=entering, dtype=object)
+        if self._decided is not None:
+            decided.update(self._decided.set_index("item_id"))
+        kept = decided["kept"].astype(bool)
+        own = decided.assign(step=self.name, kept=kept, reason=decided["reason"].mask(kept, None)).reset_index()
         output = {"decisions": digest_of_decisions(own)}
-        for name in dict.fromkeys(self._tables):
+        for name in self._tables:
             output[name] = sha256_of(self._staged(name))
             self._staged(name).replace(self.work.path / f"{name}.parquet")
         decisions = self.work.decisions()
-        others = [decisions[decisions["step"] == step] for step in STEPS if step != self.name]
-        position = STEPS.index(self.name)
-        decisions = pd.concat([*others[:position], own, *others[position:]], ignore_index=True)
+        of_steps = [own if step == self.name else decisions[decisions["step"] == step] for step in STEPS]
+        decisions = pd.concat(of_steps, ignore_index=True)
         for name, frame in (("decisions", decisions), ("funnel", funnel_of(decisions))):
             write_work_table(self.work.path / f"{name}.parquet", name, frame)
-        write_step(self.work.path, self.name, {**table, "state": FINISHED, "output": output})
-
-    def _all_decisions(self) -> pd.DataFrame:
-        """A row an item that entered, in the order of the items table; then what never became one."""
-        made = pd.concat(self._decisions, ignore_index=True) if self._decisions else None
-        entering = self._made if self.name == "start" else list(self.entering["item_id"])
-        decided = pd.DataFrame({"item_id": [], "kept": [], "reason": []}) if made is None else made
-        twice = decided["item_id"][decided["item_id"].duplicated()]
-        unknown = decided["item_id"][~decided["item_id"].isin(entering)]
-        if len(twice) or (len(unknown) and self.name != "start"):
-            raise ValueError(f"{self.name} decides about {[*twice, *unknown][0]!r} twice, or it never entered.")
-        order = pd.Index([*entering, *unknown], name="item_id")
-        decided = decided.set_index("item_id").reindex(order).reset_index()
-        kept = decided["kept"].map(lambda value: True if pd.isna(value) else bool(value)).astype(bool)
-        reason = decided["reason"].astype(object).where(~kept & decided["reason"].notna(), None)
-        return pd.DataFrame({"item_id": decided["item_id"], "step": self.name, "kept": kept, "reason": reason})
+        finished = {self.name: {**table, "state": FINISHED, "output": output}}
+        write_record(self.work.path, read_record(self.work.path) | finished)
 
 
-def create_work(path: Path, name: str, kind: Kind) -> Work:
+def create_work(path: Path, name: str, kind: Kind, plan: Mapping[str, str] | None = None) -> Work:
     """Make a new work folder, without items.
+
+    Parameters
+    ----------
+    plan : options of steps, by the step, which `mrb construct status` prints with the next command
 
     Raises
     ------
@@ -279,12 +221,12 @@ def create_work(path: Path, name: str, kind: Kind) -> Work:
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise InputError(f"{path}: already exists; name another folder.")
     (path / "images").mkdir(parents=True, exist_ok=True)
-    new_record(path, name, kind)
+    write_record(path, {"name": name, "kind": kind, **({"plan": dict(plan)} if plan else {})})
     return Work(path)
 
 
 def open_work(path: Path) -> Work:
-    """A work folder that is there.
+    """Return a work folder that is there.
 
     Raises
     ------
@@ -296,12 +238,13 @@ def open_work(path: Path) -> Work:
 
 
 @contextmanager
-def new_or_old_work(path: Path, name: str | None, kind: str) -> Iterator[Work]:
-    """The work folder at a path, made where there is none; one that was made goes again if the block finds bad input.
+def new_or_old_work(path: Path, name: str | None, kind: str, plan: Mapping[str, str] | None = None) -> Iterator[Work]:
+    """Yield the work folder at a path, made where there is none; a new one goes again if the block finds bad input.
 
     Parameters
     ----------
     name : None for that of the folder
+    plan : see `create_work`
 
     Raises
     ------
@@ -314,7 +257,7 @@ def new_or_old_work(path: Path, name: str | None, kind: str) -> Iterator[Work]:
     if kind not in KINDS:
         raise InputError(f"--kind {kind}: is unknown; use one of {', '.join(KINDS)}.")
     there = path.is_dir()
-    work = create_work(path, name or path.resolve().name, cast(Kind, kind))
+    work = create_work(path, name or path.resolve().name, cast(Kind, kind), plan)
     try:
         yield work
     except InputError:
@@ -325,17 +268,20 @@ def new_or_old_work(path: Path, name: str | None, kind: str) -> Iterator[Work]:
 
 
 @contextmanager
-def begin(work: Work, step: str, choices: Mapping[str, object], *, seed: int, again: bool = False) -> Iterator[Step]:
+def begin(
+    work: Work, step: str, choices: Mapping[str, object], *, seed: int, again: bool = False, finish: bool = True
+) -> Iterator[Step]:
     """Run a step: its choices are remembered before the block, what it decided and wrote is kept after it.
 
-    A block that raises, or is killed, leaves the step begun; the same command takes it up again. Nothing that earlier
-    runs of the step wrote is replaced before the block has succeeded.
+    A block that is interrupted or killed leaves the step begun; the same command takes it up again. One that finds bad
+    input leaves the step as it was. Nothing that earlier runs of the step wrote is replaced before the block succeeds.
 
     Parameters
     ----------
     choices : all that the result depends on, in values that TOML has; those that are None are left out
     seed : of everything drawn
     again : replace the result of other choices
+    finish : false leaves the step begun
 
     Yields
     ------
@@ -358,27 +304,27 @@ def begin(work: Work, step: str, choices: Mapping[str, object], *, seed: int, ag
         old = record.get(step)
         other = None if old is None else difference(old, table)
         if other is not None and not again:
-            raise InputError(f"{work.path}: {step} was run with other choices ({other}); {_CURE}")
-        state = old["state"] if old is not None and other is None else None
-        is_done = state == FINISHED and step not in work.stale()
-        is_resumed = state == BEGUN
-        under_way = Step(work, step, seed, plain, work.entering(step), is_done=is_done, is_resumed=is_resumed)
+            cure = "give the same, or pass --again to replace its result."
+            raise InputError(f"{work.path}: {step} was run with other choices ({other}); {cure}")
+        is_finished = old is not None and other is None and old["state"] == FINISHED
+        is_done = is_finished and step not in work.stale()
+        under_way = Step(work, step, seed, plain, work.entering(step), is_done=is_done)
         if not is_done:
-            write_step(work.path, step, table)
+            write_record(work.path, record | {step: table})
         try:
             yield under_way
-            if not is_done:
+            if finish and not is_done:
                 under_way._finish(table)
+        except InputError:
+            write_record(work.path, record)  # another choice needs no --again where this one came to nothing
+            raise
         finally:
             for leftover in work.path.glob(f"*.{step}.*.parquet*"):
                 leftover.unlink()
 
 
-_CURE = "give the same, or pass --again to replace its result."
-
-
 def funnel_of(decisions: pd.DataFrame) -> pd.DataFrame:
-    """How many items entered and left each step.
+    """Return how many items entered and left each step.
 
     Returns
     -------
@@ -406,15 +352,78 @@ def _check_before(work: Work, step: str, record: Mapping[str, Any]) -> None:
     stale = work.stale()
     for earlier in _before(step):
         state = record.get(earlier, {}).get("state")
+        command = f"`mrb construct {earlier} {'SRC ' if earlier == 'start' else ''}{work.path}`"
         if state is None and earlier in REQUIRES[step]:
-            raise InputError(f"{work.path}: {step} needs what {earlier} makes; run {_command(earlier, work)} first.")
+            raise InputError(f"{work.path}: {step} needs what {earlier} makes; run {command} first.")
         if state == BEGUN:
-            raise InputError(f"{work.path}: {earlier} is not finished; run {_command(earlier, work)} as before first.")
+            raise InputError(f"{work.path}: {earlier} is not finished; run {command} as before first.")
         if earlier in stale:
-            raise InputError(
-                f"{work.path}: {earlier} is stale ({stale[earlier]}); run {_command(earlier, work)} again first."
-            )
+            raise InputError(f"{work.path}: {earlier} is stale ({stale[earlier]}); run {command} again first.")
 
 
-def _command(step: str, work: Work) -> str:
-    return f"`mrb construct {step} {'SRC ' if step == 'start' else ''}{work.path}`"
+def read_record(folder: Path) -> dict[str, Any]:
+    """Return what the file holds: `name`, `kind`, perhaps `plan`, and a table for each step that was begun.
+
+    The table of a step has its choices and, beside them, `state`, `seed`, `input` (the digest of the output of each
+    step before it) and `output` (the digest of its decisions and of each table that it wrote).
+
+    Raises
+    ------
+    InputError
+        The folder is not a work folder, or the file is damaged.
+    """
+    path = folder / RECORD
+    try:
+        record = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise InputError(
+            f"{folder}: is not a work folder ({RECORD} is missing); make one with `mrb construct start SRC {folder}`."
+        ) from error
+    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read ({error}); restore it from a copy.") from error
+    if not isinstance(record.get("name"), str) or record.get("kind") not in KINDS:
+        raise InputError(f"{path}: does not name the work and its kind ({', '.join(KINDS)}); restore it from a copy.")
+    for step in STEPS:
+        table = record.get(step)
+        is_whole = isinstance(table, dict) and all(isinstance(table.get(own), kind) for own, kind in _OWN.items())
+        if table is not None and not (is_whole and table["state"] in (BEGUN, FINISHED)):
+            raise InputError(f"{path}, table {step}: lacks one of {', '.join(_OWN)}; restore it from a copy.")
+    return record
+
+
+def write_record(folder: Path, record: Mapping[str, Any]) -> None:
+    """Replace the record, atomically; the steps stand in their order."""
+    names = [*(name for name in record if name not in STEPS), *(name for name in STEPS if name in record)]
+    write_atomic(folder / RECORD, tomli_w.dumps({name: record[name] for name in names}))
+
+
+def plain_choices(choices: Mapping[str, object]) -> dict[str, Any]:
+    """Choices as they will be read back from the record; those that are None are left out."""
+    return tomllib.loads(tomli_w.dumps({name: value for name, value in choices.items() if value is not None}))
+
+
+def choices_of(table: Mapping[str, Any]) -> dict[str, Any]:
+    """The choices in the table of a step."""
+    return {name: value for name, value in table.items() if name not in _OWN}
+
+
+def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str | None:
+    """The first choice, or the seed, in which two tables of a step differ, in words; None where they agree."""
+    one, other = ({"seed": table["seed"], **choices_of(table)} for table in (old, new))
+    for name in sorted(one | other):
+        if one.get(name) != other.get(name):
+            was, now = (repr(table[name])[:80] if name in table else "nothing" for table in (one, other))
+            return f"{name} was {was}, now {now}"
+    return None
+
+
+def digest_of_output(output: Mapping[str, str]) -> str:
+    """One digest for all that a step made."""
+    lines = "\n".join(f"{name} {output[name]}" for name in sorted(output))
+    return hashlib.sha256(lines.encode("utf-8")).hexdigest()
+
+
+def digest_of_decisions(decisions: pd.DataFrame) -> str:
+    """The digest of which items a step kept, and why it left out the others."""
+    rows = decisions[["item_id", "kept", "reason"]].astype(object).where(decisions.notna(), None)
+    return hashlib.sha256(rows.to_json(orient="values").encode("utf-8")).hexdigest()

@@ -158,17 +158,11 @@ class LetterTrainee(Trainee):
     def fit(self, work: Path, micro_batch: int, report: Report) -> list[CurvePoint]:
         """See `Trainee.fit`."""
         shown = self._shown(ORDERS if self._recipe.examples.swap else ORDERS[:1])
-        cases = TrainingCases(self._cases, shown, _n_bytes)
+        cases = TrainingCases(self._cases, shown)
         letter_tokens(self.judge.weights)  # a model without them is refused before anything is read
         loss = LetterLoss(self.judge.weights)
         return self._fit_cases(cases, loss, work, micro_batch, report)
 
     def _cases(self, shown: pd.DataFrame) -> tuple[list[LetterCase], Mapping[str, str]]:
-        refers = bool(shown.pop("shows_reference").any())
-        return letter_cases(self._referring if refers else self.judge, shown)
-
-
-def _n_bytes(case: LetterCase) -> int:
-    prompts = case.questions.prompts
-    tensors = prompts.alone[0] if prompts.tree is None else prompts.tree.pictures
-    return sum(tensor.nbytes for tensor in tensors.values())
+        judge = self._referring if shown["shows_reference"].any() else self.judge
+        return letter_cases(judge, shown.drop(columns="shows_reference"))

@@ -8,7 +8,7 @@ import re
 import shutil
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from difflib import get_close_matches
@@ -21,10 +21,12 @@ import transformers
 from pydantic import TypeAdapter, ValidationError
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
+from torch.distributed.tensor import DTensor, distribute_tensor
 from transformers import PreTrainedModel, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 from mrb_lib.build.training.recipe import Recipe
 from mrb_lib.judges.local.base import TOO_LARGE
+from mrb_lib.judges.settings import Settings
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.tables.files import write_atomic
 
@@ -97,10 +99,12 @@ class ExactResume:
     model: Any
     args: Any
 
-    def _save(self, output_dir: str | None = None, state_dict: object = None) -> None:
+    def _save(self, output_dir: str | None = None, state_dict: Mapping[str, torch.Tensor] | None = None) -> None:
         folder = Path(output_dir or str(self.args.output_dir))
         folder.mkdir(parents=True, exist_ok=True)
-        save_trained(self.model, folder / TRAINED)
+        held = trained_state(self.model) if state_dict is None else state_dict
+        trained = {name for name, parameter in self.model.named_parameters() if parameter.requires_grad}
+        _write(folder / TRAINED, {name: value for name, value in held.items() if name in trained})
 
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model: torch.nn.Module | None = None) -> None:
         read_trained(self.model, Path(resume_from_checkpoint) / TRAINED)
@@ -218,6 +222,7 @@ def _arguments(
         "use_cpu": device.type == "cpu",
         # On a GPU, weights in single precision are multiplied in bfloat16.
         "bf16": device.type == "cuda" and dtype == torch.float32,
+        **({"gradient_checkpointing": True} if recipe.gradient_checkpointing else {}),
         **own,
         **recipe.trainer,
     }
@@ -231,14 +236,13 @@ def _arguments(
     return arguments
 
 
-def check_arguments(kind: type[TrainingArguments], recipe: Recipe, device: str) -> None:
-    """Raise `InputError` for arguments that the trainer or peft refuse, before weights are read.
-
-    Parameters
-    ----------
-    device : as in `Settings`
-    """
+def check_arguments(kind: type[TrainingArguments], recipe: Recipe, settings: Settings) -> None:
+    """Raise `InputError` for arguments that the trainer, peft or bitsandbytes refuse, before weights are read."""
     import peft
+
+    has_gpu = torch.cuda.is_available() and settings.device != "cpu"
+    if settings.quantize == "4bit" and not has_gpu:  # bitsandbytes 0.50 computes no gradients there
+        raise InputError("--quantize 4bit: adapters on such weights are trained on a GPU only; use 8bit, or leave out.")
 
     for name, of, values in (("trainer", kind, recipe.trainer), ("adapter", peft.LoraConfig, recipe.adapter)):
         kinds = get_type_hints(of)
@@ -252,7 +256,6 @@ def check_arguments(kind: type[TrainingArguments], recipe: Recipe, device: str) 
                 # A text may stand for a list of one, and of texts to choose from examples are listed: pissa_niter_16.
                 if not {"list_type", "literal_error"} & {one["type"] for one in error.errors()}:
                     raise _refusal(name, f"{key} = {value!r}: {error.errors()[0]['msg'].lower()}") from error
-    has_gpu = torch.cuda.is_available() and device != "cpu"
     _arguments(kind, recipe, Path(), 1, torch.device("cuda" if has_gpu else "cpu"), torch.float32)
 
 
@@ -352,11 +355,12 @@ class _Watch(TrainerCallback):
         point = CurvePoint(state.global_step, float(state.epoch or 0.0), loss, accuracy, consistency, seconds)
         best = max((p.accuracy for p in self.curve if p.accuracy is not None), default=-1.0)
         self.curve.append(point)
-        if not state.is_world_process_zero:
-            return
         if accuracy is not None and accuracy > best:
-            save_trained(self._model, self._work / BEST)
-        write_atomic(self._work / CURVE, json.dumps([asdict(point) for point in self.curve], indent=1) + "\n")
+            held = trained_state(self._model)  # in every process: each may hold a part
+            if state.is_world_process_zero:
+                _write(self._work / BEST, held)
+        if state.is_world_process_zero:
+            write_atomic(self._work / CURVE, json.dumps([asdict(point) for point in self.curve], indent=1) + "\n")
 
     def _evaluations_since_best(self) -> int:
         accuracies = [point.accuracy or 0.0 for point in self.curve]
@@ -368,21 +372,26 @@ class _Watch(TrainerCallback):
             read_trained(self._model, self._work / BEST)
 
 
-def save_trained(model: torch.nn.Module, path: Path) -> None:
-    """Write the parameters of a model that are trained."""
-    held = {name: p.detach().cpu().contiguous() for name, p in model.named_parameters() if p.requires_grad}
+def trained_state(model: torch.nn.Module) -> dict[str, torch.Tensor]:
+    """Return the parameters of a model that are trained, whole, also where FSDP spreads them over processes."""
+    trained = {name: p.detach() for name, p in model.named_parameters() if p.requires_grad}
+    return {name: p.full_tensor() if isinstance(p, DTensor) else p for name, p in trained.items()}
+
+
+def _write(path: Path, held: Mapping[str, torch.Tensor]) -> None:
     stage = path.with_suffix(".tmp")
-    save_file(held, stage)
+    save_file({name: value.detach().cpu().contiguous() for name, value in held.items()}, stage)
     stage.replace(path)
 
 
 def read_trained(model: torch.nn.Module, path: Path) -> None:
-    """Put the parameters that `save_trained` wrote into a model of the same shape."""
+    """Put parameters that were written into a model of the same shape."""
     held = load_file(path)
     with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            if parameter.requires_grad:
-                parameter.copy_(held[name])
+        for name, p in model.named_parameters():
+            if p.requires_grad:
+                whole = held[name].to(p.device)
+                p.copy_(distribute_tensor(whole, p.device_mesh, p.placements) if isinstance(p, DTensor) else whole)
 
 
 def _read_curve(path: Path) -> list[CurvePoint]:

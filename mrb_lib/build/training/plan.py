@@ -25,7 +25,6 @@ from mrb_lib.judges.settings import Settings
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import slug
 from mrb_lib.tables.schema import TEST, TRAIN, VALIDATION
-from mrb_lib.verdicts.store import run_folders
 from mrb_lib.verdicts.training import records_of
 
 MOST_VALIDATED: Final = 200
@@ -42,11 +41,14 @@ class Plan:
         recipe: Recipe,
         settings: Settings,
         extra: Sequence[Path] = (),
-        replies: Path | None = None,
     ) -> None:
         recipe.check()
+        if settings.quantize is not None:
+            if not recipe.lora:
+                raise InputError(f"--quantize {settings.quantize}: rounded weights cannot be trained; add --lora.")
+            recipe = replace(recipe, keep_adapter=True)  # merged into rounded weights, adapters would lose digits
         meta = benchmark.meta
-        self.benchmark, self.recipe, self.replies = benchmark, recipe, replies
+        self.benchmark, self.recipe = benchmark, recipe
         # Small steps are lost in the rounding of bfloat16; adapters are kept in single precision by peft.
         dtype = "float32" if settings.dtype == "auto" and not recipe.lora else settings.dtype
         self.settings = replace(
@@ -90,11 +92,12 @@ class Plan:
         """Of everything that shapes the weights."""
         settings = self.settings
         prompt = load_prompt(self.recipe.prompt).hash if self.recipe.prompt is not None else None
+        recipe = {name: value for name, value in self.recipe.stated().items() if name != "gradient_checkpointing"}
         stated = [
-            {**self.recipe.stated(), "prompt": prompt}, self.source.revision, settings.max_pixels, settings.dtype,
+            {**recipe, "prompt": prompt}, self.source.revision, settings.max_pixels, settings.dtype,
             settings.without_images,
             self.main, sorted(self.digests[self.examples.case_ids]), sorted(self.digests[self.validated]),
-            [folder.name for folder in run_folders(self.replies)] if self.replies is not None else None,
+            settings.quantize,
         ]  # fmt: skip
         return hashlib.sha256(json.dumps(stated, sort_keys=True, default=str).encode()).hexdigest()
 

@@ -61,7 +61,8 @@ class Recipe:
     lora: Annotated[
         bool, Option("Train low-rank adapters (Hu et al. 2021, arXiv 2106.09685), and merge them at the end.")
     ] = False
-    keep_adapter: Annotated[bool, Option("Write the adapters alone.")] = False
+    keep_adapter: Annotated[bool, Option("Write the adapters alone, as is usual with --quantize.")] = False
+    gradient_checkpointing: Annotated[bool, Option("Compute activations twice, which takes less memory.")] = False
     epochs: Annotated[float, Field(gt=0), Option("Pass over the training cases N times.", "N")] = 3.0
     learning_rate: Annotated[
         float | None, Field(gt=0), Option("Start from this learning rate; default: the method's usual.", flag="lr")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Hashable, Mapping, Sequence
-from pathlib import Path
 from typing import Final, NamedTuple, cast
 
 import pandas as pd
@@ -14,14 +13,9 @@ from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.build.training.examples import Examples
 from mrb_lib.judges.prompts import Prompt
 from mrb_lib.replies.labels import Labels
-from mrb_lib.tables.errors import InputError
-from mrb_lib.tables.schema import NO_PROBE
-from mrb_lib.verdicts.manifest import read_manifest
 from mrb_lib.verdicts.orders import FIRST, SECOND, TIE, to_shown_frame
-from mrb_lib.verdicts.store import read_run, run_folders
 
 LACKS_A_LABEL: Final = "replies, for the case lacks a label on some of the dimensions that one reply holds"
-NO_SAMPLE: Final = "prompts without sampled replies of the kinds that are learnt from"
 SAME_REPLY: Final = "pairs, for the chosen and the rejected reply would be the same"
 
 _MIRRORED: Final = {FIRST: SECOND, SECOND: FIRST, TIE: TIE}
@@ -89,47 +83,6 @@ def reply_rows(
         asks = {**label_keys(first, alone), "prompt": message("user", text.text)}
         rows += [{**asks, **reply._asdict()} for reply in replies]
     return pd.DataFrame(rows)
-
-
-def sampled_replies(runs: Path, prompt: Prompt, dimension: str, labels: pd.Series) -> pd.DataFrame:
-    """Replies that judges have written, marked by the annotators' label: what rejection sampling learns from.
-
-    Parameters
-    ----------
-    runs : a folder of runs; those that were asked with another prompt do not count
-    dimension : on which a reply is right or wrong
-    labels : the gold choice by case id; the cases to look for
-
-    Returns
-    -------
-    DataFrame
-        One row a case and order: `chosen`, the first reply whose choice is the label, and `rejected`, the first whose
-        is not; null where there is none. Replies without a choice are neither.
-
-    Raises
-    ------
-    InputError
-        No run under the folder has replies to this prompt about these cases.
-    """
-    frames = []
-    for folder in run_folders(runs):
-        if read_manifest(folder).prompt_hash == prompt.hash:
-            held = read_run(folder)
-            asked = held["dimension"].eq(dimension) & held["probe"].eq(NO_PROBE) & held["case_id"].isin(labels.index)
-            frames.append(held[asked & held["choice"].notna() & held["reply"].notna()])
-    replies = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
-    if replies.empty:
-        raise InputError(
-            f"{runs}: no run holds replies to prompt {prompt.id} about the training cases; sample some with `mrb judge "
-            f"... --prompt {prompt.id} --repeats 4`."
-        )
-    replies = replies.sort_values(["judge", "repeat"], kind="stable")
-    is_right = replies["choice"] == replies["case_id"].map(labels)
-    first = {
-        name: replies[mask].groupby(["case_id", "order"])["reply"].first()
-        for name, mask in (("chosen", is_right), ("rejected", ~is_right))
-    }
-    return pd.DataFrame(first).reset_index()
 
 
 def one_of_two(pick: str, texts: Sequence[str], weight: float) -> list[Reply]:

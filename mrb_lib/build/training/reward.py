@@ -143,7 +143,7 @@ class RewardTrainee(Trainee):
         if self._recipe.examples.reference != "drop":
             raise InputError("--reference: a reward model is shown the question and a response; leave it out.")
         shown = self._shown(ORDERS[:1]).drop(columns="shows_reference")
-        cases = TrainingCases(partial(reward_cases, self.judge), shown, _n_bytes)
+        cases = TrainingCases(partial(reward_cases, self.judge), shown)
         return self._fit_cases(cases, RewardLoss(self.judge.weights), work, micro_batch, report)
 
     def save(self, folder: Path) -> None:
@@ -167,8 +167,3 @@ def _trained_linear(module: Any) -> torch.nn.Linear:
     """A linear map, or the copy that is trained of it beside adapters."""
     held = getattr(module, "modules_to_save", None)
     return cast("torch.nn.Linear", held["default"] if held is not None else module)
-
-
-def _n_bytes(case: RewardCase) -> int:
-    # The images' inputs are the same in both conversations.
-    return sum(tensor.nbytes for tensor in case.conversations.inputs[0].values())

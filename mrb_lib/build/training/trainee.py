@@ -5,19 +5,19 @@ from __future__ import annotations
 import shutil
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, TypeVar, cast, overload
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import pandas as pd
 import torch
+from torch.utils.data import Dataset
 from transformers import PreTrainedModel, TrainingArguments
 
 from mrb_lib.build.training.loop import CaseTrainer, CurvePoint, Report, fit
 from mrb_lib.build.training.plan import Plan
-from mrb_lib.build.training.recipe import Recipe
 from mrb_lib.judges.local.base import LocalJudge
 from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.tables.errors import InputError
@@ -25,8 +25,6 @@ from mrb_lib.tables.schema import NO_PROBE, ORDERS
 from mrb_lib.verdicts.orders import TIE, to_case_frame, to_shown_frame
 
 T = TypeVar("T")
-
-KEPT_BYTES: Final = 2**30
 
 
 class Trainee(ABC):
@@ -50,7 +48,25 @@ class Trainee(ABC):
         model.train()
         self._whole: Any = model
         if self._recipe.lora:
-            self._whole = with_adapters(model, self._recipe, self._new_modules())
+            self._whole = self._with_adapters(model)
+
+    def _with_adapters(self, model: PreTrainedModel) -> Any:
+        """Return the model with low-rank adapters in place, which alone are trained."""
+        import peft
+
+        values: dict[str, object] = {
+            "r": 16, "lora_alpha": 32, "target_modules": "all-linear", "task_type": "CAUSAL_LM",
+            "modules_to_save": self._new_modules() or None, **self._recipe.adapter,
+        }  # fmt: skip
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", FutureWarning)  # peft 0.21 asks transformers by names that are going
+                if self._plan.settings.quantize is not None:
+                    prepare: Callable[..., Any] = peft.prepare_model_for_kbit_training
+                    model = prepare(model, self._recipe.gradient_checkpointing)
+                return peft.get_peft_model(model, peft.LoraConfig(**cast("Any", values)))
+        except (TypeError, ValueError) as error:
+            raise InputError(f"the adapter's arguments are refused ({' '.join(str(error).split())[:200]}).") from error
 
     def _new_modules(self) -> list[str]:
         """The names of modules with new weights, which are trained whole beside adapters."""
@@ -131,74 +147,35 @@ class Trainee(ABC):
             shutil.copyfile(prompt, folder / f"{self.judge.prompt_id}.jinja")
 
 
-class TrainingCases(Sequence[T]):
-    """Cases made ready for training: kept while they are small together, made again each time where they are not.
+class TrainingCases(Dataset[T]):
+    """Cases that are made ready for training each time they are asked for, so that images need no memory.
 
     Parameters
     ----------
     build : makes the cases of some rows ready, and says why others cannot be shown, by case id
     shown : the rows of all cases
-    n_bytes : what a case takes in memory, about
     """
 
-    def __init__(
-        self,
-        build: Callable[[pd.DataFrame], tuple[list[T], Mapping[str, str]]],
-        shown: pd.DataFrame,
-        n_bytes: Callable[[T], int],
-    ) -> None:
-        self._build = build
-        self._rows, self._kept = list[pd.DataFrame](), list[T | None]()
+    def __init__(self, build: Callable[[pd.DataFrame], tuple[list[T], Mapping[str, str]]], shown: pd.DataFrame) -> None:
+        self._build, self._rows = build, list[pd.DataFrame]()
         self.failures: dict[str, str] = {}
-        size = 0
         for _, rows in shown.groupby("case_id", sort=False):
             built, failures = build(rows.reset_index(drop=True))
             self.failures.update(failures)
-            for case in built:
-                size += n_bytes(case)
+            if built:
                 self._rows.append(rows.reset_index(drop=True))
-                self._kept.append(case if size < KEPT_BYTES else None)
 
     def __len__(self) -> int:
         return len(self._rows)
 
-    @overload
-    def __getitem__(self, index: int) -> T: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[T]: ...
-    def __getitem__(self, index: int | slice) -> T | list[T]:
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
-        kept = self._kept[index]
-        return kept if kept is not None else self._build(self._rows[index])[0][0]
+    def __getitem__(self, index: int) -> T:
+        return self._build(self._rows[index])[0][0]
 
 
 def judge_request(plan: Plan, engine: str, prompt: str | None = None) -> JudgeRequest:
     """Return what a judge of an engine is made from; `prompt` takes the place of the recipe's."""
     settings = plan.settings if prompt is None else replace(plan.settings, prompt=prompt)
     return JudgeRequest(replace(plan.entry, engine=engine), settings, plan.benchmark.images, source=plan.source)
-
-
-def with_adapters(model: PreTrainedModel, recipe: Recipe, new_modules: Iterable[str]) -> Any:
-    """The model with low-rank adapters in place, which alone are trained.
-
-    Raises
-    ------
-    InputError
-        peft refuses the arguments.
-    """
-    import peft
-
-    values: dict[str, object] = {
-        "r": 16, "lora_alpha": 32, "target_modules": "all-linear", "task_type": "CAUSAL_LM",
-        "modules_to_save": list(new_modules) or None, **recipe.adapter,
-    }  # fmt: skip
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FutureWarning)  # peft 0.21 asks transformers by a name that is going
-            return peft.get_peft_model(model, peft.LoraConfig(**cast("Any", values)))
-    except (TypeError, ValueError) as error:
-        raise InputError(f"the adapter's arguments are refused ({' '.join(str(error).split())[:200]}).") from error
 
 
 def prompts_of(

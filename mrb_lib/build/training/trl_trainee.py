@@ -15,7 +15,7 @@ from trl.trainer.sft_trainer import SFTTrainer
 from mrb_lib.build.training.examples import Examples
 from mrb_lib.build.training.loop import CurvePoint, ExactResume, Report, fit
 from mrb_lib.build.training.plan import Plan, drawn
-from mrb_lib.build.training.replies import LACKS_A_LABEL, NO_SAMPLE, SAME_REPLY, message, reply_rows, sampled_replies
+from mrb_lib.build.training.replies import LACKS_A_LABEL, SAME_REPLY, message, reply_rows
 from mrb_lib.build.training.trainee import Trainee, judge_request
 from mrb_lib.judges.local.generative import GenerativeJudge
 from mrb_lib.judges.local.packed import PackedJudge
@@ -92,21 +92,15 @@ class ReplyTrainee(Trainee):
         prompts, weights = (self._prompt, self._prompt), judge.weights
         sees = weights.sees_images and not plan.settings.without_images
         rows = reply_rows(plan.benchmark, made, prompts, weights.marks, sees_images=sees)
-        if plan.replies is not None:
-            sampled = sampled_replies(plan.replies, self._prompt, plan.main, plan.gold[plan.gold.index.isin(pictures)])
-            rows = rows.drop(columns=["chosen", "rejected"]).drop_duplicates(["case_id", "order"])
-            rows = rows.merge(sampled, on=["case_id", "order"], how="left")
-        lacks = rows[["chosen", "rejected"] if self._recipe.method == "dpo" else ["chosen"]].isna().any(axis=1)
         is_dpo = self._recipe.method == "dpo"
-        same = (rows["chosen"] == rows["rejected"]) & is_dpo
-        lacking = LACKS_A_LABEL if plan.replies is None else NO_SAMPLE
-        for reason, left in ((lacking, lacks), (SAME_REPLY, same)):
+        lacks, same = rows["chosen"].isna(), (rows["chosen"] == rows["rejected"]) & is_dpo
+        for reason, left in ((LACKS_A_LABEL, lacks), (SAME_REPLY, same)):
             if left.any():
                 self.left_out[reason] = int(left.sum())
         rows = rows[~lacks & ~same]
         self.case_ids = [case for case in self.case_ids if case in set(rows["case_id"])]
         if rows.empty:
-            raise InputError(f"no reply is left to train on: all {len(lacks)} are {lacking}.")
+            raise InputError(f"no reply is left to train on: all {len(lacks)} are {LACKS_A_LABEL}.")
         columns = {"chosen": "chosen", "rejected": "rejected"} if is_dpo else {"chosen": "completion"}
         return [
             {
@@ -121,14 +115,9 @@ class ReplyTrainee(Trainee):
 def _check(plan: Plan, prompt: Prompt) -> None:
     """Raise `InputError` where the labels do not give the replies that a prompt asks for."""
     # A reason that is a key of its own is left out of what is learnt; reasons before the verdict cannot be.
-    options, reasons = plan.recipe.examples, prompt.id == "reasoned"
-    if prompt.asks == "rating" or (reasons and plan.replies is None):
-        raise InputError(
-            f"--prompt {prompt.id}: asks for what no label gives; use single, plain or rubric, or --replies of "
-            "judges that gave reasons."
-        )
-    if prompt.asks == "one" and plan.replies is not None:
-        raise InputError(f"--replies: prompt {prompt.id} is answered by a letter, which the label gives; leave it out.")
+    options = plan.recipe.examples
+    if prompt.asks == "rating" or prompt.id == "reasoned":
+        raise InputError(f"--prompt {prompt.id}: asks for what no label gives; use single, plain or rubric.")
     if options.by_agreement:
         raise InputError("--by-agreement: replies cannot be weighed; train on letters, or a reward head.")
     if options.reference == "half" or (options.reference == "keep") != prompt.needs_reference:

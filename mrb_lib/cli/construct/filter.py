@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from mrb_lib.build.construct.answers.marking import MarkOptions
-from mrb_lib.build.construct.answers.marking_judge import marking_sheet
 from mrb_lib.build.construct.answers.pool import pool_of, prompt_of
-from mrb_lib.build.construct.filter import STEP, Filtered, FilterOptions, filter_items
-from mrb_lib.build.construct.work import Work, open_work
+from mrb_lib.build.construct.filter import STEP, FilterOptions, filter_items
+from mrb_lib.build.construct.work import open_work
 from mrb_lib.cli.construct import answering_options as option
 from mrb_lib.cli.construct.showing import show_tables
 from mrb_lib.cli.options import AsJson, Rosters, WorkFolder, declares, options_from
 from mrb_lib.cli.progress import verdict_bars
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.planned import PlannedModel
-from mrb_lib.tables.files import write_atomic
 
 USUAL = PlannedModel(settings=Settings(prompt="short-answer"))
 COMMAND = declares(MarkOptions(), USUAL, without=option.NOT_HERE)
@@ -38,7 +35,7 @@ def command(
         str,
         typer.Option(
             metavar="RULE",
-            help="Keep by a rule: correct <= 2 (right models), share_correct, difficulty, organ; default: all.",
+            help="Keep by a rule: correct <= 2 (right models), share_correct, organ; default: all.",
         ),
     ] = "",
     marking_judge: Annotated[
@@ -48,14 +45,6 @@ def command(
     marking_prompt: Annotated[
         str, typer.Option(metavar="ID|FILE", help="Its prompt's id, or a template.")
     ] = "mark-answer",
-    human_marks: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="A person's marks (CSV: item_id, model, sample, correct) to compare with."),
-    ] = None,
-    marking_sheet: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write answers, drawn at random, for a person to mark (CSV).")
-    ] = None,
-    sheet_size: Annotated[int, typer.Option(min=1, help="How many of them.")] = 100,
     rosters: Rosters = None,
     retry: option.Retry = "",
     again: option.Again = False,
@@ -69,7 +58,7 @@ def command(
     marks = replace(usual.settings, prompt=marking_prompt, temperature=None, max_new_tokens=None)
     marker = replace(usual, name=marking_judge, settings=marks) if marking_judge is not None else None
     marking = options_from(MarkOptions(), context)
-    options = FilterOptions(models, samples, keep, marking, marker, human_marks)
+    options = FilterOptions(models, samples, keep, marking, marker)
     with verdict_bars("answers") as step:
         result = filter_items(
             folder, options, seed=seed, again=again, extra=rosters or (), retry=option.statuses(retry), progress=step
@@ -79,24 +68,7 @@ def command(
     if marker is not None:
         shown = prompt_of(marker)
         typer.echo(f"prompt {shown.id} of the judge that marks:\n{shown.text}", err=True)
-    if marking_sheet is not None:
-        _write_sheet(folder, marking_sheet, sheet_size, seed)
-    _show(folder, result, as_json=as_json)
-
-
-def _write_sheet(folder: Work, path: Path, size: int, seed: int) -> None:
-    sheet = marking_sheet(folder.answers(), folder.items(), size, seed)
-    write_atomic(path, sheet.to_csv(index=False))
-    typer.echo(f"{path}: {len(sheet)} answers to mark; fill in correct with 1 or 0, then pass --human-marks", err=True)
-
-
-def _show(folder: Work, result: Filtered, *, as_json: bool) -> None:
     funnel = folder.funnel()
-    tables = {
-        "models": result.models,
-        "agreement": result.agreement,
-        "marking": result.marking,
-        "funnel": funnel[funnel["step"] == STEP],
-    }
+    tables = {"models": result.models, "funnel": funnel[funnel["step"] == STEP]}
     left = f"{result.n_out} of {result.n_in} items go on"
     show_tables(STEP, tables, left, simulated=folder.meta.kind == "simulated", as_json=as_json)

@@ -21,9 +21,6 @@ def command(
     context: typer.Context,
     work: WorkFolder,
     bench: Annotated[Path, typer.Argument(metavar="BENCH", help="The benchmark folder to write.")],
-    earlier: Annotated[
-        Path | None, typer.Option(metavar="BENCH", help="The release before, which the card compares with.")
-    ] = None,
     store: Store = None,
     seed: Seed = 0,
     again: Annotated[bool, typer.Option("--again", help="Release again, with other choices or annotations.")] = False,
@@ -32,7 +29,7 @@ def command(
     """Write the annotated cases as a benchmark: annotations folded in, split without leaks, with a data card.
 
     BENCH can be judged, reported and exported, and is ready to be uploaded to the Hub as it is: README.md is its card
-    and datasheet, croissant.json its machine-readable description. `mrb merge` joins it with another release.
+    and datasheet. `mrb merge` joins it with another release.
     """
     from mrb_lib.review.records.exchange import PEOPLE, read_people
 
@@ -42,7 +39,7 @@ def command(
     annotations, left_out = _annotations(paired, where(work, store))
     made = release(
         opened, bench, terms, annotations, people=read_people(work / PEOPLE),
-        earlier=load(earlier) if earlier is not None else None, seed=seed, again=again, overwrite=overwrite,
+        seed=seed, again=again, overwrite=overwrite,
     )  # fmt: skip
     cases = made.benchmark.cases
     mark = " SIMULATED" if made.benchmark.meta.kind == "simulated" else ""
@@ -53,8 +50,6 @@ def command(
     )
     for statement in made.statements:
         typer.echo(statement)
-    if made.facts.changes is not None:
-        typer.echo("; ".join(f"{row.n:,} {row.change}" for row in made.facts.changes.itertuples()))
     if left_out:
         typer.echo(f"{left_out:,} answers in the store are about cases that are no longer paired", err=True)
 

@@ -47,10 +47,10 @@ def command(
         )  # fmt: skip
     simulated = folder.meta.kind == "simulated"
     option.say_runs(result.runs, " SIMULATED" if simulated else "")
-    for one in result.responders[result.responders["usable"] == 0].itertuples():
+    for one in result.models[result.models["usable"] == 0].itertuples():
         text = f"{one.model}: none of its {one.n} responses can be paired ({one.refused} refused, {one.empty} empty)"
         typer.echo(line(f"warning: {text}"), err=True)
     funnel = folder.funnel()
-    tables = {"responders": result.responders, "funnel": funnel[funnel["step"] == STEP]}
+    tables = {"responders": result.models, "funnel": funnel[funnel["step"] == STEP]}
     left = f"{result.n_out} of {result.n_in} items go on"
     show_tables(STEP, tables, left, simulated=simulated, as_json=as_json)

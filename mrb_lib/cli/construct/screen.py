@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -12,6 +13,7 @@ from mrb_lib.build.construct.screen import (
     ScreeningForm,
     close_screening,
     open_screening,
+    read_ratings,
     screening_benchmark,
     screening_form,
 )
@@ -42,6 +44,10 @@ class ScreenOptions(DealOptions):
     keep: Annotated[
         str | None, Option("Keep by a rule: 'accuracy >= 4 and n_clinicians >= 2'; default: no low mean.", "RULE")
     ] = None
+    ratings: Annotated[
+        Path | None,
+        Option("Add ratings from a table: a row per item and clinician, a column per criterion; no page.", "FILE"),
+    ] = None
     close: Annotated[bool, Option("Apply the rule to the ratings so far, and finish.")] = False
     agreement: Annotated[bool, Option("Show progress and agreement; no page.")] = False
     assign_only: Annotated[bool, Option("Assign the items; no page.")] = False
@@ -58,21 +64,26 @@ def command(context: typer.Context, work: WorkFolder, store: Store = None) -> No
 
     options, server = options_from(ScreenOptions(), context), options_from(ServerOptions(), context)
     check_at_most_one(context, "close", "agreement", "coordinator", "assign_only")
-    opens_page = not (options.close or options.agreement or options.assign_only)
+    opens_page = not (options.close or options.agreement or options.assign_only or options.ratings)
     names = None if options.clinicians is None else names_in(options.clinicians, "--clinicians")
     opened = open_work(work)
     if opens_page:  # before items are dealt out, which stays
         address = app_address(work, "coordinate" if options.coordinator else "screen", server)
-    if names is None and opened.choices("screen") is None:
+    has_ratings = names is not None or options.ratings is not None
+    if not has_ratings and opened.choices("screen") is None:
         raise InputError(f"{work}: nothing is dealt out yet; name the clinicians with --clinicians NAME,NAME.")
     known = {**CRITERIA, **(opened.choices("screen") or {}).get("criteria", {})}
     asked = None if options.criteria is None else {name: known.get(name, "") for name in options.criteria}
     form = screening_form(opened, criteria=asked, scale=options.scale, keep=options.keep)
-    if names is not None or options.again or {"criteria", "scale", "keep"} & context.obj.keys():
-        open_screening(opened, form, seed=options.seed, again=options.again)
     benchmark = screening_benchmark(opened, form)
+    ratings = [] if options.ratings is None else read_ratings(options.ratings, form, benchmark)
+    if has_ratings or options.again or {"criteria", "scale", "keep"} & context.obj.keys():
+        open_screening(opened, form, seed=options.seed, again=options.again)
     used = where(work, store)
-    with open_store(used, create=names is not None) as reviews:
+    with open_store(used, create=has_ratings) as reviews:
+        if ratings:
+            reviews.add(*ratings)
+            typer.echo(f"{options.ratings}: {count(len(ratings), 'rating')} added", err=True)
         if names is not None:
             assign_cases(
                 benchmark, reviews, names, overlap=options.overlap, n_cases=options.items, shared=options.shared,

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 from textwrap import shorten
-from typing import Annotated, NamedTuple, cast
+from typing import Annotated, Literal
 
 import typer
 
-from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.benchmarks.formats.mapping import mapped_columns
-from mrb_lib.build.construct.failures import items_of_cases, selected_cases
 from mrb_lib.build.construct.layouts import LAYOUTS, SourceItem, find_layout
 from mrb_lib.build.construct.start import StartOptions, StartReport, start
 from mrb_lib.build.construct.work import begin, new_or_old_work
 from mrb_lib.cli.construct.showing import echo_funnel
 from mrb_lib.cli.listing import line
 from mrb_lib.cli.options import declares, options_from
+from mrb_lib.cli.presets import PLANS
 from mrb_lib.cli.progress import bars
+from mrb_lib.stats.options import check_choice
 from mrb_lib.tables.errors import InputError
-from mrb_lib.tables.options import Names, Option, Texts, checked_dataclass
+from mrb_lib.tables.options import Option, Texts, checked_dataclass
 
 
 @checked_dataclass
@@ -33,19 +33,10 @@ class SourceOptions:
     ] = None
     map: Annotated[Texts, Option("Read their column as ours; repeatable.", "THEIRS=OURS")] = ()
     name: Annotated[str | None, Option("Call the benchmark so; default: WORK's name.", "NAME")] = None
-    kind: Annotated[
-        Names,
-        Option(
-            "Call the items clinical (default), general or simulated; with --from-failures take wrong (default), "
-            "confidently_wrong, inconsistent, unparsed, all_wrong or split; repeatable.",
-            "KIND",
-        ),
-    ] = ()
-    from_failures: Annotated[
-        Path | None, Option("Take the cases of SRC, a benchmark, that judges fail on in RUNS.", "RUNS")
-    ] = None
-    selection: Annotated[
-        str | None, Option("With --from-failures, take a selection of the explorer: address or CSV.", "ADDRESS")
+    kind: Annotated[Literal["clinical", "general", "simulated"], Option("Call the items so.")] = "clinical"
+    preset: Annotated[
+        str | None,
+        Option("Write a plan into construction.toml, whose options `mrb construct status` prints; see paper.", "NAME"),
     ] = None
 
 
@@ -61,70 +52,40 @@ def command(
 ) -> None:
     """Make a work folder of the items in all SRC: what is unreadable, tiny or there twice is left out and counted."""
     wanted, options = options_from(SourceOptions(), context), options_from(StartOptions(), context)
-    read = _from_layout if wanted.from_failures is None else _from_failures
-    found = {src.resolve().name: read(src, wanted) for src in sources}
-    if len(found) < len(sources) or (wanted.from_failures is not None and len(sources) > 1):
-        raise InputError("construct start: with --from-failures, and of one folder name, there can be one SRC only.")
+    layouts = {src: LAYOUTS[wanted.layout] if wanted.layout else find_layout(src) for src in sources}
+    named = {src.resolve().name: src for src in sources}
+    if len(named) < len(sources):
+        raise InputError("construct start: two SRC have one folder name, which is to name their items; rename one.")
     choices = {
-        "sources": [
-            {"source": str(src), **{key: value for key, value in one.choices.items() if value is not None}}
-            for src, one in zip(sources, found.values(), strict=True)
-        ],
+        "sources": [{"source": str(src), "layout": one.name} for src, one in layouts.items()],
         "map": list(wanted.map),
         **asdict(options),
         "meanings": None if options.meanings is None else options.meanings.read_text(encoding="utf-8-sig"),
-        "not_in": [str(bench) for bench in options.not_in],
     }
-    made = new_or_old_work(work, wanted.name, next(iter(found.values())).kind)
+    if wanted.preset is not None:
+        check_choice("preset", wanted.preset, [*PLANS])
+    plan = PLANS.get(wanted.preset or "", {})
+    made = new_or_old_work(work, wanted.name, wanted.kind, plan)
     with made as opened, begin(opened, "start", choices, seed=0, again=again) as step:
         if step.is_done:
             typer.echo(f"{work}: start is done already with these choices; --again with others replaces it.", err=True)
             return
         with bars() as progress, mapped_columns(wanted.map) as columns:
 
-            def items(source: _Source) -> Iterator[SourceItem]:
+            def items(src: Path) -> Iterator[SourceItem]:
+                chosen = layouts[src]
                 usual = {
-                    "dataset": options.dataset or source.dataset,
-                    "licence": options.licence or source.licence,
+                    "dataset": options.dataset or chosen.dataset,
+                    "licence": options.licence or chosen.licence,
                 }
-                for item in source.items():
+                for item in chosen.read(src):
                     stated = {key: value for key, value in item.about.items() if value}
                     yield replace(item, about=usual | stated)
-                columns.check(str(source.choices.get("layout")))
+                columns.check(chosen.name)
 
-            report = start(step, {key: items(one) for key, one in found.items()}, options, progress)
+            report = start(step, {name: items(src) for name, src in named.items()}, options, progress)
     echo_report(report)
     echo_funnel(opened, "start")
-
-
-class _Source(NamedTuple):
-    """Where items come from: what the record says of it, and what holds for all of them."""
-
-    choices: Mapping[str, object]
-    items: Callable[[], Iterator[SourceItem]]
-    kind: str
-    dataset: str | None
-    licence: str | None
-
-
-def _from_layout(src: Path, wanted: SourceOptions) -> _Source:
-    if wanted.selection is not None:
-        raise InputError("--selection: is of failures; say with --from-failures RUNS whose.")
-    if len(wanted.kind) > 1:
-        raise InputError(f"--kind {' --kind '.join(wanted.kind)}: the items are of one kind; give one.")
-    chosen = LAYOUTS[wanted.layout] if wanted.layout else find_layout(src)
-    [kind] = wanted.kind or ("clinical",)
-    return _Source({"layout": chosen.name}, lambda: chosen.read(src), kind, chosen.dataset, chosen.licence)
-
-
-def _from_failures(src: Path, wanted: SourceOptions) -> _Source:
-    if wanted.layout or wanted.map:
-        raise InputError("--from-failures: SRC is a benchmark, which needs no --layout and no --map; leave them out.")
-    benchmark, kinds, runs = load(src), wanted.kind or ("wrong",), cast("Path", wanted.from_failures)
-    cases = selected_cases(benchmark, runs, kinds, wanted.selection)
-    choices = {"from_failures": str(runs), "failures": list(kinds), "selection": wanted.selection}
-    dataset, licence = benchmark.meta.name, benchmark.meta.licence or None
-    return _Source(choices, lambda: items_of_cases(benchmark, cases), benchmark.meta.kind, dataset, licence)
 
 
 def echo_report(report: StartReport) -> None:

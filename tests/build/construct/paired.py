@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.build.construct.work import Work, begin, create_work
 
 MODELS = ("a", "b", "c", "d")
@@ -25,26 +24,19 @@ def respond(work: Work, *, refusing: str = "", seed: int = 0) -> None:
                 flag = "refused" if model == refusing else None
                 rows.append((item, model, sample, "Nothing." if item == f"i{N - 1}" else text, flag))
     frame = pd.DataFrame(rows, columns=["item_id", "model", "sample", "answer", "flag"]).assign(status="ok")
+    frame["alike"] = np.where(frame["answer"] == "Nothing.", 0.0, np.nan)
     with begin(work, "respond", {"refusing": refusing}, seed=seed, again=True) as step:
         step.write("responses", frame)
 
 
-def make_work(path: Path) -> Work:
+def make_work(path: Path, licence: object = "CC0") -> Work:
     """37 items of two organs with responses of four models."""
     made = create_work(path, "mine", "simulated")
     items = pd.DataFrame({"item_id": [f"i{i}" for i in range(N)]}).assign(
-        question="What is it?", reference="A nodule.", organ=["lung", "eye"] * (N // 2) + ["eye"], licence="CC0",
+        question="What is it?", reference="A nodule.", organ=["lung", "eye"] * (N // 2) + ["eye"], licence=licence,
         images=[[] for _ in range(N)], choices=[["yes", "no"], *[None] * (N - 1)],
     )  # fmt: skip
     with begin(made, "start", {}, seed=0) as step:
         step.write("items", items)
     respond(made)
     return made
-
-
-def labels_by(work: Work, order: str) -> pd.DataFrame:
-    """Everybody prefers the model that comes first in `order`."""
-    cases = load(work.path).cases
-    a_wins = cases["model_a"].map(order.index) < cases["model_b"].map(order.index)
-    choice = a_wins.map({True: "A", False: "B"})
-    return pd.DataFrame({"case_id": cases["case_id"], "dimension": "overall", "choice": choice})

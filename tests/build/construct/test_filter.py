@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.build.construct.answers.answering import asked_question
+from mrb_lib.build.construct.answers.answering import Answered, asked_question
 from mrb_lib.build.construct.answers.marking import NO_REFERENCE, MarkOptions
-from mrb_lib.build.construct.filter import Filtered, FilterOptions, filter_items
+from mrb_lib.build.construct.filter import FilterOptions, filter_items
 from mrb_lib.build.construct.work import Work
 from mrb_lib.judges import Settings
 from mrb_lib.runs.planned import PlannedModel
@@ -53,7 +53,7 @@ def work(tmp_path: Path) -> Work:
     return started(tmp_path / "work", ITEMS)
 
 
-def run(work: Work, script: Script, keep: str = "", **options: Any) -> Filtered:
+def run(work: Work, script: Script, keep: str = "", **options: Any) -> Answered:
     again = bool(options.pop("again", False))
     retry = options.pop("retry", ())
     chosen = FilterOptions(**{"models": script.models(*MODELS), "keep": keep, **options})
@@ -140,18 +140,17 @@ def test_a_judge_marks_what_no_rule_finds_right(work: Work, script: Script) -> N
             filter_items(work, wrong, extra=[script.roster], again=True)
 
 
-def test_marks_are_compared_with_a_persons(work: Work, script: Script, tmp_path: Path) -> None:
-    path = tmp_path / "person.csv"
-    path.write_text("item_id,model,sample,correct\ni01,m1,0,1\ni25,m1,0,1\ni02,m3,0,yes\n")
-    table = run(work, script, human_marks=path).marking
-    assert table.loc[0, ["n", "too_strict"]].tolist() == [3, 1] and work.marking().equals(table)
+def test_a_judge_is_not_asked_where_rules_find_every_answer_right(work: Work, script: Script) -> None:
+    script.say = lambda model, item, sample: "liver"
+    run(work, script, marker=PlannedModel("marker", Settings(prompt="mark-answer")))
+    assert script.asked == 3 * N and work.answers()["correct"].dropna().eq(1).all()
 
 
 def test_bad_input_is_one_line_and_loses_nothing(work: Work, script: Script) -> None:
     asked = {
         "corect < 2": "keep: 'corect' is unknown",
         "correct < 'two'": "keep .*numbers",
-        "correct['m9'] > 0": "m1, m2, m3",
+        "correct['m9'] > 0": "without brackets",
         "__import__('os')": "keep .* not part of the language",
     }
     for rule, said in asked.items():
@@ -167,7 +166,7 @@ def test_bad_input_is_one_line_and_loses_nothing(work: Work, script: Script) -> 
     with pytest.raises(InputError, match=r"keeps none of 30 items \(correct is 1 to 3, half are over 2\)"):
         run(work, script, "correct > 3")
     assert work.entering("respond").shape[0] == N if work.state("filter") == "finished" else True
-    assert run(work, script, "correct['m1'] < 0.5", again=True).n_out == 19 and script.asked == 3 * N
+    assert run(work, script, "correct < 3", again=True).n_out == 19 and script.asked == 3 * N
 
 
 def test_a_model_that_only_fails_stops_the_step_and_can_be_asked_again(work: Work, script: Script) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.build.construct.answers.keep_rules import check_rule, kept_by, rule_table, why_left_out
+from mrb_lib.build.construct.answers.keep_rules import kept_by, rule_table, why_left_out
 from mrb_lib.build.construct.tables import ABOUT
 from mrb_lib.tables.errors import InputError
 
@@ -21,19 +21,16 @@ ITEMS = pd.DataFrame(
     }
 )
 MEASURES = pd.DataFrame({"item_id": list("abcd"), "correct": [0, 2, 4, np.nan], "share_correct": [0, 0.5, 0.8, np.nan]})
-OF_MODEL = {"m1": np.array([0, 1, 1, np.nan])}
 TABLE = rule_table(ITEMS, MEASURES)
 
 
 def kept(rule: str) -> list[int]:
-    check_rule(rule, TABLE, list(OF_MODEL))
-    return np.flatnonzero(kept_by(rule, TABLE, OF_MODEL)).tolist()
+    return np.flatnonzero(kept_by(rule, TABLE)).tolist()
 
 
 def test_a_rule_speaks_of_measures_models_texts_and_counts() -> None:
     assert kept("correct <= 2") == kept("not correct > 2 and correct is not None") == [0, 1]
     assert kept("correct is None") == [3]
-    assert kept("correct['m1'] == 1") == [1, 2]
     assert kept("n_images >= 1 or n_options == 1") == [0, 2, 3]
     assert kept("'long' in question and organ == 'eye'") == [1]
     assert kept("organ is None and length_question > 6") == [2]
@@ -41,19 +38,19 @@ def test_a_rule_speaks_of_measures_models_texts_and_counts() -> None:
 
 def test_each_item_left_out_has_the_first_part_that_it_fails() -> None:
     rule = "correct <= 2 and organ == 'eye' and n_images > 0"
-    mask = kept_by(rule, TABLE, OF_MODEL)
-    reasons = why_left_out(rule, TABLE, OF_MODEL, mask)
+    mask = kept_by(rule, TABLE)
+    reasons = why_left_out(rule, TABLE, mask)
     assert reasons.tolist() == [None, "not n_images > 0", "not correct <= 2", "not correct <= 2"]
     either = "correct <= 0 or organ == 'lung'"
-    reasons = why_left_out(either, TABLE, OF_MODEL, kept_by(either, TABLE, OF_MODEL))
+    reasons = why_left_out(either, TABLE, kept_by(either, TABLE))
     assert reasons.tolist() == [None, f"not {either}", f"not {either}", None]
 
 
 def test_a_bad_rule_is_refused_before_there_are_answers() -> None:
     for rule, said in {
         "corect < 2": "keep: 'corect' is unknown; use one of .*correct", "correct <": "keep .* cannot be read",
-        "correct['m2'] > 0": r"correct\['MODEL'\] for m1", "organ > 2": "keep .* text", "len(question) > 2": "keep",
+        "correct['m2'] > 0": "without brackets", "organ > 2": "keep .* text", "len(question) > 2": "keep",
         "images == '1.png'": "unknown",
     }.items():  # fmt: skip
         with pytest.raises(InputError, match=said):
-            check_rule(rule, TABLE, ["m1"])
+            kept_by(rule, TABLE.head(0))

@@ -109,7 +109,7 @@ def read(src: Path) -> list[SourceItem]:
 
 
 def test_every_layout_is_recognised_and_read(tmp_path: Path) -> None:
-    assert {layout for _, layout in MADE.values()} == set(LAYOUTS) - {"pathvqa"}
+    assert {layout for _, layout in MADE.values()} == set(LAYOUTS)
     for name, (make, layout) in MADE.items():
         src = tmp_path / name
         src.mkdir()
@@ -137,7 +137,7 @@ def test_what_a_source_states_is_taken_along(tmp_path: Path) -> None:
         assert about.items() <= first.about.items(), name
         assert first.item_id not in [other.item_id for other in others], name
     stated = {name: layout.licence for name, layout in LAYOUTS.items() if layout.licence}
-    assert stated == {"vqa_rad": "CC0-1.0", "slake": "CC-BY-4.0", "pathvqa": "MIT", "pmc_vqa": "CC-BY-SA"}
+    assert stated == {"vqa_rad": "CC0-1.0", "slake": "CC-BY-4.0", "pmc_vqa": "CC-BY-SA"}
 
 
 def test_choices_are_in_order_and_without_their_letters(tmp_path: Path) -> None:
@@ -226,12 +226,8 @@ def test_sources_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
         (tmp_path / name).write_text("question\nq\n")
     with pytest.raises(InputError, match="could both be"):
         read(tmp_path)
-    pickles = tmp_path / "pvqa" / "qas"
-    pickles.mkdir(parents=True)
-    (pickles / "train_qa.pkl").write_bytes(b"")
-    with pytest.raises(InputError, match="pickles"):
-        list(find_layout(tmp_path).read(tmp_path))
     (tmp_path / "imgs").mkdir()
+    (tmp_path / "QA_information").mkdir()
     (tmp_path / "train.json").write_text("[")
     with pytest.raises(InputError, match="say which with --layout"):
         find_layout(tmp_path)

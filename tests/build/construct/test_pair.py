@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from mrb_lib.benchmarks.benchmark import load
-from mrb_lib.build.construct.pair import ADAPTIVE, NO_PAIR, NOT_DRAWN, RANDOM, Paired, Plan, annotation_blocks, pair
+from mrb_lib.build.construct.pair import NO_PAIR, NOT_DRAWN, Paired, Plan, annotation_blocks, pair
 from mrb_lib.build.construct.work import Work
 from mrb_lib.tables.errors import InputError
 
-from .paired import N, labels_by, make_work, respond
+from .paired import N, make_work, respond
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def test_a_work_folder_becomes_a_benchmark_without_annotations(work: Work) -> No
     assert set(_meetings(made).values()) == {6}
     by_side = made.pairs.groupby(["model_a", "model_b"]).size().unstack(fill_value=0)
     assert (by_side - by_side.T).abs().to_numpy().max() <= 1, "each stands first half of the time"
-    assert dict(zip(made.excluded["reason"], made.excluded["n"], strict=True))["identical pair"] == 6
+    assert dict(zip(made.excluded["reason"], made.excluded["n"], strict=True))["near-identical pair"] == 6
     bench = load(work.path)
     assert (bench.meta.name, bench.meta.kind, bench.meta.licence) == ("mine", "simulated", "CC0")
     assert bench.annotations.empty
@@ -52,7 +52,7 @@ def test_the_same_again_does_nothing_and_other_responses_make_it_stale(work: Wor
     before = pair(work, Plan())
     assert pair(work, Plan()).is_done
     with pytest.raises(InputError, match="--again"):
-        pair(work, Plan(strategy=RANDOM))
+        pair(work, Plan(balance=()))
     (work.path / "benchmark.toml").write_text('name = "mine"\nkind = "simulated"\ndimensions = ["overall"]\n')
     respond(work, refusing="d", seed=1)
     assert "pair" in work.stale()
@@ -73,49 +73,18 @@ def test_a_design_is_announced(work: Work) -> None:
     found = pair(work, Plan()).design.set_index("quantity")["value"]
     assert found[["n_cases", "fewest_meetings", "most_meetings", "n_parts"]].tolist() == [N - 1, 6, 6, 1]
     assert found["annotation_hours"] == (N - 1) * 3 * 90 / 3600
-    assert 0 < found["strength_width"] < 1
 
 
 def test_impossible_plans_are_one_line(work: Work) -> None:
     for plan, words in (
-        (Plan(strategy="best"), "'best': is unknown"),
         (Plan(balance=("age",)), "'age': is unknown"),
         (Plan(exclude=("short",)), "'short': is unknown"),
-        (Plan(strategy=ADAPTIVE), "--cases N"),
         (Plan(per_item=0), "at least one"),
     ):
         with pytest.raises(InputError, match=words):
             pair(work, plan)
     assert work.state("pair") != "finished"
     assert not (work.path / "benchmark.toml").exists()
-
-
-def test_adaptive_pairs_add_what_is_open_and_keep_what_is_there(work: Work) -> None:
-    first = pair(work, Plan(strategy=ADAPTIVE, n_cases=12))
-    assert set(_meetings(first).values()) == {2}, "it begins balanced"
-    labels = labels_by(work, "abcd")
-    plan = Plan(strategy=ADAPTIVE, n_cases=24)
-    second = pair(work, plan, labels=labels)
-    assert second.pairs.head(12).equals(first.pairs)
-    assert second.pairs["item_id"].is_unique
-    added = _meetings(second) - _meetings(first)
-    close = added["a", "b"] + added["b", "c"] + added["c", "d"]
-    assert close > added["a", "d"] + added["a", "c"] + added["b", "d"]
-    assert pair(work, plan, labels=labels).is_done
-    rounds = (work.choices("pair") or {})["rounds"]
-    assert rounds == [{"cases": 12, "labels": 0}, {"cases": 24, "labels": 12}]
-
-
-def test_an_interrupted_adaptive_round_is_taken_up(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = pair(work, Plan(strategy=ADAPTIVE, n_cases=12))
-    labels, plan = labels_by(work, "abcd"), Plan(strategy=ADAPTIVE, n_cases=20)
-    with monkeypatch.context() as patch:
-        patch.setattr("mrb_lib.build.construct.pair._write", lambda *_: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
-            pair(work, plan, labels=labels)
-    assert work.state("pair") == "begun"
-    second = pair(work, plan, labels=labels)
-    assert (len(second.pairs), second.pairs.head(12).equals(first.pairs)) == (20, True)
 
 
 def test_in_every_block_of_annotation_each_pair_of_responders_has_a_case(work: Work, tmp_path: Path) -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
 import datasets
-import mlcroissant
 import numpy as np
 import pandas as pd
 import pytest
@@ -18,10 +16,9 @@ from mrb_lib.benchmarks.audit.folder import audit
 from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.benchmarks.splits import check_split
 from mrb_lib.build.construct.pair import Plan, pair
-from mrb_lib.build.construct.release import NOT_ANNOTATED, Released, Terms, changes, release
+from mrb_lib.build.construct.release import NOT_ANNOTATED, Released, Terms, release
 from mrb_lib.build.construct.work import Work
 from mrb_lib.tables.errors import InputError
-from mrb_lib.tables.files import write_atomic
 from tests.build.construct.paired import N, make_work
 
 pytestmark = pytest.mark.slow
@@ -77,7 +74,7 @@ def test_what_was_annotated_is_released_and_the_rest_is_counted(work: Work, rele
     assert own["reason"].value_counts().to_dict() == {NOT_ANNOTATED: len(own) - bench.cases["item"].nunique()}
     assert released.facts.funnel.query("step == 'release' and reason == 'kept'")["n"].item() == own["kept"].sum()
     chosen = bench.meta.extra["construction"]
-    assert chosen["version"] == "1.0.0" and chosen["pair"]["strategy"] == "balanced" and chosen["pair"]["seed"] == 0
+    assert chosen["version"] == "1.0.0" and chosen["pair"]["per_item"] == 1 and chosen["pair"]["seed"] == 0
 
 
 def test_the_card_says_what_the_tables_hold_and_no_text_becomes_markup(released: Released) -> None:
@@ -103,36 +100,6 @@ def test_hugging_faces_libraries_read_the_card_and_the_tables(released: Released
         assert {part: len(rows) for part, rows in read.items()} == {name: n}
 
 
-@pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated", "ignore:The inplace keyword")  # its own affairs
-def test_croissants_own_library_reads_every_row(released: Released) -> None:
-    path = released.benchmark.path / "croissant.json"
-    described = mlcroissant.Dataset(jsonld=path)
-    assert not described.metadata.ctx.issues.errors
-    cases = list(described.records("cases"))
-    assert [row["cases/case_id"].decode() for row in cases] == released.benchmark.cases["case_id"].tolist()
-    assert len(list(described.records("annotations"))) == len(released.benchmark.annotations)
-    assert json.loads(path.read_text(encoding="utf-8"))["version"] == "1.0.0"
-
-
-def test_a_later_release_says_what_changed(
-    work: Work, labels: pd.DataFrame, released: Released, tmp_path: Path
-) -> None:
-    first, second = labels["case_id"].unique()[:2]
-    later = labels[labels["case_id"] != first].copy()
-    later.loc[later["case_id"] == second, "choice"] = "tie"
-    with pytest.raises(InputError, match="release was run with other choices"):
-        release(work, tmp_path / "no", replace(TERMS, version="1.1.0"), later)
-    terms = replace(TERMS, version="1.1.0")
-    made = release(work, tmp_path / "later", terms, later, earlier=released.benchmark, again=True)
-    counted = made.facts.changes.set_index("change")["n"].to_dict()
-    assert counted == {"cases added": 0, "cases removed": 1, "cases kept": N_DONE - 1, "labels changed": 1}
-    assert changes(made.benchmark, made.benchmark)["n"].tolist() == [0, 0, N_DONE - 1, 0]
-    assert "| cases removed | 1 |" in (tmp_path / "later" / "README.md").read_text(encoding="utf-8")
-    with pytest.raises(InputError, match="name a later one"):
-        release(work, tmp_path / "no", TERMS, labels, earlier=made.benchmark, again=True)
-    assert not (tmp_path / "no").exists()
-
-
 @pytest.mark.parametrize(
     ("terms", "message"),
     [
@@ -152,10 +119,13 @@ def test_impossible_terms_are_one_line_and_write_nothing(
     assert {path: path.read_bytes() for path in work.path.glob("*.parquet")} == before
 
 
-def test_items_without_a_licence_need_one_for_the_whole(tmp_path: Path, labels: pd.DataFrame) -> None:
-    made = make_work(tmp_path / "work")
+def test_a_licence_that_is_missing_is_named_and_can_be_given_without_starting_again(
+    tmp_path: Path, labels: pd.DataFrame
+) -> None:
+    made = make_work(tmp_path / "work", licence=["CC0", None, *["MIT"] * (N - 2)])
     pair(made, Plan(per_item=1))
-    items = made.items()
-    write_atomic(made.path / "items.parquet", items.assign(licence=["CC0", None, *["MIT"] * (N - 2)]).to_parquet())
-    with pytest.raises(InputError, match="start is stale"):
+    with pytest.raises(InputError, match="the items bear CC0, MIT, or none; name the licence of the whole"):
         release(made, tmp_path / "out", TERMS, labels)
+    assert made.state("release") is None
+    release(made, tmp_path / "out", replace(TERMS, licence="CC-BY-4.0"), labels)
+    assert load(tmp_path / "out").meta.licence == "CC-BY-4.0"

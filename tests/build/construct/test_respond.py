@@ -10,8 +10,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from mrb_lib.build.construct.answers.similarity import alike_groups
-from mrb_lib.build.construct.respond import FLAGS, TOO_FEW, Responded, respond
+from mrb_lib.build.construct.answers.answering import Answered
+from mrb_lib.build.construct.respond import FLAGS, TOO_FEW, alike_groups, respond
 from mrb_lib.build.construct.work import Work
 from mrb_lib.tables.errors import InputError, RunError
 
@@ -40,7 +40,7 @@ def work(tmp_path: Path) -> Work:
     return started(tmp_path / "work", ITEMS)
 
 
-def run(work: Work, script: Script, *pool: str, samples: int = 1, again: bool = False) -> Responded:
+def run(work: Work, script: Script, *pool: str, samples: int = 1, again: bool = False) -> Answered:
     models = script.models(*(pool or POOL), prompt="open-answer")
     return respond(work, models, samples=samples, again=again, extra=[script.roster])
 
@@ -69,7 +69,7 @@ def test_every_response_is_kept_with_its_flag(work: Work, script: Script) -> Non
         ("i5", "r3"),
     }
     assert responses.set_index(["model", "item_id"])["answer"][("r1", "i0")] == REFUSAL
-    counts = result.responders.set_index("model")
+    counts = result.models.set_index("model")
     assert counts["usable"].to_dict() == {"r1": 3, "r2": 6, "r3": 6} and (counts["n"] == 6).all()
     assert counts.loc["r1", list(FLAGS)].tolist() == [1, 1, 1, 0, 0]
 
@@ -80,7 +80,7 @@ def test_a_responder_that_only_refuses_is_counted_and_stops_nothing(work: Work, 
     )
     result = run(work, script)
     assert (result.n_in, result.n_out) == (6, 5)
-    assert result.responders.set_index("model")["usable"].to_dict() == {"r1": 6, "r2": 0, "r3": 5}
+    assert result.models.set_index("model")["usable"].to_dict() == {"r1": 6, "r2": 0, "r3": 5}
     assert work.funnel().query("step == 'respond' and reason != 'kept'")[["reason", "n"]].to_numpy().tolist() == [
         [TOO_FEW, 1]
     ]
@@ -128,6 +128,7 @@ def test_bad_input_is_one_line_and_loses_nothing(work: Work, script: Script) -> 
 
 def test_nearly_the_same_texts_are_found_and_different_ones_are_not() -> None:
     longer = f"{LONG} No ascites."
-    assert alike_groups([LONG, "no", longer, "No.", None, "", "yes", LONG.upper()]) == [0, 1, 0, 1, None, None, None, 0]
-    assert alike_groups([LONG, LONG.replace("liver", "spleen").replace("blunt", "sharp"), ""]) == [None, None, None]
-    assert alike_groups([]) == []
+    groups = pd.Series(alike_groups([LONG, "no", longer, "No.", "", "yes", LONG.upper()]))
+    assert groups.fillna(-1).tolist() == [0, 1, 0, 1, -1, -1, 0]
+    apart = alike_groups([LONG, LONG.replace("liver", "spleen").replace("blunt", "sharp"), ""])
+    assert pd.isna(apart).all() and alike_groups([]) == []

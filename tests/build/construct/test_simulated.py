@@ -29,7 +29,7 @@ def test_every_step_but_the_release_is_done(work: Work) -> None:
     assert table["state"].tolist() == ["finished"] * 5 + ["not run"] and work.stale() == {}
     assert table.loc["pair", "n_out"] >= 10 and work.meta.kind == "simulated"
     assert {"the image cannot be read", "a copy of another item"} <= set(work.funnel()["reason"])
-    assert next_commands(work)[-1] == f"mrb construct release {work.path} BENCH"
+    assert next_commands(work)[0] == f"mrb construct release {work.path} BENCH"
     benchmark = load(work.path)
     assert benchmark.meta.kind == "simulated" and len(benchmark.cases) == table.loc["pair", "n_out"]
     with open_store(work.path / REVIEWS) as store:
@@ -39,8 +39,8 @@ def test_every_step_but_the_release_is_done(work: Work) -> None:
 
 def test_what_was_planted_is_found_again(work: Work) -> None:
     planted = pd.read_parquet(work.path / "truth.parquet").set_index("item_id")
-    measured = pd.read_parquet(work.path / "difficulty.parquet").set_index("item_id")["difficulty"]
-    assert spearmanr(measured, planted.loc[measured.index, "difficulty"]).statistic > 0.8
+    measured = pd.read_parquet(work.path / "difficulty.parquet").set_index("item_id")["share_correct"]
+    assert spearmanr(measured, planted.loc[measured.index, "difficulty"]).statistic < -0.8
     rated = pd.read_parquet(work.path / "screenings.parquet").set_index("item_id")
     kept = planted.loc[rated.index, "merit"].groupby(rated["kept"]).mean()
     assert kept[True] > kept[False]

@@ -15,7 +15,7 @@ import pytest
 from PIL import Image, ImageOps
 
 from mrb_lib.benchmarks.images import read_pixels
-from mrb_lib.build.construct.layouts import LAYOUTS, SourceItem, find_layout
+from mrb_lib.build.construct.layouts import LAYOUTS, SourceImage, SourceItem, find_layout
 from mrb_lib.build.construct.start import CLUTTER, PLACE, PLACE_UNCLEAR, SEVERAL, StartOptions, StartReport, start
 from mrb_lib.build.construct.work import Work, begin, create_work
 from mrb_lib.tables.errors import InputError
@@ -83,19 +83,16 @@ def test_a_series_is_in_its_order_and_names_nobody(source: Path, begun: tuple[Wo
     assert "PatientIdentityRemoved" in pydicom.dcmread(work.images / names[0])
 
 
-def test_items_that_share_a_picture_are_one_cluster(source: Path, tmp_path: Path) -> None:
-    work, _ = started(source, tmp_path / "work", keep_near_copies=True)
-    cluster = work.items().set_index("item_id")["cluster"]
-    assert [cluster[f"q{i}"] for i in (51, 52, 53)] == ["q1", "q2", "q3"]
-    assert cluster.nunique() == 53
-
-
-def test_no_item_shows_an_image_of_a_benchmark_that_it_must_not_share(
-    source: Path, begun: tuple[Work, StartReport], tmp_path: Path
-) -> None:
-    work, _ = started(source, tmp_path / "work", not_in=(begun[0].path,))
-    assert work.entering("filter").empty
-    assert work.funnel().iloc[1].reason == "shows an image of work"
+def test_items_that_share_a_picture_are_one_cluster(tmp_path: Path) -> None:
+    pictures = {"a": stored(drawing(1)), "b": stored(drawing(1), "JPEG", quality=60), "c": stored(drawing(2))}
+    items = [
+        SourceItem(f"row {name}", (SourceImage(name, content=content),), f"What is {name}?", item_id=name)
+        for name, content in pictures.items()
+    ]
+    work = create_work(tmp_path / "work", "mine", "clinical")
+    with begin(work, "start", {}, seed=0) as step:
+        start(step, {"s": items}, StartOptions())
+    assert work.items()["cluster"].tolist() == ["a", "a", "c"]
 
 
 def test_bad_sources_are_refused_in_one_line(source: Path, tmp_path: Path) -> None:
@@ -132,20 +129,12 @@ def test_a_start_that_was_killed_ends_in_the_same_tables(
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
     assert work.state("start") == "begun" and len(list(work.images.iterdir())) == 30
     with begin(work, "start", {}, seed=0) as step:
-        assert step.is_resumed
+        assert not step.is_done
         start(step, {source.name: chosen.read(source)}, options)
     for name in ("items", "decisions", "funnel"):
         file = f"{name}.parquet"
         assert (work.path / file).read_bytes() == (begun[0].path / file).read_bytes()
     assert not [path for path in work.path.iterdir() if path.name.startswith(".") and path.name != ".lock"]
-
-
-def test_a_filter_that_cannot_be_read_is_refused_before_an_image_is(tmp_path: Path) -> None:
-    work = create_work(tmp_path / "work", "mine", "clinical")
-    source = iter([SourceItem("first", (), "What?")])
-    with pytest.raises(InputError, match="cannot be read"), begin(work, "start", {}, seed=0) as step:
-        start(step, {"source": source}, StartOptions(where="organ =="))
-    assert next(source).location == "first"
 
 
 def test_an_altered_copy_is_kept_in_the_cluster_of_its_original(source: Path, tmp_path: Path) -> None:

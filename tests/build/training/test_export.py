@@ -60,10 +60,6 @@ def export(tmp_path: Path) -> Callable[..., pd.DataFrame]:
     return run
 
 
-def test_the_formats_are_listed_with_the_others() -> None:
-    assert {"sft", "dpo", "reward", "official", "table"} <= set(WRITERS)
-
-
 def test_a_row_is_the_prompt_that_judges_and_the_letter_of_the_majority(demo: Benchmark, export: Callable) -> None:
     rows = export("sft", demo)
     train = demo.cases[demo.cases["split"] == "train"]
@@ -128,16 +124,6 @@ def test_the_responses_themselves_are_preferred_for_a_reward(demo: Benchmark, ex
     assert len(with_ties) == len(rows) + 2 * n_ties
     assert with_ties["weight"].sum() == len(rows) + n_ties
     assert "order" not in rows
-
-
-def test_one_row_an_annotator_and_weights_by_agreement(demo: Benchmark, export: Callable) -> None:
-    rows = export("sft", demo, dimension=["overall"], per_annotator=True, by_agreement=True, ties="drop", no_swap=True)
-    votes = demo.annotations.query("dimension == 'overall'").set_index(["case_id", "annotator"])["choice"]
-    for row in rows.itertuples():
-        of_case = votes[row.case_id]
-        assert row.completion == of_case[row.annotator]
-        assert row.weight == pytest.approx((of_case == row.completion).mean())
-    assert rows["annotator"].nunique() == 3
 
 
 def test_the_reference_is_shown_where_it_is_to_be(demo: Benchmark, export: Callable) -> None:

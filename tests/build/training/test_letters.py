@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -88,18 +87,6 @@ def test_a_model_that_cannot_share_learns_each_prompt_alone(
     model = judge.weights.model
     assert loss(model, cases).item() == pytest.approx(loss(model, apart).item(), abs=1e-5)
     assert loss(model, [cases[0], apart[1]]).item() == pytest.approx(loss(model, cases).item(), abs=1e-5)
-
-
-def test_a_prompt_without_a_label_teaches_nothing(
-    tiny: Tiny, packed_judge: MakeJudge, labelled: Labelled, pictured: Benchmark
-) -> None:
-    judge = packed_judge(tiny("llama"))
-    judge.load()
-    [_, case], _ = letter_cases(judge, labelled(pictured.cases.head(2)))
-    loss = LetterLoss(judge.weights)
-    other = replace(case, p_first=torch.where(case.weight == 0, 1 - case.p_first, case.p_first))
-    assert (case.weight == 0).any() and not torch.equal(other.p_first, case.p_first)
-    assert loss(judge.weights.model, [case]).item() == loss(judge.weights.model, [other]).item()
 
 
 def test_a_case_that_cannot_be_shown_is_named_with_its_reason(

@@ -8,23 +8,17 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-import pandas as pd
 import pytest
 import torch
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
-from mrb_lib.benchmarks.votes import gold
 from mrb_lib.build.training.plan import Plan
 from mrb_lib.build.training.recipe import Recipe, recipe_from
-from mrb_lib.build.training.replies import sampled_replies
 from mrb_lib.build.training.train import train
 from mrb_lib.build.training.trl_trainee import ReplyTrainee
 from mrb_lib.judges.local.packed import PackedJudge
-from mrb_lib.judges.prompt_files import load_prompt
 from mrb_lib.judges.settings import Settings
 from mrb_lib.tables.errors import InputError
-from mrb_lib.verdicts.manifest import read_manifest, write_manifest
-from mrb_lib.verdicts.store import save_imported
 
 pytestmark = pytest.mark.slow
 
@@ -120,67 +114,6 @@ def test_bad_input_is_one_line(
     with pytest.raises(InputError, match=message) as raised:
         train(bench, tmp_path / "tuned", f"path:{tiny('llama')}", _recipe(method="sft", **values), settings=BLIND)
     assert "\n" not in str(raised.value)
-
-
-@pytest.fixture
-def sampled(bench: Benchmark, tmp_path: Path) -> Path:
-    """Replies with reasons, right, wrong and unreadable, about four training cases in both orders."""
-    learnt = bench.cases.loc[bench.cases["split"] == "train", "case_id"].tolist()
-    labels = gold(bench).query("dimension == 'overall'").set_index("case_id")["choice"].dropna()
-    known = [case for case in learnt if labels.get(case) in ("A", "B")][:4]
-    rows = []
-    for n, case in enumerate(known):
-        wrong = "B" if labels[case] == "A" else "A"
-        for order in ("AB", "BA"):
-            said = [(None, "?"), (wrong, f"wrong {n} {order}"), (labels[case], f"right {n} {order}")][: 2 + (n > 0)]
-            rows += [
-                ("writer", case, "overall", order, i, "none", choice, "ok" if choice else "unparsed", reply)
-                for i, (choice, reply) in enumerate(said)
-            ]
-    names = ["judge", "case_id", "dimension", "order", "repeat", "probe", "choice", "status", "reply"]
-    [folder] = save_imported(pd.DataFrame(rows, columns=names), tmp_path / "runs", benchmark="b", kind="", source="s")
-    write_manifest(folder, replace(read_manifest(folder), prompt_hash=load_prompt("reasoned").hash))
-    return tmp_path / "runs"
-
-
-class TestSampledReplies:
-    def test_are_right_or_wrong_by_the_label(self, bench: Benchmark, sampled: Path) -> None:
-        labels = gold(bench).query("dimension == 'overall'").dropna(subset="choice").set_index("case_id")["choice"]
-        rows = sampled_replies(sampled, load_prompt("reasoned"), "overall", labels)
-        assert len(rows) == 8 and rows["rejected"].str.startswith("wrong").all()
-        assert rows["chosen"].isna().sum() == 2, "the first case has no right reply"
-        both = rows.dropna()
-        of_chosen, of_rejected = (both[name].str.split(" ", n=1).str[1] for name in ("chosen", "rejected"))
-        assert (of_chosen == of_rejected).all(), "both are of the same case and order"
-
-    @pytest.mark.parametrize("method", ["sft", "dpo"])
-    def test_are_learnt_with_their_reasons(
-        self, method: str, bench: Benchmark, sampled: Path, tiny: Tiny, tmp_path: Path
-    ) -> None:
-        recipe = _recipe(method=method, prompt="reasoned")
-        done = train(bench, tmp_path / "tuned", f"path:{tiny('llama')}", recipe, settings=BLIND, replies=sampled)
-        assert done.n_cases == 3
-        assert any("without sampled replies" in reason for reason in done.left_out)
-        text = (tmp_path / "tuned" / "training.json").read_text(encoding="utf-8")
-        assert str(tmp_path) not in text
-
-    def test_to_another_prompt_are_not_taken(self, bench: Benchmark, sampled: Path, tiny: Tiny, tmp_path: Path) -> None:
-        with pytest.raises(InputError, match="no run holds replies to prompt plain"):
-            train(
-                bench,
-                tmp_path / "tuned",
-                f"path:{tiny('llama')}",
-                _recipe(method="dpo", prompt="plain"),
-                settings=BLIND,
-                replies=sampled,
-            )
-
-    @pytest.mark.parametrize("values", [{"method": "reward"}, {"method": "dpo"}])
-    def test_where_they_cannot_be_learnt_are_refused(
-        self, values: dict[str, object], bench: Benchmark, sampled: Path, tiny: Tiny, tmp_path: Path
-    ) -> None:
-        with pytest.raises(InputError, match="--replies"):
-            train(bench, tmp_path / "t", f"path:{tiny('llama')}", _recipe(**values), settings=BLIND, replies=sampled)
 
 
 def test_preferring_the_right_letter_makes_it_more_probable(bench: Benchmark, tiny: Tiny, tmp_path: Path) -> None:

@@ -73,16 +73,3 @@ def test_a_tie_asks_for_equal_values(
     assert loss(model, [tie]).item() == pytest.approx(loss(model, [swapped]).item(), abs=1e-6)
     same = replace(tie, conversations=replace(tie.conversations, inputs=(tie.conversations.inputs[0],) * 2))
     assert loss(model, [same]).item() == pytest.approx(math.log(2), abs=1e-6)
-
-
-def test_a_new_head_begins_near_one_half_for_every_pair(tiny: Callable[[str], Path], pictured: Benchmark) -> None:
-    folder = tiny("llama")
-    settings = Settings(device="cpu", dimensions=DIMENSIONS, without_images=True)
-    judge = RewardJudge(
-        JudgeRequest(Entry("t", "reward", path=folder), settings, {}, source=WeightsSource(folder, "sha256:0"))
-    )
-    LocalJudge.load(judge)
-    first = give_head(judge.weights, 2, seed=1).weight.clone()
-    assert torch.equal(first, give_head(judge.weights, 2, seed=1).weight)
-    assert not torch.equal(first, give_head(judge.weights, 2, seed=2).weight)
-    assert first.norm(dim=1).max() < 0.2

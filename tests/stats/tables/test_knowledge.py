@@ -14,7 +14,7 @@ from scipy import stats
 
 from mrb_lib.benchmarks.benchmark import Benchmark, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
-from mrb_lib.build.construct.tables import write_work_chunks
+from mrb_lib.build.construct.tables import write_work_table
 from mrb_lib.build.construct.work import create_work
 from mrb_lib.cli.main import main
 from mrb_lib.stats.analysis import Analysis
@@ -200,7 +200,7 @@ def test_the_command_reads_the_marks_of_a_work_folder(
     command += ["--work", str(tmp_path / "work")]
     assert called(command, monkeypatch) == 2
     assert "no model has answered its items; run `mrb construct filter" in capsys.readouterr().err
-    write_work_chunks(tmp_path / "work" / "answers.parquet", "answers", [marks.assign(sample=0)])
+    write_work_table(tmp_path / "work" / "answers.parquet", "answers", marks.assign(sample=0))
     assert called(command, monkeypatch) == 0
     [row] = [row for row in json.loads(capsys.readouterr().out)["rows"] if row["part"] == "knowledge"]
     assert row["n"] == 60

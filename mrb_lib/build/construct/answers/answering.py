@@ -8,7 +8,7 @@ are those of `mrb judge`, and the runs lie in the work folder as ordinary run fo
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from textwrap import shorten
@@ -18,6 +18,7 @@ import pandas as pd
 
 from mrb_lib.benchmarks.benchmark import Benchmark, FolderImages
 from mrb_lib.benchmarks.meta import BenchmarkMeta
+from mrb_lib.build.construct.work import Work
 from mrb_lib.judges.jury import is_jury
 from mrb_lib.judges.roster.engines import ENGINES
 from mrb_lib.judges.roster.roster import entry_of
@@ -32,12 +33,19 @@ from mrb_lib.tables.schema import ANSWER, ANSWERED_STATUSES, Kind
 from mrb_lib.verdicts.parts import part_paths, read_part
 from mrb_lib.verdicts.run_totals import totals
 
+Ask = Callable[..., "list[ModelRun]"]
 WRITES: Final = "generative"
 """The engine by which weights on this machine write."""
 LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 READ: Final = (
     "case_id", "repeat", "reply", "status", "prompt_tokens", "completion_tokens", "latency_s", "finish", "error",
 )  # fmt: skip
+_KINDS: Final = {
+    **dict.fromkeys(("item_id", "answer", "status"), "str"),
+    **dict.fromkeys(("prompt_tokens", "completion_tokens", "latency_s"), "float64"),
+    **dict.fromkeys(("sample", "position"), "int64"),
+    **dict.fromkeys(("finish", "error"), object),
+}
 CUT_OFF: Final = "length"
 """What `finish` says of an answer that ended because it was as long as allowed."""
 
@@ -55,6 +63,23 @@ class ModelRun:
 
     model: str
     summary: RunSummary
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What became of the items in a step in which models answer.
+
+    Attributes
+    ----------
+    n_in, n_out : items that entered and go on
+    models : a row per model, see `difficulty.model_measures` and `respond.responder_counts`
+    runs : of the models, and last of a marker, where there is one; empty where nothing was left to do
+    """
+
+    n_in: int
+    n_out: int
+    models: pd.DataFrame
+    runs: Sequence[ModelRun]
 
 
 @dataclass(frozen=True)
@@ -199,6 +224,37 @@ def answer(
     return done
 
 
+def answers_to(
+    work: Work, items: pd.DataFrame, folder: str, models: Mapping[str, PlannedModel], samples: int, ask: Ask
+) -> tuple[list[ModelRun], pd.DataFrame]:
+    """Have models answer items of a work folder; return the runs, which lie in `runs/folder`, and the answers.
+
+    Parameters
+    ----------
+    items : see `ask_about`
+    ask : `answer` with what it does not take from here
+    """
+    if items.empty:
+        raise InputError(f"{work.path}: no item is left to answer; `mrb construct status {work.path}` shows why.")
+    digest = items_digest(work.path / "items.parquet", work.images)
+    asked = ask_about(items, work.images, name=work.meta.name, kind=work.meta.kind, digest=digest)
+    runs = ask(asked, work.path / "runs" / folder, models, samples=samples)
+    return runs, answers_of(runs, items["item_id"], samples)
+
+
+def answers_of(runs: Sequence[ModelRun], item_ids: pd.Series, samples: int) -> pd.DataFrame:
+    """Return the answers of runs by item, model and sample, whatever batches they were written in; see `answers_in`.
+
+    Parameters
+    ----------
+    item_ids : those that count, in their order
+    """
+    position = pd.Series(range(len(item_ids)), index=pd.Index(item_ids))
+    parts = [part.assign(run=place) for place, run in enumerate(runs) for part in answers_in(run, position, samples)]
+    every = pd.concat(parts).sort_values(["position", "run", "sample"], ignore_index=True)
+    return every.drop(columns="run")
+
+
 def answers_in(run: ModelRun, position: pd.Series, samples: int) -> Iterator[pd.DataFrame]:
     """The answers of a run, a part at a time, in the order they were written.
 
@@ -227,16 +283,5 @@ def answers_in(run: ModelRun, position: pd.Series, samples: int) -> Iterator[pd.
             read_answer(reply).text if kept and isinstance(reply, str) else None
             for reply, kept in zip(frame["reply"].to_numpy(dtype=object), said.to_numpy(), strict=True)
         ]
-        yield pd.DataFrame(
-            {
-                "item_id": frame["case_id"].astype("str"),
-                "model": run.model,
-                "sample": frame["repeat"].astype("int64"),
-                "answer": pd.Series(replies, index=frame.index, dtype="str"),
-                "status": frame["status"].astype("str"),
-                **{name: frame[name].astype("float64") for name in ("prompt_tokens", "completion_tokens", "latency_s")},
-                "finish": frame["finish"].astype(object),
-                "error": frame["error"].astype(object),
-                "position": frame["position"].astype("int64"),
-            }
-        ).reset_index(drop=True)
+        named = frame.rename(columns={"case_id": "item_id", "repeat": "sample"}).drop(columns="reply")
+        yield named.assign(model=run.model, answer=replies).astype(_KINDS).reset_index(drop=True)

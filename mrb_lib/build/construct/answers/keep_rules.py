@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
 from typing import Final
 
 import numpy as np
@@ -37,61 +36,35 @@ def rule_table(items: pd.DataFrame, measures: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([texts, numbers[list(_COUNTS)], own], axis=1)
 
 
-def kept_by(rule: str, table: pd.DataFrame, of_model: Mapping[str, NDArray[np.float64]]) -> NDArray[np.bool_]:
+def kept_by(rule: str, table: pd.DataFrame) -> NDArray[np.bool_]:
     """Return the items that a rule keeps; rules are written as in `mrb_lib.benchmarks.where.matching`.
 
     Parameters
     ----------
     table : see `rule_table`
-    of_model : of each model the share of its answers that is right, which a rule calls `correct['a model']`
 
     Raises
     ------
     InputError
         The rule cannot be read, or names what is not there.
     """
+
+    def look(name: str, keys: tuple[str, ...]) -> pd.Series:
+        if name not in table or keys:
+            raise InputError(f"keep: {name!r} is unknown; use one of {', '.join(table.columns)}, without brackets.")
+        return table[name]
+
     try:
-        return matching(rule, _lookup(table, of_model))
+        return matching(rule, look)
     except InputError as error:
         raise InputError(f"keep{str(error).removeprefix('keep').removeprefix('where')}") from None
 
 
-def check_rule(rule: str, table: pd.DataFrame, models: list[str]) -> None:
-    """Raise `InputError` unless a rule can be read and names what will be there, before any model has answered."""
-    none = table.head(0)
-    kept_by(rule, none, {model: np.empty(0) for model in models})
-
-
-def why_left_out(
-    rule: str, table: pd.DataFrame, of_model: Mapping[str, NDArray[np.float64]], kept: NDArray[np.bool_]
-) -> NDArray[np.object_]:
-    """The first part of a rule that each item fails, of the parts joined by `and`; None for an item that is kept."""
+def why_left_out(rule: str, table: pd.DataFrame, kept: NDArray[np.bool_]) -> NDArray[np.object_]:
+    """Return the first part of a rule that each item fails, of the parts joined by `and`; None for one that is kept."""
     tree = syntax_tree(rule)
     parts = tree.values if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And) else [tree]
     reasons = np.full(len(table), None, dtype=object)
-    lookup = _lookup(table, of_model)
-    for part in parts:
-        fails = ~matching(ast.unparse(part), lookup) & ~kept & pd.isna(reasons)
-        reasons[fails] = f"not {ast.unparse(part)}"
+    for part in map(ast.unparse, parts):
+        reasons[~kept_by(part, table) & ~kept & pd.isna(reasons)] = f"not {part}"
     return reasons
-
-
-def _lookup(
-    table: pd.DataFrame, of_model: Mapping[str, NDArray[np.float64]]
-) -> Callable[[str, tuple[str, ...]], pd.Series]:
-    def look(name: str, keys: tuple[str, ...]) -> pd.Series:
-        if keys:
-            if name != "correct" or len(keys) != 1 or keys[0] not in of_model:
-                raise InputError(f"keep: {name}[...] is unknown; write correct['MODEL'] for {', '.join(of_model)}.")
-            return pd.Series(of_model[keys[0]], dtype="float64")
-        if name not in table:
-            raise InputError(
-                f"keep: {name!r} is unknown; use one of {', '.join([*table.columns, *_per_model(of_model)])}."
-            )
-        return table[name]
-
-    return look
-
-
-def _per_model(of_model: Mapping[str, NDArray[np.float64]]) -> list[str]:
-    return ["correct['MODEL']"] if of_model else []

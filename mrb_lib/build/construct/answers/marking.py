@@ -1,11 +1,12 @@
 """Is an answer right? Rules that compare it with the reference: option, normalised text, number, set of findings.
 
 Reading is lenient in form and strict in meaning: an answer that states no option, or several numbers, is wrong. A judge
-that reads the reference is in `mrb_lib.build.construct.answers.marking_judge`.
+that reads the reference marks what no rule finds right.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +18,7 @@ import pandas as pd
 from pydantic import Field
 
 from mrb_lib.build.construct.answers.answering import LETTERS
-from mrb_lib.replies.text import plainly_written
+from mrb_lib.replies.text import plainly_written, without_thinking
 from mrb_lib.tables.options import Option, checked_dataclass
 from mrb_lib.tables.schema import ANSWERED_STATUSES
 
@@ -260,14 +261,10 @@ def mark(
         cannot be read), `marked_by` (the rule, "judge", or the status of an answer that is none: a refusal and an empty
         answer are wrong; null where nothing was marked).
     """
-    # Answers come a chunk of items at a time.
-    first, last = (int(answers["position"].min()), int(answers["position"].max())) if len(answers) else (0, -1)
-    own = items.iloc[first : last + 1]
-    references, choices = own["reference"].tolist(), own["choices"].tolist()
+    references, choices = items["reference"].tolist(), items["choices"].tolist()
     markable = [why_unmarked(*one) is None for one in zip(references, choices, strict=True)]
     correct, marked_by = np.full(len(answers), np.nan), np.full(len(answers), None, dtype=object)
-    position = (answers["position"] - first).tolist()
-    rows = zip(position, *(answers[name].tolist() for name in ("item_id", "answer", "status")), strict=True)
+    rows = zip(*(answers[name].tolist() for name in ("position", "item_id", "answer", "status")), strict=True)
     for row, (item, item_id, answer, status) in enumerate(rows):
         if not markable[item] or status == "error":
             continue
@@ -285,3 +282,44 @@ def mark(
 def asks_judge(is_right: bool, rule: Rule, options: MarkOptions) -> bool:
     """Whether a judge is asked about an answer, where there is one: text that is not the same may say the same."""
     return options.marking == "judge" or (not is_right and rule in ("exact", "set"))
+
+
+PROMPT: Final = "mark-answer"
+_SAID = re.compile(r"\b(not correct|not right|incorrect|wrong|correct|right)\b")
+_RIGHT: Final = ("correct", "right")
+
+
+def read_mark(reply: str) -> float | None:
+    """The mark in a judge's reply, 1 or 0: its last word of that kind; None where there is none."""
+    said = _SAID.findall(without_thinking(reply).casefold())
+    return float(said[-1] in _RIGHT) if said else None
+
+
+def marking_id(item_id: str, answer: str) -> str:
+    """The id under which an answer is marked: the same for the same answer to an item, whichever model gave it."""
+    return f"{item_id}-{hashlib.sha256(answer.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
+
+
+def to_mark(pairs: pd.DataFrame, items: pd.DataFrame) -> pd.DataFrame:
+    """Distinct answers as items that a judge is asked about; see `mrb_lib.build.construct.answers.answering.ask_about`.
+
+    Parameters
+    ----------
+    pairs : `position` (of the item in `items`), `item_id`, `answer`
+    items : `images, question, choices, reference`
+    """
+    pairs = pairs.drop_duplicates(["item_id", "answer"])
+    own = items.iloc[pairs["position"]].reset_index(drop=True)
+    ids = [marking_id(*row) for row in zip(pairs["item_id"], pairs["answer"], strict=True)]
+    return own[["images", "question", "choices", "reference"]].assign(
+        item_id=ids, response_a=pairs["answer"].to_numpy(dtype=object)
+    )
+
+
+def marks_of(replies: pd.DataFrame) -> Callable[[str, str], float | None]:
+    """What a judge said of an answer to an item, from `item_id` (see `marking_id`) and `answer`, the judge's reply."""
+    replied = {
+        item: read_mark(reply) if isinstance(reply, str) else None
+        for item, reply in zip(replies["item_id"], replies["answer"], strict=True)
+    }
+    return lambda item_id, answer: replied.get(marking_id(item_id, answer))

@@ -28,10 +28,11 @@ _RECORDED: Final = (
 )
 
 
-def read_pool(path: Path, usual: PlannedModel) -> list[PlannedModel]:
-    """Return the models of a file: tables `[[model]]` with a `name` and their differences; `[common]` is for all.
+def pool_of(names: Sequence[str], plan: Path | None, usual: PlannedModel) -> list[PlannedModel]:
+    """Return the models that are named, then those of a file: tables `[[model]]` with a `name` and their differences.
 
-    A key is any option of `PlannedModel` but `FOR_JUDGES`. A prompt's file may be named from the folder of the file.
+    A key is any option of `PlannedModel` but `FOR_JUDGES`; `[common]` is for all. A prompt's file may be named from the
+    folder of the file.
 
     Parameters
     ----------
@@ -42,12 +43,12 @@ def read_pool(path: Path, usual: PlannedModel) -> list[PlannedModel]:
     InputError
         The file cannot be read, or a key is unknown or of the wrong type; names the file and the model.
     """
-    common, tables = read_plan(path, "model")
-    models: list[PlannedModel] = []
+    models = [replace(usual, name=name) for name in names]
     wrong: list[str] = []
+    common, tables = read_plan(plan, "model") if plan is not None else ({}, [])
     for number, table in enumerate(tables, 1):
-        where = f"{path}, model {number}"
-        one, more = changed_by_table(replace(usual, name=""), {**common, **table}, where, path.parent, FOR_JUDGES)
+        where, folder = f"{plan}, model {number}", Path(plan or "").parent
+        one, more = changed_by_table(replace(usual, name=""), {**common, **table}, where, folder, FOR_JUDGES)
         if not one.name and not more:
             more = [f'{where}, key name: is missing; write name = "...", as for --model.']
         wrong += more
@@ -76,24 +77,17 @@ def prompt_of(one: PlannedModel) -> Prompt:
 
 
 def recorded(models: Mapping[str, PlannedModel], samples: int) -> list[dict[str, object]]:
-    """How each model is asked, for the record of choices; where its weights lie is nobody else's business.
+    """Return how each model is asked, for the record of choices, without the places of weights and servers' secrets.
 
     Parameters
     ----------
     samples : of each model and item; several are drawn with a temperature, whoever set it
     """
-    return [_recorded(model, one, samples) for model, one in models.items()]
-
-
-def _recorded(model: str, one: PlannedModel, samples: int) -> dict[str, object]:
-    prompt, used = prompt_of(one), for_repeats(one.settings, samples)
-    settings = {name: getattr(used, name) for name in _RECORDED}
-    url = {"url": without_secrets(one.settings.url)} if one.settings.url is not None else {}
-    known = {name: value for name, value in settings.items() if value is not None and value is not False}
-    return {"model": model, "prompt": prompt.id, "prompt_hash": prompt.hash, **known, **url}
-
-
-def pool_of(names: Sequence[str], plan: Path | None, usual: PlannedModel) -> list[PlannedModel]:
-    """The models that are named, then those of the file; `usual` says how they are asked where nothing else does."""
-    named = [replace(usual, name=name) for name in names]
-    return [*named, *(read_pool(plan, usual) if plan is not None else [])]
+    rows: list[dict[str, object]] = []
+    for model, one in models.items():
+        prompt, used = prompt_of(one), for_repeats(one.settings, samples)
+        settings = {name: getattr(used, name) for name in _RECORDED}
+        url = {} if used.url is None else {"url": without_secrets(used.url)}
+        known = {name: value for name, value in settings.items() if value is not None and value is not False}
+        rows.append({"model": model, "prompt": prompt.id, "prompt_hash": prompt.hash, **known, **url})
+    return rows

@@ -22,11 +22,14 @@ def looks_lettered(picture: Image.Image) -> bool:
     side by side. Validated by tests/build/construct/test_lettering.py.
     """
     grey = picture.convert("L")
-    grey.thumbnail((_SIDE, _SIDE), Image.Resampling.LANCZOS)
-    values = np.asarray(grey, dtype=np.int16)
-    bright = values - ndimage.grey_opening(values, (_STROKE, _STROKE))
-    dark = ndimage.grey_closing(values, (_STROKE, _STROKE)) - values
-    return any(_has_line(strokes > _CONTRAST) for strokes in (bright, dark))
+    for side in (_SIDE, _SIDE // 2):  # at half the size, strokes of large letters are narrow enough
+        grey.thumbnail((side, side), Image.Resampling.LANCZOS)
+        values = np.asarray(grey, dtype=np.int16)
+        bright = values - ndimage.grey_opening(values, (_STROKE, _STROKE))
+        dark = ndimage.grey_closing(values, (_STROKE, _STROKE)) - values
+        if any(_has_line(strokes > _CONTRAST) for strokes in (bright, dark)):
+            return True
+    return False
 
 
 def _has_line(mask: NDArray[np.bool_]) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -23,55 +22,36 @@ def stated_organ(term: str | None) -> str | None:
     return plain if plain in ORGANS else None
 
 
-@dataclass(frozen=True)
-class Meanings:
-    """What values of columns mean: a table that a person wrote.
+def read_meanings(path: Path | None) -> list[tuple[str, str, dict[str, str]]]:
+    """Return what values of columns mean, from a CSV file that a person wrote: column, value, and what it sets.
 
-    Attributes
-    ----------
-    rules : column, value (compared whatever its case), and what it sets
+    Its columns are `column, value` and some of organ, department, modality, ..., as in `body_part,HEAD,brain` under
+    `column,value,organ`. Values are compared whatever their case. None is a table without rows.
+
+    Raises
+    ------
+    InputError
+        It is not such a table, or names an organ that is not in the vocabulary.
     """
+    rules = []
+    for row in csv_records(path, ("column", "value")) if path is not None else ():
+        sets = {name: str(row.values[name]) for name in _TARGETS if row.values.get(name)}
+        if "organ" in sets and sets["organ"] not in ORGANS:
+            raise row.error("organ", f"{sets['organ']!r} is not a region", f"use one of {', '.join(ORGANS)}")
+        rules.append((row.text("column"), row.text("value").casefold(), sets))
+    if path is not None and not any(sets for *_, sets in rules):
+        raise InputError(f"{path}: sets none of {', '.join(_TARGETS)}; add a column of that name.")
+    return rules
 
-    rules: tuple[tuple[str, str, dict[str, str]], ...] = ()
 
-    @classmethod
-    def read(cls, path: Path | None) -> Meanings:
-        """Read a CSV file with the columns `column, value` and some of organ, department, modality, ...
-
-        As in `body_part,HEAD,brain,Neurology` under `column,value,organ,department`. None is a table without rows.
-
-        Raises
-        ------
-        InputError
-            It is not such a table, or names an organ that is not in the vocabulary.
-        """
-        if path is None:
-            return cls()
-        rules = []
-        for row in csv_records(path, ("column", "value")):
-            sets = {name: str(row.values[name]) for name in _TARGETS if row.values.get(name)}
-            if "organ" in sets and sets["organ"] not in ORGANS:
-                raise row.error("organ", f"{sets['organ']!r} is not a region", f"use one of {', '.join(ORGANS)}")
-            rules.append((row.text("column"), row.text("value").casefold(), sets))
-        if not any(sets for *_, sets in rules):
-            raise InputError(f"{path}: sets none of {', '.join(_TARGETS)}; add a column of that name.")
-        return cls(tuple(rules))
-
-    def apply(self, items: pd.DataFrame) -> pd.DataFrame:
-        """The items with what the table says of them, the department of their organ where none is stated.
-
-        Raises
-        ------
-        InputError
-            A rule is about a column that the items lack.
-        """
-        out = items.copy()
-        for column, value, sets in self.rules:
-            if column not in items.columns:
-                known = ", ".join(name for name in items.columns if not name.startswith("_"))
-                raise InputError(f"--meanings: the items have no column {column}; use one of {known}.")
-            holds = items[column].astype("str").str.casefold() == value
-            for name, meant in sets.items():
-                out[name] = out[name].mask(holds, meant)
-        out["department"] = out["department"].fillna(out["organ"].map(ORGAN_DEPARTMENT))
-        return out
+def with_meanings(items: pd.DataFrame, rules: list[tuple[str, str, dict[str, str]]]) -> pd.DataFrame:
+    """Return the items with what rules say of them, and the department of their organ where none is stated."""
+    out = items.copy()
+    for column, value, sets in rules:
+        if column not in items.columns:
+            known = ", ".join(name for name in items.columns if not name.startswith("_"))
+            raise InputError(f"--meanings: the items have no column {column}; use one of {known}.")
+        holds = items[column].astype("str").str.casefold() == value
+        for name, meant in sets.items():
+            out[name] = out[name].mask(holds, meant)
+    return out.assign(department=out["department"].fillna(out["organ"].map(ORGAN_DEPARTMENT)))

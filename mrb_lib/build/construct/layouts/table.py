@@ -14,20 +14,20 @@ from pathlib import Path
 
 from mrb_lib.benchmarks.benchmark import read_table
 from mrb_lib.benchmarks.formats import SourceRow, read_csv, read_json_array, read_jsonl
-from mrb_lib.benchmarks.formats.cells import renamed_columns
+from mrb_lib.benchmarks.formats.cells import read_workbook, renamed_columns
 from mrb_lib.build.construct.layouts.base import SourceImage, SourceItem, image_in, layout, location, text_of, texts_of
 from mrb_lib.build.construct.tables import ABOUT
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import inside
 
-SUFFIXES = (".csv", ".jsonl", ".json", ".parquet")
+SUFFIXES = (".csv", ".xlsx", ".jsonl", ".json", ".parquet")
 _NAMES = ("items", "questions", "cases")
 _STATED = (*(name for name in ABOUT if name not in ("source", "cluster")), "body_part")
 
 
 @layout(
     "table",
-    about="a table of items (items.csv, .jsonl, .json or .parquet) or any one file of questions, beside the images",
+    about="a table of items (items.csv, .xlsx, .jsonl, .json or .parquet) or any one file of questions",
     recognises=lambda src: False,
 )
 def read(src: Path) -> Iterator[SourceItem]:
@@ -61,7 +61,11 @@ def rows_of(path: Path) -> Iterator[SourceRow]:
     elif path.suffix == ".json":
         yield from read_json_array(path)
     else:
-        frame = read_csv(path) if path.suffix == ".csv" else renamed_columns(read_table(path), path)
+        if path.suffix == ".csv":
+            frame = read_csv(path)
+        else:
+            sheets = read_workbook(path, []) if path.suffix == ".xlsx" else {}
+            frame = renamed_columns(next(iter(sheets.values())).frame if sheets else read_table(path), path)
         names = list(frame.columns)
         for number, cells in enumerate(frame.itertuples(index=False, name=None), start=1):
             yield SourceRow(str(path), f"row {number}", dict(zip(names, cells, strict=True)))

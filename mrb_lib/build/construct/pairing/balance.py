@@ -30,12 +30,6 @@ def length_band(length: FloatArray, pairs: IntArray) -> IntArray:
     return np.where(ratio > SIMILAR_LENGTH, 0, np.where(ratio < 1 / SIMILAR_LENGTH, 2, 1)).astype(np.int64)
 
 
-def random_pairs(allowed: BoolArray, per_item: int, rng: np.random.Generator) -> IntArray:
-    """Any allowed pairs, each as likely as the other; shapes as in `balanced_pairs`."""
-    order = np.argsort(np.where(allowed, rng.random(allowed.shape), 2.0), axis=1)[:, :per_item]
-    return _padded(np.where(np.take_along_axis(allowed, order, axis=1), order, NONE), per_item)
-
-
 def balanced_pairs(
     allowed: BoolArray, per_item: int, strata: IntArray, band: IntArray, rng: np.random.Generator
 ) -> IntArray:
@@ -114,11 +108,6 @@ def annotation_order(pair: IntArray, rng: np.random.Generator) -> IntArray:
     place = np.empty(len(pair), dtype=np.int64)
     place[np.lexsort((rng.random(len(pair)), within))] = np.arange(len(pair))
     return place
-
-
-def _padded(chosen: IntArray, per_item: int) -> IntArray:
-    missing = max(0, per_item - chosen.shape[1])
-    return np.pad(chosen, ((0, 0), (0, missing)), constant_values=NONE).astype(np.int64)
 
 
 def _evened(chosen: IntArray, allowed: BoolArray, rng: np.random.Generator) -> IntArray:

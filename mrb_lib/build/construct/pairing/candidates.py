@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection, Sequence
 from itertools import combinations
 from typing import Final, NamedTuple
@@ -13,10 +12,9 @@ import pandas as pd
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray
 from mrb_lib.tables.errors import InputError
 
-REFUSED, TRUNCATED, IDENTICAL, NEAR = "refused", "truncated", "identical", "near-identical"
-RULES: Final = (REFUSED, TRUNCATED, IDENTICAL, NEAR)
+REFUSED, TRUNCATED, NEAR = "refused", "truncated", "near-identical"
+RULES: Final = (REFUSED, TRUNCATED, NEAR)
 ERROR, EMPTY = "error", "empty"
-_LIGHT: Final = ("item_id", "model", "sample", "flag", "alike")
 
 
 class Candidates(NamedTuple):
@@ -47,11 +45,10 @@ def candidates(
 
     Parameters
     ----------
-    responses : `item_id, model, sample, answer, flag`, and `alike`, where it is known
+    responses : `item_id, model, sample, answer, flag, alike`
     items : the items to pair, without repetition; responses to others do not count
     exclude : of `RULES`; a response that failed or is empty is left out always. "refused" and "truncated" go by `flag`;
-        "identical" compares texts without regard to case and white space; "near-identical" are two with the same
-        number in `alike`, see `mrb_lib.build.construct.answers.similarity`
+        "near-identical" are two with the same number in `alike`, see `mrb_lib.build.construct.respond.alike_groups`
     seed : of the draws of samples
 
     Returns
@@ -72,7 +69,8 @@ def candidates(
     unknown = sorted(set(exclude) - set(RULES))
     if unknown:
         raise InputError(f"--exclude {unknown[0]!r}: is unknown; use some of {', '.join(RULES)}.")
-    known = _facts(responses, items)
+    known = responses[responses["item_id"].isin(list(items))]
+    known = known.assign(length=known["answer"].fillna("").str.strip().str.len())
     reason = _unusable(known, exclude)
     usable = known[reason.isna()]
     models = sorted(usable["model"].unique())
@@ -90,27 +88,13 @@ def candidates(
     length[row, column] = drawn["length"]
     pairs = np.array(list(combinations(range(len(models)), 2)), dtype=np.int64)
     both = (sample[:, pairs[:, 0]] >= 0) & (sample[:, pairs[:, 1]] >= 0)
-    alike = _alike(drawn, position, pairs, exclude)
+    groups = np.append(drawn["alike"].fillna(-1).to_numpy(dtype=np.float64), -1)[position]
+    first, second = groups[:, pairs[:, 0]], groups[:, pairs[:, 1]]
+    alike = (first == second) & (first >= 0) & (NEAR in exclude)
     counts = [(why, int((reason == why).sum())) for why in (ERROR, EMPTY, REFUSED, TRUNCATED)]
-    counts += [(f"{why} pair", int(mask.sum())) for why, mask in alike.items()]
-    allowed = both & ~np.logical_or.reduce(list(alike.values()) or [np.zeros_like(both)])
-    return Candidates(here, models, pairs, sample, length, allowed), pd.DataFrame(counts, columns=["reason", "n"])
-
-
-def _facts(responses: pd.DataFrame, items: Sequence[str]) -> pd.DataFrame:
-    """Responses to the items without their texts, which are long: `length` and `text`, a number alike texts share."""
-    known = responses["item_id"].isin(list(items))
-    light = responses.loc[known, [name for name in _LIGHT if name in responses]]
-    texts = responses.loc[known, "answer"]
-    plain = ((text if isinstance(text, str) else "").strip() for text in texts)
-    facts = [(len(text), _number(text)) for text in plain]
-    return light.assign(length=[length for length, _ in facts], text=[number for _, number in facts])
-
-
-def _number(text: str) -> int:
-    """A number that texts share which differ in case and white space only."""
-    plain = " ".join(text.casefold().split()).encode("utf-8", "surrogatepass")
-    return int.from_bytes(hashlib.blake2b(plain, digest_size=7).digest())
+    counts.append((f"{NEAR} pair", int(alike.sum())))
+    found = Candidates(here, models, pairs, sample, length, both & ~alike)
+    return found, pd.DataFrame(counts, columns=["reason", "n"])
 
 
 def _unusable(responses: pd.DataFrame, exclude: Collection[str]) -> pd.Series:
@@ -121,17 +105,3 @@ def _unusable(responses: pd.DataFrame, exclude: Collection[str]) -> pd.Series:
         if rule in exclude:
             out = out.mask(responses["flag"] == rule, rule)
     return out.mask(responses["flag"] == ERROR, ERROR)
-
-
-def _alike(drawn: pd.DataFrame, position: IntArray, pairs: IntArray, exclude: Collection[str]) -> dict[str, BoolArray]:
-    """Pairs of an item whose texts are the same or nearly so, shape (n, p) a rule; a pair is under one rule only."""
-    groups = drawn["alike"].fillna(-1) if "alike" in drawn else np.full(len(drawn), -1)
-    same, near = (_shared(np.append(codes, -1)[position], pairs) for codes in (drawn["text"], groups))
-    found = {IDENTICAL: same, NEAR: near & ~same if IDENTICAL in exclude else near}
-    return {rule: mask for rule, mask in found.items() if rule in exclude}
-
-
-def _shared(codes: FloatArray, pairs: IntArray) -> BoolArray:
-    """Whether two responses to an item have the same number, which is no number below 0."""
-    first, second = codes[:, pairs[:, 0]], codes[:, pairs[:, 1]]
-    return np.asarray((first == second) & (first >= 0))

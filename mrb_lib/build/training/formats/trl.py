@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Final, cast
 
@@ -36,24 +36,11 @@ _COMMON: Final = {
     "weight": "how much the label counts; TRL's trainers do not read it",
 }
 _PROMPT: Final = "a user's message, as judges are asked"
-_SFT: Final = RowFormat(
-    "sft", "SFTTrainer", {"prompt": _PROMPT, "completion": "the assistant's reply that the labels give", **_COMMON}
-)
-_DPO: Final = RowFormat(
-    "dpo",
-    "DPOTrainer",
-    {"prompt": _PROMPT, "chosen": "the reply that the labels give", "rejected": "the opposite one", **_COMMON},
-)
-_REWARD: Final = RowFormat(
-    "reward",
-    "RewardTrainer (which reads no images)",
-    {
-        "prompt": "the question, as a user's message",
-        "chosen": "the preferred response, as the assistant's",
-        "rejected": "the other one",
-        **{name: about for name, about in _COMMON.items() if name != "order"},
-    },
-)
+_SFT: Final = RowFormat("sft", "SFTTrainer", {"prompt": _PROMPT, "completion": "the reply that labels give", **_COMMON})
+_PAIR: Final = {"chosen": "the reply or response that labels prefer", "rejected": "the other one", **_COMMON}
+_DPO: Final = RowFormat("dpo", "DPOTrainer", {"prompt": _PROMPT, **_PAIR})
+_OF_RESPONSES: Final = {"prompt": "the question", **{name: about for name, about in _PAIR.items() if name != "order"}}
+_REWARD: Final = RowFormat("reward", "RewardTrainer (which reads no images)", _OF_RESPONSES)
 
 SplitName = Annotated[str, "which cases: train, validation or test; train unless given"]
 Dimensions = Annotated[list[str] | None, "a dimension to learn, repeatable; all unless given"]
@@ -82,15 +69,8 @@ def _writer_of_replies(form: RowFormat) -> Write:
         by_agreement: ByAgreement = False,
         seed: Seed = 0,
     ) -> list[Finding]:
-        options = ExampleOptions(
-            dimensions=tuple(dimension) if dimension else None,
-            swap=not no_swap,
-            reference=cast(References, reference),
-            labels="annotator" if per_annotator else "majority",
-            ties=cast(Ties, ties),
-            by_agreement=by_agreement,
-            seed=seed,
-        )
+        options = _options(dimension, per_annotator, ties, by_agreement)
+        options = replace(options, swap=not no_swap, reference=cast(References, reference), seed=seed)
         asked = load_prompt(prompt)
         with_reference = _with_reference(asked, options)
         made, left_out = _examples(benchmark, split, options)
@@ -142,13 +122,7 @@ def write_reward(
     A tie that counts half is two rows of half the weight, one for either response. What a model could take for a mark
     of its own is broken as engine `reward` breaks it. Validated by tests/build/training/test_export.py.
     """
-    options = ExampleOptions(
-        dimensions=tuple(dimension) if dimension else None,
-        swap=False,
-        labels="annotator" if per_annotator else "majority",
-        ties=cast(Ties, ties),
-        by_agreement=by_agreement,
-    )
+    options = _options(dimension, per_annotator, ties, by_agreement)
     made, left_out = _examples(benchmark, split, options)
     cases = benchmark.cases.set_index("case_id")
     rows = []
@@ -161,6 +135,16 @@ def write_reward(
             rows.append({**label_keys(label), "prompt": question, **answers, "weight": weight})
     stated = _stated(split, options)
     return write_rows(out, benchmark, pd.DataFrame(rows), _REWARD, stated=stated, left_out=_counted(left_out))
+
+
+def _options(dimension: list[str] | None, per_annotator: bool, ties: str, by_agreement: bool) -> ExampleOptions:
+    return ExampleOptions(
+        dimensions=tuple(dimension) if dimension else None,
+        swap=False,
+        labels="annotator" if per_annotator else "majority",
+        ties=cast(Ties, ties),
+        by_agreement=by_agreement,
+    )
 
 
 def _with_reference(prompt: Prompt, options: ExampleOptions) -> Prompt:

@@ -13,7 +13,7 @@ LONG = "the left lung shows a nodule of eight millimetres"
 
 def _responses(rows: list[tuple[str, str, int, str | None, str | None]]) -> pd.DataFrame:
     frame = pd.DataFrame(rows, columns=["item_id", "model", "sample", "answer", "flag"])
-    return frame.assign(alike=[0.0 if str(text).startswith("the left lung") else None for text in frame["answer"]])
+    return frame.assign(alike=[0.0 if "left" in str(text).lower() else None for text in frame["answer"]])
 
 
 ROWS = [
@@ -37,7 +37,7 @@ def test_each_rule_leaves_out_what_it_says_and_counts_it() -> None:
     assert made.allowed.tolist() == [[False, True, True], [False, False, False]]
     assert made.sample.tolist() == [[0, 0, 0], [0, 0, -1]]
     assert dict(zip(counts["reason"], counts["n"], strict=True)) == {
-        "error": 1, "empty": 1, "refused": 1, "truncated": 1, "identical pair": 1, "near-identical pair": 1,
+        "error": 1, "empty": 1, "refused": 1, "truncated": 1, "near-identical pair": 2,
     }  # fmt: skip
     kept, _ = candidates(_responses(ROWS), ["i1", "i2", "i3"], exclude=())
     assert kept.allowed.tolist() == [[True, True, True], [True, True, True], [False, False, False]]

@@ -5,7 +5,7 @@ Gebru et al. 2021, doi:10.1145/3458723 (datasheets for datasets).
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -13,18 +13,14 @@ import pandas as pd
 from huggingface_hub import DatasetCardData
 
 from mrb_lib.benchmarks.benchmark import Benchmark
-from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.tables.schema import SIMULATED
 
-# What the Hub calls licences; any other is "other", with its name.
-_LICENCES: Final = {
-    name: name
-    for name in (
-        "apache-2.0", "mit", "cc0-1.0", "cc-by-3.0", "cc-by-4.0", "cc-by-sa-3.0", "cc-by-sa-4.0", "cc-by-nc-4.0",
-        "cc-by-nc-sa-4.0", "cc-by-nd-4.0", "cc-by-nc-nd-4.0", "odbl", "pddl", "odc-by", "gpl-3.0", "unlicense",
-    )
-}  # fmt: skip
+# The Hub's names of licences; any other is "other", with its name.
+_LICENCES: Final = (
+    "apache-2.0", "mit", "cc0-1.0", "cc-by-3.0", "cc-by-4.0", "cc-by-sa-3.0", "cc-by-sa-4.0", "cc-by-nc-4.0",
+    "cc-by-nc-sa-4.0", "cc-by-nd-4.0", "cc-by-nc-nd-4.0", "odbl", "pddl", "odc-by", "gpl-3.0", "unlicense",
+)  # fmt: skip
 _SIZES: Final = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 _SUBFIELDS: Final = ("organ", "department", "modality", "dataset", "licence")
 _STEPS: Final = {
@@ -49,7 +45,6 @@ class Facts:
     n_cases_left_out : pairs that were made and not annotated enough
     split : see `mrb_lib.benchmarks.splits.Split.balance`
     people : see `mrb_lib.review.records.exchange.summary`; without rows where nothing is known of the annotators
-    changes : see `mrb_lib.build.construct.release.changes`; None for a first release
     limits : sentences of whoever releases it
     contact : empty where none is given
     """
@@ -60,37 +55,39 @@ class Facts:
     n_cases_left_out: int
     split: pd.DataFrame
     people: pd.DataFrame
-    changes: pd.DataFrame | None = None
     limits: Sequence[str] = ()
     contact: str = ""
 
 
 def data_card(facts: Facts) -> str:
-    """The card in Markdown with YAML front matter; texts of the data cannot become markup in it."""
+    """Return the card in Markdown with YAML front matter; texts of the data cannot become markup in it."""
     meta = facts.benchmark.meta
     is_simulated = meta.kind == "simulated"
-    return "\n".join(
-        [
-            "---",
-            front_matter(facts).to_yaml().strip(),
-            "---",
-            "",
-            f"# {_cell(meta.name)}{f' ({SIMULATED})' if is_simulated else ''}, version {meta.revision}",
-            "",
-            *([f"**{_ALL_SIMULATED}**", ""] if is_simulated else []),
-            *_section("Motivation", [_cell(meta.description) or _MOTIVATION]),
-            *_section("Composition", _composition(facts)),
-            *_section("Collection", _collection(facts)),
-            *_section("Annotation", _annotation(facts)),
-            *_section("Uses", [_USES]),
-            *_section("Known limits", ["\n".join(f"- {limit}" for limit in _limits(facts))]),
-            *_section("Distribution", _distribution(meta)),
-            *_section("Maintenance", _maintenance(facts)),
-        ]
-    )
+    blocks = [
+        f"---\n{front_matter(facts).to_yaml().strip()}\n---",
+        f"# {_cell(meta.name)}{f' ({SIMULATED})' if is_simulated else ''}, version {meta.revision}",
+    ]
+    if is_simulated:
+        blocks.append(f"**Everything here is {SIMULATED}: no patient, no clinician, no model stands behind it.**")
+    sections = {
+        "Motivation": [_cell(meta.description) or _MOTIVATION],
+        "Composition": _composition(facts),
+        "Collection": _collection(facts),
+        "Annotation": _annotation(facts),
+        "Uses": [_USES],
+        "Known limits": ["\n".join(f"- {limit}" for limit in _limits(facts))],
+        "Distribution": [
+            f"Licence: {_cell(meta.licence) or 'not stated'}. The licence of each image and question is in the column "
+            "`licence`, its origin in `source`.",
+            f"Cite as: {_cell(meta.citation)}" if meta.citation else "",
+        ],
+        "Maintenance": [f"Contact: {_cell(facts.contact) or 'not stated'}. A correction is a new version."],
+    }
+    for title, paragraphs in sections.items():
+        blocks += [f"## {title}", *filter(None, paragraphs)]
+    return "\n\n".join(blocks) + "\n"
 
 
-_ALL_SIMULATED: Final = f"Everything here is {SIMULATED}: no patient, no clinician, no model stands behind it."
 _MOTIVATION: Final = (
     "To measure whether models that judge responses to questions about medical images agree with people."
 )
@@ -100,29 +97,25 @@ _USES: Final = (
 )
 
 
-def _section(title: str, paragraphs: Iterable[str]) -> list[str]:
-    return [f"## {title}", "", *(line for text in paragraphs if text for line in (text, ""))]
-
-
 def front_matter(facts: Facts) -> DatasetCardData:
-    """What the Hub reads of a card: licence, size, tags, and which file is which table."""
+    """Return what the Hub reads of a card: licence, size, tags, and which file is which table."""
     meta, n = facts.benchmark.meta, len(facts.benchmark.cases)
-    known = _LICENCES.get(meta.licence.lower().replace(" ", "-"))
-    values: dict[str, Any] = {
-        "pretty_name": meta.name,
-        "language": ["en"],
-        "license": known or "other",
-        "size_categories": [next((name for size, name in _SIZES if n < size), "n>1M")],
-        "task_categories": ["visual-question-answering"],
-        "tags": ["medical", "preference", "judges", *(["simulated"] if meta.kind == "simulated" else [])],
-        "configs": [
-            {"config_name": table, "data_files": [{"split": table, "path": f"{table}.parquet"}], **extra}
-            for table, extra in (("cases", {"default": True}), ("annotations", {}))
-        ],
+    licence = meta.licence.lower().replace(" ", "-")
+    other: dict[str, Any] = {"license_name": meta.licence} if meta.licence and licence not in _LICENCES else {}
+    tables = {
+        name: {"config_name": name, "data_files": [{"split": name, "path": f"{name}.parquet"}]}
+        for name in ("cases", "annotations")
     }
-    if known is None and meta.licence:
-        values["license_name"] = meta.licence
-    return DatasetCardData(**values)
+    return DatasetCardData(
+        pretty_name=meta.name,
+        language=["en"],
+        license=licence if licence in _LICENCES else "other",
+        size_categories=[next((name for size, name in _SIZES if n < size), "n>1M")],
+        task_categories=["visual-question-answering"],
+        tags=["medical", "preference", "judges", *(["simulated"] if meta.kind == "simulated" else [])],
+        configs=[tables["cases"] | {"default": True}, tables["annotations"]],
+        **other,
+    )
 
 
 def _composition(facts: Facts) -> Iterable[str]:
@@ -131,16 +124,13 @@ def _composition(facts: Facts) -> Iterable[str]:
     clusters = cases["cluster" if "cluster" in cases else "item"].nunique()
     yield (
         f"{len(cases):,} cases: an image (or several), a question, and two responses, which "
-        f"{labels['annotator'].nunique()} annotators compared on {', '.join(meta.dimensions)}. They are of "
+        f"{labels['annotator'].nunique()} annotators compared on {', '.join(meta.dimensions)}. They are about "
         f"{cases['item'].nunique():,} items in {clusters:,} clusters of near-duplicates, with responses by "
         f"{len(models)} responders: {', '.join(map(_cell, models))}."
     )
     for name in _SUBFIELDS:
-        if name in cases and cases[name].notna().any():
-            counts = cases[name].fillna("not stated").value_counts()
-            yield f"{name.capitalize()}: {', '.join(f'{_cell(value)} {n:,}' for value, n in counts.items())}."
-        else:
-            yield f"{name.capitalize()}: not stated."
+        counts = cases[name].fillna("not stated").value_counts() if name in cases else pd.Series({"not stated": ""})
+        yield f"{name.capitalize()}: {', '.join(f'{_cell(value)} {n}'.strip() for value, n in counts.items())}."
     parts = [(r.split, f"{r.n_cases:,}", f"{r.n_units:,}", f"{r.share:.1%}") for r in facts.split.itertuples()]
     yield _table(["part", "cases", "units", "share"], parts)
     yield "No unit (near-duplicates, clusters) stands in two parts; `mrb check` finds one that would."
@@ -149,8 +139,8 @@ def _composition(facts: Facts) -> Iterable[str]:
 def _collection(facts: Facts) -> Iterable[str]:
     yield "How many items each step let pass, and why it left others out:"
     rows = [
-        (_STEPS.get(row["step"], row["step"]), f"{row['n_in']:,}", f"{row['n_out']:,}", _cell(row["reason"]), row["n"])
-        for row in facts.funnel.to_dict("records")
+        (_STEPS[str(row.step)], f"{row.n_in:,}", f"{row.n_out:,}", _cell(row.reason), row.n)
+        for row in facts.funnel.itertuples()
     ]
     yield _table(["items that are", "in", "out", "reason", "n"], rows)
     if facts.n_cases_left_out:
@@ -161,28 +151,21 @@ def _collection(facts: Facts) -> Iterable[str]:
 def _annotation(facts: Facts) -> Iterable[str]:
     labels = facts.benchmark.annotations
     per_case = labels.groupby("case_id")["annotator"].nunique().value_counts().sort_index()
-    yield f"Annotators a case: {'; '.join(f'{n:,} cases by {k}' for k, n in per_case.items())}. {_people(facts.people)}"
-    yield _agreement(facts.agreement)
+    counts = "; ".join(f"{n:,} cases by {k}" for k, n in per_case.items())
+    yield f"Annotators per case: {counts}. {_people(facts.people)}"
+    rows = []
+    for row in facts.agreement[facts.agreement["subfield"].isna()].to_dict("records"):
+        alpha, low, high = (f"{row[f'krippendorff_alpha{end}']:.3f}" for end in ("", "_low", "_high"))
+        shown = f"undefined: {_cell(row['reason'])}" if alpha == "nan" else f"{alpha} [{low}, {high}]"
+        agreement = f"{row['percent_agreement']:.3f}"
+        rows.append((row["dimension"], f"{row['n_cases']:,}", row["n_annotators"], agreement, shown))
+    head = ["dimension", "cases with two or more", "annotators", "agreement", "Krippendorff's alpha [95% interval]"]
+    yield _table(head, rows)
     majority = gold(facts.benchmark)
     undecided = majority["choice"].isna().groupby(majority["dimension"], sort=False).mean()
-    rows = [(dimension, f"{share:.1%}") for dimension, share in undecided.items()]
-    yield _table(["dimension", "cases without a majority"], rows)
+    shares = [(dimension, f"{share:.1%}") for dimension, share in undecided.items()]
+    yield _table(["dimension", "cases without a majority"], shares)
     yield "Labels are every annotator's own; gold is the majority, made from them whenever it is needed."
-
-
-def _distribution(meta: BenchmarkMeta) -> Iterable[str]:
-    yield (
-        f"Licence: {_cell(meta.licence) or 'not stated'}. The licence of each image and question is in the column "
-        "`licence`, where it came from in `source`."
-    )
-    yield f"Cite as: {_cell(meta.citation)}" if meta.citation else ""
-
-
-def _maintenance(facts: Facts) -> Iterable[str]:
-    yield f"Contact: {_cell(facts.contact) or 'not stated'}. A correction is a new version."
-    if facts.changes is not None:
-        yield "Since the release before this one:"
-        yield _table(["what", "n"], [(r.change, f"{r.n:,}") for r in facts.changes.itertuples()])
 
 
 def _people(people: pd.DataFrame) -> str:
@@ -196,31 +179,6 @@ def _people(people: pd.DataFrame) -> str:
     return f"They are {'; '.join(who)}. Consent is on record for {people['n_consented'].sum()} of {people['n'].sum()}."
 
 
-_PERCENT: Final = "percent_agreement"
-
-
-def _agreement(table: pd.DataFrame) -> str:
-    rows = [
-        (
-            row["dimension"],
-            f"{row['n_cases']:,}",
-            row["n_annotators"],
-            _number(row["percent_agreement"]),
-            _interval(row),
-        )
-        for row in table[table["subfield"].isna()].to_dict("records")
-    ]
-    head = ["dimension", "cases with two or more", "annotators", "agreement", "Krippendorff's alpha [95% interval]"]
-    return _table(head, rows)
-
-
-def _interval(row: Mapping[Hashable, Any]) -> str:
-    if pd.isna(row["krippendorff_alpha"]):
-        return f"undefined: {_cell(row['reason'])}"
-    low, high = _number(row["krippendorff_alpha_low"]), _number(row["krippendorff_alpha_high"])
-    return f"{_number(row['krippendorff_alpha'])} [{low}, {high}]"
-
-
 def _limits(facts: Facts) -> Iterable[str]:
     """What the numbers themselves say about limits, then what the authors say."""
     cases, labels = facts.benchmark.cases, facts.benchmark.annotations
@@ -230,17 +188,11 @@ def _limits(facts: Facts) -> Iterable[str]:
     low = facts.agreement[facts.agreement["subfield"].isna() & (facts.agreement["krippendorff_alpha"] < _MODERATE)]
     if len(low):
         yield f"Annotators agree little (alpha below {_MODERATE}) on {', '.join(low['dimension'])}."
-    for name in ("organ", "modality"):
-        if name in cases and cases[name].notna().any():
-            share = cases[name].value_counts(normalize=True)
-            if share.iloc[0] > _MOST:
-                yield f"{share.iloc[0]:.0%} of the cases are of one {name}, {_cell(str(share.index[0]))}."
     yield from map(_cell, facts.limits)
     yield "Two responses were compared, not rated: which is better says nothing about whether either is safe."
 
 
 _MODERATE: Final = 0.4
-_MOST: Final = 0.5
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -248,11 +200,7 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     return "\n".join([f"| {' | '.join(head)} |", f"|{'---|' * len(head)}", *body]) if body else ""
 
 
-def _number(value: float) -> str:
-    return "-" if pd.isna(value) else f"{value:.3f}"
-
-
 def _cell(text: object) -> str:
-    """A text of the data as it stands in Markdown: on one line, and nothing in it is markup."""
+    """Return a text of the data for Markdown: on one line, and nothing in it is markup."""
     plain = " ".join(str(text).split())
     return "".join(f"\\{sign}" if sign in "\\|*_`[]<>#" else sign for sign in plain)
