@@ -2,7 +2,7 @@
 class MrbAnnotatePage {
   static KEYS = {
     X: (page) => page.askSkip(), U: (page) => page.undo(), W: ({ sheet }) => sheet.querySelector(".mrb-raw")?.click(), K: (page) => page.step(-1), P: (page) => page.step(-1),
-    J: (page) => page.step(1), N: ({ remarks }) => remarks.open(), G: ({ jump }) => jump.open(), "?": ({ rows, at }) => rows[at].meaning?.click(),
+    J: (page) => page.step(1), N: ({ remarks }) => remarks.open(), G: ({ place }) => place.select(), "?": ({ rows, at }) => rows[at].meaning?.click(),
   };
 
   constructor(line, root, about, addressed) {
@@ -126,6 +126,7 @@ class MrbAnnotatePage {
     mrbShell.keep(`${this.memory}:${this.me}`, String(found.number));
     this.remember(found.number);
     if (!this.desk) this.lay();
+    this.place.value = found.number;
     mrbCase.detach(this.sheet);
     this.sheet.replaceChildren(mrbShell.fragment(found.html));
     const about = { annotator: this.me, number: this.number, shown: this.shown };
@@ -133,7 +134,6 @@ class MrbAnnotatePage {
     this.at = this.open() ?? 0;
     this.watch.run(false);
     this.remarks.draw(found.comments);
-    this.fine("");
     for (const { name } of this.about.dimensions) {
       const given = this.pending.get(this.placeOf(name));
       if (given) this.again(given);
@@ -147,10 +147,9 @@ class MrbAnnotatePage {
   lay() {
     const sheet = mrbShell.element("main", { class: "mrb-sheet" });
     this.skipBox = mrbAnnotate.skipping(this);
-    this.jump = mrbJump.make(this);
-    this.remarks = mrbComments.make(this);
+    this.remarks = mrbComments(this);
     const desk = mrbShell.element("div", { class: "mrb-desk" }, sheet, mrbAnnotate.panel(this));
-    this.replace(mrbAnnotate.bar(this), desk, this.skipBox.dialog, this.jump.dialog);
+    this.replace(mrbAnnotate.bar(this), desk, this.skipBox.dialog);
     Object.assign(this, { desk, sheet, gate: mrbShell.gate(this.root, [desk]) });
     this.gate.close();
   }
@@ -366,6 +365,7 @@ class MrbAnnotatePage {
   }
 
   key(event) {
+    if (event.key === "Escape" && event.target === this.place) this.sheet.querySelector("h2").focus();
     if (!this.desk || this.root.querySelector("dialog[open]") || mrbShell.typing(event) || event.repeat) return;
     const pressed = event.key.length === 1 ? event.key.toUpperCase() : event.key;
     if (this.moving || (this.gate.stale(event) && !"JKP".includes(pressed))) {

@@ -14,10 +14,7 @@ from mrb_lib.review.case.view import SCRIPTS
 from mrb_lib.review.pages import template
 from mrb_lib.review.records.store import Store
 
-_SCRIPTS: Final = (
-    *SCRIPTS,
-    *(f"annotate/{name}" for name in ("parts", "labels", "comments", "jump", "annotate", "ranking")),
-)
+_SCRIPTS: Final = (*SCRIPTS, *(f"annotate/{name}" for name in ("parts", "labels", "comments", "annotate", "ranking")))
 
 
 def annotate(benchmark: Benchmark, store: Store, form: Form | None = None, *, ranked: bool = False) -> App:

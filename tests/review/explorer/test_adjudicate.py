@@ -78,16 +78,9 @@ def test_a_store_that_could_not_be_opened_is_opened_when_it_can(data: ExplorerDa
     answers = ExplorerAnswers(data, Reviews(data.benchmark.meta.name, tmp_path / "gone" / "r.sqlite"))
     first = answers.initial_state({})
     assert "folder does not exist" in first["store"]
-    assert first["again"]
     (tmp_path / "gone").mkdir()
     assert answers.store({})["store"] == ""
     assert len(_save(answers, 1)) == 1
-
-
-def test_where_nothing_is_stored_there_is_nothing_to_try_again(data: ExplorerData) -> None:
-    found = ExplorerAnswers(data, Reviews("b", None)).store({})
-    assert found["store"]
-    assert not found["again"]
 
 
 def test_a_correction_supersedes_and_overwrites_nothing(answers: ExplorerAnswers) -> None:
@@ -202,14 +195,10 @@ def test_what_the_form_does_not_offer_is_refused(answers: ExplorerAnswers, given
     assert answers.history({"position": 3})["entries"] == []
 
 
-def test_the_list_of_reasons_is_everybodys_and_its_past_is_kept(answers: ExplorerAnswers, data: ExplorerData) -> None:
+def test_the_form_offers_the_reasons_of_the_store(answers: ExplorerAnswers) -> None:
     assert answers.store({})["reasons"] == list(REASONS)
-    assert answers.reasons({"names": ["artefact", "other"]}) == {"reasons": ["artefact", "other"]}
-    assert Reviews(data.benchmark.meta.name, answers.reviews.where).store().reasons() == ["artefact", "other"]
-    with pytest.raises(InputError, match="reasons"):
-        answers.reasons({"names": []})
-    with pytest.raises(InputError, match="not a list"):
-        answers.reasons({"names": "artefact"})
+    answers.reviews.store().set_reasons(["artefact", "other"])
+    assert answers.store({})["reasons"] == ["artefact", "other"]
 
 
 def test_a_store_that_cannot_be_used_is_said_and_tried_again(answers: ExplorerAnswers, tmp_path: Path) -> None:
