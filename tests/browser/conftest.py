@@ -31,7 +31,7 @@ _BROKEN = (
     "net::ERR_SOCKET_NOT_CONNECTED",
     "status of 403 (Forbidden)",
 )
-PATIENT = 20_000
+PATIENT = 60_000
 """Milliseconds that an expectation may take where a test says nothing else: two busy cores are slow."""
 SIZE: ViewportSize = {"width": 1280, "height": 860}
 FLAGS = (

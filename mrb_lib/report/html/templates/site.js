@@ -86,7 +86,6 @@
       const section = document.getElementById(decodeURIComponent(link.hash.slice(1)))?.closest("section");
       link.closest("li").hidden = Boolean(section?.hidden);
     }
-    document.body.classList.toggle("searching", found.length > 0);
     const said = Object.entries(numbers).filter(([, n]) => n).map(([word, n]) => plural(n, word)).join(", ");
     output.textContent = !found.length ? "" : said ? `Found ${said}.` : "Nothing found. Try fewer or shorter words.";
   }
