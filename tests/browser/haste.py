@@ -48,11 +48,9 @@ RECORD = """texts => {
 
 def hasty_benchmark(folder: Path) -> Benchmark:
     """So many cases that most are seen once, a tenth of them with an image."""
-    return simulated(
-        folder, CASES, seed=5,
-        images=lambda cases: [[] if place % 10 else names for place, names in enumerate(cases["images"])],
-        question=lambda cases: [f"Question {place}: {text}" for place, text in enumerate(cases["question"])],
-    )  # fmt: skip
+    images = lambda cases: [[] if place % 10 else names for place, names in enumerate(cases["images"])]  # noqa: E731
+    question = lambda cases: [f"Question {place}: {text}" for place, text in enumerate(cases["question"])]  # noqa: E731
+    return simulated(folder, CASES, seed=5, images=images, question=question)
 
 
 @contextmanager

@@ -38,9 +38,16 @@ def mrb(bench: Path, *words: object) -> str:
 
 
 def simulated(
-    folder: Path, cases: int, seed: int = 4, *, judged: bool = False, annotated: bool = True,
-    pictures: Mapping[str, bytes] | None = None, dimensions: Sequence[str] = (), **columns: Any,
-) -> Benchmark:  # fmt: skip
+    folder: Path,
+    cases: int,
+    seed: int = 4,
+    *,
+    judged: bool = False,
+    annotated: bool = True,
+    pictures: Mapping[str, bytes] | None = None,
+    dimensions: Sequence[str] = (),
+    **columns: Any,
+) -> Benchmark:
     """Write simulated cases, some columns given or made from the cases.
 
     Two judges that never agree have `judged` them; unless `annotated`, nobody has annotated them yet.

@@ -24,10 +24,9 @@ SMALL = (
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """Four simulated cases, the first about a picture that is wider than tall, and two judges that never agree."""
     ramp = stored(np.tile(np.linspace(0, 255, 1200).astype(np.uint8), (800, 1)))
-    bench = simulated(
-        tmp_path_factory.mktemp("pane"), 4, judged=True, pictures={"wide.png": ramp},
-        images=lambda cases: [["wide.png"], *cases["images"].iloc[1:]],
-    )  # fmt: skip
+    images = lambda cases: [["wide.png"], *cases["images"].iloc[1:]]  # noqa: E731
+    root = tmp_path_factory.mktemp("pane")
+    bench = simulated(root, 4, judged=True, pictures={"wide.png": ramp}, images=images)
     with Served("review", path_of(bench)) as running:
         yield running
 

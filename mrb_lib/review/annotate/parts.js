@@ -116,7 +116,7 @@ const mrbAnnotate = (() => {
       element("div", { class: "mrb-rows" }, meanings(page), ...page.rows.map(({ made }) => made), page.remarks.box),
       element("div", { class: "mrb-foot" },
         page.alert,
-        element("div", { class: "mrb-steps" }, button(["Skip… ", key("X")], () => page.askSkip()), button(["Undo ", key("U")], () => page.undo()), page.remarks.toggle, page.forward),
+        element("div", { class: "mrb-steps" }, button(["Skip… ", key("X")], () => page.askSkip()), page.remarks.toggle, page.forward),
         page.status),
     );
   }
