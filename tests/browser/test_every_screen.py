@@ -93,6 +93,8 @@ def test_the_case_view(page: Page) -> None:
     show(page, cases())
     page.evaluate(UNFOLD)
     readable(page, "a plain case")
+    page.goto("about:blank")
+    page.emulate_media(color_scheme="light")
     show(page, cases().replace("</style>", ".mrb-case .mrb-text { color: #bbb; }</style>", 1))
     assert any(found.startswith("color-contrast") for found in violations(page)), "the check would not see it"
 

@@ -36,10 +36,6 @@ _SLIDE = (
     "(input, value) => { input.value = value; input.dispatchEvent(new Event('input', { bubbles: true })); "
     "return Number(input.value); }"
 )
-_WHERE = (
-    "[document.activeElement].map(({ dataset, classList, ariaLabel }) => "
-    "dataset.does ?? dataset.sets ?? classList.item(0) ?? ariaLabel).at(0)"
-)
 
 
 @pytest.fixture
@@ -224,25 +220,6 @@ def test_fit_shows_all_of_the_image_and_one_to_one_its_own_size(page: Page) -> N
     page.set_viewport_size({"width": 500, "height": 800})
     page.wait_for_function(f"was => ({width})('.mrb-view') < was", arg=around)
     page.wait_for_function(f"() => Math.abs(({width})('.mrb-view img') - ({width})('.mrb-view')) < 1")
-
-
-def test_all_of_it_is_reached_by_the_tab_key(page: Page) -> None:
-    show(page, document(plain_case({"ramp.png": stored(RAMPS["12 bits"])})))
-    page.keyboard.press("Tab")
-    reached = []
-    for _ in range(6):
-        reached.append(page.evaluate(_WHERE))
-        page.keyboard.press("Tab")
-    assert reached == ["mrb-view", "out", "in", "fit", "full", "more for the image"]
-    before = place(page)[2]
-    button = page.get_by_role("button", name="zoom in")
-    button.focus()
-    press(page, ("Enter", "Space"))
-    assert place(page)[2] == pytest.approx(before * 1.25**2)
-    more(page)
-    page.locator("[data-sets=level]").focus()
-    page.keyboard.press("End")
-    expect(page.locator("output")).to_contain_text("level 6142.5")
 
 
 def test_where_the_keyboard_is_can_be_seen(page: Page) -> None:

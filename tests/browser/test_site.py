@@ -60,16 +60,6 @@ def test_the_search_finds_figures_tables_pages_and_cases_and_says_how_many(page:
     expect(page.locator(".chapter").last).to_be_visible()
 
 
-def test_a_question_asked_of_a_case_is_found(page: Page, site: Path, case: str) -> None:
-    page.goto(address(site, case))
-    question = page.locator(".mrb-question").first.inner_text()
-    page.goto(address(site, "index.html#search"))
-    expect(page.locator("#search")).to_be_focused()
-    page.locator("#search").fill(f'"{question[:60]}"')
-    expect(page.locator("#found")).to_contain_text("case")
-    expect(page.locator(f'.case-list a[href="{case}"]')).to_be_visible()
-
-
 def test_numbers_sort_by_value_and_what_is_missing_comes_last(page: Page, site: Path) -> None:
     page.goto(address(site, "pages/03_leaderboard.html"))
     by_report = column(page, 1)
