@@ -31,7 +31,7 @@ _BROKEN = (
     "net::ERR_SOCKET_NOT_CONNECTED",
     "status of 403 (Forbidden)",
 )
-PATIENT = 20_000
+PATIENT = 90_000
 """Milliseconds that an expectation may take where a test says nothing else: two busy cores are slow."""
 SIZE: ViewportSize = {"width": 1280, "height": 860}
 FLAGS = (
@@ -64,6 +64,7 @@ class Watched:
     def __init__(self, context: BrowserContext) -> None:
         self.context = context
         self.complaints: list[str] = []
+        context.set_default_timeout(PATIENT)
         context.on("page", self._watch)
         context.on("request", self._asked)
 

@@ -9,16 +9,15 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 from playwright.sync_api import Page
 
-from mrb_lib.benchmarks.benchmark import Benchmark, load, save
-from mrb_lib.demo.build import write_demo
+from mrb_lib.benchmarks.benchmark import Benchmark
+
+from .server import simulated
 
 CASES, ACTIONS = 300, 500
-PATIENT = 120_000
 ME = "Dr Haste"
 
 # After every frame what is in sight is noted; an action is about the last frame before it.
@@ -49,12 +48,9 @@ RECORD = """texts => {
 
 def hasty_benchmark(folder: Path) -> Benchmark:
     """So many cases that most are seen once, a tenth of them with an image."""
-    write_demo(folder / "demo", cases=CASES, seed=5)
-    demo = load(folder / "demo")
-    images = [[] if place % 10 else names for place, names in enumerate(demo.cases["images"])]
-    questions = [f"Question {place}: {text}" for place, text in enumerate(demo.cases["question"])]
-    save(replace(demo, cases=demo.cases.assign(images=images, question=questions)), folder / "bench")
-    return load(folder / "bench")
+    images = lambda cases: [[] if place % 10 else names for place, names in enumerate(cases["images"])]  # noqa: E731
+    question = lambda cases: [f"Question {place}: {text}" for place, text in enumerate(cases["question"])]  # noqa: E731
+    return simulated(folder, CASES, seed=5, images=images, question=question)
 
 
 @contextmanager

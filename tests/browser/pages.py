@@ -4,30 +4,35 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 import pandas as pd
+import pydicom
 from PIL import Image
-from playwright.sync_api import Page, expect
+from playwright.sync_api import FloatRect, Locator, Page, expect
 
 from mrb_lib.review.case import SCRIPTS, STYLES, case_html
 from mrb_lib.review.pages import csp_hash, script, style
 
-_LOADING = 120_000
 SCROLLBARS = """all => all.filter((one) => one.clientHeight && one.scrollHeight > one.clientHeight + 1
   && /auto|scroll/.test(getComputedStyle(one).overflowY)).map((one) => one.className)"""
 """Of some elements those that have a scrollbar of their own beside them."""
+IMPATIENT = (
+    "const real = window.setTimeout;"
+    "window.setTimeout = (then, ms, ...rest) => real(then, ms === 20000 && window.hasty ? 500 : ms, ...rest);"
+)
+"""While `window.hasty`, a page waits half a second for an answer, and not twenty."""
 _BOOT = "\nfor (const root of document.querySelectorAll('.mrb-case')) mrbCase.attach(root);\n"
 _VERDICTS = ("judge", "case_id", "dimension", "order", "repeat", "probe", "choice", "p_a", "status", "reply", "error")
 
 
-def document(*bodies: str, theme: str = "", title: str = "cases") -> str:
+def document(*bodies: str) -> str:
     """A whole page of HTML that may run `case.js` and nothing else, and may ask for nothing."""
     code = script(*SCRIPTS) + _BOOT
     rules = f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src '{csp_hash(code)}'"
     return (
-        f'<!doctype html><html lang="en"{theme}><head><meta charset="utf-8"><title>{title}</title>'
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>cases</title>'
         f'<meta http-equiv="Content-Security-Policy" content="{rules}">'
         f"<style>{style(*STYLES)}body {{ margin: 1rem }}</style></head>"
         f'<body class="mrb"><main><h1>Cases</h1>{"".join(bodies)}</main><script>{code}</script></body></html>'
@@ -60,6 +65,27 @@ def stored(values: np.ndarray) -> bytes:
     return stream.getvalue()
 
 
+def dicom(values: np.ndarray, **tags: object) -> bytes:
+    """A CT file of these stored values, with tags of its own."""
+    dataset = pydicom.Dataset()
+    dataset.file_meta = pydicom.dataset.FileMetaDataset()
+    dataset.file_meta.TransferSyntaxUID = pydicom.uid.ExplicitVRLittleEndian
+    dataset.file_meta.MediaStorageSOPClassUID = dataset.SOPClassUID = "1.2.840.10008.5.1.4.1.1.2"
+    dataset.file_meta.MediaStorageSOPInstanceUID = dataset.SOPInstanceUID = "1.2.3"
+    dataset.Modality, dataset.PhotometricInterpretation = "CT", "MONOCHROME2"
+    dataset.Rows, dataset.Columns = values.shape
+    dataset.SamplesPerPixel, dataset.PixelRepresentation = 1, 0
+    dataset.BitsAllocated = dataset.BitsStored = 16
+    dataset.HighBit = 15
+    dataset.RescaleSlope, dataset.RescaleIntercept = 1, -1024
+    dataset.PixelData = values.astype("<u2").tobytes()
+    for name, value in tags.items():
+        setattr(dataset, name, value)
+    stream = io.BytesIO()
+    dataset.save_as(stream, enforce_file_format=True)
+    return stream.getvalue()
+
+
 def in_one_view(page: Page, within: str) -> None:
     """The image and the first lines of an answer are in sight at once, on a small screen and on a smaller one."""
     for width, height in ((1280, 800), (1024, 768)):
@@ -76,8 +102,7 @@ def on_screen(page: Page, expected: np.ndarray) -> None:
     """The middle of the view is, pixel for pixel, that of the image there, whose grey levels are expected."""
     view = page.locator(".mrb-view")
     x, y = view.evaluate("view => ['--x', '--y'].map(name => parseFloat(view.style.getPropertyValue(name)))")
-    box = view.bounding_box()
-    assert box is not None
+    box = bounds(view)
     middle = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     clip = {"x": math.ceil(middle[0]) - 60, "y": math.ceil(middle[1]) - 40, "width": 120, "height": 80}
     pixels = np.asarray(Image.open(io.BytesIO(page.screenshot(clip=clip))).convert("RGB"))
@@ -97,8 +122,8 @@ def one_to_one(page: Page) -> None:
     whole.click()
     more.click()
     page.locator(".mrb-view").focus()
-    expect(told).to_contain_text("100 %", timeout=_LOADING)
-    expect(told).not_to_contain_text("loading", timeout=_LOADING)
+    expect(told).to_contain_text("100 %")
+    expect(told).not_to_contain_text("loading")
     expect(told).not_to_contain_text("enlarged")
 
 
@@ -108,6 +133,61 @@ def show(page: Page, html: str) -> None:
     page.wait_for_function(
         "() => [...document.querySelectorAll('.mrb-view')].every(view => view.style.getPropertyValue('--zoom'))"
     )
+
+
+def explorer(page: Page, address: str, fragment: str = "", who: str = "") -> Page:
+    """Open the failure explorer on what a fragment names, where a name is given as that reviewer, with its case."""
+    page.goto(f"{address.partition('#')[0]}#{fragment}" if fragment else address, wait_until="domcontentloaded")
+    expect(page.locator(".mrb-shown")).to_be_visible()
+    if who:
+        sign_in(page, who)
+        page.keyboard.press("Escape")
+    settled(page)
+    return page
+
+
+def settled(page: Page) -> None:
+    """Wait until what is in sight takes keys and clicks."""
+    expect(page.locator(".mrb-changing")).to_have_count(0)
+
+
+def reviewing(page: Page, case: str) -> None:
+    """Wait until a case is before its reviewer."""
+    expect(page.locator(".mrb-of-case bdi")).to_have_text(case)
+    settled(page)
+
+
+def press(page: Page, keys: Iterable[str]) -> None:
+    """Press keys one after the other."""
+    for key in keys:
+        page.keyboard.press(key)
+
+
+def desk(page: Page, address: str, who: str = "") -> Page:
+    """Open the page of an annotator, the first one or one by name, with its first case."""
+    page.goto(address)
+    page.locator(".mrb-person", has_text=who).first.click()
+    at_case(page, 1)
+    return page
+
+
+def at_case(page: Page, number: int) -> None:
+    """Wait until an annotator's page shows a case, its image included."""
+    expect(page.get_by_role("heading", name=f"Case {number} of")).to_be_visible()
+    expect(page.locator(".mrb-view.mrb-live").first).to_be_visible()
+    settled(page)
+
+
+def told(page: Page, words: str) -> None:
+    """Wait until the page says so."""
+    expect(page.get_by_role("status").filter(has_text=words)).to_be_visible()
+
+
+def bounds(one: Locator) -> FloatRect:
+    """Where an element is on the screen."""
+    found = one.bounding_box()
+    assert found is not None
+    return found
 
 
 def open_menu(page: Page) -> None:

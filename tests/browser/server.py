@@ -1,4 +1,4 @@
-"""The commands of the workbench as a person starts them."""
+"""The commands of the workbench as a person starts them, and benchmarks to start them on."""
 
 from __future__ import annotations
 
@@ -7,8 +7,17 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+
+import pandas as pd
+
+from mrb_lib.benchmarks.benchmark import Benchmark, load, save
+from mrb_lib.build.construct.work import Work, begin, create_work
+from mrb_lib.demo.build import write_demo
+from mrb_lib.review.records.store import open_store
 
 MRB: Final = str(Path(sys.executable).with_name("mrb"))
 
@@ -26,6 +35,76 @@ def mrb(bench: Path, *words: object) -> str:
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def simulated(
+    folder: Path,
+    cases: int,
+    seed: int = 4,
+    *,
+    judged: bool = False,
+    annotated: bool = True,
+    pictures: Mapping[str, bytes] | None = None,
+    dimensions: Sequence[str] = (),
+    **columns: Any,
+) -> Benchmark:
+    """Write simulated cases, some columns given or made from the cases.
+
+    Two judges that never agree have `judged` them; unless `annotated`, nobody has annotated them yet.
+    """
+    write_demo(folder / "demo", cases=cases, seed=seed)
+    demo, bench = load(folder / "demo"), folder / "bench"
+    meta = replace(demo.meta, dimensions=tuple(dimensions)) if dimensions else demo.meta
+    votes = demo.annotations[demo.annotations["dimension"].isin(meta.dimensions if annotated else ())]
+    save(replace(demo, meta=meta, annotations=votes, cases=demo.cases.assign(**columns)), bench)
+    for name, content in (pictures or {}).items():
+        (bench / "images" / name).write_bytes(content)
+    if judged:
+        mrb(bench, "judge", bench, bench / "runs", "--judge", "longer", "--judge", "shorter")
+    return load(bench)
+
+
+def deal(benchmark: Benchmark, *people: str, orders: Sequence[str] = ("AB",), first: int | None = None) -> None:
+    """Assign all cases, or the first, to each of these people in turn of these orders."""
+    cases = benchmark.cases["case_id"].head(first) if first else benchmark.cases["case_id"]
+    rows = [(case, who, i, orders[i % len(orders)]) for who in people for i, case in enumerate(cases)]
+    with open_store(store_of(benchmark)) as store:
+        store.assign(benchmark.meta.name, pd.DataFrame(rows, columns=["case_id", "annotator", "position", "order"]))
+
+
+def screening(folder: Path, items: pd.DataFrame, *people: str, pictures: Mapping[str, bytes] | None = None) -> Work:
+    """Write items that these people are to screen, each with the columns of `items` and no choices."""
+    work = create_work(folder / "work", "mine", "simulated")
+    for name, content in (pictures or {}).items():
+        (work.images / name).write_bytes(content)
+    with begin(work, "start", {}, seed=0) as step:
+        step.write("items", items.assign(dataset="secret-set", choices=None))
+    mrb(work.path, "construct", "screen", work.path, "--clinicians", ",".join(people), "--assign-only")
+    return work
+
+
+def path_of(benchmark: Benchmark) -> Path:
+    """The folder of a benchmark that was written."""
+    assert benchmark.path is not None
+    return benchmark.path
+
+
+def store_of(benchmark: Benchmark) -> Path:
+    """The store of reviews that the commands use."""
+    return path_of(benchmark) / "reviews.sqlite"
+
+
+def answers_of(benchmark: Benchmark, who: str) -> pd.DataFrame:
+    """All that an annotator ever answered."""
+    with open_store(store_of(benchmark), create=False) as store:
+        return store.answers(benchmark.meta.name, annotator=who, history=True)
+
+
+def reviews_of(benchmark: Benchmark, who: str) -> pd.DataFrame:
+    """All that a reviewer ever stored."""
+    with open_store(store_of(benchmark), create=False) as store:
+        rows = store.adjudications(benchmark.meta.name, history=True)
+    return rows[rows["reviewer"] == who]
 
 
 class Served:

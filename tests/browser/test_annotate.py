@@ -1,99 +1,55 @@
-"""A clinician annotates by keyboard alone; nothing on the page or in its messages could sway."""
+"""Clinicians annotate, comment and go from case to case; nothing on the page or in its messages could sway."""
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import replace
-from pathlib import Path
+from functools import partial
+from itertools import product
 
 import pandas as pd
 import pytest
 from playwright.sync_api import Locator, Page, Request, expect
 
-from mrb_lib.benchmarks.benchmark import Benchmark, load, save
-from mrb_lib.demo.build import write_demo
-from mrb_lib.review.records.assignment import assign
+from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.review.records.exchange import annotations_of
-from mrb_lib.review.records.marks import AnnotatorAnswer
+from mrb_lib.review.records.marks import AnnotatorAnswer, Comment
 from mrb_lib.review.records.store import Store, open_store
 from tests.stats.small_tables import agreement
 
-from .axe import violations, violations_in_both_schemes
-from .hostile import ANNOTATORS, harm, write_hostile
-from .pages import in_one_view
-from .server import Served, mrb
+from .axe import violations_in_both_schemes
+from .hand import WAYS, Hand
+from .pages import at_case, desk, in_one_view, press, told
+from .server import Served, answers_of, deal, path_of, simulated, store_of
 
-PATIENT = 90_000
-SOON = 30_000
 PEOPLE = ("Dr Keys", "Dr Later", "Dr Skip", "Dr One", "Dr Two")
-ORDERS = ("AB", "BA", "AB")
 
 
 @pytest.fixture(scope="module")
 def benchmark(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
     """Three cases whose authors, source, ids and gold are secret, dealt out to everybody."""
-    root = tmp_path_factory.mktemp("annotation")
-    write_demo(root / "demo", cases=3, seed=7)
-    demo = load(root / "demo")
-    cases = demo.cases.assign(
-        case_id=["secret-1", "secret-2", "secret-3"], model_a="secret-a", model_b="secret-b", dataset="secret-set",
-        reference="secret-gold",
-    )  # fmt: skip
-    save(replace(demo, cases=cases, annotations=demo.annotations.head(0)), root / "bench")
-    made = load(root / "bench")
-    rows = [(f"secret-{i + 1}", who, i, order) for who in PEOPLE for i, order in enumerate(ORDERS)]
-    with open_store(root / "bench" / "reviews.sqlite") as opened:
-        opened.assign(made.meta.name, pd.DataFrame(rows, columns=["case_id", "annotator", "position", "order"]))
+    secret = {"model_a": "secret-a", "model_b": "secret-b", "dataset": "secret-set", "reference": "secret-gold"}
+    ids = ["secret-1", "secret-2", "secret-3"]
+    made = simulated(tmp_path_factory.mktemp("annotation"), 3, seed=7, annotated=False, case_id=ids, **secret)
+    deal(made, *PEOPLE, orders=("AB", "BA", "AB"))
     return made
 
 
 @pytest.fixture
 def store(benchmark: Benchmark) -> Iterator[Store]:
-    assert benchmark.path is not None
-    with open_store(benchmark.path / "reviews.sqlite", create=False) as opened:
+    with open_store(store_of(benchmark), create=False) as opened:
         yield opened
 
 
 @pytest.fixture(scope="module")
 def url(benchmark: Benchmark) -> Iterator[str]:
-    assert benchmark.path is not None
-    with Served("annotate", benchmark.path) as served:
+    with Served("annotate", path_of(benchmark)) as served:
         yield served.address
-
-
-@pytest.fixture(scope="module")
-def overview(benchmark: Benchmark) -> Iterator[str]:
-    assert benchmark.path is not None
-    with Served("annotate", benchmark.path, "--coordinator") as served:
-        yield served.address
-
-
-def _enter(page: Page, url: str, name: str) -> None:
-    """Sign in by keyboard: to the name by Tab, then Enter."""
-    page.goto(url, timeout=PATIENT)
-    expect(page.get_by_role("heading", name="Who are you?")).to_be_visible(timeout=PATIENT)
-    assert "token" in url
-    assert "token" not in page.url, "addresses are copied, and read over shoulders"
-    for _ in range(len(PEOPLE) + 2):
-        page.keyboard.press("Tab")
-        if page.evaluate("document.activeElement.textContent") == name:
-            break
-    page.keyboard.press("Enter")
-    _at(page, 1)
-
-
-def _at(page: Page, number: int) -> None:
-    expect(page.get_by_role("heading", name=f"Case {number} of 3")).to_be_visible(timeout=SOON)
-    expect(page.locator(".mrb-view.mrb-live").first).to_be_visible(timeout=SOON)
 
 
 def _row(page: Page, dimension: str) -> Locator:
     return page.get_by_role("radiogroup", name=dimension)
-
-
-def _saved(page: Page, words: str) -> None:
-    expect(page.get_by_role("status").filter(has_text=f"Saved: {words}")).to_be_visible(timeout=SOON)
 
 
 def _kept(store: Store, benchmark: Benchmark, who: str) -> dict[str, list[str]]:
@@ -105,44 +61,47 @@ def _kept(store: Store, benchmark: Benchmark, who: str) -> dict[str, list[str]]:
 def test_whole_cases_by_keyboard_in_both_orders(page: Page, url: str, benchmark: Benchmark, store: Store) -> None:
     asked: list[Request] = []
     page.on("requestfinished", lambda request: asked.append(request) if "/api/" in request.url else None)
-    _enter(page, url, "Dr Keys")
+    page.goto(url)
+    expect(page.get_by_role("heading", name="Who are you?")).to_be_visible()
+    assert "token" in url
+    assert "token" not in page.url, "addresses are copied, and read over shoulders"
+    for _ in range(len(PEOPLE) + 2):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.textContent") == "Dr Keys":
+            break
+    page.keyboard.press("Enter")
+    at_case(page, 1)
     cases = benchmark.cases.set_index("case_id")
     first, second = (page.locator(f'[data-place="{place}"] .mrb-answer-text') for place in ("first", "second"))
     assert first.text_content() == cases.loc["secret-1", "response_a"]
-    for key in "abtabt":
-        page.keyboard.press(key)
-    _saved(page, "Overall, tie")
+    press(page, "abtabt")
+    told(page, "Saved: Overall, tie")
     expect(page.get_by_role("button", name="Next case")).to_be_focused()
     page.keyboard.press("Enter")
 
-    _at(page, 2)
+    at_case(page, 2)
     assert first.text_content() == cases.loc["secret-2", "response_b"]
     assert second.text_content() == cases.loc["secret-2", "response_a"]
-    for key in ("6", "a", "2", "b"):
-        page.keyboard.press(key)
+    press(page, "6a2b")
     expect(_row(page, "Overall").get_by_role("radio", name="First")).to_be_checked()
     expect(_row(page, "Relevance").get_by_role("radio", name="Second")).to_be_checked()
     page.keyboard.press("Enter")
-    expect(page.get_by_role("status").filter(has_text="Still open")).to_contain_text(
-        "Accuracy, Comprehensiveness, Creativity, Responsiveness"
-    )
+    told(page, "Still open: Accuracy, Comprehensiveness, Creativity, Responsiveness")
     expect(_row(page, "Accuracy").get_by_role("radio", name="First")).to_be_focused()
-    for key in "tttt":
-        page.keyboard.press(key)
-    _saved(page, "Responsiveness, tie")
+    press(page, "tttt")
+    told(page, "Saved: Responsiveness, tie")
     assert _kept(store, benchmark, "Dr Keys") == {
         "secret-1": ["A", "B", "tie", "A", "B", "tie"],
         "secret-2": ["tie", "A", "tie", "tie", "tie", "B"],
     }
     page.keyboard.press("Enter")
-    _at(page, 3)
-    told = [f"{one.url} {one.post_data} {one.response().text()}" for one in asked if not one.url.endswith("/image")]  # type: ignore[union-attr]
-    _nothing_that_could_sway(page, "".join(told))
-    for key in "aaaaaa":
-        page.keyboard.press(key)
-    expect(page.get_by_role("button", name="Finish")).to_be_focused(timeout=SOON)
+    at_case(page, 3)
+    messages = [f"{one.url} {one.post_data} {one.response().text()}" for one in asked if not one.url.endswith("/image")]  # type: ignore[union-attr]
+    _nothing_that_could_sway(page, "".join(messages))
+    press(page, "aaaaaa")
+    expect(page.get_by_role("button", name="Finish")).to_be_focused()
     page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name="That was all")).to_be_visible(timeout=SOON)
+    expect(page.get_by_role("heading", name="That was all")).to_be_visible()
 
 
 def _nothing_that_could_sway(page: Page, messages: str) -> None:
@@ -158,97 +117,79 @@ def _nothing_that_could_sway(page: Page, messages: str) -> None:
 def test_a_page_that_is_loaded_again_has_everything_and_an_answer_may_be_changed(
     page: Page, url: str, benchmark: Benchmark, store: Store
 ) -> None:
-    _enter(page, url, "Dr Later")
+    desk(page, url, "Dr Later")
     page.keyboard.press("a")
-    _saved(page, "Accuracy, first")
+    told(page, "Saved: Accuracy, first")
     page.route("**/api/choose", lambda route: route.abort("connectionreset"), times=1)
     page.keyboard.press("b")
-    _saved(page, "Relevance, second")
+    told(page, "Saved: Relevance, second")
     page.keyboard.press("j")
-    _at(page, 2)
+    at_case(page, 2)
     page.keyboard.press("a")
-    _saved(page, "Accuracy, first")
-    page.reload(timeout=PATIENT)
-    expect(page.get_by_role("heading", name="Case 2 of 3")).to_be_visible(timeout=PATIENT)
+    told(page, "Saved: Accuracy, first")
+    page.reload()
+    at_case(page, 2)
     expect(_row(page, "Accuracy").get_by_role("radio", name="First")).to_be_checked()
     page.keyboard.press("k")
-    _at(page, 1)
+    at_case(page, 1)
     expect(_row(page, "Relevance").get_by_role("radio", name="Second")).to_be_checked()
-    page.keyboard.press("1")
-    page.keyboard.press("t")
-    _saved(page, "Accuracy, tie")
+    press(page, "1t")
+    told(page, "Saved: Accuracy, tie")
     assert _kept(store, benchmark, "Dr Later") == {"secret-1": ["tie", "B"], "secret-2": ["B"]}
-    history = store.answers(benchmark.meta.name, annotator="Dr Later", history=True)
-    assert history["choice"].tolist() == ["A", "B", "B", "tie"]
+    assert answers_of(benchmark, "Dr Later")["choice"].tolist() == ["A", "B", "B", "tie"]
 
 
 def test_two_at_once_and_a_coordinator_who_sees_it(
-    new_page: Callable[..., Page], url: str, overview: str, benchmark: Benchmark, store: Store
+    new_page: Callable[..., Page], url: str, benchmark: Benchmark, store: Store
 ) -> None:
-    coordinator, one, two = new_page(), new_page(), new_page()
-    coordinator.goto(overview, timeout=PATIENT)
-    _enter(one, url, "Dr One")
-    _enter(two, url, "Dr Two")
-    expect(coordinator.get_by_role("row", name="Dr One")).to_contain_text("300", timeout=PATIENT)
-    for number in (1, 2, 3):
-        _at(one, number)
-        _at(two, number)
-        for place, key in enumerate("abtabt"):
-            one.keyboard.press(key)
-            if number < 3 or place == 0:
-                two.keyboard.press("a")
-        _saved(one, "Overall, tie")
-        one.keyboard.press("Enter")
-        if number < 3:
-            _saved(two, "Overall, first")
-            two.keyboard.press("Enter")
-    _saved(two, "Accuracy, first")
-    why = _skip(two)
-    expect(two.get_by_role("heading", name="That was all")).to_be_visible(timeout=SOON)
-    for name, counts in (("Dr One", "3300"), ("Dr Two", "3210")):
-        expect(coordinator.get_by_role("row", name=name).first).to_contain_text(counts, timeout=PATIENT)
-    skipped = coordinator.get_by_role("row").filter(has_text=why)
-    expect(skipped).to_contain_text("relevance, comprehensiveness, creativity, responsiveness, overall")
-    found, _ = annotations_of(benchmark, store)
-    assert found.groupby("annotator").size().loc[["Dr One", "Dr Two"]].tolist() == [18, 13]
-    truth = agreement(found, benchmark.cases, dimensions=benchmark.meta.dimensions).set_index("dimension")
-    each = coordinator.get_by_role("table", name="agreement on each dimension")
-    shown = each.get_by_role("row", name="accuracy")
-    expect(shown).to_contain_text(f"{truth.loc['accuracy', 'percent_agreement']:.2f} (", timeout=SOON)
-    assert violations_in_both_schemes(coordinator) == []
+    coordinator, one, two = new_page(), desk(new_page(), url, "Dr One"), desk(new_page(), url, "Dr Two")
+    with Served("annotate", path_of(benchmark), "--coordinator") as overview:
+        coordinator.goto(overview.address)
+        expect(coordinator.get_by_role("row", name="Dr One")).to_contain_text("300")
+        for number in (1, 2, 3):
+            at_case(one, number)
+            at_case(two, number)
+            press(one, "abtabt")
+            press(two, "aaaaaa" if number < 3 else "a")
+            told(one, "Saved: Overall, tie")
+            one.keyboard.press("Enter")
+            told(two, "Saved: Overall, first" if number < 3 else "Saved: Accuracy, first")
+            if number < 3:
+                two.keyboard.press("Enter")
+        why = _skip(two)
+        expect(two.get_by_role("heading", name="That was all")).to_be_visible()
+        for name, counts in (("Dr One", "3300"), ("Dr Two", "3210")):
+            expect(coordinator.get_by_role("row", name=name).first).to_contain_text(counts)
+        skipped = coordinator.get_by_role("row").filter(has_text=why)
+        expect(skipped).to_contain_text("relevance, comprehensiveness, creativity, responsiveness, overall")
+        found, _ = annotations_of(benchmark, store)
+        assert found.groupby("annotator").size().loc[["Dr One", "Dr Two"]].tolist() == [18, 13]
+        truth = agreement(found, benchmark.cases, dimensions=benchmark.meta.dimensions).set_index("dimension")
+        each = coordinator.get_by_role("table", name="agreement on each dimension")
+        percent = f"{truth.loc['accuracy', 'percent_agreement']:.2f} ("
+        expect(each.get_by_role("row", name="accuracy")).to_contain_text(percent)
+        assert violations_in_both_schemes(coordinator) == []
+        coordinator.goto("about:blank")
 
 
 def _skip(page: Page) -> str:
     """Skip the case in view by keyboard; returns the reason as it is kept."""
     page.keyboard.press("x")
-    dialog = page.get_by_role("dialog", name="Why do you skip this case?")
-    expect(dialog).to_contain_text("Your answers stay.")
-    page.keyboard.press("b")
-    page.keyboard.press("Space")
-    page.keyboard.press("Tab")
+    expect(page.get_by_role("dialog", name="Why do you skip this case?")).to_contain_text("Your answers stay.")
+    press(page, ("b", "Space", "Tab"))
     page.keyboard.type("bars across it")
-    page.keyboard.press("Tab")
-    page.keyboard.press("Tab")
-    page.keyboard.press("Enter")
+    press(page, ("Tab", "Tab", "Enter"))
     return "the image is missing or cannot be read: bars across it"
 
 
 def test_skipping_in_a_page_that_fits_and_can_be_read_by_all(
     page: Page, url: str, benchmark: Benchmark, store: Store
 ) -> None:
-    page.goto(url, timeout=PATIENT)
-    expect(page.get_by_role("heading", name="Who are you?")).to_be_visible(timeout=PATIENT)
-    assert violations(page) == []
-    page.get_by_role("button", name="Dr Skip").click()
-    _at(page, 1)
+    desk(page, url, "Dr Skip")
     page.keyboard.press("a")
-    _saved(page, "Accuracy, first")
+    told(page, "Saved: Accuracy, first")
     page.keyboard.press("?")
     assert violations_in_both_schemes(page) == []
-    page.keyboard.press("x")
-    expect(page.get_by_role("dialog")).to_be_visible()
-    assert violations(page) == []
-    page.keyboard.press("Escape")
     for width, height in ((500, 900), (1920, 1080), (1280, 860)):
         page.set_viewport_size({"width": width, "height": height})
         page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=width)
@@ -256,36 +197,236 @@ def test_skipping_in_a_page_that_fits_and_can_be_read_by_all(
         expect(page.get_by_role("button", name=name)).to_be_in_viewport(ratio=1)
     in_one_view(page, ".mrb-sheet")
     why = _skip(page)
-    _at(page, 2)
+    at_case(page, 2)
     page.keyboard.press("k")
-    _at(page, 1)
+    at_case(page, 1)
     expect(page.get_by_text(f"Skipped: {why}")).to_be_visible()
     expect(page.get_by_text("skipped", exact=True)).to_have_count(5)
     assert _kept(store, benchmark, "Dr Skip") == {"secret-1": ["A"]}
 
 
-def test_hostile_text_does_nothing(page: Page, tmp_path: Path) -> None:
-    folder = write_hostile(tmp_path, long=10_000)
-    hostile = load(folder)
-    with open_store(folder / "reviews.sqlite") as opened:
-        opened.assign(hostile.meta.name, assign(hostile.cases["case_id"].tolist(), ANNOTATORS, overlap=3, seed=0))
-    assert hostile.path is not None
-    with Served("annotate", hostile.path) as served:
-        page.goto(served.address, timeout=PATIENT)
-        page.locator(".mrb-person").nth(1).click(timeout=PATIENT)
-        for number in range(1, len(hostile.cases) + 1):
-            expect(page.locator(".mrb-title")).to_contain_text(f"Case {number} of {len(hostile.cases)}", timeout=SOON)
-            assert harm(page) == []
-            assert page.evaluate("document.documentElement.scrollWidth") <= 1280
-            page.keyboard.press("j")
+EVERYBODY = ("Dr Remark", "Dr Goes", "Dr Slow", "Dr Keeps", "Dr Mouse", "Dr Touch", "Dr Keys")
+COMMENT = "Your comment on this case"
 
 
-def test_what_was_annotated_is_exported(benchmark: Benchmark, store: Store, tmp_path: Path) -> None:
-    case = str(benchmark.cases["case_id"].iloc[0])
-    store.add(AnnotatorAnswer(benchmark.meta.name, case, "Dr Export", "overall", "B", "BA"))
-    assert benchmark.path is not None
-    out = tmp_path / "annotations.parquet"
-    mrb(benchmark.path, "annotate", benchmark.path, "--export", out)
-    found = pd.read_parquet(out)
-    pd.testing.assert_frame_equal(found, annotations_of(benchmark, store)[0])
-    assert "Dr Export" in set(found["annotator"])
+@pytest.fixture(scope="module")
+def desks(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
+    """Six cases on two dimensions, the same for everybody."""
+    dimensions = ("accuracy", "overall")
+    made = simulated(tmp_path_factory.mktemp("desk"), 6, seed=7, annotated=False, dimensions=dimensions)
+    deal(made, *EVERYBODY, orders=("BA",))
+    return made
+
+
+@pytest.fixture
+def desk_store(desks: Benchmark) -> Iterator[Store]:
+    with open_store(store_of(desks), create=False) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def desk_url(desks: Benchmark) -> Iterator[str]:
+    with Served("annotate", path_of(desks)) as served:
+        yield served.address
+
+
+def _pick(page: Page, dimension: str, words: str) -> Locator:
+    return page.get_by_role("radiogroup", name=dimension).locator(".mrb-pick", has_text=words)
+
+
+def test_every_action_does_the_same_by_mouse_touch_and_keys(
+    hand: Hand, desk_url: str, desks: Benchmark, desk_store: Store
+) -> None:
+    page, button = hand.page, partial(hand.page.get_by_role, "button")
+    page.goto(desk_url)
+    hand.use(button(name=hand.name).first)
+    at_case(page, 1)
+    hand.use(_pick(page, "Accuracy", "First"), "a")
+    told(page, "Saved: Accuracy, first")
+    expect(page.locator(".mrb-row.mrb-now")).to_contain_text("Overall")
+    hand.use(_pick(page, "Overall", "Tie"), "t")
+    told(page, "Saved: Overall, tie")
+    expect(button(name="Next case")).to_be_focused()
+    hand.use(_pick(page, "Accuracy", "Second"), "1", "b")
+    told(page, "Saved: Accuracy, second")
+    hand.use(button(name="what Accuracy means"), "1", "?")
+    expect(page.locator(".mrb-row .mrb-hint").first).to_be_visible()
+    hand.use(button(name="Comment", exact=False).first, "n")
+    page.keyboard.type("another patient? a b t x n")
+    hand.use(button(name="Save comment"), "Control+Enter")
+    told(page, "Comment saved.")
+    expect(page.locator(".mrb-done")).to_have_text("1 of 6 done")
+    page.locator(".mrb-sheet h2").focus()
+    hand.use(button(name="Next case"), "Enter")
+    at_case(page, 2)
+    hand.use(button(name="Back"), "k")
+    at_case(page, 1)
+    hand.write(page.get_by_label("Case number"), "4", "g")
+    hand.use(button(name="Go", exact=True), "Enter")
+    at_case(page, 4)
+    hand.use(_pick(page, "Overall", "Second"), "2", "b")
+    told(page, "Saved: Overall, second")
+    dialog = page.get_by_role("dialog")
+    hand.use(button(name="Skip"), "x")
+    hand.use(dialog.get_by_role("button", name="Do not skip"), "Escape")
+    hand.use(button(name="Skip"), "x")
+    hand.use(dialog.get_by_label("outside my field"), "ArrowDown", "ArrowDown")
+    hand.use(dialog.get_by_role("button", name="Skip the case"), "Enter")
+    at_case(page, 5)
+    hand.use(button(name="Not you?"))
+    expect(page.get_by_role("heading", name="Who are you?")).to_be_visible()
+
+    cases = desks.cases["case_id"]
+    kept = answers_of(desks, hand.name).fillna("")
+    assert kept[["case_id", "dimension", "choice", "skipped_reason"]].to_numpy().tolist() == [
+        [cases[0], "accuracy", "B", ""], [cases[0], "overall", "tie", ""], [cases[0], "accuracy", "A", ""],
+        [cases[3], "overall", "A", ""], [cases[3], "accuracy", "", "outside my field"],
+    ]  # fmt: skip
+    said = desk_store.comments(desks.meta.name, annotator=hand.name)
+    assert said[["case_id", "text"]].to_numpy().tolist() == [[cases[0], "another patient? a b t x n"]]
+
+
+def test_a_case_is_commented_by_keyboard_and_again_later(
+    new_page: Callable[..., Page], desk_url: str, desks: Benchmark, desk_store: Store
+) -> None:
+    page = desk(new_page(), desk_url, "Dr Remark")
+    page.keyboard.press("n")
+    expect(page.get_by_label(COMMENT)).to_be_focused()
+    page.keyboard.type("another patient? a b t x n")
+    assert violations_in_both_schemes(page) == []
+    page.keyboard.press("Control+Enter")
+    told(page, "Comment saved.")
+    own = page.get_by_role("list", name="your comments on this case")
+    expect(own).to_contain_text("another patient? a b t x n")
+    assert desk_store.answers(desks.meta.name, annotator="Dr Remark").empty, "what is typed picks nothing"
+    press(page, ("a", "a", "Enter"))
+    at_case(page, 2)
+    expect(own).to_be_hidden()
+    page.keyboard.press("k")
+    at_case(page, 1)
+    page.keyboard.press("n")
+    page.keyboard.type("on a case that is done")
+    page.get_by_role("button", name="Save comment").click()
+    expect(own.get_by_role("listitem")).to_have_count(2)
+    kept = desk_store.comments(desks.meta.name, annotator="Dr Remark")
+    assert kept["case_id"].tolist() == [desks.cases["case_id"].iloc[0]] * 2
+    other = desk(new_page(), desk_url, "Dr Slow")
+    expect(other.locator(".mrb-annotate")).not_to_contain_text("another patient?")
+
+
+def test_what_is_typed_and_not_saved_stays_with_its_case(
+    page: Page, desk_url: str, desks: Benchmark, desk_store: Store
+) -> None:
+    desk(page, desk_url, "Dr Keeps")
+    field = page.get_by_label(COMMENT)
+    page.keyboard.press("n")
+    page.keyboard.type("half a thought")
+    page.keyboard.press("Escape")
+    expect(field).not_to_be_focused()
+    press(page, "aa")
+    told(page, "Saved: Overall")
+    page.get_by_role("button", name="Next case").click()
+    told(page, "Your comment is not saved yet")
+    expect(field).to_be_focused()
+    press(page, ("Escape", "j"))
+    at_case(page, 2)
+    expect(field).to_be_hidden()
+    page.keyboard.press("k")
+    at_case(page, 1)
+    page.reload()
+    expect(field).to_have_value("half a thought")
+    page.evaluate("""() => {
+      const name = Object.keys(sessionStorage).find((one) => one.startsWith("mrb-unsaved:comments:"));
+      window.mrbKept = () => sessionStorage.getItem(name);
+    }""")
+    field.fill("x" * 9_999)
+    field.evaluate("node => { node.value = node.value + 'xx'; node.dispatchEvent(new Event('input')); }")
+    field.press("Control+Enter")
+    expect(page.get_by_role("alert").filter(has_text="at most 10000")).to_be_visible()
+    assert len(field.input_value()) == 10_001, "a failed save keeps what was typed"
+    assert "xxx" in page.evaluate("window.mrbKept()")
+    field.fill("a whole thought")
+    field.press("Control+Enter")
+    told(page, "Comment saved.")
+    assert desk_store.comments(desks.meta.name, annotator="Dr Keeps")["text"].tolist() == ["a whole thought"]
+    assert page.evaluate("window.mrbKept()") == "{}"
+
+
+def test_to_a_case_by_its_number(page: Page, desk_url: str) -> None:
+    desk(page, desk_url, "Dr Goes")
+    number = page.get_by_label("Case number")
+    for wrong in ("7", "0", "1.5", ""):
+        page.locator(".mrb-sheet h2").focus()
+        page.keyboard.press("g")
+        expect(number).to_be_focused()
+        number.fill(wrong)
+        page.keyboard.press("Enter")
+        assert not number.evaluate("one => one.validity.valid")
+        expect(page.get_by_role("heading", name="Case 1 of 6")).to_be_visible()
+    number.fill("5")
+    page.keyboard.press("Enter")
+    at_case(page, 5)
+    expect(number).to_have_value("5")
+    press(page, ("g", "Escape", "k"))
+    at_case(page, 4)
+
+
+def test_seconds_are_those_in_which_the_case_was_in_sight(page: Page, desk_url: str, desks: Benchmark) -> None:
+    desk(page, desk_url, "Dr Slow")
+    page.wait_for_timeout(1500)
+    page.keyboard.press("a")
+    told(page, "Saved: Accuracy")
+    hide = "state => { Object.defineProperty(document, 'visibilityState', { value: state, configurable: true }); "
+    hide += "document.dispatchEvent(new Event('visibilitychange')); }"
+    page.evaluate(hide, "hidden")
+    page.wait_for_timeout(3000)
+    page.evaluate(hide, "visible")
+    press(page, "2b")
+    told(page, "Saved: Overall")
+    page.keyboard.press("Enter")
+    at_case(page, 2)
+    page.wait_for_timeout(1000)
+    page.keyboard.press("x")
+    page.get_by_label("outside my field").check()
+    page.get_by_role("button", name="Skip the case").click()
+    at_case(page, 3)
+    seconds = answers_of(desks, "Dr Slow")["seconds"].tolist()
+    assert 1.4 < seconds[0] < 20
+    assert 0 <= seconds[1] < 3, "a hidden page is not looked at"
+    assert 0.9 < seconds[2] < 20
+    assert seconds[3] == 0
+
+
+def test_the_coordinator_sees_pairs_pace_drift_and_comments_and_saves_files(
+    new_page: Callable[..., Page], desks: Benchmark, desk_store: Store
+) -> None:
+    page, name = new_page(has_touch=True), desks.meta.name
+    for who, choices in (("Dr Remark", "ABABAB"), ("Dr Goes", "ABABAA")):
+        for case, choice in zip(desks.cases["case_id"], choices, strict=True):
+            desk_store.add(AnnotatorAnswer(name, case, who, "overall", choice, "BA", seconds=36.0))
+    desk_store.add(AnnotatorAnswer(name, "gone", "Dr Goes", "overall", "A", "AB"))
+    desk_store.add(Comment(name, desks.cases["case_id"].iloc[0], "Dr Goes", "=1+1"))
+    with Served("annotate", path_of(desks), "--coordinator") as served:
+        page.goto(served.address)
+        pairs = page.get_by_role("table", name="agreement of each pair of annotators: overall")
+        row = pairs.get_by_role("row").filter(has=page.get_by_role("rowheader", name="Dr Goes"))
+        expect(row).to_contain_text("0.83")
+        expect(row).to_contain_text("6 cases")
+        expect(page.get_by_text(re.compile("no interval .* fewer than 20 cases"))).to_have_count(2)
+        pace = page.get_by_role("table", name="pace of each annotator")
+        expect(pace.get_by_role("row", name="Dr Goes")).to_be_visible()
+        drift = page.get_by_role("table", name="first and second half of each annotator")
+        expect(drift.get_by_role("row", name="Dr Remark")).to_have_count(2)
+        expect(page.get_by_role("table", name="comments")).to_contain_text("=1+1")
+        files = (("everything", None), ("the annotations", len(desk_store.annotations(name)) - 1))
+        for (words, rows), way in product(files, WAYS):
+            with page.expect_download() as caught:
+                Hand(page, way).use(page.get_by_role("button", name=f"Save {words} as CSV"))
+            assert "SIMULATED" in caught.value.suggested_filename
+            frame = pd.read_csv(io.StringIO(caught.value.path().read_text(encoding="utf-8-sig")))
+            assert rows is None or len(frame) == rows
+            assert rows is not None or "'=1+1" in set(frame["comment"])
+            told(page, "left out")
+        assert violations_in_both_schemes(page) == []
+        page.set_viewport_size({"width": 400, "height": 800})
+        page.wait_for_function("document.documentElement.scrollWidth <= 400")

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from mrb_lib.benchmarks.benchmark import load, save
-from mrb_lib.demo.build import write_demo
-
 from .hand import Hand
-from .pages import SCROLLBARS, stored
-from .server import Served, mrb
+from .pages import SCROLLBARS, bounds, explorer, stored
+from .server import Served, path_of, simulated
 
 LAPTOP = {"width": 1366, "height": 768}
 SMALL = (
@@ -27,16 +23,11 @@ SMALL = (
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """Four simulated cases, the first about a picture that is wider than tall, and two judges that never agree."""
-    folder = tmp_path_factory.mktemp("pane")
-    write_demo(folder / "demo", cases=4, seed=4)
-    demo = load(folder / "demo")
-    images = [["wide.png"], *demo.cases["images"].iloc[1:]]
-    save(replace(demo, cases=demo.cases.assign(images=images)), folder / "bench")
-    ramp = np.tile(np.linspace(0, 255, 1200).astype(np.uint8), (800, 1))
-    (folder / "bench" / "images" / "wide.png").write_bytes(stored(ramp))
-    bench = folder / "bench"
-    mrb(bench, "judge", bench, bench / "runs", "--judge", "longer", "--judge", "shorter")
-    with Served("review", bench) as running:
+    ramp = stored(np.tile(np.linspace(0, 255, 1200).astype(np.uint8), (800, 1)))
+    images = lambda cases: [["wide.png"], *cases["images"].iloc[1:]]  # noqa: E731
+    root = tmp_path_factory.mktemp("pane")
+    bench = simulated(root, 4, judged=True, pictures={"wide.png": ramp}, images=images)
+    with Served("review", path_of(bench)) as running:
         yield running
 
 
@@ -47,20 +38,14 @@ def laptop(new_page: Callable[..., Page], served: Served) -> Page:
 
 def opened(page: Page, served: Served) -> Page:
     """The first case, with the two judges in view."""
-    page.goto(f"{served.address}#judge=longer&other=shorter&dimension=overall")
-    expect(page.locator(".mrb-view.mrb-live")).to_be_visible()
-    page.get_by_label("Your name").fill("Dr A")
-    page.get_by_role("button", name="Sign in").click()
-    expect(page.locator(".mrb-form")).to_be_visible()
-    return page
+    return explorer(page, served.address, "judge=longer&other=shorter&dimension=overall", "Dr A")
 
 
 def width_in_sight(view: Locator) -> float:
     """The width of the image, which has to be in sight as a whole together with its tools."""
     expect(view).to_be_in_viewport(ratio=1)
     expect(view.page.locator(".mrb-tools").first).to_be_in_viewport(ratio=1)
-    box = view.bounding_box()
-    assert box is not None
+    box = bounds(view)
     return box["width"]
 
 
@@ -83,8 +68,7 @@ def test_the_image_is_as_large_as_the_window_allows(laptop: Page) -> None:
     assert width_in_sight(view) >= 560
     laptop.keyboard.press("j")
     expect(laptop.locator(".mrb-title")).to_contain_text("sim-000001")
-    pane = laptop.locator(".mrb-case-pane").bounding_box()
-    assert pane is not None
+    pane = bounds(laptop.locator(".mrb-case-pane"))
     assert width_in_sight(view) >= min(560, pane["height"] - 84), "a square one is as tall as the pane, less its tools"
 
 

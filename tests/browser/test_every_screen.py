@@ -5,28 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pydicom
 import pytest
 from playwright.sync_api import Page, expect
 
-from mrb_lib.demo.build import write_demo
-
 from .axe import violations, violations_in_both_schemes
-from .pages import sign_in
-from .server import Served, mrb
+from .pages import desk, document, explorer, plain_case, press, show, sign_in, stored
+from .server import Served, path_of, simulated
 from .small_site import address, first_case, shared_site
+from .test_image import RAMPS
 
-PATIENT = 120_000
 WIDTHS = (400, 1024, 1280, 1920)
 PAGES = ("01_composition", "03_leaderboard", "07_failures")
+CT = Path(pydicom.__file__).parent / "data" / "test_files" / "CT_small.dcm"
 UNFOLD = "for (const fold of document.querySelectorAll('details')) fold.open = true"
 
 
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("screens") / "bench"
-    write_demo(folder, cases=12, seed=3)
-    mrb(folder, "judge", folder, folder / "runs", "--judge", "longer", "--judge", "shorter")
-    return folder
+    return path_of(simulated(tmp_path_factory.mktemp("screens"), 12, seed=3, judged=True))
 
 
 def readable(page: Page, name: str) -> None:
@@ -41,31 +38,24 @@ def readable(page: Page, name: str) -> None:
 def test_the_review(page: Page, bench: Path) -> None:
     with Served("review", bench) as served:
         page.goto(served.address.split("?")[0])
-        expect(page.get_by_role("heading", name="The address is not complete")).to_be_visible(timeout=PATIENT)
+        expect(page.get_by_role("heading", name="The address is not complete")).to_be_visible()
         readable(page, "door")
-        page.goto(f"{served.address}#judge=longer&dimension=overall")
-        expect(page.locator(".mrb-shown")).to_be_visible(timeout=PATIENT)
+        explorer(page, served.address, "judge=longer&dimension=overall")
         readable(page, "not signed in")
         sign_in(page, "Dr A")
         page.get_by_role("button", name="more for the image").click()
         page.evaluate(UNFOLD)
-        page.keyboard.press("Escape")
-        page.keyboard.press("2")
-        page.keyboard.press("Escape")
-        for key in ("m", "Enter", "ArrowRight", "ArrowDown", "Enter"):
-            page.keyboard.press(key)
+        press(page, ("Escape", "2", "Escape", "m", "Enter", "ArrowRight", "ArrowDown", "Enter"))
         expect(page.locator(".mrb-regions li")).to_have_count(1)
-        page.get_by_role("button", name="Edit the list").click()
         readable(page, "a review")
 
 
 def test_annotation(page: Page, bench: Path) -> None:
     with Served("annotate", bench, "--annotators", "Dr One,Dr Two") as served:
         page.goto(served.address)
-        expect(page.get_by_role("heading", name="Who are you?")).to_be_visible(timeout=PATIENT)
+        expect(page.get_by_role("heading", name="Who are you?")).to_be_visible()
         readable(page, "who are you")
-        page.get_by_role("button", name="Dr One").click()
-        expect(page.locator(".mrb-answer").first).to_be_visible()
+        desk(page, served.address, "Dr One")
         page.keyboard.press("a")
         page.get_by_role("button", name="more for the image").click()
         readable(page, "a case")
@@ -77,7 +67,7 @@ def test_annotation(page: Page, bench: Path) -> None:
 def test_coordination(page: Page, bench: Path) -> None:
     with Served("annotate", bench, "--annotators", "Dr One,Dr Two", "--coordinator") as served:
         page.goto(served.address)
-        expect(page.get_by_role("row", name="Dr One").first).to_be_visible(timeout=PATIENT)
+        expect(page.get_by_role("row", name="Dr One").first).to_be_visible()
         readable(page, "coordination")
 
 
@@ -88,3 +78,34 @@ def test_the_report(new_page: Callable[..., Page], tmp_path_factory: pytest.Temp
         page.goto(address(site, name))
         page.evaluate(UNFOLD)
         readable(page, name)
+
+
+def cases() -> str:
+    """Two cases: one with a deep, a plain and a damaged image, one without any."""
+    images = {"ct.dcm": CT.read_bytes(), "grey.png": stored(RAMPS["8 bits"]), "torn.png": b"no image"}
+    long = "No fracture of the left femur, 5 mm. " * 80
+    full = {"response_a": long, "model_a": "responder-1", "reference": "Left.", "dataset": "teaching files"}
+    first = plain_case(images, **full)
+    return document(first, plain_case({}, case_id="c2"))
+
+
+def test_the_case_view(page: Page) -> None:
+    show(page, cases())
+    page.evaluate(UNFOLD)
+    readable(page, "a plain case")
+    page.goto("about:blank")
+    page.emulate_media(color_scheme="light")
+    show(page, cases().replace("</style>", ".mrb-case .mrb-text { color: #bbb; }</style>", 1))
+    assert any(found.startswith("color-contrast") for found in violations(page)), "the check would not see it"
+
+
+@pytest.mark.parametrize(("system", "jupyter", "dark"), [("dark", "true", False), ("light", "false", True)])
+def test_in_jupyterlab_its_theme_decides_and_paper_is_white(
+    new_page: Callable[..., Page], system: str, jupyter: str, dark: bool
+) -> None:
+    page = new_page(color_scheme=system)
+    show(page, cases().replace('<body class="mrb">', f'<body data-jp-theme-light="{jupyter}">'))
+    case = page.locator(".mrb-case").first
+    expect(case).to_have_css("background-color", "rgb(21, 25, 27)" if dark else "rgb(252, 252, 250)")
+    page.emulate_media(media="print")
+    expect(case).to_have_css("background-color", "rgb(252, 252, 250)")

@@ -5,24 +5,21 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 import pytest
 from playwright.sync_api import Page, expect
 
-from mrb_lib.benchmarks.benchmark import Benchmark, load, save
-from mrb_lib.demo.build import write_demo
+from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.review.records.store import open_store
 
 from .axe import violations, violations_in_both_schemes
 from .haste import paused
 from .hostile import ATTACKS, harm
-from .pages import open_menu, sign_in
-from .server import Served
+from .pages import explorer, open_menu, press, settled
+from .server import Served, path_of, reviews_of, simulated, store_of
 
-PATIENT = 120_000
 N = 30
 GONE = "\u00d7"
 HOSTILE = [" and ".join(f"question != {attack!r}" for attack in ATTACKS[first::5]) for first in range(5)]
@@ -31,38 +28,19 @@ NewPage = Callable[..., Page]
 
 
 @pytest.fixture(scope="module")
-def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
     """Simulated cases; one has no image, one a torn one."""
-    folder = tmp_path_factory.mktemp("everywhere") / "demo"
-    write_demo(folder, cases=N, seed=4)
-    made = load(folder)
-    images = [[] if place == 1 else names for place, names in enumerate(made.cases["images"])]
-    save(replace(made, cases=made.cases.assign(images=images)), folder.parent / "bench")
-    torn = folder.parent / "bench" / "images" / str(made.cases["images"].iloc[2][0])
+    pictured = lambda cases: [[] if place == 1 else names for place, names in enumerate(cases["images"])]  # noqa: E731
+    made = simulated(tmp_path_factory.mktemp("everywhere"), N, images=pictured)
+    torn = path_of(made) / "images" / str(made.cases["images"].iloc[2][0])
     torn.write_bytes(torn.read_bytes()[:200])
-    return folder.parent / "bench"
+    return made
 
 
 @pytest.fixture(scope="module")
-def served(bench: Path) -> Iterator[Served]:
-    with Served("review", bench) as running:
+def served(bench: Benchmark) -> Iterator[Served]:
+    with Served("review", path_of(bench)) as running:
         yield running
-
-
-def opened(page: Page, served: Served, who: str, fragment: str = "") -> Page:
-    """The explorer on a case, with somebody signed in."""
-    page.goto(f"{served.address}{fragment}", wait_until="domcontentloaded")
-    expect(page.locator(".mrb-shown")).to_be_visible(timeout=PATIENT)
-    if page.get_by_label("Your name").is_visible():
-        sign_in(page, who)
-    expect(page.locator(".mrb-who")).to_contain_text(who)
-    page.keyboard.press("Escape")
-    settled(page)
-    return page
-
-
-def settled(page: Page) -> None:
-    expect(page.locator(".mrb-explorer")).not_to_contain_class("mrb-changing")
 
 
 def resized(page: Page, width: int) -> None:
@@ -81,14 +59,15 @@ def tag(page: Page, words: str, key: str = "#") -> None:
     page.keyboard.press("Escape")
 
 
-def stored(bench: Path) -> tuple[Benchmark, pd.DataFrame, pd.DataFrame]:
-    made = load(bench)
-    with open_store(bench / "reviews.sqlite", create=False) as store:
-        return made, store.tags(made.meta.name), store.adjudications(made.meta.name, history=True)
+def tags_of(bench: Benchmark) -> pd.DataFrame:
+    with open_store(store_of(bench), create=False) as store:
+        return store.tags(bench.meta.name)
 
 
-def test_a_tag_is_set_by_key_filtered_by_and_exported(page: Page, served: Served, bench: Path, tmp_path: Path) -> None:
-    opened(page, served, "Dr Tag")
+def test_a_tag_is_set_by_key_filtered_by_and_exported(
+    page: Page, served: Served, bench: Benchmark, tmp_path: Path
+) -> None:
+    explorer(page, served.address, who="Dr Tag")
     tag(page, "artefact, basal")
     page.keyboard.press("j")
     settled(page)
@@ -98,12 +77,10 @@ def test_a_tag_is_set_by_key_filtered_by_and_exported(page: Page, served: Served
     expect(chips).to_have_text(["artefact, basal" + GONE, "old film" + GONE])
     expect(page.locator("[data-index='1'] .mrb-row-tags bdi")).to_have_text(["artefact, basal", "old film"])
     expect(page.locator(".mrb-tags datalist option").first).to_have_attribute("value", "artefact, basal")
-    made, tags, said = stored(bench)
-    assert tags[["case_id", "tag"]].to_numpy().tolist() == [
-        [made.cases["case_id"].iloc[0], "artefact, basal"],
-        [made.cases["case_id"].iloc[1], "artefact, basal"], [made.cases["case_id"].iloc[1], "old film"],
-    ]  # fmt: skip
-    assert said.empty, "no letter of a tag was taken for a verdict"
+    first, second, *_ = bench.cases["case_id"]
+    stored = [[first, "artefact, basal"], [second, "artefact, basal"], [second, "old film"]]
+    assert tags_of(bench)[["case_id", "tag"]].to_numpy().tolist() == stored
+    assert reviews_of(bench, "Dr Tag").empty, "no letter of a tag was taken for a verdict"
 
     page.locator("[data-filter=where]").fill("tag == 'artefact, basal' and not tag == 'old film'")
     page.keyboard.press("Enter")
@@ -126,23 +103,24 @@ def test_a_tag_is_set_by_key_filtered_by_and_exported(page: Page, served: Served
     assert violations(page) == []
 
 
-def test_others_tags_are_hidden_until_ones_own_review_is_saved(new_page: NewPage, served: Served, bench: Path) -> None:
-    case = f"#case={load(bench).cases['case_id'].iloc[7]}"
+def test_others_tags_are_hidden_until_ones_own_review_is_saved(
+    new_page: NewPage, served: Served, bench: Benchmark
+) -> None:
+    case = f"case={bench.cases['case_id'].iloc[7]}"
     first, second = new_page(), new_page()
-    tag(opened(first, served, "Dr First", case), "gold looks wrong")
-    opened(second, served, "Dr Second", case)
+    tag(explorer(first, served.address, case, "Dr First"), "gold looks wrong")
+    explorer(second, served.address, case, "Dr Second")
     expect(second.locator(".mrb-tag-list li")).to_have_text(["1 hidden"])
     assert "gold looks wrong" not in second.content()
-    second.keyboard.press("1")
-    second.keyboard.press("s")
+    press(second, "1s")
     expect(second.locator(".mrb-tag-list li")).to_have_text(["gold looks wrong"])
     expect(second.get_by_role("button", name="remove the tag")).to_have_count(0)
 
 
-def test_a_tag_begun_at_a_case_lands_on_no_other(new_page: NewPage, served: Served, bench: Path) -> None:
+def test_a_tag_begun_at_a_case_lands_on_no_other(new_page: NewPage, served: Served, bench: Benchmark) -> None:
     page = new_page(hasty=True)
-    ids = load(bench).cases["case_id"].astype(str).tolist()
-    opened(page, served, "Dr Haste", f"#case={ids[10]}")
+    ids = bench.cases["case_id"].astype(str).tolist()
+    explorer(page, served.address, f"case={ids[10]}", "Dr Haste")
     field, notice = page.get_by_label("Add a tag to this case"), page.locator(".mrb-notice")
     with paused(served.process):
         page.locator("[role=listbox]").focus()
@@ -159,64 +137,45 @@ def test_a_tag_begun_at_a_case_lands_on_no_other(new_page: NewPage, served: Serv
     expect(notice).to_contain_text("press Enter again to tag the case in sight")
     page.keyboard.press("Enter")
     expect(page.locator(".mrb-tag-list li")).to_have_text(["stab1" + GONE])
-    _, tags, said = stored(bench)
-    mine = tags[tags["reviewer"] == "Dr Haste"]
+    mine = tags_of(bench).query("reviewer == 'Dr Haste'")
     assert mine[["case_id", "tag"]].to_numpy().tolist() == [[ids[-1], "stab1"]]
-    assert "Dr Haste" not in set(said["reviewer"])
+    assert reviews_of(bench, "Dr Haste").empty
 
 
-def test_a_view_is_saved_and_opened_on_another_page(new_page: NewPage, served: Served) -> None:
+def test_a_view_is_seen_by_everybody_and_replaced_by_who_knows_it(new_page: NewPage, served: Served) -> None:
     page, other = new_page(), new_page()
-    opened(page, served, "Dr View")
-    page.locator("[data-filter=where]").fill("length > 10 and n_images == 1")
-    page.keyboard.press("Enter")
-    page.locator("[data-filter=organ]").select_option("=eye")
-    page.locator("[data-filter=sort]").select_option("disagreement")
-    expect(page).to_have_url(re.compile("where=.*sort=disagreement"))
-    settled(page)
+    explorer(page, served.address, "where=length > 10 and n_images == 1&organ=eye&sort=disagreement", "Dr View")
     n = page.locator(".mrb-position").inner_text().split("·")[0]
+    dialog, there = (one.get_by_role("dialog", name="Saved views") for one in (page, other))
     open_menu(page)
-    views, dialog = page.get_by_role("button", name="Views"), page.get_by_role("dialog", name="Saved views")
-    views.press("Enter")
-    expect(dialog.get_by_text("No view is saved yet.")).to_be_visible()
+    page.get_by_role("button", name="Views").press("Enter")
     page.keyboard.type("Eyes to discuss")
     page.keyboard.press("Enter")
     expect(dialog.get_by_role("status")).to_have_text("The view “Eyes to discuss” is saved for everyone.")
-    for key in "12sjab#g":  # what a dialog covers takes no key
-        page.keyboard.press(key)
-    dialog.get_by_label("Save the filters").fill("")
+    press(page, "12sjab#g")  # what a dialog covers takes no key
     assert violations(page) == []
     page.keyboard.press("Escape")
-    expect(dialog).to_be_hidden()
     expect(page.locator(".mrb-saved")).not_to_contain_text("Not saved yet")
 
-    opened(other, served, "Dr Other")
-    other.reload()
-    opened(other, served, "Dr Other")
+    explorer(other, served.address, who="Dr Other")
     open_menu(other)
     other.get_by_role("button", name="Views").click()
     other.get_by_role("button", name="Eyes to discuss", exact=True).click()
-    expect(other).to_have_url(re.compile("where=.*sort=disagreement"))
-    settled(other)
     expect(other.locator(".mrb-position")).to_contain_text(n.strip())
     expect(other.locator("[data-filter=where]")).to_have_value("length > 10 and n_images == 1")
     other.get_by_role("button", name="Clear all").click()
     expect(other.locator(".mrb-position")).to_contain_text(f"of {N} cases")
     open_menu(other)
     other.get_by_role("button", name="Views").click()
-    there = other.get_by_role("dialog", name="Saved views")
     there.get_by_label("Save the filters").fill("Eyes to discuss")
     other.keyboard.press("Enter")
     expect(there.get_by_role("status")).to_contain_text("is there already, saved by Dr View")
     other.keyboard.press("Enter")
     expect(there.get_by_role("status")).to_contain_text("is saved for everyone")
-    there.get_by_role("button", name="Remove the view Eyes to discuss").click()
-    there.get_by_role("button", name="Remove the view Eyes to discuss for everyone").click()
-    expect(there.get_by_text("No view is saved yet.")).to_be_visible()
 
 
 def test_pictures_come_after_the_rows_and_can_be_hidden(page: Page, served: Served) -> None:
-    opened(page, served, "Dr Look")
+    explorer(page, served.address, who="Dr Look")
     pictures = page.locator(".mrb-list .mrb-thumb img")
     expect(page.locator("[data-index='0'] .mrb-thumb img")).to_have_attribute("alt", "")
     assert (
@@ -232,7 +191,6 @@ def test_pictures_come_after_the_rows_and_can_be_hidden(page: Page, served: Serv
     page.get_by_role("button", name="Pictures in the list").click()
     expect(pictures).to_have_count(0)
     page.reload()
-    opened(page, served, "Dr Look")
     open_menu(page)
     expect(page.get_by_role("button", name="Pictures in the list")).to_have_attribute("aria-pressed", "false")
     page.wait_for_timeout(800)
@@ -242,7 +200,7 @@ def test_pictures_come_after_the_rows_and_can_be_hidden(page: Page, served: Serv
 
 
 def test_hostile_tags_views_and_filters_do_nothing(new_page: NewPage, served: Served) -> None:
-    page = opened(new_page(), served, "Dr " + ATTACKS[1], "#organ=lung")
+    page = explorer(new_page(), served.address, "organ=lung", "Dr " + ATTACKS[1])
     name, field = page.get_by_label("Save the filters"), page.get_by_label("Add a tag to this case")
     dialog = page.get_by_role("dialog", name="Saved views")
     for where in HOSTILE:
@@ -282,8 +240,7 @@ def test_hostile_tags_views_and_filters_do_nothing(new_page: NewPage, served: Se
 
 
 def test_without_a_name_one_is_told_to_sign_in(page: Page, served: Served) -> None:
-    page.goto(served.address)
-    expect(page.locator(".mrb-shown")).to_be_visible(timeout=PATIENT)
+    explorer(page, served.address)
     page.locator(".mrb-explorer").press("#")
     expect(page.locator(".mrb-notice")).to_have_text("Sign in to tag cases.")
     open_menu(page)

@@ -1,23 +1,18 @@
-"""The frames of one DICOM file, browsed like a series: each with its own values, distances, bits and marks."""
+"""Images through the apps: the frames of a file browsed like a series, and at 1:1 the pixels of a large file."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator
 
 import numpy as np
-import pandas as pd
 import pytest
 from playwright.sync_api import Page, expect
 
-from mrb_lib.benchmarks.benchmark import Benchmark, load, save
-from mrb_lib.demo.build import write_demo
-from mrb_lib.review.records.store import open_store
+from mrb_lib.benchmarks.benchmark import Benchmark
 
-from .pages import on_screen, one_to_one, sign_in, stored
-from .server import Served
-from .test_viewer import dicom
+from .pages import dicom, on_screen, one_to_one, press, sign_in, stored
+from .server import Served, deal, path_of, reviews_of, simulated
 
-PATIENT = 120_000
 N, TALL, WIDE = 4, 300, 400
 ROWS, COLUMNS = np.mgrid[:TALL, :WIDE]
 FRAMES = np.stack([(ROWS * 311 + COLUMNS * 977 + k * 4999) % 60_000 for k in range(N)]).astype(np.uint16)
@@ -33,22 +28,16 @@ def levels(frame: int) -> np.ndarray:
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
     """Two cases: one about a file of four frames, one about two images of which one is such a file."""
-    folder = tmp_path_factory.mktemp("frames")
-    write_demo(folder / "demo", cases=2, seed=6)
-    demo = load(folder / "demo")
+    cine = dicom(FRAMES.reshape(-1, WIDE), Rows=TALL, NumberOfFrames=N, PixelSpacing=[0.25, 0.25])
+    pictures = {"cine.dcm": cine, "flat.png": stored(np.zeros((40, 40), np.uint8))}
     images = [["cine.dcm"], ["flat.png", "cine.dcm"]]
-    save(replace(demo, cases=demo.cases.assign(images=images)), folder / "bench")
-    content = dicom(FRAMES.reshape(-1, WIDE), Rows=TALL, NumberOfFrames=N, PixelSpacing=[0.25, 0.25])
-    (folder / "bench" / "images" / "cine.dcm").write_bytes(content)
-    (folder / "bench" / "images" / "flat.png").write_bytes(stored(np.zeros((40, 40), np.uint8)))
-    with open_store(folder / "bench" / "reviews.sqlite") as store:
-        deal = pd.DataFrame({"case_id": demo.cases["case_id"], "annotator": "Dr A", "position": [0, 1], "order": "AB"})
-        store.assign(demo.meta.name, deal)
-    return load(folder / "bench")
+    made = simulated(tmp_path_factory.mktemp("frames"), 2, seed=6, pictures=pictures, images=images)
+    deal(made, "Dr A")
+    return made
 
 
 def _frame(page: Page, number: int) -> None:
-    expect(page.locator(".mrb-frame:visible")).to_have_text(str(number), timeout=20_000)
+    expect(page.locator(".mrb-frame:visible")).to_have_text(str(number))
     expect(page.locator(".mrb-series output")).to_contain_text(f"frame {number} of {N}")
 
 
@@ -59,8 +48,7 @@ def _pointed_at(page: Page) -> tuple[int, int]:
 
 
 def test_frames_are_reviewed_one_by_one(page: Page, bench: Benchmark) -> None:
-    assert bench.path is not None
-    with Served("review", bench.path) as served:
+    with Served("review", path_of(bench)) as served:
         page.goto(served.address, wait_until="domcontentloaded")
         _frame(page, 1)
         expect(page.locator("figcaption")).to_contain_text(f"of {N}, of which judges see the first")
@@ -78,8 +66,7 @@ def test_frames_are_reviewed_one_by_one(page: Page, bench: Benchmark) -> None:
             on_screen(page, levels(number))
         page.get_by_role("button", name="more for the image").click()
         page.get_by_role("button", name="measure a distance").click()
-        for key in ("Enter", *["Shift+ArrowRight"] * 4, "Enter"):
-            page.keyboard.press(key)
+        press(page, ("Enter", *["Shift+ArrowRight"] * 4, "Enter"))
         expect(page.locator(".mrb-said-of-image")).to_contain_text("distance 1.0 mm")
         page.keyboard.press("Escape")
         view.hover()
@@ -90,9 +77,7 @@ def test_frames_are_reviewed_one_by_one(page: Page, bench: Benchmark) -> None:
         page.get_by_role("button", name="the one before").click()
         _frame(page, 3)
         _mark_and_save(page)
-    with open_store(bench.path / "reviews.sqlite", create=False) as store:
-        [regions] = store.adjudications(bench.meta.name)["regions"]
-    [region] = regions
+    [[region]] = reviews_of(bench, "Dr Frame")["regions"]
     assert (region["image"], region["frame"]) == ("cine.dcm", 3)
     assert (region["width"], region["height"]) == (8, 0)
 
@@ -102,8 +87,7 @@ def _mark_and_save(page: Page) -> None:
     sign_in(page, "Dr Frame")
     view, overlay = page.locator(".mrb-view"), page.locator("svg.mrb-overlay")
     view.focus()
-    for key in ("m", "Enter", "ArrowRight", "Enter"):
-        page.keyboard.press(key)
+    press(page, ("m", "Enter", "ArrowRight", "Enter"))
     expect(page.locator(".mrb-regions li")).to_contain_text("in frame 3")
     expect(overlay).to_have_attribute("aria-label", "1 marked region")
     view.focus()
@@ -119,16 +103,15 @@ def _mark_and_save(page: Page) -> None:
 
 
 def test_images_and_frames_are_one_series_and_annotators_browse_it_too(page: Page, bench: Benchmark) -> None:
-    assert bench.path is not None
-    with Served("annotate", bench.path) as served:
+    with Served("annotate", path_of(bench)) as served:
         page.goto(served.address, wait_until="domcontentloaded")
-        page.get_by_role("button", name="Dr A").click(timeout=PATIENT)
+        page.get_by_role("button", name="Dr A").click()
         _frame(page, 1)
         page.get_by_role("button", name="the one after").click()
         _frame(page, 2)
         page.keyboard.press("j")
         where = page.locator(".mrb-series output")
-        expect(where).to_have_text("image 1 of 2", timeout=PATIENT)
+        expect(where).to_have_text("image 1 of 2")
         for number in (1, 2):
             page.get_by_role("button", name="the one after").click()
             expect(where).to_contain_text(f"image 2 of 2 · frame {number} of {N}")
@@ -138,3 +121,57 @@ def test_images_and_frames_are_one_series_and_annotators_browse_it_too(page: Pag
         page.locator(".mrb-view").nth(1).focus()
         page.keyboard.press("Alt+PageDown")
         expect(page.locator(".mrb-frame")).to_have_text("3")
+
+
+BROAD, HIGH = 2600, 2100
+DOWN, ACROSS = np.ogrid[:HIGH, :BROAD]
+# Neighbours differ, in steps that every smaller copy of the image would even out.
+EIGHT = (DOWN * 31).astype(np.uint8) + (ACROSS * 97).astype(np.uint8)
+SIXTEEN = (DOWN * 311).astype(np.uint16) + (ACROSS * 977).astype(np.uint16)
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
+    """Two cases, one with a large picture in 8 bits, one with one in 16."""
+    pictures = {"eight.png": stored(EIGHT), "sixteen.png": stored(SIXTEEN)}
+    images = [[name] for name in pictures]
+    made = simulated(tmp_path_factory.mktemp("whole"), 2, seed=6, pictures=pictures, images=images)
+    deal(made, "Dr A")
+    return made
+
+
+@pytest.fixture(params=["review", "annotate"])
+def app(request: pytest.FixtureRequest, large: Benchmark, page: Page) -> Iterator[Page]:
+    """The first case, opened."""
+    with Served(request.param, path_of(large)) as served:
+        page.goto(served.address, wait_until="domcontentloaded")
+        if request.param == "annotate":
+            page.get_by_role("button", name="Dr A").click()
+        yield page
+
+
+def test_native_pixels_of_eight_and_sixteen_bits(app: Page) -> None:
+    page = app
+    one_to_one(page)
+    on_screen(page, EIGHT)
+    assert f"{BROAD} \u00d7 {HIGH}" in page.locator("figcaption").inner_text()
+    press(page, ("Escape", "j"))
+    expect(page.locator("figcaption")).to_contain_text("more than 8 bits")
+    expect(page.locator(".mrb-view.mrb-live")).to_be_visible()
+    one_to_one(page)
+    low, span = float(SIXTEEN.min()), float(np.ptp(SIXTEEN))
+    on_screen(page, windowed(low + span / 2, span))
+    for name, value in (("level", 30_000.0), ("window", (3000 / span) ** 0.5)):
+        slider = page.locator(f"[data-sets={name}]")
+        slider.evaluate("(input, value) => { input.value = value; }", value)
+        slider.dispatch_event("input")
+    expect(page.locator("output")).to_contain_text("level 30000")
+    expect(page.locator("output")).to_contain_text("window 3000")
+    page.wait_for_timeout(1000)
+    asked = [float(page.locator(f"[data-sets={name}]").input_value()) for name in ("level", "window")]
+    on_screen(page, windowed(asked[0], asked[1] ** 2 * span))
+
+
+def windowed(centre: float, width: float) -> np.ndarray:
+    """What a window makes of the sixteen bits: black at centre - width / 2, white at centre + width / 2."""
+    return np.floor(np.clip((SIXTEEN - centre) / width + 0.5, 0, 1) * 255 + 0.5).astype(np.uint8)

@@ -1,7 +1,9 @@
-"""Hostile text in every field, in a real browser: nothing runs, nothing breaks the layout, all of it can be read."""
+"""Hostile text in every field of cases and apps: nothing runs, nothing breaks the layout, all can be read."""
 
 from __future__ import annotations
 
+import re
+from html import escape
 from io import BytesIO
 from pathlib import Path
 
@@ -15,10 +17,14 @@ from mrb_lib.benchmarks.benchmark import Benchmark, load
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.review.case import case_html, markdown
 from mrb_lib.review.pages import template, visible
+from mrb_lib.review.records.marks import Comment
+from mrb_lib.review.records.store import open_store
 from mrb_lib.verdicts.store import load_verdicts
 
-from .hostile import ATTACKS, LONG_CASE, flood, harm, write_hostile
-from .pages import document, plain_case, show
+from .axe import violations
+from .hostile import ATTACKS, DIMENSIONS, JUDGES, LONG_CASE, NAME, REVIEWERS, flood, harm, write_hostile
+from .pages import at_case, desk, document, explorer, plain_case, press, show, sign_in
+from .server import Served, path_of, store_of
 
 _PLAIN = {
     "article", "b", "bdi", "button", "canvas", "dd", "details", "div", "dl", "dt", "figcaption", "figure", "h2", "h3",
@@ -164,3 +170,56 @@ def test_a_printable_page_runs_nothing_and_prints(page: Page, cases: list[str], 
 def test_the_tables_are_what_was_written(benchmark: Benchmark) -> None:
     texts = pd.concat([benchmark.cases[name] for name in benchmark.cases.columns if name != "images"])
     assert set(ATTACKS) <= set(texts)
+
+
+def test_the_failure_explorer(page: Page, benchmark: Benchmark) -> None:
+    position = page.locator("[role=status].mrb-position")
+    with Served("review", path_of(benchmark)) as served:
+        explorer(page, served.address)
+        sign_in(page, REVIEWERS[0])
+        for number in range(len(ATTACKS)):
+            expect(position).to_have_text(re.compile(rf"^{number + 1} of {len(ATTACKS)} cases\b"))
+            expect(page.locator(".mrb-case-pane")).not_to_have_attribute("aria-busy", "true")
+            assert harm(page) == [], ATTACKS[number]
+            page.get_by_role("button", name="next case").focus()
+            page.keyboard.press("j")
+        assert violations(page) == []
+
+
+def test_annotation_and_coordination(page: Page, benchmark: Benchmark) -> None:
+    who, comment = "Dr " + ATTACKS[2], page.get_by_label("Your comment on this case")
+    ids = [case for case in benchmark.cases["case_id"] if "\0" not in case]  # which no store holds
+    rows = [(case, who, i, ("AB", "BA")[i % 2]) for i, case in enumerate(ids)]
+    with open_store(store_of(benchmark)) as store:
+        store.assign(NAME, pd.DataFrame(rows, columns=["case_id", "annotator", "position", "order"]))
+        for text in ATTACKS:
+            store.add(Comment(NAME, ids[0], who, text))
+    with Served("annotate", path_of(benchmark)) as served:
+        desk(page, served.address, who)
+        for number in range(1, len(ids) + 1):
+            at_case(page, number)
+            assert harm(page) == [], number
+            assert not [judge for judge in JUDGES if escape(visible(judge)) in page.content()]
+            if number == 2:
+                page.keyboard.press("n")
+                comment.fill(ATTACKS[0])
+                page.keyboard.press("Control+Enter")
+                expect(page.locator(".mrb-remarks li")).to_have_count(1)
+                assert harm(page) == []
+            press(page, (*["a"] * len(DIMENSIONS), "Enter") if number < 5 else "j")
+        assert violations(page) == []
+        page.goto("about:blank")
+    with Served("annotate", path_of(benchmark), "--coordinator") as served:
+        page.goto(served.address)
+        expect(page.get_by_role("heading", name="Drift")).to_be_visible()
+        expect(page.get_by_role("table", name="comments").get_by_role("row")).to_have_count(len(ATTACKS) + 2)
+        for width in (1280, 400):
+            page.set_viewport_size({"width": width, "height": 800})
+            page.wait_for_function("width => document.documentElement.scrollWidth === width", arg=width)
+            assert harm(page) == []
+        with page.expect_download() as caught:
+            page.get_by_role("button", name="Save everything as CSV").click()
+        frame = pd.read_csv(caught.value.path(), dtype="str", keep_default_na=False, encoding="utf-8-sig")
+        cells = [cell for column in frame for cell in frame[column]]
+        assert [cell for cell in cells if cell.startswith(("=", "+", "-", "@", "\t", "\r"))] == []
+        page.goto("about:blank")

@@ -1,8 +1,10 @@
-"""The image of a case in a real browser: what the canvas shows, and that pointer and keys alone do everything."""
+"""The image of a case in a browser: what it shows, and what a radiologist does with it by mouse, touch or keys."""
 
 from __future__ import annotations
 
 import io
+import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
@@ -15,7 +17,10 @@ from playwright.sync_api import Locator, Page, expect
 from pydicom.data import get_testdata_file
 from pydicom.pixels import apply_modality_lut
 
-from .pages import document, plain_case, show, stored
+from mrb_lib.review.pages import csp_hash
+
+from .hand import Hand
+from .pages import bounds, dicom, document, plain_case, press, show, stored
 
 _READ = """(shown) => {
   const canvas = document.createElement("canvas");
@@ -30,10 +35,6 @@ _READ = """(shown) => {
 _SLIDE = (
     "(input, value) => { input.value = value; input.dispatchEvent(new Event('input', { bubbles: true })); "
     "return Number(input.value); }"
-)
-_WHERE = (
-    "[document.activeElement].map(({ dataset, classList, ariaLabel }) => "
-    "dataset.does ?? dataset.sets ?? classList.item(0) ?? ariaLabel).at(0)"
 )
 
 
@@ -68,8 +69,7 @@ def more(page: Page) -> None:
 
 def drag(page: Page, dx: float, dy: float, *, button: Literal["left", "right"] = "left", key: str = "") -> None:
     """Press in the image, move the mouse and let go, while a key is held."""
-    box = page.locator(".mrb-view").bounding_box()
-    assert box is not None
+    box = bounds(page.locator(".mrb-view"))
     page.mouse.move(box["x"] + 100, box["y"] + 100)
     if key:
         page.keyboard.down(key)
@@ -124,14 +124,8 @@ def test_a_ct_is_windowed_in_hounsfield_units(page: Page) -> None:
     expect(page.locator("output")).to_contain_text("level 40 · window 400")
     expect(page.locator(".mrb-view canvas")).to_be_visible()
     np.testing.assert_array_equal(levels(page.locator(".mrb-view canvas")), through(units, *asked))
-
-
-def test_nothing_in_the_page_names_the_patient_of_a_dicom_file(page: Page) -> None:
-    path = Path(str(get_testdata_file("CT_small.dcm")))
-    name = str(pydicom.dcmread(path).PatientName)
-    show(page, document(plain_case({"ct.dcm": path.read_bytes()})))
-    assert name
-    assert name not in page.content()
+    assert dataset.PatientName
+    assert str(dataset.PatientName) not in page.content()
 
 
 def test_with_alt_keys_zoom_move_and_fit(page: Page) -> None:
@@ -152,40 +146,12 @@ def test_with_alt_keys_zoom_move_and_fit(page: Page) -> None:
     assert place(page) == whole
 
 
-def test_without_alt_every_key_reaches_the_page_after_a_click_in_the_image(page: Page) -> None:
-    show(page, document(plain_case({"ramp.png": stored(RAMPS["8 bits"])})))
-    page.evaluate("window.heard = []; addEventListener('keydown', event => heard.push(event.key)); undefined")
-    view = page.locator(".mrb-view")
-    view.click()
-    expect(view).to_be_focused()
-    before, said = place(page), page.locator("output").inner_text()
-    letters = [*"0123456789abcdefghijklmnopqrstuvwxyzABT[],./?+-=", "Enter", "ArrowLeft", "ArrowDown", "PageDown"]
-    for key in letters:
-        view.press(key)
-    assert (place(page), page.locator("output").inner_text()) == (before, said)
-    assert page.evaluate("heard") == letters
-    view.press("Alt++")
-    view.press("Alt+0")
-    assert page.evaluate("heard") == [*letters, "Alt", "Alt"]
-
-
-def test_the_help_of_the_image_tells_its_keys_and_drags(page: Page) -> None:
-    images = {"grey.png": stored(RAMPS["12 bits"]), "colour.png": stored(np.zeros((8, 8, 3), np.uint8))}
-    show(page, document(plain_case(images)))
-    for figure, windows in zip(page.locator("figure").all(), (True, False), strict=True):
-        figure.get_by_role("button", name="more for the image").click()
-        for said in (figure.locator(".mrb-legend").inner_text(), figure.locator(".mrb-view").get_attribute("title")):
-            assert said
-            assert "Keys, with Alt: + and \u2212 zoom, 0 fits, arrows move" in said
-            assert ("The right button, or Alt and drag, sets the window" in said) == windows
-        assert "Alt" in str(figure.locator(".mrb-view").get_attribute("aria-label"))
-
-
 @pytest.mark.parametrize(("depth", "button"), [("12 bits", "left"), ("colour", "left"), ("colour", "right")])
 def test_a_drag_moves_the_image(page: Page, depth: str, button: Literal["left", "right"]) -> None:
     values = RAMPS.get(depth, np.zeros((8, 8, 3), np.uint8))
     show(page, document(plain_case({"ramp.png": stored(values)})))
     said, before = page.locator("output").inner_text(), place(page)
+    expect(page.locator("[data-sets=level]")).to_have_count(int(depth != "colour"))
     drag(page, 30, -20, button=button)
     assert place(page) == (pytest.approx(before[0] + 30), pytest.approx(before[1] - 20), before[2])
     expect(page.locator("output")).to_have_text(said)
@@ -201,27 +167,23 @@ def test_the_wheel_zooms_about_the_mouse(page: Page, key: str) -> None:
     page.mouse.wheel(0, -100)
     if key:
         page.keyboard.up(key)
-    page.wait_for_function(
-        "zoom => parseFloat(document.querySelector('.mrb-view').style.getPropertyValue('--zoom')) > zoom", arg=zoom
-    )
-    after = place(page)
-    assert [(at - one) / after[2] for at, one in zip((130, 80), after[:2], strict=True)] == pytest.approx(
-        [(at - one) / zoom for at, one in zip((130, 80), (x, y), strict=True)], abs=0.2
-    )
+    grown = "zoom => parseFloat(document.querySelector('.mrb-view').style.getPropertyValue('--zoom')) > zoom"
+    page.wait_for_function(grown, arg=zoom)
+    left, top, after = place(page)
+    under = [(130 - left) / after, (80 - top) / after]
+    assert under == pytest.approx([(130 - x) / zoom, (80 - y) / zoom], abs=0.2)
 
 
 def test_the_wheel_scrolls_the_page_past_an_image_that_it_brings_under_the_mouse(page: Page) -> None:
     tall = "<p>above</p>" * 30
     show(page, document(tall, plain_case({"ramp.png": stored(RAMPS["8 bits"])}), tall * 3))
     view, before = page.locator(".mrb-view"), place(page)
-    box = view.bounding_box()
-    assert box is not None
+    box = bounds(view)
     page.mouse.move(box["x"] + 100, 300)
     for _ in range(60):
         page.mouse.wheel(0, 40)
         page.wait_for_timeout(20)
-    below = view.bounding_box()
-    assert below is not None
+    below = bounds(view)
     assert below["y"] + below["height"] < 300
     assert place(page) == before
 
@@ -248,58 +210,16 @@ def test_the_right_button_or_alt_sets_level_and_window(page: Page, button: Liter
 
 def test_fit_shows_all_of_the_image_and_one_to_one_its_own_size(page: Page) -> None:
     show(page, document(plain_case({"wide.png": stored(np.zeros((90, 400), np.uint8))})))
-    view, image = page.locator(".mrb-view"), page.locator(".mrb-view img")
-    around, inner = view.bounding_box(), image.bounding_box()
-    assert around is not None
-    assert inner is not None
-    assert inner["width"] == pytest.approx(around["width"], abs=1)
-    assert inner["height"] == pytest.approx(inner["width"] * 90 / 400, abs=1)
+    width = "selector => document.querySelector(selector).getBoundingClientRect().width"
+    around = page.evaluate(width, ".mrb-view")
+    assert page.evaluate(width, ".mrb-view img") == pytest.approx(around, abs=1)
     more(page)
     page.get_by_role("button", name="1:1").click()
-    inner = image.bounding_box()
-    assert inner is not None
-    assert (inner["width"], inner["height"]) == (400, 90)
+    assert page.evaluate(width, ".mrb-view img") == 400
     page.get_by_role("button", name="fit the whole image").click()
     page.set_viewport_size({"width": 500, "height": 800})
-    page.wait_for_function(
-        "was => document.querySelector('.mrb-view').getBoundingClientRect().width < was", arg=around["width"]
-    )
-    page.wait_for_function(
-        "() => Math.abs(document.querySelector('.mrb-view img').getBoundingClientRect().width - "
-        "document.querySelector('.mrb-view').getBoundingClientRect().width) < 1"
-    )
-
-
-def test_a_colour_image_has_no_window(page: Page) -> None:
-    colours = np.zeros((8, 8, 3), np.uint8)
-    colours[..., 0] = 200
-    show(page, document(plain_case({"colour.png": stored(colours)})))
-    expect(page.locator(".mrb-tools input:is([data-sets=level], [data-sets=window])")).to_have_count(0)
-    view = page.locator(".mrb-view")
-    view.focus()
-    drag(page, 25, 10, key="Alt")
-    expect(page.locator("output")).not_to_contain_text("window")
-    expect(page.locator(".mrb-view canvas")).to_have_count(0)
-
-
-def test_all_of_it_is_reached_by_the_tab_key(page: Page) -> None:
-    show(page, document(plain_case({"ramp.png": stored(RAMPS["12 bits"])})))
-    page.keyboard.press("Tab")
-    reached = []
-    for _ in range(6):
-        reached.append(page.evaluate(_WHERE))
-        page.keyboard.press("Tab")
-    assert reached == ["mrb-view", "out", "in", "fit", "full", "more for the image"]
-    before = place(page)[2]
-    button = page.get_by_role("button", name="zoom in")
-    button.focus()
-    page.keyboard.press("Enter")
-    page.keyboard.press("Space")
-    assert place(page)[2] == pytest.approx(before * 1.25**2)
-    more(page)
-    page.locator("[data-sets=level]").focus()
-    page.keyboard.press("End")
-    expect(page.locator("output")).to_contain_text("level 6142.5")
+    page.wait_for_function(f"was => ({width})('.mrb-view') < was", arg=around)
+    page.wait_for_function(f"() => Math.abs(({width})('.mrb-view img') - ({width})('.mrb-view')) < 1")
 
 
 def test_where_the_keyboard_is_can_be_seen(page: Page) -> None:
@@ -311,46 +231,16 @@ def test_where_the_keyboard_is_can_be_seen(page: Page) -> None:
     assert "solid" in outline
     assert "3px" in outline
     assert ring.count("0px 0px 0px") == 2, "a light line beside a dark one is seen on any picture"
-    view = page.locator(".mrb-view").bounding_box()
-    assert view is not None
+    view = bounds(page.locator(".mrb-view"))
     around = np.asarray(Image.open(io.BytesIO(page.screenshot())).convert("L")).astype(int)
     row, left = around[round(view["y"] + view["height"] / 2)], round(view["x"])
     assert np.ptp(row[left - 4 : left + 4]) > 100
 
 
-def test_what_is_pressed_is_large_enough_for_a_finger(page: Page) -> None:
-    show(page, document(plain_case({f"{i}.png": stored(RAMPS["12 bits"]) for i in range(2)})))
-    more(page)
-    pressed = page.locator(
-        ".mrb-image :is(button, input, select), .mrb-series :is(button, label), .mrb-switch, summary"
-    )
-    for one in pressed.all():
-        box = one.bounding_box()
-        assert box is None or (box["width"] >= 24 and box["height"] >= 24), one.evaluate("one => one.outerHTML")
-
-
-def test_each_of_several_images_has_its_own_view(page: Page) -> None:
-    images = {"one.png": stored(RAMPS["12 bits"]), "two.png": stored(RAMPS["8 bits"])}
-    show(page, document(plain_case(images)))
-    first, second = page.locator("figure").all()
-    more(page)
-    first.get_by_role("button", name="1:1").click()
-    expect(first.locator("output")).to_contain_text("100 %")
-    expect(second.locator("output")).not_to_contain_text("100 %")
-
-
-def test_without_its_script_the_image_is_a_plain_picture(new_page: Callable[..., Page]) -> None:
-    page = new_page(java_script_enabled=False)
-    page.set_content(document(plain_case({"ramp.png": stored(RAMPS["12 bits"])})))
-    expect(page.locator(".mrb-view img")).to_be_visible()
-    expect(page.locator(".mrb-tools")).to_have_count(0)
-
-
 def test_two_fingers_pinch(new_page: Callable[..., Page]) -> None:
     page = new_page(has_touch=True)
     show(page, document(plain_case({"ramp.png": stored(RAMPS["12 bits"])})))
-    box = page.locator(".mrb-view").bounding_box()
-    assert box is not None
+    box = bounds(page.locator(".mrb-view"))
     before = place(page)[2]
     touch = page.context.new_cdp_session(page)
     middle = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
@@ -374,3 +264,199 @@ def test_what_is_shown_smaller_is_told_with_its_own_size_and_has_no_more_pixels_
     expect(page.locator("output")).to_contain_text("100 %")
     expect(page.locator("output")).to_contain_text("enlarged from 1024 \u00d7 750")
     assert place(page)[2] == 1
+
+
+WIDE, TALL = 30, 20
+MARKED = (
+    "const marked = []; for (const root of document.querySelectorAll('.mrb-case')) "
+    "mrbCase.attach(root, undefined, (one) => marked.push(one));"
+)
+
+
+def numbered() -> np.ndarray:
+    """Every pixel has a value of its own: 300 * row + column."""
+    rows, columns = np.mgrid[:TALL, :WIDE]
+    return (300 * rows + columns).astype(np.uint16)
+
+
+def marking(html: str) -> str:
+    """The page, with its script told to keep what is marked."""
+    code = html[html.rindex("<script>") + 8 : html.rindex("</script>")]
+    own = re.sub(r"\nfor \(const root.*\n$", "\n" + MARKED, code)
+    assert own != code
+    return html.replace(code, own).replace(csp_hash(code), csp_hash(own))
+
+
+def begin(page: Page) -> None:
+    """Begin to mark a region, as a page does on its own key."""
+    assert page.evaluate("mrbCase.region(document.querySelector('.mrb-case'))")
+
+
+def at(page: Page, x: float, y: float) -> tuple[float, float]:
+    """Where the middle of a pixel of the image is on the screen, read from the overlay's own place or the image's."""
+    place = page.evaluate(
+        """([x, y]) => {
+             const shown = document.querySelector('.mrb-view canvas') ?? document.querySelector('.mrb-view img');
+             const view = document.querySelector('.mrb-view').getBoundingClientRect();
+             const m = new DOMMatrix(getComputedStyle(shown).transform);
+             const p = m.transformPoint(new DOMPoint(x, y));
+             return [view.left + p.x, view.top + p.y];
+           }""",
+        [x, y],
+    )
+    return place[0], place[1]
+
+
+def hover(page: Page, x: float, y: float) -> None:
+    page.mouse.move(*at(page, x, y))
+
+
+def tool(page: Page, words: str) -> None:
+    """Use a tool of the menu."""
+    menu = page.get_by_role("button", name="more for the image").first
+    if menu.get_attribute("aria-expanded") == "false":
+        menu.click()
+    page.get_by_role("button", name=words).first.click()
+
+
+@pytest.mark.parametrize("zooms", [0, 2])
+def test_the_value_under_the_pointer_is_that_pixel_s(page: Page, zooms: int) -> None:
+    show(page, document(plain_case({"ct.dcm": dicom(numbered())})))
+    page.locator(".mrb-view").focus()
+    for _ in range(zooms):
+        page.keyboard.press("Alt++")
+    inside = ((8, 6), (20, 6), (12, 12), (20, 12)) if zooms else ((0, 0), (29, 0), (3, 17), (29, 19), (12, 7))
+    for column, row in inside:
+        hover(page, column + 0.5, row + 0.5)
+        expect(page.locator(".mrb-pixel")).to_have_text(f"x {column}, y {row}: {300 * row + column - 1024} HU")
+
+
+def test_a_distance_is_in_millimetres_of_the_file(page: Page) -> None:
+    show(page, document(plain_case({"ct.dcm": dicom(numbered(), PixelSpacing=[0.5, 2.0])})))
+    tool(page, "measure a distance")
+    page.mouse.move(*at(page, 4 * 4, 2))  # a column of 2 mm is shown as four of 0.5 mm, as high as a row
+    page.mouse.down()
+    page.mouse.move(*at(page, 10 * 4, 18))
+    page.mouse.up()
+    expect(page.locator(".mrb-said-of-image")).to_contain_text("distance 14.4 mm")  # 6 columns of 2, 16 rows of 0.5
+    page.keyboard.press("Escape")
+    expect(page.locator(".mrb-said-of-image")).to_have_text("")
+
+
+@pytest.mark.parametrize(
+    "tags", [{}, {"PixelSpacing": [0.2, 0.2], "ImagerPixelSpacing": [0.2, 0.2]}, {"ImagerPixelSpacing": [0.2, 0.2]}]
+)
+def test_without_a_spacing_in_the_patient_nothing_is_measured(page: Page, tags: dict[str, object]) -> None:
+    show(page, document(plain_case({"ct.dcm": dicom(numbered(), **tags)})))
+    tool(page, "measure a distance")
+    expect(page.locator(".mrb-said-of-image")).to_have_text(
+        "No distance: this file does not say how far its pixels are apart."
+    )
+
+
+def test_a_colour_image_says_its_values(page: Page) -> None:
+    colours = np.zeros((8, 8, 3), np.uint8)
+    colours[3, 5] = (10, 20, 30)
+    show(page, document(plain_case({"colour.png": stored(colours)})))
+    hover(page, 5.5, 3.5)
+    expect(page.locator(".mrb-pixel")).to_have_text("x 5, y 3: 10 20 30")
+
+
+def test_a_series_is_one_image_at_a_time_by_wheel_keys_and_buttons(hand: Hand) -> None:
+    page = hand.page
+    show(page, document(plain_case({f"{i}.png": stored(np.full((9, 9), 20 * i, np.uint8)) for i in range(6)})))
+    said = page.locator(".mrb-series output")
+    expect(said).to_have_text("image 1 of 6")
+    expect(page.locator(".mrb-view:visible")).to_have_count(1)
+    page.mouse.move(0, 0)
+    page.locator(".mrb-view:visible").hover()
+    page.mouse.wheel(0, 100)
+    expect(said).to_have_text("image 2 of 6")
+    page.locator(".mrb-view:visible").focus()
+    for _ in range(9):
+        page.keyboard.press("Alt+PageDown")
+    expect(said).to_have_text("image 6 of 6")
+    expect(page.locator(".mrb-image:visible figcaption")).to_contain_text("5.png")
+    page.keyboard.press("Alt+PageUp")
+    expect(said).to_have_text("image 5 of 6")
+    hand.use(page.get_by_role("button", name="the one before"))
+    expect(said).to_have_text("image 4 of 6")
+    hand.use(page.get_by_role("button", name="the one after"))
+    expect(said).to_have_text("image 5 of 6")
+    hand.use(page.get_by_label("one at a time"))
+    expect(page.locator(".mrb-view:visible")).to_have_count(6)
+
+
+def test_full_screen_and_back(hand: Hand) -> None:
+    page = hand.page
+    show(page, document(plain_case({"ct.dcm": dicom(numbered())})))
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.locator(".mrb-view").focus()
+    hand.use(page.get_by_role("button", name="full screen"))
+    page.wait_for_function("() => document.fullscreenElement?.matches('.mrb-image')")
+    assert page.locator(".mrb-view").evaluate("view => view.clientHeight") > 400
+    hand.use(page.get_by_role("button", name="full screen"))
+    page.wait_for_function("() => !document.fullscreenElement")
+
+
+TOOLS = {
+    "zoom in": ["Alt++"],
+    "zoom out": ["Alt+-"],
+    "1:1": [],
+    "fit the whole image": ["Alt+0"],
+    "zoom in ": [],
+    "reset": [],
+}
+LOOK = "document.querySelector('.mrb-view').getAttribute('style') + document.querySelector('.mrb-tools output').value"
+
+
+def test_each_tool_changes_the_view_by_mouse_touch_and_keys(hand: Hand) -> None:
+    page = hand.page
+    show(page, document(plain_case({"ct.dcm": dicom(numbered(), PixelSpacing=[0.5, 2.0])})))
+    hand.use(page.get_by_role("button", name="more for the image"))
+    for words, keys in TOOLS.items():
+        before = page.evaluate(LOOK)
+        page.locator(".mrb-view").focus()
+        hand.use(page.get_by_role("button", name=re.compile(f"^{words.strip()}")), *keys)
+        page.wait_for_function(f"before => {LOOK} !== before", arg=before)
+    hand.use(page.get_by_role("button", name="measure a distance"))
+    expect(page.locator(".mrb-view")).to_contain_class("mrb-marking")
+    hand.drag(at(page, 4, 2), at(page, 10, 18), "Enter", "ArrowRight", "ArrowDown", "Enter")
+    expect(page.locator(".mrb-said-of-image")).to_contain_text(re.compile(r"^distance [\d.]+ mm.*Esc ends"))
+    before = page.locator(".mrb-tools output").inner_text()
+    slider = page.locator("[data-sets=level]")
+    box = bounds(slider)
+    slider.focus()
+    middle = box["y"] + box["height"] / 2
+    hand.drag((box["x"] + box["width"] / 2, middle), (box["x"] + box["width"] - 1, middle), "End")
+    expect(page.locator(".mrb-tools output")).not_to_have_text(before)
+
+
+def test_a_box_and_a_point_are_marked_in_pixels_of_the_image(page: Page) -> None:
+    show(page, marking(document(plain_case({"ct.dcm": dicom(numbered())}))))
+    begin(page)
+    page.mouse.move(*at(page, 4, 2))
+    page.mouse.down()
+    page.mouse.move(*at(page, 10, 18))
+    page.mouse.up()
+    begin(page)
+    page.mouse.click(*at(page, 25, 5))
+    box, point = json.loads(page.evaluate("JSON.stringify(marked)"))
+    tolerance = 0.11
+    assert box == {"image": 0, "frame": 1, **{k: pytest.approx(v, abs=tolerance) for k, v in
+                                  {"x": 4, "y": 2, "width": 6, "height": 16}.items()}}  # fmt: skip
+    assert point == {"image": 0, "frame": 1, "x": pytest.approx(25, abs=tolerance),
+                     "y": pytest.approx(5, abs=tolerance), "width": 0, "height": 0}  # fmt: skip
+
+
+def test_a_region_is_marked_by_keys_alone_and_stays_inside(new_page: Callable[..., Page]) -> None:
+    page = new_page(hasty=True)
+    show(page, marking(document(plain_case({"ct.dcm": dicom(numbered())}))))
+    begin(page)
+    press(page, ["ArrowLeft"] * 100 + ["ArrowUp"] * 100 + ["Enter"] + ["ArrowRight"] * 200 + ["ArrowDown"] * 200)
+    page.keyboard.press("Enter")
+    (whole,) = json.loads(page.evaluate("JSON.stringify(marked)"))
+    assert whole == {"image": 0, "frame": 1, "x": 0, "y": 0, "width": WIDE, "height": TALL}
+    begin(page)
+    press(page, ("Escape", "ArrowLeft"))
+    assert page.evaluate("marked.length") == 1

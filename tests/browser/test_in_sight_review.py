@@ -11,11 +11,11 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from mrb_lib.benchmarks.benchmark import Benchmark
-from mrb_lib.review.records.store import open_store
 
-from .haste import ACTIONS, CASES, ME, PATIENT, RECORD, act, click, hasty_benchmark, paused, press, stalled
-from .pages import sign_in
-from .server import Served
+from .haste import ACTIONS, CASES, ME, RECORD, act, click, hasty_benchmark, paused, press, stalled
+from .pages import explorer, reviewing
+from .pages import press as press_all
+from .server import Served, path_of, reviews_of
 
 TEXTS = {"case": ".mrb-shown .mrb-title bdi", "row": '[aria-selected="true"] b', "form": ".mrb-of-case bdi"}
 VERDICTS = {"1": "gold_right", "3": "ambiguous", "4": "image_unusable"}
@@ -33,17 +33,13 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
 
 @pytest.fixture(scope="module")
 def served(bench: Benchmark) -> Iterator[Served]:
-    assert bench.path is not None
-    with Served("review", bench.path) as running:
+    with Served("review", path_of(bench)) as running:
         yield running
 
 
 def test_reviews_are_of_the_case_in_sight(page: Page, served: Served, bench: Benchmark) -> None:
-    assert bench.path is not None
     chance = random.Random(1)
-    page.goto(served.address, wait_until="domcontentloaded")
-    expect(page.locator(".mrb-shown")).to_be_visible(timeout=PATIENT)
-    sign_in(page, ME)
+    explorer(page, served.address, who=ME)
     page.evaluate(RECORD, TEXTS)
     steps: list[Callable[[], object]] = [
         *(lambda key=key: page.keyboard.press(key) for key in ("j", "j", "k", *VERDICTS, *VERDICTS, "s", "s", "s")),
@@ -61,8 +57,7 @@ def test_reviews_are_of_the_case_in_sight(page: Page, served: Served, bench: Ben
         act(page, steps, chance)
     page.wait_for_timeout(3000)
     actions = page.evaluate("window.mrbActions")
-    with open_store(bench.path / "reviews.sqlite", create=False) as store:
-        rows = store.adjudications(bench.meta.name, history=True)
+    rows = reviews_of(bench, ME)
     assert len(actions) >= ACTIONS
     assert len(rows) > ACTIONS // 50, "most of what is pressed is stored"
     assert set(rows["verdict"]) >= set(VERDICTS.values())  # a click may choose "gold_wrong", which no key above does
@@ -78,11 +73,8 @@ def test_reviews_are_of_the_case_in_sight(page: Page, served: Served, bench: Ben
 def test_a_hand_reviews_the_case_in_sight(
     new_page: Callable[..., Page], served: Served, bench: Benchmark, way: str
 ) -> None:
-    assert bench.path is not None
     page, who, chance = new_page(hasty=True, has_touch=way == "touch"), f"Dr {way.title()}", random.Random(7)
-    page.goto(served.address, wait_until="domcontentloaded")
-    expect(page.locator(".mrb-shown")).to_be_visible(timeout=PATIENT)
-    sign_in(page, who)
+    explorer(page, served.address, who=who)
     page.evaluate(RECORD, TEXTS)
 
     def press(at: str) -> Callable[[], None]:
@@ -103,9 +95,7 @@ def test_a_hand_reviews_the_case_in_sight(
         act(page, acts, chance)
     page.wait_for_timeout(3000)
     actions = page.evaluate("window.mrbActions")
-    with open_store(bench.path / "reviews.sqlite", create=False) as store:
-        rows = store.adjudications(bench.meta.name, history=True)
-    mine = rows[rows["reviewer"] == who]
+    mine = reviews_of(bench, who)
     assert len(actions) >= ACTIONS
     assert len(mine) > ACTIONS // 20, "much of what is chosen is stored"
     assert [row for row in mine.to_dict("records") if not _meant(row, actions)] == []
@@ -124,36 +114,27 @@ def _meant(row: dict[str, Any], actions: list[dict[str, Any]]) -> bool:
 
 
 def test_a_row_clicked_and_reviewed_at_once_is_the_one_reviewed(page: Page, served: Served, bench: Benchmark) -> None:
-    assert bench.path is not None
-    page.goto(served.address, wait_until="domcontentloaded")
-    sign_in(page, "Dr Quick")
+    explorer(page, served.address, who="Dr Quick")
     page.locator("[data-index]").first.click()
     page.keyboard.press("End")
     last = str(bench.cases["case_id"].iloc[-1])
-    expect(page.locator(".mrb-of-case bdi")).to_have_text(last, timeout=PATIENT)
-    expect(page.locator(".mrb-explorer")).not_to_contain_class("mrb-changing")
+    reviewing(page, last)
     with paused(served.process):
         page.locator(f'[data-index="{CASES - 4}"]').click()
-        for key in "3s":
-            page.keyboard.press(key)
+        press_all(page, "3s")
         expect(page.locator(".mrb-explorer")).to_contain_class("mrb-changing")
         expect(page.locator(".mrb-explorer")).to_contain_class("mrb-dimmed")
     clicked = str(bench.cases["case_id"].iloc[-4])
-    expect(page.locator(".mrb-of-case bdi")).to_have_text(clicked, timeout=PATIENT)
-    expect(page.locator(".mrb-explorer")).not_to_contain_class("mrb-changing")
-    for key in "3s":
-        page.keyboard.press(key)
-    expect(page.locator(".mrb-history")).to_contain_text("Dr Quick", timeout=PATIENT)
+    reviewing(page, clicked)
+    press_all(page, "3s")
+    expect(page.locator(".mrb-history")).to_contain_text("Dr Quick")
     for _ in range(12):
         page.keyboard.down("k")
-    page.keyboard.press("4")
-    page.keyboard.press("s")
+    press_all(page, "4s")
     page.keyboard.up("k")
     page.wait_for_timeout(2000)
     here = page.locator(".mrb-of-case bdi").inner_text()
-    with open_store(bench.path / "reviews.sqlite", create=False) as store:
-        rows = store.adjudications(bench.meta.name, history=True)
-    stored = rows.loc[rows["reviewer"] == "Dr Quick", ["case_id", "verdict"]].to_numpy().tolist()
+    stored = reviews_of(bench, "Dr Quick")[["case_id", "verdict"]].to_numpy().tolist()
     assert stored[0] == [clicked, "ambiguous"]
     assert stored[1:] in ([], [[here, "image_unusable"]])
 

@@ -23,6 +23,7 @@ from mrb_lib.review.records.store import open_store
 
 from .conftest import Watched, unhurried
 from .hostile import ATTACKS, harm, write_hostile
+from .pages import press
 from .server import MRB
 
 CASES = 60
@@ -42,6 +43,7 @@ LIGHT, DARK = (
     f"() => {{ window.jupyterapp.commands.execute('apputils:change-theme', {{theme: 'JupyterLab {name}'}}); }}"
     for name in ("Light", "Dark")
 )
+RUN_ALL = "() => { window.jupyterapp.commands.execute('notebook:run-all-cells'); }"
 VIEWS = (
     "import mrb_lib as mrb\nstudy = mrb.open(BENCH, resamples=200)",
     'study.controls("accuracy", dimension="overall", view="table")',
@@ -140,7 +142,7 @@ def lab(chromium: Browser, address: str) -> Iterator[Page]:
 def opened(lab: Page, monkeypatch: pytest.MonkeyPatch) -> Page:
     """The notebook with every cell run anew."""
     unhurried(lab, monkeypatch)
-    lab.wait_for_function(READY, timeout=90_000)
+    lab.wait_for_function(READY)
     lab.evaluate("() => window.jupyterapp.commands.execute('notebook:clear-all-cell-outputs')")
     expect(lab.locator(".mrb-explorer, .widget-dropdown")).to_have_count(0)
     return run_all(lab)
@@ -150,17 +152,30 @@ def opened(lab: Page, monkeypatch: pytest.MonkeyPatch) -> Page:
 def shown(lab: Page, monkeypatch: pytest.MonkeyPatch) -> Page:
     """The notebook as the test before left it, in light colours."""
     unhurried(lab, monkeypatch)
-    lab.wait_for_function(READY, timeout=90_000)
+    lab.wait_for_function(READY)
     lab.evaluate(LIGHT)
     return lab if lab.locator(".mrb-explorer [data-case]").count() else run_all(lab)
 
 
+def run_notebook(page: Page, address: str, folder: Path, name: str, cells: Sequence[str], bench: Path) -> Page:
+    """Write a notebook into the lab's folder, open it, and run its cells."""
+    write_notebook(folder / "mine" / f"{name}.ipynb", cells, bench)
+    page.goto(f"{address.replace('views.ipynb', f'{name}.ipynb')}&reset", wait_until="domcontentloaded")
+    page.wait_for_function(READY)
+    page.evaluate(RUN_ALL)
+    return page
+
+
 def run_all(page: Page) -> Page:
     """Run every cell of the notebook that is open."""
-    page.wait_for_function(READY, timeout=90_000)
-    page.evaluate("() => { window.jupyterapp.commands.execute('notebook:run-all-cells'); }")
-    expect(controls_of(page).locator("tbody tr").first).to_be_visible(timeout=90_000)
-    expect(page.locator(".mrb-explorer [data-case]").first).to_be_visible(timeout=30_000)
+    page.wait_for_function(READY)
+    page.evaluate(RUN_ALL)
+    return _drawn(page)
+
+
+def _drawn(page: Page) -> Page:
+    expect(controls_of(page).locator("tbody tr").first).to_be_visible()
+    expect(page.locator(".mrb-explorer [data-case]").first).to_be_visible()
     return page
 
 
@@ -203,7 +218,7 @@ def test_the_controls_draw_each_choice_and_no_key_edits_the_notebook(opened: Pag
     expect(shown.locator("caption")).to_contain_text("policy: strict")
     assert cells_of(shown) == expected(study.with_(policy="strict").table("accuracy", dimension="creativity"))
 
-    opened.wait_for_function(READY, timeout=60_000)
+    opened.wait_for_function(READY)
     before, where = opened.evaluate(STATE), shown.get_by_label("where")
     where.press_sequentially("organn == 'x'")  # no letter of it is the notebook's
     opened.keyboard.press("Enter")
@@ -214,30 +229,24 @@ def test_the_controls_draw_each_choice_and_no_key_edits_the_notebook(opened: Pag
     filter_ = "modality != 'MRI' and length > 500"
     where.fill(filter_)
     where.press("Enter")
-    expect(shown.locator("caption")).to_contain_text(f"where {filter_}", timeout=30_000)
+    expect(shown.locator("caption")).to_contain_text(f"where {filter_}")
     fewer = mrb.open(bench, resamples=200, policy="strict", where=filter_)
     assert cells_of(shown) == expected(fewer.table("accuracy", dimension="creativity"))
     shown.get_by_label("view").select_option("figure")
     figure = fewer.table("accuracy", dimension="creativity").plot()
     (size,) = figure._repr_mimebundle_()[1].values()
-    expect(shown.locator("img")).to_have_attribute("height", str(size["height"]), timeout=30_000)
+    expect(shown.locator("img")).to_have_attribute("height", str(size["height"]))
     expect(line).to_have_count(0)
 
-    opened.wait_for_function(READY, timeout=60_000)
+    opened.wait_for_function(READY)
     for place in (shown.locator("select"), where, opened.locator(".mrb-explorer select")):
         keys_leave_the_notebook(opened, place.first, before)
 
 
 def test_widgets_are_dark_where_the_lab_is(shown: Page) -> None:
-    explorer = shown.locator(".mrb-explorer")
-    light = explorer.evaluate("root => getComputedStyle(root).backgroundColor")
     shown.evaluate(DARK)
     expect(shown.locator("body")).to_have_attribute("data-jp-theme-light", "false")
-    expect(explorer).not_to_have_css("background-color", light)
-    red, green, blue = map(
-        int, re.findall(r"\d+", explorer.evaluate("root => getComputedStyle(root).backgroundColor"))[:3]
-    )
-    assert max(red, green, blue) < 60
+    expect(shown.locator(".mrb-explorer")).to_have_css("background-color", "rgb(21, 25, 27)")
 
 
 def test_a_kernel_that_was_restarted_answers_nothing_and_the_explorer_says_so(opened: Page) -> None:
@@ -251,18 +260,15 @@ def test_a_kernel_that_was_restarted_answers_nothing_and_the_explorer_says_so(op
 def test_no_key_pressed_in_the_explorer_or_in_a_plain_case_edits_the_notebook(
     new_page: Callable[..., Page], address: str, bench: Path
 ) -> None:
-    write_notebook(bench.parent / "mine" / "keys.ipynb", ("1", _EXPLORER, _CASE, "2"), bench)
-    page = new_page(hasty=True)
-    page.goto(f"{address.replace('views.ipynb', 'keys.ipynb')}&reset", wait_until="domcontentloaded")
-    page.wait_for_function(READY, timeout=90_000)
-    page.evaluate("() => { window.jupyterapp.commands.execute('notebook:run-all-cells'); }")
+    cells = ("1", _EXPLORER, _CASE, "2")
+    page = run_notebook(new_page(hasty=True), address, bench.parent, "keys", cells, bench)
     explorer, case = page.locator(".mrb-explorer"), page.locator(".mrb-case:not(.mrb-explorer .mrb-case)")
-    expect(explorer.locator(".mrb-case[data-case]")).to_be_visible(timeout=60_000)
-    expect(case).to_be_visible(timeout=60_000)
+    expect(explorer.locator(".mrb-case[data-case]")).to_be_visible()
+    expect(case).to_be_visible()
     term = explorer.locator(".mrb-place dt").first
     lines = "one => one.getBoundingClientRect().height / parseFloat(getComputedStyle(one).lineHeight)"
     assert term.evaluate(lines) < 1.5
-    page.wait_for_function(READY, timeout=60_000)
+    page.wait_for_function(READY)
     before = page.evaluate(STATE)
     for place in ("button", "select", "[role=listbox]", "summary", ".mrb-answer-text", ".mrb-case"):
         keys_leave_the_notebook(page, explorer.locator(f"{place}:visible:not(:disabled)").first, before)
@@ -273,20 +279,15 @@ def test_no_key_pressed_in_the_explorer_or_in_a_plain_case_edits_the_notebook(
 def test_a_case_is_annotated_in_a_cell_and_no_key_edits_the_notebook(
     new_page: Callable[..., Page], address: str, bench: Path
 ) -> None:
-    write_notebook(bench.parent / "mine" / "annotation.ipynb", ("1", _ANNOTATION, "2"), bench)
-    page = new_page()
-    page.goto(f"{address.replace('views.ipynb', 'annotation.ipynb')}&reset", wait_until="domcontentloaded")
-    page.wait_for_function(READY, timeout=90_000)
-    page.evaluate("() => { window.jupyterapp.commands.execute('notebook:run-all-cells'); }")
-    page.locator(".mrb-person", has_text="Dr Lab").click(timeout=60_000)
+    page = run_notebook(new_page(), address, bench.parent, "annotation", ("1", _ANNOTATION, "2"), bench)
+    page.locator(".mrb-person", has_text="Dr Lab").click()
     desk, saved = page.locator(".mrb-desk"), page.locator(".mrb-saved")
-    expect(desk.locator(".mrb-view.mrb-live").first).to_be_visible(timeout=60_000)
-    page.wait_for_function(READY, timeout=60_000)
+    expect(desk.locator(".mrb-view.mrb-live").first).to_be_visible()
+    page.wait_for_function(READY)
     before = page.evaluate(STATE)
     desk.locator(".mrb-pick").first.click()
     expect(saved).to_contain_text("Saved: Accuracy, first")
-    for key in "btjk":
-        page.keyboard.press(key)
+    press(page, "btjk")
     expect(page.get_by_role("heading", name="Case 1 of 2")).to_be_visible()
     expect(desk.locator(".mrb-state", has_text="✓ saved")).to_have_count(3)
     assert page.evaluate(STATE) == before
@@ -299,13 +300,11 @@ def test_hostile_text_in_every_field_does_nothing(
     new_page: Callable[..., Page], address: str, tmp_path: Path, bench: Path
 ) -> None:
     hostile = write_hostile(tmp_path, long=20_000)
-    write_notebook(bench.parent / "mine" / "hostile.ipynb", VIEWS, hostile)
-    page = new_page()
-    page.goto(f"{address.replace('views.ipynb', 'hostile.ipynb')}&reset", wait_until="domcontentloaded")
-    run_all(page)
+    page = run_notebook(new_page(), address, bench.parent, "hostile", VIEWS, hostile)
+    _drawn(page)
     shown = controls_of(page)
     shown.get_by_label("view").select_option("figure")
-    expect(shown.locator("img")).to_be_visible(timeout=30_000)
+    expect(shown.locator("img")).to_be_visible()
     for attack in ATTACKS[:4]:
         shown.get_by_label("where").fill(attack)
         shown.get_by_label("where").press("Enter")

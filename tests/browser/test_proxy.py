@@ -19,11 +19,10 @@ from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.demo.build import write_demo
 from mrb_lib.review.records.store import open_store
 
-from .pages import sign_in
+from .pages import press, sign_in
 from .server import Served
 
 PATH = "/user/me/proxy/8000"
-PATIENT = 60_000
 
 
 class _Passing(RequestHandler):
@@ -92,8 +91,8 @@ def test_answers_are_kept_under_a_path(page: Page, bench: Path, keeps_path: bool
     with _behind_a_proxy("annotate", bench, "--annotators", who, keeps_path=keeps_path) as address:
         assert PATH in address
         page.goto(address)
-        page.locator(".mrb-person", has_text=who).click(timeout=PATIENT)
-        page.locator(".mrb-pick").first.click(timeout=PATIENT)
+        page.locator(".mrb-person", has_text=who).click()
+        page.locator(".mrb-pick").first.click()
         expect(page.locator(".mrb-saved")).to_contain_text("Saved")
         expect(page.locator(".mrb-view.mrb-live").first).to_be_visible()
         assert page.url.endswith(f"{PATH}/")
@@ -111,18 +110,16 @@ def test_everything_works_under_a_path(page: Page, bench: Path, address: str, re
     assert PATH in address
     who = f"Dr {request.node.callspec.id}"
     page.goto(address)
-    expect(page.locator(".mrb-shown .mrb-title")).to_be_visible(timeout=PATIENT)
+    expect(page.locator(".mrb-shown .mrb-title")).to_be_visible()
     assert page.url.partition("#")[0].endswith(f"{PATH}/"), "the token is out of sight"
     sign_in(page, who)
-    page.keyboard.press("Escape")
-    page.keyboard.press("j")
+    press(page, ("Escape", "j"))
     second = load(bench).cases["case_id"].iloc[1]
     expect(page.locator(".mrb-of-case bdi")).to_have_text(second)
-    for key in "1s":
-        page.keyboard.press(key)
+    press(page, "1s")
     expect(page.locator(".mrb-saved")).to_contain_text("Saved")
     page.reload()
-    expect(page.locator(".mrb-of-case bdi")).to_have_text(second, timeout=PATIENT)
+    expect(page.locator(".mrb-of-case bdi")).to_have_text(second)
     with open_store(bench / "reviews.sqlite", create=False) as store:
         stored = store.adjudications(load(bench).meta.name)
     assert stored.loc[stored["reviewer"] == who, "case_id"].tolist() == [second]

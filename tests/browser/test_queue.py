@@ -11,79 +11,58 @@ import pandas as pd
 import pytest
 from playwright.sync_api import Page, expect
 
-from mrb_lib.benchmarks.benchmark import load
-from mrb_lib.demo.build import write_demo
+from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.review.records.store import REVIEW, open_store
 
-from .pages import sign_in
-from .server import Served, mrb
+from .pages import explorer, press, settled, sign_in
+from .server import Served, mrb, path_of, reviews_of, simulated, store_of
 
-PATIENT = 120_000
 N = 20
 WRONG = "judge=longer&dimension=overall&kind=wrong"
 
 
 @pytest.fixture(scope="module")
-def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
     """More cases than are reviewed, and a judge that is wrong in half of them."""
-    folder = tmp_path_factory.mktemp("queue") / "bench"
-    write_demo(folder, cases=110, seed=6)
-    mrb(folder, "judge", folder, folder / "runs", "--judge", "longer", "--judge", "shorter")
-    return folder
+    return simulated(tmp_path_factory.mktemp("queue"), 110, seed=6, judged=True)
 
 
 @pytest.fixture(scope="module")
-def served(bench: Path) -> Iterator[Served]:
+def served(bench: Benchmark) -> Iterator[Served]:
     """Serves what that judge got wrong to two reviewers, both of whom have all of it."""
-    with Served("review", bench, "--assign", "Dr Able,Dr Blind", "--overlap", "2", "--query", WRONG) as running:
+    with Served(
+        "review", path_of(bench), "--assign", "Dr Able,Dr Blind", "--overlap", "2", "--query", WRONG
+    ) as running:
         yield running
-
-
-def _seated(page: Page, address: str, name: str) -> None:
-    """Signed in by keyboard, with the queue before them."""
-    page.goto(address)
-    expect(page.get_by_role("heading", name="Sign in to see which cases are yours.")).to_be_visible(timeout=PATIENT)
-    page.get_by_label("Your name").focus()
-    page.keyboard.type(name)
-    page.keyboard.press("Enter")
-    expect(page.locator(".mrb-who")).to_contain_text(name)
-    page.keyboard.press("Escape")
-
-
-def _signed_in(page: Page, address: str, name: str) -> None:
-    page.goto(address)
-    expect(page.locator(".mrb-shown")).to_be_visible(timeout=PATIENT)
-    sign_in(page, name)
-    page.keyboard.press("Escape")
 
 
 def _at(page: Page, index: int, n: int) -> None:
     expect(page.locator(".mrb-position")).to_contain_text(f"{index + 1} of {n} cases")
-    expect(page.locator(".mrb-explorer")).not_to_contain_class("mrb-changing")
+    settled(page)
 
 
 def test_twenty_failures_by_keyboard_and_a_second_reviewer_who_sees_nothing_before(
-    new_page: Callable[..., Page], bench: Path, served: Served, tmp_path: Path
+    new_page: Callable[..., Page], bench: Benchmark, served: Served, tmp_path: Path
 ) -> None:
-    name = load(bench).meta.name
-    before = json.loads(mrb(bench, "analyze", bench, "--table", "accuracy", "--dimension", "overall", "--json"))
-    with open_store(bench / "reviews.sqlite", create=False) as store:
-        dealt = store.assignments(name, task=REVIEW)
-    n = int((dealt["annotator"] == "Dr Able").sum())
+    path = path_of(bench)
+    before = _accuracy(path)
+    with open_store(store_of(bench), create=False) as store:
+        n = len(store.assignments(bench.meta.name, "Dr Able", task=REVIEW))
     assert n >= N
     pages = [new_page(), new_page()]
     for page, who in zip(pages, ("Dr Able", "Dr Blind"), strict=True):
-        _seated(page, f"{served.address}#{WRONG}&review=queue", who)
+        page.goto(f"{served.address}#{WRONG}&review=queue")
+        expect(page.get_by_role("heading", name="Sign in to see which cases are yours.")).to_be_visible()
+        sign_in(page, who)
+        page.keyboard.press("Escape")
         _at(page, 0, n)
     able, blind = pages
     expect(able.locator(".mrb-position")).to_contain_text("0 reviewed by you")
     for i in range(N):
         _at(able, i, n)
         # Gold is right, or the other side is; the first reason; harm in turn.
-        for key in ("1" if i % 2 else _other_side(able), "Shift+1", "zxcv"[i % 4]):
-            able.keyboard.press(key)
-        for key in ("m", *["ArrowLeft"] * (i % 3), "Enter", "ArrowRight", "ArrowRight", "ArrowDown", "Enter"):
-            able.keyboard.press(key)
+        press(able, ("1" if i % 2 else _other_side(able), "Shift+1", "zxcv"[i % 4]))
+        press(able, ("m", *["ArrowLeft"] * (i % 3), "Enter", "ArrowRight", "ArrowRight", "ArrowDown", "Enter"))
         expect(able.locator(".mrb-regions li")).to_have_count(1)
         able.keyboard.press("Enter")
     _at(able, N, n)
@@ -98,43 +77,40 @@ def test_twenty_failures_by_keyboard_and_a_second_reviewer_who_sees_nothing_befo
     assert "Dr Able" not in blind.locator(".mrb-history").inner_text()
     for i in range(4):
         _at(blind, i, n)
-        blind.keyboard.press("1")
-        blind.keyboard.press("s")
+        press(blind, "1s")
         expect(blind.locator(".mrb-history")).to_contain_text("Dr Able")
         blind.keyboard.press("j")
     _at(blind, 4, n)
     blind.locator("[data-filter=review]").select_option("disagree")
     expect(blind.locator(".mrb-position")).to_contain_text("1 of 2 cases")
-    with open_store(bench / "reviews.sqlite", create=False) as store:
-        kept = store.adjudications(name)
-    able_said = kept[kept["reviewer"] == "Dr Able"]
+    able_said = reviews_of(bench, "Dr Able")
     assert able_said["case_id"].nunique() == len(able_said) == N
     assert able_said["severity"].value_counts().to_dict() == dict.fromkeys(
         ("none", "mild", "moderate", "severe"), N / 4
     )
     assert able_said["reasons"].map(list).tolist() == [["missed finding"]] * N
     assert (able_said["verdict"] == "gold_wrong").sum() == N / 2
-    cases = load(bench).cases.set_index("case_id")
+    cases = bench.cases.set_index("case_id")
     for case_id, marked in zip(able_said["case_id"], able_said["regions"], strict=True):
         (region,) = marked
         assert region["image"] == cases.loc[case_id, "images"][0]
         # Two steps to the right and one down, whatever the zoom.
         assert region["width"] == pytest.approx(2 * region["height"], abs=0.2)
         assert region["height"] > 0
-    mrb(bench, "adjudications", "export", bench, tmp_path / "reviews.csv")
+    mrb(path, "adjudications", "export", path, tmp_path / "reviews.csv")
     exported = pd.read_csv(tmp_path / "reviews.csv")
     assert set(exported["severity"].dropna()) == {"none", "mild", "moderate", "severe"}
-    assert (
-        exported.loc[exported["reviewer"] == "Dr Able", "regions"].map(lambda one: len(json.loads(one))).tolist()
-        == [1] * N
-    )
-    after = json.loads(
-        mrb(bench, "analyze", bench, "--table", "accuracy", "--dimension", "overall", "--gold", "adjudicated", "--json")
-    )
-    scores = [
-        {row["judge"]: row["accuracy"] for row in found["rows"] if row["kind"] == "judge"} for found in (before, after)
-    ]
-    assert scores[1]["longer"] > scores[0]["longer"], "half of its failures were the label's"
+    marked = exported.loc[exported["reviewer"] == "Dr Able", "regions"].map(lambda one: len(json.loads(one)))
+    assert marked.tolist() == [1] * N
+    after = _accuracy(path, "--gold", "adjudicated")
+    assert after > before, "half of its failures were the label's"
+
+
+def _accuracy(bench: Path, *options: str) -> float:
+    """The accuracy of the judge that is reviewed."""
+    words = ("--table", "accuracy", "--dimension", "overall", "--json", *options)
+    rows = json.loads(mrb(bench, "analyze", bench, *words))["rows"]
+    return float(next(row["accuracy"] for row in rows if row["kind"] == "judge" and row["judge"] == "longer"))
 
 
 def _other_side(page: Page) -> str:
@@ -144,20 +120,18 @@ def _other_side(page: Page) -> str:
 
 
 def test_the_later_of_two_windows_is_told_what_it_replaces(
-    new_page: Callable[..., Page], bench: Path, served: Served
+    new_page: Callable[..., Page], bench: Benchmark, served: Served
 ) -> None:
     windows = [new_page(), new_page()]
     for window in windows:
-        _signed_in(window, f"{served.address}#case={load(bench).cases['case_id'].iloc[100]}", "Dr Twice")
+        explorer(window, served.address, f"case={bench.cases['case_id'].iloc[100]}", "Dr Twice")
         # Answered after the history of the case, which a window must not ask for anew once the other has saved.
         expect(window.locator(".mrb-position")).to_contain_text("reviewed by you")
         expect(window.locator(".mrb-history")).to_contain_text("Nobody has reviewed this case yet.")
     first, second = windows
-    for key in "1s":
-        first.keyboard.press(key)
+    press(first, "1s")
     expect(first.locator(".mrb-saved")).to_contain_text("Saved")
-    for key in "3s":
-        second.keyboard.press(key)
+    press(second, "3s")
     expect(second.locator(".mrb-saved")).to_contain_text("in another window you stored “Gold is right”")
     expect(second.locator(".mrb-history li")).to_have_count(1)
     second.keyboard.press("s")
@@ -165,16 +139,15 @@ def test_the_later_of_two_windows_is_told_what_it_replaces(
     expect(second.locator(".mrb-history li").first).to_contain_text("Ambiguous")
 
 
-def test_the_end_of_a_list_is_told(page: Page, bench: Path, served: Served) -> None:
-    _signed_in(page, f"{served.address.split('#')[0]}#where={quote('length > 0')}&organ=foot", "Dr Last")
+def test_the_end_of_a_list_is_told(page: Page, bench: Benchmark, served: Served) -> None:
+    explorer(page, served.address, f"where={quote('length > 0')}&organ=foot", "Dr Last")
     page.locator("[role=listbox]").focus()
     page.keyboard.press("End")
-    n = int((load(bench).cases["organ"] == "foot").sum())
+    n = int((bench.cases["organ"] == "foot").sum())
     _at(page, n - 1, n)
     page.keyboard.press("Escape")
     page.locator(".mrb-title").first.click()
-    for key in ("1", "Enter"):
-        page.keyboard.press(key)
+    press(page, ("1", "Enter"))
     expect(page.locator(".mrb-notice")).to_contain_text(f"That was the last of {n} cases; 1 of them")
     page.locator("[data-filter=where]").fill("length >")
     page.keyboard.press("Enter")

@@ -1,9 +1,9 @@
-"""Ratings, labels, steps and rankings by mouse, touch or keys, in real Voila: annotated, then reviewed."""
+"""Ratings, labels, steps and rankings by mouse, touch or keys, annotated, then reviewed."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -19,35 +19,32 @@ from tests.rated import ERRORS, write_labels, write_ranking, write_rating, write
 from .axe import violations
 from .hand import Hand
 from .hostile import harm
+from .pages import at_case, desk, explorer, press
 from .server import Served, mrb
 
-PATIENT = 90_000  # a kernel starts
-SOON = 30_000
 HOSTILE = '<script>window.__pwned=1</script>"><img src=x onerror="window.__pwned=2">'
 NewPage = Callable[..., Page]
 
 
 def _enter(page: Page, served: Served, *, total: int) -> None:
-    page.goto(served.address, timeout=PATIENT)
-    expect(page.get_by_role("heading", name="Who are you?")).to_be_visible(timeout=PATIENT)
-    page.get_by_role("button", name="Dr Keys").focus()
-    page.keyboard.press("Enter")
-    _at(page, 1, total)
-
-
-def _at(page: Page, number: int, total: int) -> None:
-    expect(page.get_by_role("heading", name=f"Case {number} of {total}")).to_be_visible(timeout=SOON)
-    expect(page.locator(".mrb-view.mrb-live").first).to_be_visible(timeout=SOON)
+    desk(page, served.address)
+    expect(page.get_by_role("heading", name=f"Case 1 of {total}")).to_be_visible()
 
 
 def _said(page: Page, words: str) -> None:
-    expect(page.locator(".mrb-saved")).to_contain_text(words, timeout=SOON)
+    expect(page.locator(".mrb-saved")).to_contain_text(words)
+
+
+def _rows(bench: Path) -> dict[tuple[str, str], str]:
+    """The choices kept, by case and dimension."""
+    with open_store(bench / "reviews.sqlite", create=False) as store:
+        found, _ = annotations_of(load(bench), store)
+    rows = found[["case_id", "dimension", "choice"]].itertuples(index=False)
+    return {(case, name): choice for case, name, choice in rows}
 
 
 def _kept(bench: Path) -> dict[str, str]:
-    with open_store(bench / "reviews.sqlite", create=False) as store:
-        found, _ = annotations_of(load(bench), store)
-    return dict(zip(found["case_id"], found["choice"], strict=True))
+    return {case: choice for (case, _), choice in _rows(bench).items()}
 
 
 def _pick(page: Page, row: str, words: str) -> Locator:
@@ -58,30 +55,28 @@ def _next(hand: Hand) -> None:
     hand.use(hand.page.locator(".mrb-forward"), "Enter")
 
 
-def test_a_rating_is_kept_and_may_be_changed_or_undone(hand: Hand, tmp_path: Path) -> None:
+def test_a_rating_is_kept_and_may_be_changed(hand: Hand, tmp_path: Path) -> None:
     bench, page = write_rating(tmp_path, n=2), hand.page
     with Served("annotate", bench, "--annotators", "Dr Keys") as served:
         _enter(page, served, total=2)
         expect(page.locator(".mrb-answer")).to_have_count(1)
         expect(page.get_by_role("radio")).to_have_count(4)
-        expect(page.locator(".mrb-pick").nth(3)).to_contain_text("may lead to harm", timeout=SOON)
+        expect(page.locator(".mrb-pick").nth(3)).to_contain_text("may lead to harm")
         hand.use(_pick(page, "Overall", "High risk"), "4")
         _said(page, "Saved: Overall, High risk")
-        page.keyboard.press("u")
-        _said(page, "choose again")
         hand.use(_pick(page, "Overall", "Low risk"), "2")
         _said(page, "Saved: Overall, Low risk")
-        page.keyboard.press("u")
+        hand.use(_pick(page, "Overall", "High risk"), "4")
         _said(page, "Saved: Overall, High risk")
         expect(page.get_by_role("radio", name="High risk")).to_be_checked()
         assert violations(page) == []
         _next(hand)
-        _at(page, 2, 2)
+        at_case(page, 2)
         hand.use(_pick(page, "Overall", "No risk"), "1")
         _said(page, "Saved: Overall, No risk")
         _next(hand)
         hand.use(page.get_by_role("button", name="Back to the last case"))
-        _at(page, 2, 2)
+        at_case(page, 2)
     assert sorted(_kept(bench).values()) == ["High risk", "No risk"]
 
 
@@ -103,29 +98,23 @@ def test_several_labels_are_kept_once_they_are_confirmed(hand: Hand, tmp_path: P
         _said(page, "Saved: Errors, wrong side, omitted finding, overconfident")
         hand.use(_pick(page, "Overall", "Moderate risk"), "3")
         _said(page, "Saved: Overall, Moderate risk")
-        page.keyboard.press("u")
-        _said(page, "Overall: choose again")
-        page.reload(timeout=PATIENT)
-        _at(page, 1, 2)
+        page.reload()
+        at_case(page, 1)
         checked = page.locator(".mrb-row input:checked")
         expect(checked).to_have_count(4)
         hand.use(_pick(page, "Errors", ERRORS[0]), "a", "a")  # no row is open, so that the first one is in hand
         expect(state).to_have_text("not saved yet")
-        page.reload(timeout=PATIENT)
-        _at(page, 1, 2)
+        page.reload()
+        at_case(page, 1)
         expect(state).to_have_text("not saved yet")
         assert violations(page) == []
         page.locator(".mrb-annotate").focus()
         _next(hand)
         _said(page, "Not saved yet: Errors")
-        page.keyboard.press("u")
+        hand.use(_pick(page, "Errors", ERRORS[0]), "a")
         _said(page, "As it was saved")
-        hand.use(_pick(page, "Errors", "None of these"), "0")
-        _said(page, "Saved: Errors, none of these")
-        page.keyboard.press("u")
-        _said(page, "Saved: Errors, wrong side, omitted finding, overconfident")
         _next(hand)
-        _at(page, 2, 2)
+        at_case(page, 2)
         hand.use(_pick(page, "Overall", "No risk"), "1")
         _said(page, "Saved: Overall, No risk")
         _next(hand)
@@ -133,7 +122,7 @@ def test_several_labels_are_kept_once_they_are_confirmed(hand: Hand, tmp_path: P
         hand.use(_pick(page, "Errors", "None of these"), "0")
         _said(page, "Saved: Errors, none of these")
         _next(hand)
-        expect(page.get_by_role("heading", name="That was all")).to_be_visible(timeout=SOON)
+        expect(page.get_by_role("heading", name="That was all")).to_be_visible()
     kept = sorted(_rows(bench).items())
     assert sorted(choice for (_, name), choice in kept if name == "overall") == ["Moderate risk", "No risk"]
     assert sorted(choice for (_, name), choice in kept if name == "errors") == [
@@ -142,31 +131,12 @@ def test_several_labels_are_kept_once_they_are_confirmed(hand: Hand, tmp_path: P
     ]
 
 
-def test_hostile_labels_are_words_on_both_pages(new_page: NewPage, tmp_path: Path) -> None:
-    bench = write_labels(tmp_path, n=3, labels=(HOSTILE, "'fine' & \"good\""))
-    page = new_page()
-    with Served("annotate", bench, "--annotators", "Dr Keys") as served:
-        _enter(page, served, total=3)
-        for key in ("a", "a", "Enter"):
-            page.keyboard.press(key)
-        _said(page, "Saved: Errors, <script>")
-        assert harm(page) == []
-    page = new_page()
-    with Served("review", bench) as served:
-        page.goto(f"{served.address}#judge=near", wait_until="domcontentloaded")
-        table = page.locator('.mrb-case [data-mrb="labels"]').first
-        expect(table).to_contain_text("<script>window.__pwned=1</script>", timeout=PATIENT)
-        expect(table).to_contain_text("0.75")
-        assert harm(page) == []
-        assert violations(page) == []
-
-
 def test_steps_come_in_order_below_those_before_them(page: Page, tmp_path: Path) -> None:
     bench = write_steps(tmp_path, before=HOSTILE + "\n")
     with Served("annotate", bench, "--annotators", "Dr Keys") as served:
         _enter(page, served, total=5)
         for number in range(1, 6):
-            _at(page, number, 5)
+            at_case(page, number)
             step = page.locator(".mrb-answer h3").inner_text()
             before = page.locator(".mrb-before-it")
             if step == "Step 1":
@@ -178,7 +148,7 @@ def test_steps_come_in_order_below_those_before_them(page: Page, tmp_path: Path)
             page.keyboard.press("3" if step == "Step 1" else "1")
             _said(page, "Saved")
             page.keyboard.press("Enter")
-        expect(page.get_by_role("heading", name="That was all")).to_be_visible(timeout=SOON)
+        expect(page.get_by_role("heading", name="That was all")).to_be_visible()
     first = {"one-1": "right", "two-1": "right"}
     assert _kept(bench) == dict.fromkeys(("one-2", "one-3", "two-2"), "wrong") | first
 
@@ -197,8 +167,8 @@ def test_a_ranking_is_kept_as_all_pairs(hand: Hand, tmp_path: Path) -> None:
         assert _kept(bench) == {}
         hand.use(_place(page, 1, 3), "b", "3")
         _said(page, "Saved: 3 answers ranked")
-        page.reload(timeout=PATIENT)
-        _at(page, 1, 2)
+        page.reload()
+        at_case(page, 1)
         places = page.locator(".mrb-row input:checked").evaluate_all("all => all.map((one) => one.value)")
         assert places == ["2", "3", "1"]
         assert violations(page) == []
@@ -212,47 +182,25 @@ def _place(page: Page, row: int, place: int) -> Locator:
     return page.locator(".mrb-row").nth(row).locator(".mrb-pick").nth(place - 1)
 
 
-def _rows(bench: Path) -> dict[tuple[str, str], str]:
-    """The choices kept, by case and dimension."""
-    with open_store(bench / "reviews.sqlite", create=False) as store:
-        found, _ = annotations_of(load(bench), store)
-    return {
-        (case, name): choice for case, name, choice in found[["case_id", "dimension", "choice"]].itertuples(index=False)
-    }
-
-
-@pytest.fixture(scope="module")
-def reviewed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Served]]:
-    bench = write_rating(tmp_path_factory.mktemp("reviewed"))
+def test_a_rating_is_reviewed_by_keyboard(page: Page, tmp_path: Path) -> None:
+    bench, keys = write_rating(tmp_path), page.get_by_role("dialog", name="Keys")
     with Served("review", bench) as served:
-        yield bench, served
-
-
-def test_a_rating_is_reviewed_by_keyboard(page: Page, reviewed: tuple[Path, Served]) -> None:
-    bench, served = reviewed
-    page.goto(f"{served.address}#kind=unsafe_called_safe&judge=always-safe", wait_until="domcontentloaded")
-    expect(page.locator(".mrb-shown")).to_be_visible(timeout=PATIENT)
-    expect(page.locator("[data-kind=unsafe_called_safe]")).to_have_attribute("aria-pressed", "true")
-    expect(page.locator("[data-kind=inconsistent]")).to_have_count(0)
-    expect(page.locator('.mrb-in-view [data-mrb="probabilities"]')).to_contain_text("expectation")
-    page.get_by_label("Your name").fill("Dr Keys")
-    page.keyboard.press("Enter")
-    expect(page.get_by_text("Signed in as Dr Keys")).to_be_visible(timeout=SOON)
-    case = page.locator(".mrb-of-case bdi").inner_text()
-    page.locator(".mrb-explorer").focus()
-    page.keyboard.press("b")
-    expect(page.get_by_role("radio", name="Gold is wrong")).to_be_checked()
-    expect(page.get_by_role("radio", name="Low risk")).to_be_checked()
-    assert violations(page) == []
-    page.locator(".mrb-explorer").focus()
-    page.keyboard.press("s")
-    expect(page.locator(".mrb-history")).to_contain_text("Gold is wrong: Low risk", timeout=SOON)
-    page.keyboard.press("?")
-    expect(page.get_by_role("dialog", name="Keys")).to_contain_text("the right category")
-    expect(page.get_by_role("dialog", name="Keys")).not_to_contain_text("other answer")
-    out = bench / "kept.csv"
-    mrb(bench, "adjudications", "export", bench, out)
-    assert f"{case},overall,Dr Keys,gold_wrong,Low risk" in out.read_text(encoding="utf-8")
+        explorer(page, served.address, "kind=unsafe_called_safe&judge=always-safe", "Dr Keys")
+        expect(page.locator("[data-kind=unsafe_called_safe]")).to_have_attribute("aria-pressed", "true")
+        expect(page.locator("[data-kind=inconsistent]")).to_have_count(0)
+        expect(page.locator('.mrb-in-view [data-mrb="probabilities"]')).to_contain_text("expectation")
+        case = page.locator(".mrb-of-case bdi").inner_text()
+        page.keyboard.press("b")
+        expect(page.get_by_role("radio", name="Gold is wrong")).to_be_checked()
+        expect(page.get_by_role("radio", name="Low risk")).to_be_checked()
+        assert violations(page) == []
+        press(page, ("Escape", "s"))
+        expect(page.locator(".mrb-history")).to_contain_text("Gold is wrong: Low risk")
+        page.keyboard.press("?")
+        expect(keys).to_contain_text("the right category")
+        expect(keys).not_to_contain_text("other answer")
+    mrb(bench, "adjudications", "export", bench, bench / "kept.csv")
+    assert f"{case},overall,Dr Keys,gold_wrong,Low risk" in (bench / "kept.csv").read_text(encoding="utf-8")
 
 
 def _judged(bench: Path, judge: str, said: dict[tuple[str, str], str], reply: str) -> None:
@@ -266,31 +214,21 @@ def _judged(bench: Path, judge: str, said: dict[tuple[str, str], str], reply: st
     )  # fmt: skip
 
 
-def _signed_in(page: Page, served: Served, fragment: str) -> None:
-    page.goto(f"{served.address}#{fragment}", wait_until="domcontentloaded")
-    expect(page.locator(".mrb-shown")).to_be_visible(timeout=PATIENT)
-    page.get_by_label("Your name").fill("Dr Keys")
-    page.keyboard.press("Enter")
-    expect(page.get_by_text("Signed in as Dr Keys")).to_be_visible(timeout=SOON)
-    page.locator(".mrb-explorer").focus()
-
-
 def test_a_step_is_reviewed_below_those_before_it(page: Page, tmp_path: Path) -> None:
     gold = {"one-1": "right", "one-2": "wrong", "one-3": "wrong", "two-1": "right", "two-2": "right"}
     bench = write_steps(tmp_path, before=HOSTILE + "\n", labels=gold)
     # It finds the first error one step too late.
     _judged(bench, "late", {(case, "AB"): "right" if case == "one-2" else label for case, label in gold.items()}, "r")
     with Served("review", bench) as served:
-        _signed_in(page, served, "kind=wrong&judge=late")
+        explorer(page, served.address, "kind=wrong&judge=late", "Dr Keys")
         expect(page.locator(".mrb-of-case bdi")).to_have_text("one-2")
         expect(page.locator(".mrb-shown").get_by_role("heading", name="Step 2")).to_be_visible()
         before = page.locator(".mrb-shown .mrb-before-it")
         expect(before).to_contain_text("Step 1 of response one.")
         expect(before).to_contain_text("<script>window.__pwned=1</script>")
         assert harm(page) == []
-        page.keyboard.press("1")
-        page.keyboard.press("s")
-        expect(page.locator(".mrb-history")).to_contain_text("Gold is right", timeout=SOON)
+        press(page, "1s")
+        expect(page.locator(".mrb-history")).to_contain_text("Gold is right")
         assert violations(page) == []
 
 
@@ -300,36 +238,38 @@ def test_a_pair_of_a_ranking_is_reviewed_with_the_ranking_that_decided_it(page: 
     said = {(case, order): "B" if case == "i1-12" else "A" for case in pairs for order in ("AB", "BA")}
     _judged(bench, "one+batch", said, f'{{"ranking": ["A", "C", "B"]}} {HOSTILE}')
     with Served("review", bench) as served:
-        _signed_in(page, served, "kind=wrong&judge=one%2Bbatch")
+        explorer(page, served.address, "kind=wrong&judge=one%2Bbatch", "Dr Keys")
         expect(page.locator(".mrb-of-case bdi")).to_have_text("i1-12")
         expect(page.locator(".mrb-shown")).to_contain_text('"ranking": ["A", "C", "B"]')
         assert harm(page) == []
-        page.keyboard.press("b")
+        press(page, "b")
         expect(page.get_by_role("radio", name="Gold is wrong")).to_be_checked()
-        page.keyboard.press("s")
-        expect(page.locator(".mrb-history")).to_contain_text("Gold is wrong", timeout=SOON)
+        press(page, "s")
+        expect(page.locator(".mrb-history")).to_contain_text("Gold is wrong")
         assert violations(page) == []
 
 
-def test_hostile_categories_are_words_on_both_pages(new_page: NewPage, tmp_path: Path) -> None:
-    categories = (HOSTILE, "'fine' & \"good\"")
-    meanings = {HOSTILE: HOSTILE * 300, "overall": HOSTILE}
-    bench = write_rating(tmp_path, n=3, categories=categories, definitions=meanings, acceptable=categories[1:])
+@pytest.mark.parametrize("kind", ["labels", "categories"])
+def test_hostile_labels_and_categories_are_words_on_both_pages(new_page: NewPage, tmp_path: Path, kind: str) -> None:
+    names = (HOSTILE, "'fine' & \"good\"")
+    if kind == "labels":
+        bench, judge, keys = write_labels(tmp_path, n=3, labels=names), "near", ("a", "a", "Enter")
+    else:
+        words = {"definitions": {HOSTILE: HOSTILE * 300, "overall": HOSTILE}, "acceptable": names[1:]}
+        bench, judge, keys = write_rating(tmp_path, n=3, categories=names, **words), "always-safe", ("1",)
     page = new_page()
     with Served("annotate", bench, "--annotators", "Dr Keys") as served:
         _enter(page, served, total=3)
-        expect(page.locator(".mrb-category").first).to_have_text(HOSTILE)
-        page.keyboard.press("1")
-        _said(page, "Saved: Overall, <script>")
+        press(page, keys)
+        _said(page, "<script>")
         assert harm(page) == []
     page = new_page()
     with Served("review", bench) as served:
-        page.goto(f"{served.address}#judge=always-safe", wait_until="domcontentloaded")
-        expect(page.locator(".mrb-shown")).to_be_visible(timeout=PATIENT)
-        expect(page.locator(".mrb-in-view")).to_contain_text("<script>window.__pwned=1</script>")
-        page.get_by_label("Your name").fill("Dr Keys")
-        page.keyboard.press("Enter")
-        page.locator(".mrb-explorer").focus()
-        page.keyboard.press("b")
-        expect(page.get_by_role("radio", name="'fine' & \"good\"")).to_be_checked()
+        explorer(page, served.address, f"judge={judge}", "Dr Keys")
+        shown = page.locator('.mrb-case [data-mrb="labels"]' if kind == "labels" else ".mrb-in-view").first
+        expect(shown).to_contain_text("<script>window.__pwned=1</script>")
+        if kind == "categories":
+            page.keyboard.press("b")
+            expect(page.get_by_role("radio", name=names[1])).to_be_checked()
         assert harm(page) == []
+        assert violations(page) == []

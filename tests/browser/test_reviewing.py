@@ -4,60 +4,42 @@ from __future__ import annotations
 
 import re
 import signal
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from mrb_lib.benchmarks.benchmark import load
-from mrb_lib.demo.build import write_demo
+from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.review.records.marks import ADDED, Adjudication, CaseTag
 from mrb_lib.review.records.store import open_store
 
 from .axe import violations, violations_in_both_schemes
 from .hand import Hand
 from .haste import paused
-from .pages import sign_in
-from .server import Served, mrb
+from .pages import IMPATIENT, bounds, explorer, press, reviewing, settled, sign_in
+from .server import Served, path_of, reviews_of, simulated, store_of
 
-PATIENT = 120_000
 QUERY = "judge=longer&dimension=overall"
 LOW = {"width": 1366, "height": 650}
 FORM_KEYS = ("1", "2", "a", "z", "Shift+1", "n", "m", "s", "Enter")
-IMPATIENT = (
-    "const real = window.setTimeout;"
-    "window.setTimeout = (then, ms, ...rest) => real(then, ms === 20000 && window.hasty ? 500 : ms, ...rest);"
-)
-NewPage = Callable[..., Page]
 
 
 @pytest.fixture(scope="module")
-def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
     """Twelve cases and the runs of two judges."""
-    folder = tmp_path_factory.mktemp("reviewing") / "bench"
-    write_demo(folder, cases=12, seed=4)
-    mrb(folder, "judge", folder, folder / "runs", "--judge", "longer", "--judge", "shorter")
-    return folder
+    return simulated(tmp_path_factory.mktemp("reviewing"), 12, judged=True)
 
 
 @pytest.fixture(scope="module")
-def served(bench: Path) -> Iterator[Served]:
+def served(bench: Benchmark) -> Iterator[Served]:
     """All cases of a judge are assigned to two reviewers."""
     options = ("--assign", "Dr Able,Dr Blind", "--overlap", "2", "--query", QUERY)
-    with Served("review", bench, *options) as running:
+    with Served("review", path_of(bench), *options) as running:
         yield running
 
 
-def _open(page: Page, served: Served, fragment: str = QUERY) -> Page:
-    page.goto(f"{served.address.partition('#')[0]}#{fragment}", wait_until="domcontentloaded")
-    expect(page.locator(".mrb-shown")).to_be_visible(timeout=PATIENT)
-    return page
-
-
 def _case(page: Page, number: int) -> None:
-    expect(page.locator(".mrb-of-case bdi")).to_have_text(f"sim-{number:06d}")
-    expect(page.locator(".mrb-explorer")).not_to_contain_class("mrb-changing")
+    reviewing(page, f"sim-{number:06d}")
 
 
 def _uncovered(one: Locator) -> bool:
@@ -73,9 +55,7 @@ def _uncovered(one: Locator) -> bool:
 def test_after_save_and_next_case_gold_label_and_verdicts_are_in_sight(hand: Hand, served: Served) -> None:
     page = hand.page
     page.set_viewport_size(LOW)
-    _open(page, served)
-    sign_in(page, hand.name)
-    page.keyboard.press("Escape")
+    explorer(page, served.address, QUERY, hand.name)
     for number in (0, 1):
         _case(page, number)
         hand.use(page.locator(".mrb-verdict label").first, "Escape", "1")
@@ -88,10 +68,10 @@ def test_after_save_and_next_case_gold_label_and_verdicts_are_in_sight(hand: Han
 
 
 def test_assigned_cases_open_with_their_judge_and_a_misspelt_reviewer_is_told_who_is_known(
-    page: Page, served: Served, bench: Path
+    page: Page, served: Served, bench: Benchmark
 ) -> None:
     page.goto(served.address)
-    expect(page.get_by_role("heading", name="Sign in to see")).to_be_visible(timeout=PATIENT)
+    expect(page.get_by_role("heading", name="Sign in to see")).to_be_visible()
     page.get_by_label("Your name").fill("Dr Abel")
     page.keyboard.press("Enter")
     expect(page.locator(".mrb-who").get_by_role("alert")).to_contain_text("“Dr Abel” is a new name here.")
@@ -107,23 +87,19 @@ def test_assigned_cases_open_with_their_judge_and_a_misspelt_reviewer_is_told_wh
     expect(page.locator("[data-field=judge]")).to_have_value("longer")
     expect(page.locator("[data-field=judge] option").first).to_be_disabled()
     _case(page, 0)
-    for key in "1s":
-        page.keyboard.press(key)
+    press(page, "1s")
     expect(page.locator(".mrb-saved")).to_contain_text("Saved")
     page.locator("[data-field=judge] option").first.evaluate("one => { one.disabled = false; }")
     page.locator("[data-field=judge]").select_option("")
-    for key in ("Escape", "1", "s"):
-        page.keyboard.press(key)
+    press(page, ("Escape", "1", "s"))
     expect(page.locator(".mrb-saved")).to_contain_text("Not saved: a judge is in view")
     page.locator("[data-filter=judge]").select_option("")
     expect(page.locator("[data-field=judge]")).to_have_value("")
-    with open_store(bench / "reviews.sqlite", create=False) as store:
-        mine = store.adjudications(load(bench).meta.name)
-    assert mine.loc[mine["reviewer"] == "Dr Able", "judge"].tolist() == ["longer"]
+    assert reviews_of(bench, "Dr Able")["judge"].tolist() == ["longer"]
 
 
 def test_who_signs_in_in_a_second_tab_changes_nobody_in_the_first(page: Page, served: Served) -> None:
-    first, second = _open(page, served), _open(page.context.new_page(), served)
+    first, second = (explorer(tab, served.address, QUERY) for tab in (page, page.context.new_page()))
     names = first.locator(".mrb-who datalist option").evaluate_all("all => all.map(one => one.value)")
     assert {"Dr Able", "Dr Blind"} <= set(names)
     for tab, name in ((first, "Dr Able"), (second, "Dr Blind")):
@@ -132,11 +108,11 @@ def test_who_signs_in_in_a_second_tab_changes_nobody_in_the_first(page: Page, se
     for tab, name in ((first, "Dr Able"), (second, "Dr Blind")):
         expect(tab.locator(".mrb-who")).to_contain_text(f"Signed in as {name}")
         tab.reload()
-        expect(tab.locator(".mrb-who")).to_contain_text(f"Signed in as {name}", timeout=PATIENT)
+        expect(tab.locator(".mrb-who")).to_contain_text(f"Signed in as {name}")
 
 
 def test_an_unsaved_review_is_marked_and_closing_the_tab_asks(hand: Hand, served: Served) -> None:
-    page, asked = _open(hand.page, served, f"case=sim-000005&{QUERY}"), list[str]()
+    page, asked = explorer(hand.page, served.address, f"case=sim-000005&{QUERY}"), list[str]()
     page.on("dialog", lambda dialog: asked.append(dialog.type))
     title, row = page.title(), page.locator("[data-index='5']")
     sign_in(page, hand.name)
@@ -160,7 +136,7 @@ def test_an_unsaved_review_is_marked_and_closing_the_tab_asks(hand: Hand, served
 
 
 def test_who_is_not_signed_in_is_told_so_and_brought_there(page: Page, served: Served) -> None:
-    _open(page, served)
+    explorer(page, served.address, QUERY)
     for _ in range(5):
         page.keyboard.press("Tab")
         if page.get_by_label("Your name").evaluate("one => one === document.activeElement"):
@@ -176,7 +152,7 @@ def test_who_is_not_signed_in_is_told_so_and_brought_there(page: Page, served: S
 
 
 def test_back_leads_through_the_cases_and_the_filters(hand: Hand, served: Served) -> None:
-    page = _open(hand.page, served)
+    page = explorer(hand.page, served.address, QUERY)
     _case(page, 0)
     hand.use(page.get_by_role("button", name="next case"), "j")
     _case(page, 1)
@@ -192,16 +168,14 @@ def test_back_leads_through_the_cases_and_the_filters(hand: Hand, served: Served
     _case(page, 3)
     while page.locator(".mrb-of-case bdi").inner_text() != "sim-000000":
         page.go_back()
-        expect(page.locator(".mrb-explorer")).not_to_contain_class("mrb-changing")
+        settled(page)
     expect(page.locator(".mrb-row[data-index='0']")).to_have_attribute("aria-selected", "true")
     page.go_forward()
     _case(page, 1)
 
 
 def test_reasons_and_harm_are_asked_once_a_judge_is_chosen(hand: Hand, served: Served) -> None:
-    page = _open(hand.page, served, "case=sim-000006")
-    sign_in(page, hand.name)
-    page.keyboard.press("Escape")
+    page = explorer(hand.page, served.address, "case=sim-000006", hand.name)
     _case(page, 6)
     judge, asked = page.locator("[data-field=judge]"), ("Why did the judge fail?", "choice were acted on")
     for words in asked:
@@ -221,12 +195,9 @@ def test_reasons_and_harm_are_asked_once_a_judge_is_chosen(hand: Hand, served: S
 @pytest.mark.parametrize("size", [LOW, {"width": 768, "height": 1024}, {"width": 683, "height": 384}])
 def test_nothing_covers_the_form_of_a_saved_review(page: Page, served: Served, size: dict[str, int]) -> None:
     page.set_viewport_size(size)
-    _open(page, served, f"case=sim-000007&{QUERY}")
-    sign_in(page, f"Dr Wide {size['width']}")
-    page.keyboard.press("Escape")
+    explorer(page, served.address, f"case=sim-000007&{QUERY}", f"Dr Wide {size['width']}")
     _case(page, 7)
-    for key in "3s":
-        page.keyboard.press(key)
+    press(page, "3s")
     expect(page.get_by_role("button", name="Save correction")).to_be_visible()
     expect(page.locator(".mrb-saved")).to_contain_text("Saved")
     for part in page.locator(".mrb-form label:visible, .mrb-review button:visible").all():
@@ -234,37 +205,32 @@ def test_nothing_covers_the_form_of_a_saved_review(page: Page, served: Served, s
 
 
 @pytest.mark.parametrize("width", [1366, 1024, 683])
-def test_tags_never_cut_off_who_has_reviewed_a_case(page: Page, served: Served, bench: Path, width: int) -> None:
-    name = load(bench).meta.name
-    with open_store(bench / "reviews.sqlite") as store:
+def test_tags_never_cut_off_who_has_reviewed_a_case(page: Page, served: Served, bench: Benchmark, width: int) -> None:
+    name = bench.meta.name
+    with open_store(store_of(bench)) as store:
         for who in ("Dr Able", "Dr Blind", "Dr Tag"):
             store.add(Adjudication(name, "sim-000009", who, "ambiguous", adjudication_id=f"tagged by {who}"))
         for tag in ("artefact of the table", "seen twice", "old film"):
             store.add(CaseTag(name, "sim-000009", tag, "Dr Tag", ADDED))
     page.set_viewport_size({"width": width, "height": 800})
-    _open(page, served, f"case=sim-000009&{QUERY}")
-    sign_in(page, "Dr Tag")
+    explorer(page, served.address, f"case=sim-000009&{QUERY}", "Dr Tag")
     row = page.locator("[data-index='9']")
     expect(row.locator(".mrb-done")).to_have_text("✓ you + 2")
     expect(row.locator(".mrb-row-tags bdi")).to_have_count(3)
-    mark, whole = row.locator(".mrb-done").bounding_box(), row.bounding_box()
-    assert mark is not None and whole is not None
+    mark, whole = bounds(row.locator(".mrb-done")), bounds(row)
     assert mark["x"] + mark["width"] <= whole["x"] + whole["width"]
     assert row.locator(".mrb-done").evaluate("one => one.scrollWidth <= one.clientWidth + 1")
 
 
-def test_the_lost_server_covers_no_error_and_a_killed_one_loses_nothing(page: Page, bench: Path) -> None:
+def test_the_lost_server_covers_no_error_and_a_killed_one_loses_nothing(page: Page, bench: Benchmark) -> None:
     page.set_viewport_size({"width": 1366, "height": 768})
     page.add_init_script(IMPATIENT)
     saved = page.locator(".mrb-saved")
-    with Served("review", bench) as first:
-        _open(page, first, f"case=sim-000010&{QUERY}")
-        sign_in(page, "Dr Killed")
-        page.keyboard.press("Escape")
+    with Served("review", path_of(bench)) as first:
+        explorer(page, first.address, f"case=sim-000010&{QUERY}", "Dr Killed")
         _case(page, 10)
         with paused(first.process):
-            page.keyboard.press("4")
-            page.keyboard.press("n")
+            press(page, "4n")
             page.keyboard.type("typed before")
             page.evaluate("window.hasty = true")
             page.keyboard.press("Control+Enter")
@@ -276,20 +242,15 @@ def test_the_lost_server_covers_no_error_and_a_killed_one_loses_nothing(page: Pa
             page.keyboard.type(", and after")
             first.process.send_signal(signal.SIGKILL)
     expect(page.locator("#mrb-lost")).to_be_visible()
-    mark, lost = saved.bounding_box(), page.locator("#mrb-lost").bounding_box()
-    assert mark is not None and lost is not None
+    mark, lost = bounds(saved), bounds(page.locator("#mrb-lost"))
     assert mark["y"] + mark["height"] <= lost["y"] + 1
     assert page.locator(".mrb-notice").evaluate("one => one.getBoundingClientRect().bottom") <= lost["y"]
-    with Served("review", bench):
-        expect(saved).to_contain_text("What you typed since is not saved yet", timeout=PATIENT)
+    with Served("review", path_of(bench)):
+        expect(saved).to_contain_text("What you typed since is not saved yet")
         expect(page.get_by_label("Note")).to_have_value("typed before, and after")
         page.keyboard.press("Control+Enter")
         expect(page.locator(".mrb-history li")).to_have_count(2)
         expect(saved).to_contain_text("Saved")
-        page.keyboard.press("Escape")
-        page.keyboard.press("j")
+        press(page, ("Escape", "j"))
         _case(page, 11)
-    with open_store(bench / "reviews.sqlite", create=False) as store:
-        rows = store.adjudications(load(bench).meta.name, history=True)
-    notes = rows.loc[rows["reviewer"] == "Dr Killed", "note"].tolist()
-    assert notes == ["typed before", "typed before, and after"]
+    assert reviews_of(bench, "Dr Killed")["note"].tolist() == ["typed before", "typed before, and after"]

@@ -1,4 +1,4 @@
-"""A clinician screens items by mouse, touch and keys, in real Voila, and the coordinator sees it."""
+"""A clinician screens items by mouse, touch and keys, and the coordinator sees it."""
 
 from __future__ import annotations
 
@@ -10,36 +10,25 @@ import pandas as pd
 import pytest
 from playwright.sync_api import Page, expect
 
-from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.build.construct.screen import CRITERIA
-from mrb_lib.build.construct.work import Work, begin, create_work
-from mrb_lib.demo.build import write_demo
+from mrb_lib.build.construct.work import Work
 from mrb_lib.review.records.store import open_store
 
 from .axe import violations
 from .hand import WAYS, Hand
-from .server import Served, mrb
-
-PATIENT, SOON = 90_000, 30_000
+from .pages import at_case, press, told
+from .server import Served, mrb, screening, simulated
 
 
 @pytest.fixture(scope="module")
 def work(tmp_path_factory: pytest.TempPathFactory) -> Work:
     """Two items with an image each, dealt out to two clinicians."""
     root = tmp_path_factory.mktemp("screening")
-    write_demo(root / "demo", cases=2, seed=7)
-    demo = load(root / "demo")
-    made = create_work(root / "work", "mine", "simulated")
-    names = [f"secret-{i}.png" for i in range(2)]
-    for name, images in zip(names, demo.cases["images"], strict=True):
-        (made.images / name).write_bytes(demo.images[images[0]])
-    items = pd.DataFrame({"item_id": ["secret-1", "secret-2"], "images": [[name] for name in names]}).assign(
-        question=demo.cases["question"], reference="A nodule of 8 mm.", dataset="secret-set", choices=None
-    )
-    with begin(made, "start", {}, seed=0) as step:
-        step.write("items", items)
-    mrb(made.path, "construct", "screen", made.path, "--clinicians", "Dr One,Dr Two", "--assign-only")
-    return made
+    demo = simulated(root, 2, seed=7)
+    pictures = {f"secret-{i}.png": demo.images[images[0]] for i, images in enumerate(demo.cases["images"])}
+    items = pd.DataFrame({"item_id": ["secret-1", "secret-2"], "images": [[name] for name in pictures]})
+    items = items.assign(question=demo.cases["question"], reference="A nodule of 8 mm.")
+    return screening(root, items, "Dr One", "Dr Two", pictures=pictures)
 
 
 @pytest.fixture(scope="module")
@@ -48,16 +37,11 @@ def url(work: Work) -> Iterator[str]:
         yield served.address
 
 
-def _at(page: Page, number: int) -> None:
-    expect(page.get_by_role("heading", name=f"Case {number} of 2")).to_be_visible(timeout=SOON)
-    expect(page.locator(".mrb-view.mrb-live").first).to_be_visible(timeout=SOON)
-
-
 def _rate(hand: Hand, row: int, rating: int) -> None:
     criterion = hand.page.locator(".mrb-row").nth(row)
     hand.use(criterion.locator(".mrb-pick").nth(rating - 1), str(rating))
     words = f"Saved: {criterion.locator('.mrb-name').inner_text()}, {rating}"
-    expect(hand.page.get_by_role("status").filter(has_text=words)).to_be_visible(timeout=SOON)
+    told(hand.page, words)
 
 
 def test_items_are_screened_by_mouse_touch_and_keys_and_the_screening_is_closed(
@@ -65,11 +49,10 @@ def test_items_are_screened_by_mouse_touch_and_keys_and_the_screening_is_closed(
 ) -> None:
     page = new_page(has_touch=True)
     mouse, touch, keys = (Hand(page, way) for way in WAYS)
-    page.goto(url, timeout=PATIENT)
-    expect(page.get_by_role("heading", name="Screening")).to_be_visible(timeout=PATIENT)
-    page.keyboard.press("Tab")
-    page.keyboard.press("Enter")
-    _at(page, 1)
+    page.goto(url)
+    expect(page.get_by_role("heading", name="Screening")).to_be_visible()
+    press(page, ("Tab", "Enter"))
+    at_case(page, 1)
     expect(page.get_by_text("Screening as Dr One")).to_be_visible()
     assert violations(page) == []
     assert not {"secret-1", "secret-2", "secret-set"} & set(re.findall(r"secret-\w+", page.content()))
@@ -86,12 +69,12 @@ def test_items_are_screened_by_mouse_touch_and_keys_and_the_screening_is_closed(
     page.keyboard.press("?")
     expect(page.get_by_text("The reference answer is right")).to_be_visible()
     mouse.use(page.get_by_role("button", name="Next case"))
-    _at(page, 2)
+    at_case(page, 2)
     for row, hand in enumerate((keys, mouse, touch, keys)):
         _rate(hand, row, 1)
-    expect(page.get_by_role("button", name="Finish")).to_be_focused(timeout=SOON)
+    expect(page.get_by_role("button", name="Finish")).to_be_focused()
     touch.use(page.get_by_role("button", name="Finish"))
-    expect(page.get_by_role("heading", name="That was all")).to_be_visible(timeout=SOON)
+    expect(page.get_by_role("heading", name="That was all")).to_be_visible()
 
     with open_store(work.path / "reviews.sqlite", create=False) as store:
         found = store.answers("mine (screening)", annotator="Dr One")
@@ -100,9 +83,9 @@ def test_items_are_screened_by_mouse_touch_and_keys_and_the_screening_is_closed(
     assert sorted(first) == ["3", "3", "4", "5"]
     assert second == ["1"] * len(CRITERIA)
     with Served("construct", Path("screen"), str(work.path), "--coordinator") as coordinator:
-        page.goto(coordinator.address, timeout=PATIENT)
-        expect(page.get_by_text("Readings finished: 2 of 4")).to_be_visible(timeout=PATIENT)
+        page.goto(coordinator.address)
+        expect(page.get_by_text("Readings finished: 2 of 4")).to_be_visible()
         expect(page.get_by_role("table", name="agreement on each dimension")).to_contain_text("image_quality")
         assert violations(page) == []
-    told = mrb(work.path, "construct", "screen", work.path, "--close")
-    assert told.startswith("kept 1 item of 2 (SIMULATED data)")
+    closed = mrb(work.path, "construct", "screen", work.path, "--close")
+    assert closed.startswith("kept 1 item of 2 (SIMULATED data)")

@@ -1,8 +1,8 @@
 // The annotator's page. It knows a first and a second answer; which is A and which is B only Python knows.
 class MrbAnnotatePage {
   static KEYS = {
-    X: (page) => page.askSkip(), U: (page) => page.undo(), W: ({ sheet }) => sheet.querySelector(".mrb-raw")?.click(), K: (page) => page.step(-1), P: (page) => page.step(-1),
-    J: (page) => page.step(1), N: ({ remarks }) => remarks.open(), G: ({ jump }) => jump.open(), "?": ({ rows, at }) => rows[at].meaning?.click(),
+    X: (page) => page.askSkip(), W: ({ sheet }) => sheet.querySelector(".mrb-raw")?.click(), K: (page) => page.step(-1), P: (page) => page.step(-1),
+    J: (page) => page.step(1), N: ({ remarks }) => remarks.open(), G: ({ place }) => place.select(), "?": ({ rows, at }) => rows[at].meaning?.click(),
   };
 
   constructor(line, root, about, addressed) {
@@ -14,7 +14,6 @@ class MrbAnnotatePage {
     this.answers = []; // as they are shown
     this.saved = []; // as Python has them
     this.at = 0;
-    this.taken = []; // what was picked here, the last at the end, so that it can be taken back
     this.memory = `mrb-annotate:${about.benchmark}`;
     this.pending = mrbShell.drafts(`answers:${about.benchmark}`); // by annotator, case and dimension
     this.labels = mrbShell.drafts(`labels:${about.benchmark}`);
@@ -126,6 +125,7 @@ class MrbAnnotatePage {
     mrbShell.keep(`${this.memory}:${this.me}`, String(found.number));
     this.remember(found.number);
     if (!this.desk) this.lay();
+    this.place.value = found.number;
     mrbCase.detach(this.sheet);
     this.sheet.replaceChildren(mrbShell.fragment(found.html));
     const about = { annotator: this.me, number: this.number, shown: this.shown };
@@ -133,7 +133,6 @@ class MrbAnnotatePage {
     this.at = this.open() ?? 0;
     this.watch.run(false);
     this.remarks.draw(found.comments);
-    this.fine("");
     for (const { name } of this.about.dimensions) {
       const given = this.pending.get(this.placeOf(name));
       if (given) this.again(given);
@@ -147,10 +146,9 @@ class MrbAnnotatePage {
   lay() {
     const sheet = mrbShell.element("main", { class: "mrb-sheet" });
     this.skipBox = mrbAnnotate.skipping(this);
-    this.jump = mrbJump.make(this);
-    this.remarks = mrbComments.make(this);
+    this.remarks = mrbComments(this);
     const desk = mrbShell.element("div", { class: "mrb-desk" }, sheet, mrbAnnotate.panel(this));
-    this.replace(mrbAnnotate.bar(this), desk, this.skipBox.dialog, this.jump.dialog);
+    this.replace(mrbAnnotate.bar(this), desk, this.skipBox.dialog);
     Object.assign(this, { desk, sheet, gate: mrbShell.gate(this.root, [desk]) });
     this.gate.close();
   }
@@ -198,7 +196,6 @@ class MrbAnnotatePage {
 
   choose(index, pick, onwards) {
     const same = this.answers[index].pick === pick; // no answer, so that its time goes on to the next one
-    this.taken.push({ me: this.me, number: this.number, index, before: this.answers[index].pick });
     this.put(index, pick);
     this.at = index;
     const given = this.given(index);
@@ -266,23 +263,6 @@ class MrbAnnotatePage {
     return [this.pending, this.labels, this.words].some((drafts) => drafts.all().length);
   }
 
-  // The last choice once more: what stood there before counts again; where nothing did, another may be chosen.
-  async undo() {
-    if (mrbLabels.takeBack(this, this.at)) return undefined;
-    const last = this.taken.at(-1);
-    if (!last || last.me !== this.me) return this.fine("Nothing to undo: nothing was chosen since this page was opened.");
-    if (last.number !== this.number) await this.show({ number: last.number });
-    if (last.number !== this.number) return undefined;
-    this.taken.pop();
-    const depth = this.taken.length;
-    if (last.before) this.choose(last.index, last.before, false);
-    this.taken.length = depth;
-    this.focus(last.index);
-    const name = mrbShell.human(this.about.dimensions[last.index].shown);
-    if (!last.before) this.fine(`${name}: choose again; until then your choice stays.`);
-    return undefined;
-  }
-
   async settled() {
     for (let last; last !== this.queue; await last) last = this.queue;
   }
@@ -325,7 +305,7 @@ class MrbAnnotatePage {
     const draft = mrbLabels.unsaved(this);
     if (draft >= 0) {
       this.arrived(turn, () => this.focus(draft));
-      return this.fine(`Not saved yet: ${mrbShell.human(this.about.dimensions[draft].shown)}. ${mrbLabels.waiting(this, draft)}; U takes it back.`);
+      return this.fine(`Not saved yet: ${mrbShell.human(this.about.dimensions[draft].shown)}. ${mrbLabels.waiting(this, draft)}.`);
     }
     if (left.length === 0 && this.remarks.unsaved()) {
       this.arrived(turn, () => this.remarks.open());
@@ -366,6 +346,7 @@ class MrbAnnotatePage {
   }
 
   key(event) {
+    if (event.key === "Escape" && event.target === this.place) this.sheet.querySelector("h2").focus();
     if (!this.desk || this.root.querySelector("dialog[open]") || mrbShell.typing(event) || event.repeat) return;
     const pressed = event.key.length === 1 ? event.key.toUpperCase() : event.key;
     if (this.moving || (this.gate.stale(event) && !"JKP".includes(pressed))) {

@@ -49,14 +49,6 @@ const mrbLabels = (() => {
     return pick !== undefined;
   }
 
-  function takeBack(page, index) {
-    if (draft(page, index) === undefined) return false;
-    keep(page, index, undefined);
-    page.paint();
-    page.fine(asSaved(page, index));
-    return true;
-  }
-
   const forget = (page) => page.about.dimensions.forEach((_, index) => keep(page, index, undefined));
 
   // The nearest row that has a choice under a key; -1 where none has.
@@ -75,5 +67,5 @@ const mrbLabels = (() => {
 
   const said = ({ labels }, pick) => labels.filter((one) => one.pick === pick || pick.split("; ").includes(one.pick)).map((one) => one.said ?? one.name).join(", ");
 
-  return { draft, unsaved, waiting, rowOf, shown, toggle, confirm, takeBack, forget, foot, said };
+  return { draft, unsaved, waiting, rowOf, shown, toggle, confirm, forget, foot, said };
 })();

@@ -116,7 +116,7 @@ const mrbAnnotate = (() => {
       element("div", { class: "mrb-rows" }, meanings(page), ...page.rows.map(({ made }) => made), page.remarks.box),
       element("div", { class: "mrb-foot" },
         page.alert,
-        element("div", { class: "mrb-steps" }, button(["Skip… ", key("X")], () => page.askSkip()), button(["Undo ", key("U")], () => page.undo()), page.remarks.toggle, page.forward),
+        element("div", { class: "mrb-steps" }, button(["Skip… ", key("X")], () => page.askSkip()), page.remarks.toggle, page.forward),
         page.status),
     );
   }
@@ -126,9 +126,15 @@ const mrbAnnotate = (() => {
     page.count = element("span", { class: "mrb-done" });
     page.backwards = button(["Back ", key("K")], () => page.step(-1), { class: "mrb-back" });
     page.onwards = button(["Forward ", key("J")], () => page.step(1));
+    page.place = element("input", { type: "number", min: 1, max: page.cases.length, required: true, "aria-keyshortcuts": "G" });
+    const go = (event) => {
+      event.preventDefault();
+      page.show({ number: page.place.valueAsNumber });
+    };
     return element("header", { class: "mrb-bar" },
       element("h1", { class: "mrb-what" }, isolated(page.about.benchmark)), mark(page.about),
-      element("div", { class: "mrb-far" }, page.backwards, button([page.count, " · Go to… ", key("G")], () => page.jump.open(), { class: "mrb-go-to" }), page.onwards),
+      element("div", { class: "mrb-far" }, page.count, page.backwards, page.onwards),
+      element("form", { class: "mrb-go-to", onsubmit: go }, element("label", {}, "Case number ", key("G"), " ", page.place), element("button", { type: "submit" }, "Go")),
       element("p", { class: "mrb-me" }, page.about.signed, " ", element("b", {}, isolated(shown)), " ", button("Not you?", () => page.door())),
     );
   }

@@ -1,12 +1,10 @@
-// A page of its own, as its server gives it: the door, the app, and the way back to a server that went away.
+// A page of its own, as its server gives it: the app, and a line that says so when its server went away.
 (() => {
   const EVERY = 1500;
   const LATE = 10000; // a server that hangs is as good as gone
-  const GONE = "The server of this page does not answer: it was stopped, or the connection broke. Leave this page open: what you typed is kept here, and it goes on by itself once the connection is back. If mrb was started again, paste its new address:";
-  const OTHER = "The server of this page has a new address now. What you typed is kept here and comes along. Paste the new address:";
-  const UNSAVED = "mrb-unsaved:";
+  const GONE = "The server of this page does not answer: it was stopped, or the connection broke. Leave this page open: what you typed is kept here, and it goes on by itself once the connection is back.";
+  const OTHER = "The server of this page has a new address now. Open the one that mrb printed in this tab: what you typed is kept here.";
   const lost = document.getElementById("mrb-lost");
-  const app = document.getElementById("mrb-app");
 
   async function look() {
     let words = GONE;
@@ -16,47 +14,16 @@
     } catch {
       words = GONE;
     }
-    const line = lost.querySelector("p");
-    if (line.textContent !== words) line.textContent = words;
+    if (lost.textContent !== words) lost.textContent = words;
     lost.hidden = !words;
     document.documentElement.style.setProperty("--mrb-lost", `${lost.offsetHeight}px`); // pages that fill the window leave it free
     window.setTimeout(look, EVERY);
   }
 
   // The token is in a cookie now; an address bar is read over shoulders, copied and kept.
-  function hideToken() {
-    if (app && new URLSearchParams(location.search).has("token")) history.replaceState(history.state, "", location.pathname + location.hash);
-  }
-
-  // What was typed on a page whose server went away comes along in the address, which the server never sees.
-  function takeAlong() {
-    const here = new URLSearchParams(location.hash.slice(1));
-    if (!app || !here.has("carried")) return;
-    for (const [name, value] of JSON.parse(here.get("carried"))) if (name.startsWith(UNSAVED)) window.sessionStorage.setItem(name, value);
-    here.delete("carried");
-    history.replaceState(history.state, "", `${location.pathname}${here.size ? `#${here}` : ""}`);
-  }
-
-  function goBack(event) {
-    event.preventDefault();
-    const typed = document.getElementById("mrb-address").value.trim();
-    const there = /^[\w-]{20,}$/.test(typed) ? new URL(`?token=${typed}`, location.href) : URL.canParse(typed) ? new URL(typed) : null;
-    if (!there || !/^https?:$/.test(there.protocol) || !there.searchParams.get("token")) {
-      event.target.querySelector("[role=alert]").textContent = "This is not such an address: it begins with http:// and ends with token= and a long word.";
-      return;
-    }
-    const here = new URLSearchParams(location.hash.slice(1));
-    const drafts = Object.entries(window.sessionStorage).filter(([name]) => name.startsWith(UNSAVED));
-    if (drafts.length) here.set("carried", JSON.stringify(drafts));
-    there.hash = String(here);
-    location.assign(there);
-  }
-
-  document.querySelector(".mrb-way-back").addEventListener("submit", goBack);
-  hideToken();
-  takeAlong();
-  if (!app) return;
+  if (new URLSearchParams(location.search).has("token")) history.replaceState(history.state, "", location.pathname + location.hash);
   window.setTimeout(look, EVERY);
+  const app = document.getElementById("mrb-app");
   app.replaceChildren();
   render({ link: mrbShell.http(), el: app, addressed: true });
 })();

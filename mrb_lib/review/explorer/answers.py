@@ -89,8 +89,7 @@ class ExplorerAnswers:
         """By the `what` of a question, the function that answers it."""
         functions = (
             self.initial_state, self.select, self.rows, self.case, self.probed, self.image, self.history, self.save,
-            self.reasons, self.store, self.export, self.thumbnail, self.tags, self.tag, self.views,
-            self.keep_view, self.remove_view,
+            self.export, self.thumbnail, self.tags, self.tag, self.views, self.keep_view, self.remove_view,
         )  # fmt: skip
         return {function.__name__: function for function in functions}
 
@@ -326,23 +325,15 @@ class ExplorerAnswers:
         self.reviews.store().add(SavedView(self.reviews.benchmark, name, reviewer, None))
         return self.views(question)
 
-    def reasons(self, question: Mapping[str, Any]) -> dict[str, Any]:
-        """Change the list of reasons; those of before stay in the store."""
-        names = question.get("names")
-        if not isinstance(names, list):
-            raise InputError("the reasons are not a list; load the page again.")
-        self.reviews.store().set_reasons([str(name) for name in names])
-        return {"reasons": self.reviews.store().reasons()}
-
     def store(self, _question: Mapping[str, Any]) -> dict[str, Any]:
-        """What keeps a review from being stored, asked anew: `store`, and `again`, whether to ask later may help.
+        """What keeps a review from being stored, as `store`.
 
         With it come the `reasons` to choose from and the `people` who review here.
         """
         trouble, of_orders = self.reviews.trouble(), {ORDER_EFFECT} if self.data.kinds.scale is not None else set()
         reasons, people = (list(REASONS), []) if trouble else (self.reviews.store().reasons(), self.reviews.people())
         reasons = [name for name in reasons if name not in of_orders]
-        return {"store": trouble, "again": self.reviews.where is not None, "reasons": reasons, "people": people}
+        return {"store": trouble, "reasons": reasons, "people": people}
 
     def export(self, question: Mapping[str, Any]) -> File:
         """The selection as a file, `csv` or `html`."""

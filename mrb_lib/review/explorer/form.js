@@ -48,7 +48,7 @@ function mrbWho(about, signed) {
   }
 
   draw();
-  return { root, draw, name: () => name, focus: () => input.focus() };
+  return { root, name: () => name, focus: () => input.focus() };
 }
 
 // The review of a case: the form and the history. What was typed outlives a failure.
@@ -68,10 +68,9 @@ function mrbForm({ ask, about, who, saved, unsaved, next, draw, region }) {
   const shownAs = (value) => about.choices.find((one) => one.value === value)?.shown ?? value;
   const state = { position: null, caseId: "", version: "", entries: [], gold: {}, id: fresh(), withdrawals: new Map(), dirty: false, scope: { dimension: "", judge: "" }, regions: [] };
   const usual = about.dimensions.includes("overall") ? "overall" : (about.dimensions.at(-1) ?? "");
-  let reasons = about.reasons;
 
   const status = element("p", { class: "mrb-saved", role: "status", "aria-live": "polite" });
-  const trouble = element("div", { class: "mrb-trouble mrb-alert", role: "alert" });
+  const trouble = element("p", { class: "mrb-trouble mrb-alert", role: "alert", hidden: !about.store }, element("b", {}, "Nothing can be stored. "), about.store);
   const stranger = element("p", { class: "mrb-hint" }, "Sign in at the top of the page to review. A name is stored with your review; it is not a password, and nobody checks it. What protects this page is its address.");
   const gold = element("p", { class: "mrb-gold-line" });
   const field = (label, control) => element("label", { class: "mrb-filter" }, element("span", {}, label), control);
@@ -82,7 +81,6 @@ function mrbForm({ ask, about, who, saved, unsaved, next, draw, region }) {
     element("label", { class: "mrb-choose", title: meaning || null }, element("input", { type: "radio", name: `${group}-${state.id}`, value, "data-field": group }), element("span", { dir: "auto" }, words), key ? keyed(key) : null);
   const verdicts = element("fieldset", { class: "mrb-verdict" }, element("legend", {}, "Is the gold label right?"), ...KEYS.map((value, i) => radio("verdict", value, about.labels[value], String(i + 1))));
   const choices = element("fieldset", { class: about.rated ? "mrb-right-choice mrb-right-category" : "mrb-right-choice", hidden: true }, element("legend", {}, about.rated ? "The right category is" : "The right choice is response"), ...about.choices.map(({ key, value, shown, meaning }) => radio("choice", value, shown, key, meaning)));
-  const edit = button("Edit the list", () => editReasons(), { class: "mrb-quiet" });
   const questions = about.questions.map(drawQuestion);
   const edited = questions.find((one) => one.editable);
   const lettered = new Map(questions.flatMap(({ name, options, keys }) => [...keys].map((letter, i) => [letter, [name, options[i]]])));
@@ -115,7 +113,7 @@ function mrbForm({ ask, about, who, saved, unsaved, next, draw, region }) {
   function drawQuestion(one) {
     const list = element("div", { class: "mrb-reasons" });
     const legend = element("legend", {}, one.text);
-    if (one.several) return { ...one, list, set: element("fieldset", {}, legend, list, ...(one.editable ? [edit] : [])) };
+    if (one.several) return { ...one, list, set: element("fieldset", {}, legend, list) };
     const radios = one.options.map((value, i) => radio(one.name, value, spoken(value), one.keys[i]));
     return { ...one, set: element("fieldset", { class: "mrb-in-a-row" }, legend, ...radios) };
   }
@@ -123,7 +121,7 @@ function mrbForm({ ask, about, who, saved, unsaved, next, draw, region }) {
   const answered = ({ name, several, list }) => (several ? [...list.querySelectorAll("input:checked")].map((box) => box.value) : checked(name));
 
   function drawSeveral({ name, options, keys, editable, list }, chosen) {
-    const all = [...new Set([...(editable ? reasons : options), ...chosen])];
+    const all = [...new Set([...(editable ? about.reasons : options), ...chosen])];
     list.replaceChildren(...all.map((value, i) => {
       const key = editable && i < 10 ? `⇧${(i + 1) % 10}` : keys[i];
       const box = element("input", { type: "checkbox", value, "data-field": name });
@@ -281,58 +279,6 @@ function mrbForm({ ask, about, who, saved, unsaved, next, draw, region }) {
     if (who.name() && document.activeElement !== first) root.closest(".mrb-explorer").focus({ preventScroll: true }); // no case is in sight yet
   }
 
-  function drawTrouble() {
-    trouble.hidden = !about.store;
-    if (!about.store) return;
-    trouble.replaceChildren(element("p", {}, element("b", {}, "Nothing can be stored. "), about.store), button("Try again", reopen, { hidden: !about.again }));
-  }
-
-  async function reopen({ target }) {
-    target.disabled = true;
-    try {
-      Object.assign(about, await within(ask("store")));
-    } catch (error) {
-      about.store = error.message;
-    }
-    reasons = about.reasons;
-    drawTrouble();
-    who.draw();
-    drawWho();
-    if (about.store) trouble.querySelector("button")?.focus();
-    else if (state.position !== null) {
-      load();
-      history();
-      begin();
-    }
-  }
-
-  function editReasons() {
-    const area = element("textarea", { rows: String(reasons.length + 2), "aria-label": "Reasons, one a line" });
-    area.value = reasons.join("\n");
-    const keep = button("Save the list", write);
-    const leave = button("Cancel", end, { class: "mrb-quiet" });
-    const sheet = element("div", { class: "mrb-edit" }, field("One reason a line; everybody sees the new list", area), element("div", { class: "mrb-actions" }, keep, leave));
-    function end() {
-      sheet.remove();
-      edit.hidden = false;
-      edit.focus();
-    }
-    async function write() {
-      try {
-        const chosen = answered(edited);
-        reasons = (await within(ask("reasons", { names: area.value.split("\n").map((line) => line.trim()).filter(Boolean) }))).reasons;
-        drawSeveral(edited, chosen);
-        say("The list of reasons is stored.", "mrb-kept");
-        end();
-      } catch (error) {
-        say(`The list is not stored: ${error.message}`, "mrb-failed");
-      }
-    }
-    edit.hidden = true;
-    edit.after(sheet);
-    area.focus();
-  }
-
   form.addEventListener("input", (event) => {
     if (event.target === dimension || event.target === judge) load();
     else if (event.target.matches("[data-field]")) changed();
@@ -408,7 +354,6 @@ function mrbForm({ ask, about, who, saved, unsaved, next, draw, region }) {
     return { N: () => note.focus(), M: () => state.images && region(), S: () => store(typed()) }[letter];
   }
 
-  drawTrouble();
   drawWho();
   const refuse = () => say("That key was not taken: the case was about to change. Look, and press it again.", "mrb-unsaved");
   return { root, show, empty, refuse, history, signed, open, save: () => open() && store(typed()), action, marked, unsaved: () => drafts.places().map((place) => JSON.parse(place)) }; // of whom, about which case, dimension and judge
