@@ -79,10 +79,10 @@ def _describe(machine: Machine) -> Iterator[str]:
     yield _line("extras", f"complete: {', '.join(complete) or 'none'}")
     for extra, packages in lacking.items():
         yield _line("", f"{extra} lacks {', '.join(packages)}: pip install 'mrb-workbench[{extra}]'")
-    hub = machine.hub
-    state = "offline (HF_HUB_OFFLINE is set)" if hub.offline else "asked only with --download"
-    yield _line("Hub", f"{hub.endpoint}, {state}, token {'set' if hub.token else 'not set'}")
-    yield _line("cache", f"{hub.cache}, {'writable' if hub.writable else 'NOT writable'}, {_gb(hub.free_gb)} free")
+    if hub := machine.hub:
+        state = "offline (HF_HUB_OFFLINE is set)" if hub.offline else "asked only with --download"
+        yield _line("Hub", f"{hub.endpoint}, {state}, token {'set' if hub.token else 'not set'}")
+        yield _line("cache", f"{hub.cache}, {'writable' if hub.writable else 'NOT writable'}, {_gb(hub.free_gb)} free")
     for note in machine.notes:
         yield _line("note", note)
 

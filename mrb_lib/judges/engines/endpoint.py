@@ -7,7 +7,7 @@ from functools import partial
 from mrb_lib.judges.roster.engines import JudgeRequest, asks_for_criteria, engine
 from mrb_lib.verdicts.protocol import Judge
 
-_server_engine = partial(engine, model="server", packages=("httpx", "jinja2"), install="mrb-workbench[judges]")
+_server_engine = partial(engine, model="server", packages=("httpx",), install="mrb-workbench[endpoint]")
 
 
 @_server_engine("endpoint", about="the reply of a model behind an OpenAI-compatible server", samples=True)

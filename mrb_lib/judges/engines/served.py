@@ -7,7 +7,7 @@ from functools import partial
 from mrb_lib.judges.roster.engines import JudgeRequest, engine
 from mrb_lib.verdicts.protocol import Judge
 
-_started = partial(engine, model="weights", packages=("httpx", "jinja2"), install="mrb-workbench[judges]", samples=True)
+_started = partial(engine, model="weights", packages=("httpx",), install="mrb-workbench[endpoint,hub]", samples=True)
 
 
 @_started("sglang", about="the same as vllm, from an SGLang server", program="sglang")
