@@ -1,4 +1,4 @@
-"""Build the sdist and the wheel, check what they contain, and try each extra: `python tests/distributions.py [EXTRA ...]`.
+"""Build sdist and wheel, check their contents, and try each extra: `python tests/distributions.py [EXTRA ...]`.
 
 Every extra is installed alone ("core": none), from the wheel, in a new environment outside the clone. A command there
 works, or exits with 2 and one line that names the extra to install. `make dist` runs it.
@@ -53,12 +53,11 @@ print(json.dumps({"import mrb_lib": light, "import analysis": took, "has": [n fo
 
 def check_contents(sdist: Path, wheel: Path) -> None:
     """Raise `SystemExit` where a file that git tracks, or a notebook, is left out."""
-    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split(
-        "\n"
-    )
-    packed = {name.partition("/")[2] for name in tarfile.open(sdist).getnames()}
-    wanted = {name for name in tracked if name and not name.startswith(".ci/")}
-    installed = set(zipfile.ZipFile(wheel).namelist())
+    listing = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    with tarfile.open(sdist) as packed_source, zipfile.ZipFile(wheel) as packed_library:
+        packed = {name.partition("/")[2] for name in packed_source.getnames()}
+        installed = set(packed_library.namelist())
+    wanted = {name for name in listing.splitlines() if not name.startswith(".ci/")}
     library = {f"mrb_lib/{name}" if name.startswith("notebooks/") else name for name in wanted}
     left_out = wanted - packed | {name for name in library if name.startswith("mrb_lib/")} - installed
     if left_out:
@@ -66,7 +65,7 @@ def check_contents(sdist: Path, wheel: Path) -> None:
 
 
 def try_extra(wheel: Path, extra: str, folder: Path) -> bool:
-    """Install one extra in an environment of its own, run every command, print what came of each; True if all is well."""
+    """Install one extra by itself, run every command, print the outcomes, and return whether all are right."""
     venv.create(folder / "venv", with_pip=True)
     python = folder / "venv" / "bin" / "python"
     what = f"{wheel}[{extra}]" if extra != "core" else str(wheel)
@@ -84,12 +83,11 @@ def try_extra(wheel: Path, extra: str, folder: Path) -> bool:
     well = True
     for command, needs in COMMANDS.items():
         code, printed = run([python, "-m", "mrb_lib.cli.main", *command.split()], folder, environment)
-        asks = code == 2 and "pip install" in printed and printed.count("\n") == 1
+        last = printed.strip().rpartition("\n")[2]
+        asks = code == 2 and last.startswith("mrb: ") and "pip install" in last
         is_right = asks if set(needs) - set(found["has"]) else not asks and "Traceback" not in printed
         well &= is_right
-        print(
-            f"  {'ok   ' if is_right else 'WRONG'} mrb {command}: {printed.strip()[-100:] if asks else f'exit {code}'}"
-        )
+        print(f"  {'ok   ' if is_right else 'WRONG'} mrb {command}: {last[-90:] if asks else f'exit {code}'}")
         if not is_right:
             print(printed[-2000:])
     return well

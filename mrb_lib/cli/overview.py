@@ -25,6 +25,8 @@ _NOTE: Final = "note"
 _LEADING, _ESTIMATE = 2, 6
 _NEEDED: Final = 2
 _SELDOM_READ: Final = ("standard_error", "se", "df")
+_IN_TITLE: Final = ("policy", "cluster", "n clusters", "df", "interval")
+"""Columns that the title states, or how their intervals were made: not repeated where all rows have one value."""
 
 
 @dataclass(frozen=True)
@@ -88,9 +90,9 @@ def _body(frame: pd.DataFrame, spec: Table) -> list[str]:
     seen: set[str] = {"reason"} if any(reasons) else set()
     lines: list[str] = []
     common = [column for column in columns if _is_said_once(column, len(frame))]
-    if common:
-        lines += ["", *_facts("In all rows", common)]
-        seen |= {column.name for column in common}
+    if stated := [column for column in common if column.name not in _IN_TITLE and column.value != "0"]:
+        lines += ["", *_facts("In all rows", stated)]
+        seen |= {column.name for column in stated}
     columns = [column for column in columns if column not in common]
     parts = frame.groupby("part", sort=False).indices if "part" in frame else {"": np.arange(len(frame))}
     limits = _limits([len(rows) for rows in parts.values()])
