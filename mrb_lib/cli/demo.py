@@ -10,6 +10,7 @@ import typer
 from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.build.construct.status import next_commands
 from mrb_lib.build.construct.work import Work
+from mrb_lib.cli.listing import next_after
 from mrb_lib.cli.options import Seed
 from mrb_lib.cli.progress import bars
 from mrb_lib.demo import write_demo
@@ -81,9 +82,7 @@ def demo(
         if roster:
             runs += write_simulated_runs(folder, folder / "runs", seed=seed, roster=roster)
             _write_groups(folder / "groups.csv", roster)
-    typer.echo(f"{out}: {cases} SIMULATED cases, seed {seed}")
-    if runs:
-        typer.echo(f"{out / 'runs'}: verdicts of {len(runs)} SIMULATED judges")
+    _echo_outcome(out, cases, seed, len(runs))
     if judges is not None:
         _write_judges(judges, out, seed)
 
@@ -94,9 +93,14 @@ def _write_ratings(out: Path, cases: int, seed: int, verdicts: bool, overwrite: 
     with staged_folder(out, overwrite=overwrite) as folder, bars() as step:
         write_rating_demo(folder, cases=cases, seed=seed, progress=lambda done: step("cases", done, cases))
         runs = write_simulated_runs(folder, folder / "runs", seed=seed) if verdicts else []
+    _echo_outcome(out, cases, seed, len(runs))
+
+
+def _echo_outcome(out: Path, cases: int, seed: int, judges: int) -> None:
     typer.echo(f"{out}: {cases} SIMULATED cases, seed {seed}")
-    if runs:
-        typer.echo(f"{out / 'runs'}: verdicts of {len(runs)} SIMULATED judges")
+    if judges:
+        typer.echo(f"{out / 'runs'}: verdicts of {judges} SIMULATED judges")
+    typer.echo(f"next: {next_after(out, judges > 0)}")
 
 
 def _write_work(out: Path, items: int, seed: int, overwrite: bool) -> None:

@@ -10,7 +10,7 @@ import typer
 from mrb_lib.benchmarks.formats import READERS, read_source
 from mrb_lib.cli.findings import echo_findings
 from mrb_lib.cli.formats import ImportCommand, chosen_options
-from mrb_lib.cli.listing import line
+from mrb_lib.cli.listing import line, next_after
 from mrb_lib.cli.writing import import_summary, preview, write_imported
 from mrb_lib.tables.files import staged_folder
 
@@ -51,3 +51,4 @@ def import_(
 
         echo_groups(judge_groups(imported.verdicts["judge"].unique()))
     typer.echo(import_summary(imported, out))
+    typer.echo(f"next: {next_after(out, len(imported.verdicts) > 0)}")

@@ -54,7 +54,7 @@ def _installs(module: str) -> str:
         listed = [re.fullmatch(r"([\w.-]+).*?(?:extra == '([\w-]+)')?", line) for line in requires(_PROJECT) or ()]
     except PackageNotFoundError:
         return ""
-    pairs = [(found[1].lower(), found[2] or "") for found in listed if found]
+    pairs = [(found[1].replace("_", "-").lower(), found[2] or "") for found in listed if found]
     sizes = Counter(extra for _, extra in pairs)
     package = module.split(".")[0].replace("_", "-").lower()
     extras = sorted((extra for name, extra in pairs if name == package), key=sizes.__getitem__)
