@@ -46,9 +46,9 @@ report: debian-for-report $(FOR_REPORT)
 	$(BIN)/mrb report demo --out report --figures figures
 
 # The book of the notebooks, executed on the embedded benchmark: build/docs/index.html.
-docs: debian-for-report $(FOR_REPORT)
+docs: report
 	$(PIP) --editable '.[docs]'
-	$(BIN)/sphinx-build -W --keep-going notebooks build/docs
+	$(BIN)/python notebooks/book.py report/executed build/docs
 
 # The sdist and the wheel in dist/, checked, and each extra tried alone in a new environment: EXTRAS="core lab".
 EXTRAS ?=
