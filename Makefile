@@ -90,8 +90,10 @@ others:
 coverage: setup
 	$(PYTEST) --numprocesses 2 --dist worksteal --ignore tests/browser --cov --cov-report=term
 
+# tests/words.py: banned phrases, and the length of sentences.
 lint: $(FOR_TESTS)
 	$(BIN)/pre-commit run --all-files
+	$(BIN)/python tests/words.py
 
 clean:
 	rm -rf report build dist .mrb

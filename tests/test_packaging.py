@@ -144,6 +144,14 @@ def test_importing_the_library_loads_no_scientific_package() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+def test_the_version_is_stated_alike_everywhere() -> None:
+    from mrb_lib import __version__
+
+    assert yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"] == __version__
+    assert f"version = {{{__version__}}}" in (ROOT / "notebooks" / "guide" / "citing.md").read_text()
+    assert _project()["dynamic"] == ["version"]
+
+
 def test_public_names_resolve() -> None:
     import mrb_lib
 

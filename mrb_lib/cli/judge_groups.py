@@ -68,7 +68,5 @@ def named_pairs(bases: Sequence[str], tuned: Sequence[str]) -> list[tuple[str, s
     from mrb_lib.tables.errors import InputError
 
     if len(bases) != len(tuned):
-        raise InputError(
-            f"--base is given {len(bases)} times, --tuned {len(tuned)}; name as many of one as of the other."
-        )
+        raise InputError(f"--base is given {len(bases)} times, --tuned {len(tuned)}; name equally many of both.")
     return list(zip(bases, tuned, strict=True)) or None

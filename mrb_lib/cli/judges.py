@@ -39,7 +39,7 @@ COMMAND = EnginesCommand
 def judges(
     access: Annotated[str | None, typer.Option(help='Only these: open, proprietary or "built in".')] = None,
     domain: Annotated[str | None, typer.Option(help="Only these: general, medical, critic or reward.")] = None,
-    family: Annotated[str | None, typer.Option(help="Only those of a family, as Qwen3-VL.")] = None,
+    family: Annotated[str | None, typer.Option(help="List one family, such as Qwen3-VL.")] = None,
     engine: Annotated[str | None, typer.Option(help="Only those with one of the engines below.")] = None,
     fits: Annotated[
         bool, typer.Option("--fits", help="Only those whose weights fit this machine; see `mrb doctor`.")
@@ -56,7 +56,7 @@ def judges(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="JSON on stdout, with every column.")] = False,
 ) -> None:
-    """List the judges: name, access, family, size, engine, needs; or what is unknown of them.
+    """List the judges: name, access, family, size, engine, needs; or their unknown facts.
 
     With --fits, say how this machine runs each, with an estimate of memory and minutes, and print a command.
     """

@@ -56,7 +56,7 @@ def command(
     marking_sheet: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write answers, drawn at random, for a person to mark (CSV).")
     ] = None,
-    sheet_size: Annotated[int, typer.Option(min=1, help="How many of them.")] = 100,
+    sheet_size: Annotated[int, typer.Option(min=1, help="Number of cases in a sheet.")] = 100,
     rosters: Rosters = None,
     retry: option.Retry = "",
     again: option.Again = False,

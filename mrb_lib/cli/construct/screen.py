@@ -78,7 +78,7 @@ def command(context: typer.Context, work: WorkFolder, store: Store = None) -> No
     if opens_page:  # before items are dealt out, which stays
         address = app_address(work, "coordinate" if options.coordinator else "screen", server)
     if names is None and opened.choices("screen") is None:
-        raise InputError(f"{work}: nothing is dealt out yet; name the clinicians with --clinicians NAME,NAME.")
+        raise InputError(f"{work}: nothing is assigned yet; name the clinicians with --clinicians NAME,NAME.")
     known = {**CRITERIA, **(opened.choices("screen") or {}).get("criteria", {})}
     asked = None if options.criteria is None else {name: known.get(name, "") for name in options.criteria}
     form = screening_form(opened, criteria=asked, scale=options.scale, keep=options.keep)
