@@ -7,6 +7,7 @@ EXECUTED is the folder `executed` of a report; the book is OUT/index.html. `make
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import sys
@@ -14,6 +15,8 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 WRITTEN = ("quickstart", "your_data", "judges", "review", "building", "training")
+INJECTED = {"injected-parameters", "options"}
+"""Tags of the cells that a report adds to a notebook."""
 LAST = ("glossary", "faq", "citing")
 
 
@@ -42,7 +45,7 @@ def sources_page() -> str:
     from mrb_lib.stats.analyze import TABLES
 
     lines = [
-        (HERE / "guide" / "methods.md").read_text(encoding="utf-8"),
+        _with_formulas((HERE / "guide" / "methods.md").read_text(encoding="utf-8")),
         "## Sources",
         "",
         "| quantity | table | source |",
@@ -103,13 +106,23 @@ def write_sources(executed: Path, folder: Path) -> None:
     shutil.copytree(HERE / "guide", folder / "guide")
     notebooks = sorted(executed.glob("*.ipynb"))
     for path in notebooks:
-        shutil.copy(path, folder)
+        notebook = json.loads(path.read_text(encoding="utf-8"))
+        notebook["cells"] = [cell for cell in notebook["cells"] if not INJECTED & set(cell["metadata"].get("tags", ()))]
+        (folder / path.name).write_text(json.dumps(notebook), encoding="utf-8")
     extensions = extending_pages()
     made = {"tables": tables_page(), "methods": sources_page(), "commands": commands_page(), **extensions}
     for name, text in made.items():
         (folder / "guide" / f"{name}.md").write_text(text + "\n", encoding="utf-8")
     index = index_page([path.stem for path in notebooks], list(extensions))
     (folder / "index.md").write_text(index + "\n", encoding="utf-8")
+
+
+def _with_formulas(text: str) -> str:
+    """Return a page whose formulas are MathML, which browsers show without a script from elsewhere."""
+    from latex2mathml.converter import convert
+
+    text = re.sub(r"\$\$\n(.*?)\n\$\$", lambda found: convert(found[1], display="block"), text, flags=re.DOTALL)
+    return re.sub(r"\$([^$\n]+)\$", lambda found: convert(found[1]), text)
 
 
 def _cell(text: str) -> str:
@@ -126,8 +139,9 @@ def main(executed: Path, out: Path) -> None:
         "project": "Med-RewardBench workbench",
         "extensions": ["myst_nb"],
         "html_theme": "sphinx_book_theme",
+        "html_title": "Med-RewardBench workbench",
         "nb_execution_mode": "off",
-        "myst_enable_extensions": ["deflist", "dollarmath"],
+        "myst_enable_extensions": ["deflist"],
         "myst_heading_anchors": 3,
         "suppress_warnings": ["mystnb.unknown_mime_type", "misc.highlighting_failure"],
     }
