@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from mrb_lib.benchmarks.audit.identities import identity_findings
 from mrb_lib.benchmarks.formats import READERS, read_source
 from mrb_lib.cli.findings import echo_findings
 from mrb_lib.cli.formats import ImportCommand, chosen_options
@@ -44,7 +45,8 @@ def import_(
     with staged_folder(out, overwrite=overwrite, source=src) as folder:
         removed = write_imported(imported, folder, str(src))
     typer.echo("\n".join(map(line, preview(imported))))
-    echo_findings([*imported.findings, *removed])
+    identities = identity_findings(imported.benchmark.cases.columns, "cases")
+    echo_findings([*imported.findings, *identities, *removed])
     if len(imported.verdicts) and imported.benchmark.meta.kind != "simulated":
         from mrb_lib.cli.judge_groups import echo_groups
         from mrb_lib.judges.roster.groups import judge_groups
