@@ -74,6 +74,14 @@ def as_overview(frame: pd.DataFrame, spec: Table, *, title: str) -> str:
     return "\n".join(lines)
 
 
+def main_columns(frame: pd.DataFrame, spec: Table) -> pd.DataFrame:
+    """Return the columns that fit a page: the names of a row, the number of cases, and the headline with intervals."""
+    kept = {*_names(spec), "n", "n_cases", *spec.headline, "p_adjusted"}
+    kept |= {end for column in spec.declared if column.name in spec.headline for end in column.ends}
+    chosen = frame[[name for name in frame if name in kept]].dropna(axis="columns", how="all")
+    return chosen if spec.headline and len(chosen.columns) else frame
+
+
 def _main_rows_first(frame: pd.DataFrame) -> pd.DataFrame:
     """The rows of the main dimension over all cases, the others of this dimension, then those of other dimensions."""
     is_main = frame.index.isin(main_rows(frame).index)
