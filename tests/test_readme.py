@@ -122,6 +122,8 @@ def test_make_targets_that_pages_name_exist() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     named = {name for page in PAGES for name in re.findall(r"`make ([a-z]+)", page.read_text(encoding="utf-8"))}
     assert {"report", "docs", "test", "dist"} <= named
+    first_screen = README.read_text(encoding="utf-8").splitlines()[:20]
+    assert any(line.startswith("![") for line in first_screen)
     assert all(f"\n{name}:" in makefile for name in named)
 
 
