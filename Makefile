@@ -52,7 +52,8 @@ docs: report
 
 # The sdist and the wheel in dist/, checked, and each extra tried alone in a new environment: EXTRAS="core lab".
 EXTRAS ?=
-dist: $(FOR_REPORT)
+dist: debian-for-report
+	test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV)
 	$(PIP) --editable '.[release]'
 	$(BIN)/python tests/distributions.py $(EXTRAS)
 
