@@ -69,8 +69,8 @@ def as_overview(frame: pd.DataFrame, spec: Table, *, title: str) -> str:
     said = _wrapped(spec.says(frame))
     lines = [*_wrapped(title), *(["", *said] if said else [])]
     if len(frame) and not spec.lacks(frame):
-        frame = _main_rows_first(frame) if len(frame) > MOST_ROWS else frame
-        lines += _body(frame, spec)
+        shown = _baselines_once(frame)
+        lines += _body(_main_rows_first(shown) if len(shown) > MOST_ROWS else shown, spec, len(frame))
     return "\n".join(lines)
 
 
@@ -82,6 +82,14 @@ def main_columns(frame: pd.DataFrame, spec: Table) -> pd.DataFrame:
     return chosen if spec.headline and len(chosen.columns) else frame
 
 
+def _baselines_once(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows without the naive baselines of single subfields, whose rows over all cases stay."""
+    if not {"kind", "subfield"} <= set(frame.columns):
+        return frame
+    repeats = frame["kind"].eq("reference") & frame["subfield"].notna()
+    return frame if repeats.all() else frame[~repeats]
+
+
 def _main_rows_first(frame: pd.DataFrame) -> pd.DataFrame:
     """The rows of the main dimension over all cases, the others of this dimension, then those of other dimensions."""
     is_main = frame.index.isin(main_rows(frame).index)
@@ -89,7 +97,7 @@ def _main_rows_first(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.iloc[np.select([is_main, of_dimension], [0, 1], 2).argsort(kind="stable")]
 
 
-def _body(frame: pd.DataFrame, spec: Table) -> list[str]:
+def _body(frame: pd.DataFrame, spec: Table, total: int) -> list[str]:
     reasons = _texts(frame, "reason")
     filled = frame.drop(columns=["reason"], errors="ignore").dropna(axis="columns", how="all")
     shown = table_text(filled, raw=True)
@@ -115,7 +123,7 @@ def _body(frame: pd.DataFrame, spec: Table) -> list[str]:
         seen |= used | ({"part"} if len(parts) > 1 else set())
     lines += [""] if notes else []
     lines += [line for reason, letter in notes.items() for line in _wrapped(f"({letter}) {reason}", "    ")]
-    return lines + _left_out(frame, [name.replace("_", " ") for name in names], seen, sum(limits))
+    return lines + _left_out(frame, [name.replace("_", " ") for name in names], seen, sum(limits), total)
 
 
 def _with_line(lines: list[str], frame: pd.DataFrame, rows: IntArray) -> list[str]:
@@ -256,15 +264,13 @@ def _limits(counts: Sequence[int]) -> list[int]:
     return limits
 
 
-def _left_out(frame: pd.DataFrame, names: Sequence[str], seen: set[str], rows: int) -> list[str]:
+def _left_out(frame: pd.DataFrame, names: Sequence[str], seen: set[str], rows: int, total: int) -> list[str]:
     """What is not shown, and how to see it; nothing where all is."""
     said = ["[ ]: 95% interval."] if any(str(name).endswith(("low", "high")) for name in frame) else []
     hidden = [name for name in names if name not in seen]
-    if hidden or rows < len(frame):
+    if hidden or rows < total:
         columns = f"{len(seen & {*names, 'reason'})} of {len(names) + ('reason' in frame)} columns with values"
-        said.append(
-            f"{columns} and {rows:,} of {len(frame):,} rows; --wide shows all, --csv and --json keep everything."
-        )
+        said.append(f"{columns} and {rows:,} of {total:,} rows; --wide shows all, --csv and --json keep everything.")
     return ["", *_wrapped(" ".join(said))] if said else []
 
 
