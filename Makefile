@@ -21,7 +21,7 @@ else
   PARTS := types pages others
 endif
 
-.PHONY: setup debian-for-report debian-for-tests report screenshots quick test types pages others coverage lint clean
+.PHONY: setup debian-for-report debian-for-tests report docs dist screenshots quick test types pages others coverage lint clean
 
 setup: debian-for-tests $(FOR_TESTS)
 
@@ -44,6 +44,18 @@ $(FOR_TESTS): pyproject.toml constraints.txt | debian-for-tests
 
 report: debian-for-report $(FOR_REPORT)
 	$(BIN)/mrb report demo --out report --figures figures
+
+# The book of the notebooks, executed on the embedded benchmark: build/docs/index.html.
+docs: report
+	$(PIP) --editable '.[docs]'
+	$(BIN)/python notebooks/book.py report/executed build/docs
+
+# The sdist and the wheel in dist/, checked, and each extra tried alone in a new environment: EXTRAS="core lab".
+EXTRAS ?=
+dist: debian-for-report
+	test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV)
+	$(PIP) --editable '.[release]'
+	$(BIN)/python tests/distributions.py $(EXTRAS)
 
 # The pictures of the README, from the report and from servers on the embedded benchmark.
 screenshots: setup report
@@ -79,8 +91,10 @@ others:
 coverage: setup
 	$(PYTEST) --numprocesses 2 --dist worksteal --ignore tests/browser --cov --cov-report=term
 
+# tests/words.py: banned phrases, and the length of sentences.
 lint: $(FOR_TESTS)
 	$(BIN)/pre-commit run --all-files
+	$(BIN)/python tests/words.py
 
 clean:
-	rm -rf report .mrb
+	rm -rf report build dist .mrb

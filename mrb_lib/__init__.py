@@ -54,7 +54,7 @@ _HOME = {
     "bootstrap": "mrb_lib.stats.bootstrap",
 }
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 __all__ = ["__version__", *_HOME]  # the table above is the one list of names
 
 

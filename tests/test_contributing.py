@@ -19,6 +19,7 @@ from scipy.stats import t as student
 from statsmodels.stats.proportion import proportion_confint
 
 from mrb_lib.probes import target
+from mrb_lib.tables.questions import QUESTIONS, Question
 
 ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -94,6 +95,16 @@ def test_the_help_lists_what_was_added(mrb: Command) -> None:
     assert "how often does a judge call a tie" in " ".join(mrb("analyze", "--help").stdout.split())
     for name in ("import", "export"):
         assert "one JSON object a line" in " ".join(mrb(name, "--help").stdout.split())
+
+
+def test_the_roster_entry_is_listed_and_the_review_question_has_free_keys(mrb: Command, tmp_path: Path) -> None:
+    [entry] = re.findall(r"```toml\n(.*?)```", TEXT, flags=re.DOTALL)
+    (tmp_path / "mine.toml").write_text(entry, encoding="utf-8")
+    assert "\nradiant-7b " in mrb("judges", "--roster", tmp_path / "mine.toml").stdout
+    [code] = re.findall(r"```python\n(Question.*?)```", TEXT, flags=re.DOTALL)
+    question = eval(code, {"Question": Question})  # noqa: S307  # our own text
+    assert isinstance(question, Question)
+    assert not set(question.keys) & {key for other in QUESTIONS for key in other.keys}
 
 
 def test_the_format_reads_and_writes(mrb: Command, bench: Path, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tomllib
 from functools import cache
-from importlib.metadata import metadata
+from importlib.metadata import distributions, metadata
 from pathlib import Path
 from typing import Any
 
@@ -57,14 +57,15 @@ def test_conda_environment_lists_exactly_the_direct_dependencies_at_their_pins()
 def test_every_pinned_package_can_be_installed_with_the_oldest_python() -> None:
     """Debian 12 and many others never came beyond the first releases of 3.11."""
     oldest = _project()["requires-python"].removeprefix(">=") + ".0"
-    wanted = {name: metadata(name)["Requires-Python"] for name in _pins()}
+    here = {re.sub(r"[-_.]+", "-", each.metadata["Name"]).lower() for each in distributions()}  # docs may not be
+    wanted = {name: metadata(name)["Requires-Python"] for name in _pins().keys() & here}
     assert {name: said for name, said in wanted.items() if said and not SpecifierSet(said).contains(oldest)} == {}
 
 
-def test_all_is_every_other_extra() -> None:
+def test_all_is_every_other_extra_but_those_of_docs_and_dist() -> None:
     extras = _project()["optional-dependencies"]
     [everything] = extras["all"]
-    assert set(re.findall(r"[a-z-]+", everything.split("[")[1])) == extras.keys() - {"all"}
+    assert set(re.findall(r"[a-z-]+", everything.split("[")[1])) == extras.keys() - {"all", "docs", "release"}
 
 
 def test_the_weights_of_the_tests_are_pinned_and_set_up_without_their_dependencies() -> None:
@@ -104,7 +105,8 @@ def test_the_packages_that_the_workbench_is_built_on_are_at_work() -> None:
 def test_torch_is_pinned_and_not_a_core_dependency() -> None:
     assert _pins()["torch"] == "2.13.0"
     core = {_normal(entry) for entry in _project()["dependencies"]}
-    assert core.isdisjoint({"torch", "transformers", "accelerate", "jupyterlab", "papermill", "ray"})
+    heavy = {"torch", "transformers", "accelerate", "jupyterlab", "papermill", "ray"}
+    assert core.isdisjoint(heavy | {"matplotlib", "seaborn", "huggingface-hub", "latex2mathml", "httpx", "sqlalchemy"})
 
 
 def test_no_local_version_or_address_in_the_constraints() -> None:
@@ -140,6 +142,14 @@ def test_no_module_needs_what_windows_lacks_to_be_imported() -> None:
 def test_importing_the_library_loads_no_scientific_package() -> None:
     code = "import sys, mrb_lib; assert not {'numpy', 'pandas', 'scipy', 'matplotlib'} & sys.modules.keys()"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_version_is_stated_alike_everywhere() -> None:
+    from mrb_lib import __version__
+
+    assert yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"] == __version__
+    assert f"version = {{{__version__}}}" in (ROOT / "notebooks" / "guide" / "citing.md").read_text()
+    assert _project()["dynamic"] == ["version"]
 
 
 def test_public_names_resolve() -> None:

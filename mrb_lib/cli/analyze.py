@@ -17,7 +17,7 @@ from mrb_lib.cli import render
 from mrb_lib.cli.findings import echo_groups, echo_stale_runs
 from mrb_lib.cli.listing import line
 from mrb_lib.cli.options import DeclaredCommand, Rosters, Runs, embedded, options_from, parameters, where
-from mrb_lib.cli.overview import as_overview
+from mrb_lib.cli.overview import as_overview, main_columns
 from mrb_lib.cli.progress import status_of
 from mrb_lib.report.tabular import explained
 from mrb_lib.stats import analyze as tables
@@ -76,7 +76,9 @@ class AnalysisOptions:
     seed: Annotated[int, Field(ge=0), Option("Set the seed of the resampling.")] = 0
     as_json: Annotated[bool, Option("Print JSON on stdout.", flag="json")] = False
     as_csv: Annotated[bool, Option("Print CSV on stdout.", flag="csv")] = False
-    as_latex: Annotated[bool, Option("Print a LaTeX table on stdout.", flag="latex")] = False
+    as_latex: Annotated[
+        bool, Option("Print a LaTeX table on stdout; its main columns, unless --wide.", flag="latex")
+    ] = False
     wide: Annotated[bool, Option("Print every column and row as text; default: what fits 100 columns.")] = False
     explain: Annotated[bool, Option("Print what each column means: `--explain accuracy`.")] = False
 
@@ -298,7 +300,8 @@ class _Analysis:
             filtered = frame.assign(where=options.where) if options.where else frame
             typer.echo(render.as_csv(filtered, simulated=simulated), nl=False)
         elif options.as_latex:
-            typer.echo(render.as_latex(frame, caption=title, label=options.table), nl=False)
+            printed = frame if options.wide else main_columns(frame, self.spec)
+            typer.echo(render.as_latex(printed, caption=title, label=options.table), nl=False)
         else:
             title += f"; {unit.statement}" if unit else ""
             if unit and options.cluster is None and unit.name != CASE:

@@ -10,6 +10,7 @@ import typer
 from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.build.construct.status import next_commands
 from mrb_lib.build.construct.work import Work
+from mrb_lib.cli.listing import next_after
 from mrb_lib.cli.options import Seed
 from mrb_lib.cli.progress import bars
 from mrb_lib.demo import write_demo
@@ -67,6 +68,7 @@ def demo(
     typer.echo(f"{out}: {n} SIMULATED cases, seed {seed}")
     if runs:
         typer.echo(f"{out / 'runs'}: verdicts of {len(runs)} SIMULATED judges")
+    typer.echo(f"next: {next_after(out, bool(runs))}")
     if judges is not None:
         _write_judges(judges, out, seed)
 

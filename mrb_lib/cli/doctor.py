@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,17 +16,23 @@ if TYPE_CHECKING:
     from mrb_lib.judges.roster.machine import Machine
 
 _WIDTH = 100
+_CACHES = ("demo", "demo-ratings", "matplotlib", "report", "review")
+"""The folders that the workbench keeps in `mrb_lib.report.places.home`."""
 
 
 def doctor(
     rosters: Rosters = None,
     as_json: AsJson = False,
+    clean: Annotated[bool, typer.Option("--clean", help="Empty the cache folder; reviews are kept.")] = False,
 ) -> None:
     """Say what this machine can run: GPU, memory, versions, offline state, which judges fit, and what to run next.
 
     Whether a judge fits is an estimate: its weights and 20% more, on a GPU in bfloat16 or rounded (--quantize), else
     on the CPU. The network is not asked, and no key is shown.
     """
+    if clean:
+        _clean()
+        return
     import os
 
     from mrb_lib.judges.endpoint.address import KEY_ENV
@@ -44,6 +50,23 @@ def doctor(
         return
     for line in (*_describe(machine), _keys(keys), "", *_judges(table), "", _line("next", step)):
         typer.echo(line)
+
+
+def _clean() -> None:
+    """Delete what can be made again, and keep an embedded benchmark that somebody has reviewed."""
+    import shutil
+
+    from mrb_lib.report.places import home
+    from mrb_lib.tables.files import REVIEWS
+
+    for path in (home() / name for name in _CACHES if (home() / name).is_dir()):
+        if any(path.rglob(f"{REVIEWS}*")):
+            typer.echo(f"{path}: kept, for it holds reviews; export them with `mrb adjudications`, then delete it")
+            continue
+        size = sum(each.stat().st_size for each in path.rglob("*") if each.is_file())
+        shutil.rmtree(path)
+        typer.echo(f"{path}: {size / 1e6:.1f} MB deleted")
+    typer.echo(f"{home()}: holds nothing else that can be made again")
 
 
 def _as_json(machine: Machine, table: pd.DataFrame, keys: Mapping[str, bool], step: str) -> str:
@@ -77,10 +100,10 @@ def _describe(machine: Machine) -> Iterator[str]:
     yield _line("extras", f"complete: {', '.join(complete) or 'none'}")
     for extra, packages in lacking.items():
         yield _line("", f"{extra} lacks {', '.join(packages)}: pip install 'mrb-workbench[{extra}]'")
-    hub = machine.hub
-    state = "offline (HF_HUB_OFFLINE is set)" if hub.offline else "asked only with --download"
-    yield _line("Hub", f"{hub.endpoint}, {state}, token {'set' if hub.token else 'not set'}")
-    yield _line("cache", f"{hub.cache}, {'writable' if hub.writable else 'NOT writable'}, {_gb(hub.free_gb)} free")
+    if hub := machine.hub:
+        state = "offline (HF_HUB_OFFLINE is set)" if hub.offline else "asked only with --download"
+        yield _line("Hub", f"{hub.endpoint}, {state}, token {'set' if hub.token else 'not set'}")
+        yield _line("cache", f"{hub.cache}, {'writable' if hub.writable else 'NOT writable'}, {_gb(hub.free_gb)} free")
     for note in machine.notes:
         yield _line("note", note)
 

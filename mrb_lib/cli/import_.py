@@ -7,10 +7,11 @@ from typing import Annotated
 
 import typer
 
+from mrb_lib.benchmarks.audit.identities import identity_findings
 from mrb_lib.benchmarks.formats import READERS, read_source
 from mrb_lib.cli.findings import echo_findings, echo_groups
 from mrb_lib.cli.formats import ImportCommand, chosen_options
-from mrb_lib.cli.listing import line
+from mrb_lib.cli.listing import line, next_after
 from mrb_lib.cli.writing import import_summary, preview, write_imported
 from mrb_lib.tables.files import staged_folder
 
@@ -44,9 +45,11 @@ def import_(
     with staged_folder(out, overwrite=overwrite, source=src) as folder:
         removed = write_imported(imported, folder, str(src))
     typer.echo("\n".join(map(line, preview(imported))))
-    echo_findings([*imported.findings, *removed])
+    identities = identity_findings(imported.benchmark.cases.columns, "cases")
+    echo_findings([*imported.findings, *identities, *removed])
     if len(imported.verdicts) and imported.benchmark.meta.kind != "simulated":
         from mrb_lib.judges.roster.groups import judge_groups
 
         echo_groups(judge_groups(imported.verdicts["judge"].unique()))
     typer.echo(import_summary(imported, out))
+    typer.echo(f"next: {next_after(out, len(imported.verdicts) > 0)}")

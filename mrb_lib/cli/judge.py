@@ -62,7 +62,7 @@ def judge(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Run judges with different options, before those of --judge: a TOML file of tables [[judge]].",
+            help="Run judges with different options, before those named by --judge: a TOML file of tables [[judge]].",
         ),
     ] = None,
     more: Annotated[list[str] | None, typer.Argument(hidden=True)] = None,

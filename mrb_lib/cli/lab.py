@@ -23,7 +23,7 @@ def lab(
     runs: Runs = None,
     folder: Annotated[
         Path | None,
-        typer.Option(help="Where your notebooks are, none of which is overwritten; default: mrb-lab/BENCH, here."),
+        typer.Option(help="Where your notebooks are, never overwritten; default: mrb-lab/BENCH, here."),
     ] = None,
     store: Store = None,
     no_open: Annotated[bool, typer.Option("--prepare", help="Write the notebooks; start nothing.")] = False,

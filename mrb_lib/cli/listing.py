@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import unicodedata
 from collections.abc import Sequence
+from pathlib import Path
 from shutil import get_terminal_size
 from typing import Final
 
@@ -72,3 +73,10 @@ def _cut(line: str, width: int | None) -> str:
 def count(number: int, one: str) -> str:
     """A number of things in words."""
     return f"{number} {one}{'' if number == 1 else 's'}"
+
+
+def next_after(bench: Path, has_verdicts: bool) -> str:
+    """Return the command to type next about a benchmark that was just written."""
+    if has_verdicts:
+        return f"mrb analyze {bench} --table accuracy"
+    return f"mrb judge {bench} {bench / 'runs'} --judge random"

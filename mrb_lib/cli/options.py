@@ -92,11 +92,7 @@ class Commands(TyperGroup):
     def get_command(self, ctx: Context, cmd_name: str) -> AnyCommand | None:
         """Return a command by its name; None where there is none."""
         if cmd_name in self.names and cmd_name not in self.commands:
-            try:
-                module = import_module(self._module(cmd_name))
-            except ModuleNotFoundError as error:
-                cure = "pip install 'mrb-workbench[judges,review,report]'"
-                raise InputError(f"mrb {cmd_name}: needs {error.name}, which `{cure}` installs.") from error
+            module = import_module(self._module(cmd_name))
             app = getattr(module, "app", None) or typer.Typer(add_completion=False, rich_markup_mode=None)
             if not hasattr(module, "app"):
                 function = getattr(module, "command", None) or getattr(module, _file(cmd_name))

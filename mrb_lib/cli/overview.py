@@ -25,6 +25,8 @@ _NOTE: Final = "note"
 _LEADING, _ESTIMATE = 2, 6
 _NEEDED: Final = 2
 _SELDOM_READ: Final = ("standard_error", "se", "df")
+_IN_TITLE: Final = ("policy", "cluster", "n clusters", "df", "interval")
+"""Columns that the title states, or how their intervals were made: not repeated where all rows have one value."""
 
 
 @dataclass(frozen=True)
@@ -67,9 +69,25 @@ def as_overview(frame: pd.DataFrame, spec: Table, *, title: str) -> str:
     said = _wrapped(spec.says(frame))
     lines = [*_wrapped(title), *(["", *said] if said else [])]
     if len(frame) and not spec.lacks(frame):
-        frame = _main_rows_first(frame) if len(frame) > MOST_ROWS else frame
-        lines += _body(frame, spec)
+        shown = _baselines_once(frame)
+        lines += _body(_main_rows_first(shown) if len(shown) > MOST_ROWS else shown, spec, len(frame))
     return "\n".join(lines)
+
+
+def main_columns(frame: pd.DataFrame, spec: Table) -> pd.DataFrame:
+    """Return the columns that fit a page: the names of a row, the number of cases, and the headline with intervals."""
+    kept = {*_names(spec), "n", "n_cases", *spec.headline, "p_adjusted"}
+    kept |= {end for column in spec.declared if column.name in spec.headline for end in column.ends}
+    chosen = frame[[name for name in frame if name in kept]].dropna(axis="columns", how="all")
+    return chosen if spec.headline and len(chosen.columns) else frame
+
+
+def _baselines_once(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows without the naive baselines of single subfields, whose rows over all cases stay."""
+    if not {"kind", "subfield"} <= set(frame.columns):
+        return frame
+    repeats = frame["kind"].eq("reference") & frame["subfield"].notna()
+    return frame if repeats.all() else frame[~repeats]
 
 
 def _main_rows_first(frame: pd.DataFrame) -> pd.DataFrame:
@@ -79,7 +97,7 @@ def _main_rows_first(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.iloc[np.select([is_main, of_dimension], [0, 1], 2).argsort(kind="stable")]
 
 
-def _body(frame: pd.DataFrame, spec: Table) -> list[str]:
+def _body(frame: pd.DataFrame, spec: Table, total: int) -> list[str]:
     reasons = _texts(frame, "reason")
     filled = frame.drop(columns=["reason"], errors="ignore").dropna(axis="columns", how="all")
     shown = table_text(filled, raw=True)
@@ -88,9 +106,9 @@ def _body(frame: pd.DataFrame, spec: Table) -> list[str]:
     seen: set[str] = {"reason"} if any(reasons) else set()
     lines: list[str] = []
     common = [column for column in columns if _is_said_once(column, len(frame))]
-    if common:
-        lines += ["", *_facts("In all rows", common)]
-        seen |= {column.name for column in common}
+    if stated := [column for column in common if column.name not in _IN_TITLE and column.value != "0"]:
+        lines += ["", *_facts("In all rows", stated)]
+        seen |= {column.name for column in stated}
     columns = [column for column in columns if column not in common]
     parts = frame.groupby("part", sort=False).indices if "part" in frame else {"": np.arange(len(frame))}
     limits = _limits([len(rows) for rows in parts.values()])
@@ -105,7 +123,7 @@ def _body(frame: pd.DataFrame, spec: Table) -> list[str]:
         seen |= used | ({"part"} if len(parts) > 1 else set())
     lines += [""] if notes else []
     lines += [line for reason, letter in notes.items() for line in _wrapped(f"({letter}) {reason}", "    ")]
-    return lines + _left_out(frame, [name.replace("_", " ") for name in names], seen, sum(limits))
+    return lines + _left_out(frame, [name.replace("_", " ") for name in names], seen, sum(limits), total)
 
 
 def _with_line(lines: list[str], frame: pd.DataFrame, rows: IntArray) -> list[str]:
@@ -246,15 +264,13 @@ def _limits(counts: Sequence[int]) -> list[int]:
     return limits
 
 
-def _left_out(frame: pd.DataFrame, names: Sequence[str], seen: set[str], rows: int) -> list[str]:
+def _left_out(frame: pd.DataFrame, names: Sequence[str], seen: set[str], rows: int, total: int) -> list[str]:
     """What is not shown, and how to see it; nothing where all is."""
     said = ["[ ]: 95% interval."] if any(str(name).endswith(("low", "high")) for name in frame) else []
     hidden = [name for name in names if name not in seen]
-    if hidden or rows < len(frame):
+    if hidden or rows < total:
         columns = f"{len(seen & {*names, 'reason'})} of {len(names) + ('reason' in frame)} columns with values"
-        said.append(
-            f"{columns} and {rows:,} of {len(frame):,} rows; --wide shows all, --csv and --json keep everything."
-        )
+        said.append(f"{columns} and {rows:,} of {total:,} rows; --wide shows all, --csv and --json keep everything.")
     return ["", *_wrapped(" ".join(said))] if said else []
 
 

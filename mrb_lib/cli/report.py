@@ -30,7 +30,7 @@ class ReportOptions:
     judges: Annotated[str, Option("Show these judges only; group:medical for a group.", "A,B")] = ""
     only: Annotated[Names, Option("Run this notebook, such as 05_subfields; repeatable.", "NOTEBOOK")] = ()
     notebooks: Annotated[
-        Path | None, Option("Run the notebooks of this folder; default: those of the library.", "DIR")
+        Path | None, Option("Run the notebooks of this folder; default: the library's own.", "DIR")
     ] = None
     compare: Annotated[
         str | None,

@@ -58,7 +58,7 @@ def review(
     """Open the failure explorer in a browser; reviewers' marks go into the store.
 
     With --query the page opens at these cases, for example --query "judge=NAME&where=length > 700". With --assign the
-    cases that judges got wrong, or those of --query, are assigned first, and the page opens at them: a reviewer finds
+    cases that judges got wrong, or that --query finds, are assigned first, and the page opens at them: a reviewer finds
     theirs under Reviews, "Assigned to me". What others say of a case is hidden until one's own review of it is saved.
 
     The address it prints holds a token, and is all that protects the page: a reviewer's name is not a password. The

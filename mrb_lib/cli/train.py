@@ -62,7 +62,7 @@ def train(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The folder to write: a judge, or several with --plan.")],
     rosters: Rosters = None,
 ) -> None:
-    """Fine-tune a judge on the training cases of a benchmark. Broken off, it goes on when called again.
+    """Fine-tune a judge on the training cases of a benchmark. Run the same command again to resume.
 
     OUT is what `mrb judge --judge path:OUT` judges with; its training.json says what it has seen, and every table
     leaves those cases out. Several GPUs: accelerate launch -m mrb_lib.cli.main train ...

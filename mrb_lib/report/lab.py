@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import json
 import re
-import sysconfig
 from collections.abc import Mapping
 from contextlib import suppress
 from itertools import count
@@ -24,9 +23,10 @@ Task = Mapping[str, Mapping[str, Value]]
 
 
 def own_notebooks() -> Path:
-    """The folder of the library's notebooks: of the checkout, or those that were installed with the library."""
-    beside = Path(mrb_lib.__file__).parent.parent / "notebooks"
-    return beside if beside.is_dir() else Path(sysconfig.get_path("data")) / "share" / "mrb-workbench" / "notebooks"
+    """The folder of the library's notebooks: those in the wheel, or those of the checkout."""
+    library = Path(mrb_lib.__file__).parent
+    inside = library / "notebooks"  # where a wheel puts them
+    return inside if inside.is_dir() else library.parent / "notebooks"
 
 
 def notebooks_in(folder: Path | None = None) -> list[Path]:

@@ -137,7 +137,7 @@ SHARED: Final = {
         Column("p_adjusted", "p_value corrected for the number of tests", "p 0-1"),
         Column("correction", "correction for the number of tests", "text"),
         Column("family", "number of tests corrected together", "count"),
-        Column("family_scope", "tests corrected together: those of one dimension and subfield, or all", "text"),
+        Column("family_scope", "tests corrected together: tests of one dimension and subfield, or all", "text"),
         Column("margin", "largest difference that does not matter, stated beforehand"),
         Column("equivalence_p", "p of a difference larger than the margin", "p 0-1", "Schuirmann 1987"),
         Column("equivalence_p_adjusted", "equivalence_p corrected for the number of tests", "p 0-1"),

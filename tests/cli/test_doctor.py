@@ -148,3 +148,15 @@ def test_judges_are_listed_in_aligned_columns(mrb: Callable, mine: Path, monkeyp
 )
 def test_bad_options_end_with_one_line(mrb: Callable, arguments: list[str]) -> None:
     assert arguments[-1] in mrb(*arguments).refusal
+
+
+def test_clean_empties_the_caches_and_keeps_reviews_and_what_others_put_there(
+    mrb: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MRB_HOME", str(tmp_path))
+    for name in ("demo/benchmark/reviews.sqlite", "report/page.html", "mine/thesis.txt"):
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).write_text("text")
+    printed = mrb("doctor", "--clean").out
+    assert f"{tmp_path / 'demo'}: kept" in printed and f"{tmp_path / 'report'}: 0.0 MB deleted" in printed
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["demo", "mine"]

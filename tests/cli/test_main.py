@@ -72,3 +72,31 @@ def test_letters_that_a_terminal_lacks_are_escaped(encoding: str, tmp_path: Path
     assert ("\u80c3" if encoding == "ascii" else r"\u80c3") in shown  # Typer writes UTF-8 where only ASCII is promised
     organs = {row["organ"] for row in json.loads(done[2].stdout)["rows"]}
     assert {"\u80c3", glass} <= organs
+
+
+@pytest.mark.parametrize(
+    ("module", "cure"),
+    [
+        ("sqlalchemy.orm", "'mrb-workbench[review]'"),
+        ("huggingface_hub", "'mrb-workbench[hub]'"),
+        ("krippendorff", "krippendorff"),
+    ],
+)
+def test_a_missing_package_is_one_line_with_what_installs_it(
+    module: str, cure: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def missing() -> None:
+        raise ModuleNotFoundError(f"No module named {module!r}", name=module)
+
+    extras = {
+        "all": ("huggingface-hub>=2", "sqlalchemy", "torch"),
+        "hub": ("huggingface_hub",),
+        "review": ("SQLAlchemy>=2",),
+    }
+    lines = [f"{package}; extra == '{extra}'" for extra, packages in extras.items() for package in packages]
+    monkeypatch.setattr("importlib.metadata.requires", lambda _: ["krippendorff>=0.8", *lines])
+    monkeypatch.setattr("mrb_lib.cli.app.app", missing)
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert stop.value.code == 2
+    assert capsys.readouterr().err == f"mrb: this needs {module}; install it with `pip install {cure}`.\n"

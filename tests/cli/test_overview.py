@@ -45,3 +45,14 @@ def test_a_table_without_an_estimate_is_one_line() -> None:
     other = as_overview(rows.assign(share=[0.5, np.nan]), spec, title="made")
     assert "no label" in other
     assert "There is nothing" not in other
+
+
+def test_baselines_stand_once_and_what_the_title_says_is_not_repeated() -> None:
+    rows = pd.DataFrame({"judge": ["j", "j", "always A", "always A"], "kind": ["judge"] * 2 + ["reference"] * 2})
+    rows = rows.assign(
+        subfield=[None, "eye"] * 2, share=[0.7, 0.9, 0.5, 0.4], df=36, n_unassigned=0, dimension="overall"
+    )
+    spec = Table("made", "?", tuple(Column(name, "?") for name in rows.columns), pd.DataFrame, lambda _: "")
+    text = as_overview(rows, spec, title="made")
+    assert text.count("always A") == 1 and text.count("eye") == 1
+    assert "In all rows: dimension overall." in text and "3 of 4 rows" in text

@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from mrb_lib.benchmarks.audit.identities import identity_findings
 from mrb_lib.benchmarks.audit.images import ProgressCallback, image_findings
 from mrb_lib.benchmarks.audit.labels import (
     annotation_findings,
@@ -129,6 +130,7 @@ def _table(folder: Path, table: TableName, meta: BenchmarkMeta | None, findings:
     occurring = frame.get("choice", pd.Series(dtype="str")).dropna().astype("str").unique()
     rules = meta.rules if meta is not None else Rules(categories=occurring.tolist())
     findings += inspect(frame, table, file, **rules)
+    findings += identity_findings(frame.columns, table)
     required = [column.name for column in COLUMNS[table] if column.required]
     return _comparable(frame, table) if set(required) <= set(frame.columns) else None
 

@@ -166,7 +166,7 @@ def _begin(work: Path, plan: Plan, out: Path) -> None:
         _clear_unless_begun(work)
         if work.exists():
             raise InputError(
-                f"{out}: a training with another recipe, model or split was broken off here; finish it with its own "
+                f"{out}: a training with another recipe, model or split was interrupted here; finish it with its own "
                 f"arguments, or remove {work.name}."
             )
     work.mkdir(parents=True, exist_ok=True)

@@ -71,7 +71,7 @@ def command(context: typer.Context, work: WorkFolder, store: Store = None) -> No
         address = app_address(work, "coordinate" if options.coordinator else "screen", server)
     has_ratings = names is not None or options.ratings is not None
     if not has_ratings and opened.choices("screen") is None:
-        raise InputError(f"{work}: nothing is dealt out yet; name the clinicians with --clinicians NAME,NAME.")
+        raise InputError(f"{work}: nothing is assigned yet; name the clinicians with --clinicians NAME,NAME.")
     known = {**CRITERIA, **(opened.choices("screen") or {}).get("criteria", {})}
     asked = None if options.criteria is None else {name: known.get(name, "") for name in options.criteria}
     form = screening_form(opened, criteria=asked, scale=options.scale, keep=options.keep)

@@ -91,7 +91,7 @@ def build_reward(request: JudgeRequest) -> Judge:
     return RewardJudge(request)
 
 
-_server_engine = partial(engine, model="server", packages=("httpx", "jinja2"), install="mrb-workbench[judges]")
+_server_engine = partial(engine, model="server", packages=("httpx",), install="mrb-workbench[endpoint]")
 
 
 @_server_engine("endpoint", about="the reply of a model behind an OpenAI-compatible server", samples=True)
@@ -128,7 +128,7 @@ def build_served_rubric(request: JudgeRequest) -> Judge:
     return ServedRubricJudge(request)
 
 
-_started = partial(engine, model="weights", packages=("httpx", "jinja2"), install="mrb-workbench[judges]", samples=True)
+_started = partial(engine, model="weights", packages=("httpx",), install="mrb-workbench[endpoint,hub]", samples=True)
 
 
 @_started("sglang", about="the same as vllm, from an SGLang server", program="sglang")

@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Sequence
 from fnmatch import fnmatch
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
@@ -43,8 +44,10 @@ def inside(names: Sequence[str], subfolder: str | None) -> list[str]:
 
 def snapshots(model: str) -> dict[str, Path]:
     """Return the revisions of a model in the cache on this machine, complete or not: folder by commit. No network."""
+    if not is_model_id(model) or find_spec("huggingface_hub") is None:
+        return {}
     root = _storage(model) / "snapshots"
-    if not is_model_id(model) or not root.is_dir():
+    if not root.is_dir():
         return {}
     return {path.name: path for path in sorted(root.iterdir()) if path.is_dir() and _COMMIT.fullmatch(path.name)}
 

@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
@@ -82,7 +83,7 @@ class Machine:
     gpus : that torch can use; None where torch is not installed
     versions : of Python and the libraries
     extras : what each extra of this package still lacks here
-    hub : see `HubState`
+    hub : see `HubState`; None where huggingface_hub is not installed
     notes : what went wrong while looking
     """
 
@@ -91,7 +92,7 @@ class Machine:
     gpus: tuple[Gpu, ...] | None
     versions: Mapping[str, str]
     extras: Mapping[str, tuple[str, ...]]
-    hub: HubState
+    hub: HubState | None
     notes: tuple[str, ...] = field(default=())
 
     def memory_gb(self, device: str) -> float | None:
@@ -258,7 +259,7 @@ def next_step(entries: Sequence[Entry], machine: Machine) -> str:
     """
     run = "mrb judge BENCH RUNS --judge"
     served = "endpoint:MODEL --url URL"
-    if machine.gpus is None or machine.extras.get("judges"):
+    if machine.gpus is None or machine.hub is None or machine.extras.get("judges"):
         return f"pip install 'mrb-workbench[judges]', or {run} {served}"
     ways = [(entry, way(entry, machine)) for entry in entries]
     fitting = [(e, how) for e, how in ways if how is not None and (how.device != "CPU" or not machine.gpus)]
@@ -346,7 +347,9 @@ def _memory() -> float | None:
     return min(total, int(text)) / _GIGA if text.isdecimal() else total / _GIGA
 
 
-def _hub_state() -> HubState:
+def _hub_state() -> HubState | None:
+    if find_spec("huggingface_hub") is None:
+        return None
     from huggingface_hub import constants, get_token
 
     cache = Path(constants.HF_HUB_CACHE).expanduser()

@@ -116,7 +116,7 @@ def render(content: Content, *, pdf: str = "") -> Iterator[tuple[str, str]]:
 
     Notes
     -----
-    Validated by tests/report/test_site.py, tests/browser/test_site.py and tests/browser/test_site_pages.py.
+    Validated by tests/report/test_site.py and tests/browser/test_site.py.
     """
     records, figures = content.records, [(record, item) for record in content.records for item in record.figures]
     behind = {str(item["id"]): cells_of(item, content.case_links) for _, item in figures}

@@ -210,7 +210,7 @@ class Annotation:
         if mine.empty:
             raise InputError(f"{annotator!r}: nothing is assigned under this name; load the page and choose yours.")
         if not 1 <= number <= len(mine):
-            raise InputError(f"case {number}: is not among those of {annotator}; load the page again.")
+            raise InputError(f"case {number}: is not assigned to {annotator}; load the page again.")
         row = mine.iloc[number - 1]
         return AssignedCase(annotator, str(row["case_id"]), str(row["order"]))
 

@@ -20,6 +20,9 @@ from typing import Any
 from uuid import uuid4
 
 import pandas as pd
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.pool import NullPool, StaticPool
 
 from mrb_lib.review.records.marks import (
     AnnotatorAnswer,
@@ -33,13 +36,6 @@ from mrb_lib.review.records.marks import (
 )
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.questions import QUESTIONS, REASONS, adjudication_columns, list_columns
-
-try:
-    import sqlalchemy as sa
-    from sqlalchemy.dialects import postgresql, sqlite
-    from sqlalchemy.pool import NullPool, StaticPool
-except ImportError as error:
-    raise InputError("reviews need SQLAlchemy; install it with `pip install 'mrb-workbench[report]'`.") from error
 
 ANNOTATE, REVIEW = "annotate", "review"
 _ASSIGNMENT_COLUMNS = ("benchmark", "case_id", "annotator", "position", "order", "created")

@@ -71,9 +71,9 @@ def beyond_chance(rows: pd.DataFrame) -> str:
 
 @table(
     "agreement",
-    question="do the annotators agree, beyond what chance gives, and which two of them",
+    question="do the annotators agree, beyond what chance gives, and which pairs differ most",
     columns=[
-        Column("part", "all (annotators together) or pair (every two of them)", "text"),
+        Column("part", "all (annotators together) or pair (two annotators)", "text"),
         shared("dimension", "subfields"),
         Column("annotator_1", "first annotator of the pair", "text"),
         Column("annotator_2", "second annotator of the pair", "text"),

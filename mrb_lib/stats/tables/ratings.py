@@ -174,7 +174,7 @@ def ratings(analysis: Analysis) -> pd.DataFrame:
     if not parts and analysis.names:
         raise NotApplicable(
             "table ratings: the categories are nominal; add --level ordinal if they stand in order from the lowest, "
-            "name those of steps without error as acceptable in benchmark.toml, or use --table accuracy."
+            "name the categories of steps without error as acceptable in benchmark.toml, or use --table accuracy."
         )
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
 

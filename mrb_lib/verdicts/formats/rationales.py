@@ -80,7 +80,7 @@ def write(
     if limit < 0 or seed < 0:
         raise InputError("export rationales: --limit and --seed must not be negative; 0 is all.")
     if not meta.is_judged:
-        raise InputError(f"{meta.name}: its labels are no preferences or ratings, of which judges could give a reason.")
+        raise InputError(f"{meta.name}: its labels are no preferences or ratings; rationales need one of the two.")
     if verdicts.empty:
         raise InputError("export rationales: needs the judges' replies; name the folder of their runs.")
     findings: list[Finding] = []

@@ -326,7 +326,7 @@ class TestOnceMore:
             patch.setattr(LetterLoss, "__call__", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 _train(bench, tmp_path / "tuned", tiny("llama"), method="sft", evaluations=2)
-        with pytest.raises(InputError, match="was broken off here"):
+        with pytest.raises(InputError, match="was interrupted here"):
             _train(bench, tmp_path / "tuned", tiny("llama"), method="sft", evaluations=2, seed=5)
         _train(bench, tmp_path / "tuned", tiny("llama"), method="sft", evaluations=2)
 
