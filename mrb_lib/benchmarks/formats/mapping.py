@@ -118,7 +118,7 @@ class ColumnMap:
                 own = ", ".join(sorted(filter(None, self._read)))
                 raise MappingError(
                     f"{self._used[theirs]}, column {theirs}: {format_} has no use for a column {ours} there; map it to "
-                    f"one that the format reads ({own}) or, in the file of the cases, to a column such as organ or cluster."
+                    f"one that the format reads ({own}) or, in the file of the cases, to one such as organ or cluster."
                 )
 
 

@@ -124,7 +124,10 @@ def record(**changes: object) -> dict[str, object]:
         (["topic=organ", "topic=modality"], "--map topic=modality: topic is mapped to organ as well; keep one"),
         (["topic=question"], "column topic: the format fills question itself; leave out --map topic=question, or map"),
         (["topic=model_a"], "column topic: the format fills model_a itself; leave out --map topic=model_a"),
-        (["topic=nothing"], r"no use for a column nothing there; .*\(annotator1, .* in the file of the cases, to a "),
+        (
+            ["topic=nothing"],
+            r"no use for a column nothing there; .*\(annotator1, .* in the file of the cases, to one such",
+        ),
         (["instruction=question"], "The format reads this column; leave out --map instruction=question"),
         (
             ["instructon=instruction"],
