@@ -11,6 +11,7 @@ from pandas.api.types import is_numeric_dtype
 from mrb_lib.benchmarks.audit.images import image_findings
 from mrb_lib.benchmarks.benchmark import FolderImages, save
 from mrb_lib.benchmarks.formats.base import Imported
+from mrb_lib.cli.listing import count
 from mrb_lib.tables.schema import CASES
 from mrb_lib.tables.validation import Finding, raise_on_error
 from mrb_lib.verdicts.store import save_imported
@@ -78,4 +79,4 @@ def import_summary(imported: Imported, out: Path) -> str:
     line = f"{out}{mark}: {len(benchmark.cases)} cases, {len(benchmark.annotations)} annotations"
     if not len(verdicts):
         return f"{line}, no verdicts"
-    return f"{line}, {len(verdicts)} verdicts of {verdicts['judge'].nunique()} judges in {out / 'runs'}"
+    return f"{line}, {len(verdicts)} verdicts of {count(verdicts['judge'].nunique(), 'judge')} in {out / 'runs'}"

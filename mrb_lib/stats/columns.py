@@ -82,6 +82,7 @@ class Column:
     source : of the method, author and year
     ends : the names of the ends of its interval; none if it has none
     null : why a value is null in a row that has cases
+    alike : why its interval is null where there are clusters and resamples enough
     parts : the values of the column `part` whose rows have it; none if all have
     """
 
@@ -92,6 +93,7 @@ class Column:
     ends: tuple[str, ...] = ()
     null: str = ""
     parts: tuple[str, ...] = ()
+    alike: str = ""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -128,9 +130,7 @@ SHARED: Final = {
         Column("n_seen", "excluded cases that the judge was trained on", "cases"),
         Column("cluster", "column of the cases whose values are taken as clusters", "text"),
         Column("n_clusters", "clusters of cases that vary independently", "count"),
-        Column(
-            "standard_error", "standard error of the estimate, robust to clusters", source="Bell and McCaffrey 2002"
-        ),
+        Column("standard_error", "standard error, robust to clusters", source="Bell and McCaffrey 2002"),
         Column("df", "its degrees of freedom"),
         Column("interval", "method of the interval: percentile (bootstrap), t, or deff (Wilson's)", "text"),
         Column("p_value", "probability of data as far from no difference, if there is none", "p 0-1"),
@@ -308,7 +308,10 @@ def reasons(rows: pd.DataFrame, columns: Sequence[Column], resamples: int) -> pd
             own = rows["part"].isin(column.parts) if column.parts else True
             said.append(np.where(missing & own, column.null, "").tolist())
             if column.ends and column.ends[0] in rows:
-                bare.append(np.where(~missing & own & rows[column.ends[0]].isna(), column.name, "").tolist())
+                empty = ~missing & own & rows[column.ends[0]].isna()
+                special = empty & (why == ALIKE) & (column.alike != "")
+                said.append(np.where(special, f"no interval of {column.name}: {column.alike}", "").tolist())
+                bare.append(np.where(empty & ~special, column.name, "").tolist())
     joined, of_rows = [], (rows["n"], why.tolist(), zip(*said, strict=True), zip(*bare, strict=True))
     for count, lack, texts, names in zip(*of_rows, strict=True):
         without = ", ".join(filter(None, names))

@@ -19,7 +19,6 @@ from mrb_lib.tables.schema import NO_PROBE
 
 _PAIR: Final = ["judge", "judge_then", "judge_now"]
 NO_CASES: Final = "no case that stayed the same is scored both then and now"
-ALIKE: Final = "no score changed"
 
 
 def accuracy_changes(
@@ -83,6 +82,6 @@ def accuracy_changes(
     is_alike = (rows["gained"] + rows["lost"]).eq(0) & rows["n"].gt(0)
     tested = ["low", "high", "interval", "p_value", "p_adjusted"]
     rows[tested] = rows[tested].mask(is_alike)
-    why = rows.assign(reason=np.where(rows["n"] == 0, NO_CASES, ""), lacks=is_alike.map({True: ALIKE}))
+    why = rows.assign(reason=np.where(rows["n"] == 0, NO_CASES, ""), lacks=is_alike.map({True: "no score changed"}))
     rows["reason"] = reasons(why, [Column("difference", "", ends=("low", "high"))], analysis.resamples)
     return rows.astype(dict.fromkeys(("by", "subfield", "interval"), "str"))

@@ -38,11 +38,11 @@ PARTIAL = "not ranked: scored on fewer than half of the cases that other judges 
 LACKS = "not judged on every dimension"
 ONE_ORDER = "verdicts came in one order only, so position bias is not averaged out"
 ONE_CATEGORY = "cohen_kappa: gold or verdicts contain one category only"
-DECISIVE: Final = estimated(
-    "decisive_accuracy",
-    "balanced accuracy on cases with a clear winner, half credit for ties",
+DECISIVE: Final = replace(
+    estimated("decisive_accuracy", "balanced accuracy on cases with a clear winner, half credit for ties"),
     source="Brodersen et al. 2010",
     null="decisive_accuracy: gold names one side only, or none",
+    alike=f"gold names a side in fewer than {FEWEST_OF_SIDE} clusters",
 )
 
 

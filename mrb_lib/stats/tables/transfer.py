@@ -27,7 +27,6 @@ BINOMIAL: Final = "no domain varies: sampling error is taken as binomial"
 SHARED: Final = "clusters lie in several domains, which are taken as independent: the p value may be too small"
 NO_ERROR: Final = "every domain is one cluster, or has the same score throughout"
 NO_MEAN: Final = f"accuracy is undefined: cases can be scored in one domain only, or {NO_ERROR}"
-TOO_ALIKE: Final = "domains are more alike than chance makes them"
 TWO_DOMAINS: Final = "no prediction interval: it takes three domains"
 NOT_RANKED: Final = "not ranked: it judged too few of the cases, or no case has a clear winner"
 ONE_ORDER: Final = "kendall_tau is undefined: it takes two judges that are not equal, and two domains"
@@ -153,7 +152,7 @@ def _accuracies(analysis: Analysis, member: IntArray, names: pd.Index) -> list[p
         of_domain.assign(part=DOMAIN, lacks=NO_ERROR, **{name: each.ravel() for name, each in domains.items()}),
         cells.assign(
             part=SUMMARY,
-            lacks=TOO_ALIKE,
+            lacks="domains are more alike than chance makes them",
             rank=ranking(analysis.verdicts, analysis.labels, analysis.policy).rank,
             n=n,
             n_excluded=size.sum() - n,

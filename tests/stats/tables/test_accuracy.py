@@ -301,6 +301,11 @@ def test_decisive_accuracy_of_30_of_30_has_width() -> None:
     one = accuracy(both_orders({"j": "A" * 30}), gold_of("A" * 30), cases_of(30), resamples=100).iloc[0]
     assert one[["decisive_accuracy", *ends]].isna().all()
     assert "one side only" in one["reason"]
+    few = accuracy(
+        both_orders({"j": "AB" * 4 + "A" * 9}), gold_of("AB" * 4 + "A" * 9), cases_of(17), resamples=100
+    ).iloc[0]
+    assert few["decisive_accuracy"] == 1 and few[ends].isna().all()
+    assert "no interval of decisive_accuracy: gold names a side in fewer than 5 clusters" in few["reason"]
 
 
 def test_references_stand_below_the_judges_and_have_no_rank() -> None:
