@@ -331,6 +331,20 @@ def test_the_value_under_the_pointer_is_that_pixel_s(page: Page, zooms: int) -> 
         expect(page.locator(".mrb-pixel")).to_have_text(f"x {column}, y {row}: {300 * row + column - 1024} HU")
 
 
+def test_inverted_black_is_white_and_said(page: Page) -> None:
+    show(page, document(plain_case({"grey.png": stored(np.tile(np.array([[0, 255]], np.uint8), (8, 4)))})))
+    tool(page, "invert")
+    page.wait_for_selector(".mrb-view canvas")
+    shown = page.evaluate(
+        "() => [...document.querySelector('.mrb-view canvas').getContext('2d').getImageData(0, 0, 2, 1).data]"
+    )
+    assert (shown[0], shown[4]) == (255, 0)
+    told = page.locator(".mrb-tools output")
+    expect(told).to_contain_text("inverted")
+    tool(page, "reset")
+    expect(told).not_to_contain_text("inverted")
+
+
 def test_a_distance_is_in_millimetres_of_the_file(page: Page) -> None:
     show(page, document(plain_case({"ct.dcm": dicom(numbered(), PixelSpacing=[0.5, 2.0])})))
     tool(page, "measure a distance")
@@ -352,6 +366,16 @@ def test_without_a_spacing_in_the_patient_nothing_is_measured(page: Page, tags: 
     expect(page.locator(".mrb-said-of-image")).to_have_text(
         "No distance: this file does not say how far its pixels are apart."
     )
+
+
+def test_a_preset_sets_the_window_of_a_ct_and_only_of_one(page: Page) -> None:
+    files = {"ct.dcm": dicom(numbered()), "mr.dcm": dicom(numbered(), Modality="MR")}
+    show(page, document(plain_case(files)))
+    page.get_by_role("button", name="more for the image").first.click()
+    presets = page.get_by_role("combobox", name="window preset")
+    expect(presets).to_have_count(1)
+    presets.select_option("lung")
+    expect(page.locator(".mrb-image output").first).to_contain_text("level -600 · window 1500")
 
 
 def test_a_colour_image_says_its_values(page: Page) -> None:
@@ -404,7 +428,7 @@ TOOLS = {
     "zoom out": ["Alt+-"],
     "1:1": [],
     "fit the whole image": ["Alt+0"],
-    "zoom in ": [],
+    "invert": [],
     "reset": [],
 }
 LOOK = "document.querySelector('.mrb-view').getAttribute('style') + document.querySelector('.mrb-tools output').value"
@@ -423,6 +447,8 @@ def test_each_tool_changes_the_view_by_mouse_touch_and_keys(hand: Hand) -> None:
     expect(page.locator(".mrb-view")).to_contain_class("mrb-marking")
     hand.drag(at(page, 4, 2), at(page, 10, 18), "Enter", "ArrowRight", "ArrowDown", "Enter")
     expect(page.locator(".mrb-said-of-image")).to_contain_text(re.compile(r"^distance [\d.]+ mm.*Esc ends"))
+    hand.choose(page.get_by_role("combobox", name="window preset"), "lung")
+    expect(page.locator(".mrb-tools output")).to_contain_text("level -600 · window 1500")
     before = page.locator(".mrb-tools output").inner_text()
     slider = page.locator("[data-sets=level]")
     box = bounds(slider)

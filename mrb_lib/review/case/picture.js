@@ -6,6 +6,9 @@ const MrbPicture = (() => {
   const WINDOWS = "The right button, or Alt and drag, sets the window: up and down its level, left and right its width. ";
   const KEYS_HELP = "Keys, with Alt: + and − zoom, 0 fits, arrows move, Page up and Page down turn to another image or frame.";
 
+  // Centre and width in Hounsfield units, as radiologists commonly set them.
+  const PRESETS = { "soft tissue": [40, 400], lung: [-600, 1500], bone: [400, 1800], brain: [40, 80], subdural: [75, 215], mediastinum: [50, 350], liver: [60, 160] };
+
   const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
   const number = (value) => Number(value.toPrecision(5)).toString();
   const spacing = (shades) => (shades.spacing ? shades.spacing.split(" ").map(Number) : null);
@@ -21,7 +24,7 @@ const MrbPicture = (() => {
   const TOOLS = [["out", "−", "zoom out (Alt −)", OUT], ["in", "+", "zoom in (Alt +)", IN], ["fit", "Fit", "fit the whole image (Alt 0)", FIT], ["full", "Full", "full screen", FULL]];
   const MORE = [
     ["whole", "1:1", "1:1, one pixel of the image to one of the screen", (one) => one.zoom(1)], ["reset", "Reset", "reset the view", (one) => one.reset()],
-    ["distance", "Distance", "measure a distance", (one) => one.overlay.begin("distance")],
+    ["distance", "Distance", "measure a distance", (one) => one.overlay.begin("distance")], ["invert", "Invert", "invert black and white", (one) => one.setWindow(one.centre, one.width, !one.inverted)],
   ];
   // With Alt: without it every key means what it means elsewhere on the page. Where Alt makes another letter, the key's place counts.
   const KEYS = {
@@ -69,17 +72,24 @@ const MrbPicture = (() => {
     }
 
     drawTools() {
-      const buttons = (all) => all.map(([does, text, words, act]) => button(text, () => act(this), { "data-does": does, "aria-label": words, title: words, hidden: does === "full" && !document.fullscreenEnabled }));
+      const has = { full: document.fullscreenEnabled, invert: this.grey };
+      const buttons = (all) => all.map(([does, text, words, act]) => button(text, () => act(this), { "data-does": does, "aria-label": words, title: words, hidden: has[does] === false }));
       const hint = MOVES + (this.grey ? WINDOWS : "") + KEYS_HELP;
-      const more = element("div", { class: "mrb-tools mrb-more", role: "group", "aria-label": "more for the image", hidden: true }, ...buttons(MORE), ...(this.grey ? this.ranges() : []), element("p", { class: "mrb-legend" }, hint));
+      const more = element("div", { class: "mrb-tools mrb-more", role: "group", "aria-label": "more for the image", hidden: true }, ...buttons(MORE), ...(this.unit === "HU" ? [this.presets()] : []), ...(this.grey ? this.ranges() : []), element("p", { class: "mrb-legend" }, hint));
       const unfold = ({ currentTarget }) => currentTarget.setAttribute("aria-expanded", String(!(more.hidden = !more.hidden)));
-      const menu = button("⋯", unfold, { "aria-expanded": "false", "aria-label": "more for the image", title: "window, measure and more" });
+      const menu = button("⋯", unfold, { "aria-expanded": "false", "aria-label": "more for the image", title: "window, invert, measure and more" });
       this.output = element("output", { "aria-live": "polite" });
       this.said = element("p", { class: "mrb-said-of-image", role: "status" });
       this.pixel = element("span", { class: "mrb-pixel" });
       const bar = element("div", { class: "mrb-tools", role: "group", "aria-label": "view of the image" }, ...buttons(TOOLS), menu, this.output);
       this.figure.append(bar, more, this.said, this.pixel);
       this.view.title = hint;
+    }
+
+    presets() {
+      const named = Object.entries(PRESETS).map(([name, window]) => element("option", { value: name }, `${name} ${window.join(" / ")}`));
+      const choose = ({ target: { value } }) => PRESETS[value] && this.setWindow(...PRESETS[value]);
+      return element("select", { "aria-label": "window preset", onchange: choose }, element("option", { value: "" }, "window …"), ...named);
     }
 
     // The slider of the window moves by its root, so that narrow ones are as easy to set as wide ones.
@@ -152,7 +162,7 @@ const MrbPicture = (() => {
 
     reset() {
       this.overlay.end();
-      if (this.grey) this.setWindow(this.first.centre, this.first.width);
+      if (this.grey) this.setWindow(this.first.centre, this.first.width, this.first.inverted);
       this.fit();
     }
 
@@ -250,13 +260,13 @@ const MrbPicture = (() => {
       this.spacing = spacing(shades);
       if (!this.grey) return;
       this.first = graded(shades);
-      Object.assign(this, this.first, { low: Math.min(this.low, this.first.low), high: Math.max(this.high, this.first.high), centre: this.centre, width: this.width });
+      Object.assign(this, this.first, { low: Math.min(this.low, this.first.low), high: Math.max(this.high, this.first.high), centre: this.centre, width: this.width, inverted: this.inverted });
       Object.assign(this.sliders.level, { min: this.low - this.span / 2, max: this.high + this.span / 2 });
       this.slide();
     }
 
     tell() {
-      const shades = this.grey ? ` · level ${number(this.centre)} · window ${number(this.width)}` : "";
+      const shades = this.grey ? ` · level ${number(this.centre)} · window ${number(this.width)}${this.inverted === this.first.inverted ? "" : " · inverted"}` : "";
       const full = this.loading ? " · loading the full size …" : ` · enlarged from ${this.img.naturalWidth} × ${this.img.naturalHeight}`;
       const turning = this.wanted === this.shown ? "" : ` · loading frame ${this.wanted} …`;
       const trouble = this.trouble ? ` · not loaded: ${this.trouble}` : "";
@@ -321,8 +331,8 @@ const MrbPicture = (() => {
       this.sliders.window.value = String(Math.sqrt(this.width / this.span));
     }
 
-    async setWindow(centre, width) {
-      Object.assign(this, { centre: clamp(centre, this.low - this.span, this.high + this.span), width: clamp(width, this.span / 4096, 4 * this.span) });
+    async setWindow(centre, width, inverted = this.inverted) {
+      Object.assign(this, { inverted, centre: clamp(centre, this.low - this.span, this.high + this.span), width: clamp(width, this.span / 4096, 4 * this.span) });
       this.slide();
       this.tell();
       if (this.waiting) return;
