@@ -132,9 +132,7 @@ def report(
     for name in (wanted := [name.removesuffix(".ipynb") for name in only]):
         check_choice("notebook", name, [path.stem for path in sources])
     if only and figures is not None:
-        raise InputError(
-            "only and figures: the copy of the figures would lose the figures of all other notebooks; use one."
-        )
+        raise InputError("only and figures: the figures of all other notebooks would be deleted; use one of them.")
     chosen = [path for path in sources if not wanted or path.stem in wanted or compares(path)]
     for name, value, least in (("jobs", jobs, 1), ("cases", cases, 0), ("seed", seed, 0)):
         if value < least:
