@@ -28,8 +28,7 @@ def import_(
         typer.Option(
             "--map",
             metavar="THEIRS=OURS",
-            help="Read their column as ours, which is a field that FORMAT reads or a column of the cases that it does "
-            "not know, as in --map prompt=question --map body_part=organ; repeatable.",
+            help="Read their column as ours: --map prompt=question --map body_part=organ; repeatable.",
         ),
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace OUT if this program wrote it.")] = False,

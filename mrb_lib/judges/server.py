@@ -267,7 +267,9 @@ def _command(entry: Entry, settings: Settings) -> list[str]:
     program = ENGINES[entry.engine].program
     if settings.server_command is not None:
         if settings.quantize is not None or settings.dtype != "auto":
-            raise InputError("--server-command: write into it how weights are held; leave out --quantize and --dtype.")
+            raise InputError(
+                "--server-command: state quantization and dtype in the command; leave out --quantize and --dtype."
+            )
         return shlex.split(settings.server_command)
     if settings.quantize not in (None, "4bit"):
         raise InputError(f"judge {entry.name!r}: {program} does not round weights to 8bit; pass --quantize 4bit.")
