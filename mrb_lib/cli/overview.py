@@ -110,13 +110,15 @@ def _body(frame: pd.DataFrame, spec: Table, total: int) -> list[str]:
         lines += ["", *_facts("In all rows", stated)]
         seen |= {column.name for column in stated}
     columns = [column for column in columns if column not in common]
+    missing = {*spec.headline} - {*names}  # a headline without a single value needs its reason
+    optional = {*spec.columns} - missing - {column.name.replace(" ", "_") for column in common}
     parts = frame.groupby("part", sort=False).indices if "part" in frame else {"": np.arange(len(frame))}
     limits = _limits([len(rows) for rows in parts.values()])
     notes: dict[str, str] = {}
     for (part, rows), limit in zip(parts.items(), limits, strict=True):
         block = [_of_rows(column, np.asarray(rows)) for column in columns if column.name != "part"]
         block_reasons = [reasons[row] for row in rows[:limit]]
-        text, used = _block(block, block_reasons, limit, notes)
+        text, used = _block(block, block_reasons, limit, notes, optional)
         text = _with_line(text, frame, np.asarray(rows)[:limit])
         title = f"part {part}" + (f", {limit:,} of {len(rows):,} rows" if limit < len(rows) else "")
         lines += ["", *([title] if len(parts) > 1 else []), *text]
@@ -190,19 +192,24 @@ def _is_said_once(column: _Column, rows: int) -> bool:
 
 
 def _block(
-    columns: Sequence[_Column], reasons: Sequence[str], limit: int, notes: dict[str, str]
+    columns: Sequence[_Column], reasons: Sequence[str], limit: int, notes: dict[str, str], optional: set[str]
 ) -> tuple[list[str], set[str]]:
-    """The lines of the rows of one part, and the names of the columns in them; `notes` gets letters for new reasons."""
+    """The lines of the rows of one part, and the names of the columns in them; `notes` gets letters for new reasons.
+
+    What a reason says of `optional` columns that do not fit is left out.
+    """
     empty = {NOT_AVAILABLE, "\u2013"}
     filled = [column for column in columns if not set(column.cells[:limit]) <= empty]
     constant = [column for column in filled if _is_said_once(column, len(column.cells))]
     varying = [column for column in filled if column not in constant]
+    if not varying:
+        varying, constant = constant, []
+    fitting, longest = _fitting(varying, limit, WIDTH - (len(_NOTE) + 2 if any(reasons) else 0))
+    hidden = optional - {column.name.replace(" ", "_") for column in (*constant, *fitting)}
+    reasons = [_about_shown(reason, hidden) for reason in reasons]
     for reason in filter(None, reasons):
         notes.setdefault(reason, _letter(len(notes)))
     marks = [f"({notes[reason]})" if reason else "" for reason in reasons]
-    if not varying:
-        varying, constant = constant, []
-    fitting, longest = _fitting(varying, limit, WIDTH - (max(map(len, [*marks, _NOTE])) + 2 if any(marks) else 0))
     fitted = [column.fitted(limit, longest) for column in fitting]
     numeric = [column.numeric for column in fitting]
     if any(marks):
@@ -212,6 +219,17 @@ def _block(
     cells = [[*[""] * (height - len(heading)), *heading, *column] for heading, column in fitted]
     facts = _facts("In all these rows", constant) if constant else []
     return [*facts, *aligned(list(zip(*cells, strict=True)), numeric)], {c.name for c in (*constant, *fitting)}
+
+
+def _about_shown(reason: str, hidden: set[str]) -> str:
+    """Return a reason without what it says of hidden columns: `cohen_kappa: ...`, `no interval of a, b: ...`."""
+    kept = []
+    for part in reason.split("; "):
+        about, _, why = part.partition(": ")
+        names = about.removeprefix("no interval of ").split(", ")
+        shown = [name for name in names if name not in hidden]
+        kept.append(part if shown == names else f"no interval of {', '.join(shown)}: {why}" if shown else "")
+    return "; ".join(filter(None, kept))
 
 
 def _fitting(columns: Sequence[_Column], limit: int, room: int) -> tuple[list[_Column], int]:

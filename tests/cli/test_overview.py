@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -56,3 +58,17 @@ def test_baselines_stand_once_and_what_the_title_says_is_not_repeated() -> None:
     text = as_overview(rows, spec, title="made")
     assert text.count("always A") == 1 and text.count("eye") == 1
     assert "In all rows: dimension overall." in text and "3 of 4 rows" in text
+
+
+def test_footnotes_are_about_what_is_shown() -> None:
+    rows = pd.DataFrame({"judge": ["a", "b", "c"], "n": [1, 2, 3], "share": [0.7, 0.9, np.nan]})
+    rows["reason"] = [
+        "kappa: one category",
+        "no interval of share, kappa: alike; kappa: one category",
+        "share: no label",
+    ]
+    names = ("judge", "n", "share", "kappa", "reason")
+    spec = Table("made", "?", tuple(Column(name, "?") for name in names), pd.DataFrame, lambda _: "")
+    text = as_overview(rows, replace(spec, headline=("share",)), title="made")
+    assert "(a) no interval of share: alike" in text and "(b) share: no label" in text
+    assert "kappa" not in text
