@@ -105,7 +105,7 @@ def test_a_rubric_without_weights_is_refused_in_one_line_and_nothing_is_written(
     source.mkdir()
     cases(good, bad).to_csv(source / "cases.csv", index=False)
     said = mrb("import", "table", source, tmp_path / "out")
-    assert "cases.csv, row 2, column rubric (case c1): criterion 1 of the rubric has no weight" in said.refusal
+    assert "cases.csv, row 2, column rubric (case c1): entry 1 of the rubric: weight is missing" in said.refusal
     assert not (tmp_path / "out").exists()
     folder = bench(tmp_path / "bench", cases(good))
     load(folder).cases.assign(rubric=bad).to_parquet(folder / "cases.parquet")
