@@ -101,7 +101,7 @@ def annotate(context: typer.Context, bench: Bench, store: Store = None) -> None:
     target = None if options.until is None else read_target(options.until)
     reviewers = None if options.adjudicate is None else names_in(options.adjudicate, "--adjudicate")
     names = None if options.annotators is None else names_in(options.annotators, "--annotators")
-    if options.opens_page:  # before cases are dealt out, which stays
+    if options.opens_page:  # before cases are assigned, which stays
         address = app_address(bench, "coordinate" if options.coordinator else "annotate", server)
     benchmark = load(bench)
     form_of(benchmark.meta).check(benchmark.meta)
@@ -110,7 +110,7 @@ def annotate(context: typer.Context, bench: Bench, store: Store = None) -> None:
         typer.echo(f"{bench / PEOPLE}: {count(len(add_people(bench, options.people)), 'annotator')}", err=True)
     used = where(bench, store)
     if names is None and "://" not in str(used) and not Path(used).is_file():
-        raise InputError(f"{used}: nothing is assigned yet; deal cases out with --annotators NAME,NAME.")
+        raise InputError(f"{used}: nothing is assigned yet; name people with --annotators NAME,NAME.")
     with open_store(used, create=names is not None) as opened:
         if names is not None:
             assign_cases(
@@ -136,8 +136,14 @@ def annotate(context: typer.Context, bench: Bench, store: Store = None) -> None:
 
 
 def names_in(text: str, option: str) -> list[str]:
-    """Names that are separated by commas: none that is reserved, or that a spreadsheet would run as a formula."""
+    """Return names that are separated by commas, checked by `check_names`."""
     names = [name.strip() for name in text.split(",")]
+    check_names(names, option)
+    return names
+
+
+def check_names(names: Sequence[str], option: str) -> None:
+    """Refuse names that are reserved or alike, or that a spreadsheet would run as a formula."""
     for name in names:
         if not name or not name[0].isalnum() or not name.isprintable() or len(name) > 100:
             raise InputError(f"{option} {name!r}: start a name with a letter or digit; use 100 at most.")
@@ -147,7 +153,6 @@ def names_in(text: str, option: str) -> list[str]:
         if names.count(name) > 1:
             raise InputError(f"{option} {name!r}: occurs twice; name each once.")
     refuse_alike(names, option)
-    return names
 
 
 def refuse_alike(names: Sequence[str], option: str, known: Collection[str] = ()) -> None:
@@ -283,7 +288,7 @@ def show_until(benchmark: Benchmark, store: ReviewStore, target: Target, *, in_j
 
 
 def deal_disputed(benchmark: Benchmark, store: ReviewStore, reviewers: list[str], *, seed: int) -> None:
-    """Deal the cases whose annotators leave some dimension without a majority to reviewers, one each."""
+    """Assign the cases whose annotators leave some dimension without a majority to reviewers, one each."""
     name = benchmark.meta.name
     annotations, _ = annotations_of(benchmark, store)
     votes = gold(replace(benchmark, annotations=annotations))
