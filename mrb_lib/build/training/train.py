@@ -48,7 +48,7 @@ _PLAN: Final = "plan.json"
 
 @dataclass(frozen=True)
 class Trained:
-    """What became of a training.
+    """The result of a training.
 
     Attributes
     ----------
@@ -223,14 +223,17 @@ def word_baseline(plan: Plan) -> float | None:
     """Return the accuracy on the validation cases of a logistic regression on word counts of the two responses.
 
     It learns from the same cases as the judge, in a second: a judge that is not better has learnt no more than words.
-    None without validation cases, or where the training labels are all alike.
+    None without validation cases, or where the training labels are all alike or no response holds a word.
     """
     rows = plan.examples.rows
     learnt = rows[(rows["dimension"] == plan.main) & (rows["order"] == ORDERS[0]) & (rows["p_first"] != 0.5)]
     if not plan.validated or learnt["pick"].nunique() < 2:
         return None
     cases = plan.benchmark.cases.set_index("case_id")
-    words = CountVectorizer(binary=True).fit(cases.loc[learnt["case_id"], ["response_a", "response_b"]].stack())
+    texts, words = cases.loc[learnt["case_id"], ["response_a", "response_b"]].stack(), CountVectorizer(binary=True)
+    if not any(map(words.build_analyzer(), texts)):
+        return None
+    words.fit(texts)
 
     def difference(case_ids: Iterable[str]) -> Any:
         one, other = (words.transform(cases.loc[list(case_ids), f"response_{side}"]) for side in "ab")

@@ -342,6 +342,7 @@ class TestOnceMore:
         first = _train(bench, tmp_path / "first", tiny("llama"), method="reward", epochs=4)
         best = max(point.accuracy or 0.0 for point in first.curve)
         further = _train(bench, tmp_path / "further", tmp_path / "first", method="reward", seed=4)
+        assert _record(further.folder)["started_from"]["digests"] == _record(first.folder)["digests"]
         assert further.curve[0].accuracy == best
         heads = [load_file(tmp_path / name / "reward_head.safetensors")["weight"] for name in ("first", "further")]
         assert torch.nn.functional.cosine_similarity(*heads).min() > 0.9
@@ -430,6 +431,11 @@ class TestBadInput:
         assert not (tmp_path / "tuned").exists()
         _train(bench, tmp_path / "tuned", base, method="sft", n_cases=2)
 
+    def test_no_split(self, bench: Benchmark, tiny: Tiny, tmp_path: Path) -> None:
+        without = replace(bench, cases=bench.cases.drop(columns="split"))
+        with pytest.raises(InputError, match="run `mrb split"):
+            _train(without, tmp_path / "tuned", tiny("llama"))
+
     def test_no_training_case(self, bench: Benchmark, tiny: Tiny, tmp_path: Path) -> None:
         with pytest.raises(InputError, match="no case is for training"):
             _train(replace(bench, cases=bench.cases.assign(split="test")), tmp_path / "tuned", tiny("llama"))
@@ -490,4 +496,6 @@ def test_words_alone_are_the_baseline(bench: Benchmark, tiny: Tiny) -> None:
     ties = [telling[case] == "tie" for case in Plan(plain, f"path:{tiny('llama')}", _recipe(), BLIND).validated]
     assert found == pytest.approx(1 - sum(ties) / len(ties) / 2)
     unvalidated = replace(plain, cases=plain.cases.assign(split=plain.cases["split"].replace("validation", "test")))
-    assert word_baseline(Plan(unvalidated, f"path:{tiny('llama')}", _recipe(), BLIND)) is None
+    signs = replace(bench, cases=bench.cases.assign(response_a="+", response_b="-"))
+    for without in (unvalidated, signs):
+        assert word_baseline(Plan(without, f"path:{tiny('llama')}", _recipe(), BLIND)) is None
