@@ -100,7 +100,7 @@ class Trainee(ABC):
 
     @property
     def notices(self) -> list[str]:
-        """What the user should know of the judge, but for what its verdicts were before it was trained."""
+        """The notices about the judge, but for what its verdicts were before it was trained."""
         self.judge.forget_mass()
         return self.judge.notices
 
@@ -191,7 +191,7 @@ def prompts_of(
 def accuracy_and_consistency(
     judge: LocalJudge, cases: pd.DataFrame, case_ids: Sequence[str], dimension: str, labels: pd.Series
 ) -> tuple[float, float]:
-    """How a judge does on cases with labels, in both orders; see `CurvePoint`.
+    """Return how a judge does on cases with labels, in both orders; see `CurvePoint`.
 
     Parameters
     ----------

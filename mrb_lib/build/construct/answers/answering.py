@@ -47,7 +47,7 @@ _KINDS: Final = {
     **dict.fromkeys(("finish", "error"), object),
 }
 CUT_OFF: Final = "length"
-"""What `finish` says of an answer that ended because it was as long as allowed."""
+"""The value of `finish` for an answer that ended because it was as long as allowed."""
 
 _REASON: Final = 200
 
@@ -67,7 +67,7 @@ class ModelRun:
 
 @dataclass(frozen=True)
 class Answered:
-    """What became of the items in a step in which models answer.
+    """The result of a step in which models answer.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class Asked(Benchmark):
 
 
 def asked_question(question: str, choices: Sequence[str] | None) -> str:
-    """What a model is asked about an item: its question, then its options by letter where it has some."""
+    """Return what a model is asked about an item: its question, then its options by letter where it has some."""
     if choices is None or len(choices) == 0:
         return question
     options = "\n".join(f"{letter}. {choice}" for letter, choice in zip(LETTERS, choices, strict=False))

@@ -1,4 +1,4 @@
-"""Which models answer, and how each is asked: named with one way for all, or in a file; and what is recorded of it."""
+"""The models that answer, named or in a file, with the settings of each; and what is recorded of them."""
 
 from __future__ import annotations
 
