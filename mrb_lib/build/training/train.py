@@ -210,7 +210,7 @@ def _memory(plan: Plan) -> str:
     text = f"estimated memory: {weights:.1f} GB of weights, {states:.1f} GB of gradients and optimizer, and activations"
     if room is None:
         return text
-    used = [recipe.lora, settings.quantize, recipe.gradient_checkpointing]
+    used = [recipe.lora, settings.quantize or not on_gpu, recipe.gradient_checkpointing]
     saves = [flag for flag, value in zip(_SAVES, used, strict=True) if not value]
     cure = f", which may be too little; add {', '.join(saves)}" if weights + states > 0.8 * room and saves else ""
     return f"{text}; there are {room:.1f} GB{cure}"

@@ -58,6 +58,7 @@ class Trainee(ABC):
             "r": 16, "lora_alpha": 32, "target_modules": "all-linear", "task_type": "CAUSAL_LM",
             "modules_to_save": self._new_modules() or None, **self._recipe.adapter,
         }  # fmt: skip
+        torch.manual_seed(self._recipe.seed)  # of the new weights
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", FutureWarning)  # peft 0.21 asks transformers by names that are going

@@ -463,6 +463,13 @@ class TestBadInput:
             judge(bench, tmp_path / "runs", [f"path:{tmp_path / 'adapter'}"], settings=CPU)
 
 
+def test_the_same_seed_draws_the_same_adapters(bench: Benchmark, tiny: Tiny, tmp_path: Path) -> None:
+    kept = {"method": "sft", "lora": True, "keep_adapter": True, "n_cases": 2}
+    made = [_train(bench, tmp_path / str(i), tiny("llama"), **kept, seed=seed) for i, seed in enumerate((3, 3, 4))]
+    one, same, other = ((done.folder / "adapter_model.safetensors").read_bytes() for done in made)
+    assert one == same != other
+
+
 def test_parameters_that_fsdp_spreads_are_written_and_read_whole(tiny: Tiny, tmp_path: Path) -> None:
     """One process stands for several: what is spread is a `DTensor`, which safetensors cannot write."""
     from torch.distributed.device_mesh import init_device_mesh
