@@ -129,10 +129,10 @@ def ask_about(items: pd.DataFrame, images: Path, *, name: str, kind: Kind, diges
 
 
 def items_digest(table: Path, images: Path) -> str:
-    """SHA-256 over the table of all items and the contents of all images."""
+    """Return SHA-256 over the table of all items and the contents of the images that it names."""
     digest = hashlib.sha256(sha256_of(table).encode())
-    files = FolderImages(images)
-    for name in files:
+    files, named = FolderImages(images), set(pd.read_parquet(table, columns=["images"])["images"].explode())
+    for name in filter(named.__contains__, files):  # a start that failed may have left others
         digest.update(name.encode("utf-8", "surrogatepass") + b"\0" + hashlib.blake2b(files[name]).digest())
     return digest.hexdigest()
 
