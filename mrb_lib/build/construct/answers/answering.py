@@ -23,9 +23,9 @@ from mrb_lib.judges.jury import is_jury
 from mrb_lib.judges.roster.engines import ENGINES
 from mrb_lib.judges.roster.roster import entry_of
 from mrb_lib.replies.answers import read_answer
-from mrb_lib.runs.execute import judge
-from mrb_lib.runs.outcomes import RunSummary
-from mrb_lib.runs.planned import PlannedModel
+from mrb_lib.runs.execute import judge_each
+from mrb_lib.runs.outcomes import FailedRunsError, RunSummary
+from mrb_lib.runs.planned import PlannedJudge, PlannedModel
 from mrb_lib.runs.progress import ReportProgress
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.tables.files import sha256_of
@@ -189,7 +189,7 @@ def answer(
     Parameters
     ----------
     runs : the folder of runs
-    models : see `writers`
+    models : see `writers`; one that fails does not keep others from answering, and a budget is for all
     samples : answers of each model to each item
     extra : the user's own roster files
     retry : answers of these statuses are made again: unparsed, refused, error
@@ -206,13 +206,11 @@ def answer(
     """
     if samples < 1:
         raise InputError(f"samples {samples}: at least 1 is needed.")
-    done = []
-    for model, one in models.items():
-        [summary] = judge(
-            asked, runs, [one.name], orders=("AB",), repeats=samples, settings=one.settings, extra=extra, retry=retry,
-            engine=one.engine, workers=one.workers, gpus_per_worker=one.gpus_per_worker, progress=progress,
-        )  # fmt: skip
-        done.append(ModelRun(model, summary))
+    judges = [PlannedJudge(**vars(one), orders=("AB",), repeats=samples, retry=tuple(retry)) for one in models.values()]
+    try:
+        done = list(map(ModelRun, models, judge_each(asked, runs, judges, extra=extra, progress=progress)))
+    except FailedRunsError as error:
+        raise next((one.error for one in error.failed if isinstance(one.error, InputError)), error) from None
     for answered in done:
         held = totals(answered.summary.folder)
         if set(held.statuses) == {"error"}:
