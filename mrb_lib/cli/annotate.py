@@ -174,6 +174,7 @@ def assign_cases(
     seed: int,
     blocks: Mapping[str, int] | None = None,
     together: Mapping[str, Sequence[str]] | None = None,
+    options: tuple[str, str] = ("--annotators", "--cases"),
 ) -> None:
     """Assign cases, and report how many each annotator has.
 
@@ -181,7 +182,8 @@ def assign_cases(
     ----------
     blocks : see `mrb_lib.review.records.assignment.assign`
     together : the cases that go to the same people in this sequence, by the first of them, see `shown_together`; all
-        numbers are then of these groups. None deals each case by itself
+        numbers are then of these groups. None assigns each case by itself
+    options : for names and numbers, in messages
     """
     meta = benchmark.meta
     ids = benchmark.cases["case_id"].tolist() if together is None else list(together)
@@ -195,7 +197,7 @@ def assign_cases(
         store.assign(meta.name, rows.assign(order="AB") if meta.is_rating else rows)  # one response has no order
 
     before = assigned()
-    refuse_alike(names, "--annotators", before["annotator"].unique().tolist())
+    refuse_alike(names, options[0], before["annotator"].unique().tolist())
     people = len(set(names) | set(before["annotator"]))
     if shared:
         # By the seed alone: who comes later gets the same ones.
@@ -218,7 +220,7 @@ def assign_cases(
         have = "has" if short == 1 else "have"
         typer.echo(f"{count(short, 'case')} {have} fewer than {wanted} annotators; name more of them.", err=True)
     if any(of.get(name, 0) == 0 for name in names):
-        typer.echo(f"Every case has its {wanted} annotators already; raise --overlap or --cases.", err=True)
+        typer.echo(f"Every case has its {wanted} annotators already; raise --overlap or {options[1]}.", err=True)
 
 
 def shown_together(benchmark: Benchmark, *, ranked: bool) -> dict[str, tuple[str, ...]] | None:

@@ -104,6 +104,7 @@ def test_dealt_rated_closed(mrb: Callable[..., Result], tmp_path: Path, monkeypa
     assert "--clinicians NAME,NAME" in early.err
     done = mrb(*screen, "--clinicians", "Dr A,Dr B", "--items", 6, "--assign-only", "--scale", "1,2,3")
     assert (done.code, done.err) == (0, "Dr A: 6 cases\nDr B: 6 cases\n")
+    assert "--clinicians: 'Dr A' and 'dr a' look alike" in mrb(*screen, "--clinicians", "dr a", "--assign-only").refusal
     assert (open_work(work).choices("screen") or {})["scale"] == ["1", "2", "3"]
     with open_store(work / "reviews.sqlite") as store:
         for row in store.assignments("mine (screening)").itertuples():

@@ -90,7 +90,7 @@ def command(context: typer.Context, work: WorkFolder, store: Store = None) -> No
         if names is not None:
             assign_cases(
                 benchmark, reviews, names, overlap=options.overlap, n_cases=options.items, shared=options.shared,
-                seed=options.seed,
+                seed=options.seed, options=("--clinicians", "--items"),
             )  # fmt: skip
         if options.agreement:
             show_agreement(benchmark, reviews)
