@@ -101,7 +101,7 @@ def annotate(context: typer.Context, bench: Bench, store: Store = None) -> None:
     target = None if options.until is None else read_target(options.until)
     reviewers = None if options.adjudicate is None else names_in(options.adjudicate, "--adjudicate")
     names = None if options.annotators is None else names_in(options.annotators, "--annotators")
-    if options.opens_page:  # before cases are dealt out, which stays
+    if options.opens_page:  # before cases are assigned, which stays
         address = app_address(bench, "coordinate" if options.coordinator else "annotate", server)
     benchmark = load(bench)
     form_of(benchmark.meta).check(benchmark.meta)
@@ -110,7 +110,7 @@ def annotate(context: typer.Context, bench: Bench, store: Store = None) -> None:
         typer.echo(f"{bench / PEOPLE}: {count(len(add_people(bench, options.people)), 'annotator')}", err=True)
     used = where(bench, store)
     if names is None and "://" not in str(used) and not Path(used).is_file():
-        raise InputError(f"{used}: nothing is assigned yet; deal cases out with --annotators NAME,NAME.")
+        raise InputError(f"{used}: nothing is assigned yet; name people with --annotators NAME,NAME.")
     with open_store(used, create=names is not None) as opened:
         if names is not None:
             assign_cases(
@@ -136,8 +136,14 @@ def annotate(context: typer.Context, bench: Bench, store: Store = None) -> None:
 
 
 def names_in(text: str, option: str) -> list[str]:
-    """Names that are separated by commas: none that is reserved, or that a spreadsheet would run as a formula."""
+    """Return names that are separated by commas, checked by `check_names`."""
     names = [name.strip() for name in text.split(",")]
+    check_names(names, option)
+    return names
+
+
+def check_names(names: Sequence[str], option: str) -> None:
+    """Refuse names that are reserved or alike, or that a spreadsheet would run as a formula."""
     for name in names:
         if not name or not name[0].isalnum() or not name.isprintable() or len(name) > 100:
             raise InputError(f"{option} {name!r}: start a name with a letter or digit; use 100 at most.")
@@ -147,7 +153,6 @@ def names_in(text: str, option: str) -> list[str]:
         if names.count(name) > 1:
             raise InputError(f"{option} {name!r}: occurs twice; name each once.")
     refuse_alike(names, option)
-    return names
 
 
 def refuse_alike(names: Sequence[str], option: str, known: Collection[str] = ()) -> None:
@@ -169,6 +174,7 @@ def assign_cases(
     seed: int,
     blocks: Mapping[str, int] | None = None,
     together: Mapping[str, Sequence[str]] | None = None,
+    options: tuple[str, str] = ("--annotators", "--cases"),
 ) -> None:
     """Assign cases, and report how many each annotator has.
 
@@ -176,7 +182,8 @@ def assign_cases(
     ----------
     blocks : see `mrb_lib.review.records.assignment.assign`
     together : the cases that go to the same people in this sequence, by the first of them, see `shown_together`; all
-        numbers are then of these groups. None deals each case by itself
+        numbers are then of these groups. None assigns each case by itself
+    options : for names and numbers, in messages
     """
     meta = benchmark.meta
     ids = benchmark.cases["case_id"].tolist() if together is None else list(together)
@@ -190,7 +197,7 @@ def assign_cases(
         store.assign(meta.name, rows.assign(order="AB") if meta.is_rating else rows)  # one response has no order
 
     before = assigned()
-    refuse_alike(names, "--annotators", before["annotator"].unique().tolist())
+    refuse_alike(names, options[0], before["annotator"].unique().tolist())
     people = len(set(names) | set(before["annotator"]))
     if shared:
         # By the seed alone: who comes later gets the same ones.
@@ -213,7 +220,7 @@ def assign_cases(
         have = "has" if short == 1 else "have"
         typer.echo(f"{count(short, 'case')} {have} fewer than {wanted} annotators; name more of them.", err=True)
     if any(of.get(name, 0) == 0 for name in names):
-        typer.echo(f"Every case has its {wanted} annotators already; raise --overlap or --cases.", err=True)
+        typer.echo(f"Every case has its {wanted} annotators already; raise --overlap or {options[1]}.", err=True)
 
 
 def shown_together(benchmark: Benchmark, *, ranked: bool) -> dict[str, tuple[str, ...]] | None:
@@ -283,7 +290,7 @@ def show_until(benchmark: Benchmark, store: ReviewStore, target: Target, *, in_j
 
 
 def deal_disputed(benchmark: Benchmark, store: ReviewStore, reviewers: list[str], *, seed: int) -> None:
-    """Deal the cases whose annotators leave some dimension without a majority to reviewers, one each."""
+    """Assign the cases whose annotators leave some dimension without a majority to reviewers, one each."""
     name = benchmark.meta.name
     annotations, _ = annotations_of(benchmark, store)
     votes = gold(replace(benchmark, annotations=annotations))

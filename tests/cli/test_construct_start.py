@@ -90,6 +90,7 @@ def test_the_plan_of_the_paper_comes_with_the_next_command_at_every_stage(
     mrb: Mrb, source: Path, tmp_path: Path
 ) -> None:
     work = tmp_path / "my work"
+    assert mrb("construct", "start", source, work).code == 0 and not open_work(work).meta.plan
     assert mrb("construct", "start", source, work, "--preset", "paper").code == 0
 
     def following() -> str:
@@ -100,9 +101,12 @@ def test_the_plan_of_the_paper_comes_with_the_next_command_at_every_stage(
     planned = opened.meta.plan["respond"]
     assert planned.count("--responder") == 12 and "--samples 2" in planned
     assert opened.meta.plan["screen"].count("NAME") == 3 == opened.meta.plan["annotate"].count("NAME")
-    for step in ("filter", "screen"):
-        with begin(opened, step, {}, seed=0):
-            pass
+    with begin(opened, "filter", {}, seed=0):
+        pass
+    with begin(opened, "screen", {}, seed=0, finish=False):
+        assert following() == f"next: mrb construct screen '{work}' --close"
+    with begin(opened, "screen", {}, seed=0):
+        pass
     assert f"construct respond '{work}' --samples 2" in following()
     with begin(opened, "respond", {}, seed=0) as under_way:
         items = under_way.entering["item_id"]

@@ -104,6 +104,7 @@ def test_dealt_rated_closed(mrb: Callable[..., Result], tmp_path: Path, monkeypa
     assert "--clinicians NAME,NAME" in early.err
     done = mrb(*screen, "--clinicians", "Dr A,Dr B", "--items", 6, "--assign-only", "--scale", "1,2,3")
     assert (done.code, done.err) == (0, "Dr A: 6 cases\nDr B: 6 cases\n")
+    assert "--clinicians: 'Dr A' and 'dr a' look alike" in mrb(*screen, "--clinicians", "dr a", "--assign-only").refusal
     assert (open_work(work).choices("screen") or {})["scale"] == ["1", "2", "3"]
     with open_store(work / "reviews.sqlite") as store:
         for row in store.assignments("mine (screening)").itertuples():
@@ -145,7 +146,9 @@ def test_ratings_come_in_by_table(mrb: Callable[..., Result], tmp_path: Path) ->
         ("i1;;4;4;5;", "column clinician: is empty"),
         ("i1;Dr A;7;4;5;", "column relevance: '7' is not on the scale; use one of 1, 2, 3, 4, 5"),
         ("i1;Dr A;;;;", "holds no rating"),
+        ("i1;=Dr A;4;4;5;", "start a name with a letter or digit"),
+        ("i1;dr a;4;4;5;", "look alike"),
     ):
         table.write_text(head + row + "\n")
-        wrong = mrb("construct", "screen", work, "--ratings", table)
+        wrong = mrb("construct", "screen", work, "--ratings", table, "--again")
         assert (wrong.code, wrong.err.count("\n")) == (2, 1) and message in wrong.err

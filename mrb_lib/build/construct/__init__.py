@@ -1,4 +1,4 @@
-"""How does a folder of images with questions become a benchmark? One file a step, all about one work folder.
+"""A folder of images with questions becomes a benchmark: one file per step, all about one work folder.
 
 `work` is the folder: its tables, its record of every choice, and what a changed choice makes stale.
 """

@@ -35,7 +35,7 @@ _STEPS: Final = {
 
 @dataclass(frozen=True)
 class Facts:
-    """What a card says.
+    """The content of a card.
 
     Attributes
     ----------
@@ -157,7 +157,7 @@ def _annotation(facts: Facts) -> Iterable[str]:
     for row in facts.agreement[facts.agreement["subfield"].isna()].to_dict("records"):
         alpha, low, high = (f"{row[f'krippendorff_alpha{end}']:.3f}" for end in ("", "_low", "_high"))
         shown = f"undefined: {_cell(row['reason'])}" if alpha == "nan" else f"{alpha} [{low}, {high}]"
-        agreement = f"{row['percent_agreement']:.3f}"
+        agreement = "-" if pd.isna(row["percent_agreement"]) else f"{row['percent_agreement']:.3f}"
         rows.append((row["dimension"], f"{row['n_cases']:,}", row["n_annotators"], agreement, shown))
     head = ["dimension", "cases with two or more", "annotators", "agreement", "Krippendorff's alpha [95% interval]"]
     yield _table(head, rows)
@@ -180,7 +180,7 @@ def _people(people: pd.DataFrame) -> str:
 
 
 def _limits(facts: Facts) -> Iterable[str]:
-    """What the numbers themselves say about limits, then what the authors say."""
+    """Yield the limits that the numbers show, then those that the authors state."""
     cases, labels = facts.benchmark.cases, facts.benchmark.annotations
     single = labels.groupby("case_id")["annotator"].nunique().eq(1).sum()
     if single:

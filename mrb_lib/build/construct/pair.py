@@ -39,7 +39,7 @@ _COLUMNS: Final = ("case_id", "item_id", "model_a", "model_b", "sample_a", "samp
 
 
 class Plan(NamedTuple):
-    """How pairs are chosen.
+    """The rules by which pairs are chosen.
 
     Attributes
     ----------

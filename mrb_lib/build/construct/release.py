@@ -1,4 +1,4 @@
-"""The step `release`: annotated pairs of a work folder as a benchmark with a split, a version and its papers."""
+"""The step `release`: annotated pairs of a work folder as a benchmark with a split, a version and a card."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Terms:
 
 @dataclass(frozen=True)
 class Released:
-    """What a release holds.
+    """The result of a release.
 
     Attributes
     ----------
@@ -75,8 +75,8 @@ def release(
     ----------
     out : the folder to write: the benchmark, with `README.md` (a data card and datasheet)
     annotations : `case_id, annotator, dimension, choice`, see `mrb_lib.review.records.exchange.annotations_of`
-    people : what is known of annotators, see `people.read_people`; None where nothing is. Only its
-        summary, which names nobody, is released
+    people : what is known of annotators, see `mrb_lib.review.records.exchange.read_people`; None where
+        nothing is. Only its summary, which names nobody, is released
 
     Raises
     ------
@@ -114,7 +114,7 @@ def release(
         funnel = funnel_of(pd.concat([before, decided.assign(step="release")]))
         meta = replace(
             paired.meta, licence=licence, citation=terms.citation, revision=terms.version,
-            extra={**paired.meta.extra, "construction": _record(work, terms, seed)},
+            extra={**paired.meta.extra, "construction": _record(work, terms)},
         )  # fmt: skip
         made = split(
             replace(paired, meta=meta, cases=cases, annotations=labels), by=terms.by, test=terms.test,
@@ -152,8 +152,8 @@ def _licence(terms: Terms, items: pd.DataFrame) -> str:
     raise InputError(f"the items bear {there}, or none; name the licence of the whole with --licence.")
 
 
-def _record(work: Work, terms: Terms, seed: int) -> dict[str, Any]:
-    """What was chosen in every step, for `benchmark.toml`: models and files by their names, never by their places."""
+def _record(work: Work, terms: Terms) -> dict[str, Any]:
+    """Return the choices of every step, for `benchmark.toml`: models and files by name, never by their places."""
     steps = {step: {**_without_places(work.choices(step) or {}), "seed": work.seed(step)} for step in STEPS[:-1]}
     return {"version": terms.version, **{step: made for step, made in steps.items() if made["seed"] is not None}}
 

@@ -99,7 +99,7 @@ def respond(
 
 
 def responder_counts(responses: pd.DataFrame) -> pd.DataFrame:
-    """How many responses each responder gave, and how many have each flag.
+    """Return how many responses each responder gave, and how many have each flag.
 
     Parameters
     ----------

@@ -41,7 +41,7 @@ _MOST_LABELS = 9  # each is a key
 
 @dataclass(frozen=True)
 class ScreeningForm:
-    """What clinicians are asked about an item.
+    """The questions to clinicians about an item.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class ScreeningForm:
 
     @property
     def values(self) -> dict[str, float]:
-        """What each label of the scale counts."""
+        """The number that each label of the scale counts as."""
         try:
             return {label: float(label) for label in self.scale}
         except ValueError:
@@ -143,7 +143,7 @@ def screening_benchmark(work: Work, form: ScreeningForm) -> Benchmark:
 
 
 def rated(answers: pd.DataFrame, form: ScreeningForm, items: list[str]) -> pd.DataFrame:
-    """What clinicians said of each item.
+    """Return what clinicians said of each item.
 
     Parameters
     ----------

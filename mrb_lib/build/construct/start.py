@@ -56,7 +56,7 @@ class StartOptions:
 
 @dataclass
 class StartReport:
-    """What was noticed on the way and is no reason to leave an item out.
+    """Observations that are no reason to leave an item out.
 
     Attributes
     ----------

@@ -42,7 +42,7 @@ def step_table(work: Work) -> pd.DataFrame:
 
 
 def counts_by(work: Work, column: str = "organ") -> pd.DataFrame:
-    """How many items of each value left each finished step.
+    """Return how many items of each value left each finished step.
 
     Returns
     -------
@@ -69,7 +69,8 @@ def next_commands(work: Work) -> list[str]:
     stale = work.stale()
     undone = [step for step in STEPS if work.state(step) == BEGUN or step in stale]
     if undone:
-        return [_command(undone[0], work, " --close" if undone[0] == "screen" else "")]
+        closing = undone[0] == "screen"  # whose form and clinicians are in the folder
+        return [_command(undone[0], work, "--close" if closing else None)]
     done = [step for step in STEPS if work.state(step) is not None]
     if dead_end(work):
         return []
@@ -103,7 +104,7 @@ def _is_annotated(work: Work) -> bool:
         return not reviews.annotations(work.meta.name).empty
 
 
-def _command(step: str, work: Work, more: str = "") -> str:
+def _command(step: str, work: Work, options: str | None = None) -> str:
     source, target = ("SRC " if step == "start" else ""), (" BENCH" if step == "release" else "")
-    options = work.meta.plan.get(step, _USUAL.get(step, ""))
-    return f"mrb construct {step} {source}{shlex.quote(str(work.path))}{target} {options}".rstrip() + more
+    planned = work.meta.plan.get(step, _USUAL.get(step, "")) if options is None else options
+    return f"mrb construct {step} {source}{shlex.quote(str(work.path))}{target} {planned}".rstrip()

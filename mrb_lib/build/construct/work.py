@@ -38,12 +38,12 @@ REQUIRES: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """The steps that must be finished before one; of the others each may be left out."""
 KEPT: Final = "kept"
-"""What the funnel calls those that a step lets pass."""
+"""The name in the funnel for items that a step lets pass."""
 
 
 @dataclass(frozen=True)
 class WorkMeta:
-    """What the record says of the whole: `kind` is "clinical", "general" or "simulated"; `plan` has options by step."""
+    """The record of the whole: `kind` is "clinical", "general" or "simulated"; `plan` has options by step."""
 
     name: str
     kind: Kind
@@ -252,6 +252,8 @@ def new_or_old_work(path: Path, name: str | None, kind: str, plan: Mapping[str, 
         The folder holds something else, or `kind` is unknown.
     """
     if (path / RECORD).is_file():
+        if plan:
+            write_record(path, read_record(path) | {"plan": dict(plan)})
         yield open_work(path)
         return
     if kind not in KINDS:

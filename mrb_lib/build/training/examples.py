@@ -1,4 +1,4 @@
-"""What a judge learns from: the annotators' labels of training cases, as answers to the prompts that ask for them."""
+"""Examples to learn from: the annotators' labels of training cases, as answers to the prompts that ask for them."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def _of_annotators(benchmark: Benchmark) -> pd.DataFrame:
 
 
 def _references(benchmark: Benchmark, options: ExampleOptions) -> pd.Series:
-    """Whether the prompts of each case show its reference answer, by case id."""
+    """Return whether the prompts of each case show its reference answer, by case id."""
     cases = benchmark.cases
     has = cases["reference"].notna() if "reference" in cases else pd.Series(False, index=cases.index)
     if options.reference == "drop":

@@ -63,7 +63,7 @@ class CurvePoint:
 
 @dataclass(frozen=True)
 class TrainProgress:
-    """How far training is; `seconds_left` is None before anything can be said."""
+    """The progress of training; `seconds_left` is None before anything can be said."""
 
     step: int
     n_steps: int
@@ -90,7 +90,7 @@ MakeTrainer = Callable[[TrainingArguments, Sequence[TrainerCallback]], transform
 
 
 class ExactResume:
-    """What a trainer saves and reads again in a checkpoint: the parameters that are trained, under their own names.
+    """A trainer whose checkpoints hold the parameters that are trained, under their own names.
 
     With transformers 5.23 a vision model's checkpoint is written under other names than it is read by, so that training
     would go on from the weights it began with.
@@ -187,7 +187,7 @@ def n_processes() -> int:
 
 
 def is_main_process() -> bool:
-    """Whether this is the process that writes."""
+    """Return True in the process that writes."""
     return os.environ.get("RANK", "0") == "0"
 
 
@@ -412,7 +412,7 @@ def _last_checkpoint(work: Path) -> str | None:
 
 
 def has_checkpoint(work: Path) -> bool:
-    """Whether a training in this folder can go on from a step that it has reached."""
+    """Return True where a training in this folder can go on from a step that it has reached."""
     return _last_checkpoint(work) is not None
 
 

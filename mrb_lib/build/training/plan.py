@@ -1,4 +1,4 @@
-"""What a judge is trained on: the cases of a split and their labels, checked before anything is read or written."""
+"""The plan of a training: the cases of a split and their labels, checked before anything is read or written."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MOST_VALIDATED: Final = 200
 
 
 class Plan:
-    """What is trained on what: checked, and the same whenever it is made from the same."""
+    """A model with the examples that it is trained on: checked, and the same whenever it is made from the same."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""How a judge is to be trained: everything that shapes the weights besides the base model and the benchmark."""
+"""The recipe of a training: everything that shapes the weights besides the base model and the benchmark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a trained judge says of itself: `training.json`, by which tables know what it has seen, and a model card."""
+"""The papers of a trained judge: `training.json`, by which tables leave out what it has seen, and a model card."""
 
 from __future__ import annotations
 

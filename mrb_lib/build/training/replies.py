@@ -22,7 +22,7 @@ _MIRRORED: Final = {FIRST: SECOND, SECOND: FIRST, TIE: TIE}
 
 
 class Reply(NamedTuple):
-    """What a prompt is to be answered, its opposite, and how much it counts."""
+    """The wanted reply to a prompt, its opposite, and its weight."""
 
     chosen: str
     rejected: str
@@ -86,7 +86,7 @@ def reply_rows(
 
 
 def one_of_two(pick: str, texts: Sequence[str], weight: float) -> list[Reply]:
-    """Which of two texts is preferred; a tie prefers each with half the weight."""
+    """Return which of two texts is preferred; a tie prefers each with half the weight."""
     forth, back = Reply(texts[0], texts[1], weight), Reply(texts[1], texts[0], weight)
     if pick == TIE:
         return [forth._replace(weight=weight / 2), back._replace(weight=weight / 2)]

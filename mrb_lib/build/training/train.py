@@ -48,7 +48,7 @@ _PLAN: Final = "plan.json"
 
 @dataclass(frozen=True)
 class Trained:
-    """What became of a training.
+    """The result of a training.
 
     Attributes
     ----------
@@ -210,7 +210,7 @@ def _memory(plan: Plan) -> str:
     text = f"estimated memory: {weights:.1f} GB of weights, {states:.1f} GB of gradients and optimizer, and activations"
     if room is None:
         return text
-    used = [recipe.lora, settings.quantize, recipe.gradient_checkpointing]
+    used = [recipe.lora, settings.quantize or not on_gpu, recipe.gradient_checkpointing]
     saves = [flag for flag, value in zip(_SAVES, used, strict=True) if not value]
     cure = f", which may be too little; add {', '.join(saves)}" if weights + states > 0.8 * room and saves else ""
     return f"{text}; there are {room:.1f} GB{cure}"
@@ -223,14 +223,17 @@ def word_baseline(plan: Plan) -> float | None:
     """Return the accuracy on the validation cases of a logistic regression on word counts of the two responses.
 
     It learns from the same cases as the judge, in a second: a judge that is not better has learnt no more than words.
-    None without validation cases, or where the training labels are all alike.
+    None without validation cases, or where the training labels are all alike or no response holds a word.
     """
     rows = plan.examples.rows
     learnt = rows[(rows["dimension"] == plan.main) & (rows["order"] == ORDERS[0]) & (rows["p_first"] != 0.5)]
     if not plan.validated or learnt["pick"].nunique() < 2:
         return None
     cases = plan.benchmark.cases.set_index("case_id")
-    words = CountVectorizer(binary=True).fit(cases.loc[learnt["case_id"], ["response_a", "response_b"]].stack())
+    texts, words = cases.loc[learnt["case_id"], ["response_a", "response_b"]].stack(), CountVectorizer(binary=True)
+    if not any(map(words.build_analyzer(), texts)):
+        return None
+    words.fit(texts)
 
     def difference(case_ids: Iterable[str]) -> Any:
         one, other = (words.transform(cases.loc[list(case_ids), f"response_{side}"]) for side in "ab")

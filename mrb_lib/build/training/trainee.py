@@ -58,6 +58,7 @@ class Trainee(ABC):
             "r": 16, "lora_alpha": 32, "target_modules": "all-linear", "task_type": "CAUSAL_LM",
             "modules_to_save": self._new_modules() or None, **self._recipe.adapter,
         }  # fmt: skip
+        torch.manual_seed(self._recipe.seed)  # of the new weights
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", FutureWarning)  # peft 0.21 asks transformers by names that are going
@@ -100,7 +101,7 @@ class Trainee(ABC):
 
     @property
     def notices(self) -> list[str]:
-        """What the user should know of the judge, but for what its verdicts were before it was trained."""
+        """The notices about the judge, but for what its verdicts were before it was trained."""
         self.judge.forget_mass()
         return self.judge.notices
 
@@ -191,7 +192,7 @@ def prompts_of(
 def accuracy_and_consistency(
     judge: LocalJudge, cases: pd.DataFrame, case_ids: Sequence[str], dimension: str, labels: pd.Series
 ) -> tuple[float, float]:
-    """How a judge does on cases with labels, in both orders; see `CurvePoint`.
+    """Return how a judge does on cases with labels, in both orders; see `CurvePoint`.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ COMMAND = declares(Assumptions())
 def command(
     context: typer.Context,
     work: WorkFolder,
-    pairs: Annotated[int, typer.Option(min=1, metavar="K", help="Pairs of responses an item.")] = 1,
+    pairs: Annotated[int, typer.Option(min=1, metavar="K", help="Pairs of responses per item.")] = 1,
     cases: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="So many pairs in all; default: all items get theirs.")
     ] = None,
@@ -31,7 +31,7 @@ def command(
     ] = "model,organ,length",
     exclude: Annotated[
         str | None,
-        typer.Option(metavar="LIST", help="Never pair refused, truncated, identical, near-identical; default: all."),
+        typer.Option(metavar="LIST", help="Never pair refused, truncated, near-identical (or none); default: all."),
     ] = None,
     seed: Seed = 0,
     again: Annotated[bool, typer.Option("--again", help="Replace pairs that were chosen otherwise.")] = False,

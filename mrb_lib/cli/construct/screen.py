@@ -18,7 +18,7 @@ from mrb_lib.build.construct.screen import (
     screening_form,
 )
 from mrb_lib.build.construct.work import Work, open_work
-from mrb_lib.cli.annotate import DealOptions, assign_cases, names_in, show_agreement
+from mrb_lib.cli.annotate import DealOptions, assign_cases, check_names, names_in, refuse_alike, show_agreement
 from mrb_lib.cli.listing import count
 from mrb_lib.cli.options import Store, WorkFolder, check_at_most_one, declares, options_from, where
 from mrb_lib.cli.render import MARK
@@ -67,7 +67,7 @@ def command(context: typer.Context, work: WorkFolder, store: Store = None) -> No
     opens_page = not (options.close or options.agreement or options.assign_only or options.ratings)
     names = None if options.clinicians is None else names_in(options.clinicians, "--clinicians")
     opened = open_work(work)
-    if opens_page:  # before items are dealt out, which stays
+    if opens_page:  # before items are assigned, which stays
         address = app_address(work, "coordinate" if options.coordinator else "screen", server)
     has_ratings = names is not None or options.ratings is not None
     if not has_ratings and opened.choices("screen") is None:
@@ -77,17 +77,20 @@ def command(context: typer.Context, work: WorkFolder, store: Store = None) -> No
     form = screening_form(opened, criteria=asked, scale=options.scale, keep=options.keep)
     benchmark = screening_benchmark(opened, form)
     ratings = [] if options.ratings is None else read_ratings(options.ratings, form, benchmark)
+    raters = sorted({one.annotator for one in ratings})
+    check_names(raters, "--ratings")
     if has_ratings or options.again or {"criteria", "scale", "keep"} & context.obj.keys():
         open_screening(opened, form, seed=options.seed, again=options.again)
     used = where(work, store)
     with open_store(used, create=has_ratings) as reviews:
         if ratings:
+            refuse_alike(raters, "--ratings", reviews.answers(benchmark.meta.name)["annotator"].unique().tolist())
             reviews.add(*ratings)
             typer.echo(f"{options.ratings}: {count(len(ratings), 'rating')} added", err=True)
         if names is not None:
             assign_cases(
                 benchmark, reviews, names, overlap=options.overlap, n_cases=options.items, shared=options.shared,
-                seed=options.seed,
+                seed=options.seed, options=("--clinicians", "--items"),
             )  # fmt: skip
         if options.agreement:
             show_agreement(benchmark, reviews)

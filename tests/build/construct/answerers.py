@@ -27,6 +27,7 @@ class Script:
     ----------
     asked : how many answers were asked for so far
     shown : the rows last shown
+    budgets : of the models
     """
 
     roster: Path
@@ -35,6 +36,7 @@ class Script:
     cut_off: set[str] = field(default_factory=set)
     batch: int = 2048
     shown: pd.DataFrame = field(default_factory=pd.DataFrame)
+    budgets: list[object] = field(default_factory=list)
 
     def models(self, *names: str, prompt: str = "short-answer") -> list[PlannedModel]:
         return [PlannedModel(name, Settings(prompt=prompt, batch_size=self.batch)) for name in names]
@@ -65,6 +67,7 @@ def scripted(folder: Path, names: Sequence[str], say: Say) -> Iterator[Script]:
     script = Script(roster, say)
 
     def build(request: JudgeRequest) -> _ScriptedModel:
+        script.budgets.append(request.budget)
         return _ScriptedModel(request.entry.name, script)
 
     assert "scripted" not in ENGINES

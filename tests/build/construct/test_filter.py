@@ -86,6 +86,7 @@ def test_another_rule_asks_no_model_again(work: Work, script: Script) -> None:
     assert asked == N * 3 * 2 == len(answers)
     with pytest.raises(InputError, match="keep was 'correct <= 1', now 'correct <= 2'"):
         run(work, script, "correct <= 2", samples=2)
+    (work.images / "left.png").write_bytes(b"by a start that failed")
     assert run(work, script, "correct <= 2", samples=2, again=True).n_out == 19
     before = run(work, script, "correct <= 2", samples=2)
     assert before.runs == [] and before.n_out == 19, "the same command again does nothing and says the same"

@@ -127,5 +127,8 @@ def test_a_licence_that_is_missing_is_named_and_can_be_given_without_starting_ag
     with pytest.raises(InputError, match="the items bear CC0, MIT, or none; name the licence of the whole"):
         release(made, tmp_path / "out", TERMS, labels)
     assert made.state("release") is None
-    release(made, tmp_path / "out", replace(TERMS, licence="CC-BY-4.0"), labels)
+    alone = labels[labels["annotator"] == "ann"]
+    release(made, tmp_path / "out", replace(TERMS, licence="CC-BY-4.0", min_annotators=1), alone)
     assert load(tmp_path / "out").meta.licence == "CC-BY-4.0"
+    card = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
+    assert "| - | undefined: " in card and "| nan |" not in card

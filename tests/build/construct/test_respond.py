@@ -13,6 +13,8 @@ import pytest
 from mrb_lib.build.construct.answers.answering import Answered
 from mrb_lib.build.construct.respond import FLAGS, TOO_FEW, alike_groups, respond
 from mrb_lib.build.construct.work import Work
+from mrb_lib.judges.settings import Settings
+from mrb_lib.runs.planned import PlannedModel
 from mrb_lib.tables.errors import InputError, RunError
 
 from .answerers import Script, die, scripted, started, without_times
@@ -132,3 +134,22 @@ def test_nearly_the_same_texts_are_found_and_different_ones_are_not() -> None:
     assert groups.fillna(-1).tolist() == [0, 1, 0, 1, -1, -1, 0]
     apart = alike_groups([LONG, LONG.replace("liver", "spleen").replace("blunt", "sharp"), ""])
     assert pd.isna(apart).all() and alike_groups([]) == []
+
+
+def test_a_budget_is_for_all_responders_together(work: Work, script: Script) -> None:
+    paid = Settings(prompt="open-answer", budget=5, price_prompt=1, price_completion=1)
+    respond(work, [PlannedModel(name, paid) for name in POOL], extra=[script.roster])
+    assert len(script.budgets) == 3 and script.budgets[0] is script.budgets[1] is script.budgets[2] is not None
+
+
+def test_bad_input_of_one_responder_leaves_the_step_as_it_was(work: Work, script: Script) -> None:
+    def say(model: str, item: str, sample: int) -> str:
+        if model == "r2":
+            raise InputError("r2: has no weights here")
+        return own(model, item, sample)
+
+    script.say = say
+    with pytest.raises(InputError, match="r2: has no weights here"):
+        run(work, script)
+    assert work.state("respond") is None
+    assert run(work, script, "r1", "r3").n_out == 6 and script.asked == 13, "what the others wrote is kept"

@@ -342,6 +342,7 @@ class TestOnceMore:
         first = _train(bench, tmp_path / "first", tiny("llama"), method="reward", epochs=4)
         best = max(point.accuracy or 0.0 for point in first.curve)
         further = _train(bench, tmp_path / "further", tmp_path / "first", method="reward", seed=4)
+        assert _record(further.folder)["started_from"]["digests"] == _record(first.folder)["digests"]
         assert further.curve[0].accuracy == best
         heads = [load_file(tmp_path / name / "reward_head.safetensors")["weight"] for name in ("first", "further")]
         assert torch.nn.functional.cosine_similarity(*heads).min() > 0.9
@@ -430,6 +431,11 @@ class TestBadInput:
         assert not (tmp_path / "tuned").exists()
         _train(bench, tmp_path / "tuned", base, method="sft", n_cases=2)
 
+    def test_no_split(self, bench: Benchmark, tiny: Tiny, tmp_path: Path) -> None:
+        without = replace(bench, cases=bench.cases.drop(columns="split"))
+        with pytest.raises(InputError, match="run `mrb split"):
+            _train(without, tmp_path / "tuned", tiny("llama"))
+
     def test_no_training_case(self, bench: Benchmark, tiny: Tiny, tmp_path: Path) -> None:
         with pytest.raises(InputError, match="no case is for training"):
             _train(replace(bench, cases=bench.cases.assign(split="test")), tmp_path / "tuned", tiny("llama"))
@@ -455,6 +461,13 @@ class TestBadInput:
         shutil.rmtree(base)
         with pytest.raises(InputError, match="not on this machine"):
             judge(bench, tmp_path / "runs", [f"path:{tmp_path / 'adapter'}"], settings=CPU)
+
+
+def test_the_same_seed_draws_the_same_adapters(bench: Benchmark, tiny: Tiny, tmp_path: Path) -> None:
+    kept = {"method": "sft", "lora": True, "keep_adapter": True, "n_cases": 2}
+    made = [_train(bench, tmp_path / str(i), tiny("llama"), **kept, seed=seed) for i, seed in enumerate((3, 3, 4))]
+    one, same, other = ((done.folder / "adapter_model.safetensors").read_bytes() for done in made)
+    assert one == same != other
 
 
 def test_parameters_that_fsdp_spreads_are_written_and_read_whole(tiny: Tiny, tmp_path: Path) -> None:
@@ -490,4 +503,6 @@ def test_words_alone_are_the_baseline(bench: Benchmark, tiny: Tiny) -> None:
     ties = [telling[case] == "tie" for case in Plan(plain, f"path:{tiny('llama')}", _recipe(), BLIND).validated]
     assert found == pytest.approx(1 - sum(ties) / len(ties) / 2)
     unvalidated = replace(plain, cases=plain.cases.assign(split=plain.cases["split"].replace("validation", "test")))
-    assert word_baseline(Plan(unvalidated, f"path:{tiny('llama')}", _recipe(), BLIND)) is None
+    signs = replace(bench, cases=bench.cases.assign(response_a="+", response_b="-"))
+    for without in (unvalidated, signs):
+        assert word_baseline(Plan(without, f"path:{tiny('llama')}", _recipe(), BLIND)) is None

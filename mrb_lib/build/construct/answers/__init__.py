@@ -1,1 +1,1 @@
-"""What do models answer, is it right, and how hard is an item therefore? Asked through the machinery of judging."""
+"""Answers of models to items, their marks, and how hard items are; asked through the machinery of judging."""

@@ -23,9 +23,9 @@ from mrb_lib.judges.jury import is_jury
 from mrb_lib.judges.roster.engines import ENGINES
 from mrb_lib.judges.roster.roster import entry_of
 from mrb_lib.replies.answers import read_answer
-from mrb_lib.runs.execute import judge
-from mrb_lib.runs.outcomes import RunSummary
-from mrb_lib.runs.planned import PlannedModel
+from mrb_lib.runs.execute import judge_each
+from mrb_lib.runs.outcomes import FailedRunsError, RunSummary
+from mrb_lib.runs.planned import PlannedJudge, PlannedModel
 from mrb_lib.runs.progress import ReportProgress
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.tables.files import sha256_of
@@ -47,7 +47,7 @@ _KINDS: Final = {
     **dict.fromkeys(("finish", "error"), object),
 }
 CUT_OFF: Final = "length"
-"""What `finish` says of an answer that ended because it was as long as allowed."""
+"""The value of `finish` for an answer that ended because it was as long as allowed."""
 
 _REASON: Final = 200
 
@@ -67,7 +67,7 @@ class ModelRun:
 
 @dataclass(frozen=True)
 class Answered:
-    """What became of the items in a step in which models answer.
+    """The result of a step in which models answer.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class Asked(Benchmark):
 
 
 def asked_question(question: str, choices: Sequence[str] | None) -> str:
-    """What a model is asked about an item: its question, then its options by letter where it has some."""
+    """Return what a model is asked about an item: its question, then its options by letter where it has some."""
     if choices is None or len(choices) == 0:
         return question
     options = "\n".join(f"{letter}. {choice}" for letter, choice in zip(LETTERS, choices, strict=False))
@@ -129,10 +129,10 @@ def ask_about(items: pd.DataFrame, images: Path, *, name: str, kind: Kind, diges
 
 
 def items_digest(table: Path, images: Path) -> str:
-    """SHA-256 over the table of all items and the contents of all images."""
+    """Return SHA-256 over the table of all items and the contents of the images that it names."""
     digest = hashlib.sha256(sha256_of(table).encode())
-    files = FolderImages(images)
-    for name in files:
+    files, named = FolderImages(images), set(pd.read_parquet(table, columns=["images"])["images"].explode())
+    for name in filter(named.__contains__, files):  # a start that failed may have left others
         digest.update(name.encode("utf-8", "surrogatepass") + b"\0" + hashlib.blake2b(files[name]).digest())
     return digest.hexdigest()
 
@@ -189,7 +189,7 @@ def answer(
     Parameters
     ----------
     runs : the folder of runs
-    models : see `writers`
+    models : see `writers`; one that fails does not keep others from answering, and a budget is for all
     samples : answers of each model to each item
     extra : the user's own roster files
     retry : answers of these statuses are made again: unparsed, refused, error
@@ -206,13 +206,11 @@ def answer(
     """
     if samples < 1:
         raise InputError(f"samples {samples}: at least 1 is needed.")
-    done = []
-    for model, one in models.items():
-        [summary] = judge(
-            asked, runs, [one.name], orders=("AB",), repeats=samples, settings=one.settings, extra=extra, retry=retry,
-            engine=one.engine, workers=one.workers, gpus_per_worker=one.gpus_per_worker, progress=progress,
-        )  # fmt: skip
-        done.append(ModelRun(model, summary))
+    judges = [PlannedJudge(**vars(one), orders=("AB",), repeats=samples, retry=tuple(retry)) for one in models.values()]
+    try:
+        done = list(map(ModelRun, models, judge_each(asked, runs, judges, extra=extra, progress=progress)))
+    except FailedRunsError as error:
+        raise next((one.error for one in error.failed if isinstance(one.error, InputError)), error) from None
     for answered in done:
         held = totals(answered.summary.folder)
         if set(held.statuses) == {"error"}:

@@ -1,4 +1,4 @@
-"""Which items a rule in words keeps, as `correct <= 2 and modality != 'photograph'`; why it leaves out the others."""
+"""Rules in words that keep items, as `correct <= 2 and modality != 'photograph'`, and why others are left out."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _COUNTS: Final = ("n_images", "n_options", "length_question")
 
 
 def rule_table(items: pd.DataFrame, measures: pd.DataFrame) -> pd.DataFrame:
-    """What a rule may ask about each item: its texts, its counts, and what was measured.
+    """Return what a rule may ask about each item: its texts, its counts, and what was measured.
 
     Parameters
     ----------

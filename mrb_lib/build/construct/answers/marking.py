@@ -163,13 +163,13 @@ def _reference_option(reference: str, choices: tuple[str, ...]) -> int | None:
 
 
 def is_same_text(answer: str, reference: str) -> bool:
-    """Whether two texts are the same once normalised; of an answer to yes or no the first word counts."""
+    """Return whether two texts are the same once normalised; of an answer to yes or no the first word counts."""
     said, meant = normalised(answer), normalised(reference)
     return said == meant or (meant in ("yes", "no") and said.split(" ", 1)[0] == meant)
 
 
 def is_same_number(answer: str, reference: str, tolerance: float) -> bool:
-    """Whether an answer states one number, and it is the reference's within a share of that.
+    """Return whether an answer states one number, and it is the reference's within a share of that.
 
     Where the reference has a unit and the answer has numbers with that kind of unit, only these count; millimetres
     and centimetres, millilitres and litres are converted.
@@ -219,7 +219,7 @@ def _elements(text: str) -> frozenset[str]:
 
 
 def mark_one(answer: str, reference: str, choices: Sequence[str] | None, options: MarkOptions) -> tuple[bool, Rule]:
-    """Whether an answer is right, and by which rule; see `mark` for those that cannot be marked."""
+    """Return whether an answer is right, and by which rule; see `mark` for those that cannot be marked."""
     rule = rule_of(reference, choices) if options.marking in ("auto", "judge") else options.marking
     if rule == "letter" and choices is not None and len(choices):
         meant = _reference_option(reference, tuple(choices))
@@ -280,7 +280,7 @@ def mark(
 
 
 def asks_judge(is_right: bool, rule: Rule, options: MarkOptions) -> bool:
-    """Whether a judge is asked about an answer, where there is one: text that is not the same may say the same."""
+    """Return whether a judge, if any, is asked about an answer: text that is not the same may mean the same."""
     return options.marking == "judge" or (not is_right and rule in ("exact", "set"))
 
 
@@ -317,7 +317,7 @@ def to_mark(pairs: pd.DataFrame, items: pd.DataFrame) -> pd.DataFrame:
 
 
 def marks_of(replies: pd.DataFrame) -> Callable[[str, str], float | None]:
-    """What a judge said of an answer to an item, from `item_id` (see `marking_id`) and `answer`, the judge's reply."""
+    """Return a judge's mark for an answer to an item, from `item_id` (see `marking_id`) and `answer`, its reply."""
     replied = {
         item: read_mark(reply) if isinstance(reply, str) else None
         for item, reply in zip(replies["item_id"], replies["answer"], strict=True)

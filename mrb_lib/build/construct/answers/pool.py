@@ -1,4 +1,4 @@
-"""Which models answer, and how each is asked: named with one way for all, or in a file; and what is recorded of it."""
+"""The models that answer, named or in a file, with the settings of each; and what is recorded of them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mrb_lib.judges.settings import for_repeats
 from mrb_lib.runs.planned import PlannedModel
 from mrb_lib.tables.errors import InputError, without_secrets
 
-FOR_JUDGES: Final = ("reference", "evidence", "examples", "examples_by")
+FOR_JUDGES: Final = ("reference", "evidence", "examples", "examples_by", "trained_on")
 """Options that mean nothing where models answer."""
 _RECORDED: Final = (
     "temperature",

@@ -1,1 +1,1 @@
-"""What is taken in from a source: are its images fit, what are its items about, and which of them are there twice?"""
+"""The intake of a source: unfit images, subfields of items, and duplicates."""

@@ -1,4 +1,4 @@
-"""Which items ask the same thing twice, which belong together, and which another benchmark has."""
+"""Items that ask the same thing twice, and items that belong together."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def original_items(items: pd.DataFrame, pictures: Mapping[str, int], *, among: p
 
 
 def clusters(items: pd.DataFrame, pictures: Mapping[str, int], also: pd.DataFrame) -> pd.Series:
-    """What no split may part: items that share a picture, a patient, a named cluster or the text of a case.
+    """Return units that no split may part: items that share a picture, patient, named cluster or the text of a case.
 
     Parameters
     ----------

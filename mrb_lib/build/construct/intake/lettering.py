@@ -1,4 +1,4 @@
-"""Whether text looks burnt into a picture: a suspicion for a person to look at, not a reading of it."""
+"""Text that looks burnt into a picture: a suspicion for a person to look at, not a reading of it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LETTERS = 5  # in one line
 
 
 def looks_lettered(picture: Image.Image) -> bool:
-    """Whether some line of the picture holds five or more shapes that could be letters.
+    """Return whether some line of the picture holds five or more shapes that could be letters.
 
     Shapes are strokes much brighter, or much darker, than what is within a few pixels of them (the top-hat transform),
     as high as letters and not wider than high by much, and of one line are those of similar height that stand on it
@@ -48,7 +48,7 @@ _ENDS = ((0, "start"), (0, "stop"), (1, "start"), (1, "stop"))
 
 def _in_line(i: int, top: NDArray[np.int64], bottom: NDArray[np.int64], left: NDArray[np.int64],
              right: NDArray[np.int64], height: NDArray[np.int64]) -> int:  # fmt: skip
-    """How many shapes stand in one row to the right of a shape, itself counted, none far from the one before it."""
+    """Return how many shapes stand in a row to the right of a shape, with it, none far from the one before."""
     near = (np.abs(bottom - bottom[i]) <= 0.2 * height[i] + 1) & (np.abs(height - height[i]) <= 0.3 * height[i] + 1)
     row = np.flatnonzero(near & (left >= left[i]))
     row = row[np.argsort(left[row])]

@@ -21,7 +21,7 @@ MODALITIES: Final[Mapping[str, str]] = {
     "MG": "Mammography", "NM": "Nuclear medicine", "PT": "PET", "ES": "Endoscopy", "OP": "Fundus photography",
     "OPT": "OCT", "GM": "Microscopy", "SM": "Microscopy", "XC": "Photograph", "IO": "X-ray", "PX": "X-ray",
 }  # fmt: skip
-"""What the codes of the DICOM element Modality are called here (DICOM PS3.3, C.7.3.1.1.1); others stay as they are."""
+"""Our names of codes of the DICOM element Modality (DICOM PS3.3, C.7.3.1.1.1); others stay as they are."""
 
 NOT_THE_SAME: Final = "the image without its patient's tags is another picture"
 _SUFFIXES: Final = {"JPEG": ".jpg", "JPEG2000": ".jp2", "TIFF": ".tif"}

@@ -1,4 +1,4 @@
-"""What an item is about, as its source states it: organ, department, modality; never guessed from pictures or words."""
+"""Subfields of items, as the source states them: organ, department, modality; never guessed from pictures or words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How do images with questions lie in somebody else's folder? One file a layout.
+"""Layouts of images with questions in somebody else's folder.
 
 A layout registers itself with `@layout` where it is written; `LAYOUTS` finds it by name, `find_layout` by looking.
 """

@@ -1,4 +1,4 @@
-"""How a layout registers itself, what it makes of a source, and how the fields of a row are read."""
+"""The registry of layouts, the items that they make of a source, and readers of the fields of a row."""
 
 from __future__ import annotations
 

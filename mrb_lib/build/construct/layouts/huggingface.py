@@ -79,7 +79,7 @@ def _pictures(row: SourceRow) -> tuple[SourceImage, ...] | None:
 
 
 def _licence(src: Path) -> str | None:
-    """What the dataset card states; None where it states nothing that can be read."""
+    """Return the licence that the dataset card states; None where it states nothing that can be read."""
     from huggingface_hub import DatasetCard
 
     path = src / "README.md"

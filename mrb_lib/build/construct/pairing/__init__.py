@@ -1,5 +1,5 @@
-"""Which two responses to an item are worth an annotator's time, and what a ranking from them will be worth.
+"""Pairs of responses to an item that are worth an annotator's time.
 
-Functions of frames and arrays: `candidates` says which responses may be paired, `balance` and `adaptive` choose pairs,
-`design` says what the chosen ones will show. The step that uses them is `mrb_lib.build.construct.pair`.
+Functions of frames and arrays: `candidates` says which responses may be paired, and `balance` chooses pairs. The
+step that uses them is `mrb_lib.build.construct.pair`.
 """

@@ -15,7 +15,7 @@ SIMILAR_LENGTH = 1.5
 
 
 def length_band(length: FloatArray, pairs: IntArray) -> IntArray:
-    """How the lengths of two responses compare: 0 the first is much longer, 1 similar, 2 the second is much longer.
+    """Return how the lengths of two responses compare: 0 the first is much longer, 1 similar, 2 the second is.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def balanced_pairs(
 
 
 def first_shown(pair: IntArray, longer: IntArray, rng: np.random.Generator) -> BoolArray:
-    """Which cases have the second responder of their pair as response A.
+    """Return which cases have the second responder of their pair as response A.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Which responses may stand in a pair: those that answer, and differ from the other one."""
+"""Responses that may stand in a pair: those that answer, and differ from the other one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ERROR, EMPTY = "error", "empty"
 
 
 class Candidates(NamedTuple):
-    """What pairs are drawn from, with n items, r responders and p = r (r - 1) / 2 pairs of responders.
+    """The responses that pairs are drawn from, with n items, r responders and p = r (r - 1) / 2 pairs of responders.
 
     Attributes
     ----------

@@ -1,1 +1,1 @@
-"""How do labels become rows that another program trains on? One file a program's formats, listed by `mrb export`."""
+"""Labels as rows that another program trains on: one file per program, listed by `mrb export`."""

@@ -30,7 +30,7 @@ _KEPT: Final = {"PNG": "png", "JPEG": "jpg"}
 
 @dataclass(frozen=True)
 class RowFormat:
-    """What a row is.
+    """The form of a row.
 
     Attributes
     ----------
