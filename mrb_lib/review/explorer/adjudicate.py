@@ -325,7 +325,7 @@ class Selections:
 
     def marks(self, scope: Scope | None = None) -> dict[str, list[str]]:
         """By case, the reviewers with a current adjudication, as of a scope or now; none where no store can be read."""
-        n = scope[1] if scope else len(self.reviews.readable())
+        n = len(self.reviews.readable().iloc[: scope and scope[1]])
         return self._marks_of(n) if n else {}
 
 
