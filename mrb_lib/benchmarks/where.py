@@ -158,10 +158,11 @@ class _Filter:
             inside = self.contained(values, left, right)
             return np.asarray(known & (inside if isinstance(how, ast.In) else ~inside), dtype=bool)
         other = named[ast.unparse(right)] if _is_name(right) else self.constant(right)
-        is_numeric = pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
+        is_bool = pd.api.types.is_bool_dtype(values)
+        is_numeric = pd.api.types.is_numeric_dtype(values) and not is_bool
         if isinstance(other, pd.Series):
             known &= other.notna()
-        elif isinstance(other, str | int | float) and not isinstance(how, ast.Eq | ast.NotEq) and not is_numeric:
+        elif isinstance(other, str | int | float) and not (is_numeric or is_bool or isinstance(how, ast.Eq | ast.NotEq)):
             values, other = self.as_numbers(values, other, ast.unparse(left))
             is_numeric = pd.api.types.is_numeric_dtype(values)
         if not isinstance(other, pd.Series) and is_numeric != _is_number(other):
@@ -215,7 +216,7 @@ class _Filter:
             word = self.constant(left)
             if not isinstance(word, str) or pd.api.types.is_numeric_dtype(values):
                 raise self.fault("words are looked for in text only.")
-            texts = values.fillna("").astype("str").str.casefold()
+            texts = values.astype("str").fillna("").str.casefold()
             return texts.str.contains(word.casefold(), regex=False).astype(bool)
         if not isinstance(right, ast.List | ast.Tuple):
             raise self.fault("`in` needs a list such as ('eye', 'lung'), or the name of a text.")
