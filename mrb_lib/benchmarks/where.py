@@ -111,7 +111,7 @@ def case_lookup(cases: pd.DataFrame, also: Sequence[str] = ()) -> Callable[[str,
 
 @dataclass(frozen=True)
 class _Filter:
-    """What a filter's names stand for, and its text to quote in messages."""
+    """A filter: what its names stand for, and its text to quote in messages."""
 
     lookup: Lookup
     text: str
@@ -162,7 +162,7 @@ class _Filter:
         is_numeric = pd.api.types.is_numeric_dtype(values) and not is_bool
         if isinstance(other, pd.Series):
             known &= other.notna()
-        elif isinstance(other, str | int | float) and not (is_numeric or is_bool or isinstance(how, ast.Eq | ast.NotEq)):
+        elif type(how) not in (ast.Eq, ast.NotEq) and isinstance(other, str | int | float) and not is_numeric | is_bool:
             values, other = self.as_numbers(values, other, ast.unparse(left))
             is_numeric = pd.api.types.is_numeric_dtype(values)
         if not isinstance(other, pd.Series) and is_numeric != _is_number(other):
@@ -211,7 +211,7 @@ class _Filter:
         return numbers, float(wanted)
 
     def contained(self, values: pd.Series, left: ast.expr, right: ast.expr) -> pd.Series:
-        """Whether values are in a list, or a word in a text."""
+        """Return whether values are in a list, or a word in a text."""
         if _is_name(right):
             word = self.constant(left)
             if not isinstance(word, str) or pd.api.types.is_numeric_dtype(values):

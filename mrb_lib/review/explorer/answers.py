@@ -326,7 +326,7 @@ class ExplorerAnswers:
         return self.views(question)
 
     def store(self, _question: Mapping[str, Any]) -> dict[str, Any]:
-        """What keeps a review from being stored, as `store`.
+        """Return what keeps a review from being stored, as `store`.
 
         With it come the `reasons` to choose from and the `people` who review here.
         """
