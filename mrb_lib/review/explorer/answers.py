@@ -119,7 +119,6 @@ class ExplorerAnswers:
                 "labels": LABELS,
                 "questions": [asdict(one) | {"options": list(one.options)} for one in QUESTIONS],
                 "review_words": REVIEWS,
-                "reviewer": "",
                 "trouble": trouble,
             }
             | self.store({})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
@@ -194,6 +195,8 @@ def test_what_others_say_is_hidden_until_ones_own_is_stored(data: ExplorerData, 
     assert blind.history({"position": 3})["hidden"] == 1
     blind.tag({**sight(blind, 3), "tag": "odd label", "reviewer": "Dr A"})
     assert (blind.tags({"position": 3, **other})["hidden"], "odd label" in exported(blind, {}, **other)) == (1, False)
+    told = blind.tags({"position": 3, **other}), blind.rows({"query": {}, "start": 0, **other})
+    assert "odd label" not in json.dumps(told), "neither on the case, nor among tags to choose, nor in the list"
     assert blind.select({"query": {"where": "tag == 'odd label'"}, **other})["n"] == 0
     assert blind.select({"query": {"review": "disagree"}, **other})["n"] == 0
     assert "Dr A" in exported(blind, {}, reviewer="Dr A")
