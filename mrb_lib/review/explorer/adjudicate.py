@@ -320,7 +320,7 @@ class Selections:
         if scope[0] and not self.reviews.trouble():
             every = self.of(replace(query, review=""), scope)
             values = [[name, int(self._reviewed(name, scope)[every].sum())] for name in REVIEWS]
-            found["review"] = {"total": len(every), "adds_up": False, "values": values}
+            found["review"] = {"total": len(every), "values": values}
         return found
 
     def marks(self, scope: Scope | None = None) -> dict[str, list[str]]:
