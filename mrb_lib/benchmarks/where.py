@@ -111,7 +111,7 @@ def case_lookup(cases: pd.DataFrame, also: Sequence[str] = ()) -> Callable[[str,
 
 @dataclass(frozen=True)
 class _Filter:
-    """What a filter's names stand for, and its text to quote in messages."""
+    """A filter: what its names stand for, and its text to quote in messages."""
 
     lookup: Lookup
     text: str
@@ -158,10 +158,11 @@ class _Filter:
             inside = self.contained(values, left, right)
             return np.asarray(known & (inside if isinstance(how, ast.In) else ~inside), dtype=bool)
         other = named[ast.unparse(right)] if _is_name(right) else self.constant(right)
-        is_numeric = pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
+        is_bool = pd.api.types.is_bool_dtype(values)
+        is_numeric = pd.api.types.is_numeric_dtype(values) and not is_bool
         if isinstance(other, pd.Series):
             known &= other.notna()
-        elif isinstance(other, str | int | float) and not isinstance(how, ast.Eq | ast.NotEq) and not is_numeric:
+        elif type(how) not in (ast.Eq, ast.NotEq) and isinstance(other, str | int | float) and not is_numeric | is_bool:
             values, other = self.as_numbers(values, other, ast.unparse(left))
             is_numeric = pd.api.types.is_numeric_dtype(values)
         if not isinstance(other, pd.Series) and is_numeric != _is_number(other):
@@ -210,12 +211,12 @@ class _Filter:
         return numbers, float(wanted)
 
     def contained(self, values: pd.Series, left: ast.expr, right: ast.expr) -> pd.Series:
-        """Whether values are in a list, or a word in a text."""
+        """Return whether values are in a list, or a word in a text."""
         if _is_name(right):
             word = self.constant(left)
             if not isinstance(word, str) or pd.api.types.is_numeric_dtype(values):
                 raise self.fault("words are looked for in text only.")
-            texts = values.fillna("").astype("str").str.casefold()
+            texts = values.astype("str").fillna("").str.casefold()
             return texts.str.contains(word.casefold(), regex=False).astype(bool)
         if not isinstance(right, ast.List | ast.Tuple):
             raise self.fault("`in` needs a list such as ('eye', 'lung'), or the name of a text.")

@@ -85,18 +85,6 @@ def of_judges(count: int, total: int, what: str, verbs: tuple[str, str] = ("is",
     return f"Of {total:,} judges, {some} {verbs[count > 1]} {what}"
 
 
-def of_judges_towards(longer: int, shorter: int, total: int, what: str) -> str:
-    """The same of judges that lean: "Of 11 judges, 3 are shown to favour longer responses, 1 shorter ones".
-
-    Parameters
-    ----------
-    what : with {} for where they lean to
-    """
-    counts = {which: count for which, count in (("longer", longer), ("shorter", shorter)) if count}
-    (which, count), *others = counts.items() or [("longer or shorter", 0)]
-    return of_judges(count, total, what.format(which)) + "".join(f", {more} {other} ones" for other, more in others)
-
-
 def human_level(table: str) -> str:
     """Say which tables measure annotators in another way than one of them."""
     *first, last = (name for name in _HUMAN_LEVELS if name != table)

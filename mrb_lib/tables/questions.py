@@ -17,7 +17,7 @@ class Question:
     keys : a letter for each option, perhaps fewer, that chooses it on the form; the form's help lists those in use
     label : what stands before an answer in the history; empty for the name
     several : any number of options may be chosen
-    editable : reviewers edit the options, so an answer may be any text; one question of several options has it
+    editable : a store may have options of its own, so an answer may be any text; one question of several options has it
     of_judge : asked only about one judge
     """
 

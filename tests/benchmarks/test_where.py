@@ -130,3 +130,11 @@ def test_numbers_that_are_stored_as_text_are_compared_as_numbers() -> None:
     for text in ("dose > 6", "dose > '6'"):
         with pytest.raises(InputError, match="dose holds text that is no number in 1 of 4 cases, such as 'n/a'"):
             matching(text, look)
+
+
+def test_words_are_found_in_categories_and_true_is_no_number() -> None:
+    view = pd.Series(["PA upright", None], dtype="category")
+    look = case_lookup(pd.DataFrame({"case_id": ["a", "b"], "view": view, "seen": [True, False]}))
+    assert matching("'pa' in view", look).tolist() == [True, False]
+    with pytest.raises(InputError, match="compare it so"):
+        matching("seen < 5", look)

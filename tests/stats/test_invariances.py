@@ -11,6 +11,7 @@ import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.stats.analyze import TABLES, analyze
+from mrb_lib.stats.phrases import human_level
 from tests.stats.every_table import KNOWN, full_benchmark
 from tests.stats.small_tables import OF_PREFERENCES
 
@@ -135,6 +136,26 @@ def test_a_subfield_has_the_rows_that_its_cases_have_alone(full: Data, table: st
     allowed = 0.005 if table == "ceiling" else 1e-9
     one, other = (_judges(frame)[names].reset_index(drop=True) for frame in (rows, alone))
     pd.testing.assert_frame_equal(one, other, atol=allowed, rtol=0)
+
+
+@pytest.mark.parametrize("table", ["accuracy", "gold_rules", "jury", "transfer"])
+def test_neither_a_constant_nor_a_judge_of_few_cases_ranks_first(full: Data, table: str) -> None:
+    bench, verdicts = full
+    is_tied, is_j3 = bench.annotations["case_id"] >= "c3", verdicts["judge"] == "j3"
+    tied = bench.annotations.assign(choice=bench.annotations["choice"].mask(is_tied, "tie"))
+    constant = verdicts.assign(choice=verdicts["choice"].mask(is_j3, "tie"))
+    rows = made((replace(bench, annotations=tied), constant), table, resamples=0)
+    rows = rows[rows["judge"].isin(["j1", "j3"])].dropna(subset=["rank", "accuracy"])
+    best = rows.groupby("judge")[["accuracy", "rank"]].min()
+    assert best.loc["j3", "accuracy"] > best.loc["j1", "accuracy"] and best.loc["j3", "rank"] > best.loc["j1", "rank"]
+    partial = verdicts[~is_j3 | verdicts["case_id"].isin(bench.cases["case_id"].head(20))]
+    rows = made((bench, partial), table, resamples=0)
+    assert rows.loc[rows["judge"] == "j3", "rank"].isna().all()
+
+
+@pytest.mark.parametrize("table", ["agreement", "ceiling", "gold_rules", "selective"])
+def test_the_sentence_says_where_annotators_are_measured_in_other_ways(full: Data, table: str) -> None:
+    assert TABLES[table].says(made(full, table)).endswith(human_level(table))
 
 
 def _judges(rows: pd.DataFrame) -> pd.DataFrame:

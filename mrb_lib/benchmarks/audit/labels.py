@@ -71,12 +71,12 @@ def _missing_labels(known: pd.DataFrame) -> Iterator[Finding]:
         problem = f"annotators per case and dimension vary: {sizes} ({known['annotator'].nunique()} annotators)"
         yield Finding("info", ANNOTATIONS_FILE, None, "annotator", problem, "agreement allows for it; nothing to do")
         return
+    first = dict(zip(known["case_id"][::-1], known.index[::-1], strict=True))
     for case_id, short in counts[counts < usual].groupby(level=0, sort=False):
         of_dimension = zip(short.index.get_level_values(1), short, strict=True)
         where = ", ".join(f"{n} of {usual} annotators on {dimension}" for dimension, n in of_dimension)
         cure = "add the label if it exists; otherwise gold and agreement rest on the others here"
-        row = int(known.index[known["case_id"] == case_id][0]) + 1
-        yield Finding("warning", ANNOTATIONS_FILE, row, "annotator", where, cure, str(case_id))
+        yield Finding("warning", ANNOTATIONS_FILE, int(first[case_id]) + 1, "annotator", where, cure, str(case_id))
 
 
 def majority_findings(gold: pd.DataFrame) -> list[Finding]:

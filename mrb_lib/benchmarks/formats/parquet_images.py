@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -39,18 +40,16 @@ class ImagePosition(NamedTuple):
 
 
 class ParquetImages(LazyImages):
-    """Images by name, read from parquet files when asked for; of each file the last row group read is in memory."""
+    """Images by name, read from parquet files when asked for; the last row group that was read is in memory."""
 
     def __init__(self, positions: Mapping[str, ImagePosition]) -> None:
         super().__init__(positions, self._read)
         self._positions = dict(positions)
-        self._groups: dict[Path, tuple[int, list[list[Mapping[str, object]]]]] = {}
+        self._rows = lru_cache(maxsize=1)(lambda *group: list(_rows_of(*group)))
 
     def _read(self, name: str) -> bytes:
         path, column, group, row, place = self._positions[name]
-        if self._groups.get(path, (-1,))[0] != group:
-            self._groups[path] = group, list(_rows_of(path, column, group))
-        rows = self._groups[path][1]
+        rows = self._rows(path, column, group)
         images = rows[row] if row < len(rows) else []
         content = images[place].get("bytes") if place < len(images) else None
         if not isinstance(content, bytes):

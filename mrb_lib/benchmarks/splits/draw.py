@@ -219,7 +219,7 @@ def _check_parts(
 
 
 def strata(columns: pd.DataFrame) -> NDArray[np.float64]:
-    """What each case counts towards: the whole, each value of each column, and each combination of them.
+    """Return what each case counts towards: the whole, each value of each column, and each combination of them.
 
     Parameters
     ----------

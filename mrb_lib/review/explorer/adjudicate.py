@@ -320,12 +320,12 @@ class Selections:
         if scope[0] and not self.reviews.trouble():
             every = self.of(replace(query, review=""), scope)
             values = [[name, int(self._reviewed(name, scope)[every].sum())] for name in REVIEWS]
-            found["review"] = {"total": len(every), "adds_up": False, "values": values}
+            found["review"] = {"total": len(every), "values": values}
         return found
 
     def marks(self, scope: Scope | None = None) -> dict[str, list[str]]:
         """By case, the reviewers with a current adjudication, as of a scope or now; none where no store can be read."""
-        n = scope[1] if scope else len(self.reviews.readable())
+        n = len(self.reviews.readable().iloc[: scope and scope[1]])
         return self._marks_of(n) if n else {}
 
 

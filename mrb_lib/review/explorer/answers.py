@@ -119,7 +119,6 @@ class ExplorerAnswers:
                 "labels": LABELS,
                 "questions": [asdict(one) | {"options": list(one.options)} for one in QUESTIONS],
                 "review_words": REVIEWS,
-                "reviewer": "",
                 "trouble": trouble,
             }
             | self.store({})
@@ -326,7 +325,7 @@ class ExplorerAnswers:
         return self.views(question)
 
     def store(self, _question: Mapping[str, Any]) -> dict[str, Any]:
-        """What keeps a review from being stored, as `store`.
+        """Return what keeps a review from being stored, as `store`.
 
         With it come the `reasons` to choose from and the `people` who review here.
         """

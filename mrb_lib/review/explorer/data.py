@@ -19,6 +19,7 @@ from mrb_lib.review.failures.query import PLACES, Query
 from mrb_lib.review.pages import kind_note, template
 from mrb_lib.stats.analysis import read_panels
 from mrb_lib.stats.options import IntArray
+from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import NO_PROBE
 from mrb_lib.verdicts.manifest import Manifest
 
@@ -147,18 +148,20 @@ def explorer_data(
     Parameters
     ----------
     verdicts : the verdicts table, or the index of `mrb_lib.review.failures.index`; None where nobody judged
-    policy : the scoring policy that says what is wrong; an index has its own
+    policy : the scoring policy that says what is wrong; that of an index, where one is given
     files : the probes of files that are at hand, see `mrb_lib.probes.from_file.file_probes`; None for none
 
     Raises
     ------
     InputError
-        The policy is unknown, or the verdicts are not of this benchmark.
+        The policy is unknown or not the index's, or the verdicts are not of this benchmark.
     """
     files = files or {}
     ids = benchmark.cases["case_id"].tolist()
     votes = ByCase(benchmark.annotations, ids)
     if isinstance(verdicts, CaseIndex):
+        if verdicts.kinds.policy != policy:
+            raise InputError(f"policy {policy!r}: the index is of the policy {verdicts.kinds.policy}; build it anew.")
         labelled = ByCase(verdicts.gold, ids)
         manifests = verdicts.replies.manifests
         return ExplorerData(benchmark, verdicts.kinds, labelled, votes, verdicts.verdicts, manifests, files)

@@ -5,7 +5,7 @@ function mrbWho(about, signed) {
   const { button, element } = mrbShell;
   const id = mrbShell.unique("mrb-known");
   const known = element("datalist", { id });
-  const input = element("input", { type: "text", autocomplete: "off", maxlength: "255", list: id, value: about.reviewer, oninput: () => ask("") });
+  const input = element("input", { type: "text", autocomplete: "off", maxlength: "255", list: id, oninput: () => ask("") });
   const enter = element("button", { type: "submit", class: "mrb-first" });
   const doubt = element("p", { class: "mrb-hint", role: "alert" });
   const sheet = element("form", { class: "mrb-sign", onsubmit: submit }, element("label", {}, "Your name", input), known, enter, doubt);

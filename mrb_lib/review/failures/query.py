@@ -168,8 +168,8 @@ def facets(
     Returns
     -------
     dict
-        By facet: `total`, the cases that match without this filter; `adds_up`, true if each case has one value, so that
-        the counts add up to `total`; and `values`, each with its number of cases, empty for cases without a value.
+        By facet: `total`, the cases that match without this filter; and `values`, each with its number of cases, empty
+        for cases without a value.
         Facets are `organ`, `department`, `modality`; `kind`, `judge`, `dimension`, `changed_by`, whose values share
         cases, kinds with the rest as `none of these`, probes with `ANY_PROBE`; `other`, the cases on which each judge
         differs from `judge`; `outcome`, of one judge on one dimension; `pair`, with `other` on one dimension, by who is
@@ -183,9 +183,9 @@ def facets(
     masks = _masks(kinds, cases, query, within)
     rest, out = masks.all(axis=1).to_numpy(), dict[str, dict[str, Any]]()
 
-    def add(facet: str, counts: Mapping[str, Any], total: Any, *, adds_up: bool) -> None:
+    def add(facet: str, counts: Mapping[str, Any], total: Any) -> None:
         values = [[value, int(n)] for value, n in counts.items()]
-        out[facet] = {"total": int(total), "adds_up": adds_up, "values": values}
+        out[facet] = {"total": int(total), "values": values}
 
     def left(**changed: Any) -> BoolArray:
         """The cases that match the query with some filters changed."""
@@ -196,7 +196,7 @@ def facets(
         values = _places(cases, name)
         kept = values[masks.drop(columns=name).all(axis=1) & matching]
         counts = kept.value_counts().reindex(sorted(set(values), key=lambda value: (not value, value)), fill_value=0)
-        add(name, counts.to_dict(), len(kept), adds_up=True)
+        add(name, counts.to_dict(), len(kept))
     found: dict[str, Sequence[str]] = {"kind": kinds.names, "judge": kinds.judges, "dimension": kinds.dimensions}
     if query.judge is not None:
         found["other"] = [name for name in kinds.judges if name != query.judge]
@@ -208,19 +208,19 @@ def facets(
         of_values = {name: left(**more, **{facet: (name,) if is_kind else name}) & every for name in names}
         if is_kind:
             of_values[NO_KIND] = every & ~np.logical_or.reduce(list(of_values.values()))
-        add(facet, {name: own.sum() for name, own in of_values.items()}, every.sum(), adds_up=False)
+        add(facet, {name: own.sum() for name, own in of_values.items()}, every.sum())
     if query.judge is not None and query.dimension is not None:
         codes = kinds.grid("outcome")[:, kinds.dimensions.index(query.dimension), rest & matching]
         first = codes[kinds.judges.index(query.judge)]
         counts = dict(zip(OUTCOMES, np.bincount(first, minlength=len(OUTCOMES)), strict=True))
         listed = {name: n for name, n in counts.items() if name != NOT_JUDGED and (name != SEEN or n)}
-        add("outcome", listed, len(first), adds_up=True)
+        add("outcome", listed, len(first))
         if query.other is not None:
             second = codes[kinds.judges.index(query.other)]
             right, scored = OUTCOMES.index(RIGHT), np.maximum(first, second) <= OUTCOMES.index(WRONG)
             pair = np.where(scored, 2 * (first != right) + (second != right), len(PAIRS) - 1)
             of_pairs = dict(zip(PAIRS, np.bincount(pair, minlength=len(PAIRS)), strict=True))
-            add("pair", of_pairs, len(first), adds_up=True)
+            add("pair", of_pairs, len(first))
     return out
 
 

@@ -353,9 +353,10 @@ def test_organs_with_different_columns_and_types(tree) -> None:
     tree.organ("eye", [5])
     tree.pairs["eye"] = [pair(5, "eye", grade=2)]
     assert read(tree.write()).benchmark.cases["grade"].isna().tolist() == [True, True, False]
-    tree.pairs["brain"] = [pair(1, "brain", grade="x"), pair(2, "brain", grade="y")]
-    with pytest.raises(InputError, match="column grade: has different types in two files"):
-        read(tree.write())
+    for grades in (("x", "y"), (True, False)):
+        tree.pairs["brain"] = [pair(n, "brain", grade=grade) for n, grade in zip((1, 2), grades, strict=True)]
+        with pytest.raises(InputError, match="column grade: has different types in two files"):
+            read(tree.write())
 
 
 def test_a_raw_reply_is_read_anew_and_every_change_is_counted(tree) -> None:

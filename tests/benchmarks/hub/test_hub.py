@@ -164,6 +164,10 @@ def test_the_token_is_sent_and_never_shown(
     monkeypatch.setenv("HF_TOKEN", SECRET)
     pull(tmp_path / "bench", repo=REPO)
     assert {request.authorization for request in online.requests} == {f"Bearer {SECRET}"}
+    online.requests.clear()
+    with pytest.raises(InputError, match="already exists"):
+        pull(tmp_path / "bench", repo=REPO)
+    assert online.requests == [], "refused before anything is asked"
     online.token = f"not {SECRET}"
     with pytest.raises(RunError) as caught:
         pull(tmp_path / "again", repo=REPO)

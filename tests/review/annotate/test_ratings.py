@@ -166,7 +166,11 @@ def test_what_cannot_be_ranked_is_refused_by_name(tmp_path: Path) -> None:
 def test_steps_that_have_no_order_are_refused(tmp_path: Path) -> None:
     folder = write_steps(tmp_path)
     cases = pd.read_parquet(folder / "cases.parquet")
-    for change, words in (({"step": 1}, "occurs again"), ({"item": None}, "of no item"), ({"step": 0}, "step")):
+    for change, words in (
+        ({"step": 1}, "is due here, not 1"),
+        ({"item": None}, "of no item"),
+        ({"step": [1.0, *[None] * (len(cases) - 1)]}, "is due here, not a case without a step"),
+    ):
         cases.assign(**change).to_parquet(folder / "cases.parquet")
         with pytest.raises(InputError, match=words):
             load(folder)

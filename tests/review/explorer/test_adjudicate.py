@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
@@ -20,7 +21,7 @@ from mrb_lib.review.records.marks import Adjudication
 from mrb_lib.review.records.store import REVIEW, open_store
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.questions import REASONS
-from tests.review.explorer.asking import exported, opened, sight
+from tests.review.explorer.asking import exported, sight
 
 TURNING = "\u2067never closed"
 JUDGES = ["hasty", TURNING]
@@ -171,27 +172,17 @@ def test_what_the_form_does_not_offer_is_refused(answers: ExplorerAnswers, given
     assert answers.history({"position": 3})["entries"] == []
 
 
-def test_the_list_of_reasons_is_everybodys_and_its_past_is_kept(answers: ExplorerAnswers) -> None:
-    assert answers.store({})["reasons"] == list(REASONS)
-    assert answers.reasons({"names": ["artefact", "other"]}) == {"reasons": ["artefact", "other"]}
-    assert Reviews(answers.reviews.benchmark, answers.reviews.where).store().reasons() == ["artefact", "other"]
-    for names, said in (([], "reasons"), ("artefact", "not a list")):
-        with pytest.raises(InputError, match=said):
-            answers.reasons({"names": names})
-
-
 def test_a_store_that_cannot_be_used_is_said_and_tried_again(data: ExplorerData, tmp_path: Path) -> None:
     missing = tmp_path / "not" / "there"
     broken = ExplorerAnswers(data, Reviews(data.benchmark.meta.name, missing / "r.sqlite"))
     first = broken.initial_state({"fragment": ""})
-    assert "folder does not exist" in first["store"] and first["again"]
+    assert "folder does not exist" in first["store"] and first["reasons"] == list(REASONS)
     assert broken.selections.marks() == {}
     with pytest.raises(InputError, match="folder does not exist"):
         _save(broken, 1)
     missing.mkdir(parents=True)
     assert broken.store({})["store"] == ""
     assert len(_save(broken, 1)) == 1
-    assert not opened(data.benchmark).store({})["again"]
 
 
 def test_what_others_say_is_hidden_until_ones_own_is_stored(data: ExplorerData, tmp_path: Path) -> None:
@@ -204,6 +195,8 @@ def test_what_others_say_is_hidden_until_ones_own_is_stored(data: ExplorerData, 
     assert blind.history({"position": 3})["hidden"] == 1
     blind.tag({**sight(blind, 3), "tag": "odd label", "reviewer": "Dr A"})
     assert (blind.tags({"position": 3, **other})["hidden"], "odd label" in exported(blind, {}, **other)) == (1, False)
+    told = blind.tags({"position": 3, **other}), blind.rows({"query": {}, "start": 0, **other})
+    assert "odd label" not in json.dumps(told), "neither on the case, nor among tags to choose, nor in the list"
     assert blind.select({"query": {"where": "tag == 'odd label'"}, **other})["n"] == 0
     assert blind.select({"query": {"review": "disagree"}, **other})["n"] == 0
     assert "Dr A" in exported(blind, {}, reviewer="Dr A")
@@ -232,6 +225,8 @@ def test_a_queue_ends_and_nothing_leaves_the_list_meanwhile(answers: ExplorerAns
     _save(answers, 1, **me)
     scope = {"query": {"review": "unreviewed"}, **me, "as_of": left["as_of"]}
     assert ids[3] in [row["id"] for row in answers.rows({**scope, "start": 0})["rows"]]
+    later = {"query": {"review": "mine"}, **me, "as_of": [2, 0]}
+    assert [row["id"] for row in answers.rows({**later, "start": 0})["rows"]] == [ids[3]]
     assert answers.select({"query": {}, **me})["done"] == 1
     again = answers.select({"query": {"review": "unreviewed"}, **me})
     assert again["n"] == left["n"] - 1

@@ -10,6 +10,7 @@ import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.votes import gold
+from mrb_lib.review.explorer.data import explorer_data
 from mrb_lib.review.failures.index import build_index, open_index
 from mrb_lib.review.failures.kinds import failure_kinds
 from mrb_lib.stats.panel import as_panel
@@ -42,6 +43,8 @@ def test_an_index_holds_what_the_runs_and_the_statistics_say(benchmark: Benchmar
     swapped = as_panel(table[table["probe"] == "swapped"], cases["case_id"], DIMENSIONS)
     for policy in POLICIES:
         index = open_index(build_index(runs, benchmark, tmp_path / "index", policy=policy))
+        with pytest.raises(InputError, match=f"the index is of the policy {policy}"):
+            explorer_data(benchmark, index, policy=next(name for name in POLICIES if name != policy))
         pd.testing.assert_frame_equal(index.gold, labels)
         hard = rows_of("difficulty", cases, plain, labels, dimensions=list(DIMENSIONS), policy=policy)
         expected = failure_kinds(panel, labels, cases, policy=policy, difficulty=hard, probed={"swapped": swapped})

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import pandas as pd
 import pyarrow as pa
-from pandas.api.types import is_numeric_dtype
+from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from mrb_lib.benchmarks.formats.mapping import clash, column_map
 from mrb_lib.benchmarks.formats.parquet_images import ImageIndex, ParquetImages, holds_bytes, open_parquet
@@ -126,7 +126,8 @@ def _text(values: pd.Series, path: Path, name: str, *, required: bool = False) -
     wrong = texts.isna() if required else texts.isna() & values.notna()
     if wrong.any():
         row = int(wrong.to_numpy().argmax())
-        what = f"is {str(values.iloc[row])[:60]!r} where text belongs; write plain text, or remove the row"
+        stated = repr(str(values.iloc[row])[:60]) if values.notna().iloc[row] else "missing"
+        what = f"is {stated} where text belongs; write plain text, or remove the row"
         raise InputError(f"{path}, row {row + 1}, column {name}: {what}.")
     return texts.astype("str")
 
@@ -183,7 +184,8 @@ def combine(
             findings.append(Finding("warning", str(file.path), None, None, problem, f"use one of {', '.join(ORGANS)}"))
     frame = pd.concat(parts, ignore_index=True).infer_objects()
     for name in frame:
-        if len({is_numeric_dtype(part[name]) for part in parts if name in part and part[name].notna().any()}) > 1:
+        own = [part[name] for part in parts if name in part and part[name].notna().any()]
+        if len({(is_numeric_dtype(values), is_bool_dtype(values)) for values in own}) > 1:
             raise InputError(f"{folder}, column {name}: has different types in two files; make them equal.")
     frame["organ"] = frame["organ"].astype("str")
     default = frame["organ"].map(ORGAN_DEPARTMENT).astype("str")
