@@ -110,7 +110,7 @@ def _recipes(
     options: TrainOptions,
     context: typer.Context,
 ) -> dict[Path, Recipe]:
-    """How each judge is trained, by the folder to write; all are checked before the first is trained."""
+    """Return the recipe of each judge, by the folder to write; all are checked before the first is trained."""
     config, folds = options.config, options.leave_one_out
     base = recipe_from(read_recipe(config) if config else {}, config or "--config")
     if options.plan is not None:
@@ -130,7 +130,7 @@ def _recipes(
 
 
 def _say(done: Trained, benchmark: Benchmark) -> None:
-    """What became of one training: the result on stdout, what else its user should know on stderr."""
+    """Print what became of one training: the result on stdout, what else its user should know on stderr."""
     mark = " SIMULATED" if benchmark.meta.kind == "simulated" else ""
     points = [point for point in done.curve if point.accuracy is not None]
     typer.echo(f"{done.folder}: trained on {done.n_cases}{mark} cases in {done.curve[-1].seconds:.0f} s")

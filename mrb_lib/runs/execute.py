@@ -259,7 +259,7 @@ def judge_each(
 
 @dataclass(frozen=True)
 class _Session:
-    """What the judges of a plan share: budgets, the Ray that some are spread over, and the plan of those run alike."""
+    """Share budgets, Ray, and the calls of judges that are run alike among the judges of a plan."""
 
     benchmark: Benchmark
     runs: Path

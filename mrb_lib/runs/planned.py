@@ -68,7 +68,7 @@ class PlannedJudge(PlannedModel):
 
     @property
     def probes(self) -> ProbeOptions:
-        """Which probes are applied."""
+        """Return the probes to apply."""
         return ProbeOptions(self.probe, self.probe_cases, self.probe_file)
 
 

@@ -32,12 +32,12 @@ NOT_HERE = ("name", *FOR_JUDGES)
 
 
 def statuses(retry: str) -> tuple[str, ...]:
-    """What `--retry` names."""
+    """Return the statuses that `--retry` names."""
     return tuple(status.strip() for status in retry.split(",") if status.strip())
 
 
 def say_runs(runs: Sequence[ModelRun], mark: str) -> None:
-    """What became of each model's run, on stderr: stdout is for the tables."""
+    """Print on stderr what became of each model's run: stdout is for the tables."""
     for run in runs:
         done, held = run.summary, totals(run.summary.folder)
         again = f" ({done.retried} of them again)" if done.retried else ""

@@ -1,4 +1,4 @@
-"""What the steps of `mrb construct` print alike."""
+"""Printing that the steps of `mrb construct` share."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def mark(work: Work) -> str:
 
 
 def echo_funnel(work: Work, step: str) -> None:
-    """How many items entered a step and left it, and why the others did not."""
+    """Print how many items entered a step and left it, and why the others did not."""
     rows = work.funnel()
     rows = rows[rows["step"] == step]
     if rows.empty:

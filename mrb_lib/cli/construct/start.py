@@ -89,7 +89,7 @@ def command(
 
 
 def echo_report(report: StartReport) -> None:
-    """What was noticed and left nothing out, on stderr."""
+    """Print on stderr what was noticed and left nothing out."""
 
     def counts(counter: dict[str, int]) -> str:
         return ", ".join(f"{name} {n:,}" for name, n in counter.items())
