@@ -110,7 +110,7 @@ def annotate(context: typer.Context, bench: Bench, store: Store = None) -> None:
         typer.echo(f"{bench / PEOPLE}: {count(len(add_people(bench, options.people)), 'annotator')}", err=True)
     used = where(bench, store)
     if names is None and "://" not in str(used) and not Path(used).is_file():
-        raise InputError(f"{used}: nothing is assigned yet; deal cases out with --annotators NAME,NAME.")
+        raise InputError(f"{used}: nothing is assigned yet; name people with --annotators NAME,NAME.")
     with open_store(used, create=names is not None) as opened:
         if names is not None:
             assign_cases(

@@ -1,4 +1,4 @@
-"""How every command ends."""
+"""Tests of how every command ends."""
 
 from __future__ import annotations
 

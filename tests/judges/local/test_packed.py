@@ -98,7 +98,7 @@ def truth(tiny: Tiny, asked: pd.DataFrame) -> Callable[[str], pd.DataFrame]:
 
 @pytest.fixture(scope="module")
 def plain(tiny: Tiny, asked: pd.DataFrame) -> pd.DataFrame:
-    """What the tiny LLaVA says, as it is asked by default."""
+    """Return what the tiny LLaVA says, as it is asked by default."""
     return _judge(tiny("llava")).judge(asked)
 
 

@@ -1,4 +1,4 @@
-"""What names of judges promise, and what is said of a roster file with a mistake."""
+"""Tests of what names of judges promise, and what is said of a roster file with a mistake."""
 
 from __future__ import annotations
 
