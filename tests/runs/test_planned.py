@@ -94,7 +94,7 @@ def test_every_setting_may_stand_in_a_plan(tmp_path: Path) -> None:
         ('name = "first"\nmax_new_tokens = -3', "max_new_tokens -3: must be more than 0"),
         ('name = "first"\norders = "AC"', "orders 'AC': use AB, BA or both"),
         ('name = "first"\nrepeats = 0', "repeats 0: must be at least 1"),
-        ('name = "first"\nprobe_file = "no.csv"', "no.csv: cannot be read"),
+        ('name = "first"\nprobe_file = "no.csv"', "no.csv: the file is missing"),
         ('name = "first"\nprobe_file = 3', "probe_file 3: must be a list"),
         ('name = "first"\nlimit = 0', "limit 0: must be at least 1"),
         ('name = "first"\nretry = "ok"', "retry 'ok': is no status of a failed verdict"),
