@@ -101,7 +101,7 @@ def annotate(context: typer.Context, bench: Bench, store: Store = None) -> None:
     target = None if options.until is None else read_target(options.until)
     reviewers = None if options.adjudicate is None else names_in(options.adjudicate, "--adjudicate")
     names = None if options.annotators is None else names_in(options.annotators, "--annotators")
-    if options.opens_page:  # before cases are dealt out, which stays
+    if options.opens_page:  # before cases are assigned, which stays
         address = app_address(bench, "coordinate" if options.coordinator else "annotate", server)
     benchmark = load(bench)
     form_of(benchmark.meta).check(benchmark.meta)
@@ -176,7 +176,7 @@ def assign_cases(
     ----------
     blocks : see `mrb_lib.review.records.assignment.assign`
     together : the cases that go to the same people in this sequence, by the first of them, see `shown_together`; all
-        numbers are then of these groups. None deals each case by itself
+        numbers are then of these groups. None assigns each case by itself
     """
     meta = benchmark.meta
     ids = benchmark.cases["case_id"].tolist() if together is None else list(together)
@@ -283,7 +283,7 @@ def show_until(benchmark: Benchmark, store: ReviewStore, target: Target, *, in_j
 
 
 def deal_disputed(benchmark: Benchmark, store: ReviewStore, reviewers: list[str], *, seed: int) -> None:
-    """Deal the cases whose annotators leave some dimension without a majority to reviewers, one each."""
+    """Assign the cases whose annotators leave some dimension without a majority to reviewers, one each."""
     name = benchmark.meta.name
     annotations, _ = annotations_of(benchmark, store)
     votes = gold(replace(benchmark, annotations=annotations))

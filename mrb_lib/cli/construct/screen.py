@@ -67,7 +67,7 @@ def command(context: typer.Context, work: WorkFolder, store: Store = None) -> No
     opens_page = not (options.close or options.agreement or options.assign_only or options.ratings)
     names = None if options.clinicians is None else names_in(options.clinicians, "--clinicians")
     opened = open_work(work)
-    if opens_page:  # before items are dealt out, which stays
+    if opens_page:  # before items are assigned, which stays
         address = app_address(work, "coordinate" if options.coordinator else "screen", server)
     has_ratings = names is not None or options.ratings is not None
     if not has_ratings and opened.choices("screen") is None:
