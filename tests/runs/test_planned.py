@@ -117,7 +117,8 @@ def test_a_mistake_in_the_file_is_one_line_that_names_it(tmp_path: Path, judge: 
 
 
 def test_all_mistakes_of_a_file_are_told_at_once_and_missing_weights_are_none(tmp_path: Path) -> None:
-    text = '[[judge]]\nname = "nobody"\n[[judge]]\nname = "first"\nlimit = 0\n[[judge]]\nname = "path:nowhere"\n'
+    text = '[[judge]]\nname = "nobody"\n[[judge]]\nname = "first"\nlimit = 0\n'
+    text += '[[judge]]\nname = "path:nowhere"\n[[judge]]\nname = "consensus-of:first,path:nowhere"\n'
     with pytest.raises(InputError) as error:
         read_judges(_plan(tmp_path, text), USUAL, tmp_path)
     first, second = str(error.value).split("\n")
