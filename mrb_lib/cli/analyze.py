@@ -58,7 +58,7 @@ class AnalysisOptions:
     judges: Annotated[str, Option("Take only these judges; group:medical for all of a group.", "A,B")] = ""
     groups: Annotated[Path | None, Option("Read groups of judges from a CSV: judge,group.", "FILE")] = None
     base: Annotated[Texts, Option("Compare this judge in table gains; repeatable.", "JUDGE", is_rare=True)] = ()
-    tuned: Annotated[Texts, Option("With this one, trained from it; repeatable.", "JUDGE", is_rare=True)] = ()
+    tuned: Annotated[Texts, Option("Name the judge trained from it; repeatable.", "JUDGE", is_rare=True)] = ()
     work: Annotated[Path | None, Option("Read answers for table models from this folder.", "WORK", is_rare=True)] = None
     correction: Annotated[
         str | None, Option("Correct by holm, hochberg, bonferroni, bh, by or none; default: the table's own.", "METHOD")

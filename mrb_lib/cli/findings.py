@@ -1,4 +1,4 @@
-"""What commands print on stderr: findings, runs that are out of date, groups of judges."""
+"""Printing on stderr: findings, runs that are out of date, groups of judges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What judges have done, once they are through: a table of all of them, and what their user should know."""
+"""Results of judges that have run: a table of all of them, and what their user should know."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class JudgedRow:
 
     @cached_property
     def totals(self) -> RunTotals:
-        """What its run holds; nothing where there is none, or where a part is damaged, which `measured` tells."""
+        """Return the totals of its run; empty where there is none, or a damaged part, which `measured` tells."""
 
         try:
             return RunTotals() if self.folder is None else totals(self.folder)
@@ -69,7 +69,7 @@ def main_dimension(benchmark: Benchmark) -> str:
 
 
 def measured(benchmark: Benchmark, folders: Sequence[Path]) -> pd.DataFrame:
-    """How well runs judge on the benchmark's main dimension, of all verdicts that they hold.
+    """Return how well runs judge on the benchmark's main dimension, from all verdicts that they hold.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def measures_of(measures: pd.DataFrame, folder: Path) -> dict[str, float]:
 
 
 def position_bias(known: Mapping[str, float]) -> str:
-    """What is to be said about `measures_of` a run; nothing where no position is preferred beyond doubt."""
+    """Return a sentence on `measures_of` a run; empty where no position is preferred beyond doubt."""
     rate, low, high = (known.get(name, 0.5) for name in ("first_rate", "first_rate_low", "first_rate_high"))
     if low > _MOST:
         return f"chose the first-shown in {rate:.0%} of verdicts: position decides more than the responses"

@@ -55,7 +55,7 @@ def lab(
 
 
 def _environment(store: str | None) -> dict[str, str]:
-    """What the kernels know: the store, and that pages can answer; and the quiet settings that JupyterLab starts from.
+    """Return variables for the kernels: the store, that pages can answer, and the quiet settings of JupyterLab.
 
     A password in a URL stays out of the notebooks; a path is made absolute, since kernels work in another folder.
     """

@@ -51,9 +51,10 @@ def _installs(module: str) -> str:
     from importlib.metadata import PackageNotFoundError, requires
 
     try:
-        listed = [re.fullmatch(r"([\w.-]+).*?(?:extra == '([\w-]+)')?", line) for line in requires(_PROJECT) or ()]
+        lines = requires(_PROJECT) or ()
     except PackageNotFoundError:
         return ""
+    listed = [re.fullmatch(r"([\w.-]+).*?(?:extra == ['\"]([\w-]+)['\"])?", line) for line in lines]
     pairs = [(found[1].replace("_", "-").lower(), found[2] or "") for found in listed if found]
     sizes = Counter(extra for _, extra in pairs)
     package = module.split(".")[0].replace("_", "-").lower()

@@ -187,7 +187,7 @@ def _of_rows(column: _Column, rows: np.ndarray) -> _Column:
 
 
 def _is_said_once(column: _Column, rows: int) -> bool:
-    """Whether one value stands in all rows; of a single row, whether it is a name."""
+    """Return whether one value stands in all rows; of a single row, whether it is a name."""
     return column.value is not None and (rows > 1 or not column.numeric)
 
 
@@ -269,7 +269,7 @@ def _texts(frame: pd.DataFrame, name: str) -> list[str]:
 
 
 def _limits(counts: Sequence[int]) -> list[int]:
-    """How many rows of each part are shown: all if they are few together, else shares of those that are."""
+    """Return the rows to show of each part: all if they are few together, else shares of those that are."""
     if sum(counts) <= MOST_ROWS:
         return list(counts)
     limits = [0] * len(counts)
@@ -283,7 +283,7 @@ def _limits(counts: Sequence[int]) -> list[int]:
 
 
 def _left_out(frame: pd.DataFrame, names: Sequence[str], seen: set[str], rows: int, total: int) -> list[str]:
-    """What is not shown, and how to see it; nothing where all is."""
+    """Return lines on what is not shown, and how to see it; none where all is."""
     said = ["[ ]: 95% interval."] if any(str(name).endswith(("low", "high")) for name in frame) else []
     hidden = [name for name in names if name not in seen]
     if hidden or rows < total:

@@ -113,7 +113,7 @@ def _check(benchmark: Benchmark, index: Path, query: Query, case: str) -> None:
 
 
 def _deal(benchmark: Benchmark, index: Path, store: str, text: str, query: Query, overlap: int, seed: int) -> None:
-    """Deal the cases of a query out to reviewers, and say how many each has."""
+    """Assign the cases of a query to reviewers, and print how many each has."""
     names = names_in(text, "--assign")
     if query.review:
         raise InputError("--query: what reviewers did cannot choose the cases to assign; leave review out.")

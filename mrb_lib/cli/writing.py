@@ -73,7 +73,7 @@ def _counts(values: pd.Series) -> str:
 
 
 def import_summary(imported: Imported, out: Path) -> str:
-    """What was written, in one line."""
+    """Return what was written, in one line."""
     benchmark, verdicts = imported.benchmark, imported.verdicts
     mark = " (SIMULATED)" if benchmark.meta.kind == "simulated" else ""
     line = f"{out}{mark}: {len(benchmark.cases)} cases, {len(benchmark.annotations)} annotations"

@@ -30,11 +30,6 @@ class Estimate:
     most_usd: float
     budget_usd: float
 
-    @property
-    def may_exceed(self) -> bool:
-        """Return whether the requests may cost more than may be spent."""
-        return self.most_usd > self.budget_usd
-
     def __str__(self) -> str:
         return (
             f"estimated: {self.requests:,} requests, about {self.prompt_tokens:,} prompt tokens and at most "

@@ -159,7 +159,7 @@ class Prompt:
 
     @cached_property
     def _examples(self) -> list[str]:
-        """What it renders to for a fixed case; under other labels, too, where it takes them."""
+        """Return the prompt rendered for a fixed case; under other labels, too, where it takes them."""
         n_shown = 1 if self.asks == "rating" or self.rates or self.checks else 3 if self.asks in RANKINGS else 2
         sample, dimensions = ["first", "second", "third"][:n_shown], list(DEFINITIONS)
         one = "" if self.asks in ("all", "rankings") else "overall"

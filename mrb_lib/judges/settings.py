@@ -162,7 +162,7 @@ class Settings:
 
     @property
     def is_rating(self) -> bool:
-        """Whether one response a case is rated."""
+        """Return whether one response per case is rated."""
         return self.task == "rating"
 
     @property
@@ -172,7 +172,7 @@ class Settings:
 
     @property
     def of_benchmark(self) -> dict[str, object]:
-        """What shapes a prompt of the benchmark's besides its dimensions and choices, as a run records it."""
+        """Return what shapes the benchmark's prompts besides dimensions and choices, as a run records it."""
         rating = {"task": "rating", "choices": list(self.choices), "ordered": self.is_ordered} if self.is_rating else {}
         rating |= {"labels": {name: list(own) for name, own in self.labels.items()}} if self.labels else {}
         defined = {"definitions": dict(self.definitions)} if self.definitions else {}
@@ -185,7 +185,7 @@ class Settings:
         return tuple(name for name, is_there in is_set.items() if is_there)
 
     def context_of(self, row: Mapping[str, object]) -> Context | None:
-        """What is shown beside the case of a row; see `mrb_lib.judges.context.context_of`."""
+        """Return the texts shown beside the case of a row; see `mrb_lib.judges.context.context_of`."""
         if self.reference in (None, "none") and not self.evidence and not self.examples:
             return None
         return context_of(row, self.reference, evidence=self.evidence, examples=self.examples)

@@ -22,7 +22,7 @@ import pandas as pd
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.budget import Budget
-from mrb_lib.judges.jury import Jury, is_jury
+from mrb_lib.judges.jury import Jury
 from mrb_lib.judges.prompted import PromptedJudge
 from mrb_lib.judges.roster.roster import resolve
 from mrb_lib.judges.settings import Settings, for_repeats
@@ -34,12 +34,12 @@ from mrb_lib.runs.juries import check_known, common_dimensions, convene
 from mrb_lib.runs.local import Backend, HoldsWeights, Job, StreamingJudge, run_locally
 from mrb_lib.runs.outcomes import FailedRun, FailedRunsError, Outcome, RunSummary
 from mrb_lib.runs.plan import Plan, ProbeOptions, make_plan
-from mrb_lib.runs.planned import PlannedJudge
+from mrb_lib.runs.planned import PlannedJudge, check_suits
 from mrb_lib.runs.progress import ReportProgress, Tracker
 from mrb_lib.runs.ray.cluster import Cluster
 from mrb_lib.runs.record import check_covers, check_probes, mark_trained_on, record, run_options, with_records
 from mrb_lib.tables.errors import InputError, without_secrets
-from mrb_lib.tables.schema import ANSWER, KEYS, ORDERS
+from mrb_lib.tables.schema import KEYS, ORDERS
 from mrb_lib.verdicts.manifest import FILE_NAME, Manifest, git_commit, library_versions, now, run_id
 from mrb_lib.verdicts.parts import damaged_parts, move_aside
 from mrb_lib.verdicts.protocol import Judge
@@ -259,7 +259,7 @@ def judge_each(
 
 @dataclass(frozen=True)
 class _Session:
-    """What the judges of a plan share: budgets, the Ray that some are spread over, and the plan of those run alike."""
+    """Share budgets, Ray, and the calls of judges that are run alike among the judges of a plan."""
 
     benchmark: Benchmark
     runs: Path
@@ -286,7 +286,7 @@ class _Session:
             return FailedRun(one.name, error, folder)
 
     def _call(self, one: PlannedJudge) -> _Call:
-        _check(self.benchmark, one)
+        check_suits(one, self.benchmark)
         usual = replace(one, name="")
         for call in self.calls:
             if call.usual == usual:
@@ -356,32 +356,6 @@ def settings_for(benchmark: Benchmark, settings: Settings, repeats: int, beside:
         items=digest_of_items(benchmark.cases) if "item" in benchmark.cases else "",
         labels=dict(meta.labels),
     )
-
-
-def _check(benchmark: Benchmark, one: PlannedJudge) -> None:
-    meta, settings = benchmark.meta, one.settings
-    if not meta.is_judged or (meta.is_preference and not {"A", "B"} <= set(meta.categories)):
-        raise InputError(
-            f"benchmark {meta.name}: its labels ({', '.join(meta.categories)}) are not preferences between A and B "
-            'or ratings; state task = "rating" in benchmark.toml, or analyse their agreement alone.'
-        )
-    if meta.is_rating and is_jury(one.name):
-        raise InputError(f"judge {one.name!r}: a jury votes on pairs; the table jury takes the median of ratings.")
-    if meta.is_rating and (one.probe or one.probe_file):
-        raise InputError("probes: change pairs of responses, and the benchmark has ratings of one; leave them out.")
-    if settings.prompt is None:
-        return
-    from mrb_lib.judges.prompt_files import builtin_ids, load_prompt
-
-    prompt, answers = load_prompt(settings.prompt), meta.dimensions == (ANSWER,)
-    if prompt.asks == "answer" and not answers:
-        raise InputError(f"prompt {prompt.id}: asks for an answer, and responses are to be judged; name another.")
-    if prompt.asks != "answer" and answers:
-        known = " or ".join(builtin_ids("answering"))
-        raise InputError(
-            f"prompt {prompt.id}: asks for verdicts, and answers are wanted; name {known}, or a template that begins "
-            "{# asks: answer #}."
-        )
 
 
 def _forget_locals(error: BaseException | None) -> None:

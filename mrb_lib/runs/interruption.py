@@ -22,7 +22,7 @@ class InterruptedRunError(RunError):
 
 @dataclass
 class Stop:
-    """Whether somebody asked to stop."""
+    """Return whether somebody asked to stop."""
 
     asked: bool = False
 

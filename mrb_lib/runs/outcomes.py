@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -68,7 +68,6 @@ class FailedRun:
 
 
 Outcome = RunSummary | FailedRun
-ReportOutcome = Callable[[Outcome], None]
 
 
 class FailedRunsError(RunError):

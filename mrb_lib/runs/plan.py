@@ -225,7 +225,8 @@ def make_plan(
 
 def _not_applied(name: str, reasons: pd.Series) -> str:
     why = reasons.dropna()
-    more = f", and {why.nunique() - 1} more reasons" if why.nunique() > 1 else ""
+    others = why.nunique() - 1
+    more = f", and {others} more {'reason' if others == 1 else 'reasons'}" if others else ""
     return f"probe {name}: does not apply to {len(why)} of {len(reasons)} cases ({why.mode()[0]}{more})"
 
 

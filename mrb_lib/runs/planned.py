@@ -9,6 +9,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.judges.jury import is_jury
 from mrb_lib.judges.plan_file import changed_by_table, read_plan
 from mrb_lib.judges.roster.engines import public_engines
 from mrb_lib.judges.roster.roster import FOLDER
@@ -17,7 +19,7 @@ from mrb_lib.runs.juries import check_known
 from mrb_lib.runs.plan import ProbeOptions, check_orders, check_retry
 from mrb_lib.tables.errors import InputError, nearest
 from mrb_lib.tables.options import Names, Option, Paths, checked_dataclass
-from mrb_lib.tables.schema import ORDERS
+from mrb_lib.tables.schema import ANSWER, ORDERS
 
 
 @checked_dataclass
@@ -68,8 +70,35 @@ class PlannedJudge(PlannedModel):
 
     @property
     def probes(self) -> ProbeOptions:
-        """Which probes are applied."""
+        """Return the probes to apply."""
         return ProbeOptions(self.probe, self.probe_cases, self.probe_file)
+
+
+def check_suits(one: PlannedJudge, benchmark: Benchmark) -> None:
+    """Raise `InputError` unless a benchmark can be judged in this way."""
+    meta, settings = benchmark.meta, one.settings
+    if not meta.is_judged or (meta.is_preference and not {"A", "B"} <= set(meta.categories)):
+        raise InputError(
+            f"benchmark {meta.name}: its labels ({', '.join(meta.categories)}) are not preferences between A and B "
+            'or ratings; state task = "rating" in benchmark.toml, or analyse their agreement alone.'
+        )
+    if meta.is_rating and is_jury(one.name):
+        raise InputError(f"judge {one.name!r}: a jury votes on pairs; the table jury takes the median of ratings.")
+    if meta.is_rating and (one.probe or one.probe_file):
+        raise InputError("probes: change pairs of responses, and the benchmark has ratings of one; leave them out.")
+    if settings.prompt is None:
+        return
+    from mrb_lib.judges.prompt_files import builtin_ids, load_prompt
+
+    prompt, answers = load_prompt(settings.prompt), meta.dimensions == (ANSWER,)
+    if prompt.asks == "answer" and not answers:
+        raise InputError(f"prompt {prompt.id}: asks for an answer, and responses are to be judged; name another.")
+    if prompt.asks != "answer" and answers:
+        known = " or ".join(builtin_ids("answering"))
+        raise InputError(
+            f"prompt {prompt.id}: asks for verdicts, and answers are wanted; name {known}, or a template that begins "
+            "{# asks: answer #}."
+        )
 
 
 def read_judges(file: Path, usual: PlannedJudge, runs: Path, extra: Sequence[Path] = ()) -> list[PlannedJudge]:
@@ -115,7 +144,7 @@ def read_judges(file: Path, usual: PlannedJudge, runs: Path, extra: Sequence[Pat
 def _unknown(name: str, where: str, runs: Path, extra: Sequence[Path]) -> list[str]:
     """Return the problem of a name, if any; that a folder holds no weights is no mistake of the plan."""
     try:
-        if not name.startswith(FOLDER):
+        if FOLDER not in name:  # of a jury's member, too
             check_known(name, runs, extra)
     except InputError as error:
         return [f"{where}: {error}"]

@@ -1,4 +1,4 @@
-"""What would keep a judge from running, found before the first of many starts."""
+"""Find problems that would keep a judge from running, before the first of many starts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from mrb_lib.runs.ray.cluster import check_installed
 from mrb_lib.tables.errors import InputError, MrbError
 
 TIMEOUT_S: Final = 5.0
-"""How long a server may take to say that it is there."""
+"""Seconds that a server may take to answer."""
 
 
 def judge_plan(

@@ -28,7 +28,7 @@ class Result:
 
     @property
     def refusal(self) -> str:
-        """What stderr has where input is refused: one line, after warnings if any, and no result."""
+        """Return what stderr has where input is refused: one line, after warnings if any, and no result."""
         assert (self.code, self.out) == (2, ""), self
         *before, last = self.err.splitlines()
         assert last.startswith("mrb: ") and all(line.startswith(("note: ", "warning: ")) for line in before), self

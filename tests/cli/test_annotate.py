@@ -29,7 +29,7 @@ def bench(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def served(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """What the server would have been started with."""
+    """Return what the server would have been started with."""
     given: dict[str, Any] = {}
     monkeypatch.setattr(server, "serve", lambda app, address, **options: given.update(app=app, address=address))
     return given

@@ -77,7 +77,7 @@ def same(one: Path, other: Path) -> None:
 
 
 def rate(store: Path, name: str, dimensions: Sequence[str], choices: Sequence[str]) -> None:
-    """What those who cases were dealt out to answer, from a seed; every one has an opinion of its own."""
+    """Return the answers of everybody with assigned cases, from a seed; each has an opinion of their own."""
     with open_store(store, create=False) as opened:
         for row in opened.assignments(name).itertuples():
             rng = np.random.default_rng([len(row.annotator), *row.case_id.encode()])

@@ -1,4 +1,4 @@
-"""What `mrb doctor` and `mrb judges` show."""
+"""Tests of what `mrb doctor` and `mrb judges` show."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the options of `mrb judge` reach, and what it says when it is done."""
+"""Tests of what the options of `mrb judge` reach, and what it says when it is done."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def roster(tmp_path: Path) -> Path:
 
 
 def _finishing(done: RunSummary) -> Callable[..., list[RunSummary]]:
-    """What stands in for `judge_plan` and has done this."""
+    """Return what stands in for `judge_plan` and has done this."""
 
     def judge_plan(*_: object, finished: Callable[..., None], **__: object) -> list[RunSummary]:
         finished(PlannedJudge("first"), done)

@@ -18,7 +18,7 @@ Served = tuple[Path, ServerOptions, Mapping[str, str]]
 
 @pytest.fixture
 def served(monkeypatch: pytest.MonkeyPatch) -> list[Served]:
-    """What would have been served: nothing is started."""
+    """Return what would have been served: nothing is started."""
     calls: list[Served] = []
     monkeypatch.setattr("mrb_lib.cli.lab_server.serve_lab", lambda *call: calls.append(call))
     return calls

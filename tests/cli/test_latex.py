@@ -77,7 +77,7 @@ def embedded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def flaws(tex: str) -> list[str]:
-    """What would stop LaTeX, or print another table than the one meant."""
+    """Return problems that would stop LaTeX, or print another table than the one meant."""
     said = []
     head, _, body = tex.partition("\n")
     if not head.startswith("% needs "):

@@ -1,4 +1,4 @@
-"""How every command ends."""
+"""Tests of how every command ends."""
 
 from __future__ import annotations
 
@@ -74,6 +74,7 @@ def test_letters_that_a_terminal_lacks_are_escaped(encoding: str, tmp_path: Path
     assert {"\u80c3", glass} <= organs
 
 
+@pytest.mark.parametrize("quote", ["'", '"'])
 @pytest.mark.parametrize(
     ("module", "cure"),
     [
@@ -83,7 +84,7 @@ def test_letters_that_a_terminal_lacks_are_escaped(encoding: str, tmp_path: Path
     ],
 )
 def test_a_missing_package_is_one_line_with_what_installs_it(
-    module: str, cure: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    module: str, cure: str, quote: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def missing() -> None:
         raise ModuleNotFoundError(f"No module named {module!r}", name=module)
@@ -93,7 +94,7 @@ def test_a_missing_package_is_one_line_with_what_installs_it(
         "hub": ("huggingface_hub",),
         "review": ("SQLAlchemy>=2",),
     }
-    lines = [f"{package}; extra == '{extra}'" for extra, packages in extras.items() for package in packages]
+    lines = [f"{package}; extra == {quote}{extra}{quote}" for extra, own in extras.items() for package in own]
     monkeypatch.setattr("importlib.metadata.requires", lambda _: ["krippendorff>=0.8", *lines])
     monkeypatch.setattr("mrb_lib.cli.app.app", missing)
     with pytest.raises(SystemExit) as stop:

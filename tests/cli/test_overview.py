@@ -1,4 +1,4 @@
-"""Which columns a narrow text table shows."""
+"""Tests of which columns a narrow text table shows."""
 
 from __future__ import annotations
 

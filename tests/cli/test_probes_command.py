@@ -1,4 +1,4 @@
-"""What `mrb probes` lists, and how `mrb judge --probe` refuses."""
+"""Tests of what `mrb probes` lists, and how `mrb judge --probe` refuses."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def served(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """What the command asks the server for, instead of a server."""
+    """Return what the command asks the server for, instead of a server."""
     asked: dict[str, Any] = {}
 
     def serve(app: App, address: server.Address, **options: Any) -> None:

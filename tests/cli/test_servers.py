@@ -22,7 +22,7 @@ from mrb_lib.tables.errors import InputError
 
 def _started(code: str, folder: Path) -> tuple[subprocess.Popen[str], str]:
     """A process that serves, once it has printed its address."""
-    environment = os.environ | {"TMPDIR": str(folder)}
+    environment = os.environ | {"TMPDIR": str(folder), "http_proxy": "http://127.0.0.1:9"}  # no proxy is there
     server = subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
     )

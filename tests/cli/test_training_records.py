@@ -1,4 +1,4 @@
-"""What judges were trained on, on the command line and wherever else their verdicts are read from runs."""
+"""Tests of what judges were trained on, on the command line and wherever else their verdicts are read from runs."""
 
 from __future__ import annotations
 

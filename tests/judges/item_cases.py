@@ -38,7 +38,7 @@ def worth(text: str) -> int:
 
 
 def better_of(cases: pd.DataFrame) -> list[str]:
-    """Which response of each case is worth more."""
+    """Return which response of each case is worth more."""
     a, b = (cases[name].map(worth) for name in ("response_a", "response_b"))
     return list(np.where(a > b, "A", np.where(a < b, "B", "tie")))
 

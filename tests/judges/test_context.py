@@ -25,7 +25,7 @@ BEFORE = {
     "rubric": "a71dc4c89a29c0ac", "single": "cf85fea0d8b9051b", "single-rate": "22558a1c8a7130b6",
     "single-reference": "afa011f525c3a229", "single-rubric": "851c709aa29cb555",
 }  # fmt: skip
-"""What each prompt rendered to before it could show anything beside the case."""
+"""Prompts as each was rendered before it could show anything beside the case."""
 
 
 def rendered(name: str, context: Context | None = None, **more: object) -> str:

@@ -28,7 +28,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
 
 
 def number_of(example: dict[str, object]) -> int:
-    """Which case an example is."""
+    """Return which case an example is."""
     return int(str(example["question"]).split()[0].removeprefix("question-"))
 
 

@@ -1,4 +1,4 @@
-"""What juries promise: their rules, whose verdicts they count, and whom they ask."""
+"""Tests of what juries promise: their rules, whose verdicts they count, and whom they ask."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is shown as asked is what was sent, letter for letter; where a run does not hold it, nothing is made up."""
+"""Tests that what is shown as asked was sent, letter for letter; where a run does not hold it, nothing is made up."""
 
 from __future__ import annotations
 

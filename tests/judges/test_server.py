@@ -60,7 +60,7 @@ def stand_in(notes: Path) -> Callable[[str], str]:
 
 
 def gone(notes: Path, within_s: float = 20.0) -> bool:
-    """Whether the server and its child end within some seconds."""
+    """Return whether the server and its child end within some seconds."""
     until = time.monotonic() + within_s
     pids = json.loads(notes.read_text(encoding="utf-8"))["pids"]
     while any(is_running(pid) for pid in pids):
@@ -71,7 +71,7 @@ def gone(notes: Path, within_s: float = 20.0) -> bool:
 
 
 def is_running(pid: int) -> bool:
-    """Whether a process runs; one that has ended and that nobody waited for does not."""
+    """Return whether a process runs; one that has ended and that nobody waited for does not."""
     try:
         os.kill(pid, 0)
         status = Path(f"/proc/{pid}/stat")

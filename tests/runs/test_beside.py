@@ -1,4 +1,4 @@
-"""What a run shows beside the cases is in what a server is sent, in the run's record, and nowhere else."""
+"""Tests that what a run shows beside the cases is in what a server is sent, in the run's record, and nowhere else."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def asked(
 
 
 def shown_by(summary: RunSummary) -> dict[str, dict[str, object]]:
-    """What a run says that it showed beside the cases, a part of what its folder is called after."""
+    """Return what a run says that it showed beside the cases, a part of what its folder is called after."""
     return read_manifest(summary.folder).spec["shown"]
 
 

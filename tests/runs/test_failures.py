@@ -90,7 +90,7 @@ def test_an_interrupt_ends_all_of_it_and_is_reported(little: Benchmark, tmp_path
 
 @pytest.fixture
 def alive(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many models were in memory each time that another had been loaded."""
+    """Return how many models were in memory each time that another had been loaded."""
     models: list[weakref.ref[object]] = []
     counts: list[int] = []
 

@@ -1,4 +1,4 @@
-"""What is promised about runs that end before they are done."""
+"""Tests of what is promised about runs that end before they are done."""
 
 from __future__ import annotations
 

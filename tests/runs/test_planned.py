@@ -94,7 +94,7 @@ def test_every_setting_may_stand_in_a_plan(tmp_path: Path) -> None:
         ('name = "first"\nmax_new_tokens = -3', "max_new_tokens -3: must be more than 0"),
         ('name = "first"\norders = "AC"', "orders 'AC': use AB, BA or both"),
         ('name = "first"\nrepeats = 0', "repeats 0: must be at least 1"),
-        ('name = "first"\nprobe_file = "no.csv"', "no.csv: cannot be read"),
+        ('name = "first"\nprobe_file = "no.csv"', "no.csv: the file is missing"),
         ('name = "first"\nprobe_file = 3', "probe_file 3: must be a list"),
         ('name = "first"\nlimit = 0', "limit 0: must be at least 1"),
         ('name = "first"\nretry = "ok"', "retry 'ok': is no status of a failed verdict"),
@@ -117,7 +117,8 @@ def test_a_mistake_in_the_file_is_one_line_that_names_it(tmp_path: Path, judge: 
 
 
 def test_all_mistakes_of_a_file_are_told_at_once_and_missing_weights_are_none(tmp_path: Path) -> None:
-    text = '[[judge]]\nname = "nobody"\n[[judge]]\nname = "first"\nlimit = 0\n[[judge]]\nname = "path:nowhere"\n'
+    text = '[[judge]]\nname = "nobody"\n[[judge]]\nname = "first"\nlimit = 0\n'
+    text += '[[judge]]\nname = "path:nowhere"\n[[judge]]\nname = "consensus-of:first,path:nowhere"\n'
     with pytest.raises(InputError) as error:
         read_judges(_plan(tmp_path, text), USUAL, tmp_path)
     first, second = str(error.value).split("\n")

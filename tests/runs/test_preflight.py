@@ -1,4 +1,4 @@
-"""What would keep a judge from running is known before the first starts, all of it, and nothing is fetched for that."""
+"""Tests that all problems are known before the first judge starts, and that nothing is fetched to find them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person sees of long work."""
+"""Tests of what a person sees of long work."""
 
 from __future__ import annotations
 

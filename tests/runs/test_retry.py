@@ -125,7 +125,7 @@ class _KilledError(BaseException):
 
 
 def _killed_after(steps: int, act: object, monkeypatch: pytest.MonkeyPatch) -> bool:
-    """Whether an action needs more than so many steps that change files; it is stopped after that many."""
+    """Return whether an action needs more than so many steps that change files; it is stopped after that many."""
     assert callable(act)
     left = steps
 

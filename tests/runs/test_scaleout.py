@@ -1,4 +1,4 @@
-"""What is promised about runs that are spread over several workers."""
+"""Tests of what is promised about runs that are spread over several workers."""
 
 from __future__ import annotations
 
@@ -76,20 +76,20 @@ class Here:
 
 
 def sent(content: object) -> Any:
-    """What arrives of something that Ray sends."""
+    """Return what arrives of something that Ray sends."""
     from ray import cloudpickle
 
     return pickle.loads(cloudpickle.dumps(content))  # noqa: S301  # as Ray sends it
 
 
 def asked(source: Source) -> Callable[..., Any]:
-    """How a worker asks a source that is in this process."""
+    """Return how a worker asks a source that is in this process."""
     return lambda number: sent(source.batch(number))
 
 
 @pytest.fixture
 def here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What matters is what workers are given and what becomes of their answers, not that Ray carries it."""
+    """The test is of what workers are given and what becomes of their answers, not of Ray, which carries it."""
     monkeypatch.setattr("ray.data.from_items", Here)
     monkeypatch.setattr(scaleout, "_shared", lambda job: Source(job.plan, job.batches, job.images))
     monkeypatch.setattr(Cluster, "nodes", lambda cluster: [{"CPU": 2.0}])

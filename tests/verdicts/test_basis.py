@@ -1,4 +1,4 @@
-"""What a report keeps to be compared with later says who chose what, and holds no text, name or place."""
+"""Tests that the basis of a later comparison says who chose what, and holds no text, name or place."""
 
 from __future__ import annotations
 

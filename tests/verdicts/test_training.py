@@ -1,4 +1,4 @@
-"""Which cases a judge has seen: by their content whatever they are called, and never by a record that was changed."""
+"""Tests of cases that a judge has seen: known by their content, and never by a record that was changed."""
 
 from __future__ import annotations
 

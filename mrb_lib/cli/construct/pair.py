@@ -21,7 +21,7 @@ def command(
     work: WorkFolder,
     pairs: Annotated[int, typer.Option(min=1, metavar="K", help="Pairs of responses per item.")] = 1,
     cases: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="So many pairs in all; default: all items get theirs.")
+        int | None, typer.Option(min=1, metavar="N", help="Choose N pairs in all; default: K per item.")
     ] = None,
     balance: Annotated[
         str,

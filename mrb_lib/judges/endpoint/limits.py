@@ -1,4 +1,4 @@
-"""What a server is asked at most: options until it refuses them, requests at a time, waits, and when to give up."""
+"""Limits of asking a server: options until it refuses them, requests at a time, waits, and when to give up."""
 
 from __future__ import annotations
 

@@ -60,7 +60,6 @@ def build_rating(request: JudgeRequest) -> Judge:
     samples=True,
     reads_any_model=True,
     served="served-batch",
-    takes="item",
 )
 def build_batch(request: JudgeRequest) -> Judge:
     """Choosing by a ranking that the model writes."""
@@ -74,7 +73,6 @@ def build_batch(request: JudgeRequest) -> Judge:
     about="points by the probability of each criterion of a rubric; every criterion of a case in one pass",
     reads_any_model=True,
     served="served-rubric",
-    takes="rubric",
 )
 def build_rubric(request: JudgeRequest) -> Judge:
     """Choosing by the points of a rubric."""

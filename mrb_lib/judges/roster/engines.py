@@ -74,7 +74,6 @@ class Engine:
     is_internal : used only by the library's own roster
     served : the engine that does the same through a server, where this one is named for a model of a server
     program : what it starts on this machine to serve the weights; empty where it starts nothing
-    takes : the column of the cases that it asks by; empty for one that asks about any case
     """
 
     name: str
@@ -88,7 +87,6 @@ class Engine:
     is_internal: bool = False
     served: str = ""
     program: str = ""
-    takes: str = ""
 
     def __call__(self, build: Build) -> Build:
         """Register the engine with what makes its judges; used as a decorator, `@engine(NAME, about=...)`."""

@@ -255,7 +255,7 @@ def next_step(entries: Sequence[Entry], machine: Machine) -> str:
 
     Of the judges that fit the GPU or, without one, the main memory, the largest whose weights are here is named; to be
     fetched, the largest for the GPU, the smallest without one, of those that take images and need nothing else; else a
-    server whose key is set. MODEL, URL and DIR are the user's to fill in.
+    server. MODEL, URL and DIR are the user's to fill in.
     """
     run = "mrb judge BENCH RUNS --judge"
     served = "endpoint:MODEL --url URL"

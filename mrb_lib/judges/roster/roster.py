@@ -242,11 +242,6 @@ def _check_model(name: str, base: str, entry: Entry, engine: Engine) -> None:
         )
 
 
-def samples(name: str, extra: Sequence[Path] = ()) -> bool:
-    """Return whether a judge writes replies that can be drawn at random, so that repeats differ with a temperature."""
-    return not is_jury(name) and ENGINES[entry_of(name, extra).engine].samples
-
-
 def _folder_entry(name: str, folder: Path, engine: Engine | None) -> Entry:
     folder = folder.expanduser()
     if engine is not None and engine.model == "server":

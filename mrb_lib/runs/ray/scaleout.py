@@ -35,7 +35,7 @@ from mrb_lib.verdicts.orders import to_shown_frame
 from mrb_lib.verdicts.protocol import Judge
 
 RESTARTS: Final = 4
-"""How often a worker that dies is started anew, and each of its batches is answered anew."""
+"""Times that a worker that dies is started anew, and that each of its batches is answered anew."""
 _COUNTED: Final = re.compile(r"(\d+) of (\d+)( .*)")
 _NOT_SPREAD: Final = "worked in this process: it asks a server, and workers would not make that faster"
 # One batch is answered while the next is prepared.

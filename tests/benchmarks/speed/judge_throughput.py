@@ -40,7 +40,6 @@ from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
 from mrb_lib.judges.tasks import group_rows
-from mrb_lib.runs.local import prepare_rows
 from mrb_lib.runs.plan import Plan
 from mrb_lib.verdicts.orders import to_shown_frame
 
@@ -147,13 +146,12 @@ def timed(judge: LocalJudge, cases: pd.DataFrame, benchmark: Benchmark, batch: i
 def answered(judge: PackedJudge, cases: pd.DataFrame, benchmark: Benchmark, batch: int) -> float:
     """Cases per second of what the device does, with every case made ready beforehand, as a pool of workers has it."""
     plan = Plan(cases, benchmark.meta.dimensions, ("AB", "BA"))
-    ready = [
-        prepare_rows(judge, to_shown_frame(plan.rows(numbers))) for numbers in plan.batches(np.arange(len(plan)), batch)
-    ]
-    ready[0].answer()
+    batches = plan.batches(np.arange(len(plan)), batch)
+    ready = [judge.prepare(to_shown_frame(plan.rows(numbers))) for numbers in batches]
+    ready[0]()
     start = time.perf_counter()
-    for prepared in ready:
-        prepared.answer()
+    for answer in ready:
+        answer()
     return len(cases) / (time.perf_counter() - start)
 
 

@@ -1,4 +1,4 @@
-"""What the tests of served judges ask: rows and benchmarks of a few words, and judges that wait for nothing."""
+"""Shared by the tests of served judges: rows and benchmarks of a few words, and judges that wait for nothing."""
 
 from __future__ import annotations
 

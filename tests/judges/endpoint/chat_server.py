@@ -13,7 +13,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Response:
-    """What is sent back; a body that is a mapping is sent as JSON.
+    """A reply of the server; a body that is a mapping is sent as JSON.
 
     Attributes
     ----------

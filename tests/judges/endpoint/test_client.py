@@ -1,4 +1,4 @@
-"""What attempts that fail mean for a request, for the others and for the budget; no server is needed for it."""
+"""Tests of failed attempts: what they mean for a request, the others and the budget. No server is needed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is sent to a server, and what becomes of its replies."""
+"""Tests of what is sent to a server, and what becomes of its replies."""
 
 from __future__ import annotations
 

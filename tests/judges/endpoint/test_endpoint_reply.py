@@ -31,7 +31,7 @@ MEMBERS = st.fixed_dictionaries(
 
 
 def outcome(body: object, status: int = 200, key: str = "") -> Answer:
-    """What a body of JSON, or one of bytes, means."""
+    """Return what a body of JSON, or one of bytes, means."""
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
     server = Address("http://127.0.0.1:1/v1", "127.0.0.1:1", True, False, "MRB_ENDPOINT_KEY", key)
     return outcome_of(Received(status, "application/json", content), server, "m")

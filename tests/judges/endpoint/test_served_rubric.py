@@ -46,7 +46,7 @@ def judge(url: str, **settings: object) -> ServedRubricJudge:
 
 
 def decide(received: Received) -> Response:
-    """What a careful reader says of the one response that is shown."""
+    """Return what a careful reader says of the one response that is shown."""
     said = re.search(r"<<<response \w+>>>\n(.*?)\n<<<end", received.text, re.DOTALL)[1]
     return message(
         json.dumps(
@@ -91,7 +91,7 @@ def test_a_request_shows_one_response_all_criteria_and_the_form_of_the_reply(ser
 
 @pytest.mark.parametrize("failing", ["left apex", "nowhere"])
 def test_a_failed_request_leaves_no_half_verdict_and_hides_no_cost(server: ChatServer, failing: str) -> None:
-    """Whether the first request fails or the second."""
+    """The first request fails, or the second."""
     server.answer = lambda received: error(400, "no") if failing in received.text else decide(received)
     judged = judge(server.url, price_prompt=1.0, price_completion=1.0, concurrency=1).judge(shown("x"))
     assert judged["status"].eq("error").all()

@@ -1,4 +1,4 @@
-"""What the tests of judges with weights share: prompts scored with transformers alone, and judges made in one line."""
+"""Shared by the tests of judges with weights: prompts scored with transformers alone, and judges made in one line."""
 
 from __future__ import annotations
 

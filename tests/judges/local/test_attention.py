@@ -45,7 +45,7 @@ def _varlen(
     window_size: tuple[int, int] = (-1, -1),
     enable_gqa: bool = False,
 ) -> torch.Tensor:
-    """What `torch.nn.attention.varlen.varlen_attn` documents, sequence by sequence, where there is no GPU.
+    """Return what `torch.nn.attention.varlen.varlen_attn` documents, sequence by sequence, where there is no GPU.
 
     As flash attention counts: the last query of a sequence stands beside its last key.
     """

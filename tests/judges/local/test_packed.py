@@ -98,7 +98,7 @@ def truth(tiny: Tiny, asked: pd.DataFrame) -> Callable[[str], pd.DataFrame]:
 
 @pytest.fixture(scope="module")
 def plain(tiny: Tiny, asked: pd.DataFrame) -> pd.DataFrame:
-    """What the tiny LLaVA says, as it is asked by default."""
+    """Return what the tiny LLaVA says, as it is asked by default."""
     return _judge(tiny("llava")).judge(asked)
 
 
@@ -408,7 +408,7 @@ def test_a_model_that_does_not_heed_which_logits_are_wanted_is_read_at_the_right
 
 class TestOutOfMemory:
     @staticmethod
-    def _limited(judge: PackedJudge, limit: int, seen: list[int], error: Exception | None = None) -> None:
+    def _limited(judge: PackedJudge, limit: int, seen: list[int]) -> None:
         judge.load()
         forward = judge.weights.model.forward
 
@@ -416,7 +416,7 @@ class TestOutOfMemory:
         def limited(*args: object, **inputs: torch.Tensor) -> object:
             seen.append(len(inputs["tree"].cases))
             if seen[-1] > limit:
-                raise error or torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
+                raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
             return forward(*args, **inputs)
 
         judge.weights.model.forward = limited

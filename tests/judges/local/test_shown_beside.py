@@ -1,4 +1,4 @@
-"""What is shown beside a case reaches tiny models in every engine, and what is read together is what is read alone."""
+"""Tests that tiny models get what is shown beside a case, in every engine, and read it together as alone."""
 
 from __future__ import annotations
 

@@ -149,7 +149,7 @@ def _same(tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
 
 
 def _seen(trees: list[Tree], window: int | None = None) -> dict[int, set[int]]:
-    """Which columns each column attends to."""
+    """Return which columns each column attends to."""
     seen = {}
     for part in pack(trees, _same).layout.masked(window, CPU):
         columns = torch.cat([torch.arange(*span) for span in part.keys])

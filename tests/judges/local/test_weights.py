@@ -320,7 +320,7 @@ class TestDevice:
 
 
 class TestWhereWeightsGo:
-    """Which GPUs hold them; the placing itself is transformers'."""
+    """The GPUs that hold them; the placing itself is transformers'."""
 
     @staticmethod
     def _gpus(patch: pytest.MonkeyPatch, *sizes: int) -> list[torch.device]:

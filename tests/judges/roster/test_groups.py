@@ -1,4 +1,4 @@
-"""Which group a judge belongs to: names against a list that was written before the function."""
+"""Tests of which group a judge belongs to: names against a list that was written before the function."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of a machine, whatever machine the tests run on."""
+"""Tests of what is said of a machine, whatever machine the tests run on."""
 
 from __future__ import annotations
 

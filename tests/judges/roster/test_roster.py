@@ -1,4 +1,4 @@
-"""What names of judges promise, and what is said of a roster file with a mistake."""
+"""Tests of what names of judges promise, and what is said of a roster file with a mistake."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mrb_lib.judges.roster import machine as machine_module
 from mrb_lib.judges.roster import roster as module
 from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.roster import ROSTER_COLUMNS, check_name, entries, entry_of, resolve, roster, samples
+from mrb_lib.judges.roster.roster import ROSTER_COLUMNS, check_name, entries, entry_of, resolve, roster
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import DEFAULT_TEMPERATURE_OF_REPEATS, Settings, for_repeats
 from mrb_lib.tables.errors import InputError
@@ -273,12 +273,6 @@ def test_repeats_are_sampled_unless_the_user_names_a_temperature() -> None:
     assert for_repeats(Settings(), 1) == Settings()
     assert for_repeats(Settings(), 3) == Settings(temperature=DEFAULT_TEMPERATURE_OF_REPEATS)
     assert for_repeats(Settings(temperature=0.0), 3) == Settings(temperature=0.0)
-    assert [samples(name) for name in ("first", "qwen2-vl-7b", "qwen2-vl-7b+generative", "gpt-4o")] == [
-        False,
-        False,
-        True,
-        True,
-    ]
 
 
 def test_listing_judges_and_resolving_those_without_weights_never_imports_torch() -> None:

@@ -1,4 +1,4 @@
-"""What the roster file promises: one form, closed vocabularies, and a public page behind every model."""
+"""Tests of what the roster file promises: one form, closed vocabularies, and a public page behind every model."""
 
 from __future__ import annotations
 

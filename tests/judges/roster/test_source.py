@@ -1,4 +1,4 @@
-"""What finding weights promises, against a loopback server that answers like the Hub."""
+"""Tests of what finding weights promises, against a loopback server that answers like the Hub."""
 
 from __future__ import annotations
 
