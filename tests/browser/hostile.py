@@ -192,7 +192,6 @@ def write_reviews(benchmark: Benchmark, path: Path) -> None:
     """Adjudications and answers with hostile reviewers, reasons and notes; no store holds an id with a NUL."""
     cases = [case for case in benchmark.cases["case_id"] if "\0" not in case]
     with open_store(path) as store:
-        store.set_reasons(REASONS)
         for i, case in enumerate(cases[:8]):
             verdict = ("gold_right", "gold_wrong", "ambiguous", "image_unusable")[i % 4]
             choice = "B" if verdict == "gold_wrong" else None

@@ -32,7 +32,6 @@ from mrb_lib.review.records.marks import (
     SavedView,
     current,
     current_tags,
-    short_texts,
 )
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.questions import QUESTIONS, REASONS, adjudication_columns, list_columns
@@ -189,23 +188,9 @@ class Store(AbstractContextManager["Store"]):
         return frame if history else current(frame).reset_index(drop=True)
 
     def reasons(self) -> list[str]:
-        """The options of the question that reviewers edit: why a judge may have failed."""
+        """Why a judge may have failed: the last list that reviewers of an earlier version made, or else `REASONS`."""
         lists = self._read("reason_list", _OF_ALL)
         return list(lists[-1]["names"] if lists else REASONS)
-
-    def set_reasons(self, names: Sequence[str]) -> None:
-        """Change the list of reasons; earlier lists stay in the store, and so do the reasons given from them.
-
-        Raises
-        ------
-        InputError
-            The list is empty, or a name in it is.
-        """
-        plain = short_texts("reasons", names)
-        if not plain or not all(map(str.strip, names)):
-            raise InputError("reasons: at least one is needed, and none may be empty.")
-        row = {"kind": "reason_list", "event_id": str(uuid4()), "benchmark": _OF_ALL, "content": {"names": plain}}
-        self._add([row])
 
     def assign(self, benchmark: str, assignments: pd.DataFrame, *, task: str = ANNOTATE) -> int:
         """Add assignments (`case_id, annotator, position, order`), and return how many were new.

@@ -20,7 +20,8 @@ from mrb_lib.review.records.marks import Adjudication
 from mrb_lib.review.records.store import REVIEW, open_store
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.questions import REASONS
-from tests.review.explorer.asking import exported, opened, sight
+from tests.review.explorer.asking import exported, sight
+from tests.review.records.earlier import write_version_4
 
 TURNING = "\u2067never closed"
 JUDGES = ["hasty", TURNING]
@@ -171,27 +172,24 @@ def test_what_the_form_does_not_offer_is_refused(answers: ExplorerAnswers, given
     assert answers.history({"position": 3})["entries"] == []
 
 
-def test_the_list_of_reasons_is_everybodys_and_its_past_is_kept(answers: ExplorerAnswers) -> None:
-    assert answers.store({})["reasons"] == list(REASONS)
-    assert answers.reasons({"names": ["artefact", "other"]}) == {"reasons": ["artefact", "other"]}
-    assert Reviews(answers.reviews.benchmark, answers.reviews.where).store().reasons() == ["artefact", "other"]
-    for names, said in (([], "reasons"), ("artefact", "not a list")):
-        with pytest.raises(InputError, match=said):
-            answers.reasons({"names": names})
+def test_the_form_offers_the_reasons_of_the_store(answers: ExplorerAnswers, tmp_path: Path) -> None:
+    assert answers.initial_state({"fragment": ""})["reasons"] == list(REASONS)
+    write_version_4(tmp_path / "old.sqlite")
+    migrated = ExplorerAnswers(answers.data, Reviews(answers.reviews.benchmark, tmp_path / "old.sqlite"))
+    assert migrated.initial_state({"fragment": ""})["reasons"] == ["artefact", "other"]
 
 
 def test_a_store_that_cannot_be_used_is_said_and_tried_again(data: ExplorerData, tmp_path: Path) -> None:
     missing = tmp_path / "not" / "there"
     broken = ExplorerAnswers(data, Reviews(data.benchmark.meta.name, missing / "r.sqlite"))
     first = broken.initial_state({"fragment": ""})
-    assert "folder does not exist" in first["store"] and first["again"]
+    assert "folder does not exist" in first["store"]
     assert broken.selections.marks() == {}
     with pytest.raises(InputError, match="folder does not exist"):
         _save(broken, 1)
     missing.mkdir(parents=True)
     assert broken.store({})["store"] == ""
     assert len(_save(broken, 1)) == 1
-    assert not opened(data.benchmark).store({})["again"]
 
 
 def test_what_others_say_is_hidden_until_ones_own_is_stored(data: ExplorerData, tmp_path: Path) -> None:
