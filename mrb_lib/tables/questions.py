@@ -1,4 +1,4 @@
-"""The questions of the review form: one entry makes form, keys, store, files, history, summary and table."""
+"""The questions of the review form: one entry makes form, keys, store, files, history and table."""
 
 from __future__ import annotations
 

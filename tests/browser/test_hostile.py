@@ -75,7 +75,7 @@ def test_a_page_of_hostile_cases_runs_nothing_keeps_its_shape_and_shows_all(
         page.set_viewport_size({"width": width, "height": 900})
         assert harm(page) == [], width
     names = set(page.evaluate("[...new Set([...document.querySelectorAll('main section *')].map(e => e.localName))]"))
-    assert names <= _PLAIN | markdown.TAGS | markdown.MATHS_TAGS
+    assert names <= _PLAIN | markdown.TAGS
     styled = page.locator("main [style]").evaluate_all("all => [...new Set(all.map(e => e.classList.item(0)))]")
     assert styled == ["mrb", "mrb-view"]
 

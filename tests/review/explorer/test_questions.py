@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -50,9 +48,7 @@ def _mrb(*words: object) -> str:
     return done.stdout
 
 
-def test_one_entry_makes_form_store_history_files_summary_and_table(
-    harm: Question, seen: Question, tmp_path: Path
-) -> None:
+def test_one_entry_makes_form_store_history_files_and_table(harm: Question, seen: Question, tmp_path: Path) -> None:
     bench = tmp_path / "bench"
     write_demo(bench, cases=18, seed=3)
     benchmark = load(bench)
@@ -103,14 +99,10 @@ def test_one_entry_makes_form_store_history_files_summary_and_table(
 
     expected = {("harm", "none"): (1, 2), ("harm", "very_serious"): (1, 2), ("seen", "image"): (1, 1),
                 ("seen", "answers"): (1, 1)}  # fmt: skip
-    shown = json.loads(_mrb("summary", bench, "--resamples", 0, "--json"))["rows"]
-    found = analyze(benchmark, empty_verdicts(), "adjudication", adjudications=kept, resamples=0)
-    table = found.to_dict("records")
-    for rows in (shown, table):
-        found = {(r["question"], r["answer"]): r for r in rows if r["part"] == "answers" and r["judge"] == "first"}
-        assert {key: (row["n"], row["n_cases"]) for key, row in found.items()} == expected
-        assert found["harm", "none"]["share"] == 0.5
-    assert re.search(r"harm +none", _mrb("summary", bench, "--resamples", 0))
+    table = analyze(benchmark, empty_verdicts(), "adjudication", adjudications=kept, resamples=0)
+    rows = table[(table["part"] == "answers") & (table["judge"] == "first")].set_index(["question", "answer"])
+    assert {key: (row["n"], row["n_cases"]) for key, row in rows.iterrows()} == expected
+    assert rows.loc[("harm", "none"), "share"] == 0.5
 
 
 def test_a_question_that_is_taken_out_leaves_its_answers_in_the_store(harm: Question, tmp_path: Path) -> None:
