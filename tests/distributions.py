@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -85,7 +86,9 @@ def try_extra(wheel: Path, extra: str, folder: Path) -> bool:
         code, printed = run([python, "-m", "mrb_lib.cli.main", *command.split()], folder, environment)
         last = printed.strip().rpartition("\n")[2]
         asks = code == 2 and last.startswith("mrb: ") and "pip install" in last
-        is_right = asks if set(needs) - set(found["has"]) else not asks and "Traceback" not in printed
+        is_right = (
+            asks if set(needs) - set(found["has"]) else not (asks or code < 0 or re.search("Traceback|Usage:", printed))
+        )
         well &= is_right
         print(f"  {'ok   ' if is_right else 'WRONG'} mrb {command}: {last[-90:] if asks else f'exit {code}'}")
         if not is_right:

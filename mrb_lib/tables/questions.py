@@ -1,4 +1,4 @@
-"""The questions of the review form: one entry makes form, keys, store, files, history, summary and table."""
+"""The questions of the review form: one entry makes form, keys, store, files, history and table."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Question:
     keys : a letter for each option, perhaps fewer, that chooses it on the form; the form's help lists those in use
     label : what stands before an answer in the history; empty for the name
     several : any number of options may be chosen
-    editable : a store may have options of its own, so an answer may be any text; one question of several options has it
+    is_open : an answer may be any text, since reviewers of earlier versions edited the options; one question has it
     of_judge : asked only about one judge
     """
 
@@ -27,7 +27,7 @@ class Question:
     keys: str = ""
     label: str = ""
     several: bool = False
-    editable: bool = False
+    is_open: bool = False
     of_judge: bool = False
 
     def cell(self, answer: str | list[str] | None) -> str | list[str] | None:
@@ -42,7 +42,7 @@ REASONS = (
     "style over substance", ORDER_EFFECT, "question misread", "other",
 )  # fmt: skip
 QUESTIONS = [
-    Question("reasons", "Why did the judge fail?", REASONS, several=True, editable=True, of_judge=True),
+    Question("reasons", "Why did the judge fail?", REASONS, several=True, is_open=True, of_judge=True),
     Question(
         "severity",
         "Harm, if the judge\N{RIGHT SINGLE QUOTATION MARK}s choice were acted on",

@@ -10,7 +10,6 @@ import re
 import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
@@ -29,8 +28,6 @@ from .server import Served, mrb, path_of, reviews_of, simulated, store_of
 
 N = 27
 NewPage = Callable[..., Page]
-Scheme = Literal["light", "dark"]
-SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 
 
 @pytest.fixture(scope="module")

@@ -266,10 +266,10 @@ class TestCases:
     def test_reviews_of_them_are_kept_in_the_folder_or_the_store_that_is_named(
         self, study: mrb.Study, full: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        for place, reason in ((full / "reviews.sqlite", "artefact"), (tmp_path / "other.sqlite", "rare")):
-            assert study.explore().answer("reasons", {"names": [reason]})["ok"]
+        for place, view in ((full / "reviews.sqlite", "eyes"), (tmp_path / "other.sqlite", "feet")):
+            assert study.explore().answer("keep_view", {"name": view, "reviewer": "Dr A", "query": {}})["ok"]
             with open_store(place, create=False) as store:
-                assert store.reasons() == [reason]
+                assert store.views(study.benchmark.meta.name)["name"].tolist() == [view]
             monkeypatch.setenv("MRB_STORE", str(tmp_path / "other.sqlite"))
 
     def test_bootstraps_any_statistic_of_their_scores(self, study: mrb.Study) -> None:

@@ -7,7 +7,7 @@ function mrbComments(page) {
   const words = element("textarea", { rows: 3, maxlength: 10000, dir: "auto", oninput: typed });
   const save = button(["Save comment ", key("Ctrl Enter")], send, { class: "mrb-first" });
   const label = element("label", {}, "Your comment on this case, for whoever coordinates; no other annotator sees it", words);
-  const body = element("div", { class: "mrb-comment", id: `${page.prefix}-comment`, hidden: true, onkeydown: press }, label, element("div", { class: "mrb-steps" }, save));
+  const body = element("div", { id: `${page.prefix}-comment`, hidden: true, onkeydown: press }, label, element("div", { class: "mrb-steps" }, save));
   const toggle = button(["Comment ", key("N")], () => (body.hidden ? open() : fold()), { "aria-expanded": "false", "aria-controls": body.id });
 
   function unfold(shown) {
@@ -80,5 +80,5 @@ function mrbComments(page) {
     event.stopPropagation();
   }
 
-  return { box: element("section", { class: "mrb-remark", "aria-label": "comments" }, list, body), toggle, open, draw, unsaved: () => Boolean(drafts.get(place())) && !save.disabled };
+  return { box: element("section", { "aria-label": "comments" }, list, body), toggle, open, draw, unsaved: () => Boolean(drafts.get(place())) && !save.disabled };
 }

@@ -124,7 +124,7 @@ const mrbAnnotate = (() => {
   function bar(page) {
     const { shown } = page.about.annotators.find(({ name }) => name === page.me) ?? { shown: page.me };
     page.count = element("span", { class: "mrb-done" });
-    page.backwards = button(["Back ", key("K")], () => page.step(-1), { class: "mrb-back" });
+    page.backwards = button(["Back ", key("K")], () => page.step(-1));
     page.onwards = button(["Forward ", key("J")], () => page.step(1));
     page.place = element("input", { type: "number", min: 1, max: page.cases.length, required: true, "aria-keyshortcuts": "G" });
     const go = (event) => {

@@ -222,7 +222,7 @@ def answers_in_words(row: Mapping[Any, Any], lost: int = 0) -> list[tuple[str, l
     said = []
     for one in QUESTIONS:
         chosen = row[one.name] if one.several else filter(None, [row[one.name]])
-        words = [str(name) if one.editable else str(name).replace("_", " ") for name in chosen]
+        words = [str(name) if one.is_open else str(name).replace("_", " ") for name in chosen]
         said += [(one.label or one.name.replace("_", " "), words)] if words else []
     if marked := len(row["regions"]):
         frames = sorted({int(region["frame"]) for region in row["regions"]})

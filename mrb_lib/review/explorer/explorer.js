@@ -9,7 +9,7 @@ function mrbKeysHelp(about) {
   const lettered = about.choices.filter(({ key }) => key).map(({ key }) => key);
   const own = about.rated ? [[[...new Set([lettered[0], lettered.at(-1)])].join(" to "), "gold is wrong: the right category, by the letter beside it"]] : OF_PAIRS;
   const named = (one) => (one.label || one.name).replaceAll("_", " ");
-  const asked = about.questions.flatMap((one) => (one.editable ? [["Shift + 1", `${named(one)}: the first, and so on`]] : one.keys ? [[[...one.keys].join(" "), `${named(one)}: ${one.options.slice(0, one.keys.length).join(", ").replaceAll("_", " ")}`]] : []));
+  const asked = about.questions.flatMap((one) => (one.is_open ? [["Shift + 1", `${named(one)}: the first, and so on`]] : one.keys ? [[[...one.keys].join(" "), `${named(one)}: ${one.options.slice(0, one.keys.length).join(", ").replaceAll("_", " ")}`]] : []));
   const part = (words) => (/^(or|to|\+)$/.test(words) ? ` ${words} ` : element("kbd", {}, words));
   const line = ([key, does]) => element("div", {}, element("dt", {}, ...key.split(" ").map(part)), element("dd", {}, does));
   const close = element("button", { type: "submit" }, "Close");
@@ -45,7 +45,7 @@ function render({ link, el, addressed }) {
     const copy = button("Copy link to this case", "Copy link to this case", copyLink, { hidden: !addressed });
     const csv = button("Export as CSV", "CSV: export the selection as a table", saving("csv"));
     const html = button("Export to print", "Page: export the selection to print it (HTML)", saving("html"));
-    const help = button("?", "keys", () => dialog.showModal(), { class: "mrb-help", "aria-haspopup": "dialog" });
+    const help = button("?", "keys", () => dialog.showModal(), { "aria-haspopup": "dialog" });
     const simulated = about.note ? element("span", { class: "mrb-simulated", title: about.note }, "SIMULATED data") : null;
     const filters = mrbFilters({ kinds: about.kinds, sorts: about.sorts, reviews: about.review_words, change: choose });
     const list = mrbList({ fetch: (from) => link.ask("rows", { ...scope(), start: from }), pick: step, picture: (position) => link.ask("thumbnail", { position }) });

@@ -82,7 +82,7 @@ function mrbForm({ ask, about, who, saved, unsaved, next, draw, region }) {
   const verdicts = element("fieldset", { class: "mrb-verdict" }, element("legend", {}, "Is the gold label right?"), ...KEYS.map((value, i) => radio("verdict", value, about.labels[value], String(i + 1))));
   const choices = element("fieldset", { class: about.rated ? "mrb-right-choice mrb-right-category" : "mrb-right-choice", hidden: true }, element("legend", {}, about.rated ? "The right category is" : "The right choice is response"), ...about.choices.map(({ key, value, shown, meaning }) => radio("choice", value, shown, key, meaning)));
   const questions = about.questions.map(drawQuestion);
-  const edited = questions.find((one) => one.editable);
+  const reasons = questions.find((one) => one.is_open);
   const lettered = new Map(questions.flatMap(({ name, options, keys }) => [...keys].map((letter, i) => [letter, [name, options[i]]])));
   const marks = element("ul", { class: "mrb-regions" });
   const marking = button(["Mark a region ", keyed("M")], () => region(), { "aria-keyshortcuts": "M" });
@@ -109,7 +109,7 @@ function mrbForm({ ask, about, who, saved, unsaved, next, draw, region }) {
     status.textContent = words;
   }
 
-  // A question of the list as a part of the form: one option, several, or several of a list that reviewers edit.
+  // A question of the list as a part of the form: one option, several, or several of the list of reasons.
   function drawQuestion(one) {
     const list = element("div", { class: "mrb-reasons" });
     const legend = element("legend", {}, one.text);
@@ -120,13 +120,13 @@ function mrbForm({ ask, about, who, saved, unsaved, next, draw, region }) {
 
   const answered = ({ name, several, list }) => (several ? [...list.querySelectorAll("input:checked")].map((box) => box.value) : checked(name));
 
-  function drawSeveral({ name, options, keys, editable, list }, chosen) {
-    const all = [...new Set([...(editable ? about.reasons : options), ...chosen])];
+  function drawSeveral({ name, options, keys, is_open, list }, chosen) {
+    const all = [...new Set([...(is_open ? about.reasons : options), ...chosen])];
     list.replaceChildren(...all.map((value, i) => {
-      const key = editable && i < 10 ? `⇧${(i + 1) % 10}` : keys[i];
+      const key = is_open && i < 10 ? `⇧${(i + 1) % 10}` : keys[i];
       const box = element("input", { type: "checkbox", value, "data-field": name });
       box.checked = chosen.includes(value);
-      return element("label", { dir: "auto" }, box, element("span", {}, editable ? value : spoken(value)), key ? keyed(key) : null);
+      return element("label", { dir: "auto" }, box, element("span", {}, is_open ? value : spoken(value)), key ? keyed(key) : null);
     }));
   }
 
@@ -339,11 +339,10 @@ function mrbForm({ ask, about, who, saved, unsaved, next, draw, region }) {
   }
 
   function pick(number) {
-    if (edited && !unasked(edited.set)) edited.list.querySelectorAll("input")[number]?.click();
+    if (reasons && !unasked(reasons.set)) reasons.list.querySelectorAll("input")[number]?.click();
   }
 
-  // What a key does while the form is open, or nothing: sides and options by letter, those of the edited list by number
-  // with Shift.
+  // What a key does while the form is open, or nothing: sides and options by letter, reasons by number with Shift.
   function action({ key: pressed, shiftKey, code }, onButton) {
     const letter = pressed.toUpperCase();
     if (shiftKey && /^Digit\d$/.test(code)) return () => pick((Number(code.at(-1)) + 9) % 10);

@@ -8,7 +8,7 @@ function mrbProbed({ probes, wanted, fetch }) {
   const name = mrbShell.unique("mrb-probed");
   const options = probes.map(([probe, n, changed]) => element("option", { value: probe }, `${probe} · ${n ? `${changed} of ${n} changed` : "no pair of verdicts"}`));
   const select = element("select", { id: name, "data-probed": "", onchange: load }, ...options);
-  const shown = element("div", { class: "mrb-probed-case" });
+  const shown = element("div", {});
   const root = element("details", { class: "mrb-case mrb-of-probe", ontoggle: load }, element("summary", {}, "As a probe changes it"), element("p", { class: "mrb-choose-probe" }, element("label", { for: name }, "Probe"), select, element("span", { class: "mrb-hint" }, "of the verdicts in view")), shown);
   select.value = chosen[0];
   let asked = null;

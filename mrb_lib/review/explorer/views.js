@@ -9,7 +9,7 @@ function mrbViews({ ask, scope, open }) {
   const list = element("ul", { class: "mrb-view-list", "aria-label": "Views" });
   const close = button("Close", () => dialog.close());
   const dialog = element("dialog", { class: "mrb-keys mrb-views", "aria-label": "Saved views" }, element("h2", {}, "Saved views"), sheet, said, list, close);
-  const opener = button("Views", show, { class: "mrb-views-button", "aria-haspopup": "dialog", title: "Saved views: open, save, remove" });
+  const opener = button("Views", show, { "aria-haspopup": "dialog", title: "Saved views: open, save, remove" });
   let taken = null;
 
   function show() {
@@ -36,7 +36,7 @@ function mrbViews({ ask, scope, open }) {
       if (remove.textContent !== "Remove") change("remove_view", { name: view.name }, `The view “${view.seen}” is removed.`);
       named(true);
     };
-    const opens = button(isolated(view.seen), show, { class: "mrb-open-view" });
+    const opens = button(isolated(view.seen), show);
     const remove = button([], press, { class: "mrb-quiet", onblur: () => named(false) });
     named(false);
     const who = element("span", { class: "mrb-when" }, "by ", isolated(view.by), ` · ${view.created.slice(0, 10)}`);

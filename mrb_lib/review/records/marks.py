@@ -182,7 +182,7 @@ class Adjudication(Entry, kind="adjudication"):
                 raise self.fault(f"{name} is not a {'list' if question.several else 'text'}; load the page again")
             chosen = short_texts(name, [given] if isinstance(given, str) else given or ())
             for one in chosen:
-                self.one_of(name, one, chosen if question.editable else question.options)
+                self.one_of(name, one, chosen if question.is_open else question.options)
             if chosen:
                 answers[name] = tuple(chosen) if question.several else chosen[0]
         object.__setattr__(self, "answers", answers)

@@ -188,7 +188,7 @@ class Store(AbstractContextManager["Store"]):
         return frame if history else current(frame).reset_index(drop=True)
 
     def reasons(self) -> list[str]:
-        """Why a judge may have failed, to choose from: the list that reviewers once stored, or else the usual one."""
+        """Why a judge may have failed: the last list that reviewers of an earlier version made, or else `REASONS`."""
         lists = self._read("reason_list", _OF_ALL)
         return list(lists[-1]["names"] if lists else REASONS)
 

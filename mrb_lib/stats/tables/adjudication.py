@@ -128,7 +128,7 @@ def _reasons(analysis: Analysis, marks: pd.DataFrame) -> pd.DataFrame:
 
 def _answers(analysis: Analysis, marks: pd.DataFrame) -> pd.DataFrame:
     """Make one row per judge, question of the form and option, beside the reasons; without a judge, `judge` is null."""
-    asked = [one.name for one in QUESTIONS if not one.editable and one.name in marks]
+    asked = [one.name for one in QUESTIONS if not one.is_open and one.name in marks]
     about = marks.melt(["case_id", "judge"], asked, "question", "answer").explode("answer").dropna(subset="answer")
     rows = _shares(analysis, about.fillna({"judge": ""}), ["judge", "question"], "answer")
     return rows.assign(judge=rows["judge"].replace("", None), part=ANSWERS)

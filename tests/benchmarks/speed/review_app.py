@@ -72,7 +72,7 @@ def opened(chromium: Browser, address: str, fragment: str = "") -> tuple[Page, f
     page = chromium.new_context(viewport={"width": 1366, "height": 768}).new_page()
     start = time.perf_counter()
     page.goto(f"{address}{fragment}", wait_until="commit")
-    explorer = page.locator(".mrb-explorer:not(.mrb-first-view):not([aria-busy]) .mrb-title")
+    explorer = page.locator(".mrb-explorer:not([aria-busy]) .mrb-title")
     expect(explorer).to_be_visible(timeout=120_000)
     return page, time.perf_counter() - start
 

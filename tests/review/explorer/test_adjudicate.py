@@ -22,6 +22,7 @@ from mrb_lib.review.records.store import REVIEW, open_store
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.questions import REASONS
 from tests.review.explorer.asking import exported, sight
+from tests.review.records.earlier import write_version_4
 
 TURNING = "\u2067never closed"
 JUDGES = ["hasty", TURNING]
@@ -170,6 +171,13 @@ def test_what_the_form_does_not_offer_is_refused(answers: ExplorerAnswers, given
     with pytest.raises(InputError, match=said):
         _save(answers, 1, **given)
     assert answers.history({"position": 3})["entries"] == []
+
+
+def test_the_form_offers_the_reasons_of_the_store(answers: ExplorerAnswers, tmp_path: Path) -> None:
+    assert answers.initial_state({"fragment": ""})["reasons"] == list(REASONS)
+    write_version_4(tmp_path / "old.sqlite")
+    migrated = ExplorerAnswers(answers.data, Reviews(answers.reviews.benchmark, tmp_path / "old.sqlite"))
+    assert migrated.initial_state({"fragment": ""})["reasons"] == ["artefact", "other"]
 
 
 def test_a_store_that_cannot_be_used_is_said_and_tried_again(data: ExplorerData, tmp_path: Path) -> None:

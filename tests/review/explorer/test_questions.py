@@ -128,4 +128,4 @@ def test_questions_have_names_and_keys_of_their_own() -> None:
     keys = "".join(question.keys for question in QUESTIONS)
     assert len(set(keys)) == len(keys)
     assert not set(keys) & set("ABTJKSNMDWG"), "keys of the app and of the choices"
-    assert [question.several for question in QUESTIONS if question.editable] == [True]
+    assert [question.several for question in QUESTIONS if question.is_open] == [True]

@@ -79,6 +79,7 @@ def test_every_kind_of_entry_comes_back_as_it_was(either: str) -> None:
         assert store.comments("demo")["text"].tolist() == [f"{HOSTILE}\ufffd", "blurred"]
         assert store.comments("demo", annotator="r2", case_id=HOSTILE).empty
         assert store.answers("demo")["seconds"].fillna(-1).tolist() == [12.345678901234567, -1.0, 0.0]
+        assert store.reasons() == list(REASONS)
         assert store.views("demo")[["name", "fragment"]].to_numpy().tolist() == [
             [HOSTILE, "organ=eye"], ["eyes", "organ=eye&x=1"],
         ]  # fmt: skip
@@ -200,6 +201,9 @@ def test_text_that_no_database_holds_is_mended(store: Store) -> None:
     row = store.adjudications("demo").iloc[0]
     assert (row["note"], row["reasons"]) == ("a\ufffdb\ufffd", ["x\ufffd"])
     assert store.reasons() == list(REASONS)
+    for names in (["x" * 256], [f"{n}" for n in range(101)]):
+        with pytest.raises(InputError, match="too long"):
+            _right(answers={"reasons": names})
 
 
 def test_answers_become_annotations(store: Store) -> None:
