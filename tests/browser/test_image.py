@@ -486,3 +486,64 @@ def test_a_region_is_marked_by_keys_alone_and_stays_inside(new_page: Callable[..
     begin(page)
     press(page, ("Escape", "ArrowLeft"))
     assert page.evaluate("marked.length") == 1
+
+
+def test_without_alt_every_key_reaches_the_page_after_a_click_in_the_image(page: Page) -> None:
+    show(page, document(plain_case({"ramp.png": stored(RAMPS["8 bits"])})))
+    page.evaluate("window.heard = []; addEventListener('keydown', event => heard.push(event.key)); undefined")
+    view = page.locator(".mrb-view")
+    view.click()
+    expect(view).to_be_focused()
+    before, said = place(page), page.locator("output").inner_text()
+    letters = [*"0123456789abcdefghijklmnopqrstuvwxyzABT[],./?+-=", "Enter", "ArrowLeft", "ArrowDown", "PageDown"]
+    for key in letters:
+        view.press(key)
+    assert (place(page), page.locator("output").inner_text()) == (before, said)
+    assert page.evaluate("heard") == letters
+    view.press("Alt++")
+    view.press("Alt+0")
+    assert page.evaluate("heard") == [*letters, "Alt", "Alt"]
+
+
+_WHERE = (
+    "[document.activeElement].map(({ dataset, classList, ariaLabel }) => "
+    "dataset.does ?? dataset.sets ?? classList.item(0) ?? ariaLabel).at(0)"
+)
+
+
+def test_all_of_it_is_reached_by_the_tab_key(page: Page) -> None:
+    show(page, document(plain_case({"ramp.png": stored(RAMPS["12 bits"])})))
+    page.keyboard.press("Tab")
+    reached = []
+    for _ in range(6):
+        reached.append(page.evaluate(_WHERE))
+        page.keyboard.press("Tab")
+    assert reached == ["mrb-view", "out", "in", "fit", "full", "more for the image"]
+    before = place(page)[2]
+    button = page.get_by_role("button", name="zoom in")
+    button.focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Space")
+    assert place(page)[2] == pytest.approx(before * 1.25**2)
+    more(page)
+    page.locator("[data-sets=level]").focus()
+    page.keyboard.press("End")
+    expect(page.locator("output")).to_contain_text("level 6142.5")
+
+
+def test_what_is_pressed_is_large_enough_for_a_finger(page: Page) -> None:
+    show(page, document(plain_case({f"{i}.png": stored(RAMPS["12 bits"]) for i in range(2)})))
+    more(page)
+    pressed = page.locator(
+        ".mrb-image :is(button, input, select), .mrb-series :is(button, label), .mrb-switch, summary"
+    )
+    for one in pressed.all():
+        box = one.bounding_box()
+        assert box is None or (box["width"] >= 24 and box["height"] >= 24), one.evaluate("one => one.outerHTML")
+
+
+def test_without_its_script_the_image_is_a_plain_picture(new_page: Callable[..., Page]) -> None:
+    page = new_page(java_script_enabled=False)
+    page.set_content(document(plain_case({"ramp.png": stored(RAMPS["12 bits"])})))
+    expect(page.locator(".mrb-view img")).to_be_visible()
+    expect(page.locator(".mrb-tools")).to_have_count(0)

@@ -540,3 +540,19 @@ def test_a_question_added_in_one_place_is_on_the_form(
         [(content,)] = connection.execute("SELECT content FROM mrb_events WHERE person = 'Dr. New'")
     assert json.loads(content)["answers"] == {"danger": "very_serious", "seen": ["answers"]}
     assert store.with_name("reviews.sqlite.v4-backup").is_file()
+
+
+def test_two_reviewers_at_once_see_each_other(new_page: NewPage, review: Served) -> None:
+    pages = [explorer(new_page(), review.address, "case=sim-000006", name) for name in ("Ann", "Bo")]
+    for page, key in zip(pages, "14", strict=True):
+        page.keyboard.press(key)
+    for page in pages:
+        page.keyboard.press("s")
+    for page in pages:
+        expect(page.locator(".mrb-saved")).to_contain_text("Saved")
+    for page in pages:
+        page.keyboard.press("j")
+        expect(page.locator(".mrb-title")).to_have_text("Case sim-000007")
+        page.keyboard.press("k")
+        expect(page.locator(".mrb-history")).to_contain_text("Ann")
+        expect(page.locator(".mrb-history")).to_contain_text("Bo")
