@@ -123,7 +123,7 @@ def test_the_input_is_not_changed() -> None:
         ([1, 3, 2], "aaa", 2, "step 2 of the item 'a' is due here, not 3"),
         ([1, 2, 4], "aaa", 3, "step 3 of the item 'a' is due here, not 4"),
         ([1, 2, 2], "aab", 3, "step 1 of the item 'b' is due here, not 2"),
-        ([1, None, 2], "aaa", 2, "step 2 of the item 'a' is due here, not nan"),
+        ([1, None, 2], "aaa", 2, "step 2 of the item 'a' is due here, not a case without a step"),
         ([1, 2, 1], ["a", "a", None], 3, "step 1 is of no item"),
         ([1, 2, 0], "aab", 3, "0.0 is outside 1 to"),
         ([1, 2, 1.5], "aab", 3, "1.5 is not a whole number"),
