@@ -205,7 +205,7 @@ class _Filter:
         words = given[numbers[given.index].isna()]
         if len(words):
             raise self.fault(
-                f"{name} holds text that is no number in {len(words):,} of {len(given):,} cases, such as "
+                f"{name} contains text instead of a number in {len(words):,} of {len(given):,} cases, such as "
                 f"{words.iloc[0][:40]!r}; leave those cells empty, or compare it with ==."
             )
         return numbers, float(wanted)

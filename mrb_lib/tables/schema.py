@@ -40,7 +40,7 @@ NO_PROBE = "none"
 ANSWER = "answer"
 """The one dimension of runs that keep a model's answers, not verdicts; see `answers.answering`."""
 WORK_RECORD = "construction.toml"
-"""What makes a folder a work folder; see `mrb_lib.build.construct.work`."""
+"""The file that marks a work folder; see `mrb_lib.build.construct.work`."""
 SIMULATED = "SIMULATED"
 """The source of verdicts that were drawn, and what everything made of simulated data says."""
 

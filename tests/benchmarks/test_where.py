@@ -128,7 +128,7 @@ def test_numbers_that_are_stored_as_text_are_compared_as_numbers() -> None:
         assert matching(text, look).tolist() == [False, True, True, False]
     assert matching("date > '2022'", look).tolist() == [True, False, True, True]
     for text in ("dose > 6", "dose > '6'"):
-        with pytest.raises(InputError, match="dose holds text that is no number in 1 of 4 cases, such as 'n/a'"):
+        with pytest.raises(InputError, match="dose contains text instead of a number in 1 of 4 cases, such as 'n/a'"):
             matching(text, look)
 
 

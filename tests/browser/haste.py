@@ -10,7 +10,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
 from playwright.sync_api import Page
 
 from mrb_lib.benchmarks.benchmark import Benchmark
@@ -48,8 +50,13 @@ RECORD = """texts => {
 
 def hasty_benchmark(folder: Path) -> Benchmark:
     """So many cases that most are seen once, a tenth of them with an image."""
-    images = lambda cases: [[] if place % 10 else names for place, names in enumerate(cases["images"])]  # noqa: E731
-    question = lambda cases: [f"Question {place}: {text}" for place, text in enumerate(cases["question"])]  # noqa: E731
+
+    def images(cases: pd.DataFrame) -> list[Any]:
+        return [[] if place % 10 else names for place, names in enumerate(cases["images"])]
+
+    def question(cases: pd.DataFrame) -> list[Any]:
+        return [f"Question {place}: {text}" for place, text in enumerate(cases["question"])]
+
     return simulated(folder, CASES, seed=5, images=images, question=question)
 
 

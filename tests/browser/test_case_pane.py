@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
@@ -24,7 +26,10 @@ SMALL = (
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """Four simulated cases, the first about a picture that is wider than tall, and two judges that never agree."""
     ramp = stored(np.tile(np.linspace(0, 255, 1200).astype(np.uint8), (800, 1)))
-    images = lambda cases: [["wide.png"], *cases["images"].iloc[1:]]  # noqa: E731
+
+    def images(cases: pd.DataFrame) -> list[Any]:
+        return [["wide.png"], *cases["images"].iloc[1:]]
+
     root = tmp_path_factory.mktemp("pane")
     bench = simulated(root, 4, judged=True, pictures={"wide.png": ramp}, images=images)
     with Served("review", path_of(bench)) as running:

@@ -6,6 +6,7 @@ import csv
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -30,7 +31,10 @@ NewPage = Callable[..., Page]
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
     """Simulated cases; one has no image, one a torn one."""
-    pictured = lambda cases: [[] if place == 1 else names for place, names in enumerate(cases["images"])]  # noqa: E731
+
+    def pictured(cases: pd.DataFrame) -> list[Any]:
+        return [[] if place == 1 else names for place, names in enumerate(cases["images"])]
+
     made = simulated(tmp_path_factory.mktemp("everywhere"), N, images=pictured)
     torn = path_of(made) / "images" / str(made.cases["images"].iloc[2][0])
     torn.write_bytes(torn.read_bytes()[:200])

@@ -10,7 +10,9 @@ import re
 import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
@@ -33,7 +35,10 @@ NewPage = Callable[..., Page]
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
     """Twenty-seven simulated cases, two without an image, and the runs of two judges that never agree."""
-    pictured = lambda cases: [[] if place in (1, 2) else names for place, names in enumerate(cases["images"])]  # noqa: E731
+
+    def pictured(cases: pd.DataFrame) -> list[Any]:
+        return [[] if place in (1, 2) else names for place, names in enumerate(cases["images"])]
+
     return simulated(tmp_path_factory.mktemp("review"), N, judged=True, images=pictured)
 
 

@@ -244,11 +244,15 @@ def _other_versions(versions: Mapping[str, str]) -> list[str]:
 def assignment(job: Job, *, on_gpu: bool) -> Assignment:
     """Return what workers must know to answer for a judge that is not loaded yet."""
     judge, plan = job.judge, job.plan
-    make: Callable[[Mapping[str, bytes]], Judge] = lambda _: judge  # noqa: E731
+    make: Callable[[Mapping[str, bytes]], Judge] = partial(_as_it_is, judge)
     if isinstance(judge, WithWeights):
         make = partial(_rebuilt, type(judge), replace(judge.request, images={}))
     same = identity(judge.spec, judge.prompt_hash)
     return Assignment(judge.name, make, same, plan.ratings, plan.labels, on_gpu, library_versions())
+
+
+def _as_it_is(judge: Judge, _: Mapping[str, bytes]) -> Judge:
+    return judge
 
 
 def _rebuilt(build: Callable[[JudgeRequest], Judge], request: JudgeRequest, images: Mapping[str, bytes]) -> Judge:
