@@ -113,4 +113,4 @@ def test_a_rubric_without_weights_is_refused_in_one_line_and_nothing_is_written(
     assert not (tmp_path / "runs").exists()
     checked = mrb("check", folder)
     assert checked.code != 0
-    assert "has no weight" in checked.out + checked.err
+    assert "weight is missing" in checked.out + checked.err

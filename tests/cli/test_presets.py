@@ -43,12 +43,12 @@ def handed(monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
         options.update(given)
         raise InputError("enough.")
 
-    def judge(_: object, one: SimpleNamespace) -> None:
+    def judge(one: SimpleNamespace, _: object) -> None:
         options["one"] = one
         raise InputError("enough.")
 
     monkeypatch.setattr("mrb_lib.report.pipeline.report", report)
-    monkeypatch.setattr("mrb_lib.runs.execute._check", judge)
+    monkeypatch.setattr("mrb_lib.runs.execute.check_suits", judge)
     return options
 
 
