@@ -86,9 +86,9 @@ def try_extra(wheel: Path, extra: str, folder: Path) -> bool:
         code, printed = run([python, "-m", "mrb_lib.cli.main", *command.split()], folder, environment)
         last = printed.strip().rpartition("\n")[2]
         asks = code == 2 and last.startswith("mrb: ") and "pip install" in last
-        is_right = (
-            asks if set(needs) - set(found["has"]) else not (asks or code < 0 or re.search("Traceback|Usage:", printed))
-        )
+        failed = code != 0 if command.split()[0] in SERVES else code < 0
+        broken = asks or failed or re.search("Traceback|Usage:", printed) is not None
+        is_right = asks if set(needs) - set(found["has"]) else not broken
         well &= is_right
         print(f"  {'ok   ' if is_right else 'WRONG'} mrb {command}: {last[-90:] if asks else f'exit {code}'}")
         if not is_right:
@@ -113,7 +113,7 @@ def run(line: list[str | Path], folder: Path, environment: dict[str, str]) -> tu
             timer.cancel()
             return 0, printed
     timer.cancel()
-    return process.wait(), printed
+    return process.wait() or (1 if line[3] in SERVES else 0), printed
 
 
 def main(extras: list[str]) -> None:

@@ -139,6 +139,30 @@ def test_no_module_needs_what_windows_lacks_to_be_imported() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+def test_the_core_commands_need_no_extra(tmp_path: Path) -> None:
+    """As `make dist` does in new environments: here the packages of the extras are hidden instead."""
+    for_users = {k: v for k, v in _project()["optional-dependencies"].items() if k not in ("dev", "docs", "release")}
+    extras = {_normal(name).replace("-", "_") for names in for_users.values() for name in names}
+    core = {_normal(name).replace("-", "_") for name in _project()["dependencies"]}
+    code = (
+        "import sys\n"
+        "from importlib.machinery import PathFinder\n"
+        "class Others(PathFinder):\n"
+        "    @classmethod\n"
+        "    def find_spec(cls, name, path=None, target=None):\n"
+        f"        return None if name.split('.')[0] in {extras - core} else super().find_spec(name, path, target)\n"
+        "sys.meta_path[sys.meta_path.index(PathFinder)] = Others\n"
+        "from mrb_lib.cli.main import main\n"
+        "main()\n"
+    )
+    for line in (
+        "demo bench --cases 8 --verdicts", "check bench", "judge bench bench/runs --judge longer",
+        "analyze bench --table accuracy", "export table bench - copied", "judges --domain medical", "doctor",
+    ):  # fmt: skip
+        ran = subprocess.run([sys.executable, "-c", code, *line.split()], cwd=tmp_path, capture_output=True, text=True)
+        assert ran.returncode == 0, f"{line}: {ran.stderr}"
+
+
 def test_importing_the_library_loads_no_scientific_package() -> None:
     code = "import sys, mrb_lib; assert not {'numpy', 'pandas', 'scipy', 'matplotlib'} & sys.modules.keys()"
     subprocess.run([sys.executable, "-c", code], check=True)

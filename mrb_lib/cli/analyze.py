@@ -24,7 +24,6 @@ from mrb_lib.stats import analyze as tables
 from mrb_lib.stats.analysis import ADJUDICATED, rule_in_words
 from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.clusters import CASE, resampling_unit
-from mrb_lib.stats.columns import MOVED, table_named
 from mrb_lib.stats.panel import Panel
 from mrb_lib.stats.where import asks_for_tags, restricted
 from mrb_lib.tables.errors import InputError
@@ -133,12 +132,11 @@ def analyze(
         raise InputError("--json, --csv and --latex: choose one.")
     if options.explain:
         last = runs or bench
-        is_folder = last is None or (str(last) not in (*tables.TABLES, *MOVED) and last.exists())
-        typer.echo(explained(table_named(options.table if is_folder or "table" in ctx.obj else str(last))))
+        is_folder = last is None or (str(last) not in TABLES and last.exists())
+        typer.echo(explained(TABLES[options.table if is_folder or "table" in ctx.obj else str(last)]))
         return
     if bench is None:
         raise InputError("BENCH: name the folder of a benchmark; `mrb demo DIR` makes one.")
-    table_named(options.table)
     bench = embedded(bench)
     if runs is None and (bench / "runs").is_dir():
         runs = bench / "runs"
@@ -166,7 +164,7 @@ class _Analysis:
         given: Mapping[str, Any],
     ) -> None:
         self.options, self.benchmark, self.given = options, benchmark, given
-        self.spec = table_named(options.table)
+        self.spec = TABLES[options.table]
         self.reads = self.spec.parameters_read(has_marks=options.work is not None)
         self.own = {name: value for name, value in given.items() if name not in vars(options)}
         if len(options.base) != len(options.tuned):

@@ -8,8 +8,6 @@ from typing import Annotated
 import typer
 
 from mrb_lib.benchmarks.benchmark import load
-from mrb_lib.build.construct.status import next_commands
-from mrb_lib.build.construct.work import Work
 from mrb_lib.cli.listing import next_after
 from mrb_lib.cli.options import Seed
 from mrb_lib.cli.progress import bars
@@ -75,6 +73,8 @@ def demo(
 
 def _write_work(out: Path, items: int, seed: int, overwrite: bool) -> None:
     from mrb_lib.build.construct.simulated import write_simulated_work
+    from mrb_lib.build.construct.status import next_commands
+    from mrb_lib.build.construct.work import Work
 
     with staged_folder(out, overwrite=overwrite) as folder, bars() as step:
         write_simulated_work(folder, items=items, seed=seed, progress=lambda done: step("items", done, items))

@@ -32,7 +32,7 @@ from mrb_lib.stats.analysis import ADJUDICATED, RULES, labels, read_panels, rule
 from mrb_lib.stats.annotators import adjudicated_gold
 from mrb_lib.stats.bootstrap import Estimates, bootstrap
 from mrb_lib.stats.clusters import resampling_unit
-from mrb_lib.stats.columns import TABLES, table_named
+from mrb_lib.stats.columns import TABLES
 from mrb_lib.stats.options import check_choice
 from mrb_lib.stats.panel import Panel
 from mrb_lib.stats.phrases import human_level
@@ -178,7 +178,7 @@ class Study:
         return list(TABLES)
 
     def _analyze(self, name: str, options: Mapping[str, Any]) -> Table:
-        spec, shared = table_named(name), self.options
+        spec, shared = TABLES[name], self.options
         has_marks = options.get("marks") is not None
         reads = {*spec.parameters_read(has_marks=has_marks), *spec.options}
         for option in options:
@@ -441,7 +441,7 @@ class Study:
             No page can answer, and the data lack what the table is made from.
         """
         cases, policy = self.benchmark.cases, self.options.policy
-        reads = {*table_named(name).parameters_read(has_marks=False)} & {"policy", "dimension", "by"}
+        reads = {*TABLES[name].parameters_read(has_marks=False)} & {"policy", "dimension", "by"}
         first = {each: options.pop(each) or "" for each in reads & {*options}}
         by, *_ = [*columns_of(first.get("by", self.options.by) or None), ""]
         views = [*(["figure"] if any(each.table == name for each in FIGURES.values()) else []), "table"]
@@ -574,7 +574,7 @@ class Study:
         """
         said = list[str]()
         for name in names:
-            reads = {*table_named(name).parameters, *table_named(name).options}
+            reads = {*TABLES[name].parameters, *TABLES[name].options}
             with suppress(NotApplicable):
                 table = self.table(name, **{key: value for key, value in options.items() if key in reads})
                 said.append(table.sentence.removesuffix(human_level(name)).rstrip())  # a notebook names notebooks

@@ -18,7 +18,6 @@ from mrb_lib.stats.analysis import GivenVerdicts as GivenVerdicts
 from mrb_lib.stats.analysis import read_panels as read_panels
 from mrb_lib.stats.clusters import resampling_unit
 from mrb_lib.stats.columns import TABLES as TABLES
-from mrb_lib.stats.columns import table_named
 from mrb_lib.stats.multiplicity import CORRECTIONS, FAMILIES
 from mrb_lib.stats.options import check_choice, join_reasons
 from mrb_lib.stats.panel import Panel
@@ -132,7 +131,7 @@ def analyze(
     InputError
         An option is unknown, or the table needs verdicts or preferences that are not there.
     """
-    spec = table_named(table)
+    spec = TABLES[table]
     own_options = spec.checked(options)
     if training is not None and isinstance(verdicts, pd.DataFrame):
         verdicts = mark_seen(verdicts, training)

@@ -37,18 +37,6 @@ NO_RESAMPLES = "no resamples were asked for"
 ONE_CLUSTER = "fewer than two clusters of cases"
 DOMINATED = "one cluster holds more than three quarters of the cases (--cluster case_id ignores clusters)"
 ALIKE = "the cases do not differ"
-MOVED: Final = {
-    "average": "accuracy, in the rows of dimension average",
-    "letters": "significance, in the rows of part letters",
-    "annotator_pairs": "agreement, in the rows of part pair",
-    "annotators": "gold_rules, in the rows of part annotator",
-    "steps": "ratings, in the rows of part step",
-    "labels": "ratings, in the rows of part label",
-    "rationales": "ratings, in the rows of part rationale",
-    "templates": "probes, in the rows of part template",
-    "learning": "gains, in the rows of part ingredient",
-}
-"""Where the tables went that are no longer of their own."""
 SCORED: Final = ("policy", "by", "dimension", "gold", "cluster", "resamples", "seed")
 """The options of `analyze` that tables of scores read."""
 TESTED: Final = (*SCORED, "correction", "family")
@@ -318,10 +306,3 @@ def reasons(rows: pd.DataFrame, columns: Sequence[Column], resamples: int) -> pd
         more = f"no interval of {without}: {lack}" if without else ""
         joined.append(join_reasons(*dict.fromkeys((*texts, more))) if count else texts[0] or NO_CASES)
     return pd.Series(joined, rows.index, dtype="str")
-
-
-def table_named(name: str) -> Table:
-    """Return a table; `InputError` for one that is unknown or that became part of another."""
-    if name in MOVED:
-        raise InputError(f"table {name} is now part of {MOVED[name]}.")
-    return TABLES[name]

@@ -6,7 +6,6 @@ import pytest
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.stats.analyze import TABLES, analyze, read_panels, unread, verdict_columns
-from mrb_lib.stats.columns import MOVED
 from mrb_lib.tables.errors import InputError
 from tests.stats.every_table import KNOWN, full_benchmark
 from tests.stats.small_tables import OF_PREFERENCES, annotations_of, cases_of, verdicts_of
@@ -134,12 +133,6 @@ def test_a_column_that_does_not_exist_is_refused_by_every_table(
 ) -> None:
     with pytest.raises(InputError, match=f"{option} 'planet': the cases have no such column"):
         analyze(*full, table, **{option: "planet"})
-
-
-@pytest.mark.parametrize("name", MOVED)
-def test_an_old_name_says_where_the_table_went(name: str) -> None:
-    with pytest.raises(InputError, match=f"table {name} is now part of {MOVED[name]}"):
-        analyze(benchmark(), verdicts_of(VERDICTS), name)
 
 
 def test_options_that_a_table_does_not_read_are_known() -> None:

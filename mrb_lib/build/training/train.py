@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+import pandas as pd
 from safetensors import safe_open
-from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.linear_model import LogisticRegression
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.build.training.letters import LetterTrainee
@@ -35,6 +34,7 @@ from mrb_lib.judges.prompt_files import load_prompt
 from mrb_lib.judges.roster.machine import inspect_machine
 from mrb_lib.judges.roster.source import TRAINING, adapter_base, loaded_bytes, provenance_of
 from mrb_lib.judges.settings import Settings
+from mrb_lib.stats.methods.word_baseline import prefers_a
 from mrb_lib.tables.errors import InputError, MrbError
 from mrb_lib.tables.files import staged_folder, write_atomic
 from mrb_lib.tables.schema import ORDERS
@@ -220,27 +220,17 @@ _SAVES: Final = ("--lora", "--quantize 4bit", "--gradient-checkpointing")
 
 
 def word_baseline(plan: Plan) -> float | None:
-    """Return the accuracy on the validation cases of a logistic regression on word counts of the two responses.
+    """Return the accuracy on the validation cases of a bag-of-words baseline that learns from the same cases.
 
-    It learns from the same cases as the judge, in a second: a judge that is not better has learnt no more than words.
-    None without validation cases, or where the training labels are all alike or no response holds a word.
+    See `mrb_lib.stats.methods.word_baseline`; a tie is half right. None without validation cases, or where the training
+    labels are all alike or no response holds a word.
     """
     rows = plan.examples.rows
     learnt = rows[(rows["dimension"] == plan.main) & (rows["order"] == ORDERS[0]) & (rows["p_first"] != 0.5)]
-    if not plan.validated or learnt["pick"].nunique() < 2:
+    place = pd.Index(plan.benchmark.cases["case_id"]).get_indexer
+    winners, weight = learnt["p_first"].to_numpy(), learnt["weight"].to_numpy()
+    better = prefers_a(plan.benchmark.cases, place(learnt["case_id"]), winners, weight)
+    if not plan.validated or not len(better):
         return None
-    cases = plan.benchmark.cases.set_index("case_id")
-    texts, words = cases.loc[learnt["case_id"], ["response_a", "response_b"]].stack(), CountVectorizer(binary=True)
-    if not any(map(words.build_analyzer(), texts)):
-        return None
-    words.fit(texts)
-
-    def difference(case_ids: Iterable[str]) -> Any:
-        one, other = (words.transform(cases.loc[list(case_ids), f"response_{side}"]) for side in "ab")
-        return one - other
-
-    model = LogisticRegression(C=0.1, max_iter=1000, fit_intercept=False)
-    model.fit(difference(learnt["case_id"]), learnt["p_first"], sample_weight=learnt["weight"])
-    better, right = model.predict(difference(plan.validated)), plan.gold[plan.validated]
-    score = right.map({"A": 1.0, "B": 0.0, TIE: 0.5}).to_numpy()
-    return float((1 - abs(better - score)).mean())
+    score = plan.gold[plan.validated].map({"A": 1.0, "B": 0.0, TIE: 0.5}).to_numpy()
+    return float((1 - abs(better[place(plan.validated)] - score)).mean())

@@ -15,15 +15,17 @@ from mrb_lib.stats import intervals
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.columns import TESTED, Column, Option, estimated, shared, table
 from mrb_lib.stats.contrasts import ALPHA, Contrast, contrasts, corrected, pairs_of_cells
-from mrb_lib.stats.estimation import BoolArray, Estimate, FloatArray, divide, mean
+from mrb_lib.stats.estimation import BoolArray, Estimate, FloatArray, IntArray, divide, mean
 from mrb_lib.stats.grid import Measure, grid
 from mrb_lib.stats.methods import recipes
 from mrb_lib.stats.methods.response_traits import length_difference
+from mrb_lib.stats.methods.word_baseline import prefers_a
 from mrb_lib.stats.phrases import main_dimension, main_rows, opening, percent, points
 from mrb_lib.stats.scoring import read_by
+from mrb_lib.stats.scoring import score as scores_of
 from mrb_lib.stats.subfields import subfield_values
 from mrb_lib.stats.tables.groups import contrast as crossed_contrast
-from mrb_lib.stats.verdicts import TIE
+from mrb_lib.stats.verdicts import REFERENCE, TIE
 from mrb_lib.tables.schema import CHOICES
 
 A, B = CHOICES.index("A"), CHOICES.index("B")
@@ -42,6 +44,7 @@ NOT_BOTH: Final = {
 }
 """The quantities, and why one may be null for a pair."""
 NO_PAIR: Final = "no case is scored for a judge trained without its domain and for one trained with it"
+NO_WORDS: Final = "accuracy_words: no word of training cases among these cases tells A from B"
 NO_RECORD: Final = "n_seen is not known: there is no record of the training"
 FEWEST_RUNS: Final = 2
 ONE_RUN: Final = f"one run of a recipe cannot tell chance from the ingredient: that takes {FEWEST_RUNS} runs of each"
@@ -70,6 +73,12 @@ def better_than_base(rows: pd.DataFrame) -> str:
         if up:
             most = significant.iloc[0]
             said.append(f"{most['tuned']} gains most, {points(most, 'gain')} over {most['base']}.")
+    by_words = pairs.dropna(subset="accuracy_words").nlargest(1, "value_tuned")
+    said += [
+        f"{row['tuned']} scores {percent(row, 'value_tuned')}; a bag-of-words baseline, trained on the same cases, "
+        f"scores {percent(row, 'accuracy_words')}."
+        for _, row in by_words.iterrows()
+    ]
     said += [*_of_ingredients(rows), *_of_sizes(rows)]
     return " ".join(said) or f"{where}, no judge here is known to be trained further from another."
 
@@ -118,6 +127,12 @@ def _of_sizes(rows: pd.DataFrame) -> list[str]:
         shared("clusters"),
         Column("accuracy_base", "mean score of the base, in rows of part accuracy", "share 0-1"),
         Column("accuracy_tuned", "mean score of the tuned judge, same cases", "share 0-1"),
+        estimated(
+            "accuracy_words",
+            "mean score of a bag-of-words baseline, same training and cases",
+            null=NO_WORDS,
+            parts=(ACCURACY,),
+        ),
         estimated("value_base", "quantity of the base, mean over these cases"),
         estimated("value_tuned", "quantity of the tuned judge"),
         Column("gain", "value_tuned minus value_base", "difference", ends=("low", "high")),
@@ -147,7 +162,9 @@ def gains(analysis: Analysis, *, margin: float | None = None) -> pd.DataFrame:
     are compared as well. Parts `trained` and `out_of_domain` are of judges that were trained without a value of a
     column, on that value, against judges of the same recipe that were trained with it (`value_base`); part `size` of
     judges that differ in the number of training cases alone, on the cases that are scored for all of them. Cases that
-    either judge was trained on are left out. Each quantity is corrected by itself.
+    either judge was trained on are left out. Each quantity is corrected by itself. `accuracy_words` is what
+    `mrb_lib.stats.methods.word_baseline` gets after learning from the gold labels of the cases that the tuned judge was
+    trained on, as far as these are among the cases.
 
     Parameters
     ----------
@@ -223,10 +240,38 @@ def _of_pairs(
     contrast = pairs_of_cells(analysis, values, both)._replace(seen=seen)
     graded = analysis if quantity == ACCURACY else replace(analysis, policy="balanced")  # others are not 0 or 1
     rows = corrected(contrasts(graded, contrast, intervals.proportion), graded, margin).rename(columns=NAMES)
+    if quantity == ACCURACY:
+        by_words = mean(np.where(np.isnan(contrast.first - contrast.second), np.nan, _words(analysis, contrast.names)))
+        made, _ = grid(analysis, contrast.names, {"accuracy_words": Measure(by_words, intervals.proportion)})
+        ends = {f"accuracy_words_{end}": made[end].to_numpy() for end in ("low", "high")}
+        rows = rows.assign(accuracy_words=made["accuracy_words"].to_numpy(), **ends)
     has_record = rows["tuned"].isin([] if analysis.training is None else analysis.training["judge"])
     why = np.where(rows["n"] == 0, NOT_BOTH[quantity], "")
     n_seen = rows["n_seen"].astype("Int64").mask(~has_record)
     return rows.assign(part=quantity, quantity=quantity, n_seen=n_seen, reason=why)
+
+
+def _words(analysis: Analysis, pairs: pd.DataFrame) -> FloatArray:
+    """Score a bag-of-words baseline with each tuned judge's training cases, shape (cases, pairs); NaN without any."""
+    cases, training, verdicts = analysis.cases, analysis.training, analysis.verdicts
+    if training is None or verdicts.tie < 0 or not {"response_a", "response_b"} <= {*cases}:
+        return np.full((len(cases), len(pairs)), np.nan)
+    known = training[training["use"].eq("training")] if "use" in training else training
+    picks = dict[str, tuple[IntArray, list[None]]]()
+    for judge in pairs["judge_1"].unique():
+        own = cases["case_id"].isin(known.loc[known["judge"].eq(judge), "case_id"]).to_numpy()
+        pick = np.full(analysis.labels.shape, -1)
+        for dimension, gold in enumerate(analysis.labels.T):
+            learnt = np.flatnonzero(own & np.isin(gold, (A, B)))
+            for_a = prefers_a(cases, learnt, (gold[learnt] == A) * 1.0)
+            pick[: len(for_a), dimension] = np.where(for_a, A, B)
+        picks[judge] = pick, [None] * pick.shape[1]
+    with_words = verdicts.with_constants(picks)
+    worth = scores_of(with_words, analysis.labels, analysis.policy)
+    worth.score[with_words.total(with_words.choice >= 0) == 0] = np.nan
+    is_words = with_words.cells["kind"].eq(REFERENCE)
+    place = with_words.cells[is_words].reset_index(names="cell").set_index(["judge", "dimension"])["cell"]
+    return worth.score[:, place[pd.MultiIndex.from_frame(pairs[["judge_1", "dimension"]])]]
 
 
 def _ingredients(analysis: Analysis, quantity: str, values: FloatArray, pairs: list[dict[str, Any]]) -> pd.DataFrame:

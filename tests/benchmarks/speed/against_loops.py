@@ -20,7 +20,7 @@ from simulated import PAPER_CASES, PAPER_JUDGES, benchmark, verdicts
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.stats.analysis import labels
 from mrb_lib.stats.analyze import analyze, read_panels
-from mrb_lib.stats.columns import table_named
+from mrb_lib.stats.columns import TABLES
 from mrb_lib.stats.panel import Panel
 from mrb_lib.stats.scoring import score
 from mrb_lib.stats.verdicts import Verdicts, labels_of
@@ -40,7 +40,7 @@ def quick(made: Benchmark, panels: dict[str, Panel]) -> tuple[float, Intervals, 
     """All intervals by the library: the seconds, and those of one dimension and judge."""
     options = {"agreement": {"pairwise": 0}, "accuracy": {"references": 0}}  # the loops have neither
     for table in options:
-        table_named(table)  # imports what makes it, as those of the loops are imported
+        TABLES[table]  # imports what makes it, as those of the loops are imported
     start = time.perf_counter()
     found = {
         table: analyze(made, panels, table, by=["organ", "department"], resamples=RESAMPLES, **own)
