@@ -345,7 +345,7 @@ def test_gains_counts_what_is_significant_and_claims_no_other_gain() -> None:
         {"base": "b", "tuned": "t", "gain": 0.1, "p_adjusted": 0.01},
         {"base": "b", "tuned": "u", "gain": -0.1, "p_adjusted": 0.01},
         {"base": "c", "tuned": "v", "gain": 0.05, "p_adjusted": 0.4},
-        dimension="overall", subfield=None, low=0.02, high=0.18, part="accuracy",
+        dimension="overall", subfield=None, low=0.02, high=0.18, part="accuracy", value_tuned=0.7, accuracy_words=np.nan,
     )  # fmt: skip
     said = TABLES["gains"].says
     assert said(table) == (
@@ -355,3 +355,6 @@ def test_gains_counts_what_is_significant_and_claims_no_other_gain() -> None:
     assert said(table.assign(p_adjusted=0.4)) == (
         "Overall, no significant difference in accuracy between a trained judge and its base (3 compared); cannot tell."
     )
+    words = {"value_tuned_low": 0.6, "value_tuned_high": 0.8, "accuracy_words_low": 0.71}
+    told = said(table.assign(**words, accuracy_words=0.79, accuracy_words_high=0.85))
+    assert "t scores 70% [60, 80]; a bag-of-words baseline, trained on the same cases, scores 79% [71, 85]." in told

@@ -25,7 +25,8 @@ from tests.stats.small_tables import OF_PREFERENCES
 N = 60
 SEEN = [f"c{i}" for i in range(0, N, 3)]
 READ_VERDICTS = [name for name in OF_PREFERENCES if "verdicts" in TABLES[name].parameters]
-COUNTED = {"n_seen", "reason", "in_training"}
+COUNTED = {"n_seen", "reason", "in_training", "accuracy_words", "accuracy_words_low", "accuracy_words_high"}
+"""What differs: the baseline of words learns from the cases that a judge has seen."""
 
 
 def training(cases: list[str], judge: str = "j1") -> pd.DataFrame:
