@@ -345,7 +345,8 @@ def test_gains_counts_what_is_significant_and_claims_no_other_gain() -> None:
         {"base": "b", "tuned": "t", "gain": 0.1, "p_adjusted": 0.01},
         {"base": "b", "tuned": "u", "gain": -0.1, "p_adjusted": 0.01},
         {"base": "c", "tuned": "v", "gain": 0.05, "p_adjusted": 0.4},
-        dimension="overall", subfield=None, low=0.02, high=0.18, part="accuracy", value_tuned=0.7, accuracy_words=np.nan,
+        dimension="overall", subfield=None, low=0.02, high=0.18, part="accuracy",
+        value_tuned=0.7, accuracy_words=np.nan,
     )  # fmt: skip
     said = TABLES["gains"].says
     assert said(table) == (
