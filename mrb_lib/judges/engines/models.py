@@ -55,20 +55,6 @@ def build_rating(request: JudgeRequest) -> Judge:
 
 
 @_local_engine(
-    "batch",
-    about="a written ranking of all responses to an item, read as verdicts of its pairs",
-    samples=True,
-    reads_any_model=True,
-    served="served-batch",
-)
-def build_batch(request: JudgeRequest) -> Judge:
-    """Choosing by a ranking that the model writes."""
-    from mrb_lib.judges.local.generative import BatchJudge
-
-    return BatchJudge(request)
-
-
-@_local_engine(
     "rubric",
     about="points by the probability of each criterion of a rubric; every criterion of a case in one pass",
     reads_any_model=True,
@@ -108,14 +94,6 @@ def build_letters(request: JudgeRequest) -> Judge:
     from mrb_lib.judges.endpoint.judge import LettersJudge
 
     return LettersJudge(request)
-
-
-@_server_engine("served-batch", about="what batch does, from such a server", samples=True, is_internal=True)
-def build_served_batch(request: JudgeRequest) -> Judge:
-    """Choosing by a ranking that the model replies with."""
-    from mrb_lib.judges.endpoint.judge import ServedBatchJudge
-
-    return ServedBatchJudge(request)
 
 
 @_server_engine("served-rubric", about="what rubric does, by replies of such a server", samples=True, is_internal=True)
