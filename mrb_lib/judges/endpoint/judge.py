@@ -112,7 +112,7 @@ class EndpointJudge:
 
     engine = "endpoint"
     usual_prompt = "plain"
-    asks: tuple[Asks, ...] = ("all", "one", "answer")
+    asks: tuple[Asks, ...] = ("all", "one", "answer", "criteria")
     rates: tuple[str, tuple[Asks, ...]] | None = RATES
     reads_first_token = False
     dimensions: tuple[str, ...] | None = None

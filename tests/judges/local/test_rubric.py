@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark
-from mrb_lib.judges.engines.models import build_generative, build_rubric
+from mrb_lib.judges import ENGINES
 from mrb_lib.judges.local.generative import GenerativeJudge
 from mrb_lib.judges.local.pointwise import RubricJudge
 from mrb_lib.judges.prompt_files import load_prompt
@@ -235,6 +235,7 @@ def test_the_prompt_and_the_suffix_choose_the_way(tiny: Tiny) -> None:
     request = JudgeRequest(
         Entry("tiny", "generative", path=folder), settings(folder, prompt="criteria"), {}, WeightsSource(folder, "0")
     )
+    build_rubric, build_generative = (ENGINES[name].build for name in ("rubric", "generative"))
     assert build_generative(request).prompt_id == "criteria"
     plain = replace(request, settings=settings(folder))
     assert isinstance(build_rubric(plain), RubricJudge)
