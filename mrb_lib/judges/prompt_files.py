@@ -13,8 +13,8 @@ from mrb_lib.judges.prompts import FOLDER, Asks, Prompt
 from mrb_lib.judges.settings import Settings
 from mrb_lib.tables.errors import InputError
 
-PromptKind = Literal["", "answering", "ratings", "criteria"]
-"""Kinds of prompts: for preferences, answers, the category of one response, or a rubric's criteria."""
+PromptKind = Literal["", "answering", "ratings", "ranking", "criteria"]
+"""Kinds of prompts: for preferences, answers, the category of one response, an order of all, or a rubric's criteria."""
 RATES: Final[tuple[str, tuple[Asks, ...]]] = ("rate", ("categories", "category"))
 """The usual prompt of engines that read a written rating, and the kinds that they read."""
 T = TypeVar("T", str, "str | None")
@@ -25,12 +25,16 @@ _ASKS: Final[Mapping[Asks, str]] = {
     "one": "one letter a dimension",
     "rating": "a rating of one response",
     "answer": "an answer to the question",
+    "rankings": "rankings of all responses to an item",
+    "ranking": "a ranking of all responses to an item in one dimension",
     "categories": "a category of one response for each dimension",
     "category": "the mark of one category",
     "criteria": "all criteria of a rubric in one reply",
     "criterion": "one letter a criterion of a rubric",
 }
 _ENGINES: Final[Mapping[Asks, str]] = {
+    "rankings": "batch",
+    "ranking": "batch",
     "criteria": "rubric",
     "criterion": "rubric",
     "rating": "rating",
@@ -52,7 +56,7 @@ def load_prompt(id_or_file: str) -> Prompt:
     scale`, `choices` (those of A, B and tie that the benchmark has, or its categories), `options` (the categories, each
     with `mark`, `name` and `meaning`), `marks`, `ordered`, `labels` (each with `dimension`, `name` and `meaning`),
     `labelled` (their dimensions), `criteria` (of the rubric, each with `mark` and `text`),
-    `criterion`, `offer` (the choices in words, quoted), `keys` (of the reply's object,
+    `criterion`, `responses` (letters and texts), `offer` (the choices in words, quoted), `keys` (of the reply's object,
     in order), and `fence(name, text)`, which encloses a text so that it cannot end its enclosure, or
     `section(name, text)`, which does so by the marks of the published pipeline.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import string
 import tomllib
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
@@ -28,11 +29,17 @@ from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import CHOICES
 from mrb_lib.verdicts.orders import TIE
 
-Asks = Literal["all", "one", "rating", "answer", "categories", "category", "criteria", "criterion"]
+Asks = Literal[
+    "all", "one", "rating", "answer", "categories", "category", "rankings", "ranking", "criteria", "criterion"
+]
 
 HIGHEST_RATING: Final = 5
 """The best rating of judges that rate each response alone; 1 is the worst."""
 BLOCKS: Final = ("case", "responses", "ask")
+RANKINGS: Final[tuple[Asks, ...]] = ("rankings", "ranking")
+"""Kinds of a prompt that shows all responses to an item: rankings in all dimensions, or a ranking in one."""
+RANKED: Final = tuple(string.ascii_uppercase)
+"""Names of the responses in such a prompt, in the order shown; it shows no more than these."""
 DEFINITIONS: Final[dict[str, str]] = {
     "accuracy": "what it states is true of the image and medically correct",
     "relevance": "it stays with what was asked and with what the image shows",
@@ -97,7 +104,7 @@ class Prompt:
     asks : "all" dimensions in one reply, "one" dimension in one letter, a "rating" of one response, or an "answer" to
         the question, which is not judged but kept; of one response, for the category of all dimensions ("categories")
         or of one ("category"), or whether it meets each criterion of the case's rubric ("criteria"), or one of them
-        ("criterion")
+        ("criterion"); of any number of responses, for "rankings" in all dimensions in one reply, or a "ranking" in one
     gives_reason : whether the reply's object is to end with a key `reason`, a text
     reply_tokens : after which a reply is cut off unless the user says otherwise; None leaves that to the engine
     """
@@ -153,9 +160,9 @@ class Prompt:
     @cached_property
     def _examples(self) -> list[str]:
         """Return the prompt rendered for a fixed case; under other labels, too, where it takes them."""
-        n_shown = 1 if self.asks == "rating" or self.rates or self.checks else 2
-        sample, dimensions = ["first", "second"][:n_shown], list(DEFINITIONS)
-        one = "" if self.asks == "all" else "overall"
+        n_shown = 1 if self.asks == "rating" or self.rates or self.checks else 3 if self.asks in RANKINGS else 2
+        sample, dimensions = ["first", "second", "third"][:n_shown], list(DEFINITIONS)
+        one = "" if self.asks in ("all", "rankings") else "overall"
         criteria = ["criterion", "another"] if self.checks else []
         render = partial(
             self.render, "question", sample, dimensions, one,
@@ -185,7 +192,7 @@ class Prompt:
     @property
     def asks_json(self) -> bool:
         """Return whether it asks for "one JSON object and nothing else", so that a schema may enforce it."""
-        kinds = ("all", "categories", "criteria")
+        kinds = ("all", "rankings", "categories", "criteria")
         return self.asks in kinds and "one JSON object and nothing else" in " ".join(self.text.split())
 
     def reply_limit(self, *, thinks: bool, labels: Collection[str] = ()) -> int:
@@ -228,7 +235,7 @@ class Prompt:
             raise InputError(
                 f"prompt {self.id}: shows the reference answer itself; leave out --reference, or use another prompt."
             )
-        if "examples" in names and (self.asks == "rating" or self.checks):
+        if "examples" in names and (self.asks == "rating" or self.asks in RANKINGS or self.checks):
             raise InputError(
                 f"prompt {self.id}: does not ask for what annotators decided of two responses, so that this is no "
                 "example of it; leave out --examples, or use another engine."
@@ -262,7 +269,7 @@ class Prompt:
         Parameters
         ----------
         responses : the response shown first, which the prompt calls A, and the second,
-            called B; one alone for a rating
+            called B; one alone for a rating; for a ranking up to 26, called A, B, C and so on
         dimensions : all that are judged, for the definitions
         dimension : the one asked about, where one is
         reference : the reference answer; None where the case has none
@@ -308,6 +315,7 @@ class Prompt:
             "question": defused[0],
             "first": defused[1],
             "second": defused[2] if len(responses) == 2 else None,
+            "responses": list(zip(RANKED, defused[1 : len(responses) + 1], strict=False)),
             "dimensions": named,
             "keys": [*named, *(["reason"] if self.gives_reason else [])],
             "definitions": {written(name): written(definitions[name]) for name in dimensions if name in definitions},

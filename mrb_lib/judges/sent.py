@@ -16,14 +16,14 @@ import pandas as pd
 from mrb_lib.judges.context import ReferenceLevel
 from mrb_lib.judges.makers import rubric_of
 from mrb_lib.judges.prompt_files import PromptKind, builtin_ids, load_prompt
-from mrb_lib.judges.prompts import Prompt
+from mrb_lib.judges.prompts import RANKINGS, Prompt
 from mrb_lib.judges.roster.engines import ENGINES
 from mrb_lib.judges.settings import Settings
 from mrb_lib.judges.tasks import PromptWriter, responses_of
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import NO_PROBE
 from mrb_lib.verdicts.manifest import Manifest
-from mrb_lib.verdicts.orders import CONTEXT, EVIDENCE, WEAK, to_shown_frame
+from mrb_lib.verdicts.orders import EVIDENCE, OF_PLAN, WEAK, to_shown_frame
 
 _BESIDE: Final = {WEAK: "reference_weak", EVIDENCE: "evidence"}
 
@@ -49,7 +49,7 @@ def shown_case(case: pd.Series, order: str) -> pd.Series:
 
     The weak reference and the evidence are there for judges that are shown them; worked examples are not.
     """
-    own = case.drop(list(CONTEXT), errors="ignore")
+    own = case.drop(list(OF_PLAN), errors="ignore")
     beside = {name: case.get(column) for name, column in _BESIDE.items()}
     row: pd.Series = to_shown_frame(pd.DataFrame([{**own, **beside}]).assign(order=order)).iloc[0]
     return row
@@ -84,6 +84,8 @@ def sent(manifest: Manifest, case: Mapping[str, pd.Series], order: str, dimensio
         return Sent(
             manifest.prompt_text, "the run's template, not filled in: it is not a prompt of this version of the library"
         )
+    if prompt.asks in RANKINGS:
+        return Sent(manifest.prompt_text, "the run's template, not filled in: it shows all responses to the item")
     row = {str(name): value for name, value in case[order].items()}
     spec = manifest.spec
     try:

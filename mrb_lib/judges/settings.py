@@ -36,6 +36,7 @@ class Settings:
         another that a judge replies nevertheless is not read
     task, is_ordered, definitions : whether one response per case is rated, whether its categories are in order from the
         lowest, and what dimensions and categories mean
+    items : a digest of which cases are of one item
     labels : those of each dimension in which several may apply
     shown : of reference, evidence and examples those that are shown, each with a digest: what a run records of them
     """
@@ -45,6 +46,7 @@ class Settings:
     task: Task = "preference"
     is_ordered: bool = False
     definitions: dict[str, str] = field(default_factory=dict)
+    items: str = ""
     labels: dict[str, tuple[str, ...]] = field(default_factory=dict)
     shown: dict[str, object] = field(default_factory=dict)
     seed: Annotated[int, Field(ge=0), Option("Set the seed of everything drawn at random.")] = 0

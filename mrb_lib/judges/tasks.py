@@ -1,7 +1,7 @@
 """Tasks: the prompts about a batch of rows, and the replies to them read into verdicts.
 
 Every judge that has a prompt makes its tasks here, whatever is asked for the reply: a model on this machine, a server,
-or an engine of a plugin; see `mrb_lib.judges.makers` for rubrics, and `task_maker`.
+or an engine of a plugin; see `mrb_lib.judges.makers` for rankings and rubrics, and `task_maker`.
 """
 
 from __future__ import annotations
@@ -268,7 +268,7 @@ class TaskMaker(PromptWriter):
         """Return the JSON schema of a reply in one object: a value per dimension, then the reason if it is wanted."""
         names = {} if self.settings.is_rating else dict(zip(LETTERS, task.labels, strict=True))
         offered = [names.get(choice, choice) for choice in self.settings.choices]
-        properties: dict[str, object] = {name: {"type": "string", "enum": offered} for name in task.asked}
+        properties: dict[str, object] = dict.fromkeys(task.asked, self._value_schema(task, offered))
         for name in self.settings.labels.keys() & properties.keys():
             items = {"type": "string", "enum": list(self.settings.labels[name])}
             properties[name] = {"type": "array", "items": items}
@@ -323,7 +323,7 @@ class TaskMaker(PromptWriter):
             images = self.images(record)
             text = self.write(
                 record,
-                responses_of(record, rated=self.settings.is_rating) if responses is None else responses,
+                self._responses(record) if responses is None else responses,
                 dimension,
                 dimensions=dimensions,
                 criteria=[one.text for one in joint.criteria] if joint is not None else (),
@@ -331,6 +331,9 @@ class TaskMaker(PromptWriter):
         except InputError as error:
             return replace(task, problem=str(error))
         return replace(task, text=text, images=images, labels=self.labels(record))
+
+    def _responses(self, row: Record) -> list[str]:
+        return responses_of(row, rated=self.settings.is_rating)
 
     def _reading(self, task: Task, reply: Reply) -> Reading:
         if self.settings.is_rating:
@@ -344,6 +347,9 @@ class TaskMaker(PromptWriter):
             question=str(task.records[0]["question"]),
             is_cut_off=reply.is_cut_off,
         )
+
+    def _value_schema(self, task: Task, offered: Sequence[str]) -> Mapping[str, object]:
+        return {"type": "string", "enum": list(offered)}
 
     def _seed(self, *key: str) -> int:
         """Return a seed of 31 bits, which every server takes."""

@@ -70,7 +70,7 @@ class Statement:
 
 
 class ValueReader(ABC):
-    """The reader of one kind of verdict: choices, categories, decisions on criteria."""
+    """The reader of one kind of verdict: choices, categories, decisions on criteria, rankings."""
 
     @abstractmethod
     def exact(self, value: object) -> str | None:

@@ -50,9 +50,14 @@ class Reading:
         KeyError
             The dimension was not asked.
         """
-        if self.choices[dimension] is not None:
-            return self.status
-        return "refused" if self.status == "refused" else "unparsed"
+        return status_of_one(self.choices[dimension], self.status)
+
+
+def status_of_one(choice: object, status: ReadingStatus) -> ReadingStatus:
+    """Return the status of a row with a choice or None, of a reply with this status."""
+    if choice is not None:
+        return status
+    return "refused" if status == "refused" else "unparsed"
 
 
 def parse(

@@ -15,7 +15,7 @@ from mrb_lib.judges.context import wording_digest
 from mrb_lib.judges.settings import Settings
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import ANSWER
-from mrb_lib.verdicts.orders import CONTEXT, EVIDENCE, EXAMPLES, WEAK
+from mrb_lib.verdicts.orders import EVIDENCE, EXAMPLES, OF_PLAN, WEAK
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Beside:
 
     def judged(self, cases: pd.DataFrame) -> pd.DataFrame:
         """Return the cases that are judged, with the columns; what a source calls by their names is left out."""
-        cases = cases.drop(columns=list(CONTEXT), errors="ignore")
+        cases = cases.drop(columns=list(OF_PLAN), errors="ignore")
         if self.columns is None:
             return cases
         kept = cases.iloc[self.columns.index.to_numpy()]

@@ -29,6 +29,7 @@ from mrb_lib.judges.settings import Settings, for_repeats
 from mrb_lib.probes import ProbedImages
 from mrb_lib.runs.beside import Beside, beside_of
 from mrb_lib.runs.interruption import InterruptedRunError, stop_on_signals
+from mrb_lib.runs.items import by_items, digest_of_items
 from mrb_lib.runs.juries import check_known, common_dimensions, convene
 from mrb_lib.runs.local import Backend, HoldsWeights, Job, StreamingJudge, run_locally
 from mrb_lib.runs.outcomes import FailedRun, FailedRunsError, Outcome, RunSummary
@@ -352,6 +353,7 @@ def settings_for(benchmark: Benchmark, settings: Settings, repeats: int, beside:
         is_ordered=meta.level != "nominal",
         definitions=dict(meta.definitions),
         shown=dict((beside or beside_of(benchmark, settings)).shown),
+        items=digest_of_items(benchmark.cases) if "item" in benchmark.cases else "",
         labels=dict(meta.labels),
     )
 
@@ -417,6 +419,7 @@ def _execute(call: _Call, judge: Judge, plan: Plan, wanted: np.ndarray, redo: Re
     if isinstance(judge, PromptedJudge):
         judge.check_cases(plan.cases, plan.probes)
     folder = call.folder(judge)
+    plan = by_items(plan, judge, call.benchmark.cases)
     with exclusive(folder):
         clear_leftovers(folder)
         damaged = damaged_parts(folder)

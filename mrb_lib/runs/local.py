@@ -87,7 +87,7 @@ def run_locally(job: Job, expect: ReportEstimate | None = None) -> Generator[pd.
 def _estimate(judge: StreamingJudge, job: Job) -> Estimate | None:
     """Return the likely cost of a job, from cases that are evenly spread over it."""
     numbers = np.concatenate(job.batches)
-    case = numbers // job.plan.per_case
+    case = job.plan.units(numbers)
     cases = np.unique(case)
     spread = np.linspace(0, len(cases) - 1, min(len(cases), _CASES_ESTIMATED)).round().astype(np.int64)
     some = numbers[np.isin(case, cases[spread])]

@@ -59,6 +59,8 @@ class Plan:
     probes : as in the verdicts, `none` among them
     probing : applies them; None where there is only `none`
     applies : bool of shape (cases, probes), where a probe applies to a case; None for all
+    items : int of shape (cases,), the item of each case where all cases of an item must share a batch; see
+        `mrb_lib.runs.items`
     notices : to how many cases each probe does not apply, and why; how many cases of a file there are not
     ratings : the categories of a rating, of which a verdict is one; empty where two responses are compared
     labels : of a rating, those of each dimension in which several may apply
@@ -73,6 +75,7 @@ class Plan:
     applies: np.ndarray | None = field(default=None, compare=False)
     notices: tuple[str, ...] = ()
     ratings: tuple[str, ...] = ()
+    items: np.ndarray | None = field(default=None, compare=False)
     labels: Mapping[str, Sequence[str]] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
@@ -143,16 +146,27 @@ class Plan:
         out = out.assign(**{name: keys[name] for name in keys.columns})
         return out if self.probing is None else self.probing.rows(out)
 
+    def units(self, numbers: np.ndarray) -> np.ndarray:
+        """Return the case of each verdict, or its item where the cases of an item must share a batch."""
+        case: np.ndarray = numbers // self.per_case
+        return case if self.items is None else self.items[case]
+
     def batches(self, numbers: np.ndarray, cases: int) -> Iterator[np.ndarray]:
         """Split verdict numbers so that each batch holds whole cases, at most `cases` of them.
 
         Under a probe a case counts as another. All of a case stay in a batch, where work can be shared between them, if
-        they are no more than twice as many.
+        they are no more than twice as many. Where the plan knows items, a batch holds at most so many whole items.
 
         Parameters
         ----------
         numbers : those of one case together, as in `pending` and `longest_first`
         """
+        if self.items is not None:
+            met = pd.factorize(self.units(numbers))[0]
+            together = np.argsort(met, kind="stable")
+            cuts_of_items = np.flatnonzero(np.diff(met[together] // cases)) + 1
+            yield from (batch for batch in np.split(numbers[together], cuts_of_items) if len(batch))
+            return
         starts = np.flatnonzero(np.diff(numbers // self._per_probe, prepend=-1))
         case = numbers[starts] // self.per_case
         cuts, held = list[int](), 0

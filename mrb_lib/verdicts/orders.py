@@ -20,15 +20,16 @@ SECOND: Final = "second"
 TIE: Final = "tie"
 
 KEYS: Final = ("case_id", "dimension", "order", "repeat", "probe")
-SHOWN: Final = (*KEYS, *(name for name in SEEN_BY_JUDGES if name not in ("response_a", "response_b")))
+ITEM_RESPONSES: Final = "item_responses"
+"""The column of rows shown with all responses to the item, for a judge that ranks them; see `mrb_lib.runs.items`."""
+SHOWN: Final = (*KEYS, ITEM_RESPONSES, *(name for name in SEEN_BY_JUDGES if name not in ("response_a", "response_b")))
 WEAK: Final = "context_reference"
 EVIDENCE: Final = "context_evidence"
 EXAMPLES: Final = "context_examples"
 CONTEXT: Final = (WEAK, EVIDENCE, EXAMPLES)
-"""Columns of what a prompt shows beside the case, see `mrb_lib.judges.context`.
-
-Only the plan of a run adds them; one of such a name in a source is not shown to a judge.
-"""
+"""Columns of what a prompt shows beside the case, which the plan of a run adds; see `mrb_lib.judges.context`."""
+OF_PLAN: Final = (ITEM_RESPONSES, *CONTEXT)
+"""Columns that only the plan of a run adds; one of such a name in a source is not shown to a judge."""
 _NOTE: Final = "probe_note"
 _PHRASING: Final = {_NOTE: "", "probe_labels": "", "probe_wording": 0, "probe_instruction": ""}
 
@@ -55,7 +56,7 @@ def to_shown_frame(rows: pd.DataFrame, *, planned: bool = True) -> pd.DataFrame:
     Parameters
     ----------
     rows : DataFrame with `order`, `response_a`, `response_b` and other columns of cases
-    planned : the rows are of a plan, which adds `CONTEXT`; in other cases such columns are the source's, and left out
+    planned : the rows are of a plan, which adds `OF_PLAN`; in other cases such columns are the source's, and left out
 
     Returns
     -------
@@ -68,7 +69,7 @@ def to_shown_frame(rows: pd.DataFrame, *, planned: bool = True) -> pd.DataFrame:
     """
     is_ab = (rows["order"] == "AB").to_numpy()
     if not planned:
-        rows = rows.drop(columns=list(CONTEXT), errors="ignore")
+        rows = rows.drop(columns=list(OF_PLAN), errors="ignore")
     shown = rows[[name for name in (*SHOWN, *CONTEXT) if name in rows.columns]].copy()
     shown["first"] = rows["response_a"].where(is_ab, rows["response_b"])
     shown["second"] = rows["response_b"].where(is_ab, rows["response_a"])

@@ -163,7 +163,7 @@ def test_what_a_case_lacks_is_said() -> None:
     [
         ("reference", Settings(reference="strong"), "shows the reference answer itself; leave out --reference"),
         ("single-reference", Settings(reference="none"), "shows the reference answer itself"),
-        *((name, Settings(examples=1), "no example of it") for name in ("criteria", "single-criteria")),
+        *((name, Settings(examples=1), "no example of it") for name in ("batch", "single-batch", "criteria")),
         ("rating", Settings(examples=1), "does not ask for what annotators decided of two"),
     ],
 )

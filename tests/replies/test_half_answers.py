@@ -7,6 +7,7 @@ import pytest
 from mrb_lib.replies.criteria import parse_criteria
 from mrb_lib.replies.labels import lists_options
 from mrb_lib.replies.multi import parse_ratings
+from mrb_lib.replies.rankings import parse_rankings
 from mrb_lib.replies.reading import parse
 from mrb_lib.tables.schema import DIMENSIONS
 
@@ -59,9 +60,10 @@ def test_of_a_reply_that_was_cut_off_only_the_object_at_its_end_counts(reply: st
     assert parse(reply, ["overall"], is_cut_off=True).choices == {"overall": choice}
 
 
-def test_ratings_and_criteria_that_were_cut_off() -> None:
+def test_ratings_rankings_and_criteria_that_were_cut_off() -> None:
     assert parse_ratings("Rating: 4. But", ["overall"], "12345", {}, is_cut_off=True).choices == {"overall": None}
     assert parse_ratings('["rude"] But', ["tone"], (), {"tone": ["rude"]}, is_cut_off=True).choices == {"tone": None}
+    assert parse_rankings("B > A > C\nWait", ["overall"], 3, is_cut_off=True).places == {"overall": None}
     assert set(parse_criteria("1. Met\n2. Not met\nOn", 2, is_cut_off=True).choices.values()) == {None}
     assert parse_criteria('{"1": "yes", "2": "n', 2, is_cut_off=True).choices == {"1": "met", "2": None}
 
@@ -102,5 +104,7 @@ def test_questions_that_list_options() -> None:
         assert not lists_options(question)
 
 
-def test_what_is_counted_is_no_decision() -> None:
+def test_what_is_denied_or_counted_is_no_ranking_and_no_decision() -> None:
+    for reply in ("Not B > A > C", "I would not rank them B > A > C.", "B > A > C?", "It isn't B > A > C"):
+        assert parse_rankings(reply, ["overall"], 3).places == {"overall": None}
     assert set(parse_criteria("Met: 2\nNot met: 1", 2).choices.values()) == {None}

@@ -20,7 +20,7 @@ from mrb_lib.runs.plan import ProbeOptions, make_plan
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import ORDERS
 from mrb_lib.verdicts.manifest import read_manifest
-from mrb_lib.verdicts.orders import CONTEXT, to_shown_frame
+from mrb_lib.verdicts.orders import OF_PLAN, to_shown_frame
 from mrb_lib.verdicts.store import read_run
 from tests.judges.endpoint.chat_server import ChatServer, message
 from tests.judges.shown_benchmark import DIMENSIONS, rating_benchmark, shown_benchmark
@@ -165,9 +165,11 @@ def test_letters_and_ratings_show_them_too(bench: Benchmark, tmp_path: Path) -> 
 
 def test_a_column_of_the_source_does_not_pass_for_what_is_shown(bench: Benchmark) -> None:
     """A benchmark may come from anyone: its own column `context_examples` never reaches a judge."""
-    forged = replace(bench, cases=bench.cases.assign(context_examples="[", context_reference="forged"))
+    forged = replace(
+        bench, cases=bench.cases.assign(context_examples="[", context_reference="forged", item_responses="x")
+    )
     plan = make_plan(forged.cases, DIMENSIONS, beside=beside_of(forged, Settings()))
-    assert not set(CONTEXT) & set(to_shown_frame(plan.rows(np.arange(4))).columns)
+    assert not set(OF_PLAN) & set(to_shown_frame(plan.rows(np.arange(4))).columns)
     weak = make_plan(forged.cases, DIMENSIONS, beside=beside_of(forged, Settings(reference="weak")))
     assert weak.rows(np.arange(1))["context_reference"].iloc[0].startswith("weak-0")
 

@@ -14,7 +14,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby, islice
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 import pandas as pd
@@ -30,7 +30,7 @@ from mrb_lib.judges.endpoint.requests import RequestWriter, ServedTask
 from mrb_lib.judges.endpoint.transport import Transport
 from mrb_lib.judges.makers import task_maker
 from mrb_lib.judges.prompt_files import RATES, fitting_prompt, prompts_for
-from mrb_lib.judges.prompts import Asks
+from mrb_lib.judges.prompts import RANKINGS, Asks
 from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.settings import Settings
 from mrb_lib.judges.tasks import MAX_PIXELS, Reply, Task
@@ -157,6 +157,7 @@ class EndpointJudge:
             "dimensions": list(settings.dimensions),
             "choices": list(settings.choices),
             **settings.of_benchmark,
+            **({"items": settings.items} if prompt.asks in RANKINGS else {}),
             "seed": settings.seed,
             "max_tokens": max_tokens,
             "max_pixels": max_pixels,
@@ -447,6 +448,20 @@ class LettersJudge(EndpointJudge):
             {} if stated is None else {"p_first": stated.p, "p_first_bound": stated.bound, "answer_mass": stated.mass}
         )
         rows.put(position, "ok" if is_clean else "repaired", pick, reply=reply.whole, **known, **took)
+
+
+class ServedBatchJudge(EndpointJudge):
+    """A judge behind a server that ranks all responses to an item; see `mrb_lib.judges.makers` for their order.
+
+    A prompt for all dimensions is sent once for each item, direction and repeat. No probabilities are read.
+    Validated by tests/judges/endpoint/test_served_batch.py.
+    """
+
+    engine = "served-batch"
+    usual_prompt = "batch"
+    asks = RANKINGS
+    rates = None
+    ranks_items: Literal[True] = True
 
 
 class ServedRubricJudge(EndpointJudge):

@@ -42,6 +42,12 @@ _chats("rating", about="a rating of each response alone, as an expectation over 
     _of_class("local.pointwise", "RatingJudge")
 )
 _chats(
+    "batch",
+    about="a written ranking of all responses to an item, read as verdicts of its pairs",
+    samples=True,
+    served="served-batch",
+)(_of_class("local.generative", "BatchJudge"))
+_chats(
     "rubric",
     about="points by the probability of each criterion of a rubric; every criterion of a case in one pass",
     served="served-rubric",
@@ -54,6 +60,9 @@ _served("endpoint", about="the reply of a model behind an OpenAI-compatible serv
 )
 _served("letters", about="the more probable of the letters A and B, one token a question, from such a server")(
     _of_class("endpoint.judge", "LettersJudge")
+)
+_served("served-batch", about="what batch does, from such a server", samples=True, is_internal=True)(
+    _of_class("endpoint.judge", "ServedBatchJudge")
 )
 _served("served-rubric", about="what rubric does, by replies of such a server", samples=True, is_internal=True)(
     _of_class("endpoint.judge", "ServedRubricJudge")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import ClassVar, NamedTuple, cast
+from typing import ClassVar, Literal, NamedTuple, cast
 
 import pandas as pd
 import torch
@@ -15,7 +15,7 @@ from mrb_lib.judges.local.base import TOO_LARGE, LocalJudge
 from mrb_lib.judges.local.weights import Tensors, check_context, context_length
 from mrb_lib.judges.makers import task_maker
 from mrb_lib.judges.prompt_files import RATES
-from mrb_lib.judges.prompts import Asks
+from mrb_lib.judges.prompts import RANKINGS, Asks
 from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.tasks import Reply, Task
 from mrb_lib.tables.errors import InputError
@@ -123,6 +123,27 @@ class GenerativeJudge(LocalJudge):
             }
             replies.append(Reply(str(text), took, is_cut_off=stop == len(ids)))
         return replies
+
+
+class BatchJudge(GenerativeJudge):
+    """A reply for each item, direction and repeat, or for each dimension too where the prompt asks for one ranking.
+
+    See `mrb_lib.judges.makers` for the order in which the responses are shown. It depends on the seed, which therefore
+    is part of `spec`.
+
+    Validated by tests/judges/local/test_batch.py.
+    """
+
+    engine = "batch"
+    usual_prompt = "batch"
+    rates = None
+    asks = RANKINGS
+    ranks_items: Literal[True] = True
+
+    @property
+    def spec(self) -> Mapping[str, object]:
+        """Return what shapes the verdicts besides the prompt: the items, and the seed that orders responses, too."""
+        return {**super().spec, "seed": self._settings.seed, "items": self._settings.items}
 
 
 class _Gumbel(LogitsProcessor):

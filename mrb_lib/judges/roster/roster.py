@@ -128,7 +128,7 @@ def resolve(
     ----------
     name : a name of the roster (`NAME`), with another engine (`NAME+ENGINE`), a folder of
         weights (`path:DIR` or `path:DIR+ENGINE`), a model of a server (`endpoint:MODEL` or
-        `endpoint:MODEL+letters`), or a jury
+        `endpoint:MODEL+letters`, `endpoint:MODEL+batch`), or a jury
     runs : the folder of runs, where a model finds the revision it had, and a server's earlier replies. A jury is
         returned without its members, whose runs `mrb_lib.runs.juries` finds.
     images : the benchmark's images, by name

@@ -186,7 +186,7 @@ def test_a_folder_is_judged_with_the_engine_named_and_called_after_the_folder(
         ("path:{tmp}/there+endpoint", "not a server"),
         ("nobody", "not in the roster"),
         ("", "not in the roster"),
-        ("qwen2-vl-7b+magic", "engines are endpoint, generative, letters, packed"),
+        ("qwen2-vl-7b+magic", "engines are batch, endpoint, generative, letters, packed"),
         ("first+packed", "no weights"),
         ("gpt-4o+generative", "no weights"),
         ("endpoint:", "not in the roster"),

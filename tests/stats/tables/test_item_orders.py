@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,6 +10,7 @@ from scipy import stats
 from mrb_lib.stats.columns import ONE_CLUSTER
 from mrb_lib.stats.methods.item_orders import item_responses
 from mrb_lib.stats.tables.ranking import NO_ORDERS, sentence
+from tests.judges.item_cases import item_cases
 from tests.stats.small_tables import gold_of, ids, rows_of, verdicts_of
 
 
@@ -22,13 +21,7 @@ def item_ranking(verdicts: pd.DataFrame, gold: pd.DataFrame, cases: pd.DataFrame
 
 
 def items_of(n_items: int, k: int, *, named: bool = True) -> pd.DataFrame:
-    """All pairs of `k` responses to each item, the better one as often first as second."""
-    generator, rows = np.random.default_rng(0), []
-    for item in range(n_items):
-        texts = [f"finding {item} of worth {worth}" for worth in generator.permutation(k)]
-        rows += [(f"What is seen in {item}?", *pair, f"item {item}") for pair in itertools.combinations(texts, 2)]
-    cases = pd.DataFrame(rows, columns=["question", "response_a", "response_b", "item"])
-    cases = cases if named else cases.drop(columns="item")
+    cases = item_cases(n_items, k, named=named)
     return cases.assign(case_id=ids(len(cases)))
 
 

@@ -1,0 +1,95 @@
+"""A judge that ranks a list and favours places in it: its true order and its bias are found. SIMULATED data."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import expit
+
+from mrb_lib.judges.makers import LINEUP, PROMPT_KEY, pair_of, put_pairs, with_lineups
+from mrb_lib.replies.rankings import RankingReading
+from mrb_lib.verdicts.orders import to_case_frame
+from mrb_lib.verdicts.protocol import VerdictRows
+from tests.judges.item_cases import better_of, item_cases, shown_to_batch, worth
+from tests.stats.small_tables import rows_of
+
+K = 5
+STEADY = np.linspace(1.8, 0.0, K)
+"""What a place in the list is worth, from the first to the last; responses differ by 1."""
+FIRST_ALONE = np.array([1.5, 0, 0, 0, 0])
+
+
+def judged(
+    cases: pd.DataFrame, weights: np.ndarray, *, noise: float, seed: int, repeats: int = 1
+) -> tuple[pd.DataFrame, float]:
+    """The verdicts of a judge that ranks by worth, place in the list and Gumbel noise; and its true position bias.
+
+    With this noise the first of two is chosen with a logistic probability of the difference (Plackett and Luce).
+    """
+    generator = np.random.default_rng(seed)
+    shown = with_lineups(shown_to_batch(cases, ("overall",), repeats=repeats), seed)
+    rows, leaning = VerdictRows(shown), []
+    records = shown.to_dict("records")
+    for positions in shown.reset_index(drop=True).groupby(PROMPT_KEY, sort=False).indices.values():
+        value = np.array([worth(text) for text in records[positions[0]][LINEUP]]) + weights
+        felt = value + noise * generator.gumbel(size=K)
+        places = tuple(int((felt > one).sum()) for one in felt)
+        asked = [(int(i), "overall", pair_of(records[i])) for i in positions]
+        put_pairs(rows, asked, RankingReading({"overall": places}, "ok"), ("A", "B"), "", {})
+        gaps = np.array([value[first] - value[second] for _, _, (first, second) in asked])
+        leaning += list(2 * expit(gaps / noise) - 1 if noise else np.sign(gaps))
+    return to_case_frame(rows.frame()).assign(judge="x+batch", prompt=shown[PROMPT_KEY].to_numpy()), float(
+        np.mean(leaning)
+    )
+
+
+def gold_of_worth(cases: pd.DataFrame) -> pd.DataFrame:
+    return pd.DataFrame({"case_id": cases["case_id"], "dimension": "overall", "choice": better_of(cases)})
+
+
+def items_row(verdicts: pd.DataFrame, gold: pd.DataFrame, cases: pd.DataFrame) -> pd.Series:
+    rows = rows_of("ranking", cases, verdicts, gold, resamples=100)
+    return rows[rows["part"] == "items"].iloc[0]
+
+
+@pytest.mark.parametrize("weights", [STEADY, FIRST_ALONE])
+def test_both_directions_together_recover_the_true_order_that_either_alone_misses(weights: np.ndarray) -> None:
+    cases = item_cases(80, K)
+    verdicts, _ = judged(cases, weights, noise=0.0, seed=1, repeats=K)
+    gold = gold_of_worth(cases)
+    item = verdicts["case_id"].str.split("-").str[0]
+    is_one = verdicts["prompt"] == verdicts.groupby([item, "repeat"])["prompt"].transform("first")
+    first = verdicts["repeat"] == 0
+    all_repeats, both, one, other = (
+        items_row(rows, gold, cases)
+        for rows in (verdicts, verdicts[first], verdicts[first & is_one], verdicts[first & ~is_one])
+    )
+    assert all_repeats["kendall"] == 1, "rotated once round"
+    assert both["kendall"] > 0.94, "what is left are places that the two directions make equal"
+    for alone in (one, other):
+        assert alone["n_items"] == 80
+        assert alone["kendall_high"] < both["kendall_low"]
+
+
+@pytest.mark.parametrize("weights", [STEADY, np.zeros(K)])
+def test_the_position_effect_is_found_within_its_interval(weights: np.ndarray) -> None:
+    held = []
+    for seed in range(20):
+        cases = item_cases(25, K, seed=seed)
+        verdicts, truth = judged(cases, weights, noise=1.0, seed=seed)
+        row = rows_of("consistency", cases, verdicts).iloc[0]
+        held.append(row["position_bias_low"] <= truth <= row["position_bias_high"])
+        if weights is STEADY:
+            assert row["position_bias_low"] > 0, "the bias is shown"
+    assert np.mean(held) >= 0.85  # with 95% each, 17 or more of 20 with 98%
+
+
+def test_noise_lowers_agreement_and_repeats_of_the_two_directions_raise_it() -> None:
+    cases = item_cases(100, K)
+    gold = gold_of_worth(cases)
+    tau = {}
+    for noise in (0.3, 1.0, 3.0):
+        verdicts, _ = judged(cases, STEADY, noise=noise, seed=2)
+        tau[noise] = items_row(verdicts, gold, cases)["kendall"]
+    assert tau[0.3] > tau[1.0] > tau[3.0] > 0
