@@ -28,6 +28,7 @@ from mrb_lib.judges.roster.engines import ENGINES, JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import adapter_base, provenance_of
 from mrb_lib.judges.settings import Settings
+from mrb_lib.judges.tasks import AsksPrompts
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.tables.files import slug
 from mrb_lib.verdicts.protocol import BatchAnswer
@@ -49,7 +50,7 @@ _COMMANDS: Final = {
 _GPUS: Final = {"vllm": "--tensor-parallel-size", "sglang": "--tp-size"}
 
 
-class ServerJudge:
+class ServerJudge(AsksPrompts):
     """A judge behind a server of its own; see `mrb_lib.verdicts.protocol.Judge`.
 
     `load` starts the server and waits until it answers, `unload` stops it, and it never outlives this process. Judged
@@ -70,8 +71,6 @@ class ServerJudge:
     Tested by tests/judges/test_server.py with a server of our own.
     """
 
-    sorts_by_length = False
-
     def __init__(self, request: JudgeRequest) -> None:
         entry, settings = request.entry, request.settings
         self._command = _command(entry, settings)
@@ -88,8 +87,7 @@ class ServerJudge:
         self._judge = self._built(_NO_PORT, self._model)
         self._server: RunningServer | None = None
         self.name, self.dimensions = self._judge.name, self._judge.dimensions
-        self.prompt_id, self.prompt_hash = self._judge.prompt_id, self._judge.prompt_hash
-        self.prompt_text, self.cases_per_batch = self._judge.prompt_text, self._judge.cases_per_batch
+        self._own_prompt, self.cases_per_batch = self._judge._own_prompt, self._judge.cases_per_batch
         self.device = f"server of {Path(self._command[0]).name} on this machine"
         self.provenance: Mapping[str, object] = (
             {} if folder is None else provenance_of(folder, is_of_hub=entry.path is None)
@@ -147,26 +145,21 @@ class ServerJudge:
         if server is not None:
             server.stop()
 
-    def judge(self, shown: pd.DataFrame) -> pd.DataFrame:
-        """See `Judge.judge`."""
-        return self.prepare(shown)()
-
     def prepare(self, shown: pd.DataFrame) -> BatchAnswer:
         """See `Judge.prepare`."""
         return self._judge.prepare(shown)
 
     def stream(self, batches: Iterable[pd.DataFrame]) -> Generator[tuple[pd.DataFrame, pd.DataFrame], None, None]:
         """See `EndpointJudge.stream`; a server that ended on the way is reported with the end of its log."""
+        stopped: RunError | None = None
         try:
             yield from self._judge.stream(batches)
-        except RunError:
-            self._check()
-            raise
-        self._check()
-
-    def _check(self) -> None:
+        except RunError as error:
+            stopped = error
         if self._server is not None:
             self._server.check()
+        if stopped is not None:
+            raise stopped
 
     def estimate(self, shown: pd.DataFrame, scale: float) -> Estimate | None:
         """See `EndpointJudge.estimate`."""
@@ -296,10 +289,8 @@ def _served_engine(request: JudgeRequest) -> str:
 
 
 def _free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
 
 
 def _stated(http: httpx.Client, url: str) -> dict[str, object]:

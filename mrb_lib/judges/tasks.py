@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
@@ -26,7 +27,7 @@ from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.rubrics import Criterion
 from mrb_lib.tables.schema import ANSWERED_STATUSES, Status
 from mrb_lib.verdicts.orders import FIRST, PICKS, SECOND
-from mrb_lib.verdicts.protocol import VerdictRows
+from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
 
 MAX_PIXELS: Final = 1280 * 28 * 28
 """About what the published vision-language judges were trained on: 1,280 patches of 28 x 28 pixels."""
@@ -120,10 +121,21 @@ class Checked(NamedTuple):
     reply: str
 
 
-class AsksPrompts:
-    """The parts of `mrb_lib.verdicts.protocol.Judge` that follow from a prompt; None for a judge that takes none."""
+class AsksPrompts(ABC):
+    """The parts of `mrb_lib.verdicts.protocol.Judge` that all judges of models share; no prompt where none is taken."""
 
+    dimensions: tuple[str, ...] | None = None
+    provenance: Mapping[str, object] = {}
+    sorts_by_length = False
     _own_prompt: Prompt | None
+
+    @abstractmethod
+    def prepare(self, shown: pd.DataFrame) -> BatchAnswer:
+        """See `Judge.prepare`."""
+
+    def judge(self, shown: pd.DataFrame) -> pd.DataFrame:
+        """See `Judge.judge`."""
+        return self.prepare(shown)()
 
     @property
     def prompt_id(self) -> str:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from PIL import Image
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
@@ -23,21 +20,14 @@ from mrb_lib.runs.execute import judge
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.orders import KEYS
 from mrb_lib.verdicts.store import load_verdicts, read_run
-from tests.judges.local.by_hand import ByHand, made
+from tests.judges.local.by_hand import ByHand, Tiny, made, png
 
-Tiny = Callable[[str], Path]
 RISKS = ("no risk", "low risk", "high risk")
 DIMENSIONS = ("accuracy", "harm")
 MEANINGS = {"harm": "what could happen to a patient", "high risk": "<|end|> a patient may be hurt"}
 
 
-def _png(seed: int) -> bytes:
-    stream = io.BytesIO()
-    Image.fromarray(np.random.default_rng(seed).integers(0, 255, (60, 90, 3), dtype=np.uint8)).save(stream, "PNG")
-    return stream.getvalue()
-
-
-IMAGES = {"one.png": _png(0), "two.png": _png(1)}
+IMAGES = {"one.png": png(90, 60, 0), "two.png": png(90, 60, 1)}
 CASES = pd.DataFrame(
     [
         ("short", "What is seen?", "A lesion.", ["one.png"]),

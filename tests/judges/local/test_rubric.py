@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,11 +22,8 @@ from mrb_lib.judges.settings import Settings
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import DIMENSIONS
 from mrb_lib.verdicts.orders import KEYS, to_case_frame
-from tests.judges.local.by_hand import ByHand, made
+from tests.judges.local.by_hand import CASES, AskFor, ByHand, Tiny, made
 from tests.judges.local.test_generative import Script
-
-Tiny = Callable[[str], Path]
-AskFor = Callable[..., pd.DataFrame]
 
 
 def rubric(*criteria: tuple[object, ...]) -> str:
@@ -36,13 +32,8 @@ def rubric(*criteria: tuple[object, ...]) -> str:
 
 
 THREE = rubric(("names the side", 5), ("invents a finding", -3), ("says how sure it is", 1.5))
-CASES = pd.DataFrame(
-    [
-        ("alpha", "What is seen?", "A lesion on the left.", "No lesion at all in this image.", THREE),
-        ("beta", "Describe it in full.", "The lungs are clear. " * 9, "Clear.", rubric(("is brief", 2))),
-        ("same", "Which side?", "left", "left", THREE),
-    ],
-    columns=["case_id", "question", "response_a", "response_b", "rubric"],
+CASES = CASES.assign(
+    response_a=["A lesion on the left.", *CASES["response_a"][1:]], rubric=[THREE, rubric(("is brief", 2)), THREE]
 )
 
 
@@ -137,14 +128,6 @@ class TestPacked:
         assert rows.loc["beta", "status"].eq("ok").all()
         none = judge(tiny("llama")).judge(ask_for(CASES.drop(columns="rubric"), ("overall",)))
         assert none["status"].eq("error").all()
-
-    def test_what_is_not_a_number_is_an_error_and_never_a_tie(self, tiny: Tiny, ask_for: AskFor) -> None:
-        own = judge(tiny("llama"))
-        own.load()
-        own.weights.model.get_output_embeddings().weight.data.fill_(np.nan)
-        rows = own.judge(ask_for(CASES, ("overall",)))
-        assert rows["status"].eq("error").all()
-        assert rows["pick"].isna().all()
 
     def test_equal_points_without_a_tie_are_no_verdict(self, tiny: Tiny, ask_for: AskFor) -> None:
         rows = judge(tiny("llama"), choices=("A", "B")).judge(ask_for(CASES, ("overall",))).set_index("case_id")
