@@ -61,6 +61,7 @@ class PromptedJudge(AsksPrompts, ABC):
     usual_prompt: ClassVar[str] = "plain"
     rates: ClassVar[UsualPrompt | None] = RATES
     device = "cpu"
+    provenance: Mapping[str, object] = {}
 
     def __init__(self, request: JudgeRequest) -> None:
         self.entry, self.settings, self._images = request.entry, request.settings, request.images

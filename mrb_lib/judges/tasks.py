@@ -125,7 +125,6 @@ class AsksPrompts(ABC):
     """The parts of `mrb_lib.verdicts.protocol.Judge` that all judges of models share; no prompt where none is taken."""
 
     dimensions: tuple[str, ...] | None = None
-    provenance: Mapping[str, object] = {}
     sorts_by_length = False
     _own_prompt: Prompt | None
 

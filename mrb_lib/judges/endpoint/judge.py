@@ -115,6 +115,7 @@ class EndpointJudge(AsksPrompts):
     asks: tuple[Asks, ...] = ("all", "one", "answer", "criteria")
     rates: UsualPrompt | None = RATES
     reads_first_token = False
+    provenance: Mapping[str, object] = {}
     _own_prompt: Prompt
 
     def __init__(
