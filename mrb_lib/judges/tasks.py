@@ -17,6 +17,7 @@ import pandas as pd
 from PIL import Image
 
 from mrb_lib.benchmarks.images import open_image, within
+from mrb_lib.judges.context import context_of
 from mrb_lib.judges.prompts import DEFINITIONS, Prompt, Rendered, phrasing_of
 from mrb_lib.judges.settings import BLIND, Settings
 from mrb_lib.replies.answers import read_answer
@@ -203,25 +204,25 @@ class PromptWriter:
         InputError
             The case lacks what the prompt is to show.
         """
-        reference, before = row.get("reference"), row.get("before")
+        settings, reference, before = self.settings, row.get("reference"), row.get("before")
         if self.prompt.needs_reference and not isinstance(reference, str):
             raise InputError(f"the case has no reference answer, which the prompt {self.prompt.id} shows")
         return self.prompt.render(
             str(row["question"]),
             responses,
-            self.settings.dimensions if dimensions is None else dimensions,
+            settings.dimensions if dimensions is None else dimensions,
             dimension,
             reference=reference if isinstance(reference, str) else None,
             before=before if isinstance(before, str) else None,
-            label_sets=self.settings.labels,
-            n_images=0 if self.settings.without_images else len(image_names(row)),
-            choices=self.settings.choices,
-            definitions=DEFINITIONS | self.settings.definitions,
-            ordered=self.settings.is_ordered,
+            label_sets=settings.labels,
+            n_images=0 if settings.without_images else len(image_names(row)),
+            choices=settings.choices,
+            definitions=DEFINITIONS | settings.definitions,
+            ordered=settings.is_ordered,
             marks=self.marks,
             criteria=criteria,
             criterion=criterion,
-            context=self.settings.context_of(row),
+            context=context_of(row, settings.reference, evidence=settings.evidence, examples=settings.examples),
             **phrasing_of(row),
         )
 

@@ -237,24 +237,31 @@ class LocalJudge(AsksPrompts, ABC):
     def requests(
         self, rows: VerdictRows, shown: pd.DataFrame, keys: Sequence[str], request: Callable[[Positions, Records], T]
     ) -> list[T]:
-        """One request for each group of rows that share the keys; where a group cannot be asked, its rows fail.
+        """One request for each group of rows that share the keys; where a case cannot be asked, its rows fail.
 
-        Images are decoded and processed in several threads.
+        Images are decoded and processed in several threads. Of a case with several probes that cannot be asked as a
+        whole, each probe is tried alone.
         """
 
-        def tried(group: tuple[Positions, Records]) -> T | InputError:
+        def tried(positions: Positions, records: Records) -> list[tuple[Positions, T | InputError]]:
             try:
-                return request(*group)
+                return [(positions, request(positions, records))]
             except InputError as error:
-                return error
+                probes = [record["probe"] for record in records]
+                parts = [[i for i, name in enumerate(probes) if name == probe] for probe in dict.fromkeys(probes)]
+                if len(parts) == 1:
+                    return [(positions, error)]
+                return [
+                    made for part in parts for made in tried([positions[i] for i in part], [records[i] for i in part])
+                ]
 
         requests: list[T] = []
-        groups = group_rows(shown, keys)
-        for (positions, _), made in zip(groups, self._workers.map(tried, groups), strict=True):
-            if isinstance(made, InputError):
-                rows.fail(positions, str(made))
-            else:
-                requests.append(made)
+        for group in self._workers.map(lambda group: tried(*group), group_rows(shown, keys)):
+            for positions, made in group:
+                if isinstance(made, InputError):
+                    rows.fail(positions, str(made))
+                else:
+                    requests.append(made)
         return requests
 
     @cached_property

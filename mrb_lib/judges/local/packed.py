@@ -19,7 +19,7 @@ from mrb_lib.judges.local.reader import CasePrompts, TreeJudge
 from mrb_lib.judges.prompts import Rendered
 from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.tasks import Record, image_names, responses_of
-from mrb_lib.replies.labels import LETTERS, Labels
+from mrb_lib.replies.labels import LETTERS, Labels, labels_of
 from mrb_lib.verdicts.orders import FIRST, SECOND, pick_of
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
 
@@ -39,7 +39,7 @@ class CaseQuestions(NamedTuple):
 def _tree_of(row: Record) -> tuple[object, ...]:
     """Return what the rows of one tree share: case, images, texts and labels, whatever is asked in either order."""
     texts = row["question"], frozenset((row[FIRST], row.get(SECOND)))
-    return row["case_id"], *image_names(row), *texts, row.get("probe_labels")
+    return row["case_id"], *image_names(row), *texts, labels_of(row)
 
 
 class PackedJudge(TreeJudge):
@@ -54,15 +54,12 @@ class PackedJudge(TreeJudge):
     engine = "packed"
     usual_prompt = "single"
     asks = ("one",)
-    _lead = ""
+    _marks: Sequence[str] = LETTERS
 
     def __init__(self, request: JudgeRequest) -> None:
         super().__init__(request)
         if request.entry.thinking == "always":
             self.notice("reasons before it replies, so its first token is not its verdict: use NAME+generative")
-
-    def _groups(self) -> Sequence[Sequence[str]]:
-        return [[letter, f" {letter}"] for letter in LETTERS]
 
     def prepare(self, shown: pd.DataFrame) -> BatchAnswer:
         """See `Judge.prepare`."""

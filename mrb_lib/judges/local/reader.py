@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -267,20 +266,24 @@ class TreeReader:
 
 
 class TreeJudge(LocalJudge):
-    """A judge that reads probabilities of single tokens, with all questions about a case in one pass."""
+    """A judge that reads probabilities of single tokens, with all questions about a case in one pass.
 
+    A subclass states the answers whose probability is read, `_marks`.
+    """
+
+    _marks: Sequence[str]
+    _lead = ""
     _reader: TreeReader | None = None
-
-    @abstractmethod
-    def _groups(self) -> Sequence[Sequence[str]]:
-        """The spellings of each answer whose probability is read; called once the weights are loaded."""
 
     @property
     def reader(self) -> TreeReader:
         """Return the reader of the probabilities; loads the weights."""
         if self._reader is None:
             super().load()
-            self._reader = TreeReader(self.weights, self._groups())
+            # Where a reply's first number is a space and then its digits, as in Llama 2, it is read after the space.
+            is_apart = self._marks[0].isdigit() and len(self.weights.tokens_of(self._marks[0])) > 1
+            self._lead = " " if is_apart else ""
+            self._reader = TreeReader(self.weights, [[mark, f" {mark}"] for mark in self._marks])
         return self._reader
 
     def share(self, other: TreeJudge) -> None:

@@ -100,55 +100,37 @@ def llava_onevision() -> Made:
     return transformers.LlavaOnevisionForConditionalGeneration(config), processor
 
 
-def _qwen_tokenizer() -> PreTrainedTokenizerFast:
-    return _tokenizer({name.removesuffix("_id"): token for name, token in _QWEN.items()})
-
-
-def _qwen_image() -> str:
-    return _chat("<|vision_start|><|image_pad|><|vision_end|>")
+def _qwen(name: str, vision: dict[str, object], rotary: list[int], **more: object) -> Made:
+    tokenizer = _tokenizer({name.removesuffix("_id"): token for name, token in _QWEN.items()})
+    rope = {"rope_type": "default", "rope_theta": 10_000.0, "mrope_section": rotary, **more}
+    config = getattr(transformers, f"{name}Config")(
+        text_config=_text(tokenizer, head_dim=32, rope_parameters=rope),
+        vision_config={"num_heads": 4, **vision},
+        tie_word_embeddings=True,
+        **{key: _id(tokenizer, token) for key, token in _QWEN.items()},
+    )
+    patch = vision["patch_size"]
+    processor = still_processor(getattr(transformers, f"{name}Processor"))(
+        image_processor=transformers.Qwen2VLImageProcessorPil(
+            patch_size=patch, merge_size=2, size={"shortest_edge": (4 * patch) ** 2, "longest_edge": (8 * patch) ** 2}
+        ),
+        tokenizer=tokenizer,
+        chat_template=_chat("<|vision_start|><|image_pad|><|vision_end|>"),
+    )
+    return getattr(transformers, f"{name}ForConditionalGeneration")(config), processor
 
 
 def qwen2_vl() -> Made:
-    tokenizer = _qwen_tokenizer()
-    rotary = {"rope_type": "default", "rope_theta": 10_000.0, "mrope_section": [4, 6, 6]}
-    config = transformers.Qwen2VLConfig(
-        text_config=_text(tokenizer, rope_parameters=rotary),
-        vision_config={
-            "depth": 2, "embed_dim": 64, "hidden_size": 96, "mlp_ratio": 2, "num_heads": 4, "patch_size": 14
-        },
-        tie_word_embeddings=True,
-        **{name: _id(tokenizer, token) for name, token in _QWEN.items()},
-    )  # fmt: skip
-    processor = still_processor(transformers.Qwen2VLProcessor)(
-        image_processor=transformers.Qwen2VLImageProcessorPil(
-            patch_size=14, merge_size=2, size={"shortest_edge": 56 * 56, "longest_edge": 112 * 112}
-        ),
-        tokenizer=tokenizer,
-        chat_template=_qwen_image(),
-    )
-    return transformers.Qwen2VLForConditionalGeneration(config), processor
+    vision = {"depth": 2, "embed_dim": 64, "hidden_size": 96, "mlp_ratio": 2, "patch_size": 14}
+    return _qwen("Qwen2VL", vision, [4, 6, 6])
 
 
 def qwen3_vl() -> Made:
-    tokenizer = _qwen_tokenizer()
-    rotary = {"rope_type": "default", "rope_theta": 10_000.0, "mrope_section": [6, 5, 5], "mrope_interleaved": True}
-    config = transformers.Qwen3VLConfig(
-        text_config=_text(tokenizer, head_dim=32, rope_parameters=rotary),
-        vision_config={
-            "depth": 3, "hidden_size": 64, "intermediate_size": 128, "out_hidden_size": 96, "num_heads": 4,
-            "patch_size": 16, "deepstack_visual_indexes": [0, 1], "num_position_embeddings": 64,
-        },
-        tie_word_embeddings=True,
-        **{name: _id(tokenizer, token) for name, token in _QWEN.items()},
-    )  # fmt: skip
-    processor = still_processor(transformers.Qwen3VLProcessor)(
-        image_processor=transformers.Qwen2VLImageProcessorPil(
-            patch_size=16, merge_size=2, size={"shortest_edge": 64 * 64, "longest_edge": 128 * 128}
-        ),
-        tokenizer=tokenizer,
-        chat_template=_qwen_image(),
-    )
-    return transformers.Qwen3VLForConditionalGeneration(config), processor
+    vision = {
+        "depth": 3, "hidden_size": 64, "intermediate_size": 128, "out_hidden_size": 96, "patch_size": 16,
+        "deepstack_visual_indexes": [0, 1], "num_position_embeddings": 64,
+    }  # fmt: skip
+    return _qwen("Qwen3VL", vision, [6, 5, 5], mrope_interleaved=True)
 
 
 def internvl() -> Made:

@@ -135,3 +135,11 @@ def test_a_rating_has_one_order(bench: Benchmark, tmp_path: Path) -> None:
     drawn = load_verdicts(tmp_path / "runs", bench.cases)
     assert len(drawn) == 10
     assert drawn["choice"].nunique() > 1
+
+
+def test_a_probe_that_the_prompt_cannot_show_is_an_error_of_its_rows_alone(tiny: Tiny) -> None:
+    plain = _shown()
+    rows = pd.concat([plain.assign(probe_wording=0), plain.assign(probe="prompt/wording:1", probe_wording=1)])
+    judged = _judge(CategoriesJudge, tiny("llama")).judge(rows.reset_index(drop=True)).set_index("probe")
+    assert (judged.loc["none", "status"] == "ok").all()
+    assert judged.loc["prompt/wording:1", "error"].str.contains("has no wording 1").all()
