@@ -18,7 +18,7 @@ PromptKind = Literal["", "answering", "ratings", "ranking", "criteria"]
 UsualPrompt = tuple[str, tuple[Asks, ...]]
 """The id of the usual prompt of an engine, and the kinds of prompts whose replies it reads."""
 RATES: Final[UsualPrompt] = ("rate", ("categories", "category"))
-"""Those of engines that read a written rating."""
+"""The usual prompt of engines that read a written rating, and the kinds that they read."""
 _HEADER = re.compile(r"\A\{#-?\s*asks:\s*(\w+)(\s+and\s+reason)?(?:,\s*(\d+)\s+tokens)?\s*-?#\}\n?")
 
 _ASKS: Final[Mapping[Asks, str]] = {
