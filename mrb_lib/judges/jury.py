@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -29,7 +30,11 @@ WEIGHTED: Final = "weighted-of"
 ESCALATE: Final = "escalate-of"
 _MISSING: Final = ""
 _LARGEST_WEIGHT: Final = 2**40
-_HOW: Final = f"write {NAME}:a,b or {WEIGHTED}:a=2,b=1 or {ESCALATE}:2:a,b,c, each member once"
+_RULES: Final[Mapping[str, JuryRule]] = {NAME: "majority", WEIGHTED: "weighted", ESCALATE: "escalate"}
+_HOW: Final = (
+    f"write {NAME}:a,b or {WEIGHTED}:a=2,b=1 or {ESCALATE}:2:a,b,c, with two judges at least, each named once, and "
+    "weights of like size"
+)
 
 
 @dataclass(frozen=True)
@@ -51,7 +56,7 @@ class Composition:
 
 def is_jury(name: str) -> bool:
     """Return whether a name is that of a jury, well-formed or not."""
-    return name.partition(":")[0] in (NAME, WEIGHTED, ESCALATE)
+    return name.partition(":")[0] in _RULES
 
 
 def parse_jury(name: str) -> Composition | None:
@@ -67,40 +72,20 @@ def parse_jury(name: str) -> Composition | None:
     if name == NAME:
         return Composition("majority", (), (), 0)
     kind, _, rest = name.partition(":")
-    if kind == NAME:
-        members = _members(name, rest.split(","))
-        return Composition("majority", members, (1,) * len(members), len(members))
-    if kind == WEIGHTED:
-        pairs = [entry.rpartition("=") for entry in rest.split(",")]
-        members = _members(name, [member for member, _, _ in pairs])
-        return Composition("weighted", members, _weights(name, [weight for _, _, weight in pairs]), len(members))
-    first, _, rest = rest.partition(":")
-    members = _members(name, rest.split(","))
-    if not (first.isascii() and first.isdecimal() and 1 <= int(first) <= len(members)):
-        raise InputError(f"judge {name!r}: asks the first {first!r} members of {len(members)}; {_HOW}.")
-    return Composition("escalate", members, (1,) * len(members), int(first))
-
-
-def _members(name: str, members: Sequence[str]) -> tuple[str, ...]:
-    if not all(members) or len(set(members)) != len(members):
-        raise InputError(f"judge {name!r}: a member is named twice or not at all; {_HOW}.")
-    if len(members) < 2:
-        raise InputError(f"judge {name!r}: needs at least two members; {_HOW}.")
-    if any(is_jury(member) for member in members):
-        raise InputError(f"judge {name!r}: a jury cannot be a member; name its members instead.")
-    return tuple(members)
-
-
-def _weights(name: str, texts: Sequence[str]) -> tuple[int, ...]:
-    """Whole numbers in the same proportion, so that equal sums are equal: 0.1 + 0.2 is 0.3 here."""
+    first, _, rest = rest.partition(":") if kind == ESCALATE else ("", "", rest)
+    entries = [entry.rpartition("=")[::2] if kind == WEIGHTED else (entry, "1") for entry in rest.split(",")]
+    members = tuple(member for member, _ in entries)
     try:
-        weights = [Fraction(text) for text in texts]
-    except (ValueError, ZeroDivisionError) as error:
-        raise InputError(f"judge {name!r}: a weight is not a number; {_HOW}.") from error
-    whole = [int(weight * lcm(*(other.denominator for other in weights))) for weight in weights]
-    if min(whole) <= 0 or max(whole) > _LARGEST_WEIGHT:
-        raise InputError(f"judge {name!r}: weights must be more than 0 and of like size; {_HOW}.")
-    return tuple(whole)
+        # Whole numbers in the same proportion, so that equal sums are equal: 0.1 + 0.2 is 0.3 here.
+        weights = [Fraction(weight) for _, weight in entries]
+        whole = tuple(int(weight * lcm(*(other.denominator for other in weights))) for weight in weights)
+    except (ValueError, ZeroDivisionError):
+        whole = (0,)
+    n_first = len(members) if kind != ESCALATE else int(first) if re.fullmatch("[0-9]{1,9}", first) else 0
+    are_judges = all(members) and 2 <= len(set(members)) == len(members) and not any(map(is_jury, members))
+    if not (are_judges and min(whole) > 0 and max(whole) <= _LARGEST_WEIGHT and 1 <= n_first <= len(members)):
+        raise InputError(f"judge {name!r}: is not a well-formed jury; {_HOW}.")
+    return Composition(_RULES[kind], members, whole, n_first)
 
 
 @dataclass(frozen=True)

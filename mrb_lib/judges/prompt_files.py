@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
-from typing import Final, Literal, TypeVar, cast, get_args
+from typing import Final, Literal, cast, get_args
 
 from mrb_lib.judges.prompts import FOLDER, Asks, Prompt
 from mrb_lib.judges.settings import Settings
@@ -15,9 +15,10 @@ from mrb_lib.tables.errors import InputError
 
 PromptKind = Literal["", "answering", "ratings", "ranking", "criteria"]
 """Kinds of prompts: for preferences, answers, the category of one response, an order of all, or a rubric's criteria."""
-RATES: Final[tuple[str, tuple[Asks, ...]]] = ("rate", ("categories", "category"))
+UsualPrompt = tuple[str, tuple[Asks, ...]]
+"""The id of the usual prompt of an engine, and the kinds of prompts whose replies it reads."""
+RATES: Final[UsualPrompt] = ("rate", ("categories", "category"))
 """The usual prompt of engines that read a written rating, and the kinds that they read."""
-T = TypeVar("T", str, "str | None")
 _HEADER = re.compile(r"\A\{#-?\s*asks:\s*(\w+)(\s+and\s+reason)?(?:,\s*(\d+)\s+tokens)?\s*-?#\}\n?")
 
 _ASKS: Final[Mapping[Asks, str]] = {
@@ -89,50 +90,34 @@ def load_prompt_of_one(id_or_file: str) -> Prompt:
     return load_prompt(single) if prompt.asks in ("all", "categories", "criteria") and single in known else prompt
 
 
-def prompts_for(
+def fitting_prompt(
     judge: str,
     engine: str,
     settings: Settings,
-    compares: tuple[T, Sequence[Asks]],
-    rates: tuple[T, Sequence[Asks]] | None,
-) -> tuple[T, Sequence[Asks]]:
-    """Return the id of the usual prompt for a benchmark, and the kinds of prompts whose replies an engine reads.
-
-    Parameters
-    ----------
-    judge : its name
-    compares, rates : these two for preferences, and for ratings; None where the engine compares two responses only
-
-    Raises
-    ------
-    InputError
-        The engine cannot judge the benchmark.
-    """
-    if not settings.is_rating:
-        return compares
-    if rates is None:
-        raise InputError(
-            f"judge {judge}: the engine {engine} compares two responses, and the benchmark has ratings of one; leave "
-            f"out +{engine}, or use NAME+packed or NAME+generative."
-        )
-    return rates
-
-
-def fitting_prompt(
-    judge: str, settings: Settings, usual: str, asks: Sequence[Asks], trained: str | None = None
+    compares: UsualPrompt,
+    rates: UsualPrompt | None,
+    trained: str | None = None,
 ) -> Prompt:
     """Return the prompt that the user wants, that the model was trained on, or the usual one.
 
     Parameters
     ----------
     judge : its name
-    asks : kinds of prompts whose replies the engine reads
+    compares, rates : the usual prompt for preferences, and for ratings, each with the kinds of prompts whose replies
+        the engine reads; None where it compares two responses only
 
     Raises
     ------
     InputError
-        The prompt asks for something else, or cannot show what the settings want beside a case.
+        The engine cannot judge the benchmark; or the prompt asks for something else, or cannot show what the settings
+        want beside a case.
     """
+    if settings.is_rating and rates is None:
+        raise InputError(
+            f"judge {judge}: the engine {engine} compares two responses, and the benchmark has ratings of one; leave "
+            f"out +{engine}, or use NAME+packed or NAME+generative."
+        )
+    usual, asks = rates if settings.is_rating and rates is not None else compares
     load = load_prompt_of_one if asks in (("one",), ("category",), ("criterion",)) else load_prompt
     prompt = load(settings.prompt or trained or usual)
     if prompt.asks not in asks:

@@ -12,7 +12,7 @@ import pandas as pd
 from PIL import Image
 
 from mrb_lib.judges.makers import task_maker
-from mrb_lib.judges.prompt_files import RATES, fitting_prompt, prompts_for
+from mrb_lib.judges.prompt_files import RATES, UsualPrompt, fitting_prompt
 from mrb_lib.judges.prompts import Asks
 from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.tasks import MAX_PIXELS, AsksPrompts, Reply, Task, image_names, open_pictures
@@ -59,19 +59,18 @@ class PromptedJudge(AsksPrompts, ABC):
     shows_references: ClassVar[bool] = True
     shows_probes: ClassVar[bool] = True
     usual_prompt: ClassVar[str] = "plain"
-    rates: ClassVar[tuple[str, tuple[Asks, ...]] | None] = RATES
-    dimensions: tuple[str, ...] | None = None
-    provenance: Mapping[str, object] = {}
+    rates: ClassVar[UsualPrompt | None] = RATES
     device = "cpu"
-    sorts_by_length = False
+    provenance: Mapping[str, object] = {}
 
     def __init__(self, request: JudgeRequest) -> None:
         self.entry, self.settings, self._images = request.entry, request.settings, request.images
         self.name = request.entry.name
         self.notices: list[str] = []
         self.cases_per_batch = self.settings.batch_size or 8
-        usual, asks = prompts_for(self.name, self.entry.engine, self.settings, (self.usual_prompt, _ASKS), self.rates)
-        prompt = self._own_prompt = fitting_prompt(self.name, self.settings, usual, asks)
+        compares = self.usual_prompt, _ASKS
+        prompt = fitting_prompt(self.name, self.entry.engine, self.settings, compares, self.rates)
+        self._own_prompt = prompt
         beside = [f"--{name}" for name in self.settings.shows]
         beside += [f"the prompt {prompt.id}"] if prompt.needs_reference else []
         if beside and not self.shows_references:
@@ -130,10 +129,6 @@ class PromptedJudge(AsksPrompts, ABC):
     def load(self) -> None:
         """Get ready before the first batch, as by reading weights; nothing unless a subclass does something."""
         return
-
-    def judge(self, shown: pd.DataFrame) -> pd.DataFrame:
-        """See `Judge.judge`."""
-        return self.prepare(shown)()
 
     def prepare(self, shown: pd.DataFrame) -> BatchAnswer:
         """See `Judge.prepare`."""

@@ -262,7 +262,7 @@ class Prompt:
         note: str = "",
         criteria: Sequence[str] = (),
         criterion: int = 0,
-        context: Context | None = None,
+        context: Context = Context(),  # noqa: B008  # frozen
     ) -> Rendered:
         """Return the text for one case.
 
@@ -286,7 +286,7 @@ class Prompt:
         note : what somebody says of the two responses, in a fence after them; a rating of one response has none
         criteria : the texts of the case's rubric
         criterion : the place of the one asked about, where one is
-        context : what is shown beside the case, around the block `case`; None for nothing
+        context : what is shown beside the case, around the block `case`
 
         Raises
         ------
@@ -297,12 +297,11 @@ class Prompt:
         labels = self.labels_for(question, labels)
         reference = reference if self.needs_reference else None  # what is not shown must not shape the key either
         texts = [question, *responses, *([reference] if reference is not None else [])]
-        beside = context.texts if context else ()
         # Where each response is checked alone, all that stands before it is the same for both, the key too if it can.
         if self.checks:
-            key = fence_key([question, *criteria], "\0".join(texts), *beside)
+            key = fence_key([question, *criteria], "\0".join(texts), *context.texts)
         else:
-            key = fence_key(texts, note + (before or ""), *beside)
+            key = fence_key(texts, note + (before or ""), *context.texts)
         written, fence = partial(defuse, marks=marks or GENERIC), fence_of(key, labels)
         defused = [written(text) for text in texts]
         marked = zip(marks_of(choices), choices, strict=True) if self.rates else ()
@@ -363,20 +362,19 @@ class Prompt:
             blocks[-1] = f"{instruction}\n{blocks[-1]}"
         if note and self.compares:
             blocks[-1] = f"{fence('note', written(note))}\n\n{blocks[-1]}"
-        if context:
 
-            def enclosed(name: str, text: str) -> str:
-                return fence_of(key, LETTERS)(name, written(text))
+        def enclosed(name: str, text: str) -> str:
+            return fence_of(key, LETTERS)(name, written(text))
 
-            # A reply of one letter has no word for a tie.
-            letters = dict(zip(LETTERS, labels, strict=True)) | ({} if self.is_of_one else {TIE: TIE})
-            called = [option["mark" if self.is_of_one else "name"] for option in options]
-            names = dict(zip(choices, called, strict=True)) if self.rates else letters
-            before = context.before(
-                enclosed, key, labels, names, dimensions,
-                is_of_one=self.is_of_one, labelled=label_sets or (), written=written,
-            )  # fmt: skip
-            blocks[0] = before + blocks[0] + context.after(enclosed)
+        # A reply of one letter has no word for a tie.
+        letters = dict(zip(LETTERS, labels, strict=True)) | ({} if self.is_of_one else {TIE: TIE})
+        called = [option["mark" if self.is_of_one else "name"] for option in options]
+        names = dict(zip(choices, called, strict=True)) if self.rates else letters
+        before = context.before(
+            enclosed, key, labels, names, dimensions,
+            is_of_one=self.is_of_one, labelled=label_sets or (), written=written,
+        )  # fmt: skip
+        blocks[0] = before + blocks[0] + context.after(enclosed)
         return Rendered(*blocks)
 
     def _blocks(self, variables: Mapping[str, object]) -> list[str]:

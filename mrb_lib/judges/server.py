@@ -28,6 +28,7 @@ from mrb_lib.judges.roster.engines import ENGINES, JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import adapter_base, provenance_of
 from mrb_lib.judges.settings import Settings
+from mrb_lib.judges.tasks import AsksPrompts
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.tables.files import slug
 from mrb_lib.verdicts.protocol import BatchAnswer
@@ -35,10 +36,6 @@ from mrb_lib.verdicts.protocol import BatchAnswer
 START_LIMIT_S: Final = 1800.0
 """Seconds that a server may take to read its weights and answer."""
 SECONDS_BETWEEN_LINES: Final = 10.0
-_POLL_S: Final = 0.2
-_PAGES: Final = ("version", "get_server_info")  # of vLLM and of SGLang, which state a version
-_TAIL_LINES, _TAIL_LETTERS = 4, 240
-_NO_PORT: Final = "http://127.0.0.1:1/v1"
 
 
 _LOOPBACK = ("--host", "127.0.0.1", "--port", "{port}", "--served-model-name", "{name}")
@@ -49,7 +46,7 @@ _COMMANDS: Final = {
 _GPUS: Final = {"vllm": "--tensor-parallel-size", "sglang": "--tp-size"}
 
 
-class ServerJudge:
+class ServerJudge(AsksPrompts):
     """A judge behind a server of its own; see `mrb_lib.verdicts.protocol.Judge`.
 
     `load` starts the server and waits until it answers, `unload` stops it, and it never outlives this process. Judged
@@ -70,8 +67,6 @@ class ServerJudge:
     Tested by tests/judges/test_server.py with a server of our own.
     """
 
-    sorts_by_length = False
-
     def __init__(self, request: JudgeRequest) -> None:
         entry, settings = request.entry, request.settings
         self._command = _command(entry, settings)
@@ -85,15 +80,12 @@ class ServerJudge:
         self._model = entry.model or entry.name.partition("+")[0]
         self._weights = self._model if folder is None else str(folder)
         self._request, self._engine = request, _served_engine(request)
-        self._judge = self._built(_NO_PORT, self._model)
+        self._judge = self._built("http://127.0.0.1:1/v1", self._model)  # no server yet
         self._server: RunningServer | None = None
-        self.name, self.dimensions = self._judge.name, self._judge.dimensions
-        self.prompt_id, self.prompt_hash = self._judge.prompt_id, self._judge.prompt_hash
-        self.prompt_text, self.cases_per_batch = self._judge.prompt_text, self._judge.cases_per_batch
+        self.name, self.dimensions, self._own_prompt = self._judge.name, self._judge.dimensions, self._judge._own_prompt
+        self.cases_per_batch = self._judge.cases_per_batch
         self.device = f"server of {Path(self._command[0]).name} on this machine"
-        self.provenance: Mapping[str, object] = (
-            {} if folder is None else provenance_of(folder, is_of_hub=entry.path is None)
-        )
+        self.provenance = {} if folder is None else provenance_of(folder, is_of_hub=entry.path is None)
         spec = {key: value for key, value in self._judge.spec.items() if key != "url"}
         revision = {} if request.source is None else {"revision": request.source.revision}
         self.spec: Mapping[str, object] = {**spec, "server": shlex.join(self._command), **revision}
@@ -138,8 +130,7 @@ class ServerJudge:
         self._judge = self._built(self._server.url, model)
         # A server that ends on the way would be asked for a minute more.
         Thread(target=self._server.call_when_ended, args=(self._judge.stop,), daemon=True).start()
-        served = {"command": shlex.join(command), "version": version, "model": model}
-        self.provenance = {**self.provenance, "server": served}
+        self.provenance["server"] = {"command": shlex.join(command), "version": version, "model": model}
 
     def unload(self) -> None:
         """Stop the server and all that it started."""
@@ -147,26 +138,21 @@ class ServerJudge:
         if server is not None:
             server.stop()
 
-    def judge(self, shown: pd.DataFrame) -> pd.DataFrame:
-        """See `Judge.judge`."""
-        return self.prepare(shown)()
-
     def prepare(self, shown: pd.DataFrame) -> BatchAnswer:
         """See `Judge.prepare`."""
         return self._judge.prepare(shown)
 
     def stream(self, batches: Iterable[pd.DataFrame]) -> Generator[tuple[pd.DataFrame, pd.DataFrame], None, None]:
         """See `EndpointJudge.stream`; a server that ended on the way is reported with the end of its log."""
+        stopped: RunError | None = None
         try:
             yield from self._judge.stream(batches)
-        except RunError:
-            self._check()
-            raise
-        self._check()
-
-    def _check(self) -> None:
+        except RunError as error:
+            stopped = error
         if self._server is not None:
             self._server.check()
+        if stopped is not None:
+            raise stopped
 
     def estimate(self, shown: pd.DataFrame, scale: float) -> Estimate | None:
         """See `EndpointJudge.estimate`."""
@@ -226,7 +212,8 @@ class RunningServer:
                 listed = _stated(http, f"{self.url}/models").get("data")
                 if isinstance(listed, list) and listed:
                     models = [str(model["id"]) for model in listed]
-                    stated = [_stated(http, f"{self.url.removesuffix('/v1')}/{page}") for page in _PAGES]
+                    pages = ("version", "get_server_info")  # of vLLM and of SGLang, which state a version
+                    stated = [_stated(http, f"{self.url.removesuffix('/v1')}/{page}") for page in pages]
                     version = next((str(page["version"]) for page in stated if page.get("version")), "unknown")
                     return wanted if wanted in models else models[0], printable(version)
                 waited = time.monotonic() - start
@@ -236,10 +223,9 @@ class RunningServer:
                     )
                 if waited - said >= SECONDS_BETWEEN_LINES:
                     said = waited
-                    waits = f"{self._program} is starting ({waited:.0f} of at most {START_LIMIT_S:g} s)"
-                    last = self._tail.rpartition(" | ")[2]
-                    print(f"{self._judge}: {waits}: {last}", file=sys.stderr, flush=True)
-                time.sleep(_POLL_S)
+                    waits = f"{self._judge}: {self._program} is starting ({waited:.0f} of at most {START_LIMIT_S:g} s)"
+                    print(f"{waits}: {self._tail.rpartition(' | ')[2]}", file=sys.stderr, flush=True)
+                time.sleep(0.2)
 
     def check(self) -> None:
         """Raise `RunError`, with the end of its log, where it has ended."""
@@ -259,7 +245,7 @@ class RunningServer:
     def _tail(self) -> str:
         lines = self._log.read_text(encoding="utf-8", errors="replace").replace("\r", "\n").split("\n")
         said = [printable(line.strip()) for line in lines if line.strip()]
-        return " | ".join(said[-_TAIL_LINES:])[-_TAIL_LETTERS:] or "nothing"
+        return " | ".join(said[-4:])[-240:] or "nothing"
 
 
 def _command(entry: Entry, settings: Settings) -> list[str]:
@@ -296,10 +282,8 @@ def _served_engine(request: JudgeRequest) -> str:
 
 
 def _free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
 
 
 def _stated(http: httpx.Client, url: str) -> dict[str, object]:

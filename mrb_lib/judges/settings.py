@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import field, replace
 from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from mrb_lib.judges.context import MOST_EXAMPLES, Context, ExamplesBy, ReferenceLevel, context_of
+from mrb_lib.judges.context import MOST_EXAMPLES, ExamplesBy, ReferenceLevel
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.options import Option, checked_dataclass
 from mrb_lib.tables.schema import CHOICES, DIMENSIONS, Task
@@ -183,12 +182,6 @@ class Settings:
         """The names of those of `reference`, `evidence` and `examples` that the user sets."""
         is_set = {"reference": self.reference is not None, "evidence": self.evidence, "examples": self.examples > 0}
         return tuple(name for name, is_there in is_set.items() if is_there)
-
-    def context_of(self, row: Mapping[str, object]) -> Context | None:
-        """Return the texts shown beside the case of a row; see `mrb_lib.judges.context.context_of`."""
-        if self.reference in (None, "none") and not self.evidence and not self.examples:
-            return None
-        return context_of(row, self.reference, evidence=self.evidence, examples=self.examples)
 
 
 def for_repeats(settings: Settings, repeats: int) -> Settings:

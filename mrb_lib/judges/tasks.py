@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
@@ -16,6 +17,7 @@ import pandas as pd
 from PIL import Image
 
 from mrb_lib.benchmarks.images import open_image, within
+from mrb_lib.judges.context import context_of
 from mrb_lib.judges.prompts import DEFINITIONS, Prompt, Rendered, phrasing_of
 from mrb_lib.judges.settings import BLIND, Settings
 from mrb_lib.replies.answers import read_answer
@@ -26,7 +28,7 @@ from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.rubrics import Criterion
 from mrb_lib.tables.schema import ANSWERED_STATUSES, Status
 from mrb_lib.verdicts.orders import FIRST, PICKS, SECOND
-from mrb_lib.verdicts.protocol import VerdictRows
+from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
 
 MAX_PIXELS: Final = 1280 * 28 * 28
 """About what the published vision-language judges were trained on: 1,280 patches of 28 x 28 pixels."""
@@ -120,10 +122,20 @@ class Checked(NamedTuple):
     reply: str
 
 
-class AsksPrompts:
-    """The parts of `mrb_lib.verdicts.protocol.Judge` that follow from a prompt; None for a judge that takes none."""
+class AsksPrompts(ABC):
+    """The parts of `mrb_lib.verdicts.protocol.Judge` that all judges of models share; no prompt where none is taken."""
 
+    dimensions: tuple[str, ...] | None = None
+    sorts_by_length = False
     _own_prompt: Prompt | None
+
+    @abstractmethod
+    def prepare(self, shown: pd.DataFrame) -> BatchAnswer:
+        """See `Judge.prepare`."""
+
+    def judge(self, shown: pd.DataFrame) -> pd.DataFrame:
+        """See `Judge.judge`."""
+        return self.prepare(shown)()
 
     @property
     def prompt_id(self) -> str:
@@ -192,25 +204,25 @@ class PromptWriter:
         InputError
             The case lacks what the prompt is to show.
         """
-        reference, before = row.get("reference"), row.get("before")
+        settings, reference, before = self.settings, row.get("reference"), row.get("before")
         if self.prompt.needs_reference and not isinstance(reference, str):
             raise InputError(f"the case has no reference answer, which the prompt {self.prompt.id} shows")
         return self.prompt.render(
             str(row["question"]),
             responses,
-            self.settings.dimensions if dimensions is None else dimensions,
+            settings.dimensions if dimensions is None else dimensions,
             dimension,
             reference=reference if isinstance(reference, str) else None,
             before=before if isinstance(before, str) else None,
-            label_sets=self.settings.labels,
-            n_images=0 if self.settings.without_images else len(image_names(row)),
-            choices=self.settings.choices,
-            definitions=DEFINITIONS | self.settings.definitions,
-            ordered=self.settings.is_ordered,
+            label_sets=settings.labels,
+            n_images=0 if settings.without_images else len(image_names(row)),
+            choices=settings.choices,
+            definitions=DEFINITIONS | settings.definitions,
+            ordered=settings.is_ordered,
             marks=self.marks,
             criteria=criteria,
             criterion=criterion,
-            context=self.settings.context_of(row),
+            context=context_of(row, settings.reference, evidence=settings.evidence, examples=settings.examples),
             **phrasing_of(row),
         )
 

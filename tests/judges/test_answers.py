@@ -61,17 +61,6 @@ def test_every_item_has_every_sample_of_every_model(answered: list[ModelRun], it
         assert set(answers["finish"].dropna()) == {"length"}
 
 
-def test_an_answer_does_not_depend_on_its_batch(
-    answered: list[ModelRun], items: pd.DataFrame, pictured: Benchmark, tiny: Callable[[str], Path], tmp_path: Path
-) -> None:
-    assert pictured.path is not None
-    asked = ask_about(items, pictured.path / "images", name="w", kind="simulated", digest="d")
-    alone = Settings(prompt="short-answer", max_new_tokens=8, device="cpu", batch_size=1)
-    [run] = answer(asked, tmp_path, writers([PlannedModel(f"path:{tiny('llava')}", alone)]), samples=2)
-    assert run.summary.folder.name == answered[0].summary.folder.name
-    assert table(run, items)["answer"].equals(table(answered[0], items)["answer"])
-
-
 def test_prompts_for_answers_and_for_verdicts_are_not_mistaken(
     items: pd.DataFrame, pictured: Benchmark, tiny: Callable[[str], Path], tmp_path: Path
 ) -> None:

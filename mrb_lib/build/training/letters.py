@@ -18,7 +18,8 @@ from mrb_lib.build.training.loop import CurvePoint, Report
 from mrb_lib.build.training.plan import Plan
 from mrb_lib.build.training.trainee import Trainee, TrainingCases, judge_request
 from mrb_lib.judges.local.packed import CaseQuestions, PackedJudge
-from mrb_lib.judges.local.reader import keeps_columns, logits_at, tree_inputs
+from mrb_lib.judges.local.reader import keeps_columns, logits_at
+from mrb_lib.judges.local.tree import pack
 from mrb_lib.judges.local.weights import Weights
 from mrb_lib.replies.labels import LETTERS, Labels
 from mrb_lib.tables.errors import InputError
@@ -73,7 +74,7 @@ class LetterLoss:
     def _sum(self, model: Callable[..., Any], cases: Sequence[LetterCase]) -> torch.Tensor:
         trees = [tree for case in cases if (tree := case.questions.prompts.tree) is not None]
         if trees:
-            inputs, ends = tree_inputs(self.weights, trees)
+            inputs, ends = pack(trees, self.weights.to_device)
             logits = logits_at(model, inputs, ends, keeps=self._keeps)
         else:
             logits = self._alone(model, cases[0])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import os
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
@@ -83,22 +84,17 @@ def address(entry: Entry, settings: Settings) -> Address:
 
 def _split(url: str) -> tuple[SplitResult, int]:
     """Return the parts of a URL. Its text is in no message: it may hold a password."""
-    try:
+    parts, port = SplitResult("", "", "", "", ""), 0
+    with suppress(ValueError):
         parts = urlsplit(url)
         port = parts.port or _PORTS.get(parts.scheme, 0)
-    except ValueError as error:
-        raise InputError("the server's URL is malformed; write it as http://127.0.0.1:8000/v1.") from error
-    if parts.scheme not in _PORTS or not parts.hostname or not url.isascii() or not url.isprintable() or " " in url:
+    is_known = parts.scheme in _PORTS and port and parts.hostname
+    if not is_known or not url.isascii() or not url.isprintable() or " " in url:
         raise InputError("the server's URL is malformed; write it as http://127.0.0.1:8000/v1.")
-    if parts.username is not None or parts.password is not None:
+    if "@" in parts.netloc or "?" in url or "#" in url:
         raise InputError(
-            f"the URL of the server at {parts.hostname} holds a user or password, which would be written into the "
-            f"manifest; leave it out and put a key into the environment variable {KEY_ENV}."
-        )
-    if "?" in url or "#" in url:
-        raise InputError(
-            f"the URL of the server at {parts.hostname} holds a query or fragment; give the base URL alone, and put a "
-            f"key into the environment variable {KEY_ENV}."
+            f"the URL of the server at {parts.hostname} holds a user or password, a query or a fragment, which would "
+            f"stand in the manifest; give the base URL alone, and put a key into the environment variable {KEY_ENV}."
         )
     return parts, port
 

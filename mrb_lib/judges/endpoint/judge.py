@@ -29,11 +29,11 @@ from mrb_lib.judges.endpoint.reply import ChatReply, p_of_first, p_of_key, p_of_
 from mrb_lib.judges.endpoint.requests import RequestWriter, ServedTask
 from mrb_lib.judges.endpoint.transport import Transport
 from mrb_lib.judges.makers import task_maker
-from mrb_lib.judges.prompt_files import RATES, fitting_prompt, prompts_for
-from mrb_lib.judges.prompts import RANKINGS, Asks
+from mrb_lib.judges.prompt_files import RATES, UsualPrompt, fitting_prompt
+from mrb_lib.judges.prompts import RANKINGS, Asks, Prompt
 from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.settings import Settings
-from mrb_lib.judges.tasks import MAX_PIXELS, Reply, Task
+from mrb_lib.judges.tasks import MAX_PIXELS, AsksPrompts, Reply, Task
 from mrb_lib.replies.labels import LETTERS
 from mrb_lib.replies.reading import parse
 from mrb_lib.tables.errors import InputError
@@ -72,7 +72,7 @@ class _Batch:
     claimed: list[bytes] = field(default_factory=list)
 
 
-class EndpointJudge:
+class EndpointJudge(AsksPrompts):
     """A judge behind a server; see `mrb_lib.verdicts.protocol.Judge`.
 
     A prompt that asks for all dimensions is sent once for each case, order and repeat;
@@ -112,12 +112,11 @@ class EndpointJudge:
 
     engine = "endpoint"
     usual_prompt = "plain"
-    asks: tuple[Asks, ...] = ("all", "one", "answer")
-    rates: tuple[str, tuple[Asks, ...]] | None = RATES
+    asks: tuple[Asks, ...] = ("all", "one", "answer", "criteria")
+    rates: UsualPrompt | None = RATES
     reads_first_token = False
-    dimensions: tuple[str, ...] | None = None
     provenance: Mapping[str, object] = {}
-    sorts_by_length = False
+    _own_prompt: Prompt
 
     def __init__(
         self,
@@ -132,8 +131,8 @@ class EndpointJudge:
                 f"judge {entry.name}: the model thinks before it replies, so its first token is not its verdict; "
                 f"leave out +{self.engine}, or switch thinking off in a roster file."
             )
-        usual, asks = prompts_for(entry.name, self.engine, settings, (self.usual_prompt, self.asks), self.rates)
-        prompt = self._prompt = fitting_prompt(entry.name, settings, usual, asks)
+        compares = self.usual_prompt, self.asks
+        prompt = self._own_prompt = fitting_prompt(entry.name, self.engine, settings, compares, self.rates)
         self._prices = _prices(settings)
         server = address(entry, settings)
         sees, max_pixels = entry.vision is not False, settings.max_pixels or MAX_PIXELS
@@ -146,7 +145,6 @@ class EndpointJudge:
         if template := entry.chat.get("template"):
             fixed["chat_template_kwargs"] = template
         self.name = entry.name
-        self.prompt_id, self.prompt_hash, self.prompt_text = prompt.id, prompt.hash, prompt.text
         self.device = f"server {server.host}"
         self.cases_per_batch = settings.batch_size or max(2 * settings.concurrency, 8)
         self.spec: Mapping[str, object] = {
@@ -289,7 +287,7 @@ class EndpointJudge:
 
     def _chains(self, shown: pd.DataFrame) -> list[Chain]:
         tasks = self._writer.tasks(shown)
-        if not self._prompt.is_of_one:
+        if not self._own_prompt.is_of_one:
             return [[task] for task in tasks]
         return [list(of_case) for _, of_case in groupby(tasks, lambda task: task.case_id)]
 
@@ -379,13 +377,13 @@ class EndpointJudge:
         """Read a reply into its rows; what it took stands on the first of them."""
 
         def p_first(dimension: str, choice: str | None) -> Mapping[str, object]:
-            if self._prompt.asks == "one":
+            if self._own_prompt.asks == "one":
                 stated = p_of_letter(reply.tokens, choice, task.labels)
             else:
                 stated = p_of_key(reply.tokens, reply.content, dimension, choice, task.labels)
             return {} if stated is None else {"p_first": stated.p, "p_first_bound": stated.bound}
 
-        looks = self._prompt.asks in ("all", "one")
+        looks = self._own_prompt.asks in ("all", "one")
         self._tasks.put(rows, task, _reply(reply, took), *([p_first] if looks else []))
 
     def _note_lacks(self, reply: ChatReply) -> None:
@@ -394,7 +392,7 @@ class EndpointJudge:
             self._notices.setdefault("replies were cut off at their longest length; --max-new-tokens raises it")
         if not reply.content.strip() and not reply.refused:
             self._notices.setdefault(_ONLY_THOUGHT if reply.reasoning else "replies are empty: the server sent no text")
-        if self._prompt.asks in ("all", "one") and not reply.tokens:
+        if self._own_prompt.asks in ("all", "one") and not reply.tokens:
             self._notices.setdefault("replies came without probabilities of tokens: their p_a is null")
 
     def _frame(self, batch: _Batch) -> pd.DataFrame:

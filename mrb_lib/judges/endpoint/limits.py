@@ -78,23 +78,20 @@ class Turns:
     @contextmanager
     def turn(self) -> Iterator[None]:
         """Wait for the turn of an attempt: until there is room, and the server does not ask for time."""
-        self._enter()
-        try:
-            yield
-        finally:
-            with self._changed:
-                self._inside -= 1
-                self._changed.notify_all()
-
-    def _enter(self) -> None:
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._inside < int(self._width))
                 wait_s = self._held_until - self._clock()
                 if wait_s <= 0 or self._stopped():
                     self._inside += 1
-                    return
+                    break
             self._sleep(wait_s)
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._inside -= 1
+                self._changed.notify_all()
 
     def hold(self, seconds: float) -> None:
         """Let no attempt begin for so long. Attempts that come back meanwhile say nothing new of the server."""

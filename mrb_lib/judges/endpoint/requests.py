@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 
 import pandas as pd
 
@@ -38,33 +39,23 @@ class RequestWriter:
 
     def tasks(self, shown: pd.DataFrame) -> Iterator[ServedTask]:
         """Yield the tasks about a batch with their requests; an image is encoded once, however many rows show it."""
-        urls: dict[str, str | InputError] = {}
-        has_schema = self.maker.prompt.asks_json
+
+        @cache
+        def picture(name: str) -> Mapping[str, object]:
+            url = data_url(stored_image(self.images, name), name, self.max_pixels)
+            return {"type": "image_url", "image_url": {"url": url}}
+
         for task in self.maker.tasks(shown):
             served = ServedTask(**vars(task))
-            if task.problem:
-                yield served
-                continue
             try:
-                pictures = [self._picture(name, urls) for name in task.images]
+                pictures = [] if task.problem else [picture(name) for name in task.images]
             except InputError as error:
-                yield replace(served, problem=str(error))
-                continue
-            content = [*pictures, {"type": "text", "text": task.text}] if pictures else task.text
-            schema = self.maker.schema(task) if has_schema else None
-            yield replace(served, request=ChatRequest(content, schema, task.seed))
-
-    def _picture(self, name: str, urls: dict[str, str | InputError]) -> Mapping[str, object]:
-        """Return an image as a part of a message."""
-        if name not in urls:
-            try:
-                urls[name] = data_url(stored_image(self.images, name), name, self.max_pixels)
-            except InputError as error:
-                urls[name] = error
-        url = urls[name]
-        if isinstance(url, InputError):
-            raise url
-        return {"type": "image_url", "image_url": {"url": url}}
+                served = replace(served, problem=str(error))
+            if not served.problem:
+                content = [*pictures, {"type": "text", "text": task.text}] if pictures else task.text
+                schema = self.maker.schema(task) if self.maker.prompt.asks_json else None
+                served = replace(served, request=ChatRequest(content, schema, task.seed))
+            yield served
 
 
 def data_url(content: bytes, name: str, max_pixels: int) -> str:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, partial
 
 import numpy as np
 import pandas as pd
@@ -75,43 +75,42 @@ class FirstJudge(PromptlessJudge):
         return _verdicts(shown, np.full(len(shown), FIRST))
 
 
-class LengthJudge(PromptlessJudge):
-    """The response with more words (`longer`) or fewer (`shorter`); a tie where they have the same number."""
+class ScoreJudge(PromptlessJudge):
+    """The response with the higher score; a tie where both have the same.
 
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.spec: Mapping[str, object] = {"unit": "words"}
-
-    def judge(self, shown: pd.DataFrame) -> pd.DataFrame:
-        """Compare the numbers of words, which are the scores; see `Judge.judge`."""
-        sign = 1.0 if self.name == "longer" else -1.0
-        first, second = (
-            sign * shown[side].astype("str").str.count(r"\S+").to_numpy(dtype=float) for side in (FIRST, SECOND)
-        )
-        return _scored(shown, first, second)
-
-
-class LexicalJudge(PromptlessJudge):
-    """The response that shares more of the question's, and of the reference's, content words.
-
-    The score of a response is the mean, over the texts there are (the question, and
-    the reference answer where the case has one), of the F1 overlap of their sets of
-    words, common words left out. It reads nothing else, so it rewards echoing.
+    Parameters
+    ----------
+    scores : returns the scores of the first responses, and of the second, each of shape (rows,)
     """
 
-    name = "lexical"
-    spec: Mapping[str, object] = {"score": "mean F1 of word sets with question and reference"}
+    def __init__(self, name: str, spec: Mapping[str, object], scores: Callable[[pd.DataFrame], np.ndarray]) -> None:
+        self.name, self.spec, self._scores = name, spec, scores
 
     def judge(self, shown: pd.DataFrame) -> pd.DataFrame:
-        """Compare the overlaps, which are the scores; see `Judge.judge`."""
-        reference = shown["reference"] if "reference" in shown.columns else pd.Series(np.nan, index=shown.index)
-        scores = np.empty((len(shown), 2))
-        for row, (question, answer, *responses) in enumerate(
-            zip(shown["question"], reference, shown[FIRST], shown[SECOND], strict=True)
-        ):
-            targets = [_words(text) for text in (question, answer) if isinstance(text, str)]
-            scores[row] = [_overlap(_words(response), targets) for response in responses]
-        return _scored(shown, scores[:, 0], scores[:, 1])
+        """Compare the scores; see `Judge.judge`."""
+        first, second = self._scores(shown)
+        pick = np.select([first > second, first < second], [FIRST, SECOND], TIE)
+        return _verdicts(shown, pick).assign(score_first=first, score_second=second)
+
+
+def _lengths(shown: pd.DataFrame, sign: float = 1.0) -> np.ndarray:
+    """Return the number of words."""
+    return np.array([sign * shown[side].astype("str").str.count(r"\S+").to_numpy(float) for side in (FIRST, SECOND)])
+
+
+def _overlaps(shown: pd.DataFrame) -> np.ndarray:
+    """Return how much a response shares of the content words of the question, and of the reference if there is one.
+
+    The mean, over these texts, of the F1 overlap of their sets of words, common words left out. It rewards echoing.
+    """
+    reference = shown["reference"] if "reference" in shown.columns else pd.Series(np.nan, index=shown.index)
+    scores = np.empty((2, len(shown)))
+    for row, (question, answer, *responses) in enumerate(
+        zip(shown["question"], reference, shown[FIRST], shown[SECOND], strict=True)
+    ):
+        targets = [_words(text) for text in (question, answer) if isinstance(text, str)]
+        scores[:, row] = [_overlap(_words(response), targets) for response in responses]
+    return scores
 
 
 _COMMON = frozenset(
@@ -129,11 +128,6 @@ def _words(text: str) -> frozenset[str]:
 
 def _overlap(response: frozenset[str], targets: list[frozenset[str]]) -> float:
     return float(np.mean([2 * len(response & target) / max(len(response) + len(target), 1) for target in targets]))
-
-
-def _scored(shown: pd.DataFrame, first: np.ndarray, second: np.ndarray) -> pd.DataFrame:
-    pick = np.where(first > second, FIRST, np.where(first < second, SECOND, TIE))
-    return _verdicts(shown, pick).assign(score_first=first, score_second=second)
 
 
 def _verdicts(shown: pd.DataFrame, pick: np.ndarray) -> pd.DataFrame:
@@ -160,7 +154,8 @@ def build_heuristic(request: JudgeRequest) -> Judge:
     judges = (
         RandomJudge(request.settings.seed),
         FirstJudge(),
-        *map(LengthJudge, ("longer", "shorter")),
-        LexicalJudge(),
+        ScoreJudge("longer", {"unit": "words"}, _lengths),
+        ScoreJudge("shorter", {"unit": "words"}, partial(_lengths, sign=-1.0)),
+        ScoreJudge("lexical", {"score": "mean F1 of word sets with question and reference"}, _overlaps),
     )
     return {judge.name: judge for judge in judges}[request.entry.name]

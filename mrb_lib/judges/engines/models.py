@@ -2,140 +2,77 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
+from importlib import import_module
 
 from mrb_lib.judges.jury import Jury
-from mrb_lib.judges.roster.engines import JudgeRequest, asks_for_criteria, engine
+from mrb_lib.judges.roster.engines import JudgeRequest, engine
 from mrb_lib.verdicts.protocol import Judge
 
-_local_engine = partial(
+
+def _of_class(module: str, name: str, rated: tuple[str, str] | None = None) -> Callable[[JudgeRequest], Judge]:
+    """Return a function that makes a judge of a class, which is imported no earlier; `rated` names that for ratings."""
+
+    def build(request: JudgeRequest) -> Judge:
+        place, kind = rated if rated is not None and request.settings.is_rating else (module, name)
+        judge: Judge = getattr(import_module(f"mrb_lib.judges.{place}"), kind)(request)
+        return judge
+
+    return build
+
+
+_local = partial(
     engine,
     model="weights",
     packages=("torch", "transformers", "safetensors", "jinja2"),
     install="mrb-workbench[judges]",
 )
+_chats = partial(_local, reads_any_model=True)
+_served = partial(engine, model="server", packages=("httpx",), install="mrb-workbench[endpoint]")
+_started = partial(engine, model="weights", packages=("httpx",), install="mrb-workbench[endpoint,hub]", samples=True)
 
-
-@_local_engine(
-    "generative",
-    about="a written reply, which is parsed; greedy or sampled",
-    samples=True,
-    reads_any_model=True,
+_chats("generative", about="a written reply, which is parsed; greedy or sampled", samples=True)(
+    _of_class("local.generative", "GenerativeJudge")
 )
-def build_generative(request: JudgeRequest) -> Judge:
-    """Choosing by what the model writes."""
-    from mrb_lib.judges.local.generative import GenerativeJudge
-
-    return GenerativeJudge(request)
-
-
-@_local_engine(
-    "packed",
-    about="the more probable of the letters A and B; every question about a case in one pass",
-    reads_any_model=True,
+_chats("packed", about="the more probable of the letters A and B; every question about a case in one pass")(
+    _of_class("local.packed", "PackedJudge", rated=("local.categories", "CategoriesJudge"))
 )
-def build_packed(request: JudgeRequest) -> Judge:
-    """Choosing by the probabilities of two letters, or of the categories of a rating."""
-    from mrb_lib.judges.local.categories import CategoriesJudge
-    from mrb_lib.judges.local.packed import PackedJudge
-
-    return CategoriesJudge(request) if request.settings.is_rating else PackedJudge(request)
-
-
-@_local_engine(
-    "rating",
-    about="a rating of each response alone, as an expectation over the rating's tokens",
-    reads_any_model=True,
+_chats("rating", about="a rating of each response alone, as an expectation over the rating's tokens")(
+    _of_class("local.pointwise", "RatingJudge")
 )
-def build_rating(request: JudgeRequest) -> Judge:
-    """Choosing by ratings of each response alone."""
-    from mrb_lib.judges.local.pointwise import RatingJudge
-
-    return RatingJudge(request)
-
-
-@_local_engine(
+_chats(
     "batch",
     about="a written ranking of all responses to an item, read as verdicts of its pairs",
     samples=True,
-    reads_any_model=True,
     served="served-batch",
-)
-def build_batch(request: JudgeRequest) -> Judge:
-    """Choosing by a ranking that the model writes."""
-    from mrb_lib.judges.local.generative import BatchJudge
-
-    return BatchJudge(request)
-
-
-@_local_engine(
+)(_of_class("local.generative", "BatchJudge"))
+_chats(
     "rubric",
     about="points by the probability of each criterion of a rubric; every criterion of a case in one pass",
-    reads_any_model=True,
     served="served-rubric",
+)(_of_class("local.pointwise", "RubricJudge"))
+_local("reward", about="the scalar reward of each response, from a model with a reward head")(
+    _of_class("local.reward", "RewardJudge")
 )
-def build_rubric(request: JudgeRequest) -> Judge:
-    """Choosing by the points of a rubric."""
-    from mrb_lib.judges.local.pointwise import RubricJudge
-
-    return RubricJudge(request)
-
-
-@_local_engine("reward", about="the scalar reward of each response, from a model with a reward head")
-def build_reward(request: JudgeRequest) -> Judge:
-    """Choosing by the scores of a scalar reward model."""
-    from mrb_lib.judges.local.reward import RewardJudge
-
-    return RewardJudge(request)
-
-
-_server_engine = partial(engine, model="server", packages=("httpx",), install="mrb-workbench[endpoint]")
-
-
-@_server_engine("endpoint", about="the reply of a model behind an OpenAI-compatible server", samples=True)
-def build_endpoint(request: JudgeRequest) -> Judge:
-    """Choosing by what the model replies."""
-    if asks_for_criteria(request):
-        return build_served_rubric(request)
-    from mrb_lib.judges.endpoint.judge import EndpointJudge
-
-    return EndpointJudge(request)
-
-
-@_server_engine("letters", about="the more probable of the letters A and B, one token a question, from such a server")
-def build_letters(request: JudgeRequest) -> Judge:
-    """Choosing by the probabilities of two letters."""
-    from mrb_lib.judges.endpoint.judge import LettersJudge
-
-    return LettersJudge(request)
-
-
-@_server_engine("served-batch", about="what batch does, from such a server", samples=True, is_internal=True)
-def build_served_batch(request: JudgeRequest) -> Judge:
-    """Choosing by a ranking that the model replies with."""
-    from mrb_lib.judges.endpoint.judge import ServedBatchJudge
-
-    return ServedBatchJudge(request)
-
-
-@_server_engine("served-rubric", about="what rubric does, by replies of such a server", samples=True, is_internal=True)
-def build_served_rubric(request: JudgeRequest) -> Judge:
-    """Choosing by the points of a rubric, whose criteria the model decides in its reply."""
-    from mrb_lib.judges.endpoint.judge import ServedRubricJudge
-
-    return ServedRubricJudge(request)
-
-
-_started = partial(engine, model="weights", packages=("httpx",), install="mrb-workbench[endpoint,hub]", samples=True)
-
-
-@_started("sglang", about="the same as vllm, from an SGLang server", program="sglang")
-@_started("vllm", about="letters or replies from a vLLM server, started for the weights and stopped", program="vllm")
-def build_started(request: JudgeRequest) -> Judge:
-    """Judging through a server of its own."""
-    from mrb_lib.judges.server import ServerJudge
-
-    return ServerJudge(request)
+_served("endpoint", about="the reply of a model behind an OpenAI-compatible server", samples=True)(
+    _of_class("endpoint.judge", "EndpointJudge")
+)
+_served("letters", about="the more probable of the letters A and B, one token a question, from such a server")(
+    _of_class("endpoint.judge", "LettersJudge")
+)
+_served("served-batch", about="what batch does, from such a server", samples=True, is_internal=True)(
+    _of_class("endpoint.judge", "ServedBatchJudge")
+)
+_served("served-rubric", about="what rubric does, by replies of such a server", samples=True, is_internal=True)(
+    _of_class("endpoint.judge", "ServedRubricJudge")
+)
+_started("sglang", about="the same as vllm, from an SGLang server", program="sglang")(
+    _of_class("server", "ServerJudge")
+)
+_started("vllm", about="letters or replies from a vLLM server, started for the weights and stopped", program="vllm")(
+    _of_class("server", "ServerJudge")
+)
 
 
 @engine("jury", about="the votes of other judges, as consensus-of:NAME,NAME", is_internal=True)

@@ -10,8 +10,7 @@ The two functions are registered with transformers under the names `TREE` and `W
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from inspect import signature
 from itertools import accumulate, groupby
@@ -275,41 +274,3 @@ def use_own_attention(model: PreTrainedModel) -> None:
         return
     if any("cu_seqlens" in signature(layer.forward).parameters for layer in encoder.modules()):
         encoder.config._attn_implementation = WINDOWS
-
-
-@contextmanager
-def encoded_once(model: PreTrainedModel, n_prompts: int) -> Iterator[None]:
-    """Have the image encoder read only the images of the first of several prompts, which all show the same images."""
-    encoder = model.get_encoder(modality="image")
-    if encoder is model or n_prompts == 1:
-        yield
-        return
-
-    def first(_: torch.nn.Module, args: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, Any]:
-        return _map(args, lambda some: some[: len(some) // n_prompts]), _map(
-            options, lambda some: some[: len(some) // n_prompts]
-        )
-
-    def repeat(_: torch.nn.Module, args: object, options: object, output: Any) -> Any:
-        return _map(output, lambda some: some.repeat(n_prompts, *[1] * (some.ndim - 1)))
-
-    hooks = (
-        encoder.register_forward_pre_hook(first, with_kwargs=True),
-        encoder.register_forward_hook(repeat, with_kwargs=True),
-    )
-    try:
-        yield
-    finally:
-        for hook in hooks:
-            hook.remove()
-
-
-def _map(value: Any, function: Any) -> Any:
-    """Apply a function to the tensors of a structure as encoders take and return them."""
-    if isinstance(value, torch.Tensor):
-        return function(value) if value.ndim else value
-    if isinstance(value, Mapping):
-        return type(value)(**{name: _map(item, function) for name, item in value.items()})
-    if isinstance(value, (tuple, list)):
-        return type(value)([_map(item, function) for item in value])
-    return value

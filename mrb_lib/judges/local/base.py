@@ -19,7 +19,7 @@ from PIL import Image
 
 from mrb_lib.judges.local.checkpoint import load_checkpoint
 from mrb_lib.judges.local.weights import Weights, choose_devices, choose_dtype, describe
-from mrb_lib.judges.prompt_files import fitting_prompt, prompts_for
+from mrb_lib.judges.prompt_files import UsualPrompt, fitting_prompt
 from mrb_lib.judges.prompts import Asks, Prompt, Rendered
 from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.source import names_code, provenance_of, trained_as
@@ -66,9 +66,8 @@ class LocalJudge(AsksPrompts, ABC):
     engine: ClassVar[str]
     usual_prompt: ClassVar[str | None] = None
     asks: ClassVar[tuple[Asks, ...]] = ()
-    rates: ClassVar[tuple[str, tuple[Asks, ...]] | None] = None
+    rates: ClassVar[UsualPrompt | None] = None
     speaks: ClassVar[bool] = True
-    dimensions: tuple[str, ...] | None = None
     sorts_by_length = True
 
     def __init__(self, request: JudgeRequest) -> None:
@@ -78,15 +77,17 @@ class LocalJudge(AsksPrompts, ABC):
         self._n_read = self._n_low = 0
         self._entry, self._source, self._settings, self._images = entry, request.weights, settings, request.images
         trained = trained_as(self._source.folder) if entry.path is not None else {}
-        usual, asks = prompts_for(self.name, self.engine, settings, (self.usual_prompt, self.asks), self.rates)
-        trained_on = _trained_prompt(self._source.folder, trained, self.engine)
-        self._own_prompt = None if usual is None else fitting_prompt(self.name, settings, usual, asks, trained_on)
         unused = [*settings.shows, *(["prompt"] if settings.prompt else [])]
-        if usual is None and unused:
+        if self.usual_prompt is None and unused:
             raise InputError(
                 f"judge {self.name}: is a scalar reward model and takes no prompt; leave out "
                 f"--{' and --'.join(unused)}."
             )
+        # One that takes no prompt is refused for ratings all the same.
+        compares = self.usual_prompt or "plain", self.asks or ("all",)
+        trained_on = _trained_prompt(self._source.folder, trained, self.engine)
+        prompt = fitting_prompt(self.name, self.engine, settings, compares, self.rates, trained_on)
+        self._own_prompt = None if self.usual_prompt is None else prompt
         self._devices = choose_devices(settings.device)
         is_on_gpu = self._devices[0].type == "cuda"
         self.cases_per_batch = settings.batch_size or (_CASES_ON_GPU if is_on_gpu else _CASES)
@@ -168,10 +169,6 @@ class LocalJudge(AsksPrompts, ABC):
         gc.collect()  # parts of a model may refer to each other
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
-
-    def judge(self, shown: pd.DataFrame) -> pd.DataFrame:
-        """See `Judge.judge`."""
-        return self.prepare(shown)()
 
     @abstractmethod
     def prepare(self, shown: pd.DataFrame) -> BatchAnswer:

@@ -33,17 +33,12 @@ class CategoriesJudge(PackedJudge):
 
     def __init__(self, request: JudgeRequest) -> None:
         super().__init__(request)
+        self._marks = marks_of(self._settings.choices)
         if self._settings.labels:
             self.dimensions = self._settings.one_choice
             self.notice(
                 f"judges no {' or '.join(self._settings.labels)}, where several labels may apply: use +generative"
             )
-
-    def _groups(self) -> Sequence[Sequence[str]]:
-        marks = marks_of(self._settings.choices)
-        # Where a reply's first number is a space and then its digits, as in Llama 2, it is read after the space.
-        self._lead = " " if marks[0].isdigit() and len(self.weights.tokens_of(marks[0])) > 1 else ""
-        return [[mark, f" {mark}"] for mark in marks]
 
     def _read_as(self, labels: Labels) -> tuple[int, ...]:
         return tuple(range(len(self._settings.choices)))

@@ -14,7 +14,7 @@ from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList
 from mrb_lib.judges.local.base import TOO_LARGE, LocalJudge
 from mrb_lib.judges.local.weights import Tensors, check_context, context_length
 from mrb_lib.judges.makers import task_maker
-from mrb_lib.judges.prompt_files import RATES
+from mrb_lib.judges.prompt_files import RATES, UsualPrompt
 from mrb_lib.judges.prompts import RANKINGS, Asks
 from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.tasks import Reply, Task
@@ -43,7 +43,7 @@ class GenerativeJudge(LocalJudge):
     engine = "generative"
     usual_prompt = "plain"
     asks: ClassVar[tuple[Asks, ...]] = ("all", "one", "answer", "criteria")
-    rates: ClassVar[tuple[str, tuple[Asks, ...]] | None] = RATES
+    rates: ClassVar[UsualPrompt | None] = RATES
 
     def __init__(self, request: JudgeRequest) -> None:
         super().__init__(request)

@@ -7,25 +7,21 @@ of a case share what they have in common; see `mrb_lib.judges.local.tree`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from math import isfinite
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
 
-from mrb_lib.judges.local.base import NO_NUMBER, Positions, Records, T
-from mrb_lib.judges.local.reader import CASE, CasePrompts, TreeJudge
+from mrb_lib.judges.local.base import NO_NUMBER, Positions, Records
+from mrb_lib.judges.local.reader import CasePrompts, TreeJudge
 from mrb_lib.judges.prompts import Rendered
 from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.tasks import Record, image_names, responses_of
-from mrb_lib.replies.labels import LETTERS, Labels
-from mrb_lib.tables.errors import InputError
+from mrb_lib.replies.labels import LETTERS, Labels, labels_of
 from mrb_lib.verdicts.orders import FIRST, SECOND, pick_of
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
-
-VERSIONS_A_TREE: Final = 4
-"""Versions of a case, as probes change its texts, that share a pass where they show the same images."""
 
 
 class CaseQuestions(NamedTuple):
@@ -40,21 +36,10 @@ class CaseQuestions(NamedTuple):
     words: dict[tuple[int, int], tuple[int, ...]]
 
 
-def _trees(shown: pd.DataFrame, most: int) -> pd.Series:
-    """Return the tree of each row: one for a case with the same images, of so many versions at most."""
-    names = shown["images"] if "images" in shown else pd.Series([()] * len(shown), index=shown.index)
-    cases = [(case_id, tuple(map(str, own))) for case_id, own in zip(shown["case_id"], names, strict=True)]
-    texts = [
-        list(shown[name]) if name in shown else [""] * len(shown)
-        for name in ("question", FIRST, SECOND, "probe_labels")
-    ]
-    versions: dict[tuple[str, tuple[str, ...]], dict[object, int]] = {}
-    trees = []
-    for case, (question, first, second, labels) in zip(cases, zip(*texts, strict=True), strict=True):
-        of_case = versions.setdefault(case, {})
-        # The same in both orders, and under probes that change only what is asked.
-        trees.append((*case, of_case.setdefault((question, frozenset((first, second)), labels), len(of_case) // most)))
-    return pd.Series(trees, index=shown.index, dtype=object)
+def _tree_of(row: Record) -> tuple[object, ...]:
+    """Return what the rows of one tree share: case, images, texts and labels, whatever is asked in either order."""
+    texts = row["question"], frozenset((row[FIRST], row.get(SECOND)))
+    return row["case_id"], *image_names(row), *texts, labels_of(row)
 
 
 class PackedJudge(TreeJudge):
@@ -69,39 +54,19 @@ class PackedJudge(TreeJudge):
     engine = "packed"
     usual_prompt = "single"
     asks = ("one",)
-    _lead = ""
+    _marks: Sequence[str] = LETTERS
 
     def __init__(self, request: JudgeRequest) -> None:
         super().__init__(request)
-        self._words: dict[Labels, tuple[int | None, int | None]] = {LETTERS: (0, 1)}
         if request.entry.thinking == "always":
             self.notice("reasons before it replies, so its first token is not its verdict: use NAME+generative")
-
-    def _groups(self) -> Sequence[Sequence[str]]:
-        return [[letter, f" {letter}"] for letter in LETTERS]
 
     def prepare(self, shown: pd.DataFrame) -> BatchAnswer:
         """See `Judge.prepare`."""
         rows = VerdictRows(shown, rated=self._settings.is_rating)
-        shown = shown.assign(tree=_trees(shown, VERSIONS_A_TREE))
+        trees = [_tree_of({str(name): value for name, value in row.items()}) for row in shown.to_dict("records")]
+        shown = shown.assign(tree=pd.Series(trees, index=shown.index, dtype=object))
         return partial(self._answer, rows, self.case_requests(rows, shown, self.case_questions, ("tree",)))
-
-    def case_requests(
-        self,
-        rows: VerdictRows,
-        shown: pd.DataFrame,
-        request: Callable[[Positions, Records], T],
-        keys: Sequence[str] = CASE,
-    ) -> list[T]:
-        """See `TreeJudge.case_requests`; from now on the labels of these rows are read, too."""
-        self.load()
-        stated = [name for name in ("question", "probe_labels") if name in shown]
-        for row in shown[stated].drop_duplicates().to_dict("records"):
-            labels = self.writer.labels({str(name): value for name, value in row.items()})
-            if labels not in self._words:
-                first, second = (self.reader.also_read([label, f" {label}"]) for label in labels)
-                self._words[labels] = first, second
-        return super().case_requests(rows, shown, request, keys)
 
     def case_questions(self, positions: Positions, records: Records) -> CaseQuestions:
         """The prompts of one case's rows, made ready; see `group_rows` for the parameters.
@@ -136,12 +101,8 @@ class PackedJudge(TreeJudge):
         return self.writer.write(row, responses, str(row["dimension"]))
 
     def _read_as(self, labels: Labels) -> tuple[int, ...]:
-        """The places of two labels in what is read."""
-        first, second = self._words[labels]
-        if first is None or second is None:
-            label = labels[0] if first is None else labels[1]
-            raise InputError(f"label {label!r}: is not one token of this model, so its probability cannot be read")
-        return first, second
+        """The places in what is read of the labels of the two responses; of a rating, those of the categories."""
+        return tuple(map(self.reader.place_of, labels))
 
     def _answer(self, rows: VerdictRows, questions: Sequence[CaseQuestions]) -> pd.DataFrame:
         asked = [

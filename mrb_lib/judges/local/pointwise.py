@@ -83,12 +83,7 @@ class RatingJudge(PointwiseJudge):
     engine = "rating"
     usual_prompt = "rating"
     asks = ("rating",)
-    _lead = ""
-
-    def _groups(self) -> Sequence[Sequence[str]]:
-        # Where a reply's first number is a space and then its digits, as in Llama 2, it is read after the space.
-        self._lead = " " if len(self.weights.tokens_of("1")) > 1 else ""
-        return [[str(rating), f" {rating}"] for rating in range(1, HIGHEST_RATING + 1)]
+    _marks = tuple(map(str, range(1, HIGHEST_RATING + 1)))
 
     def _questions(self, records: Records, response: str, n_images: int) -> list[str]:
         written = [self.writer.write(records[0], [response], name) for name in _dimensions(records)]
@@ -133,14 +128,12 @@ class RubricJudge(PointwiseJudge):
     engine = "rubric"
     usual_prompt = "criteria"
     asks = ("criterion",)
+    _marks = ("Y", "N")
 
     @property
     def spec(self) -> Mapping[str, object]:
         """Return what shapes the verdicts besides the prompt: equal points are a tie where the benchmark has one."""
         return {**super().spec, "choices": list(self._settings.choices)}
-
-    def _groups(self) -> Sequence[Sequence[str]]:
-        return [["Y", " Y"], ["N", " N"]]
 
     def _questions(self, records: Records, response: str, n_images: int) -> list[str]:
         texts = [one.text for one in rubric_of(records[0])]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,7 +14,6 @@ import pandas as pd
 import torch
 from PIL import Image
 
-from mrb_lib.judges.local.attention import encoded_once
 from mrb_lib.judges.local.base import TOO_LARGE, LocalJudge, Positions, Records, T, is_out_of_memory
 from mrb_lib.judges.local.tree import Tree, grow, pack
 from mrb_lib.judges.local.weights import Tensors, Weights, check_context, context_length
@@ -60,22 +58,6 @@ class CasePrompts:
     n_leaves: tuple[int, ...]
     n_tokens: int
     n_longest: int
-
-
-def tree_inputs(weights: Weights, trees: Sequence[Tree]) -> tuple[dict[str, Any], torch.Tensor]:
-    """Trees as the inputs of one pass, and the columns of the last token of each prompt.
-
-    Returns
-    -------
-    tuple
-        The model's keyword arguments on its device, and int64 of shape (prompts,), tree by tree and branch by branch.
-    """
-    packed = pack(trees, weights.to_device)
-    kinds = {} if packed.kinds is None else {"mm_token_type_ids": packed.kinds}
-    # A mask of four dimensions is handed to the layers as it is; ours look at the layout instead.
-    no_mask = torch.empty(1, 1, 0, 0, dtype=torch.bool, device=packed.ids.device)
-    inputs = {"input_ids": packed.ids, "attention_mask": no_mask, "position_ids": packed.positions}
-    return {**inputs, **kinds, **packed.pictures, "tree": packed.layout}, packed.ends
 
 
 def logits_at(
@@ -153,12 +135,12 @@ class TreeReader:
         self.why_alone = _why_alone(weights)
         self._check()
 
-    def also_read(self, spellings: Sequence[str]) -> int | None:
-        """The place, in what is read, of another word, which is read from now on; None where it is not one token."""
-        single = self._weights.single_tokens(*spellings)
-        if single and single not in self._groups:
+    def place_of(self, word: str) -> int:
+        """The place of a word in what is read; it is read from now on. `InputError` where it is not one token."""
+        single = _single_tokens(self._weights, [word, f" {word}"])
+        if single not in self._groups:
             self._groups.append(single)
-        return self._groups.index(single) if single else None
+        return self._groups.index(single)
 
     def question(self, texts: Sequence[Sequence[str]], pictures: Sequence[Image.Image]) -> CasePrompts:
         """The prompts of one case made ready; see `grow` for the parameters and what is raised.
@@ -180,7 +162,7 @@ class TreeReader:
         return question
 
     def _alone(self, texts: Sequence[Sequence[str]], pictures: Sequence[Image.Image]) -> CasePrompts:
-        alone = self._weights.encode_alike([text for row in texts for text in row], pictures)
+        alone = [self._weights.encode([text], [pictures]) for row in texts for text in row]
         lengths = [inputs["input_ids"].shape[1] for inputs in alone]
         return CasePrompts(None, alone, tuple(map(len, texts)), sum(lengths), max(lengths))
 
@@ -192,7 +174,7 @@ class TreeReader:
 
     def read_trees(self, trees: Sequence[Tree]) -> list[Probabilities]:
         """All prompts of some trees in one pass; the probability of each group by tree, branch and leaf."""
-        inputs, ends = tree_inputs(self._weights, trees)
+        inputs, ends = pack(trees, self._weights.to_device)
         rows = iter(self._of_groups(self._logits(inputs, ends))[0].tolist())
         return [[[next(rows) for _ in leaves] for leaves in tree.leaves] for tree in trees]
 
@@ -211,10 +193,9 @@ class TreeReader:
         return [[next(at) for _ in range(n)] for n in question.n_leaves]
 
     def _read_batch(self, alone: Sequence[Tensors]) -> list[list[float]]:
-        """Prompts about the same images in one pass, in which the images are encoded once."""
+        """Prompts in one pass."""
         weights = self._weights
-        with encoded_once(weights.model, len(alone)):
-            logits = self._logits(weights.to_device(weights.collate(alone)), None)
+        logits = self._logits(weights.to_device(weights.collate(alone)), None)
         groups: list[list[float]] = self._of_groups(logits)[:, 0].tolist()
         return groups
 
@@ -285,20 +266,24 @@ class TreeReader:
 
 
 class TreeJudge(LocalJudge):
-    """A judge that reads probabilities of single tokens, with all questions about a case in one pass."""
+    """A judge that reads probabilities of single tokens, with all questions about a case in one pass.
 
+    A subclass states the answers whose probability is read, `_marks`.
+    """
+
+    _marks: Sequence[str]
+    _lead = ""
     _reader: TreeReader | None = None
-
-    @abstractmethod
-    def _groups(self) -> Sequence[Sequence[str]]:
-        """The spellings of each answer whose probability is read; called once the weights are loaded."""
 
     @property
     def reader(self) -> TreeReader:
         """Return the reader of the probabilities; loads the weights."""
         if self._reader is None:
             super().load()
-            self._reader = TreeReader(self.weights, self._groups())
+            # Where a reply's first number is a space and then its digits, as in Llama 2, it is read after the space.
+            is_apart = self._marks[0].isdigit() and len(self.weights.tokens_of(self._marks[0])) > 1
+            self._lead = " " if is_apart else ""
+            self._reader = TreeReader(self.weights, [[mark, f" {mark}"] for mark in self._marks])
         return self._reader
 
     def share(self, other: TreeJudge) -> None:
@@ -358,8 +343,7 @@ def _single_tokens(weights: Weights, spellings: Sequence[str]) -> list[int]:
     single = weights.single_tokens(*spellings)
     if not single:
         raise InputError(
-            f"{weights.model.name_or_path}: {spellings[0]!r} is not one token of this model, so its probability "
-            "cannot be read; use NAME+generative."
+            f"{spellings[0]!r} is not one token of this model, so its probability cannot be read; use NAME+generative."
         )
     return single
 

@@ -41,7 +41,7 @@ class Conversations:
 
     Attributes
     ----------
-    inputs : of each of the two, with the images processed once
+    inputs : of each of the two
     columns : of each row, the column of its dimension among the head's values
     swapped : of each row, whether its responses are shown the other way round than those of `inputs`
     """
@@ -120,7 +120,7 @@ class RewardJudge(LocalJudge):
             self.weights.chat(question, len(pictures), self._template, reply=defuse(response, marks))
             for response in responses_of(row)
         ]
-        encoded = self.weights.encode_alike(list(dict.fromkeys(texts)), pictures)
+        encoded = [self.weights.encode([text], [pictures]) for text in dict.fromkeys(texts)]
         first, second = encoded[0], encoded[-1]  # equal responses are the same, and have the same score
         longest = max(inputs["input_ids"].shape[1] for inputs in (first, second))
         check_context(longest, context_length(self.weights))

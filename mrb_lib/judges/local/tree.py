@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import cast
+from typing import Any, cast
 
 import torch
 from PIL import Image
@@ -119,34 +119,20 @@ def _blocks(kinds: Sequence[int]) -> tuple[Span, ...]:
     return tuple(zip(edges[::2], edges[1::2], strict=True))
 
 
-@dataclass(frozen=True)
-class Packed:
-    """Trees one after the other in a row, as the input of one pass.
-
-    Attributes
-    ----------
-    ids : (1, tokens)
-    positions : the position of each token in its own prompt, (1, tokens), or (3, 1, tokens)
-    kinds : (1, tokens) or None
-    layout : what attends to what
-    ends : (prompts,), the column of the last token of each prompt, tree by tree
-    pictures : inputs of all images
-    """
-
-    ids: torch.Tensor
-    positions: torch.Tensor
-    kinds: torch.Tensor | None
-    layout: TreeLayout
-    ends: torch.Tensor
-    pictures: Tensors
-
-
-def pack(trees: Sequence[Tree], move: Callable[[Mapping[str, torch.Tensor]], Tensors]) -> Packed:
-    """Put trees one after the other.
+def pack(
+    trees: Sequence[Tree], move: Callable[[Mapping[str, torch.Tensor]], Tensors]
+) -> tuple[dict[str, Any], torch.Tensor]:
+    """Put trees one after the other in a row, as the inputs of one pass.
 
     Parameters
     ----------
     move : brings inputs to the model's device
+
+    Returns
+    -------
+    tuple
+        The model's keyword arguments, `tree` among them, the layout that says what attends to what; and the column of
+        the last token of each prompt, tree by tree and branch by branch, int64 of shape (prompts,).
     """
     three = any(tree.places is not None for tree in trees)
     ids: list[int] = []
@@ -175,19 +161,19 @@ def pack(trees: Sequence[Tree], move: Callable[[Mapping[str, torch.Tensor]], Ten
         cases.append((start, len(ids)))
         paths.append(tuple(runs))
         blocks += [(start + first, start + last) for first, last in tree.blocks]
-    inputs = {"ids": torch.tensor([ids]), "positions": torch.cat(positions, dim=-1), "ends": torch.tensor(ends)}
+    place = torch.cat(positions, dim=-1)
+    inputs = {
+        "input_ids": torch.tensor([ids]),
+        "position_ids": place[:, None] if three else place[None],
+        # A mask of four dimensions is handed to the layers as it is; ours look at the layout instead.
+        "attention_mask": torch.empty(1, 1, 0, 0, dtype=torch.bool),
+    }
     if any(tree.kinds is not None for tree in trees):
-        inputs["kinds"] = torch.tensor([kinds])
-    moved = move(inputs)
-    place = moved["positions"]
-    return Packed(
-        ids=moved["ids"],
-        positions=place[:, None] if three else place[None],
-        kinds=moved.get("kinds"),
-        layout=TreeLayout(tuple(cases), tuple(paths), tuple(blocks)),
-        ends=moved["ends"],
-        pictures=join([move(tree.pictures) for tree in trees]),
-    )
+        inputs["mm_token_type_ids"] = torch.tensor([kinds])
+    layout = TreeLayout(tuple(cases), tuple(paths), tuple(blocks))
+    moved = move({**inputs, "ends": torch.tensor(ends)})
+    last = moved.pop("ends")
+    return {**moved, **join([move(tree.pictures) for tree in trees]), "tree": layout}, last
 
 
 def _counted(start: int, length: int, three: bool) -> torch.Tensor:

@@ -94,7 +94,7 @@ class Weights:
 
     def tokens_of(self, word: str) -> list[int]:
         """The token ids of a word alone, without any marks."""
-        return cast("list[int]", self.tokenizer(word, add_special_tokens=False)["input_ids"])
+        return cast("list[int]", self._reading[0](word, add_special_tokens=False)["input_ids"])
 
     def single_tokens(self, *spellings: str) -> list[int]:
         """The tokens that stand for one of the spellings all by themselves.
@@ -102,14 +102,11 @@ class Weights:
         Looked up in the vocabulary, too: a tokenizer that puts a mark of space before
         every text never shows what a word is without it, and some never show it with it.
         """
-        ids_of_words: set[int] = set()
-        for spelling in spellings:
-            ids = self.tokens_of(spelling)
-            ids_of_words |= {ids[0]} if len(ids) == 1 else set()
-            for space in _SPACES:
-                single = cast("int | None", self.tokenizer.convert_tokens_to_ids(spelling.replace(" ", space)))
-                ids_of_words |= {single} if single is not None and single != self.tokenizer.unk_token_id else set()
-        return sorted(ids_of_words)
+        tokenizer = self._reading[0]
+        spaced = [spelling.replace(" ", space) for spelling in spellings for space in _SPACES]
+        known = set(cast("list[int | None]", tokenizer.convert_tokens_to_ids(spaced))) - {None, tokenizer.unk_token_id}
+        alone = [ids[0] for ids in map(self.tokens_of, spellings) if len(ids) == 1]
+        return sorted({*cast("set[int]", known), *alone})
 
     def chat(self, text: str, n_images: int, options: Mapping[str, object], *, reply: str | None = None) -> str:
         """The chat template's text of one user turn with its images first, up to where the reply begins.
@@ -182,40 +179,6 @@ class Weights:
             raise InputError(f"the model's processor refuses the case ({reason})") from error
         # PaliGemma's adds what a model would be trained on.
         return {name: value for name, value in made.items() if isinstance(value, torch.Tensor) and name != "labels"}
-
-    def encode_alike(self, texts: Sequence[str], pictures: Sequence[Image.Image]) -> list[Tensors]:
-        """Texts that show the same images, each as inputs of its own; the images are processed once.
-
-        Parameters
-        ----------
-        texts : chat template texts, which begin alike up to the last image
-        pictures : those of every text
-
-        Raises
-        ------
-        InputError
-            As `encode`.
-        """
-        first = self.encode(texts[:1], [pictures])
-        prompts = [self.tokens(text) for text in texts]
-        n_alike = common(prompts) if len(prompts) > 1 else 0
-        whole, rest = first["input_ids"][0].tolist(), prompts[0][n_alike:]
-        n_head = len(whole) - len(rest)
-        if whole[n_head:] != rest:  # the processor changes the text after the images
-            return [first, *(self.encode([text], [pictures]) for text in texts[1:])]
-        inputs = [first]
-        for prompt in prompts[1:]:
-            ids = torch.tensor([whole[:n_head] + prompt[n_alike:]])
-            # What goes with the tokens is the same for all of the text that follows the images.
-            longer = {
-                name: torch.cat(
-                    [value[:, :n_head], value[:, -1:].repeat(1, ids.shape[1] - n_head, *[1] * (value.ndim - 2))], 1
-                )
-                for name, value in first.items()
-                if name in TOKENWISE
-            }
-            inputs.append({**first, **longer, "input_ids": ids})
-        return inputs
 
     def collate(self, inputs: Sequence[Tensors]) -> Tensors:
         """Inputs of single texts as those of one batch, filled up on the left; all show the same number of images."""

@@ -120,15 +120,6 @@ ENGINES: Final = Registry[Engine]("engine", "mrb_lib.judges.engines")
 """All engines by name, those of installed plugins among them."""
 
 
-def asks_for_criteria(request: JudgeRequest) -> bool:
-    """Return whether the user's prompt asks which criteria of a rubric a response meets."""
-    if request.settings.prompt is None:
-        return False
-    from mrb_lib.judges.prompt_files import load_prompt
-
-    return load_prompt(request.settings.prompt).asks == "criteria"
-
-
 def public_engines() -> dict[str, Engine]:
     """Return the engines that a user may name, in a roster file or as `NAME+ENGINE`."""
     return {name: engine for name, engine in ENGINES.items() if not engine.is_internal}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatch
@@ -29,7 +28,6 @@ ADAPTER: Final = "adapter_config.json"
 """The file that peft writes beside an adapter, which is read on top of the weights of its base."""
 _INDEX: Final = "model.safetensors.index.json"
 _CODE: Final = "*.py"
-_PART: Final = re.compile(r".*-\d+-of-\d+\.safetensors")
 # What shapes a verdict. A model's page, its licence and the log of its training do not.
 _MATTERS: Final = (
     "config*.json", "generation_config.json", "adapter_config.json", "*.safetensors", "*.safetensors.index.json",
@@ -120,16 +118,10 @@ def _absent(folder: Path, model: str, *, code: bool, subfolder: str | None) -> l
 def _not_here(entry: Entry, model: str, revision: str | None) -> str:
     size = entry.weights_gb()
     about = "" if size is None else f" (about {size:.0f} GB in bfloat16)"
-    held = [
-        commit
-        for commit, folder in hub.snapshots(model).items()
-        if is_complete(folder, model, subfolder=entry.subfolder)
-    ]
-    here = f" This machine holds {', '.join(held)}; --revision takes one of them." if held else ""
     wanted = (f", folder {entry.subfolder}," if entry.subfolder else "") + (f" at {revision}" if revision else "")
     return (
         f"judge {entry.name!r}: the weights of {model}{wanted}{about} are not on this machine; "
-        f"pass --download to fetch them from the Hub.{here}"
+        "pass --download to fetch them from the Hub."
     )
 
 
@@ -318,14 +310,7 @@ def check_folder(folder: Path, where: str) -> None:
     if not (folder / "config.json").is_file():
         raise InputError(f"{where}: holds no config.json; name a folder that a model was saved to, or fetch it again.")
     if not (folder / _INDEX).is_file():
-        names = [path.name for path in folder.iterdir() if path.is_file()]
-        parts = [name for name in names if _PART.fullmatch(name)]
-        if parts and len(parts) == sum(name.endswith(".safetensors") for name in names):
-            raise InputError(
-                f"{where}: {_INDEX}, which lists the parts of its weights, is missing, as after a download that broke "
-                "off; fetch the model again, for one of the Hub with --download."
-            )
-        hub.check_weights(names, where)
+        hub.check_weights([path.name for path in folder.iterdir() if path.is_file()], where)
         return
     try:
         listed = set(json.loads((folder / _INDEX).read_text(encoding="utf-8"))["weight_map"].values())

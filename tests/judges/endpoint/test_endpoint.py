@@ -7,7 +7,7 @@ import io
 import json
 import logging
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from threading import Barrier
 
@@ -39,10 +39,7 @@ def verdicts(*choices: str) -> str:
     return json.dumps(dict(zip(DIMENSIONS, choices, strict=True)))
 
 
-@pytest.fixture
-def server() -> Iterator[ChatServer]:
-    with ChatServer(lambda _: message(verdicts("A", "B", "tie"))) as running:
-        yield running
+USUAL = message(verdicts("A", "B", "tie"))
 
 
 def png(width: int = 4, height: int = 4, **more: object) -> bytes:
@@ -221,20 +218,6 @@ def test_p_first_is_null_where_neither_letter_is_listed_or_the_token_is_not_the_
     judged = judge(server.url, prompt="single").judge(shown("x"))
     assert "p_first" not in judged or judged["p_first"].isna().all()
     assert judged["pick"].iloc[0] == "first"
-
-
-def test_where_one_letter_is_listed_p_first_is_the_bound_that_this_implies(server: ChatServer) -> None:
-    replies = {
-        "accuracy": message("A", tokens=[token("A", A=math.log(0.9), The=math.log(0.05), If=math.log(0.01))]),
-        "relevance": message("B", tokens=[token("B", B=math.log(0.9), The=math.log(0.002))]),
-        "overall": message("A", tokens=[token("A", A=math.log(0.6), B=math.log(0.2), The=math.log(0.1))]),
-    }
-    server.answer = lambda received: next(
-        replies[name] for name in DIMENSIONS if f"response in {name}" in received.text
-    )
-    judged = judge(server.url, prompt="single").judge(shown("x")[:3])
-    assert judged["p_first"].tolist() == pytest.approx([0.9 / 0.94, 0.032 / 0.932, 0.75])
-    assert judged["p_first_bound"].fillna("exact").tolist() == ["at least", "at most", "exact"]
 
 
 def test_null_logprobs_are_no_failure_and_are_said_once(server: ChatServer) -> None:

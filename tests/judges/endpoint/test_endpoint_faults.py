@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import socket
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
@@ -48,10 +47,7 @@ def without_time(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.drop(columns="latency_s")
 
 
-@pytest.fixture
-def server() -> Iterator[ChatServer]:
-    with ChatServer(by_text) as running:
-        yield running
+USUAL = by_text
 
 
 HTML = {"Content-Type": "text/html"}
@@ -182,20 +178,6 @@ def test_a_file_without_certificates_is_named(server: ChatServer, tmp_path: Path
     (tmp_path / "ca.pem").write_text("no certificate")
     with pytest.raises(InputError, match=r"ca\.pem: holds no certificates in PEM form"):
         judge(server.url, ca_file=str(tmp_path / "ca.pem")).judge(shown(1))
-
-
-def test_what_the_server_cannot_take_is_an_error_of_that_case_alone(server: ChatServer) -> None:
-    long = "request (6031 tokens) exceeds the available context size (2048 tokens)"
-    server.answer = lambda received: error(400, long) if "Up." in received.text else by_text(received)
-    rows = shown(3)
-    rows.loc[rows["case_id"] == "case 1", "first"] = "Up."
-    served = judge(server.url, concurrency=1)
-    judged = served.judge(rows)
-    assert judged["status"].tolist() == ["ok"] * 4 + ["error"] * 4 + ["ok"] * 4
-    assert judged["error"].iloc[4] == f"HTTP 400: {long}"
-    # The schema and the probabilities were granted before, so nothing is given up for a case that is too long.
-    assert len(server.received) == 6
-    assert served.notices == []
 
 
 def _refusing(words: dict[str, str], status: int) -> Answer:

@@ -64,10 +64,7 @@ def lesion(received: Received) -> int:
     return int(match[1])
 
 
-@pytest.fixture
-def server() -> Iterator[ChatServer]:
-    with ChatServer(lambda _: message(REPLY)) as running:
-        yield running
+USUAL = message(REPLY)
 
 
 def test_of_thirty_cases_one_was_edited_and_one_is_asked(server: ChatServer, tmp_path: Path) -> None:

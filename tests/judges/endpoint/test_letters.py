@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator
 from pathlib import Path
 from threading import Event, Lock
 
@@ -37,10 +36,7 @@ def served(url: str, entry: Entry | None = None, **settings: object) -> LettersJ
     return judge_of(url, LettersJudge, entry=entry, **settings)
 
 
-@pytest.fixture
-def server() -> Iterator[ChatServer]:
-    with ChatServer(lambda _: letter("A", A=0.6, B=0.2, The=0.1)) as running:
-        yield running
+USUAL = letter("A", A=0.6, B=0.2, The=0.1)
 
 
 def test_a_case_is_twelve_requests_of_one_token_with_probabilities(server: ChatServer) -> None:

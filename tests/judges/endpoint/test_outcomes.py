@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from threading import Event
 
 import pandas as pd
@@ -33,10 +33,7 @@ def judge(url: str, **settings: object) -> EndpointJudge:
     return judge_of(url, dimensions=tuple(CHOICES), concurrency=1, **settings)
 
 
-@pytest.fixture
-def server() -> Iterator[ChatServer]:
-    with ChatServer(lambda _: message(VERDICT)) as running:
-        yield running
+USUAL = message(VERDICT)
 
 
 def body(**members: object) -> Response:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -55,10 +54,7 @@ def decide(received: Received) -> Response:
     )
 
 
-@pytest.fixture
-def server() -> Iterator[ChatServer]:
-    with ChatServer(decide) as running:
-        yield running
+USUAL = decide
 
 
 def test_one_request_a_response_answers_both_orders_and_is_counted_once(server: ChatServer) -> None:

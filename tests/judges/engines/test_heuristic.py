@@ -4,7 +4,13 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from mrb_lib.judges.engines.heuristic import FirstJudge, LengthJudge, LexicalJudge, RandomJudge
+from mrb_lib.judges import ENGINES, JudgeRequest, Settings
+from mrb_lib.judges.roster.entry import Entry
+from mrb_lib.verdicts.protocol import Judge
+
+
+def _judge(name: str, seed: int = 0) -> Judge:
+    return ENGINES["heuristic"].build(JudgeRequest(Entry(name, "heuristic"), Settings(seed=seed), {}))
 
 
 def _shown(first: list[str], second: list[str], **more: object) -> pd.DataFrame:
@@ -20,11 +26,11 @@ def _shown(first: list[str], second: list[str], **more: object) -> pd.DataFrame:
 
 def test_random_is_fair_and_depends_on_seed_and_key_only() -> None:
     shown = _shown(["x"] * 4000, ["y"] * 4000)
-    picks = RandomJudge(0).judge(shown)["pick"]
+    picks = _judge("random", 0).judge(shown)["pick"]
     assert stats.binomtest(int((picks == "first").sum()), 4000).pvalue > 1e-4
-    shuffled = RandomJudge(0).judge(shown.sample(frac=1, random_state=1))
+    shuffled = _judge("random", 0).judge(shown.sample(frac=1, random_state=1))
     assert shuffled["pick"].sort_index().tolist() == picks.tolist()
-    assert RandomJudge(1).judge(shown)["pick"].tolist() != picks.tolist()
+    assert _judge("random", 1).judge(shown)["pick"].tolist() != picks.tolist()
 
 
 @pytest.mark.parametrize("column", ["dimension", "order", "repeat", "case_id"])
@@ -33,20 +39,20 @@ def test_random_draws_anew_for_each_part_of_the_key(column: str) -> None:
     other = shown.assign(
         **{column: {"dimension": "accuracy", "order": "BA", "repeat": 1}.get(column, shown["case_id"] + "x")}
     )
-    same = (RandomJudge(0).judge(shown)["pick"] == RandomJudge(0).judge(other)["pick"]).mean()
+    same = (_judge("random", 0).judge(shown)["pick"] == _judge("random", 0).judge(other)["pick"]).mean()
     assert 0.3 < same < 0.7
 
 
 def test_first_is_always_the_first() -> None:
-    assert set(FirstJudge().judge(_shown(["x", "longer text"], ["longer text", "x"]))["pick"]) == {"first"}
+    assert set(_judge("first").judge(_shown(["x", "longer text"], ["longer text", "x"]))["pick"]) == {"first"}
 
 
 def test_longer_and_shorter_count_words_and_tie_on_equality() -> None:
     shown = _shown(["one two three", "a", "a b", ""], ["one", "a b", "verylongword c", "x"])
-    longer = LengthJudge("longer").judge(shown)
+    longer = _judge("longer").judge(shown)
     assert longer["pick"].tolist() == ["first", "second", "tie", "second"]
     assert longer["score_first"].tolist() == [3, 1, 2, 0]
-    assert LengthJudge("shorter").judge(shown)["pick"].tolist() == ["second", "first", "tie", "first"]
+    assert _judge("shorter").judge(shown)["pick"].tolist() == ["second", "first", "tie", "first"]
 
 
 def test_lexical_prefers_overlap_with_the_question_and_uses_the_reference_where_there_is_one() -> None:
@@ -55,21 +61,26 @@ def test_lexical_prefers_overlap_with_the_question_and_uses_the_reference_where_
         ["something else", "banana", "left apex", "nodule somewhere"],
         reference=[None, None, "left apex", None],
     )
-    assert LexicalJudge().judge(shown)["pick"].tolist() == ["first", "tie", "second", "second"]
-    assert LexicalJudge().judge(shown.drop(columns="reference"))["pick"].tolist() == ["first", "tie", "first", "second"]
+    assert _judge("lexical").judge(shown)["pick"].tolist() == ["first", "tie", "second", "second"]
+    assert _judge("lexical").judge(shown.drop(columns="reference"))["pick"].tolist() == [
+        "first",
+        "tie",
+        "first",
+        "second",
+    ]
 
 
 def test_lexical_reads_a_case_anew_under_each_probe() -> None:
     shown = _shown(["the nodule", "a banana"], ["a banana", "the nodule"], case_id="one", probe=["none", "swapped"])
-    assert LexicalJudge().judge(shown)["pick"].tolist() == ["first", "second"]
+    assert _judge("lexical").judge(shown)["pick"].tolist() == ["first", "second"]
 
 
 def test_lexical_score_is_the_f1_of_word_sets() -> None:
-    scores = LexicalJudge().judge(_shown(["the nodule is left of it"], ["?!"]))
+    scores = _judge("lexical").judge(_shown(["the nodule is left of it"], ["?!"]))
     assert scores["score_first"].tolist() == [2 * 1 / (2 + 1)], "nodule shared; nodule and left against nodule"
     assert scores["score_second"].tolist() == [0.0]
 
 
 def test_no_rows_give_no_verdicts() -> None:
-    for judge in (RandomJudge(0), FirstJudge(), LengthJudge("longer"), LexicalJudge()):
-        assert len(judge.judge(_shown([], []))) == 0
+    for name in ("random", "first", "longer", "lexical"):
+        assert len(_judge(name).judge(_shown([], []))) == 0

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+import numpy as np
+import pandas as pd
 import torch
 import transformers
 from PIL import Image
@@ -14,6 +16,7 @@ from PIL import Image
 from mrb_lib.judges.fences import marks_pattern
 from mrb_lib.judges.local.base import LocalJudge
 from mrb_lib.judges.local.checkpoint import special_tokens, still_processor
+from mrb_lib.judges.local.weights import Weights
 from mrb_lib.judges.prompt_files import load_prompt
 from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
@@ -21,7 +24,25 @@ from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
 
 Made = TypeVar("Made", bound=LocalJudge)
+Tiny = Callable[[str], Path]
+AskFor = Callable[..., pd.DataFrame]
+CASES = pd.DataFrame(
+    [
+        ("alpha", "What is seen?", "A lesion.", "No lesion at all in this image."),
+        ("beta", "Describe it in full.", "The lungs are clear. " * 9, "Clear."),
+        ("same", "Which side?", "left", "left"),
+    ],
+    columns=["case_id", "question", "response_a", "response_b"],
+)
 _PROCESSORS = {"llava": transformers.LlavaProcessor, "qwen2_5_vl": transformers.Qwen2_5_VLProcessor}
+
+
+def png(width: int, height: int, seed: int = 0) -> bytes:
+    """A picture of random colours."""
+    pixels = np.random.default_rng(seed).integers(0, 255, (height, width, 3), dtype=np.uint8)
+    stream = io.BytesIO()
+    Image.fromarray(pixels).save(stream, "PNG")
+    return stream.getvalue()
 
 
 def made(
@@ -53,6 +74,14 @@ class ByHand:
             model = transformers.AutoModelForCausalLM
         self.model = model.from_pretrained(folder, dtype=dtype).eval()
         self.marks = marks_pattern(special_tokens(self.tokenizer))
+
+    @classmethod
+    def of(cls, weights: Weights) -> ByHand:
+        """The same with a loaded model and its own processor."""
+        hand = cls.__new__(cls)
+        hand.model, hand.reads, hand.tokenizer, hand.sees = weights.model, weights.processor, weights.tokenizer, True
+        hand.marks = weights.marks
+        return hand
 
     def inputs(
         self, text: str, pictures: Sequence[bytes] = (), *, reply: str | None = None, said: str = ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,25 +10,18 @@ import pandas as pd
 import pytest
 import torch
 import transformers
-from PIL import Image
 from transformers import PreTrainedModel, PreTrainedTokenizerFast, ProcessorMixin
 
-from mrb_lib.judges.fences import marks_pattern
 from mrb_lib.judges.local import tiny as makes
-from mrb_lib.judges.local.checkpoint import special_tokens, still_processor
+from mrb_lib.judges.local.checkpoint import still_processor
 from mrb_lib.judges.local.generative import GenerativeJudge
 from mrb_lib.judges.local.packed import PackedJudge
-from mrb_lib.judges.prompt_files import load_prompt
-from mrb_lib.judges.roster.engines import JudgeRequest
-from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.source import WeightsSource
-from mrb_lib.judges.settings import Settings
 from mrb_lib.tables.schema import DIMENSIONS
 from mrb_lib.verdicts.orders import KEYS
+from tests.judges.local.by_hand import AskFor, ByHand, made, png
 
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # PaliGemma's processor
 Made = tuple[PreTrainedModel, ProcessorMixin]
-AskFor = Callable[..., pd.DataFrame]
 
 _VISION = {
     "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4, "image_size": 64,
@@ -108,55 +100,37 @@ def llava_onevision() -> Made:
     return transformers.LlavaOnevisionForConditionalGeneration(config), processor
 
 
-def _qwen_tokenizer() -> PreTrainedTokenizerFast:
-    return _tokenizer({name.removesuffix("_id"): token for name, token in _QWEN.items()})
-
-
-def _qwen_image() -> str:
-    return _chat("<|vision_start|><|image_pad|><|vision_end|>")
+def _qwen(name: str, vision: dict[str, object], rotary: list[int], **more: object) -> Made:
+    tokenizer = _tokenizer({name.removesuffix("_id"): token for name, token in _QWEN.items()})
+    rope = {"rope_type": "default", "rope_theta": 10_000.0, "mrope_section": rotary, **more}
+    config = getattr(transformers, f"{name}Config")(
+        text_config=_text(tokenizer, head_dim=32, rope_parameters=rope),
+        vision_config={"num_heads": 4, **vision},
+        tie_word_embeddings=True,
+        **{key: _id(tokenizer, token) for key, token in _QWEN.items()},
+    )
+    patch = vision["patch_size"]
+    processor = still_processor(getattr(transformers, f"{name}Processor"))(
+        image_processor=transformers.Qwen2VLImageProcessorPil(
+            patch_size=patch, merge_size=2, size={"shortest_edge": (4 * patch) ** 2, "longest_edge": (8 * patch) ** 2}
+        ),
+        tokenizer=tokenizer,
+        chat_template=_chat("<|vision_start|><|image_pad|><|vision_end|>"),
+    )
+    return getattr(transformers, f"{name}ForConditionalGeneration")(config), processor
 
 
 def qwen2_vl() -> Made:
-    tokenizer = _qwen_tokenizer()
-    rotary = {"rope_type": "default", "rope_theta": 10_000.0, "mrope_section": [4, 6, 6]}
-    config = transformers.Qwen2VLConfig(
-        text_config=_text(tokenizer, rope_parameters=rotary),
-        vision_config={
-            "depth": 2, "embed_dim": 64, "hidden_size": 96, "mlp_ratio": 2, "num_heads": 4, "patch_size": 14
-        },
-        tie_word_embeddings=True,
-        **{name: _id(tokenizer, token) for name, token in _QWEN.items()},
-    )  # fmt: skip
-    processor = still_processor(transformers.Qwen2VLProcessor)(
-        image_processor=transformers.Qwen2VLImageProcessorPil(
-            patch_size=14, merge_size=2, size={"shortest_edge": 56 * 56, "longest_edge": 112 * 112}
-        ),
-        tokenizer=tokenizer,
-        chat_template=_qwen_image(),
-    )
-    return transformers.Qwen2VLForConditionalGeneration(config), processor
+    vision = {"depth": 2, "embed_dim": 64, "hidden_size": 96, "mlp_ratio": 2, "patch_size": 14}
+    return _qwen("Qwen2VL", vision, [4, 6, 6])
 
 
 def qwen3_vl() -> Made:
-    tokenizer = _qwen_tokenizer()
-    rotary = {"rope_type": "default", "rope_theta": 10_000.0, "mrope_section": [6, 5, 5], "mrope_interleaved": True}
-    config = transformers.Qwen3VLConfig(
-        text_config=_text(tokenizer, head_dim=32, rope_parameters=rotary),
-        vision_config={
-            "depth": 3, "hidden_size": 64, "intermediate_size": 128, "out_hidden_size": 96, "num_heads": 4,
-            "patch_size": 16, "deepstack_visual_indexes": [0, 1], "num_position_embeddings": 64,
-        },
-        tie_word_embeddings=True,
-        **{name: _id(tokenizer, token) for name, token in _QWEN.items()},
-    )  # fmt: skip
-    processor = still_processor(transformers.Qwen3VLProcessor)(
-        image_processor=transformers.Qwen2VLImageProcessorPil(
-            patch_size=16, merge_size=2, size={"shortest_edge": 64 * 64, "longest_edge": 128 * 128}
-        ),
-        tokenizer=tokenizer,
-        chat_template=_qwen_image(),
-    )
-    return transformers.Qwen3VLForConditionalGeneration(config), processor
+    vision = {
+        "depth": 3, "hidden_size": 64, "intermediate_size": 128, "out_hidden_size": 96, "patch_size": 16,
+        "deepstack_visual_indexes": [0, 1], "num_position_embeddings": 64,
+    }  # fmt: skip
+    return _qwen("Qwen3VL", vision, [6, 5, 5], mrope_interleaved=True)
 
 
 def internvl() -> Made:
@@ -316,14 +290,7 @@ SHARES = (llava_next, llava_onevision, qwen2_vl, qwen3_vl, internvl, idefics3, g
 ALONE = (mllama, paligemma)
 
 
-def _png(width: int, height: int, seed: int) -> bytes:
-    pixels = np.random.default_rng(seed).integers(0, 255, (height, width, 3), dtype=np.uint8)
-    stream = io.BytesIO()
-    Image.fromarray(pixels).save(stream, "PNG")
-    return stream.getvalue()
-
-
-IMAGES = {"square": _png(80, 80, 0), "wide": _png(200, 60, 1), "tall": _png(40, 150, 2)}
+IMAGES = {"square": png(80, 80, 0), "wide": png(200, 60, 1), "tall": png(40, 150, 2)}
 CASES = pd.DataFrame(
     [
         ("short", "What is seen?", "A lesion.", "No lesion.", ["square"]),
@@ -342,10 +309,10 @@ def shown_to(make: Callable[[], Made]) -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Callable[[], Made]], Path]:
-    made: dict[str, Path] = {}
+    written: dict[str, Path] = {}
 
     def write(make: Callable[[], Made]) -> Path:
-        if make.__name__ not in made:
+        if make.__name__ not in written:
             path = tmp_path_factory.mktemp("architectures") / make.__name__
             with torch.random.fork_rng(devices=[]):
                 torch.manual_seed(0)
@@ -357,32 +324,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Callable[[], M
                     parameter.data.mul_(2.0)
             model.save_pretrained(path)
             processor.save_pretrained(path)
-            made[make.__name__] = path
-        return made[make.__name__]
+            written[make.__name__] = path
+        return written[make.__name__]
 
     return write
-
-
-@torch.inference_mode()
-def _alone(judge: PackedJudge, row: dict[str, object]) -> float:
-    """The probability by the judge's own model and processor, used as their publisher's examples do."""
-    model, processor = judge.weights.model, judge.weights.processor
-    tokenizer = processor.tokenizer
-    pictures = [Image.open(io.BytesIO(IMAGES[name])) for name in row["images"]]
-    responses = [str(row["first"]), str(row["second"])]
-    marks = marks_pattern(special_tokens(tokenizer))
-    prompt = load_prompt("single").render(
-        str(row["question"]), responses, DIMENSIONS, str(row["dimension"]), n_images=len(pictures), marks=marks
-    )
-    content = [*({"type": "image"} for _ in pictures), {"type": "text", "text": prompt.text}]
-    chat = processor.apply_chat_template(
-        [{"role": "user", "content": content}], tokenize=False, add_generation_prompt=True
-    )
-    inputs = processor(text=[chat], return_tensors="pt", **({"images": [pictures]} if pictures else {}))
-    inputs = {name: value.to(model.dtype) if value.is_floating_point() else value for name, value in inputs.items()}
-    odds = model(**inputs).logits[0, -1].float().softmax(-1)
-    first, second = (sum(float(odds[_id(tokenizer, f"{space}{letter}")]) for space in ("", "Ġ")) for letter in "AB")
-    return first / (first + second)
 
 
 @pytest.mark.parametrize(("dtype", "gap"), [("float32", 1e-4), ("bfloat16", 0.02)], ids=["float32", "bfloat16"])
@@ -390,14 +335,14 @@ def _alone(judge: PackedJudge, row: dict[str, object]) -> float:
 def test_packed_equals_asking_each_question_alone_or_says_that_it_asks_alone(
     make: Callable[[], Made], dtype: str, gap: float, folder: Callable[[Callable[[], Made]], Path], ask_for: AskFor
 ) -> None:
-    path, settings = folder(make), Settings(device="cpu", dtype=dtype)
-    judge = PackedJudge(JudgeRequest(Entry("tiny", "packed", path=path), settings, IMAGES, WeightsSource(path, "x")))
+    judge = made(PackedJudge, folder(make), IMAGES, dtype=dtype)
     asked = ask_for(shown_to(make))
     rows = judge.judge(asked)
     assert rows["status"].eq("ok").all(), rows.get("error")
     assert any("cannot share" in notice for notice in judge.notices) == (make in ALONE)
     assert any("refuses PyTorch's fused attention" in notice for notice in judge.notices) == (make is paligemma)
-    truth = np.array([_alone(judge, row) for row in asked.to_dict("records")])
+    hand = ByHand.of(judge.weights)
+    truth = np.array([hand.p_first(row, IMAGES, DIMENSIONS) for row in asked.to_dict("records")])
     assert truth.std() > 0.001, "the probabilities must differ, or the test shows nothing"
     assert np.abs(rows["p_first"].to_numpy() - truth).max() < gap
     pictured = asked[asked["case_id"] == "short"]
@@ -410,11 +355,7 @@ def test_packed_equals_asking_each_question_alone_or_says_that_it_asks_alone(
 def test_replies_do_not_depend_on_the_batch(
     make: Callable[[], Made], folder: Callable[[Callable[[], Made]], Path], ask_for: AskFor
 ) -> None:
-    path = folder(make)
-    settings = Settings(device="cpu", max_new_tokens=6)
-    judge = GenerativeJudge(
-        JudgeRequest(Entry("tiny", "generative", path=path), settings, IMAGES, WeightsSource(path, "x"))
-    )
+    judge = made(GenerativeJudge, folder(make), IMAGES, max_new_tokens=6)
     asked = ask_for(shown_to(make), ("overall",))
     whole = judge.judge(asked)
     alone = pd.concat([judge.judge(asked[asked["case_id"] == case]) for case in asked["case_id"].unique()])

@@ -73,7 +73,7 @@ def _varlen(
 def test_variable_length_attention_equals_attention_under_a_mask(grown: list[Tree], window: int | None) -> None:
     # No model's window is shorter than an image, whose tokens would not all see one another.
     assume(window is None or all(last - first <= window for tree in grown for first, last in tree.blocks))
-    layout = pack(grown, dict).layout
+    layout = pack(grown, dict)[0]["tree"]
     n = layout.cases[-1][1]
     generator = torch.Generator().manual_seed(n)
     query, key, value = (torch.randn(1, heads, n, 8, generator=generator) for heads in (4, 2, 2))

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from PIL import Image
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
@@ -23,21 +20,14 @@ from mrb_lib.runs.execute import judge
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.orders import KEYS
 from mrb_lib.verdicts.store import load_verdicts, read_run
-from tests.judges.local.by_hand import ByHand, made
+from tests.judges.local.by_hand import ByHand, Tiny, made, png
 
-Tiny = Callable[[str], Path]
 RISKS = ("no risk", "low risk", "high risk")
 DIMENSIONS = ("accuracy", "harm")
 MEANINGS = {"harm": "what could happen to a patient", "high risk": "<|end|> a patient may be hurt"}
 
 
-def _png(seed: int) -> bytes:
-    stream = io.BytesIO()
-    Image.fromarray(np.random.default_rng(seed).integers(0, 255, (60, 90, 3), dtype=np.uint8)).save(stream, "PNG")
-    return stream.getvalue()
-
-
-IMAGES = {"one.png": _png(0), "two.png": _png(1)}
+IMAGES = {"one.png": png(90, 60, 0), "two.png": png(90, 60, 1)}
 CASES = pd.DataFrame(
     [
         ("short", "What is seen?", "A lesion.", ["one.png"]),
@@ -145,3 +135,11 @@ def test_a_rating_has_one_order(bench: Benchmark, tmp_path: Path) -> None:
     drawn = load_verdicts(tmp_path / "runs", bench.cases)
     assert len(drawn) == 10
     assert drawn["choice"].nunique() > 1
+
+
+def test_a_probe_that_the_prompt_cannot_show_is_an_error_of_its_rows_alone(tiny: Tiny) -> None:
+    plain = _shown()
+    rows = pd.concat([plain.assign(probe_wording=0), plain.assign(probe="prompt/wording:1", probe_wording=1)])
+    judged = _judge(CategoriesJudge, tiny("llama")).judge(rows.reset_index(drop=True)).set_index("probe")
+    assert (judged.loc["none", "status"] == "ok").all()
+    assert judged.loc["prompt/wording:1", "error"].str.contains("has no wording 1").all()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import shutil
 from collections.abc import Callable
@@ -11,7 +10,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import torch
-from PIL import Image
 from scipy import stats
 from transformers import GenerationConfig, LogitsProcessorList
 
@@ -22,10 +20,8 @@ from mrb_lib.judges.local.weights import Tensors, Weights
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.tables.schema import DIMENSIONS
 from mrb_lib.verdicts.orders import KEYS
-from tests.judges.local.by_hand import made
+from tests.judges.local.by_hand import AskFor, Tiny, made, png
 
-Tiny = Callable[[str], Path]
-AskFor = Callable[..., pd.DataFrame]
 CASES = pd.DataFrame(
     [
         ("alpha", "What is seen?", "A lesion.", "No lesion."),
@@ -229,9 +225,7 @@ class TestWhatCannotBeJudged:
     def test_is_an_error_with_a_reason_and_the_others_are_judged(
         self, tiny: Tiny, ask_for: AskFor, pictured: Benchmark
     ) -> None:
-        stream = io.BytesIO()
-        Image.new("RGB", (900, 2)).save(stream, "PNG")
-        images = {**pictured.images, "sliver.png": stream.getvalue()}
+        images = {**pictured.images, "sliver.png": png(900, 2)}
         good = list(pictured.cases["images"].iloc[0])
         cases = CASES.assign(images=[["sliver.png"], good, ["absent.png"], []])
         rows = (

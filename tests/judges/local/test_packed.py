@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import json
 import math
 import shutil
 import struct
 import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 
@@ -21,8 +19,10 @@ from PIL import Image
 
 from mrb_lib.judges.local import reader
 from mrb_lib.judges.local.attention import Masked, TreeLayout
+from mrb_lib.judges.local.base import LocalJudge
 from mrb_lib.judges.local.packed import PackedJudge
-from mrb_lib.judges.local.tree import Packed, Texts, Tree, grow, pack
+from mrb_lib.judges.local.pointwise import RatingJudge, RubricJudge
+from mrb_lib.judges.local.tree import Texts, Tree, grow, pack
 from mrb_lib.judges.local.weights import Weights
 from mrb_lib.judges.prompts import phrasing_of
 from mrb_lib.judges.roster.engines import JudgeRequest
@@ -32,29 +32,20 @@ from mrb_lib.judges.settings import Settings
 from mrb_lib.judges.tasks import group_rows
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.verdicts.orders import KEYS
-from tests.judges.local.by_hand import ByHand, made
+from tests.judges.local.by_hand import AskFor, ByHand, Tiny, made, png
 
 ARCHITECTURES = ("llava", "qwen2_5_vl", "llama")
 ASKED = ("accuracy", "creativity", "overall")
-Tiny = Callable[[str], Path]
-AskFor = Callable[..., pd.DataFrame]
-
-
-def _png(width: int, height: int, seed: int) -> bytes:
-    pixels = np.random.default_rng(seed).integers(0, 255, (height, width, 3), dtype=np.uint8)
-    stream = io.BytesIO()
-    Image.fromarray(pixels).save(stream, "PNG")
-    return stream.getvalue()
 
 
 def _claiming(side: int) -> bytes:
     """A small file that says it is a picture of so many pixels a side."""
-    real = _png(64, 64, 6)
+    real = png(64, 64, 6)
     header = b"IHDR" + struct.pack(">II", side, side) + real[24:29]
     return real[:12] + header + struct.pack(">I", zlib.crc32(header)) + real[33:]
 
 
-IMAGES = {"square.png": _png(80, 80, 0), "wide.png": _png(200, 60, 1), "tall.png": _png(40, 150, 2)}
+IMAGES = {"square.png": png(80, 80, 0), "wide.png": png(200, 60, 1), "tall.png": png(40, 150, 2)}
 CASES = pd.DataFrame(
     [
         ("short", "What is seen?", "A lesion.", "No lesion.", ["square.png"]),
@@ -277,10 +268,10 @@ class TestAModelThatCannotShare:
     def test_is_found_out_when_it_does_not_heed_positions(
         self, architecture: str, tiny: Tiny, asked: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        def counted(trees: Sequence[Tree], move: Callable[..., dict[str, torch.Tensor]]) -> Packed:
-            packed = pack(trees, move)
-            columns = torch.arange(packed.ids.shape[1])
-            return replace(packed, positions=columns.expand(packed.positions.shape))
+        def counted(trees: Sequence[Tree], move: Callable[..., dict[str, torch.Tensor]]) -> tuple[object, ...]:
+            inputs, ends = pack(trees, move)
+            columns = torch.arange(inputs["input_ids"].shape[1])
+            return {**inputs, "position_ids": columns.expand(inputs["position_ids"].shape)}, ends
 
         monkeypatch.setattr(reader, "pack", counted)
         self._falls_back(tiny(architecture), asked)
@@ -333,29 +324,22 @@ class TestAModelThatCannotShare:
         self._falls_back(tiny("llama"), asked)
 
     @pytest.mark.parametrize("architecture", ["llava", "qwen2_5_vl"])
-    def test_reads_its_prompts_in_a_batch_and_their_images_once(
+    def test_reads_its_prompts_in_a_batch_as_one_by_one(
         self, architecture: str, tiny: Tiny, asked: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(reader, "_why_alone", lambda _: "it is told not to")
         some = asked[asked["case_id"] == "two"]
         told = []
         for in_batches in (True, False):
-            judge, passes, encoded = _judge(tiny(architecture)), [], []
+            judge, passes = _judge(tiny(architecture)), []
             judge.load()
             judge.reader._batches &= in_batches
-            model = judge.weights.model
-            model.register_forward_pre_hook(
+            judge.weights.model.register_forward_pre_hook(
                 lambda _, args, inputs, passes=passes: passes.append(inputs["input_ids"].shape[0]), with_kwargs=True
             )
-            linear = next(
-                some for some in model.get_encoder(modality="image").modules() if type(some) is torch.nn.Linear
-            )
-            linear.register_forward_hook(lambda _, args, out, encoded=encoded: encoded.append(args[0].numel()))
-            told.append((judge.judge(some)["p_first"], passes, encoded))
-        (together, passes, encoded), (apart, single, each) = told
+            told.append((judge.judge(some)["p_first"], passes))
+        (together, passes), (apart, single) = told
         assert (passes, single) == ([len(some)], [1] * len(some))
-        assert encoded == each[:1], "all prompts cost one reading of the images"
-        assert len(each) == len(some)
         assert np.abs(together - apart).max() < 1e-5
 
     def test_a_single_case_that_cannot_be_a_tree_is_read_alone_and_said(
@@ -482,7 +466,7 @@ class TestABadImage:
         self, tiny: Tiny, ask_for: AskFor, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setitem(IMAGES, "broken.png", b"\x89PNG\r\n\x1a\nnot an image")
-        monkeypatch.setitem(IMAGES, "sliver.png", _png(900, 2, 5))
+        monkeypatch.setitem(IMAGES, "sliver.png", png(900, 2, 5))
         monkeypatch.setitem(IMAGES, "huge.png", _claiming(60_000))
         bad = ["absent.png", "broken.png", "sliver.png", "huge.png"]
         cases = pd.DataFrame(
@@ -559,11 +543,14 @@ def test_probabilities_too_small_to_tell_apart_stay_defined(tiny: Tiny, asked: p
     assert rows["answer_mass"].max() < 1e-40
 
 
-def test_what_is_not_a_number_is_an_error_and_never_a_tie(tiny: Tiny, asked: pd.DataFrame) -> None:
-    judge = _judge(tiny("llama"))
+@pytest.mark.parametrize("kind", [PackedJudge, RatingJudge, RubricJudge])
+def test_what_is_not_a_number_is_an_error_and_never_a_tie(
+    kind: type[LocalJudge], tiny: Tiny, asked: pd.DataFrame
+) -> None:
+    judge = made(kind, tiny("llama"), dimensions=ASKED)
     judge.load()
     judge.weights.model.get_output_embeddings().weight.data.fill_(math.nan)
-    rows = judge.judge(asked.head(2))
+    rows = judge.judge(asked.head(2).assign(rubric='[{"criterion": "names the side", "weight": 1}]'))
     assert rows["status"].eq("error").all()
     assert rows["pick"].isna().all()
     assert rows["error"].str.contains("not a number").all()

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 import torch
 import transformers
@@ -20,18 +18,7 @@ from mrb_lib.judges.local.reader import TreeReader
 from mrb_lib.judges.prompt_files import load_prompt
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import DIMENSIONS
-from tests.judges.local.by_hand import ByHand, made
-
-Tiny = Callable[[str], Path]
-AskFor = Callable[..., pd.DataFrame]
-CASES = pd.DataFrame(
-    [
-        ("alpha", "What is seen?", "A lesion.", "No lesion at all in this image."),
-        ("beta", "Describe it in full.", "The lungs are clear. " * 9, "Clear."),
-        ("same", "Which side?", "left", "left"),
-    ],
-    columns=["case_id", "question", "response_a", "response_b"],
-)
+from tests.judges.local.by_hand import CASES, AskFor, ByHand, Tiny, made
 
 
 def _judge(folder: Path, **wishes: object) -> RatingJudge:
@@ -131,12 +118,3 @@ def test_a_model_without_a_token_for_a_number_is_refused_and_told_what_to_do(tin
     super(RatingJudge, judge).load()
     with pytest.raises(InputError, match=r"not one token .* NAME\+generative"):
         TreeReader(judge.weights, [["zwölfundeinhalb"]])
-
-
-def test_what_is_not_a_number_is_an_error_and_never_a_tie(tiny: Tiny, ask_for: AskFor) -> None:
-    judge = _judge(tiny("llama"))
-    judge.load()
-    judge.weights.model.get_output_embeddings().weight.data.fill_(np.nan)
-    rows = judge.judge(ask_for(CASES, DIMENSIONS))
-    assert rows["status"].eq("error").all()
-    assert rows["pick"].isna().all()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import pandas as pd
 import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark
-from mrb_lib.judges.engines.models import build_generative, build_rubric
+from mrb_lib.judges import ENGINES
 from mrb_lib.judges.local.generative import GenerativeJudge
 from mrb_lib.judges.local.pointwise import RubricJudge
 from mrb_lib.judges.prompt_files import load_prompt
@@ -23,11 +22,8 @@ from mrb_lib.judges.settings import Settings
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import DIMENSIONS
 from mrb_lib.verdicts.orders import KEYS, to_case_frame
-from tests.judges.local.by_hand import ByHand, made
+from tests.judges.local.by_hand import CASES, AskFor, ByHand, Tiny, made
 from tests.judges.local.test_generative import Script
-
-Tiny = Callable[[str], Path]
-AskFor = Callable[..., pd.DataFrame]
 
 
 def rubric(*criteria: tuple[object, ...]) -> str:
@@ -36,13 +32,8 @@ def rubric(*criteria: tuple[object, ...]) -> str:
 
 
 THREE = rubric(("names the side", 5), ("invents a finding", -3), ("says how sure it is", 1.5))
-CASES = pd.DataFrame(
-    [
-        ("alpha", "What is seen?", "A lesion on the left.", "No lesion at all in this image.", THREE),
-        ("beta", "Describe it in full.", "The lungs are clear. " * 9, "Clear.", rubric(("is brief", 2))),
-        ("same", "Which side?", "left", "left", THREE),
-    ],
-    columns=["case_id", "question", "response_a", "response_b", "rubric"],
+CASES = CASES.assign(
+    response_a=["A lesion on the left.", *CASES["response_a"][1:]], rubric=[THREE, rubric(("is brief", 2)), THREE]
 )
 
 
@@ -138,14 +129,6 @@ class TestPacked:
         none = judge(tiny("llama")).judge(ask_for(CASES.drop(columns="rubric"), ("overall",)))
         assert none["status"].eq("error").all()
 
-    def test_what_is_not_a_number_is_an_error_and_never_a_tie(self, tiny: Tiny, ask_for: AskFor) -> None:
-        own = judge(tiny("llama"))
-        own.load()
-        own.weights.model.get_output_embeddings().weight.data.fill_(np.nan)
-        rows = own.judge(ask_for(CASES, ("overall",)))
-        assert rows["status"].eq("error").all()
-        assert rows["pick"].isna().all()
-
     def test_equal_points_without_a_tie_are_no_verdict(self, tiny: Tiny, ask_for: AskFor) -> None:
         rows = judge(tiny("llama"), choices=("A", "B")).judge(ask_for(CASES, ("overall",))).set_index("case_id")
         assert rows.loc["same", "status"].eq("unparsed").all()
@@ -235,6 +218,7 @@ def test_the_prompt_and_the_suffix_choose_the_way(tiny: Tiny) -> None:
     request = JudgeRequest(
         Entry("tiny", "generative", path=folder), settings(folder, prompt="criteria"), {}, WeightsSource(folder, "0")
     )
+    build_rubric, build_generative = (ENGINES[name].build for name in ("rubric", "generative"))
     assert build_generative(request).prompt_id == "criteria"
     plain = replace(request, settings=settings(folder))
     assert isinstance(build_rubric(plain), RubricJudge)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,8 +14,8 @@ from PIL import Image
 
 from mrb_lib.judges.fences import marks_pattern
 from mrb_lib.judges.local.checkpoint import load_checkpoint, special_tokens
-from mrb_lib.judges.local.tree import Tree, grow, pack
-from mrb_lib.judges.local.weights import Weights, join
+from mrb_lib.judges.local.tree import Tree, grow
+from mrb_lib.judges.local.weights import Weights
 from mrb_lib.judges.prompt_files import load_prompt
 from mrb_lib.judges.prompts import Prompt
 
@@ -135,80 +134,3 @@ def test_questions_are_short_leaves_and_the_two_orders_share_case_and_images(wei
     assert max(len(leaf) for row in tree.leaves for leaf in row) < 20
     assert len(tree.trunk) > 100
     assert tree.n_tokens < 0.6 * sum(len(path) for row in _paths(tree) for path in row)
-
-
-def _hand_made() -> list[Tree]:
-    """Two trees of two branches with two leaves each; the second's segments are longer or shorter."""
-    one = Tree([1, 2], [[3], [4, 5]], [[[6], [7]], [[8], [9]]], {})
-    two = Tree([11], [[13, 14], [15]], [[[16, 17], [18]], [[19], [20]]], {})
-    return [one, two]
-
-
-def _same(tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    return dict(tensors)
-
-
-def _seen(trees: list[Tree], window: int | None = None) -> dict[int, set[int]]:
-    """Return which columns each column attends to."""
-    seen = {}
-    for part in pack(trees, _same).layout.masked(window, CPU):
-        columns = torch.cat([torch.arange(*span) for span in part.keys])
-        assert part.mask.shape == (part.queries[1] - part.queries[0], len(columns))
-        for column, row in zip(range(*part.queries), part.mask, strict=True):
-            assert column not in seen
-            seen[column] = set(columns[row].tolist())
-    return seen
-
-
-class TestPacking:
-    #      the first tree:  trunk 0 1, branches 2 and 5 6, their leaves 3 4 and 7 8; the second begins at column 9
-    IDS = (1, 2, 3, 6, 7, 4, 5, 8, 9, 11, 13, 14, 16, 17, 18, 15, 19, 20)
-    POSITIONS = (0, 1, 2, 3, 3, 2, 3, 4, 4, 0, 1, 2, 3, 4, 3, 1, 2, 2)
-    # By hand: which columns each column of the first and of the second tree attends to.
-    SEEN = (
-        {0: {0}, 1: {0, 1}, 2: {0, 1, 2}, 3: {0, 1, 2, 3}, 4: {0, 1, 2, 4}, 5: {0, 1, 5}, 6: {0, 1, 5, 6},
-         7: {0, 1, 5, 6, 7}, 8: {0, 1, 5, 6, 8}},
-        {0: {0}, 1: {0, 1}, 2: {0, 1, 2}, 3: {0, 1, 2, 3}, 4: {0, 1, 2, 3, 4}, 5: {0, 1, 2, 5}, 6: {0, 6},
-         7: {0, 6, 7}, 8: {0, 6, 8}},
-    )  # fmt: skip
-
-    def test_puts_trees_one_after_the_other_without_padding_and_finds_their_ends(self) -> None:
-        packed = pack(_hand_made(), _same)
-        assert packed.ids.tolist() == [list(self.IDS)]
-        assert packed.ends.tolist() == [3, 4, 7, 8, 13, 14, 16, 17]
-        assert packed.layout.cases == ((0, 9), (9, 18))
-
-    def test_counts_positions_along_each_prompt(self) -> None:
-        assert pack(_hand_made(), _same).positions.tolist() == [list(self.POSITIONS)]
-
-    def test_lets_every_token_see_its_own_prompt_so_far(self) -> None:
-        expected = {9 * case + column: {9 * case + other for other in seen}
-                    for case, rows in enumerate(self.SEEN) for column, seen in rows.items()}  # fmt: skip
-        assert _seen(_hand_made()) == expected
-
-    def test_a_window_reaches_back_along_the_prompt_and_not_along_the_row(self) -> None:
-        seen = _seen(_hand_made()[:1], 2)
-        assert list(seen.values()) == [{0}, {0, 1}, {1, 2}, {2, 3}, {2, 4}, {1, 5}, {5, 6}, {6, 7}, {6, 8}]
-
-    def test_images_are_seen_whole_by_their_own_tokens(self) -> None:
-        tree = Tree([1, 2, 3, 4], [[]], [[[5], [6]]], {}, blocks=((1, 3),))
-        seen = list(_seen([tree]).values())
-        assert seen == [{0}, {0, 1, 2}, {0, 1, 2}, {0, 1, 2, 3}, {0, 1, 2, 3, 4}, {0, 1, 2, 3, 5}]
-
-    def test_goes_on_from_the_highest_of_a_models_own_positions(self) -> None:
-        one, two = _hand_made()
-        places = torch.tensor([[0, 5], [0, 3], [0, 2]])
-        three = pack([replace(one, places=places), two], _same).positions
-        assert three.shape == (3, 1, 18)
-        assert torch.equal(three[:, 0, :2], places)
-        for axis in three:
-            assert axis[0, 2:9].tolist() == [6, 7, 7, 6, 7, 8, 8]
-            assert axis[0, 9:].tolist() == list(self.POSITIONS[9:])
-
-
-class TestJoin:
-    def test_fills_tiles_up_to_the_most_of_any_case(self) -> None:
-        joined = join([{"pixel_values": torch.ones(1, 2, 3)}, {}, {"pixel_values": torch.ones(2, 4, 3)}])
-        assert joined["pixel_values"].shape == (3, 4, 3)
-        assert joined["pixel_values"].sum() == 2 * 3 + 2 * 4 * 3
-        assert joined["pixel_values"][0, 2:].abs().sum() == 0

@@ -50,13 +50,6 @@ def copy(tiny: Tiny, tmp_path: Path) -> Callable[[str], Path]:
 
 
 class TestLoading:
-    @pytest.mark.parametrize(("architecture", "sees"), [("llava", True), ("qwen2_5_vl", True), ("llama", False)])
-    def test_finds_out_whether_the_model_sees_images(self, architecture: str, sees: bool, tiny: Tiny) -> None:
-        weights = _load(tiny(architecture))
-        assert weights.sees_images == sees
-        assert not weights.model.training
-        assert weights.model.dtype == torch.float32
-
     @pytest.mark.parametrize("architecture", ["llava", "qwen2_5_vl"])
     def test_needs_no_torchvision(self, architecture: str, tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "torchvision", None)
@@ -163,6 +156,11 @@ class TestRemoteCode:
                 "processor_config.json",
                 {"processor_class": "EvilProcessor", "auto_map": {"AutoProcessor": "evil.P"}},
             ),
+            (
+                "llava",
+                "processor_config.json",
+                {"image_processor": {"image_processor_type": "Evil", "auto_map": {"AutoImageProcessor": "evil.I"}}},
+            ),
         ],
     )
     def test_is_refused_and_not_run(
@@ -205,20 +203,6 @@ class TestRemoteCode:
         assert spec(trusted=True) == spec(trusted=False)
         _change(folder / "config.json", auto_map={"AutoConfig": "evil.C"})
         assert spec(trusted=True) != spec(trusted=False)
-
-    def test_of_an_image_processor_is_not_run(self, copy: Callable[[str], Path]) -> None:
-        folder = copy("llava")
-        proof = self._plant(folder)
-        stated = json.loads((folder / "processor_config.json").read_text())
-        part = {
-            **stated["image_processor"],
-            "image_processor_type": "Evil",
-            "auto_map": {"AutoImageProcessor": "evil.I"},
-        }
-        _change(folder / "processor_config.json", image_processor=part)
-        with pytest.raises(InputError):
-            _load(folder)
-        assert not proof.exists()
 
 
 def test_the_need_of_torchvision_is_named(copy: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -304,12 +288,6 @@ class TestInputs:
         tokenizer.add_tokens(["<tool_call>", "   "])
         assert "<tool_call>" in special_tokens(tokenizer)
         assert "   " not in special_tokens(tokenizer)
-
-    def test_a_word_is_found_with_and_without_its_space(self, tiny: Tiny) -> None:
-        weights = _load(tiny("llama"))
-        spelled = {weights.tokenizer.convert_ids_to_tokens(token) for token in weights.single_tokens("A", " A")}
-        assert spelled == {"A", "ĠA"}
-        assert weights.single_tokens("no such word") == []
 
 
 class TestDevice:

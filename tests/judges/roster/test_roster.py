@@ -191,7 +191,7 @@ def test_a_folder_is_judged_with_the_engine_named_and_called_after_the_folder(
         ("gpt-4o+generative", "no weights"),
         ("endpoint:", "not in the roster"),
         ("endpoint:m+packed", "no weights that packed could read; write endpoint:m"),
-        ("consensus-of:a,a", "twice"),
+        ("consensus-of:a,a", "each named once"),
         ("escalate-of:9:a,b", "escalate-of"),
     ],
 )

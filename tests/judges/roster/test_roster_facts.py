@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import Counter
-from datetime import date
 from importlib import resources
 from typing import TypeAlias
 
@@ -13,9 +12,7 @@ import pytest
 
 Fact: TypeAlias = str | float | int | bool | dict[str, object] | list[str]
 
-DOMAINS = {"general", "medical", "critic", "reward"}
 ENGINES = {"packed", "generative", "reward", "endpoint", "vllm", "sglang"}
-THINKING = {"no", "optional", "always"}
 PUBLISHED = (
     "llava-1.5-13b", "llava-1.6-vicuna-13b", "llava-1.6-34b", "minicpm-v-2.5", "llama-3.2-90b-vision", "molmo-7b-d",
     "internvl3-78b", "med-r1", "medgemma-1.5-4b", "glm-4.6v", "gemini-2.5-pro", "glm-4.5v", "gpt-4o-mini", "gpt-4.1",
@@ -32,11 +29,6 @@ def _judges() -> list[dict[str, Fact]]:
 
 JUDGES = _judges()
 MODELS = [judge for judge in JUDGES if judge["access"] != "built in"]
-
-
-def test_names_are_unique() -> None:
-    repeated = [name for name, count in Counter(str(judge["name"]) for judge in JUDGES).items() if count > 1]
-    assert repeated == []
 
 
 def test_no_model_is_listed_twice() -> None:
@@ -99,15 +91,7 @@ every_model = pytest.mark.parametrize("judge", MODELS, ids=lambda judge: judge["
 def test_what_is_stated_of_a_model_is_complete_and_in_its_vocabulary(judge: dict[str, Fact]) -> None:
     assert {"model", "family", "access", "domain", "engine", "vision", "about", "source"} <= set(judge)
     assert re.fullmatch(r"https://[^\s/]+\.[a-z]+/\S+", str(judge["source"]))
-    assert judge["domain"] in DOMAINS
     assert judge["engine"] in ENGINES
-    assert judge.get("thinking", "no") in THINKING
-    for key, shortest in (("checked", 10), ("cutoff", 7)):
-        if key in judge:
-            text = str(judge[key])
-            assert len(text) in {shortest, 10}
-            assert text > "2020-01"
-            date.fromisoformat(text if len(text) == 10 else f"{text}-01")
     stated = re.match(r"([\d.]+)([BM])", str(judge.get("size", "")))
     if stated and "parameters" in judge:
         size = float(stated[1]) * {"B": 1.0, "M": 1e-3}[stated[2]]
