@@ -33,6 +33,7 @@ _NAMES = {"case_id", "annotator", "dimension", "judge", "probe"}
 _SHOWN = 40
 
 Severity = Literal["error", "warning", "info"]
+CASES_FILE, ANNOTATIONS_FILE = "cases.parquet", "annotations.parquet"
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,13 @@ class Finding:
         if self.case_id is not None:
             where += f" (case {self.case_id})"
         return shortened(f"{where}: {self.problem}; {self.cure}.")
+
+
+def case_finding(
+    cases: pd.DataFrame, row: int, column: str, problem: str, cure: str, *, severity: Severity = "warning"
+) -> Finding:
+    """Return a finding about one case of a benchmark; `row` counts the rows of the cases table from 0."""
+    return Finding(severity, CASES_FILE, int(row) + 1, column, problem, cure, str(cases["case_id"].iloc[int(row)]))
 
 
 def counted(
@@ -341,24 +349,19 @@ def _cast(values: pd.Series, type_: ColumnType) -> pd.Series:
 
 
 def check_references(frame: pd.DataFrame, cases: pd.DataFrame, source: str) -> None:
-    """Refuse a table that names cases the benchmark does not have.
-
-    Raises
-    ------
-    InputError
-        A `case_id` of `frame` is not in `cases`; names the row and counts the others.
-    """
-    unknown = _is(~frame["case_id"].isin(cases["case_id"]))
-    alike = {spelling_key(name): name for name in cases["case_id"]} if unknown.any() else {}
-    raise_on_error(
-        Finding("error", source, i + 1, "case_id", *_unknown_case(str(frame["case_id"].iloc[i]), alike))
-        for i in _rows(unknown)
-    )
+    """Raise `InputError` where a table names cases that the benchmark does not have; see `unknown_cases`."""
+    raise_on_error(unknown_cases(frame, cases, source))
 
 
-def _unknown_case(case_id: str, alike: Mapping[str, str]) -> tuple[str, str]:
-    """Return the problem and the cure of an id that no case has; `alike` holds the ids of cases by their spelling."""
-    problem, near = f"the case {visible(case_id)} does not exist", alike.get(spelling_key(case_id))
-    if near is None:
-        return problem, "correct the id or remove the row"
-    return f"{problem}, but {visible(near)} does", "write the id in one way in both tables"
+def unknown_cases(frame: pd.DataFrame, cases: pd.DataFrame, source: str) -> list[Finding]:
+    """Return an error for each row whose `case_id` is not in `cases`, with the id that looks like it."""
+    unknown = _rows(_is(~frame["case_id"].isin(cases["case_id"])))
+    alike = {spelling_key(name): name for name in cases["case_id"]} if unknown else {}
+    findings = []
+    for i in unknown:
+        case_id = str(frame["case_id"].iloc[i])
+        problem, cure = f"the case {visible(case_id)} does not exist", "correct the id or remove the row"
+        if (near := alike.get(spelling_key(case_id))) is not None:
+            problem, cure = f"{problem}, but {visible(near)} does", "write the id in one way in both tables"
+        findings.append(Finding("error", source, i + 1, "case_id", problem, cure))
+    return findings

@@ -11,14 +11,13 @@ from pathlib import Path
 import pandas as pd
 from PIL import Image, UnidentifiedImageError
 
-from mrb_lib.benchmarks.audit.report import case_finding
 from mrb_lib.benchmarks.benchmark import FolderImages
 from mrb_lib.benchmarks.images import IMAGE_FORMATS
 from mrb_lib.benchmarks.images.dicom import facts, is_dicom, read_dicom
 from mrb_lib.benchmarks.images.metadata import without_texts
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import WORK_RECORD
-from mrb_lib.tables.validation import Finding, Severity
+from mrb_lib.tables.validation import Finding, Severity, case_finding
 
 MAX_PIXELS = 50_000_000
 MAX_BYTES = 20_000_000

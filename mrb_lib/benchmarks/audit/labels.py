@@ -9,11 +9,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pandas as pd
 
-from mrb_lib.benchmarks.audit.report import ANNOTATIONS_FILE, CASES_FILE, case_finding
 from mrb_lib.benchmarks.audit.text import folded
 from mrb_lib.tables.names import spellings, visible
 from mrb_lib.tables.schema import DEPARTMENTS, ORGAN_DEPARTMENT, ORGANS, SUBFIELDS
-from mrb_lib.tables.validation import Finding, counted
+from mrb_lib.tables.validation import ANNOTATIONS_FILE, CASES_FILE, Finding, case_finding, counted
 
 DESIGN_SHARE = 0.8  # of the cells with the usual number of annotators, for that number to be the design
 _SHOWN_ROWS = 5

@@ -9,9 +9,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import binomtest
 
-from mrb_lib.benchmarks.audit.report import ANNOTATIONS_FILE, case_finding
 from mrb_lib.tables.schema import CHOICES
-from mrb_lib.tables.validation import Finding
+from mrb_lib.tables.validation import ANNOTATIONS_FILE, Finding, case_finding
 
 MIN_LITERAL = 4  # cases on which a column must spell the gold label out to count as a leak
 MIN_CODED = 20  # the same for a column whose values only correspond to the labels one to one
