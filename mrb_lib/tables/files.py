@@ -110,8 +110,8 @@ def write_atomic(path: Path, content: bytes | str) -> None:
         raise
 
 
-def replace_files(folder: Path, contents: Mapping[str, bytes]) -> None:
-    """Replace files of a folder that belong together, all or none: where one cannot be, the others are put back.
+def replace_files(folder: Path, contents: Mapping[str, bytes | str]) -> None:
+    """Replace files of a folder that belong together, once all of them are written.
 
     Parameters
     ----------
@@ -121,20 +121,8 @@ def replace_files(folder: Path, contents: Mapping[str, bytes]) -> None:
         stage = Path(name)
         for file, content in contents.items():
             write_atomic(stage / file, content)
-        replaced: list[str] = []
-        try:
-            for file in contents:
-                if (folder / file).exists():
-                    shutil.copy2(folder / file, stage / f"{file}.old")
-                (stage / file).replace(folder / file)
-                replaced.append(file)
-        except BaseException:
-            for file in replaced:
-                if (stage / f"{file}.old").exists():
-                    (stage / f"{file}.old").replace(folder / file)
-                else:
-                    (folder / file).unlink()
-            raise
+        for file in contents:
+            (stage / file).replace(folder / file)
 
 
 def decoded(content: bytes) -> tuple[str, str]:

@@ -28,7 +28,7 @@ from mrb_lib.benchmarks.table_digests import SUMS, changed_tables
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import TableName
-from mrb_lib.tables.validation import ANNOTATIONS_FILE, CASES_FILE, Finding, Severity, inspect, unknown_cases
+from mrb_lib.tables.validation import ANNOTATIONS_FILE, CASES_FILE, Finding, inspect, unknown_cases
 
 T = TypeVar("T")
 
@@ -67,9 +67,7 @@ def audit(folder: Path, *, progress: ProgressCallback | None = None) -> list[Fin
         raise InputError(f"{folder}: there is no such folder; make one with `mrb demo` or `mrb import`.")
     findings: list[Finding] = []
     meta = _read(read_meta, folder, _META_FILE, findings)
-    for change in _read(lambda path: changed_tables(path.parent), folder, SUMS, findings) or ():
-        severity: Severity = "warning" if change.is_edited else "error"
-        findings.append(Finding(severity, change.file, None, None, change.problem, change.cure))
+    findings += _read(lambda path: changed_tables(path.parent), folder, SUMS, findings) or []
     cases, annotations = (_table(folder, table, meta, findings) for table in _TABLES)
     if cases is not None and cases.empty:
         findings.append(Finding("error", CASES_FILE, None, None, "the table has no case", "import the benchmark again"))

@@ -1,4 +1,4 @@
-"""What is wrong with the images: unreadable, cut off, too large, or stored so that readers see them differently."""
+"""Faults of images: unreadable, cut off, too large, of several frames, or with texts that may name a patient."""
 
 from __future__ import annotations
 
@@ -22,8 +22,6 @@ from mrb_lib.tables.validation import Finding, Severity, case_finding
 MAX_PIXELS = 50_000_000
 MAX_BYTES = 20_000_000
 # Plain raster formats only: others (EPS, for one) start outside programs when they are decoded.
-_ORIENTATION = 0x0112
-_BITS_PER_SAMPLE = 258
 
 ProgressCallback = Callable[[str, int, int], None]
 Problem = tuple[Severity, str, str]
@@ -84,7 +82,7 @@ def image_findings(
         findings += [_finding(name, users.get(name, []), cases, problem) for problem in problems]
         if progress is not None:
             progress("images", done, len(names))
-    return findings + list(_shared(digests, users, cases)), digests
+    return findings, digests
 
 
 def _finding(name: str, rows: list[int], cases: pd.DataFrame, problem: Problem) -> Finding:
@@ -149,7 +147,10 @@ def _decode(path: Path) -> Iterator[Problem]:
             size = f"{width} x {height} pixels ({pixels / 1e6:.0f} megapixels, over {MAX_PIXELS / 1e6:.0f})"
             yield "warning", f"has {size} and was not decoded", "store it smaller"
             return
-        yield from _peculiarities(image, path)
+        if getattr(image, "is_animated", False) and image.format != "MPO":
+            yield "warning", "is animated, and a judge sees the first frame only", "store the frame that counts"
+        if image.mode.startswith(("I", "F")):
+            yield "warning", "has more than 8 bits a channel, which readers cut off", "window it and store 8 bits"
         if texts := without_texts(path.read_bytes(), path.name)[1]:
             problem = f"holds texts beside its pixels, which may name a patient ({', '.join(texts[:6])})"
             yield "warning", problem, "remove them, or import the benchmark again, which does"
@@ -160,48 +161,6 @@ def _decode(path: Path) -> Iterator[Problem]:
             reopened.verify()
 
 
-def _peculiarities(image: Image.Image, path: Path) -> Iterator[Problem]:
-    """What the header says that makes two readers see two different images."""
-    if getattr(image, "is_animated", False) and image.format != "MPO":
-        yield "warning", "is animated (several frames), and a judge sees the first only", "store the frame that counts"
-    if _bits(image, path) > 8:
-        problem = "has more than 8 bits a channel, which readers cut off in different ways"
-        yield "warning", problem, "window it and store 8 bits a channel"
-    if image.mode in ("CMYK", "YCbCr", "LAB", "HSV"):
-        yield "warning", f"has the colour mode {image.mode}", "convert it to RGB"
-    turned = image.getexif().get(_ORIENTATION, 1)
-    if turned not in (0, 1):
-        problem = f"is turned by its EXIF orientation ({turned}), which some readers ignore"
-        yield "warning", problem, "turn the pixels themselves (PIL.ImageOps.exif_transpose) and store it again"
-
-
-def _bits(image: Image.Image, path: Path) -> int:
-    """Bits a channel as stored; Pillow shows 16-bit colour PNG and TIFF as if it were 8-bit."""
-    if image.format == "PNG":
-        with path.open("rb") as stream:
-            return stream.read(25)[24]
-    if image.format == "TIFF":
-        stored = getattr(image, "tag_v2", {}).get(_BITS_PER_SAMPLE, 8)
-        return max(stored) if isinstance(stored, tuple) else int(stored)
-    return 16 if image.mode.startswith(("I", "F")) else 8
-
-
 def _digest(path: Path) -> str:
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "blake2b").hexdigest()
-
-
-def _shared(digests: dict[str, str], users: dict[str, list[int]], cases: pd.DataFrame) -> Iterator[Finding]:
-    """Different names for the same bytes."""
-    names: dict[str, list[str]] = {}
-    for name, digest in digests.items():
-        names.setdefault(digest, []).append(name)
-    for same in names.values():
-        if len(same) < 2:
-            continue
-        first, second, *others = same
-        row = users[second][0]
-        more = f" and {len(others)} more" if others else ""
-        problem = f"images/{second}{more} has the same content as images/{first} (row {users[first][0] + 1})"
-        cure = "give cases about one image the same `cluster`, so that intervals treat them as related"
-        yield case_finding(cases, row, "images", problem, cure, severity="info")

@@ -41,8 +41,6 @@ def png_header_of(width: int, height: int) -> bytes:
 
 
 SIXTEEN = Image.fromarray(np.random.default_rng(0).integers(0, 65535, (16, 24), dtype=np.uint16))
-TURNED = Image.Exif()
-TURNED[0x0112] = 6
 DEFECTS = {
     "empty": (b"", "error", "is empty"),
     "text": (b"this is a text", "error", "not an image"),
@@ -58,8 +56,6 @@ DEFECTS = {
     ),
     "16-bit grey PNG": (encoded(SIXTEEN, "PNG"), "warning", "8 bits a channel"),
     "16-bit TIFF": (encoded(SIXTEEN, "TIFF"), "warning", "8 bits a channel"),
-    "CMYK": (encoded(noise(16, 24, 3).convert("CMYK"), "JPEG"), "warning", "CMYK"),
-    "turned by EXIF": (encoded(noise(16, 24, 3), "JPEG", exif=TURNED), "warning", "EXIF"),
     "60 megapixels": (png_header_of(10_000, 6_000), "warning", "60 megapixels"),
     "a bomb": (png_header_of(60_000, 60_000), "error", "decompression bomb"),
     "20 MB": (picture(3) + b"\0" * 20_000_000, "warning", "20 MB"),
@@ -77,18 +73,6 @@ def test_each_defective_image_is_one_finding(tmp_path: Path) -> None:
         _, severity, problem = numbers[number]
         assert places([finding]) == [(severity, "cases.parquet", int(number), "images")]
         assert f"images/scan-{number}.png" in finding.problem and problem in finding.problem
-
-
-def test_a_16_bit_colour_png_that_the_decoder_shows_as_8_bit(tmp_path: Path) -> None:
-    scanlines = zlib.compress((b"\0" + bytes(range(48))) * 4)
-    parts = [(b"IHDR", struct.pack(">IIBBBBB", 8, 4, 16, 2, 0, 0, 0)), (b"IDAT", scanlines), (b"IEND", b"")]
-    content = b"\x89PNG\r\n\x1a\n" + b"".join(
-        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in parts
-    )
-    with Image.open(BytesIO(content)) as image:
-        assert image.mode == "RGB"
-    (finding,) = audit_with(tmp_path, lambda b: b.images.update({"scan-07.png": content}))
-    assert "8 bits a channel" in finding.problem
 
 
 def test_a_bomb_costs_neither_time_nor_memory(tmp_path: Path) -> None:
@@ -191,8 +175,3 @@ def test_a_link_out_of_the_folder_is_not_followed(tmp_path: Path) -> None:
     findings = audit(folder)
     assert places(findings) == [("error", "cases.parquet", 7, "images")]
     assert "link" in findings[0].problem
-
-
-def test_the_same_content_in_two_cases_is_a_remark(tmp_path: Path) -> None:
-    findings = audit_with(tmp_path, lambda b: b.images.update({"scan-08.png": b.images["scan-07.png"]}))
-    assert places(findings) == [("info", "cases.parquet", 8, "images")]

@@ -284,7 +284,7 @@ def test_damaged_data_leaves_nothing_behind(online: LocalHub, tmp_path: Path) ->
 def test_a_full_disk_and_an_interruption_are_plain_messages(
     online: LocalHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for error, message in ((OSError(28, "No space left on device"), "no space left"), (KeyboardInterrupt(), "interr")):
+    for error, message in ((OSError(28, "No space left on device"), "No space left"), (KeyboardInterrupt(), "interr")):
 
         def fail(*_: object, error: BaseException = error, **__: object) -> None:
             raise error
