@@ -298,19 +298,6 @@ def test_columns_are_renamed_in_whichever_table_has_them(tmp_path: Path) -> None
     assert imported.annotations[["case_id", "annotator"]].to_numpy().tolist() == [["1", "x"]]
 
 
-@pytest.mark.parametrize(
-    ("pairs", "message"),
-    [
-        (["question"], "--map 'question': is not a pair of names"),
-        (["prompt=question"], "--map prompt=question: there is no column prompt; the columns are "),
-        (["case_id=question"], "column question: is there already; leave out --map case_id=question"),
-    ],
-)
-def test_a_column_that_cannot_be_renamed_is_named(tmp_path: Path, pairs: list[str], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        read_source("table", folder(tmp_path, cases__csv=CASES), map_=pairs)
-
-
 def test_numbers_of_a_csv_compare_as_numbers(tmp_path: Path) -> None:
     ages = [5 + 3 * i for i in range(40)]
     rows = "".join(f"c{i},q,a,b,{age},{age / 2},{age:03d},{age if i else 'x'}\n" for i, age in enumerate(ages))
