@@ -315,22 +315,18 @@ def _inspect_relations(frame: pd.DataFrame, table: TableName, source: str) -> It
 
 def _inspect_steps(frame: pd.DataFrame, source: str) -> Iterator[Finding]:
     """The steps of each item must be 1, 2, ... in the order of the rows; one finding an item where they are not."""
-    number, ids = pd.to_numeric(frame["step"]).astype("float64"), frame["case_id"].astype("str")
+    step = pd.to_numeric(frame["step"]).astype("float64").to_numpy()
     items = frame["item"].astype("str") if "item" in frame.columns else pd.Series(None, frame.index, dtype="str")
-    steps = pd.DataFrame({"step": number, "case": ids, "item": items})
-    steps = steps.reset_index(drop=True)
-    has_step = steps["step"].notna()
-    for i in _rows(_is(has_step & steps["item"].isna())):
-        problem, cure = f"step {number.iloc[i]:.0f} is of no item", "name the item whose step it is, or leave it empty"
-        yield Finding("error", source, i + 1, "item", problem, cure, steps["case"][i])
-    for name, of_item in steps[steps["item"].isin(steps["item"][has_step])].groupby("item", sort=False):
-        broken = np.flatnonzero(of_item["step"].to_numpy() != np.arange(1, len(of_item) + 1))
-        if len(broken):
-            row, due = int(of_item.index[broken[0]]), int(broken[0]) + 1
-            stated = f"{steps['step'][row]:.0f}" if has_step[row] else "a case without a step"
-            problem = f"step {due} of the item {str(name)[:80]!r} is due here, not {stated}"
-            cure = "number the steps of an item 1, 2, ... in the order of its rows"
-            yield Finding("error", source, row + 1, "step", problem, cure, steps["case"][row])
+    item, has_step = items.fillna("").to_numpy(dtype=object), ~np.isnan(step)
+    due = pd.Series(item).groupby(item).cumcount().to_numpy() + 1
+    is_broken = (item == "") & has_step | (item != "") & np.isin(item, item[has_step]) & (step != due)
+    for i in pd.Series(item)[is_broken].drop_duplicates().index:
+        stated = f"{step[i]:.0f}" if has_step[i] else "a case without a step"
+        column, problem = "step", f"step {due[i]} of the item {str(item[i])[:80]!r} is due here, not {stated}"
+        cure = "number the steps of an item 1, 2, ... in the order of its rows"
+        if item[i] == "":
+            column, problem, cure = "item", f"step {stated} is of no item", "name its item, or leave the step empty"
+        yield Finding("error", source, int(i) + 1, column, problem, cure, str(frame["case_id"].iloc[i]))
 
 
 def _cast(values: pd.Series, type_: ColumnType) -> pd.Series:

@@ -34,10 +34,12 @@ class Cells(NamedTuple):
     ----------
     frame : columns of dtype str; the text "None" stays "None", an empty cell is ""
     about : the kind of file, for a reader: "CSV, semicolons, Windows-1252"
+    has_decimal_commas : numbers may be written with a comma, see `with_points`
     """
 
     frame: pd.DataFrame
     about: str
+    has_decimal_commas: bool = False
 
 
 def read_cells(path: Path, findings: list[Finding] | None = None) -> Cells:
@@ -63,9 +65,7 @@ def read_cells(path: Path, findings: list[Finding] | None = None) -> Cells:
         problem = f"is not UTF-8 text and was read as {encoding}"
         found.append(Finding("warning", str(path), None, None, problem, "look at its accents, or save it as UTF-8"))
     frame = _table(_rows(text, separator, path), path, found)
-    if separator != ",":
-        frame = frame.apply(_with_points)
-    return Cells(frame, f"CSV, {SEPARATORS.get(separator, repr(separator))}, {encoding}")
+    return Cells(frame, f"CSV, {SEPARATORS.get(separator, repr(separator))}, {encoding}", separator != ",")
 
 
 def read_workbook(path: Path, findings: list[Finding]) -> dict[str, Cells]:
@@ -189,7 +189,7 @@ def _named(frame: pd.DataFrame, header: list[str], path: Path, findings: list[Fi
     return frame.set_axis(names, axis="columns").drop(columns=[f"unnamed {place + 1}" for place in empty])
 
 
-def _with_points(texts: pd.Series) -> pd.Series:
+def with_points(texts: pd.Series) -> pd.Series:
     """Return decimal commas as points where each text of a column is a number with one, or a whole number."""
     given = [text for text in texts if text]
     commas = sum(bool(_DECIMAL_COMMA.fullmatch(text)) for text in given)

@@ -11,10 +11,9 @@ the contract does not know is one of numbers if each of its cells is a number in
 
 from __future__ import annotations
 
-import csv
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
@@ -26,7 +25,14 @@ import pyarrow.parquet as pq
 
 from mrb_lib.benchmarks.benchmark import Benchmark, LazyImages, read_table, write_images
 from mrb_lib.benchmarks.formats.base import Imported, import_tables, reads, writes
-from mrb_lib.benchmarks.formats.cells import TEXT_SUFFIXES, Cells, read_cells, read_workbook, renamed_columns
+from mrb_lib.benchmarks.formats.cells import (
+    TEXT_SUFFIXES,
+    Cells,
+    read_cells,
+    read_workbook,
+    renamed_columns,
+    with_points,
+)
 from mrb_lib.benchmarks.formats.flat import OVERALL, is_blank, long_labels, split_flat, with_sides, with_texts
 from mrb_lib.benchmarks.formats.image_files import ImageFiles
 from mrb_lib.benchmarks.formats.labels import read_labels, refuse_unused, stated_labels
@@ -38,7 +44,7 @@ from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import is_safe_name, slug
 from mrb_lib.tables.names import one_spelling, spelling_key
 from mrb_lib.tables.rubrics import read_rubric, rubric_fault, rubric_text
-from mrb_lib.tables.schema import COLUMNS, CONSENSUS, KINDS, SUBFIELDS, Column, TableName
+from mrb_lib.tables.schema import COLUMNS, CONSENSUS, SUBFIELDS, Column, TableName
 from mrb_lib.tables.validation import Finding, check_references, counted
 
 READ_SUFFIXES = (*TEXT_SUFFIXES, ".xlsx", ".parquet", ".jsonl", ".json")
@@ -49,12 +55,19 @@ _PLAIN_NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.[0-9]{1,17})?(e[+-][0-9]{2
 
 @dataclass(frozen=True)
 class _Source:
-    """A table as a file holds it: `is_text` if its cells are texts; `images` are those within a parquet file."""
+    """A table as a file holds it.
+
+    Attributes
+    ----------
+    is_text : its cells are texts, in which numbers may have decimal commas
+    images : those within a parquet file
+    """
 
     frame: pd.DataFrame
     file: str
     about: str
     is_text: bool = False
+    has_decimal_commas: bool = False
     images: Mapping[str, bytes] | None = None
 
     @property
@@ -209,7 +222,7 @@ def _known_name(sheet: str) -> str:
 
 def _from_cells(cells: Cells, path: Path) -> _Source:
     frame = _with_images_column(renamed_columns(cells.frame, path))
-    return _Source(frame, str(path), cells.about, is_text=True)
+    return _Source(frame, str(path), cells.about, True, cells.has_decimal_commas)
 
 
 def _with_images_column(frame: pd.DataFrame) -> pd.DataFrame:
@@ -248,21 +261,11 @@ def _from_records(records: list[SourceRow], path: Path, table: TableName | None)
     if not records:
         raise InputError(f"{path}: is empty; write one object a line, or remove the file.")
     contract = {column.name for name in ([table] if table else _TABLES) for column in COLUMNS[name]}
-    names = list(dict.fromkeys(name for record in records for name in record.values))
+    names = dict.fromkeys(name for record in records for name in record.values)
     column_map().reads(names)
-    columns = {}
-    for name in names:
-        values = [record.values.get(name) for record in records]
-        column = pd.Series(values, dtype=object)
-        if name not in contract:
-            try:
-                pa.array(values, from_pandas=True)
-            except (pa.ArrowException, OverflowError) as error:
-                problem = f"mixes types or holds a number that is too large ({error})"
-                raise InputError(f"{path}, column {name}: {problem}; make its values alike, or text.") from error
-            column = column.infer_objects()
-        columns[name] = column
-    return _with_images_column(pd.DataFrame(columns))
+    frame = pd.DataFrame({name: pd.Series([one.values.get(name) for one in records], dtype=object) for name in names})
+    others = [name for name in names if name not in contract]
+    return _with_images_column(frame.assign(**frame[others].infer_objects()))
 
 
 def _split(flat: _Source, verdicts: Sequence[str], findings: list[Finding]) -> dict[TableName, _Source]:
@@ -275,8 +278,6 @@ def _split(flat: _Source, verdicts: Sequence[str], findings: list[Finding]) -> d
 
 def _stated_meta(src: Path, kind: str | None, name: str | None, categories: str | None) -> BenchmarkMeta:
     """Return the metadata of benchmark.toml and of the options; without dimensions where neither states any."""
-    if kind is not None and kind not in KINDS:
-        raise InputError(f"kind {kind!r}: is unknown; use one of {', '.join(KINDS)}.")
     path = src / "benchmark.toml"
     raw: dict[str, object] = {"name": src.resolve().stem or "table", "kind": "general"}
     raw |= read_raw_meta(path) if path.is_file() else {}
@@ -332,6 +333,9 @@ def _typed(source: _Source, table: TableName) -> pd.DataFrame:
     """Return a table with missing values as missing, numbers as numbers, images as lists; `conform` still checks it."""
     frame, contract = source.frame, {column.name: column for column in COLUMNS[table]}
     if source.is_text:
+        if source.has_decimal_commas:
+            numeric = [name for name in frame if name not in contract or contract[name].type in ("int", "float")]
+            frame = frame.assign(**frame[numeric].apply(with_points))
         columns = {name: _from_text(frame[name], contract.get(name), source.file) for name in frame.columns}
         others = [name for name in columns if name not in contract] if table == "cases" else []
         return pd.DataFrame(columns | {name: plain_numbers(columns[name]) for name in others})
@@ -466,33 +470,23 @@ def write(
 
 
 def _write_csv(frame: pd.DataFrame, table: TableName, path: Path, findings: list[Finding]) -> None:
-    _count_losses(frame, table, path, findings)
-    # The line ending with a carriage return makes the writer quote cells that hold one.
-    with path.open("w", encoding="utf-8", newline="") as stream:
-        rows = csv.writer(stream, lineterminator="\r\n")
-        rows.writerow(frame.columns)
-        rows.writerows(zip(*(_cells(frame[name]) for name in frame.columns), strict=True))
-
-
-def _cells(values: pd.Series) -> Iterator[object]:
-    """Text as it is, numbers so that they read back to the last digit, lists as JSON, missing as nothing."""
-    for value in values.tolist():
-        if isinstance(value, (list, dict, np.ndarray)):
-            yield json.dumps(value, ensure_ascii=False, default=np.ndarray.tolist)
-        else:
-            yield "" if pd.isna(value) else value
-
-
-def _count_losses(frame: pd.DataFrame, table: TableName, path: Path, findings: list[Finding]) -> None:
+    """Write text as it is, numbers so that they read back to the last digit, lists as JSON, missing as nothing."""
     contract = {column.name: column for column in COLUMNS[table]}
     for name, values in frame.items():
-        column, is_text = contract.get(str(name)), isinstance(values.dtype, pd.StringDtype)
-        if (column is None or column.nullable) and is_text:
+        column = contract.get(str(name))
+        if (column is None or column.nullable) and isinstance(values.dtype, pd.StringDtype):
             empty, cure = int((values == "").sum()), "they read back as missing; use parquet"
             findings += counted(empty, "info", path.name, "texts are empty", cure, str(name))
         if column is None:
-            written = pd.Series([str(cell) if cell != "" else None for cell in _cells(values)], dtype="str")
-            read_back = (plain_numbers(written) if table == "cases" else written).dtype
+            texts = values.astype("str").mask(values.astype("str") == "")
+            read_back = (plain_numbers(texts) if table == "cases" else texts).dtype
             if read_back != values.dtype:
                 problem = f"holds {values.dtype} and reads back as {read_back}"
                 findings.append(Finding("info", path.name, None, str(name), problem, "use parquet to keep it"))
+    # The line ending with a carriage return makes the writer quote cells that hold one.
+    frame.map(_csv_cell).to_csv(path, index=False, lineterminator="\r\n", encoding="utf-8")
+
+
+def _csv_cell(value: object) -> object:
+    is_nested = isinstance(value, (list, dict, np.ndarray))
+    return json.dumps(value, ensure_ascii=False, default=np.ndarray.tolist) if is_nested else value

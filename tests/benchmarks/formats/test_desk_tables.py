@@ -86,6 +86,12 @@ def test_tabs_and_bars_separate_too(tmp_path: Path) -> None:
         check_export(flat(tmp_path / f"x.{suffix}", export(rows, separator)))
 
 
+def test_a_decimal_comma_in_an_answer_stays(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("question;response_a;response_b;dose\nWhich dose?;2,5;0,25;1,5\n")
+    [case] = read_source("table", tmp_path / "x.csv").benchmark.cases.to_dict("records")
+    assert (case["response_a"], case["response_b"], case["dose"]) == ("2,5", "0,25", 1.5)
+
+
 def workbook(path: Path, **sheets: Sequence[Sequence[object]]) -> Path:
     book = openpyxl.Workbook()
     book.remove(book.active)
