@@ -60,7 +60,7 @@ def read(src: Path) -> Imported:
 
     Notes
     -----
-    Validated by tests/benchmarks/formats/test_judgebench.py against the published split sizes.
+    Validated by tests/benchmarks/formats/test_published_sets.py against the published split sizes.
     """
     src = Path(src)
     paths = [src] if src.is_file() else sorted(src.glob("*.jsonl"))

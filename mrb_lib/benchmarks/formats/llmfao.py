@@ -63,7 +63,7 @@ def read(src: Path) -> Imported:
 
     Notes
     -----
-    Validated by tests/benchmarks/formats/test_llmfao.py against the published counts.
+    Validated by tests/benchmarks/formats/test_published_sets.py against the published counts.
     """
     folder = only_folder(Path(src))
     findings: list[Finding] = []

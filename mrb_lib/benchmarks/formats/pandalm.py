@@ -79,7 +79,7 @@ def read(
 
     Notes
     -----
-    Validated by tests/benchmarks/formats/test_pandalm.py against the published counts.
+    Validated by tests/benchmarks/formats/test_published_sets.py against the published counts.
     """
     folder = only_folder(Path(src))
     records = read_json_array(folder / TEST_SET)
