@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from mrb_lib.benchmarks.audit.folder import audit
@@ -115,17 +113,6 @@ def test_a_table_without_rows_is_an_error(tmp_path: Path) -> None:
         b.cases, b.annotations = b.cases.iloc[:0], b.annotations.iloc[:0]
 
     assert places(audit_with(tmp_path, change)) == [("error", "cases.parquet", None, None)]
-
-
-def test_bytes_that_are_not_utf8_are_an_error(tmp_path: Path) -> None:
-    folder = sound().write(tmp_path / "bench")
-    table = pq.ParquetFile(folder / "cases.parquet").read()
-    raw = [text.encode() for text in table.column("response_a").to_pylist()]
-    raw[4] += b" \xed\xa0\x80"  # a lone surrogate, which UTF-8 does not allow
-    bad = pa.Array.from_buffers(pa.string(), len(raw), pa.array(raw, pa.binary()).buffers())
-    index = table.schema.get_field_index("response_a")
-    pq.write_table(table.set_column(index, "response_a", bad), folder / "cases.parquet")
-    assert places(audit(folder)) == [("error", "cases.parquet", None, None)]
 
 
 def test_a_name_that_leaves_the_folder_is_an_error_and_is_not_opened(tmp_path: Path) -> None:
