@@ -171,7 +171,8 @@ def _table(rows: Iterator[list[str]], path: Path, findings: list[Finding]) -> pd
             )
         cells.append(row[: len(header)])
     if blank:
-        findings.append(skipped(path, f"{blank:,} blank lines"))
+        problem = f"skipped: {blank:,} blank lines"
+        findings.append(Finding("info", str(path), None, None, problem, "look whether rows are missing"))
     return _named(pd.DataFrame(cells, columns=range(len(header)), dtype="str"), header, path, findings)
 
 
@@ -214,8 +215,3 @@ def _long_cells() -> Iterator[None]:
         yield
     finally:
         csv.field_size_limit(limit)
-
-
-def skipped(path: Path, what: str) -> Finding:
-    """Return the finding that something was skipped which other readers fail on."""
-    return Finding("info", str(path), None, None, f"skipped: {what}", "save the file without; other readers fail on it")

@@ -67,7 +67,7 @@ def read(src: Path) -> Imported:
     """
     folder = only_folder(Path(src))
     findings: list[Finding] = []
-    pairs = by_id(read_jsonl(folder / PAIRS, findings), "id")
+    pairs = by_id(read_jsonl(folder / PAIRS), "id")
     names: dict[str, SourceRow] = {}
     crowd = csv_records(folder / CROWD, (*_COLUMNS, "worker"))
     labels = [(_pair(r, pairs, names), r.id("worker"), "overall", r.label("winner", _LABELS)) for r in crowd]

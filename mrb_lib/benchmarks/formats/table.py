@@ -209,7 +209,7 @@ def _read(path: Path, table: TableName | None, findings: list[Finding]) -> dict[
     if suffix in TEXT_SUFFIXES:
         return {"": _from_cells(read_cells(path, findings), path)}
     if suffix in (".jsonl", ".json"):
-        records = read_jsonl(path, findings) if suffix == ".jsonl" else read_json_array(path)
+        records = read_jsonl(path) if suffix == ".jsonl" else read_json_array(path)
         return {"": _Source(_from_records(records, path, table), str(path), "JSON")}
     if suffix == ".parquet":
         return {"": _from_parquet([path], findings)}

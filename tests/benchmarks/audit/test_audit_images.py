@@ -43,12 +43,12 @@ def png_header_of(width: int, height: int) -> bytes:
 SIXTEEN = Image.fromarray(np.random.default_rng(0).integers(0, 65535, (16, 24), dtype=np.uint16))
 DEFECTS = {
     "empty": (b"", "error", "is empty"),
-    "text": (b"this is a text", "error", "not an image"),
-    "postscript": (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n", "error", "not an image"),
-    "half a PNG": (picture(3)[:400], "error", "truncated"),
-    "a PNG without its end": (picture(3)[:-12], "error", "truncated"),
-    "half a JPEG": (encoded(noise(64, 64, 3), "JPEG")[:1500], "error", "truncated"),
-    "a JPEG without its end": (encoded(noise(64, 64, 3), "JPEG")[:-2], "error", "truncated"),
+    "text": (b"this is a text", "error", "not a readable image"),
+    "postscript": (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n", "error", "not a readable image"),
+    "half a PNG": (picture(3)[:400], "error", "not a readable image"),
+    "a PNG without its end": (picture(3)[:-12], "error", "not a readable image"),
+    "half a JPEG": (encoded(noise(64, 64, 3), "JPEG")[:1500], "error", "not a readable image"),
+    "a JPEG without its end": (encoded(noise(64, 64, 3), "JPEG")[:-2], "error", "not a readable image"),
     "animated": (
         encoded(noise(16, 24), "GIF", save_all=True, append_images=[noise(16, 24).rotate(180)]),
         "warning",
@@ -57,8 +57,7 @@ DEFECTS = {
     "16-bit grey PNG": (encoded(SIXTEEN, "PNG"), "warning", "8 bits a channel"),
     "16-bit TIFF": (encoded(SIXTEEN, "TIFF"), "warning", "8 bits a channel"),
     "60 megapixels": (png_header_of(10_000, 6_000), "warning", "60 megapixels"),
-    "a bomb": (png_header_of(60_000, 60_000), "error", "decompression bomb"),
-    "20 MB": (picture(3) + b"\0" * 20_000_000, "warning", "20 MB"),
+    "a bomb": (png_header_of(60_000, 60_000), "error", "too large to show safely"),
 }
 
 
@@ -128,14 +127,6 @@ def test_a_dicom_image_with_a_defect(tmp_path: Path, content: bytes, severity: s
     assert (finding.severity, finding.row, finding.column) == (severity, 7, "images")
     assert f"images/scan-07.png {problem}" in finding.problem
     assert finding.cure
-
-
-def test_what_the_decoder_warns_of_becomes_a_finding(tmp_path: Path) -> None:
-    exif = b"Exif\0\0II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0\x01\0\0\0"
-    cut = encoded(noise(16, 24, 3), "JPEG", exif=exif[:-6])
-    (finding,) = audit_with(tmp_path, lambda b: b.images.update({"scan-07.png": cut}))
-    assert (finding.severity, finding.row, finding.column) == ("warning", 7, "images")
-    assert "EXIF" in finding.problem
 
 
 def test_a_missing_image(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import pandas as pd
 import pyarrow as pa
-from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from mrb_lib.benchmarks.formats.mapping import clash, column_map
 from mrb_lib.benchmarks.formats.parquet_images import ImageIndex, ParquetImages, holds_bytes, open_parquet
@@ -154,11 +153,6 @@ def combine(
     cases : the cases table, organs in alphabetical order (or as our own export noted)
     images : the images of the cases
     case_ids : the case id by organ and question id
-
-    Raises
-    ------
-    InputError
-        A column has different types in two files.
     """
     owners = Counter(question for file in files for question in file.ids)
     shared = sum(count > 1 for count in owners.values())
@@ -183,10 +177,6 @@ def combine(
             problem = f"{file.organ} is not one of the 13 organs, so its department is unknown"
             findings.append(Finding("warning", str(file.path), None, None, problem, f"use one of {', '.join(ORGANS)}"))
     frame = pd.concat(parts, ignore_index=True).infer_objects()
-    for name in frame:
-        own = [part[name] for part in parts if name in part and part[name].notna().any()]
-        if len({(is_numeric_dtype(values), is_bool_dtype(values)) for values in own}) > 1:
-            raise InputError(f"{folder}, column {name}: has different types in two files; make them equal.")
     frame["organ"] = frame["organ"].astype("str")
     default = frame["organ"].map(ORGAN_DEPARTMENT).astype("str")
     frame["department"] = frame["department"].fillna(default) if "department" in frame else default

@@ -123,7 +123,7 @@ def read_ground_truth(path: Path, findings: list[Finding]) -> dict[str, dict[str
     """
     truth: dict[str, dict[str, str]] = {}
     absent = 0
-    for question, record in by_id(read_jsonl(path, findings), "question_id").items():
+    for question, record in by_id(read_jsonl(path), "question_id").items():
         truth[question] = _labels(record)
         absent += len(DIMENSIONS) - len(truth[question])
     if not truth:

@@ -98,7 +98,7 @@ def read_results(
         owners[question].append(organ)
     judges: dict[str, _JudgeResults] = defaultdict(_JudgeResults)
     for file in files:
-        records = read_jsonl(file.path, findings)
+        records = read_jsonl(file.path)
         if not records and "normalized" not in str(file.path.relative_to(source)):
             problem = "is empty (the published script empties it before it judges)"
             findings.append(Finding("warning", str(file.path), None, None, problem, "judge again or restore it"))
