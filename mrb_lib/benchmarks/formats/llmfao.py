@@ -95,9 +95,7 @@ def _pair(record: SourceRow, pairs: Mapping[str, SourceRow], names: dict[str, So
     for column in ("prompt", "model_x", "model_y"):
         if record.id(column) != pairs[case_id].id(column):
             raise record.error(column, f"differs from {PAIRS}, {pairs[case_id].location}", "restore both files")
-    first = names.setdefault(case_id, record)
-    for column in ("left", "right"):
-        record.same(column, first, "restore both files")
+    names.setdefault(case_id, record)
     return case_id
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -27,7 +27,7 @@ from mrb_lib.benchmarks.benchmark import Benchmark, LazyImages, read_table, writ
 from mrb_lib.benchmarks.formats.base import Imported, import_tables, reads, writes
 from mrb_lib.benchmarks.formats.cells import (
     TEXT_SUFFIXES,
-    Cells,
+    Source,
     read_cells,
     read_workbook,
     renamed_columns,
@@ -51,29 +51,6 @@ READ_SUFFIXES = (*TEXT_SUFFIXES, ".xlsx", ".parquet", ".jsonl", ".json")
 WRITTEN = ("csv", "parquet")
 _TABLES: tuple[TableName, ...] = ("cases", "annotations", "verdicts")
 _PLAIN_NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.[0-9]{1,17})?(e[+-][0-9]{2,3})?")
-
-
-@dataclass(frozen=True)
-class _Source:
-    """A table as a file holds it.
-
-    Attributes
-    ----------
-    is_text : its cells are texts, in which numbers may have decimal commas
-    images : those within a parquet file
-    """
-
-    frame: pd.DataFrame
-    file: str
-    about: str
-    is_text: bool = False
-    has_decimal_commas: bool = False
-    images: Mapping[str, bytes] | None = None
-
-    @property
-    def understood(self) -> str:
-        """Return a line on the file for the user to confirm."""
-        return f"{self.file}: {self.about}, {len(self.frame):,} rows"
 
 
 @reads("table", about="your own data: CSV, Excel, parquet or JSON, a folder of tables or one file")
@@ -148,7 +125,7 @@ def read(
     return made._replace(understood=tuple(understood))
 
 
-def _sources(src: Path, verdicts: Sequence[str], findings: list[Finding]) -> tuple[dict[TableName, _Source], list[str]]:
+def _sources(src: Path, verdicts: Sequence[str], findings: list[Finding]) -> tuple[dict[TableName, Source], list[str]]:
     """Return the tables of a folder or workbook, or those made of one flat file; and the files that were read."""
     if src.is_dir():
         found = {table: path for table in _TABLES if (path := _find_table(src, table)) is not None}
@@ -176,7 +153,7 @@ def _sources(src: Path, verdicts: Sequence[str], findings: list[Finding]) -> tup
     return _split(first, verdicts, findings), [first.understood]
 
 
-def _whole(tables: dict[TableName, _Source], verdicts: Sequence[str]) -> tuple[dict[TableName, _Source], list[str]]:
+def _whole(tables: dict[TableName, Source], verdicts: Sequence[str]) -> tuple[dict[TableName, Source], list[str]]:
     if verdicts:
         raise InputError("--verdicts: names a column of one flat file; leave it out where there are tables.")
     return tables, [source.understood for source in tables.values()]
@@ -190,7 +167,7 @@ def _find_table(folder: Path, table: TableName) -> Path | None:
     return paths[0] if paths else None
 
 
-def _read(path: Path, table: TableName | None, findings: list[Finding]) -> dict[str, _Source]:
+def _read(path: Path, table: TableName | None, findings: list[Finding]) -> dict[str, Source]:
     """Return the table of a file, of a workbook those of all its sheets by name.
 
     Parameters
@@ -210,7 +187,7 @@ def _read(path: Path, table: TableName | None, findings: list[Finding]) -> dict[
         return {"": _from_cells(read_cells(path, findings), path)}
     if suffix in (".jsonl", ".json"):
         records = read_jsonl(path) if suffix == ".jsonl" else read_json_array(path)
-        return {"": _Source(_from_records(records, path, table), str(path), "JSON")}
+        return {"": Source(_from_records(records, path, table), str(path), "JSON")}
     if suffix == ".parquet":
         return {"": _from_parquet([path], findings)}
     raise InputError(f"{path}: is no file of {', '.join(READ_SUFFIXES)}; save it as .xlsx or .csv.")
@@ -220,9 +197,8 @@ def _known_name(sheet: str) -> str:
     return next((table for table in _TABLES if table == spelling_key(sheet)), sheet)
 
 
-def _from_cells(cells: Cells, path: Path) -> _Source:
-    frame = _with_images_column(renamed_columns(cells.frame, path))
-    return _Source(frame, str(path), cells.about, True, cells.has_decimal_commas)
+def _from_cells(source: Source, path: Path) -> Source:
+    return replace(source, frame=_with_images_column(renamed_columns(source.frame, path)))
 
 
 def _with_images_column(frame: pd.DataFrame) -> pd.DataFrame:
@@ -230,14 +206,14 @@ def _with_images_column(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.rename(columns={"image": "images"}) if "image" in frame and "images" not in frame else frame
 
 
-def _from_parquet(paths: Sequence[Path], findings: list[Finding]) -> _Source:
+def _from_parquet(paths: Sequence[Path], findings: list[Finding]) -> Source:
     """Return one table of parquet files; of a column `images` that holds the pictures themselves, their names."""
     index = ImageIndex()
     frames = [_with_pictures(path, index, findings) for path in paths]
     file = str(paths[0] if len(paths) == 1 else paths[0].parent)
     images = ParquetImages(index.positions) if index.positions else None
     frame = pd.concat(frames, ignore_index=True)
-    return _Source(frame, file, "parquet with pictures" if images else "parquet", images=images)
+    return Source(frame, file, "parquet with pictures" if images else "parquet", images=images)
 
 
 def _with_pictures(path: Path, index: ImageIndex, findings: list[Finding]) -> pd.DataFrame:
@@ -268,7 +244,7 @@ def _from_records(records: list[SourceRow], path: Path, table: TableName | None)
     return _with_images_column(frame.assign(**frame[others].infer_objects()))
 
 
-def _split(flat: _Source, verdicts: Sequence[str], findings: list[Finding]) -> dict[TableName, _Source]:
+def _split(flat: Source, verdicts: Sequence[str], findings: list[Finding]) -> dict[TableName, Source]:
     frame = with_sides(with_texts(flat.frame), flat.file, findings)
     _refuse_incomplete(frame, ("question", "response_a"), flat.file)
     parts = split_flat(frame, verdicts, flat.file, findings)
@@ -329,7 +305,7 @@ def _with_one_spelling(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(**{name: one_spelling(frame[name]) for name in named})
 
 
-def _typed(source: _Source, table: TableName) -> pd.DataFrame:
+def _typed(source: Source, table: TableName) -> pd.DataFrame:
     """Return a table with missing values as missing, numbers as numbers, images as lists; `conform` still checks it."""
     frame, contract = source.frame, {column.name: column for column in COLUMNS[table]}
     if source.is_text:

@@ -115,13 +115,16 @@ def test_a_workbook_is_read_with_its_numbers_dates_and_merged_cells(tmp_path: Pa
 
 def test_a_workbook_may_hold_the_tables_as_sheets(tmp_path: Path) -> None:
     cases = [
-        ["case_id", "question", "response_a", "response_b", "seen"],
-        [7, "q", "a", "b", pd.Timestamp("2024-05-06")],
+        ["case_id", "question", "response_a", "response_b", "seen", "sum"],
+        [7, "q", "a", "b", pd.Timestamp("2024-05-06"), "#DIV/0!"],
     ]
     annotations = [["case_id", "annotator", "accuracy", "Overall"], [7, "r", "A", "tie"]]
     path = workbook(tmp_path / "mine.xlsx", Cases=cases, annotations=annotations)
-    bench = read_source("table", path).benchmark
+    imported = read_source("table", path)
+    bench = imported.benchmark
     assert bench.cases[["case_id", "seen"]].to_numpy().tolist() == [["7", "2024-05-06"]]
+    assert bench.cases["sum"].isna().all()
+    assert "1 cells hold an Excel error and are empty here" in str(imported.findings[0])
     assert bench.annotations[["dimension", "choice"]].to_numpy().tolist() == [["accuracy", "A"], ["overall", "tie"]]
     assert bench.meta.dimensions == ("accuracy", "overall")
 

@@ -69,11 +69,6 @@ def test_sample_content(reference_data: Path) -> None:
     assert imported.findings == []
 
 
-def test_the_folder_pair_gt_all_itself_is_accepted(reference_data: Path) -> None:
-    sample = reference_data / "official_sample"
-    assert_same(read(sample), read(sample / "pair_gt_all"))
-
-
 @pytest.mark.parametrize("judges", [[], ["plain"], ["org/Judge-8B", "plain"]])
 def test_round_trip_of_the_sample(reference_data: Path, tmp_path: Path, judges: list[str]) -> None:
     imported = read(reference_data / "official_sample")
