@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypedDict, Unpack
+from typing import Any, Literal, TypedDict, Unpack
 
 import numpy as np
 import pandas as pd
@@ -64,7 +64,13 @@ class Finding:
 
 
 def case_finding(
-    cases: pd.DataFrame, row: int, column: str, problem: str, cure: str, *, severity: Severity = "warning"
+    cases: pd.DataFrame,
+    row: int | np.integer[Any],
+    column: str,
+    problem: str,
+    cure: str,
+    *,
+    severity: Severity = "warning",
 ) -> Finding:
     """Return a finding about one case of a benchmark; `row` counts the rows of the cases table from 0."""
     return Finding(severity, CASES_FILE, int(row) + 1, column, problem, cure, str(cases["case_id"].iloc[int(row)]))

@@ -15,7 +15,6 @@ from mrb_lib.tables.schema import DEPARTMENTS, ORGAN_DEPARTMENT, ORGANS, SUBFIEL
 from mrb_lib.tables.validation import ANNOTATIONS_FILE, CASES_FILE, Finding, case_finding, counted
 
 DESIGN_SHARE = 0.8  # of the cells with the usual number of annotators, for that number to be the design
-_SHOWN_ROWS = 5
 _TYPING_ERROR = 0.88  # of one letter: "Cardiolgy" is 0.95 like Cardiology; Radiology 0.84, Urology 0.88 like Neurology
 _GROUP_ID = re.compile(
     r"^(?:question|prompt|item|group|source|original|patient|study|instruction|query|dialog(?:ue)?|conversation|image)"
@@ -121,14 +120,11 @@ def _unknown(cases: pd.DataFrame, column: str, vocabulary: tuple[str, ...]) -> I
     values = cases[column]
     unknown = values.notna() & ~values.isin(list(vocabulary))
     for value, rows in values[unknown].groupby(values[unknown], sort=False):
-        shown = ", ".join(str(int(i) + 1) for i in rows.index[:_SHOWN_ROWS])
-        more = f" and {len(rows) - _SHOWN_ROWS} more" if len(rows) > _SHOWN_ROWS else ""
-        where = f" (rows {shown}{more})" if len(rows) > 1 else ""
         close = difflib.get_close_matches(str(value).lower(), [name.lower() for name in vocabulary], 1, _TYPING_ERROR)
         meant = next((name for name in vocabulary if close and name.lower() == close[0]), None)
         cure = f"write {meant}" if meant else "keep it if it is meant: tables list it under its own name"
         i = int(rows.index[0])
-        yield case_finding(cases, i, column, f"{str(value)!r} is not a known {column}{where}", cure)
+        yield case_finding(cases, i, column, f"{str(value)!r} is not a known {column} ({len(rows):,} cases)", cure)
 
 
 def spelling_findings(cases: pd.DataFrame, annotations: pd.DataFrame | None) -> list[Finding]:

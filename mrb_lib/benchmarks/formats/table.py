@@ -23,7 +23,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mrb_lib.benchmarks.benchmark import Benchmark, LazyImages, read_table, write_images
+from mrb_lib.benchmarks.benchmark import Benchmark, LazyImages, open_parquet, read_table, write_images
 from mrb_lib.benchmarks.formats.base import Imported, import_tables, reads, writes
 from mrb_lib.benchmarks.formats.cells import (
     TEXT_SUFFIXES,
@@ -37,7 +37,7 @@ from mrb_lib.benchmarks.formats.flat import OVERALL, is_blank, long_labels, spli
 from mrb_lib.benchmarks.formats.image_files import ImageFiles
 from mrb_lib.benchmarks.formats.labels import read_labels, refuse_unused, stated_labels
 from mrb_lib.benchmarks.formats.mapping import column_map
-from mrb_lib.benchmarks.formats.parquet_images import ImageIndex, ParquetImages, holds_bytes, open_parquet
+from mrb_lib.benchmarks.formats.parquet_images import ImageIndex, ParquetImages, holds_bytes
 from mrb_lib.benchmarks.formats.sources import SourceRow, id_text, read_json_array, read_jsonl
 from mrb_lib.benchmarks.meta import BenchmarkMeta, dimensions_of, meta_from, read_raw_meta, write_meta
 from mrb_lib.tables.errors import InputError

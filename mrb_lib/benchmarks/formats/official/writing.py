@@ -239,7 +239,7 @@ def _write_results(verdicts: pd.DataFrame, cases: pd.DataFrame, out: Path, findi
             raise InputError(f"verdicts: the judge's name {name!r} cannot name a file; rename the judge.")
         chosen = of_case.dropna(subset="choice").set_index("dimension")["choice"].to_dict()
         choices = {dimension: chosen[dimension] for dimension in DIMENSIONS if dimension in chosen}
-        replies = of_case["reply"].unique() if "reply" in of_case else []
+        replies = list(of_case["reply"].unique()) if "reply" in of_case else []
         reply = replies[0] if len(replies) == 1 and isinstance(replies[0], str) else None
         if choices and reply is None:
             reply = json.dumps(choices)
