@@ -15,7 +15,6 @@ from mrb_lib.benchmarks.audit.images import ProgressCallback, image_findings
 from mrb_lib.benchmarks.audit.labels import (
     annotation_findings,
     cluster_findings,
-    majority_findings,
     spelling_findings,
     subfield_findings,
 )
@@ -114,14 +113,12 @@ def _contents(
 ) -> list[Finding]:
     """Audit the images, texts, labels and splits of a benchmark whose tables keep their contracts."""
     benchmark = Benchmark(meta, cases, annotations, FolderImages(folder / "images"), folder)
-    labels = gold(benchmark)
     findings, digests = image_findings(folder / "images", cases, progress)
     findings += text_findings(cases, digests, preference=meta.is_preference)
     findings += spelling_findings(cases, annotations)
     findings += subfield_findings(cases)
     findings += cluster_findings(cases)
     findings += annotation_findings(cases, annotations, meta.dimensions)
-    findings += majority_findings(labels)
     readable = cases["images"].map(lambda names: [name for name in names if name in digests])
     findings += split_findings(replace(benchmark, cases=cases.assign(images=readable)), progress)
-    return findings + (leak_findings(cases, labels) if meta.is_preference else [])
+    return findings + (leak_findings(cases, gold(benchmark)) if meta.is_preference else [])

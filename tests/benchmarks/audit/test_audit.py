@@ -125,8 +125,7 @@ def test_a_name_that_leaves_the_folder_is_an_error_and_is_not_opened(tmp_path: P
 def test_errors_come_before_warnings_before_infos(tmp_path: Path) -> None:
     def change(b: Sound) -> None:
         b.put("response_a", 3, " ")
-        b.annotations.loc[0, "choice"] = "tie"
-        b.annotations.loc[2, "choice"] = "B"
+        b.cases["question_id"] = ["q1", *(f"q{i}" for i in range(1, 24))]
         b.images["scan-09.png"] = b""
 
     severities = [finding.severity for finding in audit_with(tmp_path, change)]
