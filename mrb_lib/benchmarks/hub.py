@@ -67,7 +67,7 @@ def download_dataset(*, repo: str = REPO, revision: str | None = None, progress:
     with hub_errors(repo, revision, endpoint, alternative, kind="dataset"):
         snapshot = _snapshot(repo, revision, endpoint, progress=progress)
     names = [path.relative_to(snapshot).as_posix() for path in snapshot.rglob("*") if path.is_file()]
-    imported = read(snapshot / _data_root(names, repo, snapshot))
+    imported = read(snapshot / _data_root(names, repo))
     source = f"{without_credentials(endpoint)}/datasets/{repo}"
     meta = replace(imported.benchmark.meta, source=source, revision=snapshot.name)
     return imported._replace(benchmark=replace(imported.benchmark, meta=meta))
@@ -86,7 +86,7 @@ def _snapshot(repo: str, revision: str | None, endpoint: str | None, *, progress
         get_cached_repo_tree(repo, repo_type="dataset", revision=revision)
     else:
         info = HfApi(endpoint=endpoint).dataset_info(repo, revision=revision, timeout=TIMEOUT_S)
-        _data_root([entry.rfilename for entry in info.siblings or []], repo, None)
+        _data_root([entry.rfilename for entry in info.siblings or []], repo)
     with quiet_hub(bars=progress and sys.stderr.isatty()):
         path = snapshot_download(
             repo,
@@ -103,22 +103,17 @@ def _snapshot(repo: str, revision: str | None, endpoint: str | None, *, progress
     return folder
 
 
-def _data_root(names: Sequence[str], repo: str, local: Path | None) -> PurePosixPath:
-    """The folder, within the dataset, that contains the ground truth."""
-    roots = set()
-    for name in names:
-        parts = PurePosixPath(name).parts
-        if GROUND_TRUTH in parts[:-1]:
-            roots.add(PurePosixPath(*parts[: parts.index(GROUND_TRUTH)]))
+def _data_root(names: Sequence[str], repo: str) -> PurePosixPath:
+    """Return the folder, within the dataset, that contains the ground truth."""
+    parents = [PurePosixPath(name).parents for name in names]
+    roots = {folder.parent for folders in parents for folder in folders if folder.name == GROUND_TRUTH}
     if len(roots) == 1:
         return roots.pop()
     shown = ", ".join(sorted(names)[:_SHOWN_FILES]) + (", ..." if len(names) > _SHOWN_FILES else "")
-    what = f"has {len(roots)} folders {GROUND_TRUTH}" if roots else f"has no folder {GROUND_TRUTH}"
-    where = local or "FOLDER"
-    fetch = "" if local else f"download it with `hf download --repo-type dataset {repo} --local-dir FOLDER`, and "
     raise InputError(
-        f"{repo}: {what}, so it is not in the official layout; its {len(names)} files: {shown}; "
-        f"{fetch}use `mrb import table {where} OUT` on tables of cases and annotations."
+        f"{repo}: has {len(roots)} folders {GROUND_TRUTH}, so it is not in the official layout; its {len(names)} "
+        f"files: {shown}; download it with `hf download --repo-type dataset {repo} --local-dir FOLDER`, and use "
+        "`mrb import table FOLDER OUT` on tables of cases and annotations."
     )
 
 
@@ -146,18 +141,18 @@ def is_offline() -> bool:
 @contextmanager
 def quiet_hub(*, bars: bool) -> Iterator[None]:
     """Keep the library's warnings off the terminal, since they may quote passwords, and its bars if not wanted."""
-    from huggingface_hub.utils.tqdm import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
+    from huggingface_hub.utils.tqdm import disable_progress_bars, enable_progress_bars
 
     logger = logging.getLogger("huggingface_hub")
-    before, are_hidden = logger.level, bars or are_progress_bars_disabled()
+    before = logger.level
     logger.setLevel(logging.ERROR)
-    if not are_hidden:
+    if not bars:
         disable_progress_bars()
     try:
         yield
     finally:
         logger.setLevel(before)
-        if not are_hidden:
+        if not bars:
             enable_progress_bars()
 
 

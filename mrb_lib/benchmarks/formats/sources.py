@@ -95,11 +95,6 @@ class SourceRow:
         # An empty cell is a missing value.
         return {**fields, **{ours: self.values.get(ours) or None for ours in carried}}
 
-    def same(self, column: str, other: SourceRow, hint: str) -> None:
-        """Refuse a field that differs from the same field of another record."""
-        if self.get(column) != other.get(column):
-            raise self.error(column, f"differs from {other.file}, {other.location}", hint)
-
 
 def by_id(records: Iterable[SourceRow], column: str) -> dict[str, SourceRow]:
     """Records by their id in a column.
