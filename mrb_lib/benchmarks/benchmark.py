@@ -20,7 +20,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mrb_lib.benchmarks.images.metadata import ImagesWithoutTexts
+from mrb_lib.benchmarks.images.metadata import without_texts
 from mrb_lib.benchmarks.meta import BenchmarkMeta, read_meta, write_meta
 from mrb_lib.benchmarks.table_digests import MARK, TABLES, check_digests, record_digests
 from mrb_lib.tables.errors import InputError
@@ -28,7 +28,7 @@ from mrb_lib.tables.files import inside
 from mrb_lib.tables.schema import (
     SEEN_BY_JUDGES,
 )
-from mrb_lib.tables.validation import Finding, check_references
+from mrb_lib.tables.validation import Finding, check_references, counted
 
 
 class LazyImages(Mapping[str, bytes]):
@@ -56,6 +56,28 @@ class LazyImages(Mapping[str, bytes]):
 
     def __len__(self) -> int:
         return len(self._names)
+
+
+class ImagesWithoutTexts(LazyImages):
+    """Images of which `without_texts` removes what may name a patient; `removed` lists it by name of those read."""
+
+    def __init__(self, images: Mapping[str, bytes]) -> None:
+        super().__init__(images, self._clean)
+        self._images = images
+        self.removed: dict[str, list[str]] = {}
+
+    def _clean(self, name: str) -> bytes:
+        content, removed = without_texts(self._images[name], name)
+        if removed:
+            self.removed[name] = removed
+        return content
+
+    def findings(self) -> list[Finding]:
+        """Return how many of the images that were read held texts, and which kinds."""
+        kinds = dict.fromkeys(kind for removed in self.removed.values() for kind in removed)
+        shown = ", ".join([*kinds][:6]) + (", ..." if len(kinds) > 6 else "")
+        problem = f"images held texts beside their pixels, which were removed ({shown})"
+        return counted(len(self.removed), "warning", "images", problem, "look for patients' names in your originals")
 
 
 class FolderImages(Mapping[str, bytes]):
@@ -177,26 +199,29 @@ def empty_annotations() -> pd.DataFrame:
     return pd.DataFrame({name: pd.Series(dtype="str") for name in ("case_id", "annotator", "dimension", "choice")})
 
 
-def read_table(path: Path, columns: list[str] | None = None) -> pd.DataFrame:
-    """Read one parquet file, telling apart a missing, a damaged and an empty one.
-
-    Raises
-    ------
-    InputError
-        The file is missing, truncated or not parquet, or has two columns of one name.
-    """
+def open_parquet(path: Path) -> pq.ParquetFile:
+    """Open a parquet file; raises `InputError` where it is missing, empty, truncated or not parquet."""
     try:
-        table = pq.ParquetFile(path).read(columns=columns)
+        return pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False)
+    except (pa.ArrowException, OSError) as error:
+        raise _damaged(path, error) from error
+
+
+def _damaged(path: Path, error: Exception) -> InputError:
+    what = f"is damaged: truncated, or not a parquet file of text ({str(error).strip()})"
+    if not path.is_file() or path.stat().st_size == 0:
+        what = "is empty" if path.is_file() else "the file is missing"
+    return InputError(f"{path}: {what}; restore it from its source or import it again.")
+
+
+def read_table(path: Path, columns: list[str] | None = None) -> pd.DataFrame:
+    """Read one parquet file; raises `InputError` as `open_parquet`, and where two columns have one name."""
+    try:
+        table = open_parquet(path).read(columns=columns)
         table.validate(full=True)
         frame: pd.DataFrame = table.to_pandas()
-    except FileNotFoundError as error:
-        raise InputError(f"{path}: the file is missing; import the benchmark again.") from error
     except (pa.ArrowException, OSError) as error:
-        size = path.stat().st_size if path.is_file() else 0
-        what = (
-            "is empty" if size == 0 else f"is damaged: truncated, or not a parquet file of text ({str(error).strip()})"
-        )
-        raise InputError(f"{path}: {what}; restore it from its source or import it again.") from error
+        raise _damaged(path, error) from error
     repeated = frame.columns[frame.columns.duplicated()]
     if len(repeated):
         raise InputError(f"{path}, column {repeated[0]}: the column occurs twice; remove one of the two.")

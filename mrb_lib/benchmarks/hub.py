@@ -5,17 +5,15 @@ Where it is, whether it may be asked, and what its errors mean.
 
 from __future__ import annotations
 
-import errno
 import logging
 import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Literal
-from urllib.parse import urlsplit
 
 from mrb_lib.benchmarks.formats.base import Imported
 from mrb_lib.benchmarks.formats.official import read
@@ -28,6 +26,7 @@ GROUND_TRUTH = "pair_gt_all"
 PATTERNS = ("*.jsonl", "*.parquet", "*.json", "README*", "LICENSE*")
 _SHOWN_FILES = 20
 _REPO_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
+_ADDRESS = re.compile(r"https?://([^@/\s]*@)?([\w.-]+|\[[\da-f:.]+\])(:\d+)?(/\S*)?", re.IGNORECASE)
 
 
 def download_dataset(*, repo: str = REPO, revision: str | None = None, progress: bool = True) -> Imported:
@@ -65,10 +64,10 @@ def download_dataset(*, repo: str = REPO, revision: str | None = None, progress:
         raise InputError(f"repo {repo!r}: is not the name of a dataset on the Hub; write owner/name, such as {REPO}.")
     endpoint = hub_endpoint()
     alternative = "download it on another machine and run `mrb import official FOLDER OUT`"
-    with hub_errors(HubRepo("dataset", repo, revision, endpoint, alternative)):
+    with hub_errors(repo, revision, endpoint, alternative, kind="dataset"):
         snapshot = _snapshot(repo, revision, endpoint, progress=progress)
     names = [path.relative_to(snapshot).as_posix() for path in snapshot.rglob("*") if path.is_file()]
-    imported = read(snapshot / _data_root(names, repo, snapshot))
+    imported = read(snapshot / _data_root(names, repo))
     source = f"{without_credentials(endpoint)}/datasets/{repo}"
     meta = replace(imported.benchmark.meta, source=source, revision=snapshot.name)
     return imported._replace(benchmark=replace(imported.benchmark, meta=meta))
@@ -87,7 +86,7 @@ def _snapshot(repo: str, revision: str | None, endpoint: str | None, *, progress
         get_cached_repo_tree(repo, repo_type="dataset", revision=revision)
     else:
         info = HfApi(endpoint=endpoint).dataset_info(repo, revision=revision, timeout=TIMEOUT_S)
-        _data_root([entry.rfilename for entry in info.siblings or []], repo, None)
+        _data_root([entry.rfilename for entry in info.siblings or []], repo)
     with quiet_hub(bars=progress and sys.stderr.isatty()):
         path = snapshot_download(
             repo,
@@ -104,62 +103,26 @@ def _snapshot(repo: str, revision: str | None, endpoint: str | None, *, progress
     return folder
 
 
-def _data_root(names: Sequence[str], repo: str, local: Path | None) -> PurePosixPath:
-    """The folder, within the dataset, that contains the ground truth."""
-    roots = set()
-    for name in names:
-        parts = PurePosixPath(name).parts
-        if GROUND_TRUTH in parts[:-1]:
-            roots.add(PurePosixPath(*parts[: parts.index(GROUND_TRUTH)]))
+def _data_root(names: Sequence[str], repo: str) -> PurePosixPath:
+    """Return the folder, within the dataset, that contains the ground truth."""
+    parents = [PurePosixPath(name).parents for name in names]
+    roots = {folder.parent for folders in parents for folder in folders if folder.name == GROUND_TRUTH}
     if len(roots) == 1:
         return roots.pop()
     shown = ", ".join(sorted(names)[:_SHOWN_FILES]) + (", ..." if len(names) > _SHOWN_FILES else "")
-    what = f"has {len(roots)} folders {GROUND_TRUTH}" if roots else f"has no folder {GROUND_TRUTH}"
-    where = local or "FOLDER"
-    fetch = "" if local else f"download it with `hf download --repo-type dataset {repo} --local-dir FOLDER`, and "
     raise InputError(
-        f"{repo}: {what}, so it is not in the official layout; its {len(names)} files: {shown}; "
-        f"{fetch}use `mrb import table {where} OUT` on tables of cases and annotations."
+        f"{repo}: has {len(roots)} folders {GROUND_TRUTH}, so it is not in the official layout; its {len(names)} "
+        f"files: {shown}; download it with `hf download --repo-type dataset {repo} --local-dir FOLDER`, and use "
+        "`mrb import table FOLDER OUT` on tables of cases and annotations."
     )
 
 
-@dataclass(frozen=True)
-class HubRepo:
-    """What is asked of the Hub.
-
-    Attributes
-    ----------
-    name : `owner/name`
-    revision : a commit, branch or tag; None is the newest
-    endpoint : see `hub_endpoint`
-    alternative : what else the user can do, as the end of a sentence that starts with "or"
-    """
-
-    kind: Literal["dataset", "model"]
-    name: str
-    revision: str | None
-    endpoint: str | None
-    alternative: str
-
-    @property
-    def page(self) -> str:
-        """Where a person can read about it."""
-        return f"{without_credentials(self.endpoint)}/{'datasets/' if self.kind == 'dataset' else ''}{self.name}"
-
-
 def hub_endpoint() -> str | None:
-    """The address in HF_ENDPOINT, checked; None for the public Hub."""
+    """Return the address in HF_ENDPOINT, checked; None for the public Hub."""
     endpoint = os.environ.get("HF_ENDPOINT", "").rstrip("/")
-    if not endpoint:
-        return None
-    try:
-        parts = urlsplit(endpoint)
-        valid = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
-    except ValueError:
-        valid = False
-    if not valid:
+    if endpoint and not _ADDRESS.fullmatch(endpoint):
         raise InputError("HF_ENDPOINT: is not a web address; write it as https://host or unset it.")
-    return endpoint
+    return endpoint or None
 
 
 def without_credentials(endpoint: str | None) -> str:
@@ -178,26 +141,35 @@ def is_offline() -> bool:
 @contextmanager
 def quiet_hub(*, bars: bool) -> Iterator[None]:
     """Keep the library's warnings off the terminal, since they may quote passwords, and its bars if not wanted."""
-    from huggingface_hub.utils.tqdm import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
+    from huggingface_hub.utils.tqdm import disable_progress_bars, enable_progress_bars
 
     logger = logging.getLogger("huggingface_hub")
-    before, are_hidden = logger.level, bars or are_progress_bars_disabled()
+    before = logger.level
     logger.setLevel(logging.ERROR)
-    if not are_hidden:
+    if not bars:
         disable_progress_bars()
     try:
         yield
     finally:
         logger.setLevel(before)
-        if not are_hidden:
+        if not bars:
             enable_progress_bars()
 
 
 @contextmanager
-def hub_errors(hub_repo: HubRepo) -> Iterator[None]:
+def hub_errors(
+    name: str, revision: str | None, endpoint: str | None, alternative: str, *, kind: Literal["dataset", "model"]
+) -> Iterator[None]:
     """Turn whatever a download can raise into one message that says what to do next.
 
     The library's own texts are not passed on: they may quote headers and addresses with secrets in them.
+
+    Parameters
+    ----------
+    name : of the repository, `owner/name`
+    revision : a commit, branch or tag; None is the newest
+    endpoint : see `hub_endpoint`
+    alternative : another way to get the files, as the end of a sentence that starts with "or"
 
     Raises
     ------
@@ -208,24 +180,6 @@ def hub_errors(hub_repo: HubRepo) -> Iterator[None]:
     """
     from huggingface_hub.errors import (  # type: ignore[attr-defined]  # HTTPError, of the HTTP library below it
         CachedRepoTreeNotFoundError,
-        HTTPError,
-    )
-
-    try:
-        yield
-    except MrbError:
-        raise
-    except KeyboardInterrupt:
-        raise RunError(f"{hub_repo.name}: interrupted; run the command again, complete files are kept.") from None
-    except (CachedRepoTreeNotFoundError, HTTPError, OSError, ValueError, KeyError, TypeError, AssertionError) as error:
-        raise _explained(error, hub_repo) from None
-
-
-def _explained(error: Exception, hub_repo: HubRepo) -> MrbError:
-    """Return what an error of the library means to the user."""
-    from huggingface_hub.errors import (  # type: ignore[attr-defined]
-        CachedRepoTreeNotFoundError,
-        GatedRepoError,
         HfHubHTTPError,
         HTTPError,
         LocalEntryNotFoundError,
@@ -233,39 +187,49 @@ def _explained(error: Exception, hub_repo: HubRepo) -> MrbError:
         RevisionNotFoundError,
     )
 
-    name, endpoint, alternative = hub_repo.name, without_credentials(hub_repo.endpoint), hub_repo.alternative
-    status = error.response.status_code if isinstance(error, HfHubHTTPError) else None
-    unreached = (CachedRepoTreeNotFoundError, OfflineModeIsEnabled, LocalEntryNotFoundError, HTTPError)
-    if isinstance(error, RevisionNotFoundError):
-        known = f"name a commit, branch or tag listed at {hub_repo.page}"
-        return InputError(f"{name}: has no revision {hub_repo.revision!r}; {known}.")
-    if status == 404:
-        return InputError(f"{name}: there is no such {hub_repo.kind} at {endpoint}; check the name and HF_ENDPOINT.")
-    if isinstance(error, GatedRepoError) or status == 403:
-        why = (
-            f"access is not granted (status {status}); accept its terms at {hub_repo.page} and set HF_TOKEN to a token"
-        )
-    elif status == 401:
-        why = "is private, does not exist, or HF_TOKEN is not valid (status 401); check the name, set HF_TOKEN"
-    elif status is not None:
-        why = f"{endpoint} answered with status {status}; run the command again later, or set HF_ENDPOINT to a mirror"
-    elif isinstance(error, unreached) and is_offline():
-        at_revision = f" at {hub_repo.revision}" if hub_repo.revision else ""
-        why = (
-            f"HF_HUB_OFFLINE is set and the Hub's cache holds no complete copy{at_revision}; "
-            f"unset it and run the command once with a network, or {alternative}"
-        )
-    elif isinstance(error, unreached):
+    at = without_credentials(endpoint)
+    page = f"{at}/{'datasets/' if kind == 'dataset' else ''}{name}"
+    try:
+        yield
+    except MrbError:
+        raise
+    except KeyboardInterrupt:
+        raise RunError(f"{name}: interrupted; run the command again, complete files are kept.") from None
+    except RevisionNotFoundError:
+        raise InputError(
+            f"{name}: has no revision {revision!r}; name a commit, branch or tag listed at {page}."
+        ) from None
+    except HfHubHTTPError as error:
+        status = error.response.status_code
+        if status == 404:
+            raise InputError(f"{name}: there is no such {kind} at {at}; check the name and HF_ENDPOINT.") from None
+        why = f"{at} answered with status {status}; run the command again later, or set HF_ENDPOINT to a mirror"
+        if status in (401, 403):
+            why = (
+                f"access is not granted (status {status}); check the name, accept its terms at {page}, and set "
+                "HF_TOKEN to a valid token"
+            )
+        raise RunError(f"{name}: {why}.") from None
+    except (CachedRepoTreeNotFoundError, OfflineModeIsEnabled, LocalEntryNotFoundError, HTTPError) as error:
         reason = type(error.__cause__ or error).__name__
         why = (
-            f"{endpoint} cannot be reached, or the connection broke ({reason}); check the connection and run the "
-            f"command again, set HF_ENDPOINT to a mirror, set HF_HUB_OFFLINE=1 to use an old download, or {alternative}"
+            f"{at} cannot be reached, or the connection broke ({reason}); run the command again, set HF_ENDPOINT to a "
+            f"mirror, set HF_HUB_OFFLINE=1 to use an old download, or {alternative}"
         )
-    elif isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-        why = "there is no space left for the Hub's cache; make room, or set HF_HOME to a larger disk"
-    elif isinstance(error, OSError):
+        if is_offline():
+            why = (
+                "HF_HUB_OFFLINE is set and the Hub's cache holds no complete copy; unset it and run the command once "
+                f"with a network, or {alternative}"
+            )
+        raise RunError(f"{name}: {why}.") from None
+    except OSError as error:
         reason = error.strerror or "a file arrived with the wrong size"
-        why = f"the download failed ({reason}); run the command again, or {alternative}"
-    else:
-        why = f"{endpoint} does not answer like a Hub ({type(error).__name__}); check HF_ENDPOINT, or {alternative}"
-    return RunError(f"{name}: {why}.")
+        raise RunError(
+            f"{name}: the download failed ({reason}); make room or set HF_HOME to a larger disk if it is full, run the "
+            f"command again, or {alternative}."
+        ) from None
+    except (ValueError, KeyError, TypeError, AssertionError) as error:
+        reason = type(error).__name__
+        raise RunError(
+            f"{name}: {at} does not answer like a Hub ({reason}); check HF_ENDPOINT, or {alternative}."
+        ) from None

@@ -54,23 +54,19 @@ def merge(benchmarks: Mapping[str, Benchmark]) -> Benchmark:
 
 
 def _check_alike(metas: Sequence[BenchmarkMeta]) -> None:
-    first = metas[0]
-    for meta in metas[1:]:
-        if first.task != meta.task:
+    """Refuse benchmarks whose labels are not of one kind: all preferences, or ratings alike in all that tells them."""
+    kinds = [
+        "preferences between A and B"
+        if meta.is_preference
+        else (meta.task, meta.categories, meta.level, meta.acceptable, dict(meta.labels))
+        for meta in metas
+    ]
+    for meta, kind in zip(metas, kinds, strict=True):
+        if kind != kinds[0]:
             raise InputError(
-                f"merge: {first.name} is a {first.task} and {meta.name} a {meta.task}; merge benchmarks of one task."
+                f"merge: the labels of {metas[0].name} ({metas[0].task}: {', '.join(metas[0].categories)}) and of "
+                f"{meta.name} ({meta.task}: {', '.join(meta.categories)}) are not of one kind; merge those that are."
             )
-        if first.is_preference and meta.is_preference:
-            continue
-        if _kind_of_labels(first) != _kind_of_labels(meta):
-            raise InputError(
-                f"merge: the labels of {first.name} ({', '.join(first.categories)}; {first.level}) and of {meta.name} "
-                f"({', '.join(meta.categories)}; {meta.level}) are not of one kind; merge those that are alike."
-            )
-
-
-def _kind_of_labels(meta: BenchmarkMeta) -> tuple[object, ...]:
-    return meta.categories, meta.level, meta.acceptable, dict(meta.labels)
 
 
 def _cases(name: str, cases: pd.DataFrame) -> pd.DataFrame:

@@ -112,7 +112,7 @@ def _picture(images: Mapping[str, bytes], name: str) -> Image.Image | None:
 
 def similar_texts(cases: pd.DataFrame) -> Pairs:
     """Pairs of cases by Jaccard's index of their shingles; of cases with the same ones, each with the first."""
-    words, pictured = _shingle_sets(cases), _is_pictured(cases)
+    words, pictured = _shingle_sets(cases), is_pictured(cases)
     sizes = np.diff(words.indptr)
     rows = np.flatnonzero((sizes >= MIN_SHINGLES) | (~pictured & (sizes > 0)))
     sets = [words.indices[words.indptr[i] : words.indptr[i + 1]].tobytes() for i in rows]
@@ -171,7 +171,8 @@ def _shingles(text: str) -> list[str]:
     return [" ".join(words[i : i + _SHINGLE]) for i in range(max(len(words) - _SHINGLE + 1, 1))] if words else []
 
 
-def _is_pictured(cases: pd.DataFrame) -> NDArray[np.bool_]:
+def is_pictured(cases: pd.DataFrame) -> NDArray[np.bool_]:
+    """Return True for each case with an image."""
     if "images" not in cases:
         return np.zeros(len(cases), dtype=bool)
     return (cases["images"].map(len) > 0).to_numpy(dtype=bool)

@@ -9,37 +9,19 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import read_text, sha256_of, write_atomic
+from mrb_lib.tables.validation import Finding, Severity
 
 SUMS: Final = "SHA256SUMS"
 TABLES: Final = ("cases.parquet", "annotations.parquet")
 MARK: Final = {b"mrb_table": b"1"}
 """The metadata of the parquet files of tables that this program writes."""
-
-
-class ChangedTable(NamedTuple):
-    """A table whose bytes are not those recorded; `is_edited` if another program wrote it."""
-
-    file: str
-    is_edited: bool
-
-    @property
-    def problem(self) -> str:
-        """Return what happened to the file."""
-        if self.is_edited:
-            return f"was rewritten by another program since its digest was recorded in {SUMS}"
-        return f"is damaged or was changed: its bytes are not those recorded in {SUMS}"
-
-    @property
-    def cure(self) -> str:
-        """Return what to do about it."""
-        return "restore it from a copy, or run `mrb check BENCH --accept` if you changed it on purpose"
 
 
 def record_digests(folder: Path, tables: Iterable[str] = TABLES) -> None:
@@ -56,13 +38,19 @@ def digests_with(folder: Path, digests: Mapping[str, str]) -> bytes:
     return "".join(f"{digest}  {name}\n" for name, digest in lines).encode("utf-8")
 
 
-def changed_tables(folder: Path) -> list[ChangedTable]:
-    """Return the tables whose digests are not the recorded ones; those without a record are left out."""
-    return [
-        ChangedTable(name, _is_edited(folder / name))
-        for name, digest in _recorded(folder).items()
-        if name in TABLES and (folder / name).is_file() and sha256_of(folder / name) != digest
-    ]
+def changed_tables(folder: Path) -> list[Finding]:
+    """Return the tables whose digests are not the recorded ones: a warning where one was edited, else an error."""
+    findings = []
+    for name, digest in _recorded(folder).items():
+        if name not in TABLES or not (folder / name).is_file() or sha256_of(folder / name) == digest:
+            continue
+        severity: Severity = "error"
+        problem = f"is damaged or was changed: its bytes are not those recorded in {SUMS}"
+        if _is_edited(folder / name):
+            severity, problem = "warning", f"was rewritten by another program since {SUMS} was written"
+        cure = f"restore it from a copy, or run `mrb check {folder} --accept` if you changed it on purpose"
+        findings.append(Finding(severity, name, None, None, problem, cure))
+    return findings
 
 
 def check_digests(folder: Path) -> None:
@@ -74,8 +62,8 @@ def check_digests(folder: Path) -> None:
         A table is damaged.
     """
     for table in changed_tables(folder):
-        message = f"{folder / table.file}: {table.problem}; {table.cure.replace('BENCH', str(folder))}."
-        if not table.is_edited:
+        message = f"{folder / table.file}: {table.problem}; {table.cure}."
+        if table.severity == "error":
             raise InputError(message)
         logging.getLogger("mrb_lib").warning("warning: %s", message)
 

@@ -34,7 +34,6 @@ class Several:
 Lookup = Callable[[str, tuple[str, ...]], "pd.Series | Several"]
 LENGTHS: Final = {"length_question": "question", "length_a": "response_a", "length_b": "response_b"}
 _LONGEST = 2000
-_MOSTLY = 0.5  # of the values of a column of texts that are numbers, to compare it as numbers
 _COMPARED: Final[Mapping[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
@@ -162,9 +161,13 @@ class _Filter:
         is_numeric = pd.api.types.is_numeric_dtype(values) and not is_bool
         if isinstance(other, pd.Series):
             known &= other.notna()
-        elif type(how) not in (ast.Eq, ast.NotEq) and isinstance(other, str | int | float) and not is_numeric | is_bool:
-            values, other = self.as_numbers(values, other, ast.unparse(left))
-            is_numeric = pd.api.types.is_numeric_dtype(values)
+        elif type(how) not in (ast.Eq, ast.NotEq) and not is_numeric | is_bool:
+            words = [text for text in values.dropna().astype("str") if not day_span(text)]
+            if words:  # sorted as text, 7 > 60
+                raise self.fault(
+                    f"{ast.unparse(left)} holds text, such as {words[0][:40]!r}, and only numbers and dates have an "
+                    "order; store its values as numbers, or compare it with ==."
+                )
         if not isinstance(other, pd.Series) and is_numeric != _is_number(other):
             raise self.fault(f"{ast.unparse(left)} holds {'numbers' if is_numeric else 'text'}; compare it so.")
         try:
@@ -186,29 +189,6 @@ class _Filter:
         else:
             raise self.fault("what has several values is asked with ==, !=, in, not in or is None.")
         return np.asarray(~found if isinstance(how, ast.NotEq | ast.NotIn | ast.IsNot) else found)
-
-    def as_numbers(self, texts: pd.Series, other: str | float, name: str) -> tuple[pd.Series, str | float]:
-        """Return numbers that a source holds as text, and the number to compare them with; sorted as text, 7 > 60.
-
-        Dates, which may be years, are ordered as text, and so are words with some numbers among them.
-        """
-        numbers, given = pd.to_numeric(texts, errors="coerce").astype("float64"), texts.dropna().astype("str")
-        wanted = pd.to_numeric(other, errors="coerce") if isinstance(other, str) else other
-        least = 0.0 if _is_number(other) else _MOSTLY
-        if (
-            isinstance(other, bool)
-            or not np.isfinite(wanted)
-            or numbers.notna().sum() <= least * len(given)
-            or all(map(day_span, given))
-        ):
-            return texts, other
-        words = given[numbers[given.index].isna()]
-        if len(words):
-            raise self.fault(
-                f"{name} contains text instead of a number in {len(words):,} of {len(given):,} cases, such as "
-                f"{words.iloc[0][:40]!r}; leave those cells empty, or compare it with ==."
-            )
-        return numbers, float(wanted)
 
     def contained(self, values: pd.Series, left: ast.expr, right: ast.expr) -> pd.Series:
         """Return whether values are in a list, or a word in a text."""

@@ -8,9 +8,8 @@ from typing import Annotated
 
 import typer
 
-from mrb_lib.benchmarks.benchmark import load
+from mrb_lib.benchmarks.benchmark import ImagesWithoutTexts, load
 from mrb_lib.benchmarks.formats import WRITERS
-from mrb_lib.benchmarks.images.metadata import ImagesWithoutTexts
 from mrb_lib.cli.findings import echo_findings
 from mrb_lib.cli.formats import ExportCommand, chosen_options
 from mrb_lib.cli.options import Bench

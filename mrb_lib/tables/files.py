@@ -29,7 +29,7 @@ def staged_folder(out: Path, *, overwrite: bool = False, source: Path | None = N
     out : Path
         The folder to create. Its parents are created as needed.
     overwrite : bool
-        Replace a folder that is already there, except for its store of reviews (`keep_reviews`). Only a folder
+        Replace a folder that is already there, except for its store of reviews. Only a folder
         that this program wrote (it holds `benchmark.toml` or `index.html`) is ever replaced.
     source : Path or None
         What is read in the block; `out` is not replaced where it is, or holds, that.
@@ -45,24 +45,20 @@ def staged_folder(out: Path, *, overwrite: bool = False, source: Path | None = N
         if out.exists():
             _refuse_unless_replaceable(out, overwrite, source)
         out.parent.mkdir(parents=True, exist_ok=True)
-        stage = new_folder_beside(out)
+        stage = _unused_name(out)
+        stage.mkdir()
     except (OSError, RuntimeError) as error:
         raise InputError(f"{out}: cannot be created ({_reason(error)}); choose a folder you may write to.") from error
     try:
         yield stage
         if out.exists():
-            keep_reviews(out, stage)
+            for kept in out.glob(f"{REVIEWS}*"):  # people's work; SQLite's journals lie beside it
+                kept.replace(stage / kept.name)
             shutil.rmtree(out)
         stage.replace(out)
     finally:
         if stage.exists():
             shutil.rmtree(stage)
-
-
-def keep_reviews(old: Path, new: Path) -> None:
-    """Move the store of reviews, which cannot be made again, from a folder into the one that replaces it."""
-    for kept in old.glob(f"{REVIEWS}*"):  # SQLite's journals lie beside it
-        kept.replace(new / kept.name)
 
 
 def _refuse_unless_replaceable(out: Path, overwrite: bool, source: Path | None) -> None:
@@ -81,13 +77,6 @@ def _refuse_unless_replaceable(out: Path, overwrite: bool, source: Path | None) 
 def _reason(error: OSError | RuntimeError) -> str:
     """Why a path cannot be used; `Path.resolve` reports links in a circle as a RuntimeError."""
     return str(error.strerror) if isinstance(error, OSError) else "its links go round in a circle"
-
-
-def new_folder_beside(path: Path) -> Path:
-    """Make an empty hidden folder beside `path`, with the permissions that the process gives new folders."""
-    folder = _unused_name(path)
-    folder.mkdir()
-    return folder
 
 
 def _unused_name(path: Path) -> Path:
@@ -110,8 +99,8 @@ def write_atomic(path: Path, content: bytes | str) -> None:
         raise
 
 
-def replace_files(folder: Path, contents: Mapping[str, bytes]) -> None:
-    """Replace files of a folder that belong together, all or none: where one cannot be, the others are put back.
+def replace_files(folder: Path, contents: Mapping[str, bytes | str]) -> None:
+    """Replace files of a folder that belong together, once all of them are written.
 
     Parameters
     ----------
@@ -121,20 +110,8 @@ def replace_files(folder: Path, contents: Mapping[str, bytes]) -> None:
         stage = Path(name)
         for file, content in contents.items():
             write_atomic(stage / file, content)
-        replaced: list[str] = []
-        try:
-            for file in contents:
-                if (folder / file).exists():
-                    shutil.copy2(folder / file, stage / f"{file}.old")
-                (stage / file).replace(folder / file)
-                replaced.append(file)
-        except BaseException:
-            for file in replaced:
-                if (stage / f"{file}.old").exists():
-                    (stage / f"{file}.old").replace(folder / file)
-                else:
-                    (folder / file).unlink()
-            raise
+        for file in contents:
+            (stage / file).replace(folder / file)
 
 
 def decoded(content: bytes) -> tuple[str, str]:

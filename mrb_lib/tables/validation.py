@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypedDict, Unpack
+from typing import Any, Literal, TypedDict, Unpack
 
 import numpy as np
 import pandas as pd
@@ -33,6 +33,7 @@ _NAMES = {"case_id", "annotator", "dimension", "judge", "probe"}
 _SHOWN = 40
 
 Severity = Literal["error", "warning", "info"]
+CASES_FILE, ANNOTATIONS_FILE = "cases.parquet", "annotations.parquet"
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,19 @@ class Finding:
         if self.case_id is not None:
             where += f" (case {self.case_id})"
         return shortened(f"{where}: {self.problem}; {self.cure}.")
+
+
+def case_finding(
+    cases: pd.DataFrame,
+    row: int | np.integer[Any],
+    column: str,
+    problem: str,
+    cure: str,
+    *,
+    severity: Severity = "warning",
+) -> Finding:
+    """Return a finding about one case of a benchmark; `row` counts the rows of the cases table from 0."""
+    return Finding(severity, CASES_FILE, int(row) + 1, column, problem, cure, str(cases["case_id"].iloc[int(row)]))
 
 
 def counted(
@@ -307,22 +321,18 @@ def _inspect_relations(frame: pd.DataFrame, table: TableName, source: str) -> It
 
 def _inspect_steps(frame: pd.DataFrame, source: str) -> Iterator[Finding]:
     """The steps of each item must be 1, 2, ... in the order of the rows; one finding an item where they are not."""
-    number, ids = pd.to_numeric(frame["step"]).astype("float64"), frame["case_id"].astype("str")
+    step = pd.to_numeric(frame["step"]).astype("float64").to_numpy()
     items = frame["item"].astype("str") if "item" in frame.columns else pd.Series(None, frame.index, dtype="str")
-    steps = pd.DataFrame({"step": number, "case": ids, "item": items})
-    steps = steps.reset_index(drop=True)
-    has_step = steps["step"].notna()
-    for i in _rows(_is(has_step & steps["item"].isna())):
-        problem, cure = f"step {number.iloc[i]:.0f} is of no item", "name the item whose step it is, or leave it empty"
-        yield Finding("error", source, i + 1, "item", problem, cure, steps["case"][i])
-    for name, of_item in steps[steps["item"].isin(steps["item"][has_step])].groupby("item", sort=False):
-        broken = np.flatnonzero(of_item["step"].to_numpy() != np.arange(1, len(of_item) + 1))
-        if len(broken):
-            row, due = int(of_item.index[broken[0]]), int(broken[0]) + 1
-            stated = f"{steps['step'][row]:.0f}" if has_step[row] else "a case without a step"
-            problem = f"step {due} of the item {str(name)[:80]!r} is due here, not {stated}"
-            cure = "number the steps of an item 1, 2, ... in the order of its rows"
-            yield Finding("error", source, row + 1, "step", problem, cure, steps["case"][row])
+    item, has_step = items.fillna("").to_numpy(dtype=object), ~np.isnan(step)
+    due = pd.Series(item).groupby(item).cumcount().to_numpy() + 1
+    is_broken = (item == "") & has_step | (item != "") & np.isin(item, item[has_step]) & (step != due)
+    for i in pd.Series(item)[is_broken].drop_duplicates().index:
+        stated = f"{step[i]:.0f}" if has_step[i] else "a case without a step"
+        column, problem = "step", f"step {due[i]} of the item {str(item[i])[:80]!r} is due here, not {stated}"
+        cure = "number the steps of an item 1, 2, ... in the order of its rows"
+        if item[i] == "":
+            column, problem, cure = "item", f"step {stated} is of no item", "name its item, or leave the step empty"
+        yield Finding("error", source, int(i) + 1, column, problem, cure, str(frame["case_id"].iloc[i]))
 
 
 def _cast(values: pd.Series, type_: ColumnType) -> pd.Series:
@@ -341,24 +351,19 @@ def _cast(values: pd.Series, type_: ColumnType) -> pd.Series:
 
 
 def check_references(frame: pd.DataFrame, cases: pd.DataFrame, source: str) -> None:
-    """Refuse a table that names cases the benchmark does not have.
-
-    Raises
-    ------
-    InputError
-        A `case_id` of `frame` is not in `cases`; names the row and counts the others.
-    """
-    unknown = _is(~frame["case_id"].isin(cases["case_id"]))
-    alike = {spelling_key(name): name for name in cases["case_id"]} if unknown.any() else {}
-    raise_on_error(
-        Finding("error", source, i + 1, "case_id", *_unknown_case(str(frame["case_id"].iloc[i]), alike))
-        for i in _rows(unknown)
-    )
+    """Raise `InputError` where a table names cases that the benchmark does not have; see `unknown_cases`."""
+    raise_on_error(unknown_cases(frame, cases, source))
 
 
-def _unknown_case(case_id: str, alike: Mapping[str, str]) -> tuple[str, str]:
-    """Return the problem and the cure of an id that no case has; `alike` holds the ids of cases by their spelling."""
-    problem, near = f"the case {visible(case_id)} does not exist", alike.get(spelling_key(case_id))
-    if near is None:
-        return problem, "correct the id or remove the row"
-    return f"{problem}, but {visible(near)} does", "write the id in one way in both tables"
+def unknown_cases(frame: pd.DataFrame, cases: pd.DataFrame, source: str) -> list[Finding]:
+    """Return an error for each row whose `case_id` is not in `cases`, with the id that looks like it."""
+    unknown = _rows(_is(~frame["case_id"].isin(cases["case_id"])))
+    alike = {spelling_key(name): name for name in cases["case_id"]} if unknown else {}
+    findings = []
+    for i in unknown:
+        case_id = str(frame["case_id"].iloc[i])
+        problem, cure = f"the case {visible(case_id)} does not exist", "correct the id or remove the row"
+        if (near := alike.get(spelling_key(case_id))) is not None:
+            problem, cure = f"{problem}, but {visible(near)} does", "write the id in one way in both tables"
+        findings.append(Finding("error", source, i + 1, "case_id", problem, cure))
+    return findings

@@ -182,25 +182,6 @@ def test_a_wrong_benchmark_toml_is_named(tmp_path: Path, text: str, part: str) -
     assert "benchmark.toml" in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "part"),
-    [
-        ("cases.parquet", b"", "is empty"),
-        ("annotations.parquet", b"PAR1 cut", "truncated"),
-        ("cases.parquet", None, "missing"),
-    ],
-)
-def test_a_damaged_table_is_named(tmp_path: Path, name: str, content: bytes | None, part: str) -> None:
-    save(_benchmark({"1": "A"}), tmp_path)
-    (tmp_path / name).unlink()
-    if content is not None:
-        (tmp_path / name).write_bytes(content)
-    with pytest.raises(InputError) as caught:
-        load(tmp_path)
-    assert name in str(caught.value)
-    assert part in str(caught.value)
-
-
 def test_a_column_that_occurs_twice_is_named(tmp_path: Path) -> None:
     save(_benchmark({"1": "A"}), tmp_path)
     table = pq.read_table(tmp_path / "cases.parquet")

@@ -280,15 +280,14 @@ def test_a_split_is_written_with_its_rule_and_changes_nothing_else(written: Path
 
 def test_cases_and_rule_change_together_or_not_at_all(written: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = {path.name: path.read_bytes() for path in written.iterdir() if path.is_file()}
-    made = split(load(written))
-    real = Path.replace
+    made, real = split(load(written)), files.write_atomic
 
-    def full_disk(path: Path, target: Path) -> Path:
-        if target == written / "benchmark.toml":
+    def full_disk(path: Path, content: bytes) -> None:
+        if path.name == "benchmark.toml":
             raise OSError(28, "No space left on device")
-        return real(path, target)
+        real(path, content)
 
-    monkeypatch.setattr(files.Path, "replace", full_disk)
+    monkeypatch.setattr(files, "write_atomic", full_disk)
     with pytest.raises(OSError, match="No space"):
         write_split(made.benchmark)
     assert {path.name: path.read_bytes() for path in written.iterdir() if path.is_file()} == before

@@ -118,7 +118,7 @@ def test_what_does_not_fit_is_refused_in_one_line(what: str, ratings: Path, mrb:
 def test_ratings_and_preferences_are_not_merged(ratings: Path, tables: Path, mrb: Run, tmp_path: Path) -> None:
     for name, folder in (("one", ratings), ("two", tables)):
         assert mrb("import", "table", folder, tmp_path / name).code == 0
-    assert "merge benchmarks of one task" in mrb("merge", tmp_path / "one", tmp_path / "two", tmp_path / "both").refusal
+    assert "are not of one kind" in mrb("merge", tmp_path / "one", tmp_path / "two", tmp_path / "both").refusal
     assert not (tmp_path / "both").exists()
 
 

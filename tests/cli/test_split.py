@@ -44,7 +44,7 @@ def test_a_split_is_drawn_written_checked_and_replaced_only_when_asked(mrb: Call
     cases = pd.read_parquet(demo / "cases.parquet")
     cases.assign(split=cases["split"].sample(frac=1, random_state=1).to_numpy()).to_parquet(demo / "cases.parquet")
     tampered = mrb("check", demo)
-    assert (tampered.code, "benchmark.toml, column split: the digest" in tampered.err) == (2, True)
+    assert (tampered.code, "benchmark.toml, column split: the cases are split otherwise" in tampered.err) == (2, True)
 
 
 @pytest.mark.parametrize(

@@ -1,30 +1,23 @@
-"""What is wrong with the images: unreadable, cut off, too large, or stored so that readers see them differently."""
+"""Faults of images: unreadable, cut off, too large, of several frames, or with texts that may name a patient."""
 
 from __future__ import annotations
 
 import hashlib
 import unicodedata
-import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pandas as pd
-from PIL import Image, UnidentifiedImageError
 
-from mrb_lib.benchmarks.audit.report import case_finding
 from mrb_lib.benchmarks.benchmark import FolderImages
-from mrb_lib.benchmarks.images import IMAGE_FORMATS
-from mrb_lib.benchmarks.images.dicom import facts, is_dicom, read_dicom
+from mrb_lib.benchmarks.images import is_dicom, raster
+from mrb_lib.benchmarks.images.dicom import facts, read_dicom
 from mrb_lib.benchmarks.images.metadata import without_texts
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import WORK_RECORD
-from mrb_lib.tables.validation import Finding, Severity
+from mrb_lib.tables.validation import Finding, Severity, case_finding
 
 MAX_PIXELS = 50_000_000
-MAX_BYTES = 20_000_000
-# Plain raster formats only: others (EPS, for one) start outside programs when they are decoded.
-_ORIENTATION = 0x0112
-_BITS_PER_SAMPLE = 258
 
 ProgressCallback = Callable[[str, int, int], None]
 Problem = tuple[Severity, str, str]
@@ -78,14 +71,15 @@ def image_findings(
             elif name not in users:
                 problems = [("warning", "is named by no case", "remove it, or add its name to its case")]
             else:
-                problems = list(_problems(path))
-                digests[name] = _digest(path)
+                content = path.read_bytes()
+                problems = list(_problems(content))
+                digests[name] = hashlib.blake2b(content).hexdigest()
         except InputError:
             problems = [("error", "is a link out of the folder", "put the file itself there")]
         findings += [_finding(name, users.get(name, []), cases, problem) for problem in problems]
         if progress is not None:
             progress("images", done, len(names))
-    return findings + list(_shared(digests, users, cases)), digests
+    return findings, digests
 
 
 def _finding(name: str, rows: list[int], cases: pd.DataFrame, problem: Problem) -> Finding:
@@ -97,42 +91,18 @@ def _finding(name: str, rows: list[int], cases: pd.DataFrame, problem: Problem) 
     return case_finding(cases, rows[0], "images", f"images/{name} {what}{others}", cure, severity=severity)
 
 
-def _problems(path: Path) -> Iterator[Problem]:
-    size = path.stat().st_size
-    if size == 0:
+def _problems(content: bytes) -> Iterator[Problem]:
+    if not content:
         yield "error", "is empty", "restore the file from its source"
         return
-    if size > MAX_BYTES:
-        yield "warning", f"has {size / 1e6:.0f} MB, over {MAX_BYTES / 1e6:.0f}", "store it smaller or better compressed"
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        # An oversized image is refused here from its header, with the pixel count; Pillow's own limit says less.
-        warnings.simplefilter("ignore", Image.DecompressionBombWarning)
-        try:
-            problems = list(_decode_dicom(path) if _has_dicom(path) else _decode(path))
-        except InputError as error:
-            reason = str(error).partition(": ")[2].rpartition(";")
-            problems = [("error", reason[0] or str(error), reason[2].strip(" .") or "replace it")]
-        except Image.DecompressionBombError:
-            bomb = "is a decompression bomb (its header announces far more pixels than any scan has)"
-            problems = [("error", bomb, "replace it with the real image")]
-        except UnidentifiedImageError:
-            unknown = f"is not an image of a known format ({', '.join(IMAGE_FORMATS)}, DICOM)"
-            problems = [("error", unknown, "convert it to PNG or JPEG")]
-        except Exception as error:  # noqa: BLE001  # Pillow's decoders raise nearly anything on damaged files
-            problems = [("error", f"is damaged or truncated ({error})", "restore the file from its source")]
-    yield from problems
-    for text in dict.fromkeys(str(warning.message).strip() for warning in caught):
-        yield "warning", f"is read with a warning: {text}", "store it again from its source"
+    try:
+        yield from _of_dicom(content) if is_dicom(content) else _of_raster(content)
+    except InputError as error:  # "image: problem; cure."
+        problem, _, cure = str(error).removeprefix("image: ").removesuffix(".").rpartition("; ")
+        yield "error", problem, cure
 
 
-def _has_dicom(path: Path) -> bool:
-    with path.open("rb") as stream:
-        return is_dicom(stream.read(132))
-
-
-def _decode_dicom(path: Path) -> Iterator[Problem]:
-    content = path.read_bytes()
+def _of_dicom(content: bytes) -> Iterator[Problem]:
     read_dicom(content)
     stated = facts(content)
     if stated.frames > 1:
@@ -143,66 +113,21 @@ def _decode_dicom(path: Path) -> Iterator[Problem]:
         yield "warning", f"identifies the patient ({', '.join(stated.identifying)})", cure
 
 
-def _decode(path: Path) -> Iterator[Problem]:
-    with Image.open(path, formats=IMAGE_FORMATS) as image:
-        width, height = image.size
-        if (pixels := width * height) > MAX_PIXELS:
-            size = f"{width} x {height} pixels ({pixels / 1e6:.0f} megapixels, over {MAX_PIXELS / 1e6:.0f})"
+def _of_raster(content: bytes) -> Iterator[Problem]:
+    with raster(content) as image:
+        if (pixels := image.width * image.height) > MAX_PIXELS:
+            size = f"{image.width} x {image.height} pixels ({pixels / 1e6:.0f} megapixels, over {MAX_PIXELS / 1e6:.0f})"
             yield "warning", f"has {size} and was not decoded", "store it smaller"
             return
-        yield from _peculiarities(image, path)
-        if texts := without_texts(path.read_bytes(), path.name)[1]:
+        if getattr(image, "is_animated", False) and image.format != "MPO":
+            yield "warning", "is animated, and a judge sees the first frame only", "store the frame that counts"
+        if image.mode.startswith(("I", "F")):
+            yield "warning", "has more than 8 bits a channel, which readers cut off", "window it and store 8 bits"
+        if texts := without_texts(content)[1]:
             problem = f"holds texts beside its pixels, which may name a patient ({', '.join(texts[:6])})"
             yield "warning", problem, "remove them, or import the benchmark again, which does"
         image.load()
     if image.format == "PNG":
         # The decoder stops at the last pixel: a file cut off in the chunks behind it is found only here.
-        with Image.open(path, formats=("PNG",)) as reopened:
+        with raster(content) as reopened:
             reopened.verify()
-
-
-def _peculiarities(image: Image.Image, path: Path) -> Iterator[Problem]:
-    """What the header says that makes two readers see two different images."""
-    if getattr(image, "is_animated", False) and image.format != "MPO":
-        yield "warning", "is animated (several frames), and a judge sees the first only", "store the frame that counts"
-    if _bits(image, path) > 8:
-        problem = "has more than 8 bits a channel, which readers cut off in different ways"
-        yield "warning", problem, "window it and store 8 bits a channel"
-    if image.mode in ("CMYK", "YCbCr", "LAB", "HSV"):
-        yield "warning", f"has the colour mode {image.mode}", "convert it to RGB"
-    turned = image.getexif().get(_ORIENTATION, 1)
-    if turned not in (0, 1):
-        problem = f"is turned by its EXIF orientation ({turned}), which some readers ignore"
-        yield "warning", problem, "turn the pixels themselves (PIL.ImageOps.exif_transpose) and store it again"
-
-
-def _bits(image: Image.Image, path: Path) -> int:
-    """Bits a channel as stored; Pillow shows 16-bit colour PNG and TIFF as if it were 8-bit."""
-    if image.format == "PNG":
-        with path.open("rb") as stream:
-            return stream.read(25)[24]
-    if image.format == "TIFF":
-        stored = getattr(image, "tag_v2", {}).get(_BITS_PER_SAMPLE, 8)
-        return max(stored) if isinstance(stored, tuple) else int(stored)
-    return 16 if image.mode.startswith(("I", "F")) else 8
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "blake2b").hexdigest()
-
-
-def _shared(digests: dict[str, str], users: dict[str, list[int]], cases: pd.DataFrame) -> Iterator[Finding]:
-    """Different names for the same bytes."""
-    names: dict[str, list[str]] = {}
-    for name, digest in digests.items():
-        names.setdefault(digest, []).append(name)
-    for same in names.values():
-        if len(same) < 2:
-            continue
-        first, second, *others = same
-        row = users[second][0]
-        more = f" and {len(others)} more" if others else ""
-        problem = f"images/{second}{more} has the same content as images/{first} (row {users[first][0] + 1})"
-        cure = "give cases about one image the same `cluster`, so that intervals treat them as related"
-        yield case_finding(cases, row, "images", problem, cure, severity="info")

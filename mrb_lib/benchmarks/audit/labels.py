@@ -9,14 +9,12 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pandas as pd
 
-from mrb_lib.benchmarks.audit.report import ANNOTATIONS_FILE, CASES_FILE, case_finding
 from mrb_lib.benchmarks.audit.text import folded
 from mrb_lib.tables.names import spellings, visible
-from mrb_lib.tables.schema import DEPARTMENTS, ORGAN_DEPARTMENT, ORGANS, SUBFIELDS
-from mrb_lib.tables.validation import Finding, counted
+from mrb_lib.tables.schema import DEPARTMENTS, ORGANS, SUBFIELDS
+from mrb_lib.tables.validation import ANNOTATIONS_FILE, CASES_FILE, Finding, case_finding
 
 DESIGN_SHARE = 0.8  # of the cells with the usual number of annotators, for that number to be the design
-_SHOWN_ROWS = 5
 _TYPING_ERROR = 0.88  # of one letter: "Cardiolgy" is 0.95 like Cardiology; Radiology 0.84, Urology 0.88 like Neurology
 _GROUP_ID = re.compile(
     r"^(?:question|prompt|item|group|source|original|patient|study|instruction|query|dialog(?:ue)?|conversation|image)"
@@ -79,41 +77,9 @@ def _missing_labels(known: pd.DataFrame) -> Iterator[Finding]:
         yield Finding("warning", ANNOTATIONS_FILE, int(first[case_id]) + 1, "annotator", where, cure, str(case_id))
 
 
-def majority_findings(gold: pd.DataFrame) -> list[Finding]:
-    """Count, by dimension, the annotated cases without a majority.
-
-    Parameters
-    ----------
-    gold : the gold table under the majority rule
-    """
-    undecided = gold["choice"].isna().groupby(gold["dimension"], sort=False).agg(["sum", "size"])
-    cure = "they have no gold there and are counted as excluded; nothing to do"
-    findings: list[Finding] = []
-    for dimension, n in undecided.iterrows():
-        problem = f"of {n['size']} cases have no majority on {dimension}"
-        findings += counted(int(n["sum"]), "info", ANNOTATIONS_FILE, problem, cure, "choice")
-    return findings
-
-
 def subfield_findings(cases: pd.DataFrame) -> list[Finding]:
-    """Audit organs and departments: unknown names, and departments that do not belong to the organ.
-
-    A department that differs from the organ's default in every case of that organ is
-    taken as meant (the map may be overridden) and is not reported.
-    """
-    findings = [*_unknown(cases, "organ", ORGANS), *_unknown(cases, "department", DEPARTMENTS)]
-    if "organ" not in cases.columns or "department" not in cases.columns:
-        return findings
-    default = cases["organ"].map(ORGAN_DEPARTMENT)
-    comparable = default.notna() & cases["department"].isin(list(DEPARTMENTS))
-    differs = comparable & (cases["department"] != default)
-    meant = differs[comparable].groupby(cases["organ"][comparable]).transform("all")
-    mixed = ~meant.reindex(cases.index, fill_value=True)
-    for i in np.flatnonzero(differs & mixed):
-        organ, department = cases["organ"].iloc[i], cases["department"].iloc[i]
-        problem = f"{department} is not the department of {organ} ({default.iloc[i]}), as it is in other cases"
-        findings.append(case_finding(cases, i, "department", problem, "correct the organ or the department"))
-    return findings
+    """Return a warning for each unknown organ and department."""
+    return [*_unknown(cases, "organ", ORGANS), *_unknown(cases, "department", DEPARTMENTS)]
 
 
 def _unknown(cases: pd.DataFrame, column: str, vocabulary: tuple[str, ...]) -> Iterator[Finding]:
@@ -122,14 +88,11 @@ def _unknown(cases: pd.DataFrame, column: str, vocabulary: tuple[str, ...]) -> I
     values = cases[column]
     unknown = values.notna() & ~values.isin(list(vocabulary))
     for value, rows in values[unknown].groupby(values[unknown], sort=False):
-        shown = ", ".join(str(int(i) + 1) for i in rows.index[:_SHOWN_ROWS])
-        more = f" and {len(rows) - _SHOWN_ROWS} more" if len(rows) > _SHOWN_ROWS else ""
-        where = f" (rows {shown}{more})" if len(rows) > 1 else ""
         close = difflib.get_close_matches(str(value).lower(), [name.lower() for name in vocabulary], 1, _TYPING_ERROR)
         meant = next((name for name in vocabulary if close and name.lower() == close[0]), None)
         cure = f"write {meant}" if meant else "keep it if it is meant: tables list it under its own name"
         i = int(rows.index[0])
-        yield case_finding(cases, i, column, f"{str(value)!r} is not a known {column}{where}", cure)
+        yield case_finding(cases, i, column, f"{str(value)!r} is not a known {column} ({len(rows):,} cases)", cure)
 
 
 def spelling_findings(cases: pd.DataFrame, annotations: pd.DataFrame | None) -> list[Finding]:

@@ -5,17 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-import numpy as np
 import pandas as pd
 from scipy.stats import binomtest
 
-from mrb_lib.benchmarks.audit.report import ANNOTATIONS_FILE, case_finding
-from mrb_lib.tables.schema import CHOICES
-from mrb_lib.tables.validation import Finding
+from mrb_lib.tables.validation import ANNOTATIONS_FILE, Finding, case_finding
 
+_SHOWN = ("reference", "organ", "department", "modality", "question_type")  # beside the texts
 MIN_LITERAL = 4  # cases on which a column must spell the gold label out to count as a leak
-MIN_CODED = 20  # the same for a column whose values only correspond to the labels one to one
-MIN_SECOND = 5  # of these, cases with the second most frequent label
 POSITION_LEVEL = 0.001  # family-wise level of the test of position
 
 
@@ -30,8 +26,8 @@ def leak_findings(cases: pd.DataFrame, gold: pd.DataFrame) -> list[Finding]:
     Returns
     -------
     list of Finding
-        Columns that equal the label; and gold that prefers one position beyond chance (two-sided exact
-        binomial test, Bonferroni over the dimensions, at 0.001).
+        Columns that judges may see and that spell the label; and gold that prefers one position beyond chance
+        (two-sided exact binomial test, Bonferroni over the dimensions, at 0.001).
 
     Notes
     -----
@@ -45,42 +41,23 @@ def leak_findings(cases: pd.DataFrame, gold: pd.DataFrame) -> list[Finding]:
 
 
 def _leaking_columns(cases: pd.DataFrame, labels: pd.DataFrame) -> Iterator[Finding]:
-    for name in cases.columns:
-        if name in ("case_id", "question", "response_a", "response_b", "images"):
-            continue
-        values = cases[name]
-        if not isinstance(values.dtype, pd.StringDtype) and not pd.api.types.is_integer_dtype(values.dtype):
-            continue
-        if (dimension := _equals(values, labels)) is not None:
-            i = int(np.flatnonzero(values.notna())[0])
-            problem = f"the column determines the gold label on {dimension}"
-            cure = "remove the column, or keep it out of everything a judge or a split may use"
-            yield case_finding(cases, i, str(name), problem, cure)
+    """Find columns that judges may see and that spell the label in every case that has both."""
+    for name in (column for column in _SHOWN if column in cases):
+        spelled = cases[name].map(_literal, na_action="ignore").to_numpy()
+        for dimension in labels.columns:
+            both = pd.DataFrame({"value": spelled, "label": labels[dimension].to_numpy()}).dropna(subset="label")
+            both = both[cases[name].notna().to_numpy()[both.index]]
+            if len(both) >= MIN_LITERAL and both["label"].nunique() > 1 and (both["value"] == both["label"]).all():
+                problem = f"the column, which judges may see, spells the gold label on {dimension}"
+                yield case_finding(cases, both.index[0], name, problem, "remove the column")
+                break
 
 
 def _literal(value: object) -> str | None:
-    """The label that a value spells out, if it does."""
+    """Return the label that a value spells out, if it does."""
     text = str(value).strip().strip("[]").lower()
     text = re.sub(r"^(?:response|answer|assistant)[-_ ]?", "", text)
     return {"a": "A", "b": "B", "tie": "tie"}.get(text)
-
-
-def _equals(values: pd.Series, labels: pd.DataFrame) -> str | None:
-    """The first dimension whose label the values equal or encode one to one, in every case that has both."""
-    distinct = values.dropna().unique()
-    if not 2 <= len(distinct) <= len(CHOICES):
-        return None
-    spelled = all(_literal(value) is not None for value in distinct)
-    for dimension in labels.columns:
-        both = pd.DataFrame({"value": values.to_numpy(), "label": labels[dimension].to_numpy()}).dropna()
-        if len(both) < MIN_LITERAL or both["label"].nunique() < 2:
-            continue
-        if spelled and (both["value"].map(_literal) == both["label"]).all():
-            return str(dimension)
-        one_to_one = len(both.drop_duplicates()) == both["value"].nunique() == both["label"].nunique()
-        if one_to_one and len(both) >= MIN_CODED and both["label"].value_counts().iloc[1] >= MIN_SECOND:
-            return str(dimension)
-    return None
 
 
 def _position(labels: pd.DataFrame) -> Iterator[Finding]:

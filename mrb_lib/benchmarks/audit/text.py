@@ -8,9 +8,8 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import pandas as pd
 
-from mrb_lib.benchmarks.audit.report import case_finding
 from mrb_lib.replies.labels import lists_options
-from mrb_lib.tables.validation import Finding
+from mrb_lib.tables.validation import Finding, case_finding
 
 _RESPONSES = ("response_a", "response_b")
 

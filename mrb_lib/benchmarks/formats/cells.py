@@ -8,39 +8,51 @@ import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import date, datetime
 from itertools import islice
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 import pandas as pd
 
 from mrb_lib.benchmarks.formats.mapping import column_map
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import decoded, readable
-from mrb_lib.tables.validation import Finding
+from mrb_lib.tables.validation import Finding, counted
 
 TEXT_SUFFIXES: Final = (".csv", ".tsv", ".txt")
 SEPARATORS: Final[Mapping[str, str]] = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _SNIFFED = 50  # rows that decide on the separator
 _DECIMAL_COMMA = re.compile(r"-?[0-9]{1,3}((\.[0-9]{3})+|[0-9]*),[0-9]+")
-_EXCEL_ERROR = re.compile(r"#(REF!|N/A|DIV/0!|VALUE!|NAME\?|NUM!|NULL!)")
 
 
-class Cells(NamedTuple):
-    """A table of texts.
+@dataclass(frozen=True)
+class Source:
+    """A table as a file holds it.
 
     Attributes
     ----------
-    frame : columns of dtype str; the text "None" stays "None", an empty cell is ""
+    frame : columns of dtype str where `is_text`; the text "None" stays "None", an empty cell is ""
     about : the kind of file, for a reader: "CSV, semicolons, Windows-1252"
+    has_decimal_commas : numbers may be written with a comma, see `with_points`
+    images : the pictures within a parquet file
     """
 
     frame: pd.DataFrame
+    file: str
     about: str
+    is_text: bool = False
+    has_decimal_commas: bool = False
+    images: Mapping[str, bytes] | None = None
+
+    @property
+    def understood(self) -> str:
+        """Return a line on the file for the user to confirm."""
+        return f"{self.file}: {self.about}, {len(self.frame):,} rows"
 
 
-def read_cells(path: Path, findings: list[Finding] | None = None) -> Cells:
+def read_cells(path: Path, findings: list[Finding] | None = None) -> Source:
     """Read a CSV file with a header, whatever its separator and its encoding.
 
     Parameters
@@ -63,12 +75,11 @@ def read_cells(path: Path, findings: list[Finding] | None = None) -> Cells:
         problem = f"is not UTF-8 text and was read as {encoding}"
         found.append(Finding("warning", str(path), None, None, problem, "look at its accents, or save it as UTF-8"))
     frame = _table(_rows(text, separator, path), path, found)
-    if separator != ",":
-        frame = frame.apply(_with_points)
-    return Cells(frame, f"CSV, {SEPARATORS.get(separator, repr(separator))}, {encoding}")
+    about = f"CSV, {SEPARATORS.get(separator, repr(separator))}, {encoding}"
+    return Source(frame, str(path), about, True, separator != ",")
 
 
-def read_workbook(path: Path, findings: list[Finding]) -> dict[str, Cells]:
+def read_workbook(path: Path, findings: list[Finding]) -> dict[str, Source]:
     """Read the sheets of an Excel workbook that are not empty, by name; merged cells all have their value.
 
     Raises
@@ -87,7 +98,7 @@ def read_workbook(path: Path, findings: list[Finding]) -> dict[str, Cells]:
         raise InputError(
             f"{path}: is not a readable .xlsx workbook ({type(error).__name__}); save it again."
         ) from error
-    sheets: dict[str, Cells] = {}
+    sheets: dict[str, Source] = {}
     for sheet in book.worksheets:
         merged = {
             (row, column): sheet.cell(area.min_row, area.min_col).value
@@ -95,20 +106,21 @@ def read_workbook(path: Path, findings: list[Finding]) -> dict[str, Cells]:
             for row, column in area.cells
         }
         rows = [
-            [_cell_text(merged.get((cell.row, cell.column), cell.value)) for cell in row] for row in sheet.iter_rows()
+            [
+                "" if cell.data_type == "e" else _cell_text(merged.get((cell.row, cell.column), cell.value))
+                for cell in row
+            ]
+            for row in sheet.iter_rows()
         ]
         first = next((i for i, row in enumerate(rows) if any(row)), None)
         if first is None:
             continue
         where = path.with_name(f"{path.name} ({sheet.title})")
         frame = _table(iter(rows[first:]), where, findings)
-        for name in frame.columns:
-            wrong = frame[name].map(lambda cell: bool(_EXCEL_ERROR.fullmatch(cell)))
-            if wrong.any():
-                problem, cure = f"{wrong.sum():,} cells hold an Excel error and are empty here", "correct the formula"
-                findings.append(Finding("warning", str(where), int(wrong.argmax()) + 1, name, problem, cure))
-                frame[name] = frame[name].mask(wrong, "")
-        sheets[sheet.title] = Cells(frame, f"Excel, sheet {sheet.title}")
+        errors = sum(cell.data_type == "e" for row in sheet.iter_rows() for cell in row)
+        problem = "cells hold an Excel error and are empty here"
+        findings += counted(errors, "warning", where, problem, "correct the formulas")
+        sheets[sheet.title] = Source(frame, str(path), f"Excel, sheet {sheet.title}", True)
     if not sheets:
         raise InputError(f"{path}: has no filled sheet; fill one, with the names of the columns in its first row.")
     return sheets
@@ -171,7 +183,8 @@ def _table(rows: Iterator[list[str]], path: Path, findings: list[Finding]) -> pd
             )
         cells.append(row[: len(header)])
     if blank:
-        findings.append(skipped(path, f"{blank:,} blank lines"))
+        problem = f"skipped: {blank:,} blank lines"
+        findings.append(Finding("info", str(path), None, None, problem, "look whether rows are missing"))
     return _named(pd.DataFrame(cells, columns=range(len(header)), dtype="str"), header, path, findings)
 
 
@@ -189,7 +202,7 @@ def _named(frame: pd.DataFrame, header: list[str], path: Path, findings: list[Fi
     return frame.set_axis(names, axis="columns").drop(columns=[f"unnamed {place + 1}" for place in empty])
 
 
-def _with_points(texts: pd.Series) -> pd.Series:
+def with_points(texts: pd.Series) -> pd.Series:
     """Return decimal commas as points where each text of a column is a number with one, or a whole number."""
     given = [text for text in texts if text]
     commas = sum(bool(_DECIMAL_COMMA.fullmatch(text)) for text in given)
@@ -214,8 +227,3 @@ def _long_cells() -> Iterator[None]:
         yield
     finally:
         csv.field_size_limit(limit)
-
-
-def skipped(path: Path, what: str) -> Finding:
-    """Return the finding that something was skipped which other readers fail on."""
-    return Finding("info", str(path), None, None, f"skipped: {what}", "save the file without; other readers fail on it")

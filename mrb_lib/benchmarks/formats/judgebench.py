@@ -60,7 +60,7 @@ def read(src: Path) -> Imported:
 
     Notes
     -----
-    Validated by tests/benchmarks/formats/test_judgebench.py against the published split sizes.
+    Validated by tests/benchmarks/formats/test_published_sets.py against the published split sizes.
     """
     src = Path(src)
     paths = [src] if src.is_file() else sorted(src.glob("*.jsonl"))
@@ -69,7 +69,7 @@ def read(src: Path) -> Imported:
             f"{src}: there is no .jsonl file; give the folder that holds JudgeBench's files, or one of them."
         )
     findings: list[Finding] = []
-    records = [record for path in paths for record in read_jsonl(path, findings)]
+    records = [record for path in paths for record in read_jsonl(path)]
     cases = pd.DataFrame([_case(record) for record in records])
     labels = [(r.text("pair_id"), CONSENSUS, "overall", r.label("label", _LABELS)) for r in records]
     unknown = sum(_category(record.text("source")) is None for record in records)

@@ -64,7 +64,7 @@ def read(src: Path) -> Imported:
 
     Notes
     -----
-    Validated by tests/benchmarks/formats/test_kqa.py: the authors' majority is rebuilt for 399 of 399 rows.
+    Validated by tests/benchmarks/formats/test_published_sets.py: the authors' majority is rebuilt for 399 of 399 rows.
     """
     src = Path(src)
     path = src if src.is_file() else src / FILE_NAME

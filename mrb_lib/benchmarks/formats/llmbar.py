@@ -118,7 +118,8 @@ def _verdicts(path: Path, judge: str, ids: list[str], items: list[SourceRow]) ->
     rows: list[tuple[str | None, ...]] = []
     for case_id, item, result in zip(ids, items, results, strict=True):
         for name in _FIELDS:
-            result.same(name, item, "restore both files")
+            if result.get(name) != item.get(name):
+                raise result.error(name, f"differs from {item.file}, {item.location}", "restore both files")
         stated = result.get("results")
         objects = [value for value in stated if isinstance(value, dict)] if isinstance(stated, list) else [{}]
         for order, key in _ORDERS.items():

@@ -63,11 +63,11 @@ def read(src: Path) -> Imported:
 
     Notes
     -----
-    Validated by tests/benchmarks/formats/test_llmfao.py against the published counts.
+    Validated by tests/benchmarks/formats/test_published_sets.py against the published counts.
     """
     folder = only_folder(Path(src))
     findings: list[Finding] = []
-    pairs = by_id(read_jsonl(folder / PAIRS, findings), "id")
+    pairs = by_id(read_jsonl(folder / PAIRS), "id")
     names: dict[str, SourceRow] = {}
     crowd = csv_records(folder / CROWD, (*_COLUMNS, "worker"))
     labels = [(_pair(r, pairs, names), r.id("worker"), "overall", r.label("winner", _LABELS)) for r in crowd]
@@ -95,9 +95,7 @@ def _pair(record: SourceRow, pairs: Mapping[str, SourceRow], names: dict[str, So
     for column in ("prompt", "model_x", "model_y"):
         if record.id(column) != pairs[case_id].id(column):
             raise record.error(column, f"differs from {PAIRS}, {pairs[case_id].location}", "restore both files")
-    first = names.setdefault(case_id, record)
-    for column in ("left", "right"):
-        record.same(column, first, "restore both files")
+    names.setdefault(case_id, record)
     return case_id
 
 

@@ -79,7 +79,7 @@ def read(
 
     Notes
     -----
-    Validated by tests/benchmarks/formats/test_pandalm.py against the published counts.
+    Validated by tests/benchmarks/formats/test_published_sets.py against the published counts.
     """
     folder = only_folder(Path(src))
     records = read_json_array(folder / TEST_SET)
@@ -107,12 +107,9 @@ def read(
                 unparsed += 1
             reply = record.optional_text(f"{prefix}_reason")
             rows.append((judge, record.id("idx"), "overall", "AB", choice, status, reply))
-        what = "unparsed verdicts are read as ties" if unparsed_as_tie else "verdicts are unparsed"
-        cure = (
-            "drop the option unparsed_as_tie to tell them apart"
-            if unparsed_as_tie
-            else "unparsed_as_tie reads them as ties"
-        )
+        what, cure = "verdicts are unparsed", "unparsed_as_tie reads them as ties"
+        if unparsed_as_tie:
+            what, cure = "unparsed verdicts are read as ties", "drop the option unparsed_as_tie to tell them apart"
         findings += counted(unparsed, "warning", path, what, cure, f"{prefix}_result")
         absent = len(cases) - len(verdicts)
         findings += counted(absent, "warning", path, f"cases have no verdict of {judge}", "restore the file")

@@ -9,15 +9,13 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from mrb_lib.benchmarks.benchmark import LazyImages
+from mrb_lib.benchmarks.benchmark import LazyImages, open_parquet
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import is_safe_name
 from mrb_lib.tables.validation import Finding, counted
 
 _BATCH = 4
-_BUFFER = 1 << 20
 _MAGIC = (
     (b"\x89PNG\r\n\x1a\n", ".png"),
     (b"\xff\xd8\xff", ".jpg"),
@@ -55,22 +53,6 @@ class ParquetImages(LazyImages):
         if not isinstance(content, bytes):
             raise InputError(f"{path}: the image {name} is gone; the file changed while it was read, so start again.")
         return content
-
-
-def open_parquet(path: Path) -> pq.ParquetFile:
-    """Open a parquet file.
-
-    Raises
-    ------
-    InputError
-        The file is empty, truncated or not parquet.
-    """
-    try:
-        return pq.ParquetFile(path, buffer_size=_BUFFER, pre_buffer=False)
-    except (pa.ArrowException, OSError) as error:
-        is_empty = path.is_file() and path.stat().st_size == 0
-        what = "is empty" if is_empty else f"is damaged: truncated, or not a parquet file ({str(error).strip()})"
-        raise InputError(f"{path}: {what}; restore it from its source.") from error
 
 
 def _rows_of(path: Path, column: str, group: int) -> Iterator[list[Mapping[str, object]]]:

@@ -9,11 +9,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
-from mrb_lib.benchmarks.formats.cells import read_cells, skipped
+from mrb_lib.benchmarks.formats.cells import read_cells
 from mrb_lib.benchmarks.formats.mapping import column_map
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import read_text
-from mrb_lib.tables.validation import Finding
 
 Label = TypeVar("Label")
 
@@ -95,11 +94,6 @@ class SourceRow:
         carried = column_map().carried(self.renamed, fields, self.file) if self.renamed else []
         # An empty cell is a missing value.
         return {**fields, **{ours: self.values.get(ours) or None for ours in carried}}
-
-    def same(self, column: str, other: SourceRow, hint: str) -> None:
-        """Refuse a field that differs from the same field of another record."""
-        if self.get(column) != other.get(column):
-            raise self.error(column, f"differs from {other.file}, {other.location}", hint)
 
 
 def by_id(records: Iterable[SourceRow], column: str) -> dict[str, SourceRow]:
@@ -201,12 +195,8 @@ def read_json_array(path: Path) -> list[SourceRow]:
     return renamed([SourceRow(str(path), f"row {i}", value) for i, value in enumerate(values, start=1)], path)
 
 
-def read_jsonl(path: Path, findings: list[Finding] | None = None) -> list[SourceRow]:
-    """The objects of a file with one JSON object a line.
-
-    Parameters
-    ----------
-    findings : blank lines and a byte order mark, which other readers stumble over, are counted here
+def read_jsonl(path: Path) -> list[SourceRow]:
+    """Return the objects of a file with one JSON object a line; blank lines are passed over.
 
     Raises
     ------
@@ -215,10 +205,8 @@ def read_jsonl(path: Path, findings: list[Finding] | None = None) -> list[Source
     """
     text = read_text(path)
     records = []
-    blank = 0
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
-            blank += 1
             continue
         try:
             value = parse_json(line)
@@ -229,13 +217,6 @@ def read_jsonl(path: Path, findings: list[Finding] | None = None) -> list[Source
         if not isinstance(value, dict):
             raise InputError(f"{path}, line {number}: {_kind(value)} where an object belongs; write one object a line.")
         records.append(SourceRow(str(path), f"line {number}", value))
-    if findings is not None:
-        blank -= text.endswith("\n") or not text
-        if blank:
-            findings.append(skipped(path, f"{blank:,} blank lines"))
-        with path.open("rb") as stream:
-            if stream.read(3) == b"\xef\xbb\xbf":
-                findings.append(skipped(path, "a byte order mark"))
     return renamed(records, path)
 
 

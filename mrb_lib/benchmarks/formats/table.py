@@ -11,11 +11,10 @@ the contract does not know is one of numbers if each of its cells is a number in
 
 from __future__ import annotations
 
-import csv
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -24,43 +23,34 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mrb_lib.benchmarks.benchmark import Benchmark, LazyImages, read_table, write_images
+from mrb_lib.benchmarks.benchmark import Benchmark, LazyImages, open_parquet, read_table, write_images
 from mrb_lib.benchmarks.formats.base import Imported, import_tables, reads, writes
-from mrb_lib.benchmarks.formats.cells import TEXT_SUFFIXES, Cells, read_cells, read_workbook, renamed_columns
+from mrb_lib.benchmarks.formats.cells import (
+    TEXT_SUFFIXES,
+    Source,
+    read_cells,
+    read_workbook,
+    renamed_columns,
+    with_points,
+)
 from mrb_lib.benchmarks.formats.flat import OVERALL, is_blank, long_labels, split_flat, with_sides, with_texts
 from mrb_lib.benchmarks.formats.image_files import ImageFiles
 from mrb_lib.benchmarks.formats.labels import read_labels, refuse_unused, stated_labels
 from mrb_lib.benchmarks.formats.mapping import column_map
-from mrb_lib.benchmarks.formats.parquet_images import ImageIndex, ParquetImages, holds_bytes, open_parquet
+from mrb_lib.benchmarks.formats.parquet_images import ImageIndex, ParquetImages, holds_bytes
 from mrb_lib.benchmarks.formats.sources import SourceRow, id_text, read_json_array, read_jsonl
 from mrb_lib.benchmarks.meta import BenchmarkMeta, dimensions_of, meta_from, read_raw_meta, write_meta
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import is_safe_name, slug
 from mrb_lib.tables.names import one_spelling, spelling_key
 from mrb_lib.tables.rubrics import read_rubric, rubric_fault, rubric_text
-from mrb_lib.tables.schema import COLUMNS, CONSENSUS, KINDS, SUBFIELDS, Column, TableName
+from mrb_lib.tables.schema import COLUMNS, CONSENSUS, SUBFIELDS, Column, TableName
 from mrb_lib.tables.validation import Finding, check_references, counted
 
 READ_SUFFIXES = (*TEXT_SUFFIXES, ".xlsx", ".parquet", ".jsonl", ".json")
 WRITTEN = ("csv", "parquet")
 _TABLES: tuple[TableName, ...] = ("cases", "annotations", "verdicts")
 _PLAIN_NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.[0-9]{1,17})?(e[+-][0-9]{2,3})?")
-
-
-@dataclass(frozen=True)
-class _Source:
-    """A table as a file holds it: `is_text` if its cells are texts; `images` are those within a parquet file."""
-
-    frame: pd.DataFrame
-    file: str
-    about: str
-    is_text: bool = False
-    images: Mapping[str, bytes] | None = None
-
-    @property
-    def understood(self) -> str:
-        """Return a line on the file for the user to confirm."""
-        return f"{self.file}: {self.about}, {len(self.frame):,} rows"
 
 
 @reads("table", about="your own data: CSV, Excel, parquet or JSON, a folder of tables or one file")
@@ -135,7 +125,7 @@ def read(
     return made._replace(understood=tuple(understood))
 
 
-def _sources(src: Path, verdicts: Sequence[str], findings: list[Finding]) -> tuple[dict[TableName, _Source], list[str]]:
+def _sources(src: Path, verdicts: Sequence[str], findings: list[Finding]) -> tuple[dict[TableName, Source], list[str]]:
     """Return the tables of a folder or workbook, or those made of one flat file; and the files that were read."""
     if src.is_dir():
         found = {table: path for table in _TABLES if (path := _find_table(src, table)) is not None}
@@ -163,7 +153,7 @@ def _sources(src: Path, verdicts: Sequence[str], findings: list[Finding]) -> tup
     return _split(first, verdicts, findings), [first.understood]
 
 
-def _whole(tables: dict[TableName, _Source], verdicts: Sequence[str]) -> tuple[dict[TableName, _Source], list[str]]:
+def _whole(tables: dict[TableName, Source], verdicts: Sequence[str]) -> tuple[dict[TableName, Source], list[str]]:
     if verdicts:
         raise InputError("--verdicts: names a column of one flat file; leave it out where there are tables.")
     return tables, [source.understood for source in tables.values()]
@@ -177,7 +167,7 @@ def _find_table(folder: Path, table: TableName) -> Path | None:
     return paths[0] if paths else None
 
 
-def _read(path: Path, table: TableName | None, findings: list[Finding]) -> dict[str, _Source]:
+def _read(path: Path, table: TableName | None, findings: list[Finding]) -> dict[str, Source]:
     """Return the table of a file, of a workbook those of all its sheets by name.
 
     Parameters
@@ -196,8 +186,8 @@ def _read(path: Path, table: TableName | None, findings: list[Finding]) -> dict[
     if suffix in TEXT_SUFFIXES:
         return {"": _from_cells(read_cells(path, findings), path)}
     if suffix in (".jsonl", ".json"):
-        records = read_jsonl(path, findings) if suffix == ".jsonl" else read_json_array(path)
-        return {"": _Source(_from_records(records, path, table), str(path), "JSON")}
+        records = read_jsonl(path) if suffix == ".jsonl" else read_json_array(path)
+        return {"": Source(_from_records(records, path, table), str(path), "JSON")}
     if suffix == ".parquet":
         return {"": _from_parquet([path], findings)}
     raise InputError(f"{path}: is no file of {', '.join(READ_SUFFIXES)}; save it as .xlsx or .csv.")
@@ -207,9 +197,8 @@ def _known_name(sheet: str) -> str:
     return next((table for table in _TABLES if table == spelling_key(sheet)), sheet)
 
 
-def _from_cells(cells: Cells, path: Path) -> _Source:
-    frame = _with_images_column(renamed_columns(cells.frame, path))
-    return _Source(frame, str(path), cells.about, is_text=True)
+def _from_cells(source: Source, path: Path) -> Source:
+    return replace(source, frame=_with_images_column(renamed_columns(source.frame, path)))
 
 
 def _with_images_column(frame: pd.DataFrame) -> pd.DataFrame:
@@ -217,14 +206,14 @@ def _with_images_column(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.rename(columns={"image": "images"}) if "image" in frame and "images" not in frame else frame
 
 
-def _from_parquet(paths: Sequence[Path], findings: list[Finding]) -> _Source:
+def _from_parquet(paths: Sequence[Path], findings: list[Finding]) -> Source:
     """Return one table of parquet files; of a column `images` that holds the pictures themselves, their names."""
     index = ImageIndex()
     frames = [_with_pictures(path, index, findings) for path in paths]
     file = str(paths[0] if len(paths) == 1 else paths[0].parent)
     images = ParquetImages(index.positions) if index.positions else None
     frame = pd.concat(frames, ignore_index=True)
-    return _Source(frame, file, "parquet with pictures" if images else "parquet", images=images)
+    return Source(frame, file, "parquet with pictures" if images else "parquet", images=images)
 
 
 def _with_pictures(path: Path, index: ImageIndex, findings: list[Finding]) -> pd.DataFrame:
@@ -248,24 +237,14 @@ def _from_records(records: list[SourceRow], path: Path, table: TableName | None)
     if not records:
         raise InputError(f"{path}: is empty; write one object a line, or remove the file.")
     contract = {column.name for name in ([table] if table else _TABLES) for column in COLUMNS[name]}
-    names = list(dict.fromkeys(name for record in records for name in record.values))
+    names = dict.fromkeys(name for record in records for name in record.values)
     column_map().reads(names)
-    columns = {}
-    for name in names:
-        values = [record.values.get(name) for record in records]
-        column = pd.Series(values, dtype=object)
-        if name not in contract:
-            try:
-                pa.array(values, from_pandas=True)
-            except (pa.ArrowException, OverflowError) as error:
-                problem = f"mixes types or holds a number that is too large ({error})"
-                raise InputError(f"{path}, column {name}: {problem}; make its values alike, or text.") from error
-            column = column.infer_objects()
-        columns[name] = column
-    return _with_images_column(pd.DataFrame(columns))
+    frame = pd.DataFrame({name: pd.Series([one.values.get(name) for one in records], dtype=object) for name in names})
+    others = [name for name in names if name not in contract]
+    return _with_images_column(frame.assign(**frame[others].infer_objects()))
 
 
-def _split(flat: _Source, verdicts: Sequence[str], findings: list[Finding]) -> dict[TableName, _Source]:
+def _split(flat: Source, verdicts: Sequence[str], findings: list[Finding]) -> dict[TableName, Source]:
     frame = with_sides(with_texts(flat.frame), flat.file, findings)
     _refuse_incomplete(frame, ("question", "response_a"), flat.file)
     parts = split_flat(frame, verdicts, flat.file, findings)
@@ -275,8 +254,6 @@ def _split(flat: _Source, verdicts: Sequence[str], findings: list[Finding]) -> d
 
 def _stated_meta(src: Path, kind: str | None, name: str | None, categories: str | None) -> BenchmarkMeta:
     """Return the metadata of benchmark.toml and of the options; without dimensions where neither states any."""
-    if kind is not None and kind not in KINDS:
-        raise InputError(f"kind {kind!r}: is unknown; use one of {', '.join(KINDS)}.")
     path = src / "benchmark.toml"
     raw: dict[str, object] = {"name": src.resolve().stem or "table", "kind": "general"}
     raw |= read_raw_meta(path) if path.is_file() else {}
@@ -328,10 +305,13 @@ def _with_one_spelling(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(**{name: one_spelling(frame[name]) for name in named})
 
 
-def _typed(source: _Source, table: TableName) -> pd.DataFrame:
+def _typed(source: Source, table: TableName) -> pd.DataFrame:
     """Return a table with missing values as missing, numbers as numbers, images as lists; `conform` still checks it."""
     frame, contract = source.frame, {column.name: column for column in COLUMNS[table]}
     if source.is_text:
+        if source.has_decimal_commas:
+            numeric = [name for name in frame if name not in contract or contract[name].type in ("int", "float")]
+            frame = frame.assign(**frame[numeric].apply(with_points))
         columns = {name: _from_text(frame[name], contract.get(name), source.file) for name in frame.columns}
         others = [name for name in columns if name not in contract] if table == "cases" else []
         return pd.DataFrame(columns | {name: plain_numbers(columns[name]) for name in others})
@@ -466,33 +446,23 @@ def write(
 
 
 def _write_csv(frame: pd.DataFrame, table: TableName, path: Path, findings: list[Finding]) -> None:
-    _count_losses(frame, table, path, findings)
-    # The line ending with a carriage return makes the writer quote cells that hold one.
-    with path.open("w", encoding="utf-8", newline="") as stream:
-        rows = csv.writer(stream, lineterminator="\r\n")
-        rows.writerow(frame.columns)
-        rows.writerows(zip(*(_cells(frame[name]) for name in frame.columns), strict=True))
-
-
-def _cells(values: pd.Series) -> Iterator[object]:
-    """Text as it is, numbers so that they read back to the last digit, lists as JSON, missing as nothing."""
-    for value in values.tolist():
-        if isinstance(value, (list, dict, np.ndarray)):
-            yield json.dumps(value, ensure_ascii=False, default=np.ndarray.tolist)
-        else:
-            yield "" if pd.isna(value) else value
-
-
-def _count_losses(frame: pd.DataFrame, table: TableName, path: Path, findings: list[Finding]) -> None:
+    """Write text as it is, numbers so that they read back to the last digit, lists as JSON, missing as nothing."""
     contract = {column.name: column for column in COLUMNS[table]}
     for name, values in frame.items():
-        column, is_text = contract.get(str(name)), isinstance(values.dtype, pd.StringDtype)
-        if (column is None or column.nullable) and is_text:
+        column = contract.get(str(name))
+        if (column is None or column.nullable) and isinstance(values.dtype, pd.StringDtype):
             empty, cure = int((values == "").sum()), "they read back as missing; use parquet"
             findings += counted(empty, "info", path.name, "texts are empty", cure, str(name))
         if column is None:
-            written = pd.Series([str(cell) if cell != "" else None for cell in _cells(values)], dtype="str")
-            read_back = (plain_numbers(written) if table == "cases" else written).dtype
+            texts = values.astype("str").mask(values.astype("str") == "")
+            read_back = (plain_numbers(texts) if table == "cases" else texts).dtype
             if read_back != values.dtype:
                 problem = f"holds {values.dtype} and reads back as {read_back}"
                 findings.append(Finding("info", path.name, None, str(name), problem, "use parquet to keep it"))
+    # The line ending with a carriage return makes the writer quote cells that hold one.
+    frame.map(_csv_cell).to_csv(path, index=False, lineterminator="\r\n", encoding="utf-8")
+
+
+def _csv_cell(value: object) -> object:
+    is_nested = isinstance(value, (list, dict, np.ndarray))
+    return json.dumps(value, ensure_ascii=False, default=np.ndarray.tolist) if is_nested else value

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping
 from typing import Final
 
 from PIL import ExifTags, Image
 
 from mrb_lib.tables.errors import InputError
-from mrb_lib.tables.validation import Finding, counted
 
 _ORIENTATION: Final = 0x0112
 _PNG: Final = b"\x89PNG\r\n\x1a\n"
@@ -55,36 +53,6 @@ def without_texts(content: bytes, name: str = "image") -> tuple[bytes, list[str]
     if content.startswith((b"II+\0", b"MM\0+")) or (content.startswith(b"GIF8") and b"\x21\xfe" in content):
         raise InputError(f"{name}: may hold texts that name a patient and cannot be removed; store it as PNG.")
     return content, []
-
-
-class ImagesWithoutTexts(Mapping[str, bytes]):
-    """Images of which `without_texts` removes what may name a patient, read when asked for; `removed` by name."""
-
-    def __init__(self, images: Mapping[str, bytes]) -> None:
-        self._images = images
-        self.removed: dict[str, list[str]] = {}
-
-    def __getitem__(self, name: str) -> bytes:
-        content, removed = without_texts(self._images[name], name)
-        if removed:
-            self.removed[name] = removed
-        return content
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._images
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._images)
-
-    def __len__(self) -> int:
-        return len(self._images)
-
-    def findings(self) -> list[Finding]:
-        """Return how many of the images that were read held texts, and which kinds."""
-        kinds = dict.fromkeys(kind for removed in self.removed.values() for kind in removed)
-        shown = ", ".join([*kinds][:6]) + (", ..." if len(kinds) > 6 else "")
-        problem = f"images held texts beside their pixels, which were removed ({shown})"
-        return counted(len(self.removed), "warning", "images", problem, "look for patients' names in your originals")
 
 
 def _png(content: bytes) -> tuple[bytes, list[str]]:

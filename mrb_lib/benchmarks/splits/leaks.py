@@ -1,9 +1,8 @@
-"""Whether a split can be trusted: its names, its digest, and cases that could be known from training cases."""
+"""Trust in a split: its names, its digest, and cases that could be known from training cases."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -15,6 +14,9 @@ from mrb_lib.benchmarks.splits.stored import FOLD, SPLIT, is_split, split_digest
 from mrb_lib.benchmarks.splits.units import ITEM, MODEL_PAIR, SplitUnits, split_units
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import SPLITS, TEST, TRAIN, VALIDATION
+from mrb_lib.tables.validation import CASES_FILE, Finding, case_finding, counted
+
+_AGAIN = "run `mrb split BENCH --overwrite`"
 
 
 def check_split(benchmark: Benchmark) -> None:
@@ -23,8 +25,8 @@ def check_split(benchmark: Benchmark) -> None:
     Raises
     ------
     InputError
-        The cases are not split, a split is unknown, the digest in `benchmark.toml` is of another split, or a unit, a
-        cluster or near-duplicates stand on two sides; names the first two cases and counts the others.
+        The cases are not split, or `split_findings` reports an error or an unknown name of a split; names the first of
+        these and counts the others.
 
     Notes
     -----
@@ -33,79 +35,64 @@ def check_split(benchmark: Benchmark) -> None:
     where = benchmark.path or f"benchmark {benchmark.meta.name}"
     if not is_split(benchmark):
         raise InputError(f"{where}: the cases are not split; run `mrb split {benchmark.path or 'BENCH'}` first.")
-    again = f"run `mrb split {benchmark.path or 'BENCH'} --overwrite`"
-    unknown = unknown_splits(benchmark.cases)
-    if unknown.any():
-        row = int(np.flatnonzero(unknown)[0])
-        name, case = benchmark.cases[SPLIT].iloc[row], benchmark.cases["case_id"].iloc[row]
-        raise InputError(f"{where}: case {case} is in split {name!r}; write {', '.join(SPLITS)}, or {again}.")
-    if is_tampered(benchmark):
-        raise InputError(f"{where}: the cases are split otherwise than benchmark.toml says (its digest); {again}.")
-    leaks = split_leaks(benchmark.cases, units_of_split(benchmark))
-    if len(leaks):
-        raise InputError(f"{where}: {leaks[0].problem(benchmark.cases)}, one of {len(leaks):,} such cases; {again}.")
+    faults = [one for one in split_findings(benchmark) if one.severity == "error" or one.row is not None]
+    if faults:
+        more = f", one of {len(faults):,} such cases" if len(faults) > 1 else ""
+        again = _AGAIN.replace("BENCH", str(benchmark.path or "BENCH"))
+        raise InputError(f"{where}: {faults[0].problem}{more}; {again}.")
 
 
-def unknown_splits(cases: pd.DataFrame) -> NDArray[np.bool_]:
-    """Which cases are in a split that has none of the three names."""
-    return (cases[SPLIT].notna() & ~cases[SPLIT].isin(list(SPLITS))).to_numpy(dtype=bool)
+def split_findings(benchmark: Benchmark, progress: ProgressCallback | None = None) -> list[Finding]:
+    """Audit the split of a benchmark, given or made by `mrb split`; nothing where the cases are not split.
 
-
-def is_tampered(benchmark: Benchmark) -> bool:
-    """Whether `benchmark.toml` has the digest of a split that is not the cases'."""
-    rule = benchmark.meta.extra.get(SPLIT)
-    return isinstance(rule, Mapping) and rule.get("digest") != split_digest(benchmark.cases)
-
-
-@dataclass(frozen=True)
-class Leak:
-    """A case that could be known from one that is trained on.
-
-    Attributes
+    Parameters
     ----------
-    row, other : of the two in the cases table, from 0; the case and the one it could be known from
-    column : `split` or `fold`, in which the two differ
-    shared : what they share
+    progress : called with "images", how many are compared, and of how many
+
+    Returns
+    -------
+    list of Finding
+        Errors, for nothing may be trained on such a split: a digest in `benchmark.toml` that is not the cases', and
+        each case of validation or test that shares a unit, a cluster or an image with a training case (or with a
+        case of another fold). Nearly the same texts about different images are one warning; names other than train,
+        validation and test are others.
+
+    Notes
+    -----
+    Tested by tests/benchmarks/audit/test_audit_splits.py.
     """
-
-    row: int
-    other: int
-    column: str
-    shared: str
-
-    def problem(self, cases: pd.DataFrame) -> str:
-        """The leak in words: the two cases, where they stand, and what they share."""
-        ids, sides = cases["case_id"], cases[self.column]
-        what = "" if self.column == SPLIT else f"{self.column} "
-        case, other = (f"case {ids.iloc[row]} ({what}{sides.iloc[row]})" for row in (self.row, self.other))
-        return f"{case} shares {self.shared} with {other}"
-
-
-def units_of_split(benchmark: Benchmark, progress: ProgressCallback | None = None) -> SplitUnits:
-    """Return the units by the rule of the split, where there is one; see `split_units`."""
-    stated = benchmark.meta.extra.get(SPLIT)
+    if not is_split(benchmark):
+        return []
+    cases, stated = benchmark.cases, benchmark.meta.extra.get(SPLIT)
     rule = stated if isinstance(stated, Mapping) else {}
+    findings = []
+    for row in np.flatnonzero(cases[SPLIT].notna() & ~cases[SPLIT].isin(list(SPLITS))):
+        problem = f"case {cases['case_id'].iloc[row]} is in split {cases[SPLIT].iloc[row]!r}, which is not known"
+        findings.append(case_finding(cases, row, SPLIT, problem, f"write {', '.join(SPLITS)}, or {_AGAIN}"))
+    if isinstance(stated, Mapping) and rule.get("digest") != split_digest(cases):
+        problem = "the cases are split otherwise than benchmark.toml says (its digest)"
+        findings.append(Finding("error", "benchmark.toml", None, SPLIT, problem, f"restore cases.parquet, or {_AGAIN}"))
     by = rule.get("by")
-    values = by if isinstance(by, str) and (by in benchmark.cases or by in (ITEM, MODEL_PAIR)) else None
-    return split_units(benchmark, values, progress, join_texts=bool(rule.get("join_texts")))
-
-
-def split_leaks(cases: pd.DataFrame, units: SplitUnits) -> list[Leak]:
-    """Return the cases of validation and test whose unit is trained on, and those whose unit is in two folds."""
+    values = by if isinstance(by, str) and (by in cases or by in (ITEM, MODEL_PAIR)) else None
+    units = split_units(benchmark, values, progress, join_texts=bool(rule.get("join_texts")))
+    one, other = (cases[SPLIT].iloc[units.alike[name]].to_numpy() for name in ("row_1", "row_2"))
+    problem = "pairs of cases about different images have nearly the same texts and stand on two sides of the split"
+    cure = "look at some; `mrb split BENCH --join-texts --overwrite` keeps them together"
+    findings += counted(int((one != other).sum()), "warning", CASES_FILE, problem, cure, SPLIT)
     is_train = (cases[SPLIT] == TRAIN).to_numpy(dtype=bool)
-    leaks = list(_crossings(units, cases[SPLIT], is_train, cases[SPLIT].isin([VALIDATION, TEST]).to_numpy(dtype=bool)))
+    is_unseen = cases[SPLIT].isin([VALIDATION, TEST]).to_numpy(dtype=bool)
+    findings += _crossings(cases, units, SPLIT, is_train, is_unseen)
     if FOLD in cases:
-        first = np.unique(units.codes, return_index=True)[1]
-        is_first = np.isin(np.arange(len(cases)), first)
-        leaks += _crossings(units, cases[FOLD], is_first, ~is_first)
-    return leaks
+        is_first = np.isin(np.arange(len(cases)), np.unique(units.codes, return_index=True)[1])
+        findings += _crossings(cases, units, FOLD, is_first, ~is_first)
+    return findings
 
 
 def _crossings(
-    units: SplitUnits, side: pd.Series, known: NDArray[np.bool_], unseen: NDArray[np.bool_]
-) -> Iterator[Leak]:
+    cases: pd.DataFrame, units: SplitUnits, column: str, known: NDArray[np.bool_], unseen: NDArray[np.bool_]
+) -> Iterator[Finding]:
     """For each unseen case the first known one of its unit on another side; one that it is paired with goes before."""
-    sides = side.astype("str").fillna("").to_numpy(dtype=object)
+    sides = cases[column].astype("str").fillna("").to_numpy(dtype=object)
     near = units.near
     ends = pd.concat([near, near.rename(columns={"row_1": "row_2", "row_2": "row_1"})])
     ends = ends[known[ends["row_1"]] & unseen[ends["row_2"]]].sort_values("row_1")
@@ -113,7 +100,11 @@ def _crossings(
     rows = np.flatnonzero(known)
     first = dict(zip(units.codes[rows[::-1]].tolist(), rows[::-1].tolist(), strict=True))
     shared = f"its {units.by.replace('_', ' ')}, or a near-duplicate of it,"
+    what = "" if column == SPLIT else f"{column} "
     for row in np.flatnonzero(unseen).tolist():
         other, kind = paired.get(row, (first.get(int(units.codes[row])), shared))
         if other is not None and sides[row] != sides[other]:
-            yield Leak(row, int(other), str(side.name), kind)
+            case, known_case = (f"case {cases['case_id'].iloc[i]} ({what}{sides[i]})" for i in (row, other))
+            problem = f"{case} shares {kind} with {known_case}"
+            cure = f"put both on one side, or {_AGAIN}"
+            yield case_finding(cases, row, column, problem, cure, severity="error")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.items import ITEM as ITEM
 from mrb_lib.benchmarks.items import item_keys
-from mrb_lib.benchmarks.near_duplicates import SIMILAR_TEXT, ProgressCallback, components, near_duplicates
+from mrb_lib.benchmarks.near_duplicates import SIMILAR_TEXT, ProgressCallback, components, is_pictured, near_duplicates
 from mrb_lib.tables.errors import InputError
 
 CLUSTER: Final = "cluster"
@@ -77,7 +77,7 @@ def split_units(
     chosen = by or (CLUSTER if _has_values(cases, CLUSTER) else patient or ITEM)
     values = _values(benchmark, chosen)
     near = near_duplicates(benchmark, progress)
-    pictured = (cases["images"].map(len) > 0).to_numpy() if "images" in cases else np.zeros(len(cases), dtype=bool)
+    pictured = is_pictured(cases)
     apart = (near["kind"] == SIMILAR_TEXT).to_numpy() & pictured[near["row_1"]] & pictured[near["row_2"]]
     apart &= not join_texts
     near, alike = near[~apart].reset_index(drop=True), near[apart].reset_index(drop=True)

@@ -12,7 +12,6 @@ from typing import Final
 
 from mrb_lib.benchmarks.hub import (
     TIMEOUT_S,
-    HubRepo,
     hub_endpoint,
     hub_errors,
     is_offline,
@@ -127,7 +126,7 @@ def fetch_weights(model: str, revision: str | None, *, trust_remote_code: bool, 
     patterns = [*PATTERNS, *(CODE_PATTERNS if trust_remote_code else ())]
     within = "" if subfolder is None else f"{subfolder}/"
     cure = "use a local copy with --judge path:DIR"
-    with hub_errors(HubRepo("model", model, revision, endpoint, cure)), quiet_hub(bars=sys.stderr.isatty()):
+    with hub_errors(model, revision, endpoint, cure, kind="model"), quiet_hub(bars=sys.stderr.isatty()):
         info = HfApi(endpoint=endpoint).model_info(model, revision=revision, timeout=TIMEOUT_S)
         names = [entry.rfilename for entry in info.siblings or []]
         check_weights(inside(names, subfolder), model if subfolder is None else f"{model}, folder {subfolder}")

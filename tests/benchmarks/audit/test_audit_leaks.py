@@ -14,25 +14,20 @@ def gold_of(b: Sound) -> list[str]:
     return list(votes["choice"])
 
 
-@pytest.mark.parametrize("spelling", ["{}", "response_{}", "[[{}]]"])
-def test_a_column_that_spells_the_label(tmp_path: Path, spelling: str) -> None:
+@pytest.mark.parametrize(
+    ("column", "spelling", "n_leaks"),
+    [("reference", "{}", 1), ("modality", "[[{}]]", 1), ("question_type", "response_{}", 1), ("note", "{}", 0)],
+)
+def test_a_column_that_spells_the_label_to_judges(tmp_path: Path, column: str, spelling: str, n_leaks: int) -> None:
     def change(b: Sound) -> None:
-        b.cases["answer_key"] = [spelling.format(label) for label in gold_of(b)]
+        b.cases[column] = [spelling.format(label) for label in gold_of(b)]
 
-    findings = audit_with(tmp_path, change)
-    assert places(findings) == [("warning", "cases.parquet", 1, "answer_key")]
-
-
-def test_a_column_that_encodes_the_label(tmp_path: Path) -> None:
-    def change(b: Sound) -> None:
-        b.cases["code"] = [{"A": 1, "B": 2}[label] for label in gold_of(b)]
-
-    assert places(audit_with(tmp_path, change)) == [("warning", "cases.parquet", 1, "code")]
+    assert places(audit_with(tmp_path, change)) == [("warning", "cases.parquet", 1, column)] * n_leaks
 
 
 def test_a_column_that_mostly_agrees_is_no_leak(tmp_path: Path) -> None:
     def change(b: Sound) -> None:
-        b.cases["guess"] = [*gold_of(b)[:-1], "tie"]
+        b.cases["reference"] = [*gold_of(b)[:-1], "tie"]
 
     assert audit_with(tmp_path, change) == []
 

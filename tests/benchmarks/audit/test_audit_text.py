@@ -54,10 +54,7 @@ def test_a_copied_case(tmp_path: Path) -> None:
 
 def test_a_copied_case_under_another_image_name(tmp_path: Path) -> None:
     findings = audit_with(tmp_path, lambda b: copy_case(b, images="renamed"))
-    assert places(findings) == [
-        ("warning", "cases.parquet", 25, "question"),
-        ("info", "cases.parquet", 25, "images"),
-    ]
+    assert places(findings) == [("warning", "cases.parquet", 25, "question")]
 
 
 def test_the_same_words_about_another_image_are_another_case(tmp_path: Path) -> None:

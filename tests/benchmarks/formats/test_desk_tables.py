@@ -86,6 +86,12 @@ def test_tabs_and_bars_separate_too(tmp_path: Path) -> None:
         check_export(flat(tmp_path / f"x.{suffix}", export(rows, separator)))
 
 
+def test_a_decimal_comma_in_an_answer_stays(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("question;response_a;response_b;dose\nWhich dose?;2,5;0,25;1,5\n")
+    [case] = read_source("table", tmp_path / "x.csv").benchmark.cases.to_dict("records")
+    assert (case["response_a"], case["response_b"], case["dose"]) == ("2,5", "0,25", 1.5)
+
+
 def workbook(path: Path, **sheets: Sequence[Sequence[object]]) -> Path:
     book = openpyxl.Workbook()
     book.remove(book.active)
@@ -109,13 +115,16 @@ def test_a_workbook_is_read_with_its_numbers_dates_and_merged_cells(tmp_path: Pa
 
 def test_a_workbook_may_hold_the_tables_as_sheets(tmp_path: Path) -> None:
     cases = [
-        ["case_id", "question", "response_a", "response_b", "seen"],
-        [7, "q", "a", "b", pd.Timestamp("2024-05-06")],
+        ["case_id", "question", "response_a", "response_b", "seen", "sum"],
+        [7, "q", "a", "b", pd.Timestamp("2024-05-06"), "#DIV/0!"],
     ]
     annotations = [["case_id", "annotator", "accuracy", "Overall"], [7, "r", "A", "tie"]]
     path = workbook(tmp_path / "mine.xlsx", Cases=cases, annotations=annotations)
-    bench = read_source("table", path).benchmark
+    imported = read_source("table", path)
+    bench = imported.benchmark
     assert bench.cases[["case_id", "seen"]].to_numpy().tolist() == [["7", "2024-05-06"]]
+    assert bench.cases["sum"].isna().all()
+    assert "1 cells hold an Excel error and are empty here" in str(imported.findings[0])
     assert bench.annotations[["dimension", "choice"]].to_numpy().tolist() == [["accuracy", "A"], ["overall", "tie"]]
     assert bench.meta.dimensions == ("accuracy", "overall")
 

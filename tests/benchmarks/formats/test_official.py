@@ -9,12 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pyarrow.parquet as pq
 import pytest
 from pandas.testing import assert_frame_equal
 from PIL import Image
 
-from mrb_lib.benchmarks.benchmark import Benchmark, load, save
+from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.formats.base import Imported
 from mrb_lib.benchmarks.formats.official import read, write
 from mrb_lib.benchmarks.meta import BenchmarkMeta
@@ -49,18 +48,6 @@ def verdicts_for(case_ids: list[str], judge: str, seed: int) -> pd.DataFrame:
     return conform(pd.DataFrame(rows, columns=names), "verdicts", "made")
 
 
-def published_metric(root: Path, judge: str, organ: str) -> dict[str, float]:
-    """The metric of the published script, from its description: correct / ground-truth rows, by question id."""
-    truth_lines = (root / "pair_gt_all" / f"{organ}.jsonl").read_text(encoding="utf-8").splitlines()
-    path = root / "data" / "benchmark_result_parquet_normalized1" / organ / f"pair_{judge}.jsonl"
-    said = {
-        row["question_id"]: row["chosen_answer"]
-        for row in map(json.loads, path.read_text(encoding="utf-8").splitlines())
-    }
-    truth = {row["question_id"]: row["human_answer"] for row in map(json.loads, truth_lines)}
-    return {d: sum(said.get(q, {}).get(d) == labels[d] for q, labels in truth.items()) / len(truth) for d in DIMENSIONS}
-
-
 def assert_same(first: Imported, second: Imported) -> None:
     assert_frame_equal(first.benchmark.cases, second.benchmark.cases)
     assert_frame_equal(first.benchmark.annotations, second.benchmark.annotations)
@@ -82,11 +69,6 @@ def test_sample_content(reference_data: Path) -> None:
     assert imported.findings == []
 
 
-def test_the_folder_pair_gt_all_itself_is_accepted(reference_data: Path) -> None:
-    sample = reference_data / "official_sample"
-    assert_same(read(sample), read(sample / "pair_gt_all"))
-
-
 @pytest.mark.parametrize("judges", [[], ["plain"], ["org/Judge-8B", "plain"]])
 def test_round_trip_of_the_sample(reference_data: Path, tmp_path: Path, judges: list[str]) -> None:
     imported = read(reference_data / "official_sample")
@@ -102,30 +84,6 @@ def test_round_trip_of_the_sample(reference_data: Path, tmp_path: Path, judges: 
     write(again.benchmark, again.verdicts, tmp_path / "second")
     written = {p.relative_to(tmp_path / "first"): p.read_bytes() for p in (tmp_path / "first").rglob("*.*l*")}
     assert written == {p.relative_to(tmp_path / "second"): p.read_bytes() for p in (tmp_path / "second").rglob("*.*l*")}
-
-
-def test_round_trip_through_a_benchmark_folder(reference_data: Path, tmp_path: Path) -> None:
-    imported = read(reference_data / "official_sample")
-    save(imported.benchmark, tmp_path / "benchmark")
-    loaded = load(tmp_path / "benchmark")
-    write(loaded, imported.verdicts, tmp_path / "out")
-    again = read(tmp_path / "out")
-    assert_frame_equal(loaded.cases, again.benchmark.cases)
-    assert_frame_equal(loaded.annotations, again.benchmark.annotations)
-
-
-def test_the_published_metric_is_our_official_policy(reference_data: Path, tmp_path: Path) -> None:
-    imported = read(reference_data / "official_sample")
-    verdicts = verdicts_for(imported.benchmark.cases["case_id"].tolist(), "org/J", 3)
-    write(imported.benchmark, verdicts, tmp_path)
-    label = gold(imported.benchmark)
-    joined = label.merge(verdicts, on=["case_id", "dimension"], suffixes=("_gold", "")).merge(
-        imported.benchmark.cases[["case_id", "organ"]], on="case_id"
-    )
-    joined["right"] = joined["choice"] == joined["choice_gold"]
-    for organ, rows in joined.groupby("organ"):
-        ours = rows.groupby("dimension")["right"].mean().to_dict()
-        assert published_metric(tmp_path, "org/J", str(organ)) == pytest.approx(ours)
 
 
 def test_documented_rows(reference_data: Path, tmp_path: Path) -> None:
@@ -159,17 +117,6 @@ def test_images_decode_where_the_published_script_loads_them(
     assert rows[0]["image"].tobytes() == original.tobytes()
     assert rows[0]["answer2_text"] == case["response_b"]
     assert rows[0]["modality_type"] == "brain"
-
-
-def test_the_hub_metadata_is_not_needed(reference_data: Path, tmp_path: Path) -> None:
-    sample = reference_data / "official_sample" / "pair_gt_all"
-    (tmp_path / "pair_gt_all" / "parquet").mkdir(parents=True)
-    for path in sample.glob("*.jsonl"):
-        (tmp_path / "pair_gt_all" / path.name).write_bytes(path.read_bytes())
-    for path in (sample / "parquet").glob("*.parquet"):
-        table = pq.read_table(path).replace_schema_metadata(None)
-        pq.write_table(table, tmp_path / "pair_gt_all" / "parquet" / path.name)
-    assert_same(read(sample.parent), read(tmp_path))
 
 
 def benchmark_of(n: int, categories: tuple[str, ...] = ("A", "B", "tie"), seed: int = 0) -> Benchmark:
@@ -250,7 +197,7 @@ def test_what_the_layout_cannot_hold_is_counted(tmp_path: Path) -> None:
     rows = []
     for case_id in ids[:6]:
         for order, repeat, probe in (("AB", 0, "none"), ("BA", 0, "none"), ("AB", 1, "none"), ("AB", 0, "blur")):
-            rows += [("x/../y", case_id, d, order, repeat, probe, "A", "repaired", f"{d} A", 0.5) for d in DIMENSIONS]
+            rows += [("x/y", case_id, d, order, repeat, probe, "A", "repaired", f"{d} A", 0.5) for d in DIMENSIONS]
     names = ["judge", "case_id", "dimension", "order", "repeat", "probe", "choice", "status", "reply", "p_a"]
     verdicts = conform(pd.DataFrame(rows, columns=names), "verdicts", "made")
     benchmark = Benchmark(benchmark.meta, cases, benchmark.annotations, benchmark.images)
@@ -266,7 +213,6 @@ def test_what_the_layout_cannot_hold_is_counted(tmp_path: Path) -> None:
         "12 verdicts are on cases left out",
         "24 verdicts have status repaired; the reply decides it anew when it is read back",
         "1 columns cannot be written: p_a",
-        "the judge's name 'x/../y' cannot name a file",
         "4 cases have no single reply of a judge",
     ):
         assert expected in text
@@ -274,7 +220,9 @@ def test_what_the_layout_cannot_hold_is_counted(tmp_path: Path) -> None:
     assert len(again.benchmark.cases) == 18
     assert len(again.verdicts) == 24
     assert again.verdicts["choice"].eq("A").all()
-    assert not list(tmp_path.parent.glob("*y*.jsonl"))
+    with pytest.raises(InputError, match=r"the judge's name 'x/\.\./y' cannot name a file"):
+        write(benchmark, verdicts.assign(judge="x/../y"), tmp_path / "again")
+    assert not list(tmp_path.rglob("*pair_y.jsonl"))
 
 
 @pytest.mark.parametrize(
@@ -302,17 +250,3 @@ def test_what_does_not_fit_at_all_is_refused(
     with pytest.raises(InputError, match=message):
         write(change(benchmark_of(8, ("A", "B"))), read_nothing(), tmp_path)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_images_are_read_when_asked_for_in_any_order(reference_data: Path, tmp_path: Path) -> None:
-    benchmark = benchmark_of(200, ("A", "B"))
-    images = {f"{i}.bin": i.to_bytes(2, "big") * 5 for i in range(200)}
-    cases = benchmark.cases.assign(organ="brain")
-    cases["images"] = [[name] for name in images]
-    write(Benchmark(benchmark.meta, cases, benchmark.annotations, images), read_nothing(), tmp_path)
-    read_back = read(tmp_path).benchmark.images
-    assert len(read_back) == 200
-    order = np.random.default_rng(0).permutation(200)[:40]
-    assert all(read_back[f"{i}.bin"] == images[f"{i}.bin"] for i in order)
-    with pytest.raises(KeyError):
-        read_back["absent.bin"]

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import os
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from io import BytesIO
 from pathlib import Path
 
-import pandas as pd
 import pytest
-from PIL import Image
 
 from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.cli.pull import pull as command
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.tables.schema import DIMENSIONS
 
+from ..formats.conftest import Tree
 from .local_hub import LocalHub, serve
 
 REPO = "Some-Lab/Bench"
@@ -37,30 +34,12 @@ def pull(out: Path, **options: str) -> Path:
 
 def write_official(root: Path, *, marker: str) -> Path:
     """A dataset in the official layout: two organs, two cases each, and files nobody should fetch."""
-    data = root / "nested" / "pair_gt_all"
-    (data / "parquet").mkdir(parents=True)
+    tree = Tree(root / "nested")
     for organ in ("abdomen", "brain"):
-        picture = BytesIO()
-        Image.new("L", (8, 8), 40).save(picture, "PNG")
-        ids = [f"{organ}-{i}" for i in range(2)]
-        frame = pd.DataFrame(
-            {
-                "image": [{"bytes": picture.getvalue(), "path": f"{i}.png"} for i in ids],
-                "question": [f"{marker}: what does {i} show?" for i in ids],
-                "answer1_text": [f"Answer one to {i}." for i in ids],
-                "answer2_text": [f"Answer two to {i}." for i in ids],
-                "question_id": ids,
-                "modality_type": organ,
-                "dataset": "made-up",
-                "question_type": "open",
-                "image_id": ids,
-                "body_part": organ,
-            }
-        )
-        frame.to_parquet(data / "parquet" / f"{organ}.parquet")
-        labels = [dict.fromkeys(DIMENSIONS, side) for side in ("A", "B")]
-        lines = [json.dumps({"question_id": i, "human_answer": label}) for i, label in zip(ids, labels, strict=True)]
-        (data / f"{organ}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        tree.organ(organ, [f"{organ}-{i}" for i in range(2)])
+        for row in tree.pairs[organ]:
+            row["question"] = f"{marker}: what does {row['question_id']} show?"
+    tree.write()
     (root / "README.md").write_text("# Bench\n", encoding="utf-8")
     (root / "loader.py").write_text("raise SystemExit('never run this')\n", encoding="utf-8")
     (root / "weights.pkl").write_bytes(b"never load this")
@@ -110,10 +89,6 @@ def test_pull_writes_the_newest_revision_and_records_its_commit(online: LocalHub
     assert benchmark.cases["question"].str.startswith("new").all()
     assert len(benchmark.annotations) == 4 * len(DIMENSIONS)
     assert all(benchmark.images[name].startswith(b"\x89PNG") for names in benchmark.cases["images"] for name in names)
-
-
-def test_only_data_is_downloaded(online: LocalHub, tmp_path: Path) -> None:
-    pull(tmp_path / "bench", repo=REPO)
     assert online.fetched() == ["README.md", *(f"nested/pair_gt_all/{name}" for name in DATA_FILES)]
     assert {request.path.split("/")[1] for request in online.requests} <= {"api", "datasets"}
 
@@ -188,16 +163,14 @@ def test_offline_uses_a_complete_cache_without_any_request(
     assert online.requests == []
 
 
-def test_offline_without_a_cache_says_what_to_do(
+def test_offline_refuses_an_absent_or_incomplete_cache(
     online: LocalHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(RunError, match=r"HF_HUB_OFFLINE.*mrb import official"):
         pull(tmp_path / "bench", repo=REPO)
     assert online.requests == [] and nothing_left(tmp_path / "bench")
-
-
-def test_offline_refuses_an_incomplete_cache(online: LocalHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HF_HUB_OFFLINE")
     pull(tmp_path / "bench", repo=REPO)
     next((tmp_path / "cache").rglob("snapshots/*/nested/pair_gt_all/brain.jsonl")).unlink()
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
@@ -284,7 +257,7 @@ def test_damaged_data_leaves_nothing_behind(online: LocalHub, tmp_path: Path) ->
 def test_a_full_disk_and_an_interruption_are_plain_messages(
     online: LocalHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for error, message in ((OSError(28, "No space left on device"), "no space left"), (KeyboardInterrupt(), "interr")):
+    for error, message in ((OSError(28, "No space left on device"), "No space left"), (KeyboardInterrupt(), "interr")):
 
         def fail(*_: object, error: BaseException = error, **__: object) -> None:
             raise error

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import pandas as pd
 import pyarrow as pa
-from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
+from mrb_lib.benchmarks.benchmark import open_parquet, read_table
 from mrb_lib.benchmarks.formats.mapping import clash, column_map
-from mrb_lib.benchmarks.formats.parquet_images import ImageIndex, ParquetImages, holds_bytes, open_parquet
+from mrb_lib.benchmarks.formats.parquet_images import ImageIndex, ParquetImages, holds_bytes
 from mrb_lib.benchmarks.formats.sources import id_text
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import slug
@@ -54,11 +54,7 @@ def read_organ(path: Path, findings: list[Finding]) -> OrganFile:
         The file is damaged, or a column is missing, has a wrong type or a missing
         value, or a question id occurs twice.
     """
-    file = open_parquet(path)
-    schema = file.schema_arrow
-    repeated = [name for name, count in Counter(schema.names).items() if count > 1]
-    if repeated:
-        raise InputError(f"{path}, column {repeated[0]}: occurs twice; remove one of the two.")
+    schema = open_parquet(path).schema_arrow
     renames = column_map().of(schema.names, path)
     for theirs, ours in renames.items():
         if ours in _TAKEN:
@@ -72,10 +68,7 @@ def read_organ(path: Path, findings: list[Finding]) -> OrganFile:
     cure = "only `image` is read"
     findings += [Finding("warning", str(path), None, name, "binary values are left out", cure) for name in binary]
     kept = {theirs: name for name, theirs in theirs_of.items() if name != IMAGE and name not in binary}
-    try:
-        frame = file.read(columns=list(kept)).to_pandas().rename(columns=kept)[list(kept.values())]
-    except (pa.ArrowException, OSError) as error:
-        raise InputError(f"{path}: is truncated or damaged ({error}); restore it from its source.") from error
+    frame = read_table(path, list(kept)).rename(columns=kept)[list(kept.values())]
     if frame.empty:
         raise InputError(f"{path}: has no rows; restore the file from its source.")
     ids = _text(frame["question_id"], path, "question_id", required=True)
@@ -154,11 +147,6 @@ def combine(
     cases : the cases table, organs in alphabetical order (or as our own export noted)
     images : the images of the cases
     case_ids : the case id by organ and question id
-
-    Raises
-    ------
-    InputError
-        A column has different types in two files.
     """
     owners = Counter(question for file in files for question in file.ids)
     shared = sum(count > 1 for count in owners.values())
@@ -183,10 +171,6 @@ def combine(
             problem = f"{file.organ} is not one of the 13 organs, so its department is unknown"
             findings.append(Finding("warning", str(file.path), None, None, problem, f"use one of {', '.join(ORGANS)}"))
     frame = pd.concat(parts, ignore_index=True).infer_objects()
-    for name in frame:
-        own = [part[name] for part in parts if name in part and part[name].notna().any()]
-        if len({(is_numeric_dtype(values), is_bool_dtype(values)) for values in own}) > 1:
-            raise InputError(f"{folder}, column {name}: has different types in two files; make them equal.")
     frame["organ"] = frame["organ"].astype("str")
     default = frame["organ"].map(ORGAN_DEPARTMENT).astype("str")
     frame["department"] = frame["department"].fillna(default) if "department" in frame else default

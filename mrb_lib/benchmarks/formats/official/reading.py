@@ -33,7 +33,7 @@ def read(src: Path) -> Imported:
 
     Parameters
     ----------
-    src : the folder that contains `pair_gt_all` (result files below it are read), or `pair_gt_all` itself
+    src : the folder that contains `pair_gt_all`; result files below it are read
 
     Returns
     -------
@@ -56,7 +56,9 @@ def read(src: Path) -> Imported:
     published metric recomputed) and test_official_traps.py (each known trap).
     """
     src = Path(src)
-    data, results = _folders(src)
+    data = src / DATA
+    if not data.is_dir():
+        raise InputError(f"{src}: holds no {DATA} folder; give the data root, the folder that contains {DATA}.")
     findings: list[Finding] = []
     files, truths = _read_organs(data, findings)
     cases, images, case_ids = combine(files, findings)
@@ -72,19 +74,9 @@ def read(src: Path) -> Imported:
     findings += counted(ties, "warning", data, "labels are ties", "the published script counts every judge wrong there")
     meta = _meta(files, data, ("A", "tie", "B") if ties else ("A", "B"))
     annotations = annotation_table(rows, data, meta)
-    organs = {file.organ for file in files}
-    files_of_results = result_files(results, organs, findings) if results is not None else []
-    verdicts = read_results(files_of_results, case_ids, cases, results or data, findings)
+    results = result_files(src, {file.organ for file in files}, findings)
+    verdicts = read_results(results, case_ids, cases, src, findings)
     return import_tables(meta, cases, annotations, verdicts, findings, source=data, images=images)
-
-
-def _folders(src: Path) -> tuple[Path, Path | None]:
-    """The folder of the data, and the one to look for results in."""
-    if (src / DATA).is_dir():
-        return src / DATA, src
-    if (src / "parquet").is_dir():
-        return src, None
-    raise InputError(f"{src}: holds no {DATA} folder; give the data root, the folder that contains {DATA}.")
 
 
 def _read_organs(data: Path, findings: list[Finding]) -> tuple[list[OrganFile], dict[tuple[str, str], dict[str, str]]]:
@@ -123,7 +115,7 @@ def read_ground_truth(path: Path, findings: list[Finding]) -> dict[str, dict[str
     """
     truth: dict[str, dict[str, str]] = {}
     absent = 0
-    for question, record in by_id(read_jsonl(path, findings), "question_id").items():
+    for question, record in by_id(read_jsonl(path), "question_id").items():
         truth[question] = _labels(record)
         absent += len(DIMENSIONS) - len(truth[question])
     if not truth:

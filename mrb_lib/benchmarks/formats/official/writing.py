@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Hashable, Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -22,7 +21,7 @@ from mrb_lib.benchmarks.formats.base import writes
 from mrb_lib.benchmarks.formats.official.cases import IMAGE, NOTE, ORDER, ORGAN, RENAMED
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.tables.errors import InputError
-from mrb_lib.tables.files import inside, is_safe_name, slug
+from mrb_lib.tables.files import inside, is_safe_name
 from mrb_lib.tables.schema import CONSENSUS, DIMENSIONS, NO_PROBE, ORGAN_DEPARTMENT
 from mrb_lib.tables.validation import Finding, counted
 
@@ -34,7 +33,7 @@ _ROWS_A_GROUP = 16
 _FILE = "export"
 RAW, NORMALIZED = "data/benchmark_result_parquet1", "data/benchmark_result_parquet_normalized1"
 _READ_AGAIN = "the reply decides it anew when it is read back"
-_WRITTEN = {"judge", "case_id", "dimension", "order", "repeat", "probe", "choice", "status", "reply", "answer_model"}
+_WRITTEN = {"judge", "case_id", "dimension", "order", "repeat", "probe", "choice", "status", "reply"}
 _REPEATED = ("dataset", "modality_type", "question_type", "question")
 
 
@@ -85,7 +84,7 @@ def write(benchmark: Benchmark, verdicts: pd.DataFrame, out: Path) -> list[Findi
             (out / "pair_gt_all" / f"{organ}.jsonl").write_text("".join(lines), encoding="utf-8", newline="\n")
         else:
             problem = f"no case of {organ} has a label in every dimension, so it has no ground truth file"
-            findings.append(Finding("warning", _FILE, None, "choice", problem, "leave the organ out of --modalities"))
+            findings.append(Finding("warning", _FILE, None, "choice", problem, "annotate it, or expect no score of it"))
     _write_results(verdicts, cases, out, findings)
     return findings
 
@@ -226,19 +225,47 @@ def _write_results(verdicts: pd.DataFrame, cases: pd.DataFrame, out: Path, findi
     published pipeline.
     """
     rows = _selected(verdicts, cases, findings)
-    if rows.empty:
-        return
     lost = sorted(str(name) for name in rows.columns if name not in _WRITTEN and rows[name].notna().any())
     findings += counted(len(lost), "info", _FILE, f"columns cannot be written: {', '.join(lost)}", "export as table")
     frame = cases.assign(modality_type=cases["organ"]).reindex(columns=["case_id", *_REPEATED, "image_id", "body_part"])
-    records = frame.astype(object).where(frame.notna(), None).to_dict("records")
-    shown = {str(record["case_id"]): record for record in records}
+    shown = frame.astype(object).where(frame.notna(), None).set_index("case_id").to_dict("index")
     replaced = 0
-    for judge, judge_rows in rows.groupby("judge", sort=True):
-        name = _file_name(str(judge), findings)
-        replaced += _write_judge(str(judge), name, judge_rows, shown, out)
+    files: dict[str, list[dict[str, object]]] = defaultdict(list)
+    place = dict(zip(cases["case_id"], range(len(cases)), strict=True))
+    ordered = rows.iloc[rows["case_id"].map(place).argsort(kind="stable")]
+    for (judge, case_id), of_case in ordered.groupby(["judge", "case_id"], sort=False):
+        name = str(judge)
+        if not (is_safe_name(name) and name.isprintable() and all(len(part) <= 100 for part in name.split("/"))):
+            raise InputError(f"verdicts: the judge's name {name!r} cannot name a file; rename the judge.")
+        chosen = of_case.dropna(subset="choice").set_index("dimension")["choice"].to_dict()
+        choices = {dimension: chosen[dimension] for dimension in DIMENSIONS if dimension in chosen}
+        replies = list(of_case["reply"].unique()) if "reply" in of_case else []
+        reply = replies[0] if len(replies) == 1 and isinstance(replies[0], str) else None
+        if choices and reply is None:
+            reply = json.dumps(choices)
+            replaced += 1
+        case = shown[case_id]
+        line: dict[str, object] = {
+            "question_id": case_id,
+            **{column: case[column] for column in _REPEATED},
+            "chosen_answer": reply,
+            "image_id": case["image_id"],
+            "body_part": case["body_part"],
+            "answer_model": judge,
+        }
+        organ = case["modality_type"]
+        files[f"{RAW}/all/pair_{name}.jsonl"].append(line)
+        files[f"{RAW}/{organ}/pair_{name}.jsonl"].append(line)
+        files[f"{NORMALIZED}/{organ}/pair_{name}.jsonl"] += [line | {"chosen_answer": choices}] if choices else []
     cure = "its choices are written as JSON"
     findings += counted(replaced, "info", _FILE, "cases have no single reply of a judge", cure, "reply")
+    for file, lines in files.items():
+        path = inside(out, file)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists():
+            raise InputError(f"{path}: two judges would share this file; rename one of them.")
+        text = "".join(json.dumps(line, ensure_ascii=False, default=str) + "\n" for line in lines)
+        path.write_text(text, encoding="utf-8", newline="\n")
 
 
 def _selected(verdicts: pd.DataFrame, cases: pd.DataFrame, findings: list[Finding]) -> pd.DataFrame:
@@ -259,54 +286,3 @@ def _selected(verdicts: pd.DataFrame, cases: pd.DataFrame, findings: list[Findin
         problem = f"verdicts have status {status}"
         findings += counted(count, "info", _FILE, problem, cure, "status")
     return rows
-
-
-def _file_name(judge: str, findings: list[Finding]) -> str:
-    """The judge's name where it can name a file (a slash makes a subfolder), else a name made from it."""
-    if is_safe_name(judge) and judge.isprintable() and all(0 < len(name) <= 100 for name in judge.split("/")):
-        return judge
-    name = slug(judge)
-    problem = f"the judge's name {judge!r} cannot name a file"
-    findings.append(Finding("warning", _FILE, None, "judge", problem, f"it is written, and reads back, as {name}"))
-    return name
-
-
-def _write_judge(
-    judge: str, name: str, rows: pd.DataFrame, shown: Mapping[str, Mapping[Hashable, object]], out: Path
-) -> int:
-    """Write one judge's files; returns the number of cases whose reply is made from the choices."""
-    given: dict[object, list[dict[Hashable, object]]] = defaultdict(list)
-    for row in rows.to_dict("records"):
-        given[row["case_id"]].append(row)
-    replaced = 0
-    files: dict[str, list[dict[str, object]]] = defaultdict(list)
-    for case_id in (each for each in shown if each in given):
-        case, verdicts = shown[case_id], given[case_id]
-        chosen = {row["dimension"]: row["choice"] for row in verdicts if isinstance(row["choice"], str)}
-        choices = {name: chosen[name] for name in DIMENSIONS if name in chosen}
-        replies = {text if isinstance(text := row.get("reply"), str) else None for row in verdicts}
-        reply = replies.pop() if len(replies) == 1 else None
-        if choices and reply is None:
-            reply = json.dumps(choices)
-            replaced += 1
-        model = verdicts[-1].get("answer_model")
-        line: dict[str, object] = {
-            "question_id": case_id,
-            **{name: case[name] for name in _REPEATED},
-            "chosen_answer": reply,
-            "image_id": case["image_id"],
-            "body_part": case["body_part"],
-            "answer_model": model if isinstance(model, str) else judge,
-        }
-        organ = str(case["modality_type"])
-        files[f"{RAW}/all"].append(line)
-        files[f"{RAW}/{organ}"].append(line)
-        files[f"{NORMALIZED}/{organ}"] += [line | {"chosen_answer": choices}] if choices else []
-    for folder, lines in files.items():
-        path = inside(out, f"{folder}/pair_{name}.jsonl")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if path.exists():
-            raise InputError(f"{path}: two judges would share this file; rename one of them.")
-        text = "".join(json.dumps(line, ensure_ascii=False, default=str) + "\n" for line in lines)
-        path.write_text(text, encoding="utf-8", newline="\n")
-    return replaced
