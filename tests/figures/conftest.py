@@ -37,12 +37,6 @@ class Frames:
         columns = ["judge", "dimension", "subfield", "n", "accuracy", "low", "high"]
         return pd.DataFrame(rows, columns=columns).astype({"subfield": "str"})
 
-    def ceiling(self, dimensions: Sequence[str]) -> pd.DataFrame:
-        values = self.rng.uniform(0.78, 0.88, len(dimensions))
-        return pd.DataFrame(
-            {"dimension": list(dimensions), "accuracy": values, "low": values - 0.02, "high": values + 0.02}
-        )
-
     def composition(self, kinds: Sequence[str | None], by: str | None = None) -> pd.DataFrame:
         """As many cases as a kind is far in the list, of each organ or, with `by`, of each subfield."""
         out = pd.DataFrame({"n_cases": range(1, len(kinds) + 1), "n_unassigned": 0, "by": by, "subfield": None})
@@ -75,13 +69,6 @@ class Frames:
             "cohen_kappa_high",
         ]
         return pd.DataFrame(rows, columns=names)
-
-    def consistency(self, judges: Sequence[str], dimensions: Sequence[str]) -> pd.DataFrame:
-        out = pd.DataFrame(list(itertools.product(judges, dimensions)), columns=["judge", "dimension"])
-        for name, low, high in (("consistency", 0.3, 0.95), ("position_bias", -0.2, 0.7)):
-            out[name] = self.rng.uniform(low, high, len(out))
-            out[f"{name}_low"], out[f"{name}_high"] = out[name] - 0.03, out[name] + 0.03
-        return out
 
     def significance(self, judges: Sequence[str]) -> pd.DataFrame:
         rows = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
@@ -18,9 +17,7 @@ from tests.report.conftest import ids_of
 def test_nothing_changed_means_nothing_run_and_nothing_written(two: Any) -> None:
     two.report(figures=two.folder / "mirror")
     before = two.states(two.folder)
-    start = time.perf_counter()
     result = two.report(figures=two.folder / "mirror")
-    assert time.perf_counter() - start < 2
     assert result.skipped == ("one", "two")
     assert result.executed == ()
     assert two.states(two.folder) == before

@@ -100,12 +100,6 @@ def test_one_score_between_others_is_one_category_whatever_rounding_does(n: int)
     assert np.isnan(value(found["krippendorff_alpha"]))
 
 
-def test_labels_that_are_numbers_count_as_numbers() -> None:
-    assert scaled(["1", "2", "5"], "interval").tolist() == [0, 0.25, 1]
-    assert scaled(["1", "nan"], "interval").tolist() == [0, 1]
-    assert scaled(["1", "2", "5"], "ordinal").tolist() == [0, 0.5, 1]
-
-
 @pytest.mark.filterwarnings("ignore:The inplace keyword")  # pingouin with pandas 3.1
 @pytest.mark.parametrize(("n", "annotators"), [(8, 2), (40, 3), (25, 7)])
 def test_complete_scores_as_in_pingouin(n: int, annotators: int) -> None:

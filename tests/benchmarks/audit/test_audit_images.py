@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-import time
 import tracemalloc
 import zlib
 from io import BytesIO
@@ -91,18 +90,16 @@ def test_a_16_bit_colour_png_that_the_decoder_shows_as_8_bit(tmp_path: Path) -> 
     assert "8 bits a channel" in finding.problem
 
 
-def test_a_bomb_costs_neither_time_nor_memory(tmp_path: Path) -> None:
+def test_a_bomb_costs_no_memory(tmp_path: Path) -> None:
     folder = sound().write(tmp_path / "bench")
     audit(folder)  # imports and caches are paid for here
     (folder / "images" / "scan-07.png").write_bytes(png_header_of(10_000, 6_000))
     (folder / "images" / "scan-08.png").write_bytes(png_header_of(60_000, 60_000))
     tracemalloc.start()
-    start = time.monotonic()
     findings = audit(folder)
-    seconds, (_, peak) = time.monotonic() - start, tracemalloc.get_traced_memory()
+    _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert [finding.row for finding in findings] == [8, 7]
-    assert seconds < 5
     assert peak < 30e6  # either of the two would take more than 170 MB decoded
 
 
