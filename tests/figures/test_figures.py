@@ -126,6 +126,7 @@ def test_letters_of_a_pdf_are_text_in_fonts_that_lay_nothing_out(frames) -> None
     """TrueType, as journals ask for, without tables of layout; other users of fontTools keep their own."""
     drawn = make(frames, "leaderboard", 2, ("overall",))
     load = subset.load_font
+    assert b"CreationDate" not in drawn.pdf()
     page = PdfReader(io.BytesIO(drawn.pdf())).pages[0]
     assert subset.load_font is load
     assert drawn.axes[0].get_xlabel() in page.extract_text()

@@ -44,25 +44,6 @@ def test_costs_are_kept_by_dimension_order_and_repeat() -> None:
     assert len(plain.costs) == 0
 
 
-def test_dimensions_are_those_asked_for_and_absent_where_nobody_judged() -> None:
-    verdicts = pd.concat([verdicts_of({("j", "AB"): "AB"}), verdicts_of({("j", "AB"): "BB"}, "accuracy")])
-    panel = as_panel(verdicts, cases_of(2)["case_id"], ["overall", "creativity"])
-    assert panel.dimensions == ["overall", "creativity"]
-    assert panel.judged().any(axis=2).tolist() == [[True, False]]
-    again = as_panel(as_panel(verdicts, cases_of(2)["case_id"]), cases_of(2)["case_id"], ["accuracy"])
-    assert again.choice[0, 0, :, 0, 0].tolist() == [1, 1]
-
-
-def test_probes_are_kept_apart() -> None:
-    plain = verdicts_of({("j", "AB"): "AB"})
-    mixed = pd.concat([plain, plain.assign(probe="blur", choice="A")])
-    found = panels([mixed], cases_of(2)["case_id"])
-    assert set(found) == {"none", "blur"}
-    assert found["blur"].choice[0, 0, :, 0, 0].tolist() == [0, 0]
-    with pytest.raises(InputError, match="several probes"):
-        as_panel(mixed, cases_of(2)["case_id"])
-
-
 def test_what_cannot_be_laid_out_is_refused() -> None:
     verdicts = verdicts_of({("j", "AB"): "AB"})
     with pytest.raises(InputError, match=r"two verdicts of one kind on case c1"):
