@@ -19,10 +19,6 @@ def random_labels(n: int, k: int, annotators: int, fewest: int) -> np.ndarray:
     return np.where(np.arange(annotators) < number[:, None], labels, -1)[:, None]
 
 
-def votes_of(labels: np.ndarray, k: int) -> np.ndarray:
-    return (labels[:, 0, :, None] == np.arange(k)).sum(axis=1)
-
-
 def made(labels: np.ndarray, level: str, categories: list[str], used: int | None = None) -> dict[str, Quantity]:
     k = len(categories)
     found = coefficients(labels, scaled(categories, level), level, np.arange(k) < (k if used is None else used))
