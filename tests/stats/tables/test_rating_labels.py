@@ -331,3 +331,10 @@ def test_labels_that_cannot_be_are_refused_in_one_line(changed: dict[str, object
         meta_from({**RAW, **changed}, "benchmark.toml")
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_merging_benchmarks_of_other_labels_is_refused() -> None:
+    one, _ = drawn(5)
+    other = replace(one, meta=replace(META, labels={"errors": LABELS[:2]}), annotations=one.annotations.iloc[:0])
+    with pytest.raises(InputError, match="are not of one kind"):
+        merge({"a": one, "b": other})
