@@ -12,8 +12,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from mrb_lib.tables.schema import DIMENSIONS, ORGANS
-
 
 class Frames:
     """Builds frames as `stats` returns them, from a seed."""
@@ -103,16 +101,6 @@ class Frames:
 @pytest.fixture
 def frames() -> Frames:
     return Frames()
-
-
-@pytest.fixture
-def dimensions() -> tuple[str, ...]:
-    return DIMENSIONS
-
-
-@pytest.fixture
-def organs() -> tuple[str, ...]:
-    return ORGANS
 
 
 def text_boxes(figure: Figure) -> tuple[list[Text], np.ndarray]:
