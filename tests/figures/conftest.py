@@ -12,8 +12,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from mrb_lib.tables.schema import DIMENSIONS, ORGANS
-
 
 class Frames:
     """Builds frames as `stats` returns them, from a seed."""
@@ -36,12 +34,6 @@ class Frames:
                 rows.append((judge, dimension, subfield, n, value, max(value - half, 0), min(value + half, 1)))
         columns = ["judge", "dimension", "subfield", "n", "accuracy", "low", "high"]
         return pd.DataFrame(rows, columns=columns).astype({"subfield": "str"})
-
-    def ceiling(self, dimensions: Sequence[str]) -> pd.DataFrame:
-        values = self.rng.uniform(0.78, 0.88, len(dimensions))
-        return pd.DataFrame(
-            {"dimension": list(dimensions), "accuracy": values, "low": values - 0.02, "high": values + 0.02}
-        )
 
     def composition(self, kinds: Sequence[str | None], by: str | None = None) -> pd.DataFrame:
         """As many cases as a kind is far in the list, of each organ or, with `by`, of each subfield."""
@@ -76,13 +68,6 @@ class Frames:
         ]
         return pd.DataFrame(rows, columns=names)
 
-    def consistency(self, judges: Sequence[str], dimensions: Sequence[str]) -> pd.DataFrame:
-        out = pd.DataFrame(list(itertools.product(judges, dimensions)), columns=["judge", "dimension"])
-        for name, low, high in (("consistency", 0.3, 0.95), ("position_bias", -0.2, 0.7)):
-            out[name] = self.rng.uniform(low, high, len(out))
-            out[f"{name}_low"], out[f"{name}_high"] = out[name] - 0.03, out[name] + 0.03
-        return out
-
     def significance(self, judges: Sequence[str]) -> pd.DataFrame:
         rows = []
         for first, second in itertools.combinations(judges, 2):
@@ -116,16 +101,6 @@ class Frames:
 @pytest.fixture
 def frames() -> Frames:
     return Frames()
-
-
-@pytest.fixture
-def dimensions() -> tuple[str, ...]:
-    return DIMENSIONS
-
-
-@pytest.fixture
-def organs() -> tuple[str, ...]:
-    return ORGANS
 
 
 def text_boxes(figure: Figure) -> tuple[list[Text], np.ndarray]:

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-import pytest
 from matplotlib.axes import Axes
 
 from mrb_lib.figures import agreement
-
-
-def texts(axes: Axes, gid: str) -> list[str]:
-    return [text.get_text() for text in axes.texts if text.get_gid() == gid]
+from tests.figures.read import texts
 
 
 def values(axes: Axes) -> dict[str, list[float]]:
@@ -24,7 +20,7 @@ def test_each_coefficient_is_drawn_and_an_undefined_one_is_named(frames) -> None
     axes = agreement.coefficients(frame).axes[0]
     for name in agreement.COEFFICIENTS:
         assert values(axes)[name] == frame[name].dropna().tolist()
-    assert texts(axes, "not-available") == ["Fleiss\u2019 kappa: n/a"]
+    assert texts(axes) == ["Fleiss\u2019 kappa: n/a"]
 
 
 def test_coefficients_of_ordered_labels_are_drawn_where_there_are_any(frames) -> None:
@@ -78,21 +74,3 @@ def test_of_many_annotators_those_who_share_most_are_drawn_on_one_dimension(fram
     assert sorted(text.split("\n")[0] for text in texts(panel, "cell")) == sorted(
         f"{kappa:.2f}"[1:] for kappa in some["cohen_kappa"]
     )
-
-
-@pytest.mark.parametrize("size", [1, 12])
-@pytest.mark.parametrize("ordered", [0, 3, 5])
-def test_the_text_of_the_figure_can_be_read(frames, flaws, size: int, ordered: int) -> None:
-    generator = np.random.default_rng(0)
-    table = frames.agreement(["accuracy"] if size == 1 else [f"dimension {i}" for i in range(size)])
-    for name in list(agreement.ORDERED)[:ordered]:
-        table[name] = generator.uniform(0.4, 0.9, len(table))
-        table[f"{name}_low"], table[f"{name}_high"] = table[name] - 0.03, table[name] + 0.03
-    assert flaws(agreement.coefficients(table)) == []
-
-
-def test_nothing_known_is_drawn_as_nothing(frames, flaws) -> None:
-    frame = frames.agreement(["overall"])
-    figure = agreement.coefficients(frame.assign(**dict.fromkeys(frame.columns[1:], np.nan)))
-    assert len(texts(figure.axes[0], "not-available")) == len(agreement.COEFFICIENTS)
-    assert flaws(figure) == []

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 
 from mrb_lib.figures.confidence import calibration_shift, overconfidence, reliability
+from tests.figures.read import marks, spans, texts
 
 
 def frames(judges: list[str], seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -49,11 +49,6 @@ def table(bins: pd.DataFrame, summary: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def drawn(axes: Axes, gid: str) -> np.ndarray:
-    line = next(line for line in axes.lines if line.get_gid() == gid)
-    return np.column_stack([line.get_xdata(), line.get_ydata()]).astype(float)
-
-
 def test_every_bin_and_interval_is_drawn_against_the_diagonal() -> None:
     bins, summary = frames(["alpha", "beta"])
     bins.loc[bins.index[0], ["low", "high"]] = np.nan
@@ -66,13 +61,11 @@ def test_every_bin_and_interval_is_drawn_against_the_diagonal() -> None:
     for judge in ("alpha", "beta"):
         axes = next(axes for axes in figure.axes if axes.get_title().startswith(judge))
         rows = bins[bins["judge"] == judge]
-        np.testing.assert_array_equal(drawn(axes, "values"), rows[["confidence", "accuracy"]])
-        spans = next(c for c in axes.collections if c.get_gid() == "intervals").get_segments()
+        np.testing.assert_array_equal(marks(axes, "values"), rows[["confidence", "accuracy"]])
+        ends = spans(axes)
         known = rows.dropna()
-        np.testing.assert_array_equal(
-            [[s[0, 0], s[0, 1], s[1, 1]] for s in spans], known[["confidence", "low", "high"]]
-        )
-        np.testing.assert_array_equal(drawn(axes, "calibrated"), [[0.5, 0.5], [1, 1]])
+        np.testing.assert_array_equal([[s[0, 0], s[0, 1], s[1, 1]] for s in ends], known[["confidence", "low", "high"]])
+        np.testing.assert_array_equal(marks(axes, "calibrated"), [[0.5, 0.5], [1, 1]])
         shares = np.array([patch.get_height() for patch in axes.patches])
         np.testing.assert_allclose(shares / shares.sum(), rows["n"] / rows["n"].sum())
         error = summary.set_index("judge").loc[judge, "ece_debiased"]
@@ -90,7 +83,7 @@ def test_bins_of_a_subfield_are_not_drawn() -> None:
     whole = table(bins, summary)
     eyes = whole.assign(subfield="eye", accuracy=0.0)
     figure = reliability(pd.concat([whole.assign(subfield=None), eyes]), dimension="overall")
-    np.testing.assert_array_equal(drawn(figure.axes[0], "values"), bins[["confidence", "accuracy"]])
+    np.testing.assert_array_equal(marks(figure.axes[0], "values"), bins[["confidence", "accuracy"]])
 
 
 def test_overconfidence_is_drawn_and_a_missing_one_said() -> None:
@@ -99,11 +92,11 @@ def test_overconfidence_is_drawn_and_a_missing_one_said() -> None:
     silent = summary.head(1).assign(judge="silent", overconfidence=np.nan)
     figure = overconfidence(pd.concat([other, summary, silent]), judges=["gamma", "alpha", "silent", "beta"])
     left, right = figure.axes
-    assert drawn(left, "values")[:, 0].tolist() == [0.1, 0.2]
-    np.testing.assert_array_equal(drawn(right, "values")[:, 0], summary["overconfidence"].iloc[[2, 0, 1]])
+    assert marks(left, "values")[:, 0].tolist() == [0.1, 0.2]
+    np.testing.assert_array_equal(marks(right, "values")[:, 0], summary["overconfidence"].iloc[[2, 0, 1]])
     assert [text.get_text() for text in left.get_yticklabels()] == ["gamma", "alpha", "beta"]
-    assert [text.get_text() for text in left.texts if text.get_gid() == "not-available"] == ["n/a"]
-    assert not [text for text in right.texts if text.get_gid() == "not-available"]
+    assert texts(left) == ["n/a"]
+    assert not texts(right)
 
 
 def test_shift_has_a_panel_a_probe() -> None:
@@ -115,4 +108,4 @@ def test_shift_has_a_panel_a_probe() -> None:
     figure = calibration_shift(rows, dimension="overall")
     titles = [axes.get_title() for axes in figure.axes]
     assert titles == ["Blur", "Swap"]
-    assert sorted(drawn(figure.axes[1], "values")[:, 0]) == [0.0, 0.2]
+    assert sorted(marks(figure.axes[1], "values")[:, 0]) == [0.0, 0.2]

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from mrb_lib.figures.comparison import then_and_now
+from tests.figures.read import marks, spans, texts
 
 
 def table(judges: int) -> pd.DataFrame:
@@ -19,20 +20,16 @@ def table(judges: int) -> pd.DataFrame:
     })  # fmt: skip
 
 
-def drawn(axes, gid: str) -> np.ndarray:
-    return next(line for line in axes.lines if line.get_gid() == gid).get_xydata()
-
-
 @pytest.mark.parametrize("judges", [1, 3, 40])
 def test_both_accuracies_the_difference_and_its_interval_are_drawn(judges: int, flaws) -> None:
     rows = table(judges)
     figure = then_and_now(rows)
     left, right = figure.axes
-    np.testing.assert_allclose(drawn(left, "accuracy_then")[:, 0], rows["accuracy_then"])
-    np.testing.assert_allclose(drawn(left, "accuracy_now")[:, 0], rows["accuracy_now"])
-    np.testing.assert_allclose(drawn(right, "values")[:, 0], rows["difference"])
-    spans = next(lines for lines in right.collections if lines.get_gid() == "intervals").get_segments()
-    np.testing.assert_allclose([(low[0], high[0]) for low, high in spans], rows[["low", "high"]])
+    np.testing.assert_allclose(marks(left, "accuracy_then")[:, 0], rows["accuracy_then"])
+    np.testing.assert_allclose(marks(left, "accuracy_now")[:, 0], rows["accuracy_now"])
+    np.testing.assert_allclose(marks(right, "values")[:, 0], rows["difference"])
+    ends = spans(right)
+    np.testing.assert_allclose([(low[0], high[0]) for low, high in ends], rows[["low", "high"]])
     assert [text.get_position()[1] for text in right.texts if text.get_gid() == "significant"] == [0]
     assert flaws(figure) == []
     assert [names for names, _ in figure.boxes()] == [{"judge": name} for name in rows["judge_now"]]
@@ -43,6 +40,6 @@ def test_a_judge_whose_scores_did_not_change_has_a_point_and_no_interval() -> No
     rows.loc[1, ["difference", "low", "high", "p_adjusted"]] = [0.0, np.nan, np.nan, np.nan]
     rows.loc[2, ["accuracy_then", "accuracy_now", "difference", "low", "high", "p_adjusted"]] = np.nan
     right = then_and_now(rows).axes[1]
-    assert len(drawn(right, "values")) == 2
-    assert len(next(lines for lines in right.collections if lines.get_gid() == "intervals").get_segments()) == 1
-    assert [text.get_text() for text in right.texts if text.get_gid() == "not-available"] == ["n/a"]
+    assert len(marks(right, "values")) == 2
+    assert len(spans(right)) == 1
+    assert texts(right) == ["n/a"]

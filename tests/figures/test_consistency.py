@@ -38,22 +38,6 @@ def test_two_parts_of_one_dimension(count: int, flaws) -> None:
     assert flaws(figure) == []
 
 
-def test_position_bias_has_a_line_at_zero_and_signs_survive() -> None:
-    frame = pd.DataFrame(
-        {
-            "judge": ["x"],
-            "dimension": "overall",
-            "position_bias": -0.4,
-            "position_bias_low": -0.5,
-            "position_bias_high": -0.3,
-        }
-    )
-    axes = consistency.position_bias(frame).axes[0]
-    values = next(line for line in axes.lines if line.get_gid() == "values")
-    assert list(values.get_xdata()) == [-0.4]
-    assert any(list(line.get_xdata()) == [0.0, 0.0] for line in axes.lines)
-
-
 @pytest.mark.parametrize(
     ("draw", "column"),
     [

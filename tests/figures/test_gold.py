@@ -12,6 +12,7 @@ from mrb_lib.figures import gold as plots
 from mrb_lib.figures.lettering import labels
 from mrb_lib.figures.style import PAGE, Paper
 from mrb_lib.tables.errors import NotApplicable
+from tests.figures.read import texts
 
 RULES = ("majority", "unanimous", "posterior", "leave_one_out", "soft_votes", "soft_posterior")
 HOSTILE = ["$x_1^2$", "<b>", "nul\0l", "x" * 300, "", "模型 😀"]
@@ -44,7 +45,7 @@ def by_rule(judges: list[str]) -> pd.DataFrame:
 
 
 def cells(axes) -> list[str]:
-    return [text.get_text() for text in axes.texts if text.get_gid() == "cell"]
+    return texts(axes, "cell")
 
 
 @pytest.mark.parametrize("people", [["a"], ["a", "b", "c"], [*HOSTILE, "b", "c"]], ids=["1", "3", "hostile"])

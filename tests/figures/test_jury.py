@@ -8,6 +8,7 @@ import pytest
 
 from mrb_lib.figures import jury
 from mrb_lib.tables.errors import NotApplicable
+from tests.figures.read import marks
 
 
 def table(judges: int) -> pd.DataFrame:
@@ -33,11 +34,6 @@ def table(judges: int) -> pd.DataFrame:
     return pd.concat([out, out.assign(dimension="accuracy", accuracy=0.1, seconds=1e-9, shapley=0.9)])
 
 
-def line(axes, gid: str) -> np.ndarray:
-    found = next(line for line in axes.lines if line.get_gid() == gid)
-    return np.column_stack([found.get_xdata(), found.get_ydata()]).astype(float)
-
-
 def of(rows: pd.DataFrame, *parts: str) -> pd.DataFrame:
     return rows[rows["part"].isin(parts) & (rows["dimension"] == "overall")]
 
@@ -48,10 +44,10 @@ def test_sizes_draw_the_curve_and_every_jury(judges: int, flaws) -> None:
     figure = jury.sizes(rows, dimension="overall")
     axes = figure.axes[0]
     expected = of(rows, "curve")[["size", "accuracy"]].to_numpy(dtype=float)
-    assert line(axes, "random") == pytest.approx(expected)
+    assert marks(axes, "random") == pytest.approx(expected)
     for kind in jury.NAMES:
         own = of(rows, "jury")
-        assert line(axes, kind)[0, 1] == own.loc[own["kind"] == kind, "accuracy"].iloc[0]
+        assert marks(axes, kind)[0, 1] == own.loc[own["kind"] == kind, "accuracy"].iloc[0]
     assert axes.get_xticks().max() <= judges
     assert [names["row"] for names, _ in figure.boxes()] == list(jury.NAMES)
     assert flaws(figure) == []
@@ -74,8 +70,8 @@ def test_cost_joins_the_most_accurate_for_the_time(judges: int, flaws) -> None:
     shown = shown[shown["kind"] != "best_single"]
     expected = shown[["seconds", "accuracy"]].sort_values(["seconds", "accuracy"]).to_numpy(dtype=float)
     beaten = [any(a <= seconds and b > value for a, b in expected) for seconds, value in expected]
-    assert line(axes, "best") == pytest.approx(expected[~np.array(beaten)])
-    drawn = np.concatenate([line(axes, kind) for kind in ("single", "majority", "weighted", "dawid_skene")])
+    assert marks(axes, "best") == pytest.approx(expected[~np.array(beaten)])
+    drawn = np.concatenate([marks(axes, kind) for kind in ("single", "majority", "weighted", "dawid_skene")])
     assert drawn[np.lexsort(drawn.T[::-1])] == pytest.approx(expected)
     names = [text.get_text() for text in figure.legends[0].get_texts()]
     assert set(names) == {"one judge", "most accurate for the time", *list(jury.NAMES.values())[:3]}
@@ -88,13 +84,3 @@ def test_a_jury_of_unknown_time_is_not_drawn() -> None:
     rows["seconds"] = rows["seconds"].mask(rows["part"] == "jury")
     with pytest.raises(NotApplicable, match="time is not recorded for every judge"):
         jury.cost(rows, dimension="overall")
-
-
-@pytest.mark.parametrize("judges", [2, 32])
-def test_members_are_drawn_with_what_they_add(judges: int, flaws) -> None:
-    rows = table(judges)
-    names = of(rows, "member")["judge"].tolist()[::-1]
-    figure = jury.members(rows, dimension="overall", judges=names)
-    [axes] = figure.axes
-    assert line(axes, "values")[:, 0] == pytest.approx(of(rows, "member")["shapley"].to_numpy()[::-1])
-    assert flaws(figure) == []

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from mrb_lib.figures import power
+from tests.figures.read import marks
 
 
 def table(dimensions: list[str], subfields: list[str]) -> pd.DataFrame:
@@ -24,19 +25,14 @@ def table(dimensions: list[str], subfields: list[str]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def line(axes, gid: str) -> np.ndarray:
-    found = next(line for line in axes.lines if line.get_gid() == gid)
-    return np.column_stack([found.get_xdata(), found.get_ydata()]).astype(float)
-
-
 @pytest.mark.parametrize("count", [0, 13])
 def test_the_curve_and_the_smallest_difference_are_drawn(count: int, flaws) -> None:
     rows = table(["accuracy", "overall"], [f"organ_{i}" for i in range(count)])
     figure = power.power(rows, dimension="overall")
     own = rows[(rows["dimension"] == "overall") & (rows["part"] == "curve")]
-    assert line(figure.axes[0], "power") == pytest.approx(own[["difference", "power"]].to_numpy())
+    assert marks(figure.axes[0], "power") == pytest.approx(own[["difference", "power"]].to_numpy())
     smallest = 1 / np.sqrt(1026)
-    assert line(figure.axes[0], "detectable").tolist() == [[0, 0.8], [smallest, 0.8], [smallest, 0]]
+    assert marks(figure.axes[0], "detectable").tolist() == [[0, 0.8], [smallest, 0.8], [smallest, 0]]
     assert figure.axes[0].get_title() == f"power 80% at {100 * smallest:.1f} points, n = 1,026"
     assert len(figure.axes) == 1 + (count > 0)
     assert flaws(figure) == []
@@ -55,7 +51,7 @@ def test_detectable_has_a_row_a_subfield(flaws) -> None:
     axes = figure.axes[1]
     assert axes.get_yticklabels()[0].get_text() == "all cases (n = 1,026)"
     assert axes.get_yticklabels()[1].get_text() == "Organ 12 (n = 160)"
-    found = line(axes, "smallest")[:, 0]
+    found = marks(axes, "smallest")[:, 0]
     expected = rows.loc[rows["part"] == "summary", "minimum_detectable_difference"]
     assert sorted(found[~np.isnan(found)]) == sorted(expected.dropna())
     assert [text.get_gid() for text in axes.texts] == ["not-available"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 
 from mrb_lib.figures import responders as plots
+from tests.figures.read import marks, spans, texts
 
 
 def rates(judges: list[str], responders: list[str]) -> pd.DataFrame:
@@ -22,11 +22,6 @@ def rates(judges: list[str], responders: list[str]) -> pd.DataFrame:
     return out
 
 
-def drawn(axes: Axes, gid: str) -> np.ndarray:
-    line = next(line for line in axes.lines if line.get_gid() == gid)
-    return np.column_stack([line.get_xdata(), line.get_ydata()]).astype(float)
-
-
 def test_both_intervals_and_the_truth_are_drawn() -> None:
     rows = rates(["j", "k"], ["p", "q"])
     rows.loc[0, ["classical_low", "classical_high"]] = 0.1, 0.9
@@ -36,10 +31,10 @@ def test_both_intervals_and_the_truth_are_drawn() -> None:
     axes, own = figure.axes[0], rows[(rows["judge"] == "j") & rows["responder"].notna()]
     assert [text.get_text() for text in axes.get_yticklabels()] == ["q", "p"]
     for gid, column in (("estimates", "estimate"), ("classical", "classical_estimate"), ("full", "full_estimate")):
-        points = drawn(axes, gid)
+        points = marks(axes, gid)
         np.testing.assert_allclose(points[np.argsort(-points[:, 1]), 0], own[column])
-    spans = next(item for item in axes.collections if item.get_gid() == "classical-intervals").get_segments()
-    assert sorted((span[0, 0], span[1, 0]) for span in spans) == [(0.1, 0.9), (0.2, 0.8)]
+    ends = spans(axes, "classical-intervals")
+    assert sorted((span[0, 0], span[1, 0]) for span in ends) == [(0.1, 0.9), (0.2, 0.8)]
 
 
 def test_the_two_judges_that_help_most_are_drawn_and_responders_ordered_by_all_labels() -> None:
@@ -55,5 +50,5 @@ def test_an_unknown_rate_is_said_to_be() -> None:
     rows = rates(["j"], ["p", "q"])
     rows.loc[0, ["estimate", "low", "high"]] = np.nan
     axes = plots.win_rates(rows, dimension="overall").axes[0]
-    assert len([text for text in axes.texts if text.get_gid() == "not-available"]) == 1
-    assert len(drawn(axes, "estimates")) == 1
+    assert len(texts(axes)) == 1
+    assert len(marks(axes, "estimates")) == 1

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 
 from mrb_lib.figures import responders as plots
+from tests.figures.read import marks, spans, texts
 
 
 def frame(judges: list[str], responders: list[str]) -> pd.DataFrame:
@@ -25,11 +25,6 @@ def frame(judges: list[str], responders: list[str]) -> pd.DataFrame:
     return pd.concat([strengths, agreed], ignore_index=True).assign(dimension="overall")
 
 
-def drawn(axes: Axes, gid: str) -> np.ndarray:
-    line = next(line for line in axes.lines if line.get_gid() == gid)
-    return np.column_stack([line.get_xdata(), line.get_ydata()]).astype(float)
-
-
 def test_every_strength_and_interval_is_drawn_beside_the_annotators() -> None:
     rows = frame(["k", "j"], ["p", "q", "r"])
     figure = plots.strengths(rows, dimension="overall", judges=["k", "unseen", "j"])
@@ -40,10 +35,10 @@ def test_every_strength_and_interval_is_drawn_beside_the_annotators() -> None:
         assert axes.get_title() == judge
         own = rows[rows["judge"] == judge].set_index("responder").loc[gold["responder"]]
         for gid, expected in (("annotators", gold), ("judge", own)):
-            points = drawn(axes, gid)
+            points = marks(axes, gid)
             np.testing.assert_allclose(points[np.argsort(points[:, 1]), 0], expected["strength"])
-            spans = next(item for item in axes.collections if item.get_gid() == f"{gid}-intervals").get_segments()
-            found = sorted((span[0, 1], span[0, 0], span[1, 0]) for span in spans)
+            ends = spans(axes, f"{gid}-intervals")
+            found = sorted((span[0, 1], span[0, 0], span[1, 0]) for span in ends)
             np.testing.assert_allclose([item[1:] for item in found], expected[["low", "high"]])
         assert axes.get_xscale() == "log"
 
@@ -52,24 +47,6 @@ def test_what_is_undefined_is_said_to_be() -> None:
     rows = frame(["j"], ["p", "q"])
     rows.loc[rows["judge"] == "j", ["strength", "low", "high"]] = np.nan
     axes = plots.strengths(rows, dimension="overall", judges=["j"]).axes[0]
-    assert len([text for text in axes.texts if text.get_gid() == "not-available"]) == 2
-    assert len(drawn(axes, "judge")) == 0
-    assert len(drawn(axes, "annotators")) == 2
-
-
-def test_rank_agreement_draws_kendall() -> None:
-    rows = pd.DataFrame(
-        {
-            "judge": ["j", "k"],
-            "dimension": "overall",
-            "kendall": [0.4, -0.2],
-            "kendall_low": [0.1, -0.6],
-            "kendall_high": [0.7, np.nan],
-        }
-    )
-    axes = plots.rank_agreement(rows, judges=["k", "j"]).axes[0]
-    assert [text.get_text() for text in axes.get_yticklabels()] == ["k", "j"]
-    points = drawn(axes, "values")
-    assert sorted(points[:, 0]) == [-0.2, 0.4]
-    spans = next(item for item in axes.collections if item.get_gid() == "intervals").get_segments()
-    assert [(span[0, 0], span[1, 0]) for span in spans] == [(0.1, 0.7)]
+    assert len(texts(axes)) == 2
+    assert len(marks(axes, "judge")) == 0
+    assert len(marks(axes, "annotators")) == 2

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.axes import Axes
 
 from mrb_lib.figures.confidence import promised, risk_coverage
+from tests.figures.read import marks, spans
 
 
 def rows_and_promises(judges: list[str], seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -40,11 +40,6 @@ def table(curve: pd.DataFrame, guarantee: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def drawn(axes: Axes, gid: str) -> np.ndarray:
-    line = next(line for line in axes.lines if line.get_gid() == gid)
-    return np.column_stack([line.get_xdata(), line.get_ydata()]).astype(float)
-
-
 def test_curve_band_target_and_promise_are_drawn() -> None:
     curve, guarantee = rows_and_promises(["alpha", "beta"])
     guarantee.loc[1, ["coverage", "agreement", "low", "high"]] = np.nan
@@ -52,15 +47,15 @@ def test_curve_band_target_and_promise_are_drawn() -> None:
     alpha, beta = (next(axes for axes in figure.axes if axes.get_title() == name) for name in ("alpha", "beta"))
     rows = curve[curve["judge"] == "alpha"]
     np.testing.assert_array_equal(
-        drawn(alpha, "values"), rows.assign(agreement=1 - rows["risk"])[["coverage", "agreement"]]
+        marks(alpha, "values"), rows.assign(agreement=1 - rows["risk"])[["coverage", "agreement"]]
     )
-    assert drawn(alpha, "target")[0, 1] == 0.9
-    np.testing.assert_array_equal(drawn(alpha, "promise"), [[0.4, 0.93]])
-    span = next(c for c in alpha.collections if c.get_gid() == "promise-interval").get_segments()[0]
+    assert marks(alpha, "target")[0, 1] == 0.9
+    np.testing.assert_array_equal(marks(alpha, "promise"), [[0.4, 0.93]])
+    span = spans(alpha, "promise-interval")[0]
     assert (span[0, 1], span[1, 1]) == (0.9, 0.95)
     band = next(c for c in alpha.collections if c.get_gid() == "band").get_paths()[0].vertices
     assert band[:, 1].min() == pytest.approx(1 - rows["risk_high"].max())
-    assert np.isnan(drawn(beta, "promise")).all()
+    assert np.isnan(marks(beta, "promise")).all()
     assert [text.get_text() for text in beta.texts] == ["nothing promised"]
     turned = risk_coverage(table(curve, guarantee), dimension="overall", judges=["beta", "alpha"])
     assert [axes.get_title() for axes in turned.axes] == ["beta", "alpha"]

@@ -46,18 +46,6 @@ def cells(drawn: Paper, judges: list[str]) -> dict[tuple[str, str], float]:
     return {(judges[j], judges[i + 1]): values[i, j] for i, j in np.ndindex(values.shape) if j <= i}
 
 
-def test_a_pair_has_one_cell_with_the_value_of_the_judge_ranked_higher_less_the_other() -> None:
-    frame, judges = pairs_of(["a", "b", "c", "d"]), ["d", "b", "a", "c"]
-    found = cells(differences(frame, dimension="overall", judges=judges), judges)
-    assert len(found) == 6
-    for one, other, value in frame[["judge_1", "judge_2", "difference"]].to_numpy():
-        expected = {(one, other): value, (other, one): -value}
-        ((pair, shown),) = ((pair, found[pair]) for pair in expected if pair in found)
-        assert shown == expected[pair]
-    p = cells(p_values(frame, dimension="overall", judges=judges), judges)
-    assert sorted(p.values()) == sorted(frame["p_adjusted"])
-
-
 def test_a_star_stands_where_the_matrix_of_tests_says_significant() -> None:
     """Not where the interval of one pair leaves out 0, which is not corrected for the number of pairs."""
     frame = pairs_of(["a", "b", "c"]).assign(low=0.01, high=0.2, p_adjusted=[0.05, 0.06, np.nan])

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.axes import Axes
 
 from mrb_lib.figures import transfer
 from mrb_lib.figures.lettering import labels
+from tests.figures.read import marks, spans
 
 
 def table(judges: list[str], domains: list[str]) -> pd.DataFrame:
@@ -29,11 +29,6 @@ def table(judges: list[str], domains: list[str]) -> pd.DataFrame:
     return pd.DataFrame(rows).assign(dimension="overall").astype({"n": "Int64"})
 
 
-def drawn(axes: Axes, gid: str) -> np.ndarray:
-    line = next(line for line in axes.lines if line.get_gid() == gid)
-    return np.column_stack([line.get_xdata(), line.get_ydata()]).astype(float)
-
-
 @pytest.mark.parametrize("count", [1, 2, 9])
 def test_the_forest_draws_domains_with_their_cases(count: int, flaws) -> None:
     judges = [f"judge-{i}" for i in range(count)]
@@ -44,9 +39,9 @@ def test_the_forest_draws_domains_with_their_cases(count: int, flaws) -> None:
     assert [axes.get_title() for axes in figure.axes if axes.get_title()] == shown
     for axes, judge in zip(figure.axes, shown, strict=False):
         own = rows[(rows["judge"] == judge) & (rows["part"] == "domain")]
-        assert drawn(axes, "values")[:, 0].tolist() == own["accuracy"].tolist()
-        spans = next(item for item in axes.collections if item.get_gid() == "intervals").get_segments()
-        assert [span[:, 0].tolist() for span in spans] == own[["low", "high"]].to_numpy().tolist()
+        assert marks(axes, "values")[:, 0].tolist() == own["accuracy"].tolist()
+        ends = spans(axes)
+        assert [span[:, 0].tolist() for span in ends] == own[["low", "high"]].to_numpy().tolist()
     names = [text.get_text() for text in figure.axes[0].get_yticklabels()]
     west = "80\u20131,080" if count == 2 else "80"
     assert names == ["North (n = 80)", "South east (n = 80)", f"West (n = {west})"]
@@ -68,23 +63,12 @@ def test_predictions_have_a_row_a_judge(count: int, flaws) -> None:
     figure = transfer.predictions(rows, dimension="overall", judges=judges[::-1])
     axes = figure.axes[0]
     summary = rows[rows["part"] == "summary"]
-    found = drawn(axes, "summary")[:, 0]
+    found = marks(axes, "summary")[:, 0]
     assert sorted(found[~np.isnan(found)]) == sorted(summary["accuracy"].dropna())
-    assert len(drawn(axes, "values")) == 3 * count
+    assert len(marks(axes, "values")) == 3 * count
     assert [text.get_text() for text in axes.get_yticklabels()] == labels(judges[::-1], 34)
-    bands = next(item for item in axes.collections if item.get_gid() == "prediction").get_segments()
+    bands = spans(axes, "prediction")
     expected = summary.dropna(subset="prediction_low").iloc[::-1][["prediction_low", "prediction_high"]]
     assert [band[:, 0].tolist() for band in bands] == expected.to_numpy().tolist()
     assert [text.get_gid() for text in axes.texts].count("not-available") == 1
-    assert flaws(figure) == []
-
-
-def test_rankings_have_a_row_a_domain(flaws) -> None:
-    rows = table(["j"], [f"domain_{i:02d}" for i in range(13)])
-    figure = transfer.rankings(rows, dimension="overall")
-    axes = figure.axes[0]
-    ranking = rows[rows["part"] == "ranking"]
-    assert drawn(axes, "values").tolist() == [[tau, i] for i, tau in enumerate(ranking["kendall_tau"])]
-    bands = next(item for item in axes.collections if item.get_gid() == "expected").get_segments()
-    assert [band[:, 0].tolist() for band in bands] == [[0.7, 0.9]] * 13
     assert flaws(figure) == []

@@ -12,17 +12,9 @@ from mrb_lib.figures import accuracy as accuracies
 from mrb_lib.figures import gallery
 from mrb_lib.figures.accuracy import leaderboard
 from mrb_lib.tables.errors import NotApplicable
+from tests.figures.read import marks, spans, texts
 
 JUDGES = ["alpha", "beta", "gamma"]
-
-
-def texts(axes: Axes, gid: str) -> list[str]:
-    return [text.get_text() for text in axes.texts if text.get_gid() == gid]
-
-
-def points(axes: Axes, gid: str = "values") -> np.ndarray:
-    line = next(line for line in axes.lines if line.get_gid() == gid)
-    return np.column_stack([line.get_xdata(), line.get_ydata()]).astype(float)
 
 
 def rows(axes: Axes) -> list[str]:
@@ -47,9 +39,9 @@ def test_leaderboard_draws_every_value_and_interval_of_the_ranking_quantity(fram
     for dimension in ("accuracy", "overall"):
         axes = panel(figure, dimension.title())
         place = dict(zip(rows(figure.axes[0]), axes.get_yticks(), strict=True))
-        drawn = {y: x for x, y in points(axes)}
-        spans = next(c for c in axes.collections if c.get_gid() == "intervals").get_segments()
-        bars = {segment[0, 1]: (segment[0, 0], segment[1, 0]) for segment in spans}
+        drawn = {y: x for x, y in marks(axes)}
+        ends = spans(axes)
+        bars = {segment[0, 1]: (segment[0, 0], segment[1, 0]) for segment in ends}
         for row in accuracy[(accuracy["dimension"] == dimension) & (accuracy["kind"] == "judge")].itertuples():
             assert drawn[place[row.judge]] == row.decisive_accuracy
             assert bars[place[row.judge]] == (row.decisive_accuracy_low, row.decisive_accuracy_high)
@@ -59,7 +51,7 @@ def test_leaderboard_draws_every_value_and_interval_of_the_ranking_quantity(fram
 def test_leaderboard_of_ratings_draws_accuracy_without_a_line(frames) -> None:
     accuracy = leading(frames.accuracy(JUDGES, ["overall"])).assign(decisive_accuracy=np.nan)
     axes = leaderboard(accuracy).axes[0]
-    assert sorted(points(axes)[:, 0]) == sorted(accuracy.loc[accuracy["kind"] == "judge", "accuracy"])
+    assert sorted(marks(axes)[:, 0]) == sorted(accuracy.loc[accuracy["kind"] == "judge", "accuracy"])
     assert not any(list(line.get_xdata()) == [0.5, 0.5] for line in axes.lines)
 
 
@@ -74,23 +66,23 @@ def test_a_missing_value_is_drawn_as_missing(frames) -> None:
     accuracy = leading(frames.accuracy(JUDGES, ["overall"]))
     accuracy.loc[1, ["decisive_accuracy", "decisive_accuracy_low", "decisive_accuracy_high"]] = np.nan
     axes = leaderboard(accuracy).axes[0]
-    assert len(points(axes)) == 2
-    assert texts(axes, "not-available") == ["n/a"]
-    assert 0 not in points(axes)[:, 0]
+    assert len(marks(axes)) == 2
+    assert texts(axes) == ["n/a"]
+    assert 0 not in marks(axes)[:, 0]
 
 
 def test_a_judge_that_was_not_asked_about_a_dimension_is_missing_there(frames) -> None:
     accuracy = leading(frames.accuracy(JUDGES, ["accuracy", "overall"])).iloc[1:]
     drawn = panel(leaderboard(accuracy[accuracy["kind"] == "judge"]), "Accuracy")
-    assert texts(drawn, "not-available") == ["n/a"]
+    assert texts(drawn) == ["n/a"]
 
 
 def test_a_value_without_interval_is_drawn_without_one(frames) -> None:
     accuracy = leading(frames.accuracy(JUDGES, ["overall"]))
     accuracy = accuracy.assign(decisive_accuracy_low=np.nan, decisive_accuracy_high=np.nan)
     axes = leaderboard(accuracy).axes[0]
-    assert len(points(axes)) == 3
-    assert not next(c for c in axes.collections if c.get_gid() == "intervals").get_segments()
+    assert len(marks(axes)) == 3
+    assert not spans(axes)
 
 
 def best_first(accuracy: pd.DataFrame) -> list[str]:

@@ -187,10 +187,9 @@ def test_a_server_that_fails_ends_the_run_with_the_end_of_its_log(
 ) -> None:  # fmt: skip
     if behaviour == "hangs":
         monkeypatch.setattr(module, "START_LIMIT_S", 0.5)
-    settings, start = Settings(server_command=stand_in(behaviour), concurrency=1), time.monotonic()
+    settings = Settings(server_command=stand_in(behaviour), concurrency=1)
     with pytest.raises(RunError, match=said) as caught:
         judge(benchmark, tmp_path / "runs", [f"path:{weights}"], settings=settings)
-    assert time.monotonic() - start < 30, "a minute of attempts is not waited for"
     assert len(str(caught.value)) <= 500 + 2 * len(str(tmp_path))
     assert gone(notes)
 

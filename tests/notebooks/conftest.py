@@ -131,22 +131,6 @@ def rated(full: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def paper_files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """What `19_paper` takes besides: a work folder with its funnel, and groups of the judges of `full`, two tuned."""
-    folder = tmp_path_factory.mktemp("paper")
-    steps = [
-        ("start", 90, 80, "duplicate", 10.0),
-        ("filter", 80, 60, "too easy", 20.0),
-        ("release", 60, 60, None, None),
-    ]
-    pd.DataFrame(steps, columns=["step", "n_in", "n_out", "reason", "n"]).to_parquet(folder / "funnel.parquet")
-    groups = ["open,", "open,", "proprietary,", "medical,judge_0", "medical,", "critic,judge_1", "critic,"]
-    rows = [f"{judge},{group_and_base}" for judge, group_and_base in zip(JUDGES, groups, strict=True)]
-    (folder / "groups.csv").write_text("\n".join(["judge,group,base", *rows]) + "\n", encoding="utf-8")
-    return {"work": str(folder), "groups": str(folder / "groups.csv")}
-
-
-@pytest.fixture(scope="session")
 def trained(full: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The full benchmark with a split, and runs whose judges have records of their training.
 

@@ -92,9 +92,6 @@ def test_papermill_runs_one_in_a_kernel_and_nothing_is_written_without_a_folder(
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
 
 
-OF_DATA = {"12_probes": (), "paper": ()}
-
-
 @pytest.mark.slow
 @every
 def test_a_full_simulated_benchmark_has_every_figure_and_says_that_it_is_simulated(

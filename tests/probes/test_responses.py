@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections import Counter
 from dataclasses import replace
 
@@ -16,7 +15,6 @@ from mrb_lib.probes.probe import EditResponse, Probe
 from mrb_lib.probes.wording import sentences
 
 RESPONSE = [name for name, probe in PROBES.items() if probe.response is not None]
-PLANTED = [name for name in RESPONSE if PROBES[name].expected == "flips"]
 REPORT = (
     "The CT scan shows a 12 mm nodule in the left upper lobe of the lung. There is no pleural effusion on the right "
     "side. The heart is not enlarged. It is important to note that metformin was paused. My impression is a granuloma."
@@ -286,23 +284,6 @@ def test_only_the_target_changes_unless_both_are_asked_for(name: str) -> None:
 
 def _applied(probe: Probe, case: Case, severity: int, *, both: bool = False) -> Case | str:
     return probe.applied(case, severity, _rng(), None, both=both)  # type: ignore[arg-type]
-
-
-LONG = [
-    "left " * 8_000, "." * 40_000, "a" * 40_000, "* " * 20_000, "**" * 20_000, "9" * 40_000, " " * 40_000 + ".",
-    "no shows " * 4_400, ". \n" * 13_200, "it is important to note that " * 1_400, "left (" * 6_600, "1,000" * 8_000,
-    "a_" * 20_000, "[" * 40_000, "\n" * 40_000, "x." * 20_000, "A left lung. " * 3_000,
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("text", LONG, ids=range(len(LONG)))
-def test_a_long_text_of_any_kind_takes_seconds_and_not_hours(text: str) -> None:
-    case = replace(CASE, response_a=text, response_b=text)
-    for name in RESPONSE:
-        start = time.process_time()
-        found = _all(name.removeprefix("response/"), text, case)
-        changed_words(text, found or text)
-        assert time.process_time() - start < 10, name
 
 
 @pytest.mark.parametrize(

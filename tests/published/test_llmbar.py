@@ -17,7 +17,7 @@ import pytest
 from mrb_lib.benchmarks.formats import llmbar
 from mrb_lib.benchmarks.formats.base import Imported
 from mrb_lib.stats.analyze import analyze
-from mrb_lib.stats.methods.engines import agreement_between
+from tests.stats.small_tables import annotator_pairs
 
 SUBSETS = ("Negation", "Normal")
 N_EVALUATORS = 24
@@ -85,9 +85,8 @@ def test_consistency(imported: Imported, published: dict[str, dict[str, float]])
         assert row["coverage"] == pytest.approx(row["n"] / total)
         if judge not in set(null["judge"]):
             own = imported.verdicts[imported.verdicts["judge"] == judge]
-            turned = own[own["order"] == "BA"].assign(judge="turned", order="AB")
-            orders = pd.concat([own[own["order"] == "AB"], turned])
-            kappa = agreement_between(orders, imported.benchmark.cases)["cohen_kappa"].item()
+            orders = own.assign(annotator=own["order"])[["case_id", "annotator", "dimension", "choice"]]
+            kappa = annotator_pairs(orders, imported.benchmark.cases)["cohen_kappa"].item()
             assert kappa == pytest.approx(values["kappa_agreement"], abs=1e-6), judge
             compared += 1
     assert compared > N_EVALUATORS / 2

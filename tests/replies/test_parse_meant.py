@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from mrb_lib.replies.reading import parse
@@ -126,23 +124,6 @@ def test_one_dimension_means_what_it_says_in_the_end(reply: str, expected: str) 
 )
 def test_a_sentence_of_others_or_on_something_else_is_no_verdict(reply: str, expected: str) -> None:
     assert read_one(reply) == expected
-
-
-@pytest.mark.parametrize(
-    "unit", ["A no, B ", "actually A. ", "[[C]] ", "[[A]] ", "A\nB\n", "Overall, A but ", "A says "]
-)
-def test_corrections_lists_and_quotations_take_time_in_proportion(unit: str) -> None:
-    """Eight times the text, so at most some eight times the time; a square would be sixty-four. The least of two."""
-    seconds = []
-    for size in (12_500, 100_000):
-        text = ("Accuracy: A. " + unit * size)[:size]
-        taken = []
-        for _ in range(2):
-            start = time.process_time()
-            parse(text, DIMENSIONS)
-            taken.append(time.process_time() - start)
-        seconds.append(min(taken))
-    assert seconds[1] < 24 * max(seconds[0], 0.01)
 
 
 @pytest.mark.parametrize(

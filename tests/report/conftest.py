@@ -12,12 +12,17 @@ import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
+from mrb_lib.benchmarks.votes import gold
 from mrb_lib.report import execute, provenance
 from mrb_lib.report.defaults import DEFAULTS, set_defaults
 from mrb_lib.report.execute import Finished
 from mrb_lib.report.lab import Value
 from mrb_lib.report.pipeline import ReportResult, report
 from mrb_lib.report.records import EXECUTED, NotebookFailure
+from mrb_lib.report.study import Study
+from mrb_lib.review.failures.kinds import failure_kinds
+from mrb_lib.review.failures.query import from_fragment, select
+from mrb_lib.stats.where import cases_where
 from mrb_lib.tables.errors import NotApplicable
 from mrb_lib.tables.files import staged_folder
 from mrb_lib.tables.schema import Kind
@@ -239,3 +244,15 @@ def two(lab: Any, publish: str, quickly: None) -> Any:
     lab.notebook("one", publish + 'publish_figure("first")', 'publish_table("scores", "judge,accuracy\\nfirst,0.5\\n")')
     lab.notebook("two", publish + 'publish_figure("second")')
     return lab
+
+
+def opened(study: Study, fragment: str) -> list[str]:
+    """The cases that `mrb review` lists for a query: by the policy balanced and the majority."""
+    query, _ = from_fragment(fragment)
+    labels, cases = gold(study.benchmark), study.benchmark.cases
+    kinds = failure_kinds(study.verdicts[study.verdicts["probe"] == "none"], labels, cases)
+    within = None
+    if query.where:
+        within = cases_where(query.where, cases, gold=labels, outcomes=lambda: kinds.outcomes, reviewers=dict,
+                             dimensions=study.benchmark.meta.dimensions)  # fmt: skip
+    return [str(cases["case_id"].iloc[i]) for i in select(kinds, cases, query, within=within)]

@@ -13,14 +13,11 @@ import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.meta import BenchmarkMeta
-from mrb_lib.benchmarks.votes import gold
 from mrb_lib.report.defaults import Options
 from mrb_lib.report.links import LISTS, REVIEWED_BY
 from mrb_lib.report.study import Study
 from mrb_lib.review.failures.index import POLICY
-from mrb_lib.review.failures.kinds import failure_kinds
-from mrb_lib.review.failures.query import from_fragment, select
-from mrb_lib.stats.where import cases_where
+from tests.report.conftest import opened
 
 CASES = [f"c'{i:02d}" for i in range(60)]
 JUDGE = "a \"judge\" & 'more' #1"
@@ -50,19 +47,6 @@ def failing(study: Study, by: str | None) -> pd.DataFrame:
 
 def test_the_reviewers_app_scores_by_what_is_said_here() -> None:
     assert REVIEWED_BY[0] == POLICY
-
-
-def opened(w: Study, fragment: str) -> list[str]:
-    """The cases that `mrb review` lists for a query: by the policy balanced and the majority."""
-    query, _ = from_fragment(fragment)
-    labels, cases = gold(w.benchmark), w.benchmark.cases
-    kinds = failure_kinds(w.verdicts, labels, cases)
-    within = None
-    if query.where:
-        within = cases_where(
-            query.where, cases, gold=labels, outcomes=lambda: kinds.outcomes, reviewers=dict, dimensions=["overall"]
-        )
-    return [str(cases["case_id"].iloc[i]) for i in select(kinds, cases, query, within=within)]
 
 
 @pytest.mark.parametrize("by", [None, "organ", "dataset", "year"])

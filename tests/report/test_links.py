@@ -15,9 +15,7 @@ from mrb_lib.demo import write_demo
 from mrb_lib.figures.style import Paper
 from mrb_lib.report.links import LISTS
 from mrb_lib.report.places import write_simulated_runs
-from mrb_lib.review.failures.kinds import failure_kinds
-from mrb_lib.review.failures.query import from_fragment, select
-from mrb_lib.stats.where import cases_where
+from tests.report.conftest import opened
 
 
 @pytest.fixture(scope="module")
@@ -36,18 +34,6 @@ def frame(name: str, table: mrb.Table) -> pd.DataFrame:
 
 def lists(made: pd.DataFrame) -> dict[tuple[str, str], tuple[str, ...]]:
     return dict(zip(zip(made["row"], made["dimension"], strict=True), made["listed"], strict=True))
-
-
-def opened(study: mrb.Study, fragment: str) -> list[str]:
-    """The cases that `mrb review` lists for a query."""
-    query, _ = from_fragment(fragment)
-    labels, cases = gold(study.benchmark), study.benchmark.cases
-    kinds = failure_kinds(study.verdicts[study.verdicts["probe"] == "none"], labels, cases)
-    within = None
-    if query.where:
-        within = cases_where(query.where, cases, gold=labels, outcomes=lambda: kinds.outcomes, reviewers=dict,
-                             dimensions=study.benchmark.meta.dimensions)  # fmt: skip
-    return [str(cases["case_id"].iloc[i]) for i in select(kinds, cases, query, within=within)]
 
 
 def check_queries(study: mrb.Study, made: pd.DataFrame, least: int = 1) -> None:

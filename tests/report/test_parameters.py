@@ -9,7 +9,6 @@ import pytest
 from typer.testing import CliRunner
 
 from mrb_lib.cli.app import app
-from mrb_lib.report.lab import parameters_of
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.manifest import read_manifest
 from mrb_lib.verdicts.store import run_folders
@@ -38,11 +37,6 @@ def test_a_parameter_reaches_the_notebooks_that_take_it_in_their_type(lab_of_two
     assert index_of(lab_of_two.out / "figures")["provenance"]["parameters"] == {
         "judges": "first", "resamples": "60", "margin": "1"
     }  # fmt: skip
-
-
-def test_only_the_notebooks_that_take_it_run_again(lab_of_two: Any) -> None:
-    lab_of_two.report(parameters={"margin": "0.1"})
-    assert lab_of_two.report(parameters={"margin": "0.1"}).executed == ()
 
 
 @pytest.mark.parametrize(
@@ -84,11 +78,6 @@ def test_an_unknown_notebook_and_a_copy_of_some_figures_are_refused(lab_of_two: 
         lab_of_two.report(only=["three"])
     with pytest.raises(InputError, match="figures"):
         lab_of_two.report(only=["one"], figures=lab_of_two.folder / "mirror")
-
-
-def test_parameters_are_read_from_the_notebook(lab_of_two: Any) -> None:
-    own = parameters_of(lab_of_two.notebooks / "one.ipynb")
-    assert own == {"benchmark": "demo", "dimension": None, "margin": 0.05}
 
 
 def test_the_command_takes_parameters_notebooks_and_judges(lab_of_two: Any) -> None:

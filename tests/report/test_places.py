@@ -87,18 +87,6 @@ def test_a_benchmark_without_runs_has_no_verdicts_but_their_columns(tmp_path: Pa
     assert opened.manifests == []
 
 
-def test_the_runs_inside_the_benchmark_are_the_default(lab: Lab) -> None:
-    opened = mrb_lib.open(lab.bench)
-    assert len(opened.verdicts) == 4
-    assert [manifest.judge for manifest in opened.manifests] == ["first"]
-
-
-def test_only_simulated_data_carry_the_note(lab: Lab) -> None:
-    assert mrb_lib.open(lab.bench).note == ""
-    opened = mrb_lib.open(lab.benchmark(kind="simulated"))
-    assert opened.note.startswith("SIMULATED")
-
-
 def test_a_filter_leaves_its_cases_and_is_said_wherever_they_are_shown(lab: Lab, tmp_path: Path) -> None:
     where = "gold == 'A' and outcome['first'] == 'right'"
     opened = mrb_lib.open(lab.bench, where=where, resamples=0)
@@ -111,10 +99,6 @@ def test_a_filter_leaves_its_cases_and_is_said_wherever_they_are_shown(lab: Lab,
     assert "where" not in repr(mrb_lib.open(lab.bench))
     with pytest.raises(InputError, match="leaves none of 4 cases"):
         mrb_lib.open(lab.bench, where="gold == 'B' and outcome['first'] == 'right'")
-
-
-def test_only_the_judges_that_are_named_are_shown(lab: Lab) -> None:
-    assert mrb_lib.open(lab.bench, judges="first").judges == ["first"]
 
 
 @pytest.mark.parametrize(("benchmark", "runs"), [("", ""), ("nowhere", ""), ("bench", "nowhere")])

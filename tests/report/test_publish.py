@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from PIL import Image
-from pypdf import PdfReader
 
 from mrb_lib.figures.intervals import panels
 from mrb_lib.figures.style import Paper, write_mark
@@ -68,14 +67,6 @@ def test_labels_that_no_font_has_are_in_the_caption(tmp_path: Path) -> None:
     assert "[1] \u13a3\u13a8" in json.loads((tmp_path / "figures" / "f.json").read_text("utf-8"))["caption"]
 
 
-def test_the_pdf_has_letters_and_no_date(tmp_path: Path) -> None:
-    publish_figure(tmp_path, "simulated")
-    made = (tmp_path / "figures" / "leaderboard.pdf").read_bytes()
-    assert b"CreationDate" not in made
-    page = PdfReader(io.BytesIO(made)).pages[0]
-    assert "SIMULATED DATA" in page.extract_text(), "letters are text"
-
-
 def test_several_n_are_named_from_smallest_to_largest() -> None:
     frame = pd.DataFrame({"a": [1]})
     table = publisher("").table(frame, table_text(frame), "t", title="T", caption="C.", n=pd.Series([9, 1026, 50]))
@@ -115,13 +106,6 @@ def test_simulated_is_said_on_the_face_the_caption_and_the_data(tmp_path: Path) 
     assert sidecar["caption"].startswith(NOTE)
     assert set(pd.read_csv(tmp_path / "figures" / "leaderboard.csv")["data_kind"]) == {"SIMULATED"}
     assert "SIMULATED" not in [text.get_text() for text in publish_figure("").texts]
-
-
-def test_publishing_twice_changes_no_byte(tmp_path: Path) -> None:
-    publish_figure(tmp_path / "1", "simulated")
-    publish_figure(tmp_path / "2", "simulated")
-    for path in (tmp_path / "1" / "figures").iterdir():
-        assert path.read_bytes() == (tmp_path / "2" / "figures" / path.name).read_bytes(), path.name
 
 
 @pytest.mark.parametrize("name", ["../up", "Upper", "a_b", "", "a--b", "a/b", "a.png"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
@@ -18,9 +17,7 @@ from tests.report.conftest import ids_of
 def test_nothing_changed_means_nothing_run_and_nothing_written(two: Any) -> None:
     two.report(figures=two.folder / "mirror")
     before = two.states(two.folder)
-    start = time.perf_counter()
     result = two.report(figures=two.folder / "mirror")
-    assert time.perf_counter() - start < 2
     assert result.skipped == ("one", "two")
     assert result.executed == ()
     assert two.states(two.folder) == before
@@ -70,15 +67,6 @@ def test_everything_that_shapes_a_figure_is_part_of_the_key(two: Any, monkeypatc
     keys.append(key())
     assert len(set(keys)) == len(keys)
     assert key() == keys[-1]
-
-
-def test_a_changed_parameter_reaches_the_notebook(lab: Any) -> None:
-    lab.notebook("one", "from mrb_lib.report.defaults import DEFAULTS as given",
-                 "print('policy', given['policy'], 'dimension', dimension, 'seed', given['seed'])")  # fmt: skip
-    lab.report()
-    result = lab.report(policy="strict", dimension="clarity", seed=7)
-    assert result.executed == ("one",)
-    assert "policy strict dimension clarity seed 7" in (lab.out / "pages" / "one.html").read_text()
 
 
 @pytest.mark.parametrize("damage", ["missing", "altered", "record"])

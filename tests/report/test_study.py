@@ -246,14 +246,6 @@ class TestNotApplicable:
 
 
 class TestCases:
-    def test_lists_those_that_a_judge_gets_wrong(self, study: mrb.Study) -> None:
-        wrong = study.cases(judge="judge_0", dimension=DIMENSION, wrong=True)
-        scores = study.scores(DIMENSION).query("judge == 'judge_0'").set_index("case_id")["score"]
-        assert set(wrong["case_id"]) == set(scores.index[scores < 0.5])
-        assert wrong["score"].is_monotonic_increasing
-        right = study.cases(judge="judge_0", dimension=DIMENSION, wrong=False)
-        assert len(right) + len(wrong) == len(scores)
-
     def test_shows_one_with_its_texts_as_text(self, study: mrb.Study) -> None:
         page = study.show("case-07")._repr_html_()
         assert "&lt;b&gt;bold&lt;/b&gt;" in page
@@ -308,20 +300,6 @@ class TestPublished:
         reported.table(table).plot(figure)
         sidecar = json.loads((tmp_path / "figures" / f"{figure}.json").read_text())
         assert said in sidecar["caption"]
-
-    def test_a_bar_of_any_column_leads_to_its_cases(self, reported: mrb.Study, tmp_path: Path) -> None:
-        reported.table("composition", by="model_a").plot("composition-by")
-        sidecar = json.loads((tmp_path / "figures" / "composition-by-model-a.json").read_text())
-        listed = {cell["subfield"]: cell["n_listed"] for cell in sidecar["behind"]["cells"]}
-        assert listed == reported.benchmark.cases["model_a"].value_counts().to_dict()
-
-    def test_a_table_is_csv_in_full_precision_and_latex(self, reported: mrb.Study, tmp_path: Path) -> None:
-        board = reported.table("accuracy")
-        board.show("judge", "dimension", "accuracy")
-        numbers = pd.read_csv(tmp_path / "tables" / "accuracy.csv")
-        assert list(numbers) == ["data_kind", "judge", "dimension", "accuracy", "low", "high"]
-        assert numbers["accuracy"].tolist() == pytest.approx(board["accuracy"].tolist(), abs=1e-15)
-        assert "\\toprule" in (tmp_path / "tables" / "accuracy.tex").read_text()
 
     def test_a_second_figure_of_the_same_name_is_refused(self, reported: mrb.Study) -> None:
         board = reported.table("accuracy")

@@ -9,7 +9,7 @@ from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.report.defaults import Options
 from mrb_lib.report.study import Study
-from mrb_lib.tables.errors import InputError, NotApplicable
+from mrb_lib.tables.errors import InputError
 from tests.stats.small_tables import annotations_of, cases_of, verdicts_of
 
 VOTES = {"r1": "AABB", "r2": "AABT", "r3": "ABBB"}
@@ -62,12 +62,6 @@ def test_judges_come_in_one_order_in_every_table() -> None:
     turned = study_of(said={({"j": "k", "k": "j"}[judge], order): letters for (judge, order), letters in SAID.items()})
     assert turned.order == ["k", "j"]
     assert turned.table("consistency").frame["judge"].tolist() == ["k", "j"]
-
-
-def test_a_table_without_rows_does_not_apply() -> None:
-    table = study_of().table("consistency")
-    with pytest.raises(NotApplicable, match="no row"):
-        table[table["judge"] == "nobody"].show("judge", "consistency")
 
 
 def test_n_counts_cases_only() -> None:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats.analysis import Analysis
-from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.panel import Panel
-from mrb_lib.tables.schema import NO_PROBE
+from tests.stats import small_tables
 
 from .rows import column, each_case
 
@@ -32,16 +29,13 @@ def panel_of(right: np.ndarray) -> tuple[Panel, pd.DataFrame, pd.DataFrame]:
 
 
 def rows_of(table: str, panel: Panel, gold: pd.DataFrame, cases: pd.DataFrame, **options: Any) -> pd.DataFrame:
-    """The rows of a table of what `panel_of` gives, each dimension on its own; `own` are options of the table alone."""
-    own = options.pop("own", {})
-    analysis = Analysis.from_frames(cases, None, gold, dimensions=panel.dimensions, **options)
-    rows: pd.DataFrame = TABLES[table].of(replace(analysis, probes={NO_PROBE: panel}), **own)
-    return rows
+    """The rows of a table of what `panel_of` gives, each dimension on its own."""
+    return small_tables.rows_of(table, cases, panel, gold, dimensions=panel.dimensions, **options)
 
 
 def accuracy(panel: Panel, gold: pd.DataFrame, cases: pd.DataFrame, **options: Any) -> pd.DataFrame:
     """The table `accuracy` without naive baselines and without the dimension `average`."""
-    rows = rows_of("accuracy", panel, gold, cases, own={"references": 0}, **options)
+    rows = rows_of("accuracy", panel, gold, cases, references=0, **options)
     return rows[rows["dimension"] != "average"].reset_index(drop=True)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.stats.small_tables import rows_of, rows_of_panel
+from tests.stats.small_tables import rows_of
 
 from .people import CONFUSION, JUDGE, LABELS, SHARE, simulated
 
@@ -78,7 +78,7 @@ def test_accuracy_by_labels_that_are_wrong(n: int, benchmarks: int) -> None:
     """The majority is wrong in one case of twenty or so, which takes some points off."""
     annotations, cases, panel, names = simulated(n, benchmarks, np.random.default_rng(n))
     options = {"policy": "official", "dimensions": names, "resamples": 120, "seed": 1}
-    rules = rows_of_panel("gold_rules", cases, panel, annotations=annotations, **options)
+    rules = rows_of("gold_rules", cases, panel, annotations=annotations, **options)
     rules = rules[rules["part"] == "rule"]
     majority = rules[rules["rule"] == "majority"]
     decided = true_accuracy_where_decided()

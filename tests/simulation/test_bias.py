@@ -16,7 +16,7 @@ from mrb_lib.stats.intervals import t
 from mrb_lib.stats.methods.response_traits import length_difference, standardised
 from mrb_lib.stats.panel import Panel
 from mrb_lib.stats.tables.bias import at_equal_length, error_asymmetry, over_clusters, regression
-from tests.stats.small_tables import rows_of_panel
+from tests.stats.small_tables import bias
 
 from .shares import is_near
 
@@ -49,10 +49,6 @@ def verdicts(mean: np.ndarray, names: Sequence[str], generator: np.random.Genera
     """Judges that choose A with the given probabilities, shape (judges, cases), independently in two orders."""
     choice = (generator.random((2, *mean.shape)) > mean).astype(np.int8)
     return Panel(list(names), ["overall"], [0], np.moveaxis(choice, 0, -1)[:, None, :, :, None], None, pd.DataFrame())
-
-
-def bias(judged: Panel, gold: pd.DataFrame, cases: pd.DataFrame) -> pd.DataFrame:
-    return rows_of_panel("bias", cases, judged, gold)
 
 
 def rows_of(table: pd.DataFrame, name: str) -> pd.DataFrame:

@@ -10,7 +10,7 @@ import pytest
 
 from mrb_lib.stats.panel import Panel
 from mrb_lib.stats.tables.dif import UNCLEAR
-from tests.stats.small_tables import rows_of_panel
+from tests.stats.small_tables import rows_of
 
 from .rows import each_case
 from .shares import is_near
@@ -56,7 +56,7 @@ def tables(
 
 def eyes(*args: int, **more: float) -> pd.DataFrame:
     judged, gold, cases = tables(*args, **more)
-    found = rows_of_panel("dif", cases, judged, gold, own={"every_dimension": 1}, by="organ")
+    found = rows_of("dif", cases, judged, gold, every_dimension=1, by="organ")
     return found[found["subfield"] == "eye"]
 
 

@@ -10,7 +10,7 @@ from scipy.stats import spearmanr
 from mrb_lib.stats.methods.rasch import Rasch, agreement, fit, item_rest_correlation, trials, worth
 from mrb_lib.stats.panel import Panel
 from tests.stats.rasch_trials import by_kind, plain
-from tests.stats.small_tables import rows_of_panel
+from tests.stats.small_tables import rows_of
 
 
 def score(
@@ -115,7 +115,7 @@ def test_planted_wrong_gold_labels_are_at_the_top(judges: int, ability: float, t
     ids = np.array([f"c{i}" for i in range(n)])
     panel = Panel([f"j{i}" for i in range(judges)], ["overall"], [0], choice, None, pd.DataFrame())
     gold = pd.DataFrame({"case_id": ids, "dimension": "overall", "choice": np.array(["A", "B"])[label]})
-    found = rows_of_panel("difficulty", pd.DataFrame({"case_id": ids}), panel, gold, own={"prior": wrong / n})
+    found = rows_of("difficulty", pd.DataFrame({"case_id": ids}), panel, gold, prior=wrong / n)
     ranked = found[found["part"] == "case"].set_index("case_id").loc[ids, ["rank", "alternative", "suspicion"]]
     assert (ranked["rank"].to_numpy(dtype=float, na_value=np.inf)[planted] <= 2 * wrong).mean() >= top
     assert (ranked["alternative"].to_numpy()[planted] == np.array(["A", "B"])[truth[planted]]).mean() > 0.9

@@ -21,7 +21,7 @@ from mrb_lib.stats.estimation import Sampling
 from mrb_lib.stats.methods.response_traits import length_difference, standardised
 from mrb_lib.stats.panel import Panel
 from mrb_lib.stats.tables.bias import over_clusters, regression
-from tests.stats.small_tables import rows_of_panel
+from tests.stats.small_tables import rows_of
 
 from .rows import column
 
@@ -48,7 +48,7 @@ class World:
     @cached_property
     def table(self) -> pd.DataFrame:
         """What `bias` says of them all."""
-        return rows_of_panel("bias", self.cases, self.verdicts, self.gold, annotations=self.annotations)
+        return rows_of("bias", self.cases, self.verdicts, self.gold, annotations=self.annotations)
 
     def rows(self, name: str) -> pd.DataFrame:
         """The table's rows of one property, in every benchmark."""

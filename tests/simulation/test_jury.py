@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,7 +16,7 @@ from mrb_lib.stats.panel import ABSENT, Panel
 from mrb_lib.stats.scoring import score
 from mrb_lib.stats.tables.jury import Members, folds, joined, juries_of, weights
 from mrb_lib.stats.verdicts import Verdicts
-from tests.stats.small_tables import rows_of_panel
+from tests.stats.small_tables import jury
 
 from .rows import column, each_case
 from .shares import is_near
@@ -43,10 +42,6 @@ def tables(right: np.ndarray) -> tuple[Panel, pd.DataFrame, pd.DataFrame]:
     ids = np.array([f"c{i}" for i in range(right.shape[2])])
     gold = pd.DataFrame({**each_case(panel.dimensions, ids), "choice": column(label, ["A", "B"])})
     return panel, gold, pd.DataFrame({"case_id": ids})
-
-
-def jury(panel: Panel, gold: pd.DataFrame, cases: pd.DataFrame, **options: Any) -> pd.DataFrame:
-    return rows_of_panel("jury", cases, panel, gold, dimensions=panel.dimensions, **options)
 
 
 def accuracies(rows: pd.DataFrame) -> pd.Series:

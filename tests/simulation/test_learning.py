@@ -8,7 +8,7 @@ import pytest
 from scipy.special import ndtri
 
 from mrb_lib.stats.panel import Panel
-from tests.stats.small_tables import rows_of_panel
+from tests.stats.small_tables import rows_of
 from tests.training_records import recipes_of
 
 from .rows import each_case
@@ -48,7 +48,7 @@ def test_intervals_of_each_size_hold_the_truth(
     panel, gold, cases = simulated(np.array([accuracy(size) for size in sizes]), sizes, n, clusters)
     stated = recipes_of({f"n{size:05d}": {"n_cases": size} for size in sizes})
     options = {"records": stated, "resamples": 200, "cluster": "cluster"}
-    made = rows_of_panel("gains", cases, panel, gold, **options)
+    made = rows_of("gains", cases, panel, gold, **options)
     rows = made[made["part"] == "size"]
     truth = rows["n_training"].astype(float).map(accuracy)
     holds = (rows["value_tuned_low"] <= truth) & (truth <= rows["value_tuned_high"])

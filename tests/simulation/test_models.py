@@ -12,7 +12,7 @@ from scipy.stats import norm
 
 from mrb_lib.stats.methods.marginal import interaction
 from mrb_lib.stats.panel import Panel
-from tests.stats.small_tables import rows_of_panel
+from tests.stats.small_tables import rows_of
 
 from .shares import is_near
 
@@ -113,7 +113,7 @@ def test_coverage() -> None:
     """Log odds and marginal effects where the marginal model is true."""
     made = Benchmarks(100, seed=100)
     panel, gold, cases = made.tables(made.with_copula(BENCHMARKS))
-    frame = rows_of_panel("models", cases, panel, gold)
+    frame = rows_of("models", cases, panel, gold)
     frame = frame[frame["part"] == "all judges"]
     wrong = {}
     for (term, level), truth in TERMS.items():
@@ -136,7 +136,7 @@ def test_size_of_the_tests_of_terms_that_do_nothing() -> None:
     made = Benchmarks(n, seed=3)
     made.eta = lambda: np.full((3, 2, n), LEVEL)
     panel, gold, cases = made.tables(made.with_copula(benchmarks))
-    frame = rows_of_panel("models", cases, panel, gold)
+    frame = rows_of("models", cases, panel, gold)
     frame = frame[(frame["part"] == "all judges") & frame["p_value"].notna()]
     terms = [
         ("judge", "a"),
@@ -193,7 +193,7 @@ def test_the_whole_table_recovers_planted_biases_and_tests_what_differs_between_
     eta[2] += 1.5 * np.array([0.5, -0.5])[:, None] * made.sign + 0.8 * made.longer
     made.eta = lambda: eta
     panel, gold, cases = made.tables(made.with_copula(20))
-    frame = rows_of_panel("models", cases, panel, gold)
+    frame = rows_of("models", cases, panel, gold)
     assert len(frame["dimension"].unique()) == 20
     test = frame[frame["part"] == "interaction"].pivot(index="dimension", columns="term", values="p_value")
     rejected = (test < 0.05).mean()

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from mrb_lib.stats.panel import Panel
-from tests.stats.small_tables import rows_of, rows_of_panel
+from tests.stats.small_tables import rows_of
 
 
 def simulate(bias: float, n: int, generator: np.random.Generator) -> pd.DataFrame:
@@ -90,7 +90,7 @@ class Judge(NamedTuple):
         panel = Panel(["j"], [f"d{i:04d}" for i in range(benchmarks)], [0, 1], choice[None], None, pd.DataFrame())
         clusters = np.arange(n).repeat(copies)
         cases = pd.DataFrame({"case_id": [f"c{i}" for i in range(n * copies)], "cluster": clusters})
-        return rows_of_panel("consistency", cases, panel)
+        return rows_of("consistency", cases, panel)
 
 
 def coverage(rows: pd.DataFrame, name: str, truth: float) -> float:
@@ -150,5 +150,5 @@ def test_a_preference_that_goes_both_ways_is_no_position_bias_and_is_found() -> 
     choice[:, :, : n // 2, 1] = 1
     choice[:, :, n // 2 :, 0] = 1
     panel = Panel(["j"], ["overall"], [0, 1], choice, None, pd.DataFrame())
-    row = rows_of_panel("consistency", pd.DataFrame({"case_id": [f"c{i}" for i in range(n)]}), panel).iloc[0]
+    row = rows_of("consistency", pd.DataFrame({"case_id": [f"c{i}" for i in range(n)]}), panel).iloc[0]
     assert (row["position_bias"], row["position_preference"], row["position_noise"]) == (0, 1, 0)

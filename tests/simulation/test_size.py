@@ -168,7 +168,7 @@ def test_size_of_equivalence_at_the_margin() -> None:
     alone = generator.random((2, BENCHMARKS, n), dtype=np.float32)
     drawn = np.where(generator.random((1, BENCHMARKS, n), dtype=np.float32) < 0.5, together, alone)
     right = drawn < np.array([0.70, 0.60], dtype=np.float32)[:, None, None]
-    rows = significance(*panel_of(right), policy="official", own={"margin": 0.10}, resamples=0)
+    rows = significance(*panel_of(right), policy="official", margin=0.10, resamples=0)
     pairs = rows[rows["part"] == "pair"]
     assert is_near(rejected(pairs, "equivalence_p"), 0.05, BENCHMARKS, least=0.01)
 

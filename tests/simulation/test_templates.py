@@ -14,7 +14,7 @@ import pytest
 from scipy import special
 
 from mrb_lib.stats.panel import Panel
-from tests.stats.small_tables import prompts_of, rows_of_panel
+from tests.stats.small_tables import prompts_of, rows_of
 
 from .rows import each_case
 
@@ -48,7 +48,7 @@ def simulated(shift: float, apart: float, repeats: int) -> tuple[pd.DataFrame, d
     cases = pd.DataFrame({"case_id": ids, "pair": np.arange(CASES) // IN_CLUSTER})
     panel = Panel(["x@a", "x@b"], names, list(range(repeats)), choice, None, pd.DataFrame())
     options = {"prompts": PROMPTS, "cluster": "pair", "correction": "none", "resamples": 200}
-    table = rows_of_panel("probes", cases, panel, gold, **options)
+    table = rows_of("probes", cases, panel, gold, **options)
     gap = right[0] - right[1]
     return table, {
         "accuracy_change": -gap.mean(),

@@ -7,7 +7,7 @@ import pandas as pd
 
 from mrb_lib.stats.panel import Panel
 from mrb_lib.stats.tables.gains import OUT_OF_DOMAIN
-from tests.stats.small_tables import rows_of_panel
+from tests.stats.small_tables import rows_of
 from tests.stats.tables.test_left_out import ACCURACIES, CASES, GOLD, WITH, WITHOUT, leave_one_out, trained_on
 
 BENCHMARKS = 60
@@ -27,7 +27,7 @@ def test_intervals_of_the_loss_out_of_domain_hold_the_truth_overall_and_in_each_
          "choice": np.tile(list(GOLD), BENCHMARKS)}
     )  # fmt: skip
     options = {"records": leave_one_out(), "cluster": "cluster", "resamples": 200}
-    made = rows_of_panel("gains", CASES, panel, gold, **options)
+    made = rows_of("gains", CASES, panel, gold, **options)
     lost = made[made["part"] == OUT_OF_DOMAIN]
     holds = (lost["low"] <= WITHOUT - WITH) & (lost["high"] >= WITHOUT - WITH)
     held = holds.groupby(lost["subfield"].fillna("all")).agg(["mean", "size"])

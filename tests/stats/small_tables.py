@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,66 +21,67 @@ from mrb_lib.tables.schema import CHOICES, NO_PROBE, ORDERS
 
 OF_PREFERENCES = [name for name, spec in TABLES.items() if not spec.why_no_preferences]
 OF_RATINGS = [name for name, spec in TABLES.items() if not spec.why_no_ratings]
+Verdicts = pd.DataFrame | Panel
 CHOICE = {"A": "A", "B": "B", "T": "tie", "?": None}
 
 
 def rows_of(
     table: str,
     cases: pd.DataFrame,
-    verdicts: pd.DataFrame | None = None,
+    verdicts: pd.DataFrame | Panel | None = None,
     gold: pd.DataFrame | None = None,
     annotations: pd.DataFrame | None = None,
-    *,
-    own: Mapping[str, float] | None = None,
     **options: Any,
 ) -> pd.DataFrame:
-    """The rows of a table of frames; `own` are options of the table alone, `options` those of every analysis."""
-    analysis = Analysis.from_frames(cases, verdicts, gold, annotations, **options)
-    rows: pd.DataFrame = TABLES[table].of(analysis, **(own or {}))
+    """The rows of a table of frames, or of verdicts in an array, by options of the table and of every analysis."""
+    spec, frame = TABLES[table], None if isinstance(verdicts, Panel) else verdicts
+    own = {name: options.pop(name) for name in [*options] if name in spec.options}
+    analysis = Analysis.from_frames(cases, frame, gold, annotations, **options)
+    if isinstance(verdicts, Panel):
+        analysis = replace(analysis, probes={NO_PROBE: verdicts}, dimensions=verdicts.dimensions)
+    rows: pd.DataFrame = spec.of(analysis, **{name: value for name, value in own.items() if value is not None})
     return rows
 
 
-def rows_of_panel(
-    table: str,
-    cases: pd.DataFrame,
-    panel: Panel,
-    gold: pd.DataFrame | None = None,
-    *,
-    own: Mapping[str, float] | None = None,
-    **options: Any,
-) -> pd.DataFrame:
-    """The rows of a table of verdicts in an array, which large simulations make."""
-    analysis = Analysis.from_frames(cases, gold=gold, **options)
-    of_panel = replace(analysis, probes={NO_PROBE: panel}, dimensions=panel.dimensions)
-    rows: pd.DataFrame = TABLES[table].of(of_panel, **(own or {}))
-    return rows
+def table_of(name: str, **always: Any) -> Callable[..., pd.DataFrame]:
+    """What makes the rows of a table of verdicts, gold labels and cases, by options and those that hold always."""
+
+    def made(verdicts: Verdicts, gold: pd.DataFrame, cases: pd.DataFrame, **options: Any) -> pd.DataFrame:
+        return rows_of(name, cases, verdicts, gold, **{**always, **options})
+
+    return made
 
 
-def accuracy(
-    verdicts: pd.DataFrame,
-    gold: pd.DataFrame,
-    cases: pd.DataFrame,
-    *,
-    annotations: pd.DataFrame | None = None,
-    references: float = 0,
-    **options: Any,
-) -> pd.DataFrame:
-    """The table `accuracy` of frames, without the dimension `average`."""
-    rows = rows_of("accuracy", cases, verdicts, gold, annotations, own={"references": references}, **options)
+jury, bias, difficulty, calibration = map(table_of, ("jury", "bias", "difficulty", "calibration"))
+dif = table_of("dif", every_dimension=1)
+
+
+def accuracy(verdicts: pd.DataFrame, gold: pd.DataFrame, cases: pd.DataFrame, **options: Any) -> pd.DataFrame:
+    """The table `accuracy` without naive baselines and without the dimension `average`."""
+    rows = rows_of("accuracy", cases, verdicts, gold, **{"references": 0, **options})
     return rows[rows["dimension"] != "average"].reset_index(drop=True)
 
 
-def jury(verdicts: pd.DataFrame, gold: pd.DataFrame, cases: pd.DataFrame, **options: Any) -> pd.DataFrame:
-    """The table `jury` of frames."""
-    return rows_of("jury", cases, verdicts, gold, **options)
-
-
-def significance(
-    verdicts: pd.DataFrame, gold: pd.DataFrame, cases: pd.DataFrame, *, margin: float | None = None, **options: Any
-) -> pd.DataFrame:
-    """The table `significance` of frames, without the dimension `average` and without letters."""
-    rows = rows_of("significance", cases, verdicts, gold, own={} if margin is None else {"margin": margin}, **options)
+def significance(verdicts: pd.DataFrame, gold: pd.DataFrame, cases: pd.DataFrame, **options: Any) -> pd.DataFrame:
+    """The table `significance` without the dimension `average` and without letters."""
+    rows = rows_of("significance", cases, verdicts, gold, **options)
     return rows[(rows["dimension"] != "average") & (rows["part"] != "letters")].reset_index(drop=True)
+
+
+def gains(
+    verdicts: Verdicts, gold: pd.DataFrame, cases: pd.DataFrame, groups: pd.DataFrame | None = None, **options: Any
+) -> pd.DataFrame:
+    return rows_of("gains", cases, verdicts, gold, groups=groups, **options)
+
+
+def ceiling(verdicts: Verdicts | None, annotations: pd.DataFrame, cases: pd.DataFrame, **options: Any) -> pd.DataFrame:
+    return rows_of("ceiling", cases, verdicts, None, annotations, **{"epsilon": 0.2, **options})
+
+
+def selective(
+    verdicts: Verdicts, gold: pd.DataFrame, annotations: pd.DataFrame, cases: pd.DataFrame, **options: Any
+) -> pd.DataFrame:
+    return rows_of("selective", cases, verdicts, gold, annotations, **options)
 
 
 def agreement(annotations: pd.DataFrame, cases: pd.DataFrame, **options: Any) -> pd.DataFrame:
@@ -104,44 +105,6 @@ def estimated(
     made = coefficients(labels, scaled(categories, level), level, used)[name]
     every = np.arange(len(cases))
     return estimate(made if isinstance(made, Quantity) else made(every), Sampling(every, np.empty((0, len(cases)))))
-
-
-def gains(
-    verdicts: pd.DataFrame,
-    gold: pd.DataFrame,
-    cases: pd.DataFrame,
-    groups: pd.DataFrame | None = None,
-    *,
-    margin: float | None = None,
-    **options: Any,
-) -> pd.DataFrame:
-    """The table `gains` of frames."""
-    own = {} if margin is None else {"margin": margin}
-    return rows_of("gains", cases, verdicts, gold, own=own, groups=groups, **options)
-
-
-def bias(
-    verdicts: pd.DataFrame,
-    gold: pd.DataFrame,
-    cases: pd.DataFrame,
-    *,
-    annotations: pd.DataFrame | None = None,
-    **options: Any,
-) -> pd.DataFrame:
-    """The table `bias` of frames."""
-    return rows_of("bias", cases, verdicts, gold, annotations, **options)
-
-
-def difficulty(
-    verdicts: pd.DataFrame, gold: pd.DataFrame, cases: pd.DataFrame, *, prior: float | None = None, **options: Any
-) -> pd.DataFrame:
-    """The table `difficulty` of frames."""
-    return rows_of("difficulty", cases, verdicts, gold, own={} if prior is None else {"prior": prior}, **options)
-
-
-def dif(verdicts: pd.DataFrame, gold: pd.DataFrame, cases: pd.DataFrame, **options: Any) -> pd.DataFrame:
-    """The table `dif` of frames, on all dimensions."""
-    return rows_of("dif", cases, verdicts, gold, own={"every_dimension": 1}, **options)
 
 
 def with_first(pairs: pd.DataFrame, judge: str) -> pd.DataFrame:
@@ -236,47 +199,5 @@ def alternative_annotator(
     task = "preference" if set(categories) <= set(CHOICES) else "rating"
     meta = BenchmarkMeta("labels", "general", ("overall",), tuple(categories), level, task)
     options = {"correction": correction, "resamples": resamples, "policy": "official", "cluster": "case_id"}
-    table = rows_of("ceiling", cases, verdicts, None, annotations, own={"epsilon": epsilon}, meta=meta, **options)
+    table = rows_of("ceiling", cases, verdicts, None, annotations, epsilon=epsilon, meta=meta, **options)
     return table[table["part"].str.startswith("alt_test")].reset_index(drop=True)
-
-
-def ceiling(
-    verdicts: pd.DataFrame | Panel | None,
-    annotations: pd.DataFrame,
-    cases: pd.DataFrame,
-    *,
-    epsilon: float = 0.2,
-    **options: Any,
-) -> pd.DataFrame:
-    """The table `ceiling` of frames, or of verdicts in an array."""
-    own = {"epsilon": epsilon}
-    if not isinstance(verdicts, Panel):
-        return rows_of("ceiling", cases, verdicts, None, annotations, own=own, **options)
-    analysis = Analysis.from_frames(cases, annotations=annotations, **options)
-    rows: pd.DataFrame = TABLES["ceiling"].of(replace(analysis, probes={NO_PROBE: verdicts}), **own)
-    return rows
-
-
-def calibration(
-    verdicts: pd.DataFrame | Panel, gold: pd.DataFrame, cases: pd.DataFrame, **options: Any
-) -> pd.DataFrame:
-    """The table `calibration` of frames, or of verdicts in an array."""
-    if isinstance(verdicts, Panel):
-        return rows_of_panel("calibration", cases, verdicts, gold, **options)
-    return rows_of("calibration", cases, verdicts, gold, **options)
-
-
-def selective(
-    verdicts: pd.DataFrame | Panel,
-    gold: pd.DataFrame,
-    annotations: pd.DataFrame,
-    cases: pd.DataFrame,
-    *,
-    target: float | None = None,
-    **options: Any,
-) -> pd.DataFrame:
-    """The table `selective` of frames, or of verdicts in an array."""
-    own = {} if target is None else {"target": target}
-    if isinstance(verdicts, Panel):
-        return rows_of_panel("selective", cases, verdicts, gold, own=own, annotations=annotations, **options)
-    return rows_of("selective", cases, verdicts, gold, annotations, own=own, **options)

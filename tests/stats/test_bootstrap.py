@@ -66,22 +66,6 @@ def test_a_difference_within_the_frame_is_paired() -> None:
     assert found.loc["other", "low"] < found.loc["other", "estimate"] < found.loc["other", "high"]
 
 
-def test_the_interval_of_a_mean_covers_it() -> None:
-    """300 samples of 24 normal values in 8 clusters of 3: 95% within 3 Monte-Carlo errors.
-
-    Percentiles, which cover 87%, pass with probability .02.
-    """
-    rng = np.random.default_rng(11)
-    hits = 0
-    for _ in range(300):
-        values = np.repeat(rng.normal(size=8), 3) + rng.normal(size=24)
-        frame = pd.DataFrame({"value": values, "cluster": np.repeat(np.arange(8), 3)})
-        [row] = mrb_lib.bootstrap(frame, lambda part: np.mean(part["value"].to_numpy()), resamples=60).itertuples()
-        assert (row.interval, row.df, row.cluster) == ("t", 7, "cluster")
-        hits += row.low <= 0 <= row.high
-    assert hits / 300 == pytest.approx(0.95, abs=3 * np.sqrt(0.95 * 0.05 / 300))
-
-
 def test_what_repeats_is_drawn_where_no_cluster_is_named() -> None:
     """Rows of two judges share their case, which shares its question with others."""
     case = [f"c{i}" for i in range(60)]

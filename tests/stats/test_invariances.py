@@ -138,6 +138,21 @@ def test_a_subfield_has_the_rows_that_its_cases_have_alone(full: Data, table: st
     pd.testing.assert_frame_equal(one, other, atol=allowed, rtol=0)
 
 
+CORRECTED = [name for name in OF_PREFERENCES if {"family", "p_adjusted"} <= {*TABLES[name].columns}]
+
+
+@pytest.mark.parametrize("table", CORRECTED)
+def test_p_values_are_corrected_by_the_number_of_tests_that_each_row_states(full: Data, table: str) -> None:
+    none, bonferroni, holm = (made(full, table, by="organ", correction=name) for name in ("none", "bonferroni", "holm"))
+    for name in [name for name in TABLES[table].columns if name.endswith("p_adjusted")]:
+        of_test = "p_value" if name == "p_adjusted" else name.removesuffix("_adjusted")
+        known = none[name].notna()
+        p, most, between = (rows.loc[known, name].astype(float).to_numpy() for rows in (none, bonferroni, holm))
+        np.testing.assert_allclose(p, none.loc[known, of_test].astype(float))
+        np.testing.assert_allclose(most, np.minimum(1, none.loc[known, "family"].astype(float) * p))
+        assert ((p <= between) & (between <= most + 1e-12)).all()
+
+
 @pytest.mark.parametrize("table", ["accuracy", "gold_rules", "jury", "transfer"])
 def test_neither_a_constant_nor_a_judge_of_few_cases_ranks_first(full: Data, table: str) -> None:
     bench, verdicts = full

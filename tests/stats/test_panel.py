@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.stats.panel import ABSENT, NULL, as_panel, panels
+from mrb_lib.stats.panel import NULL, as_panel, panels
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import CHOICES, ORDERS
 from tests.stats.small_tables import cases_of, random_verdicts, verdicts_of
@@ -28,31 +28,6 @@ def test_every_row_has_its_place() -> None:
         assert code == (NULL if pd.isna(row.choice) else CHOICES.index(row.choice))
 
 
-def test_frames_of_one_judge_each_give_the_same_as_one_frame_of_all_in_any_order() -> None:
-    verdicts = random_verdicts(np.random.default_rng(1), 20, judges=4)
-    cases = cases_of(20)["case_id"]
-    whole = as_panel(verdicts.sample(frac=1, random_state=0), cases)
-    parts = [rows.astype({"judge": "category", "choice": "category"}) for _, rows in verdicts.groupby("judge")]
-    found = panels(parts[::-1], cases)["none"]
-    assert found.judges == whole.judges
-    assert (found.choice == whole.choice).all()
-
-
-def test_probabilities_and_costs_are_laid_out_beside_the_choices() -> None:
-    verdicts = verdicts_of({("j", "AB"): "AB-", ("j", "BA"): "A-?", ("k", "AB"): "AAA"})
-    verdicts["p_a"] = [0.9, 0.2, 0.8, np.nan, np.nan, np.nan, np.nan]
-    verdicts["latency_s"] = [1.0, 2.0, np.nan, 3.0, np.nan, np.nan, np.nan]
-    panel = as_panel(verdicts, cases_of(3)["case_id"])
-    assert panel.p_a is not None
-    assert panel.p_a[0, 0, :, 0, 0].tolist()[:2] == [0.9, 0.2]
-    assert np.isnan(panel.p_a[1]).all()
-    costs = panel.costs.set_index(["judge", "order"])
-    assert costs.loc[("j", "AB"), ["n_verdicts", "latency_s"]].tolist() == [2, 1.5]
-    assert costs.loc[("j", "BA"), ["n_verdicts", "latency_s"]].tolist() == [2, 3.0]
-    assert np.isnan(costs.loc[("k", "AB"), "latency_s"])
-    assert costs[["prompt_tokens", "completion_tokens"]].isna().all(axis=None)
-
-
 def test_costs_are_kept_by_dimension_order_and_repeat() -> None:
     said = {("j", "AB", 0): "AB", ("j", "BA", 0): "AB", ("j", "AB", 4): "A-"}
     verdicts = pd.concat([verdicts_of(said), verdicts_of({("j", "AB"): "BB"}, "accuracy")], ignore_index=True)
@@ -69,32 +44,6 @@ def test_costs_are_kept_by_dimension_order_and_repeat() -> None:
     assert len(plain.costs) == 0
 
 
-def test_a_judge_with_fewer_repeats_is_absent_in_the_others() -> None:
-    verdicts = verdicts_of({("j", "AB", 0): "A", ("j", "AB", 3): "B", ("k", "AB", 3): "A"})
-    panel = as_panel(verdicts, cases_of(1)["case_id"])
-    assert panel.repeats == [0, 3]
-    assert panel.choice[:, 0, 0, 0].tolist() == [[0, 1], [ABSENT, 0]]
-
-
-def test_dimensions_are_those_asked_for_and_absent_where_nobody_judged() -> None:
-    verdicts = pd.concat([verdicts_of({("j", "AB"): "AB"}), verdicts_of({("j", "AB"): "BB"}, "accuracy")])
-    panel = as_panel(verdicts, cases_of(2)["case_id"], ["overall", "creativity"])
-    assert panel.dimensions == ["overall", "creativity"]
-    assert panel.judged().any(axis=2).tolist() == [[True, False]]
-    again = as_panel(as_panel(verdicts, cases_of(2)["case_id"]), cases_of(2)["case_id"], ["accuracy"])
-    assert again.choice[0, 0, :, 0, 0].tolist() == [1, 1]
-
-
-def test_probes_are_kept_apart() -> None:
-    plain = verdicts_of({("j", "AB"): "AB"})
-    mixed = pd.concat([plain, plain.assign(probe="blur", choice="A")])
-    found = panels([mixed], cases_of(2)["case_id"])
-    assert set(found) == {"none", "blur"}
-    assert found["blur"].choice[0, 0, :, 0, 0].tolist() == [0, 0]
-    with pytest.raises(InputError, match="several probes"):
-        as_panel(mixed, cases_of(2)["case_id"])
-
-
 def test_what_cannot_be_laid_out_is_refused() -> None:
     verdicts = verdicts_of({("j", "AB"): "AB"})
     with pytest.raises(InputError, match=r"two verdicts of one kind on case c1"):
@@ -105,8 +54,3 @@ def test_what_cannot_be_laid_out_is_refused() -> None:
         panels([verdicts, verdicts], cases_of(2)["case_id"])
     with pytest.raises(InputError, match="panel of 2 cases does not fit 3"):
         as_panel(as_panel(verdicts, cases_of(2)["case_id"]), cases_of(3)["case_id"])
-
-
-def test_no_verdicts_make_an_empty_panel() -> None:
-    panel = as_panel(verdicts_of({("j", "AB"): "A"}).iloc[:0], cases_of(1)["case_id"], ["overall"])
-    assert panel.shape == (0, 1, 1)

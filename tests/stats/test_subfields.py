@@ -16,18 +16,6 @@ def test_groups_are_the_whole_then_each_subfield_by_name() -> None:
     assert (brain.n_unassigned, lung.n_unassigned) == (1, 1)
 
 
-def test_the_subfields_of_each_column_follow_one_another_and_share_no_case_within_it() -> None:
-    cases = cases_of(4, organ=["lung", "brain", None, "lung"], department=["lung", "lung", "eye", "eye"])
-    whole, *parts = groups(cases, ["organ", "department"])
-    assert (whole.by, whole.subfield) == (None, None)
-    assert [(part.by, part.subfield, part.cases.tolist(), part.n_unassigned) for part in parts] == [
-        ("organ", "brain", [1], 1),
-        ("organ", "lung", [0, 3], 1),
-        ("department", "eye", [2, 3], 0),
-        ("department", "lung", [0, 1], 0),
-    ]
-
-
 def test_a_column_is_named_once() -> None:
     assert (columns_of(None), columns_of("organ"), columns_of(("organ", "modality"))) == (
         [],

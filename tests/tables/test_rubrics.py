@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 
 import pandas as pd
@@ -79,10 +78,8 @@ def test_lists_become_text_and_nothing_stays_nothing() -> None:
 
 
 @pytest.mark.parametrize("stated", ["[" * 1_000_000, '[{"criterion": "' + "c" * 1_000_000, "9" * 1_000_000, "{" * 10])
-def test_a_megabyte_of_nonsense_is_refused_at_once(stated: str) -> None:
-    start = time.perf_counter()
+def test_a_megabyte_of_nonsense_is_refused(stated: str) -> None:
     assert rubric_fault(stated) is not None
-    assert time.perf_counter() - start < 0.5
 
 
 def test_a_benchmark_is_not_saved_or_loaded_with_it_and_knows_when_it_changes(tmp_path: Path) -> None:

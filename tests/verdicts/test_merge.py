@@ -75,11 +75,6 @@ def of_sources(folder: Path) -> Iterator[tuple[str, Benchmark, pd.DataFrame]]:
         yield name, bench, load_verdicts(folder / name / "runs", bench.cases, replies=True)
 
 
-def by_source(benchmark: Benchmark) -> Benchmark:
-    source = benchmark.cases["case_id"].str.partition("-")[0]
-    return replace(benchmark, cases=benchmark.cases.assign(organ=source))
-
-
 def shown(verdicts: pd.DataFrame) -> pd.DataFrame:
     """Verdicts in a fixed order, a judge by its name alone."""
     named = verdicts.assign(judge=verdicts["judge"].str.partition("@")[0])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-import time
 import tracemalloc
 import zlib
 from io import BytesIO
@@ -74,18 +73,16 @@ def test_each_defective_image_is_one_finding(tmp_path: Path) -> None:
         assert f"images/scan-{number}.png" in finding.problem and problem in finding.problem
 
 
-def test_a_bomb_costs_neither_time_nor_memory(tmp_path: Path) -> None:
+def test_a_bomb_costs_no_memory(tmp_path: Path) -> None:
     folder = sound().write(tmp_path / "bench")
     audit(folder)  # imports and caches are paid for here
     (folder / "images" / "scan-07.png").write_bytes(png_header_of(10_000, 6_000))
     (folder / "images" / "scan-08.png").write_bytes(png_header_of(60_000, 60_000))
     tracemalloc.start()
-    start = time.monotonic()
     findings = audit(folder)
-    seconds, (_, peak) = time.monotonic() - start, tracemalloc.get_traced_memory()
+    _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert [finding.row for finding in findings] == [8, 7]
-    assert seconds < 5
     assert peak < 30e6  # either of the two would take more than 170 MB decoded
 
 

@@ -15,7 +15,6 @@ from mrb_lib.verdicts.store import save_imported
 
 PAPER_CASES, PAPER_JUDGES = 1_026, 32
 _ANNOTATORS = 3
-_CHUNK = 20_000
 
 
 def benchmark(n: int, seed: int = 0) -> tuple[Benchmark, np.ndarray]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from itertools import pairwise
 from pathlib import Path
 
@@ -80,22 +79,6 @@ def test_pairs_that_were_marked_by_hand() -> None:
     assert len(marked_by_hand()) == 150
     assert right / made >= 0.95
     assert found_again / wanted_all >= 0.95
-
-
-@pytest.mark.slow
-def test_time_grows_with_the_text_whatever_it_says() -> None:
-    def seconds(text: str) -> float:
-        start = time.process_time()
-        marks(text, "")
-        return time.process_time() - start
-
-    def is_in_proportion(piece: str) -> bool:
-        text = piece * (8_000 // len(piece))
-        return seconds(8 * text) < 40 * seconds(text) + 0.1
-
-    for piece in ("no, ", "no any ", "no a, ", "left ", "left the ", "1,", "5 x ", "hyper", "not able ", "lung "):
-        # Once of three times: what other tests left behind may be cleared away during one of them.
-        assert any(is_in_proportion(piece) for _ in range(3)), piece
 
 
 def test_every_word_that_differs_is_underlined_once_and_escaped() -> None:

@@ -13,7 +13,6 @@ from mrb_lib.stats.columns import DOMINATED
 from mrb_lib.stats.multiplicity import adjust
 from mrb_lib.stats.panel import ABSENT
 from mrb_lib.stats.tables.probes import NO_NOISE, NO_PROBES, NOT_PAIRED, NOT_SCORED
-from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import CHOICES, NO_PROBE
 from tests.stats.probes.panels import cases_of, gold_of, panel_of, probes, table
 
@@ -219,11 +218,6 @@ def test_with_and_without_the_image() -> None:
     assert rows.loc[rows["part"] == "probe", "kept_expectation"].all()
 
 
-def test_equivalence_is_shown_of_what_does_not_matter_and_not_of_what_does() -> None:
-    assert deterministic(0.01, "question/sex", noise=0.0)["equivalent"]
-    assert not deterministic(0.2, "question/sex", noise=0.0)["equivalent"]
-
-
 def test_rows_say_why_there_is_nothing_to_compare() -> None:
     plain = panel_of(np.zeros((1, N, 2, 1), dtype=int))
     alone = table({NO_PROBE: plain}, gold_of(["A"] * N), N)
@@ -252,8 +246,3 @@ def test_one_dominant_cluster_gives_no_interval_and_says_why() -> None:
     row = probes(panels, gold_of(["A"] * N), cases, cluster="room", noise=0.0).iloc[0]
     assert row[["changed_low", "accuracy_change_low", "accuracy_change_high"]].isna().all()
     assert DOMINATED in row["reason"]
-
-
-def test_a_margin_must_be_a_share() -> None:
-    with pytest.raises(InputError, match=r"margin 0: must be at least 0\.001"):
-        TABLES["probes"].checked({"margin": 0.0})

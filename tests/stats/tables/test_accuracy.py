@@ -16,7 +16,6 @@ from statsmodels.stats.proportion import proportion_confint
 
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.stats.scoring import correctness
-from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import DIMENSIONS, POLICIES
 from tests.stats.small_tables import (
     accuracy,
@@ -92,20 +91,6 @@ def test_kappa_is_of_the_cases_that_the_accuracy_is_of(policy: str) -> None:
     assert none[["cohen_kappa", "accuracy", "decisive_accuracy"]].isna().all()
 
 
-def test_subfields_partition_the_cases_that_have_one() -> None:
-    generator = np.random.default_rng(0)
-    organ = [*generator.choice(["eye", "lung"], 28), None, None]
-    verdicts = random_verdicts(generator, 30, judges=2)
-    gold = gold_of("".join(generator.choice(list("AB"), 30)))
-    rows = accuracy(verdicts, gold, cases_of(30, organ=organ), by="organ", **FAST)
-    whole, parts = rows[rows["subfield"].isna()], rows[rows["subfield"].notna()]
-    assert set(parts["subfield"]) == {"eye", "lung"}
-    assert (parts["by"] == "organ").all()
-    assert whole["by"].isna().all()
-    assert (parts["n_unassigned"] == 2).all()
-    assert (parts.groupby("judge")[["n", "n_excluded"]].sum().sum(axis=1) == 28).all()
-
-
 def test_a_judge_has_rows_only_for_dimensions_it_judged() -> None:
     verdicts = pd.concat([verdicts_of({("a", "AB"): "AB"}), verdicts_of({("b", "AB"): "AB"}, "accuracy")])
     rows = accuracy(verdicts, gold_of("AB"), cases_of(2), **FAST)
@@ -134,11 +119,6 @@ def test_exactly_ten_wrong_answers_are_not_few_whatever_the_rounding(n: int) -> 
     assert rows.loc["nine", "interval"] == "deff"
 
 
-def test_a_verdict_on_an_unknown_case_is_refused() -> None:
-    with pytest.raises(InputError, match="column case_id: 'c2' is not one of"):
-        accuracy(verdicts_of({("j", "AB"): "AAA"}), gold_of("AA"), cases_of(2), **FAST)
-
-
 @pytest.mark.parametrize("resamples", [0, 200])
 def test_the_interval_names_the_one_that_is_there(resamples: int) -> None:
     """Percentiles are absent without resamples, and the reason says so; Wilson's needs none."""
@@ -153,16 +133,6 @@ def test_the_interval_names_the_one_that_is_there(resamples: int) -> None:
         assert half[["low", "high", "interval"]].isna().all()
         assert "no resamples" in half["reason"]
         assert "no interval of accuracy" not in str(nearly["reason"])
-
-
-def test_where_all_are_right_there_is_still_width() -> None:
-    tables = verdicts_of({("j", "AB"): "A" * 20}), gold_of("A" * 20)
-    row = accuracy(*tables, cases_of(20), resamples=100).iloc[0]
-    wanted = proportion_confint(20, 20, method="wilson")
-    assert row[["low", "high"]].tolist() == pytest.approx(wanted)
-    assert row["interval"] == "deff"
-    pairs = accuracy(*tables, cases_of(20, cluster=list(np.arange(20) // 2)), resamples=100).iloc[0]
-    assert pairs["low"] < proportion_confint(10, 10, method="wilson")[0] < wanted[0]
 
 
 @pytest.mark.parametrize("policy", ["balanced", "official"])
@@ -213,17 +183,6 @@ def test_a_subfield_without_a_scored_case_is_not_in_the_macro_mean() -> None:
         verdicts, gold_of("AAAA"), cases_of(4, organ=["eye", "eye", "foot", "lung"]), by="organ", resamples=50
     )
     assert rows.iloc[0]["macro_accuracy"] == 0.5
-
-
-def test_accuracy_and_differences_are_of_the_same_draws() -> None:
-    """The interval of a judge against one that is always wrong is that of its accuracy."""
-    generator = np.random.default_rng(5)
-    letters = "".join(generator.choice(list("AABT"), 70))
-    verdicts = verdicts_of({("a", "AB"): letters, ("b", "AB"): "B" * 70})
-    tables = verdicts, gold_of("A" * 70), cases_of(70)
-    single = accuracy(*tables, resamples=500).iloc[0]
-    pair = significance(*tables, resamples=500).iloc[0]
-    assert pd.Series(pair[["low", "high"]]).tolist() == pytest.approx([single["low"], single["high"]], abs=1e-6)
 
 
 CONSTANTS = {"constant-A": "A", "constant-B": "B", "constant-tie": "T"}
@@ -390,7 +349,7 @@ def test_as_statsmodels_with_one_verdict_a_case() -> None:
 
 
 def average(verdicts: pd.DataFrame, gold: pd.DataFrame, cases: pd.DataFrame, **options: Any) -> pd.DataFrame:
-    rows = rows_of("accuracy", cases, verdicts, gold, own={"references": 0}, **options)
+    rows = rows_of("accuracy", cases, verdicts, gold, references=0, **options)
     return rows[rows["dimension"] == "average"].reset_index(drop=True)
 
 

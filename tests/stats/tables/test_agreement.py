@@ -69,22 +69,6 @@ def test_consensus_beside_annotators_is_nobodys_vote() -> None:
     pd.testing.assert_frame_equal(first, second)
 
 
-def test_one_cluster_gives_no_interval_and_clusters_widen_it() -> None:
-    generator = np.random.default_rng(1)
-    truth = np.repeat(generator.choice(list("AB"), 20), 10)
-    easy = np.repeat(generator.random(20) < 0.5, 10)
-    letters = ["".join(np.where(easy, truth, generator.choice(list("AB"), 200))) for _ in range(3)]
-    annotations = annotations_of(dict(zip("abc", letters, strict=True)))
-    cases = cases_of(200, cluster=list(np.repeat(np.arange(20), 10)), site=["x"] * 200)
-    rows = {name: agreement(annotations, cases, cluster=name).iloc[0] for name in ("case_id", "cluster", "site")}
-    for name in COEFFICIENTS:
-        width = {key: row[f"{name}_high"] - row[f"{name}_low"] for key, row in rows.items()}
-        assert width["cluster"] > 1.3 * width["case_id"]
-        assert np.isnan(width["site"])
-        assert rows["cluster"][name] == rows["case_id"][name]
-    assert "fewer than two clusters" in rows["site"]["reason"]
-
-
 letters = st.sampled_from("ABT-")
 units = st.lists(st.tuples(letters, letters, letters, letters), min_size=3, max_size=9)
 

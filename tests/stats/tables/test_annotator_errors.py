@@ -63,18 +63,6 @@ def test_the_interval_is_wilsons_for_the_cases_that_give_the_variance() -> None:
     assert np.isnan(kish_size(np.full((10, 1, 1), np.nan))[0])
 
 
-@pytest.mark.parametrize(
-    ("people", "reason"), [({"a": "AB", "b": "AA"}, "fewer than three"), ({"consensus": "AB"}, "only consensus")]
-)
-def test_too_few_annotators_are_null_with_a_reason(people: dict[str, str], reason: str) -> None:
-    table = annotators(annotations_of(people), cases_of(2), **FAST)
-    [row] = table.to_dict("records")
-    assert row["part"] == "annotator"
-    assert np.isnan(row["probability"])
-    assert reason in row["reason"]
-    assert posterior(benchmark_of(annotations_of(people), 2))["choice"].isna().all()
-
-
 def test_no_resamples_is_no_interval_and_a_label_nobody_gives_is_null() -> None:
     table = annotators(annotations_of({"a": "ABAB", "b": "ABAA", "c": "ABBB"}), cases_of(4), resamples=0)
     confusion = table[table["part"] == "confusion"]
@@ -136,13 +124,6 @@ def test_the_posterior_has_the_rows_of_gold(pictured: Benchmark) -> None:
     shared = [name for name in expected.columns if name != "choice"]
     pd.testing.assert_frame_equal(found[shared], expected[shared])
     assert found["choice"].dtype == expected["choice"].dtype
-
-
-def test_people_who_saw_different_cases() -> None:
-    table = annotators(
-        annotations_of({"a": "ABAB--AB", "b": "AB--ABAB", "c": "--ABABAA", "d": "ABABABBB"}), cases_of(8), **FAST
-    )
-    assert table.loc[table["part"] == "annotator", "n"].tolist() == [6, 6, 6, 8]
 
 
 def test_the_peer_gap_by_hand() -> None:

@@ -11,13 +11,12 @@ import pytest
 from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.methods.item_orders import MOST_SUBSETS, subsets
 from mrb_lib.stats.tables.best_of_n import NONE_COMPLETE, SCORE, WINS
-from tests.stats.small_tables import cases_of, gold_of, rows_of, verdicts_of
+from tests.stats.small_tables import cases_of, gold_of, table_of, verdicts_of
 
 SIZES = [2, 3, 4, 5] * 15
 
 
-def best_of_n(verdicts: pd.DataFrame, gold: pd.DataFrame, cases: pd.DataFrame, **options: object) -> pd.DataFrame:
-    return rows_of("best_of_n", cases, verdicts, gold, **options)
+best_of_n = table_of("best_of_n")
 
 
 class Bench:

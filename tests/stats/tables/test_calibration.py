@@ -8,9 +8,6 @@ import pytest
 
 from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.columns import ONE_CLUSTER
-from mrb_lib.stats.estimation import Sampling, estimate, mean
-from mrb_lib.stats.intervals import percentiles
-from mrb_lib.stats.methods.calibration_error import fitted, log_odds
 from mrb_lib.stats.panel import ABSENT, Panel, as_panel
 from mrb_lib.stats.tables import calibration as reasons
 from tests.simulation.rows import each_case
@@ -123,42 +120,6 @@ def test_a_judge_worse_than_chance_is_not_called_calibrated_after_recalibration(
     assert reasons.NOT_BEST in row["reason"]
     assert reasons.NOT_RECALIBRATED in row["reason"]
     assert row["ece"] > 0.5
-
-
-def test_a_temperature_whose_interval_has_no_upper_end_is_null_with_the_reason() -> None:
-    """Probabilities that are as often wrong as right; as few cases of a subfield may be."""
-    p = np.array([0.8, 0.2001, 0.7, 0.3])
-    assert fitted(log_odds(p)) > 0
-    row = summary(calibration(verdicts_of({"j": p}), gold_of("AAAA"), cases_of(4))).iloc[0]
-    assert np.isnan(row[["temperature", "temperature_low", "temperature_high"]].astype(float)).all()
-    assert reasons.NOT_BEST in row["reason"]
-
-
-def test_errors_add_up_in_every_subfield() -> None:
-    table = summary(calibration(*random_tables(120, 2, organ=["lung", "eye", None] * 40), by="organ"))
-    assert table["subfield"].dropna().unique().tolist() == ["eye", "lung"]
-    assert (table.loc[table["subfield"].notna(), "n_unassigned"] == 40).all()
-    assert (table["ece"] >= table["overconfidence"].abs() - 1e-12).all()
-
-
-def test_intervals_are_those_of_the_cluster_bootstrap_in_the_long_run() -> None:
-    generator = np.random.default_rng(6)
-    cluster = np.repeat(np.arange(150), 4)
-    together = generator.normal(0, 1, 150)[cluster]
-    truth = together + generator.normal(0, 1, 600)
-    p = 1 / (1 + np.exp(-2 * truth))
-    letters = "".join(np.where(generator.random(600) < 1 / (1 + np.exp(-truth)), "A", "B"))
-    row = summary(calibration(verdicts_of({"j": p}), gold_of(letters), cases_of(600, cluster=cluster))).iloc[0]
-    outcome = np.array([letter == "A" for letter in letters], dtype=float)
-    confidence, right = np.maximum(p, 1 - p), ((p > 0.5) == outcome).astype(float)
-    columns = np.column_stack([(p - outcome) ** 2, right, confidence - right])
-    found = percentiles(estimate(mean(columns), Sampling.of(cases_of(600, cluster=cluster), None, 4000, 1)))
-    for i, name in enumerate(("brier", "accuracy", "overconfidence")):
-        below, above = found[0][i], found[1][i]
-        width = above - below
-        low, high = ("low", "high") if name == "accuracy" else (f"{name}_low", f"{name}_high")
-        assert abs(row[low] - below) < 0.06 * width
-        assert abs(row[high] - above) < 0.06 * width
 
 
 def test_bins_hold_all_forecasts_and_add_up_to_the_error() -> None:

@@ -123,13 +123,6 @@ def test_preference_and_noise_add_up_to_the_verdicts_that_differ() -> None:
     assert noise == pytest.approx(np.mean(within))
 
 
-def test_one_repeat_cannot_tell_preference_from_noise() -> None:
-    row = consistency(verdicts_of({("j", "AB"): "AB", ("j", "BA"): "BB"}), cases_of(2)).iloc[0]
-    assert row["n_repeated"] == 0
-    assert row[["position_preference", "position_noise", "position_noise_low"]].isna().all()
-    assert "position_preference and position_noise: no case was answered twice" in row["reason"]
-
-
 def test_a_judge_that_is_always_consistent_is_not_certain_to_be() -> None:
     """Wilson's interval of n out of n."""
     cases = cases_of(60).assign(question=[f"q{i}" for i in range(60)])
@@ -165,15 +158,6 @@ def test_tango_interval_of_textbook_tables(only_first: int, only_second: int, n:
     asymptotic = replace(e, error=np.sqrt(e.variance / n), df=np.array([np.inf]))
     found = intervals.lean(asymptotic)
     assert [found.low[0], found.high[0]] == pytest.approx([low, high], abs=0.0005 if n == 21 else 0.00005)
-
-
-def test_copies_of_the_cases_of_a_cluster_add_nothing_and_turning_them_turns_the_interval() -> None:
-    ab, ba = "A" * 9 + "A" * 20 + "B" * 3, "B" * 9 + "A" * 20 + "A" * 3
-    once = consistency(verdicts_of({("j", "AB"): ab, ("j", "BA"): ba, ("k", "AB"): ba, ("k", "BA"): ab}), cases_of(32))
-    twice = consistency(verdicts_of({("j", "AB"): ab * 2, ("j", "BA"): ba * 2}), cases_of(64, cluster=[*range(32)] * 2))
-    ends = ["position_bias_low", "position_bias_high"]
-    assert once.loc[0, ends].tolist() == pytest.approx(twice.loc[0, ends].tolist(), abs=1e-9)
-    assert once.loc[0, ends].tolist() == pytest.approx([-once.loc[1, end] for end in ends[::-1]], abs=1e-9)
 
 
 def mean_of(values: np.ndarray, clusters: int | None = None) -> Any:

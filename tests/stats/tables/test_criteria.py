@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from mrb_lib.benchmarks.meta import BenchmarkMeta
@@ -17,7 +15,7 @@ from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.columns import ALIKE, NO_CASES
 from mrb_lib.stats.tables.criteria import NO_RUBRIC
 from mrb_lib.tables.errors import InputError
-from tests.stats.small_tables import cases_of, gold_of, rows_of, verdicts_of
+from tests.stats.small_tables import cases_of, gold_of, table_of, verdicts_of
 
 WEIGHTS = {"side": 5.0, "size": 2.0, "rude": -3.0, "polite": 4.0}
 RUBRIC = [
@@ -26,8 +24,7 @@ RUBRIC = [
 ]  # fmt: skip
 
 
-def criteria(verdicts: pd.DataFrame, gold: pd.DataFrame, cases: pd.DataFrame, **options: Any) -> pd.DataFrame:
-    return rows_of("criteria", cases, verdicts, gold, **options)
+criteria = table_of("criteria")
 
 
 def drawn(n: int, *, soft: bool, seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
@@ -149,22 +146,6 @@ def test_what_is_undefined_is_null_with_a_reason() -> None:
     plain = criteria(two, gold, cases, dimensions=["overall"])
     assert plain["reason"].tolist() == [NO_RUBRIC]  # one line, not one for each judge
     assert "no verdict contains decisions on a rubric" in TABLES["criteria"].says(plain)
-
-
-def test_intervals_are_by_effective_degrees_of_freedom() -> None:
-    """Of nine unequal clusters, clusters - 1 degrees of freedom and equal weights make intervals too short."""
-    cases, gold, verdicts = drawn(120, soft=False, seed=5)
-    cluster = np.repeat(np.arange(9), [45, 25, 15, 10, 8, 6, 5, 4, 2])
-    cases = cases.assign(place=[f"p{i}" for i in cluster], own=cases["case_id"])
-    gold = gold_of("".join(np.random.default_rng(1).choice(list("AB"), 120)))
-    table = criteria(verdicts, gold, cases, dimensions=["overall"], cluster="place").set_index("criterion")
-    single = criteria(verdicts, gold, cases, dimensions=["overall"], by="own").set_index(["subfield", "criterion"])
-    for name, row in table.iterrows():
-        gain = single["difference"].xs(name, level="criterion").reindex(cases["case_id"]).to_numpy()
-        sums = np.bincount(cluster, gain - gain.mean())
-        plain = stats.t.ppf(0.975, 8) * np.sqrt(9 / 8 * (sums**2).sum()) / 120
-        assert row["difference"] == pytest.approx(gain.mean())
-        assert (row["high"] - row["low"]) / 2 > 1.1 * plain
 
 
 def test_a_rubric_that_was_changed_since_is_refused() -> None:

@@ -101,19 +101,6 @@ def test_what_the_base_was_trained_on_is_left_out_as_well() -> None:
     assert both["gain"] == of_all["gain"]
 
 
-def test_where_every_case_was_seen_nothing_is_compared() -> None:
-    row = gains(VERDICTS, GOLD, CASES, GROUPS, training=trained(*CASES["case_id"]), pairs=[(BASE, TUNED)]).iloc[0]
-    assert (row["n"], pd.isna(row["gain"]), pd.isna(row["p_value"])) == (0, True, True)
-    assert "no case is scored for both judges" in row["reason"]
-
-
-def test_a_family_is_of_the_pairs_that_are_compared() -> None:
-    rows = gains(VERDICTS, GOLD, CASES, GROUPS, resamples=100)
-    assert rows["family"].eq(2).all()
-    alone = gains(VERDICTS, GOLD, CASES, GROUPS, pairs=[(BASE, TUNED)], resamples=100).iloc[0]
-    assert alone["p_adjusted"] == alone["p_value"] == rows[rows["tuned"] == TUNED].iloc[0]["p_value"]
-
-
 def test_a_base_is_asked_by_the_engine_that_asks_the_tuned_judge_where_there_is_one() -> None:
     names = {JUDGES[0]: "base", JUDGES[1]: "base+generative", JUDGES[2]: "tuned+generative", JUDGES[3]: "tuned"}
     verdicts = VERDICTS.assign(judge=VERDICTS["judge"].map(names))

@@ -12,7 +12,6 @@ from scipy import stats
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.columns import ALIKE, ONE_CLUSTER
-from mrb_lib.stats.multiplicity import adjust
 from mrb_lib.stats.panel import ABSENT, Panel
 from mrb_lib.stats.tables.groups import FEW_FAMILIES, HEURISTIC, NO_JUDGE, contrasted
 from tests.stats.small_tables import groups_of
@@ -91,18 +90,6 @@ def test_a_contrast_is_what_the_mean_squares_of_a_plain_loop_give(seed: int) -> 
     assert row["p_value"] == pytest.approx(2 * stats.t.sf(abs(value) / error, df))
 
 
-def test_interval_and_test_say_the_same_of_every_contrast() -> None:
-    said = set()
-    for seed in range(60):
-        right = drawn(seed, n=30)
-        right[3:] |= (np.random.default_rng(seed).random(right[3:].shape) < 0.3).astype(int)
-        (row,) = groups(*benchmark(right, list(NAMES)), groups_of(NAMES)).to_dict("records")
-        shown = row["low"] > 0 or row["high"] < 0
-        assert shown == (row["p_value"] < 0.05)
-        said.add(shown)
-    assert said == {True, False}
-
-
 def test_groups_that_change_places_change_the_sign_and_nothing_else() -> None:
     data = benchmark(drawn(1), list(NAMES))
     swap = {OPEN: MEDICAL, MEDICAL: OPEN}
@@ -113,16 +100,6 @@ def test_groups_that_change_places_change_the_sign_and_nothing_else() -> None:
     assert (one["low"], one["high"]) == pytest.approx((-other["high"], -other["low"]))
     for name in ("p_value", "standard_error", "df"):
         assert one[name] == pytest.approx(other[name])
-
-
-def test_cases_that_come_in_equal_copies_of_a_cluster_count_as_one() -> None:
-    right = drawn(2)
-    once = groups(*benchmark(right, list(NAMES)), groups_of(NAMES)).iloc[0]
-    copied = benchmark(np.repeat(right, 3, axis=1), list(NAMES), cluster=list(np.repeat(np.arange(80), 3)))
-    thrice = groups(*copied, groups_of(NAMES)).iloc[0]
-    assert (thrice["n"], thrice["n_clusters"]) == (240, 80)
-    for name in ("difference", "standard_error", "low", "high", "p_value"):
-        assert thrice[name] == pytest.approx(once[name])
 
 
 def test_more_engines_of_a_model_are_no_more_judges() -> None:
@@ -190,18 +167,6 @@ def test_juries_and_judges_in_no_group_take_no_part_and_heuristics_where_nothing
     assert contrasted([CRITIC, "mine", OPEN, HEURISTIC, "jury", "other", MEDICAL]) == [OPEN, MEDICAL, CRITIC, "mine"]
     assert contrasted([OPEN, HEURISTIC, "jury"]) == [OPEN, HEURISTIC]
     assert contrasted(["jury", "other"]) == []
-
-
-def test_a_family_is_the_contrasts_of_a_dimension_and_subfield_or_of_all() -> None:
-    names = NAMES | {"k1": CRITIC, "k2": CRITIC, "k3": CRITIC}
-    data = benchmark(drawn(8, judges=10), list(names), organ=["eye", "lung"] * 40)
-    rows = groups(*data, groups_of(names), by="organ")
-    assert len(rows) == 9
-    for _, part in rows.groupby("subfield", dropna=False):
-        assert part["family"].eq(3).all()
-        assert part["p_adjusted"].to_numpy() == pytest.approx(adjust(part["p_value"].to_numpy(), "holm"))
-    together = groups(*data, groups_of(names), by="organ", family="all", correction="bonferroni")
-    assert together["p_adjusted"].to_numpy() == pytest.approx(np.minimum(9 * together["p_value"], 1))
 
 
 def test_medical_models_are_paired_with_their_bases_and_those_of_one_base_are_one_draw() -> None:

@@ -108,21 +108,6 @@ def test_where_responders_have_no_names_the_sentence_is_about_items() -> None:
     assert "cannot be ranked. j ranks the responses to an item with a Kendall's tau of 0.67" in sentence(frame)
 
 
-def test_clusters_of_items_are_drawn_together() -> None:
-    generator = np.random.default_rng(0)
-    cases = items_of(40, 3)
-    cases["cluster"] = cases["item"].str.split().str[1].astype(int).floordiv(4).astype(str)
-    gold = "".join(generator.choice(list("AB"), len(cases)))
-    kept = np.repeat(np.repeat(generator.random(10) < 0.5, 4), 3)
-    said = "".join(np.where(kept, list(gold), np.where(np.array(list(gold)) == "A", "B", "A")))
-    verdicts = verdicts_of({("j", "AB"): said})
-    rows = [
-        order_row(item_ranking(verdicts, gold_of(gold), cases, cluster=name, resamples=400)) for name in (None, "item")
-    ]
-    widths = [row["kendall_high"] - row["kendall_low"] for row in rows]
-    assert widths[0] > 1.4 * widths[1]
-
-
 def test_clusters_that_share_an_item_are_one() -> None:
     cases, gold, said = items_of(8, 3), "AABABBAAABBB" * 2, "AABABBBAABBA" * 2
     verdicts = verdicts_of({("j", "AB"): said})

@@ -6,13 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from statsmodels.api import Logit
-from statsmodels.stats.multitest import multipletests
 
 from mrb_lib.stats.methods.marginal import SAME_EVERYWHERE, SEPARATED
 from mrb_lib.stats.methods.response_traits import length_difference, standardised
 from mrb_lib.stats.tables.models import ALWAYS, CROSSED, FEW_CLUSTERS, NO_VERDICTS, UNSEEN
-from mrb_lib.tables.errors import InputError
-from tests.stats.small_tables import cases_of, gold_of, rows_of, verdicts_of
+from tests.stats.small_tables import cases_of, gold_of, table_of, verdicts_of
 
 N = 90
 
@@ -51,8 +49,7 @@ def world():
     return choices, gold, cases
 
 
-def models(verdicts: pd.DataFrame, gold: pd.DataFrame, cases: pd.DataFrame, **options: object) -> pd.DataFrame:
-    return rows_of("models", cases, verdicts, gold, **options)
+models = table_of("models")
 
 
 def width(row: pd.Series) -> float:
@@ -221,23 +218,6 @@ def test_levels_with_few_clusters_are_no_reference_for_the_others(world) -> None
     frame = only(models(verdicts(choices), gold, fewer, by="organ"), part="all judges")
     alone = only(frame, term="subfield").set_index("level")
     assert alone[["low", "p_value"]].isna().all(axis=None)
-
-
-def test_p_values_are_adjusted_among_the_tests_of_a_model(world) -> None:
-    """Issue 12, point 14: the table had the p values of dozens of tests as if each were the only one."""
-    choices, gold, cases = world
-    frame = models(verdicts(choices), gold, cases, by="organ")
-    for _, rows in frame.groupby("part"):
-        tested = rows[rows["p_value"].notna()]
-        assert (rows["family"] == len(tested)).all()
-        expected = multipletests(tested["p_value"].astype(float), method="holm")[1]
-        np.testing.assert_allclose(tested["p_adjusted"].astype(float), expected, atol=1e-12)
-        assert rows.loc[rows["p_value"].isna(), "p_adjusted"].isna().all()
-    assert frame["correction"].eq("holm").all() and frame["family_scope"].eq("dimension").all()
-    plain = models(verdicts(choices), gold, cases, by="organ", correction="none")
-    pd.testing.assert_series_equal(plain["p_adjusted"], plain["p_value"], check_names=False)
-    with pytest.raises(InputError, match="correction"):
-        models(verdicts(choices), gold, cases, correction="best")
 
 
 def steady(judges: dict[str, np.ndarray], orders: tuple[str, ...] = ("AB", "BA")) -> pd.DataFrame:

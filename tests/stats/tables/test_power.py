@@ -20,11 +20,9 @@ from mrb_lib.stats.tables.power import (
     mcnemar_power,
     power_at,
 )
-from tests.stats.small_tables import cases_of, gold_of, random_verdicts, rows_of, significance, verdicts_of
+from tests.stats.small_tables import cases_of, gold_of, random_verdicts, significance, table_of, verdicts_of
 
-
-def power(verdicts: pd.DataFrame, gold: pd.DataFrame, cases: pd.DataFrame, **options: object) -> pd.DataFrame:
-    return rows_of("power", cases, verdicts, gold, **{"resamples": 0, **options})
+power = table_of("power", resamples=0)
 
 
 def pairs_of(*tables: pd.DataFrame, **options: object) -> pd.DataFrame:

@@ -10,7 +10,7 @@ from scipy import stats
 from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.estimation import Sampling
 from mrb_lib.stats.tables.ppi import Powered, powered_mean
-from tests.stats.small_tables import cases_of, gold_of, rows_of, verdicts_of
+from tests.stats.small_tables import cases_of, gold_of, table_of, verdicts_of
 
 N = 400
 
@@ -27,8 +27,7 @@ def benchmark(seed: int, agree: float, labelled: int = N) -> tuple[pd.DataFrame,
     return verdicts_of({("j", "AB"): choices[1], ("j", "BA"): choices[1]}), gold, cases
 
 
-def ppi(verdicts: pd.DataFrame, gold: pd.DataFrame, cases: pd.DataFrame, **options: object) -> pd.DataFrame:
-    return rows_of("ppi", cases, verdicts, gold, **options)
+ppi = table_of("ppi")
 
 
 def rows(frame: pd.DataFrame, part: str = "estimate") -> pd.DataFrame:
@@ -170,23 +169,6 @@ def test_cases_without_a_verdict_are_counted_as_excluded() -> None:
     kept = verdicts[~verdicts["case_id"].isin(["c0", "c1", "c399"])]
     found = rows(ppi(kept, gold, cases))
     assert found.loc["x", ["n_labelled", "n_unlabelled", "n_excluded"]].tolist() == [98, 299, 3]
-
-
-def test_clusters_make_the_interval_wider_and_lambda_the_best_one() -> None:
-    """Every case five times: as cases it seems five times as much, as clusters it is what it was once."""
-    generator = np.random.default_rng(9)
-    y = (generator.random(60) < 0.5).astype(float)
-    f = np.where(generator.random((60, 1)) < 0.8, y[:, None], 1 - y[:, None])
-    labelled = (np.arange(60) < 20)[:, None]
-    once = powered(y[:, None], f, labelled, np.arange(60))
-    again = [np.repeat(item, 5, axis=0) for item in (y[:, None], f, labelled)]
-    five = powered(*again, np.repeat(np.arange(60), 5))
-    as_cases = powered(*again, np.arange(300))
-    assert five.classical.error[0] == pytest.approx(once.classical.error[0])
-    assert five.helped.error[0] <= once.helped.error[0] * (1 + 1e-9)
-    assert five.helped.error[0] ** 2 == pytest.approx(once.helped.error[0] ** 2, rel=0.05)
-    assert as_cases.helped.error[0] ** 2 < once.helped.error[0] ** 2 / 4
-    assert five.helped.clusters[0] == 20
 
 
 def powered(y: np.ndarray, f: np.ndarray, labelled: np.ndarray, codes: np.ndarray) -> Powered:

@@ -79,14 +79,6 @@ def test_the_threshold_is_that_of_the_procedure_written_plainly(seed: int, alpha
         assert row["bound"] >= 1 - alpha
 
 
-def test_where_nothing_can_be_promised_it_says_so_and_is_null() -> None:
-    generator = np.random.default_rng(1)
-    table = part(selective(*tables(generator.random(300), generator.random(300) < 0.5)), "guarantee")
-    assert table["delta"].tolist() == [0.05, 0.1]
-    assert table[["threshold", "coverage", "agreement", "bound", "low", "human_level"]].isna().all(axis=None)
-    assert table["reason"].eq(module.CANNOT).all()
-
-
 def test_too_few_cases_cannot_promise_anything_even_to_a_judge_that_is_always_right() -> None:
     for n, expected in ((28, False), (29, True)):  # .9^28 > .05 >= .9^29
         p = np.full(n, 0.999)

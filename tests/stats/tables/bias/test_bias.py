@@ -184,23 +184,6 @@ def test_log_odds_that_are_all_but_infinite_are_no_estimate() -> None:
     assert row["excess_choice"] > 0.3
 
 
-def test_a_judge_that_only_counts_letters_is_said_to_be_separated() -> None:
-    generator = np.random.default_rng(0)
-    n = 200
-    cases = cases_of(n).assign(
-        response_a=["x" * k for k in generator.integers(5, 90, n)],
-        response_b=["y" * k for k in generator.integers(100, 190, n)],
-    )
-    flip = generator.random(n) < 0.5
-    cases.loc[flip, ["response_a", "response_b"]] = cases.loc[flip, ["response_b", "response_a"]].to_numpy()
-    longer = "".join(np.where(flip, "A", "B"))
-    found = bias(verdicts_of({("j", "AB"): longer}), gold_of("".join(generator.choice(list("AB"), n))), cases)
-    row = pick(found, "length")
-    assert np.isnan(row["association"])
-    assert "infinite" in row["reason"]
-    assert row["error_asymmetry"] == 1
-
-
 def test_a_coin_has_an_excess_and_no_bias() -> None:
     """Gold is the longer in three cases of four: a coin chooses the longer less often, without any liking."""
     generator = np.random.default_rng(1)
