@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+import statsmodels.api as sm
+from scipy.stats import t as student
 
 from mrb_lib.benchmarks.formats import llmfao
 from mrb_lib.benchmarks.votes import gold
@@ -36,6 +39,22 @@ def pick(table: pd.DataFrame, judge: str, name: str) -> pd.Series:
     rows = table[(table["judge"] == judge) & (table["bias"] == name)]
     assert len(rows) == 1
     return rows.iloc[0]
+
+
+@pytest.mark.parametrize("judge", ["gpt3", "gpt4"])
+def test_the_pull_of_length_equals_statsmodels(data: tuple[pd.DataFrame, pd.DataFrame], judge: str) -> None:
+    table, rows = data
+    here = rows[rows["judge"] == judge]
+    row = pick(table, judge, "length")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = sm.GLM(here["y"], sm.add_constant(here[["label", "longer"]]), family=sm.families.Binomial())
+        expected = model.fit(cov_type="cluster", cov_kwds={"groups": np.arange(len(here))}, tol=1e-12)
+    assert row["n_labelled"] == len(here)
+    assert row["association"] == pytest.approx(expected.params["longer"], abs=1e-6)
+    reach = student.ppf(0.975, len(here) - 1) * expected.bse["longer"]
+    expected_ends = (row["association"] - reach, row["association"] + reach)
+    assert (row["association_low"], row["association_high"]) == pytest.approx(expected_ends, abs=1e-6)
 
 
 def test_gpt_4_meets_itself_and_gpt_3_does_not(data: tuple[pd.DataFrame, pd.DataFrame]) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import ndtr, ndtri
+from scipy.stats import ttest_1samp
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load
 from mrb_lib.benchmarks.votes import gold
@@ -123,6 +124,39 @@ def test_every_table_that_speaks_of_ratings_is_made(bench: Path, table: str) -> 
         assert "There is nothing to show: no subfields: the cases have no department" in printed
     else:
         assert printed.count("\n") > 3
+
+
+@pytest.mark.parametrize("level", ["nominal", "ordinal", "interval"])
+def test_the_alternative_annotator_test_is_a_loop(bench: Path, level: str) -> None:
+    """Accuracy for categories; minus the root mean squared distance, which orders as its square does, for numbers."""
+    found = rows(bench, "ceiling", "--level", level, resamples=100)
+    beside = found[found["part"] == "alt_test_annotator"].set_index(["judge", "annotator"])
+    made = load(bench)
+    places = {name: place for place, name in enumerate(made.meta.categories, 1)}
+    people = made.annotations.pivot_table(index="case_id", columns="annotator", values="choice", aggfunc="first")
+    votes = people.to_dict("index")
+    said = pd.concat([pd.read_parquet(part) for part in (bench / "runs" / "simulated-strict").rglob("*.parquet")])
+    given = said.dropna(subset="choice").groupby("case_id")["choice"].agg(list)
+
+    def alignment(label: str, others: list[str]) -> float:
+        if level == "nominal":
+            return float(np.mean([label == other for other in others]))
+        return -float(np.sqrt(np.mean([(places[label] - places[other]) ** 2 for other in others])))
+
+    for annotator in people.columns:
+        judge_wins, person_wins = [], []
+        for case, choices in given.items():
+            others = [label for name, label in votes[case].items() if name != annotator]
+            own = alignment(votes[case][annotator], others)
+            each = [alignment(choice, others) for choice in choices]
+            judge_wins.append(np.mean([one >= own - 1e-9 for one in each]))
+            person_wins.append(np.mean([own >= one - 1e-9 for one in each]))
+        row = beside.loc["simulated-strict", annotator]
+        assert row["advantage_probability"] == pytest.approx(np.mean(judge_wins), abs=1e-12)
+        assert row["annotator_probability"] == pytest.approx(np.mean(person_wins), abs=1e-12)
+        difference = np.subtract(person_wins, judge_wins)
+        expected_p = ttest_1samp(difference, 0.2, alternative="less").pvalue
+        assert row["p_value"] == pytest.approx(expected_p, abs=1e-9)
 
 
 def test_what_asks_for_an_order_or_for_two_responses_is_refused_in_a_line(bench: Path) -> None:

@@ -33,6 +33,11 @@ def two(first: float, tied: float, second: float) -> tuple[np.ndarray, np.ndarra
     return np.array([[0, first], [second, 0]]), np.array([[0, tied], [tied, 0]])
 
 
+def test_two_responders_have_a_closed_form() -> None:
+    assert np.ptp(bradley_terry(*two(30, 10, 20))) == pytest.approx(np.log(35 / 25))
+    assert bradley_terry(*two(0, 5, 0)).tolist() == pytest.approx([0, 0])
+
+
 def test_a_lopsided_contest_converges() -> None:
     assert np.ptp(bradley_terry(*two(1e6, 0, 1))) == pytest.approx(np.log(1e6))
 
@@ -41,6 +46,24 @@ def test_turning_every_result_round_turns_the_strengths_round() -> None:
     wins, ties = results(5)
     np.testing.assert_allclose(bradley_terry(wins, ties), -bradley_terry(wins.T, ties), atol=1e-9)
     np.testing.assert_allclose(bradley_terry(wins, ties), bradley_terry(3 * wins, 3 * ties), atol=1e-9)
+
+
+def test_a_responder_that_is_never_compared_has_no_strength() -> None:
+    wins, ties = results(7)
+    for table in (wins, ties):
+        table[2], table[:, 2] = 0, 0
+    found = bradley_terry(wins, ties)
+    assert np.isnan(found).tolist() == [False, False, True, False, False]
+    others = [0, 1, 3, 4]
+    np.testing.assert_allclose(found[others], bradley_terry(*(each[np.ix_(others, others)] for each in (wins, ties))))
+
+
+def test_a_responder_that_won_everything_has_no_finite_strength() -> None:
+    wins, ties = results(9, r=4)
+    wins[1:, 0] = ties[0] = ties[:, 0] = 0
+    assert np.isnan(bradley_terry(wins, ties)).all()
+    ties[0, 1] = ties[1, 0] = 1
+    assert np.isfinite(bradley_terry(wins, ties)).all()
 
 
 def test_strengths_are_finite_where_everyone_is_linked_by_wins_both_ways() -> None:

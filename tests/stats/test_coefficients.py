@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import krippendorff
 import numpy as np
+import pandas as pd
+import pingouin
 import pytest
+from statsmodels.stats.inter_rater import fleiss_kappa
 
 from mrb_lib.stats.coefficients import coefficients, scaled
 from mrb_lib.stats.estimation import Quantity
@@ -19,6 +23,10 @@ def random_labels(n: int, k: int, annotators: int, fewest: int) -> np.ndarray:
     return np.where(np.arange(annotators) < number[:, None], labels, -1)[:, None]
 
 
+def votes_of(labels: np.ndarray, k: int) -> np.ndarray:
+    return (labels[:, 0, :, None] == np.arange(k)).sum(axis=1)
+
+
 def made(labels: np.ndarray, level: str, categories: list[str], used: int | None = None) -> dict[str, Quantity]:
     k = len(categories)
     found = coefficients(labels, scaled(categories, level), level, np.arange(k) < (k if used is None else used))
@@ -28,6 +36,22 @@ def made(labels: np.ndarray, level: str, categories: list[str], used: int | None
 
 def value(quantity: Quantity, weight: np.ndarray | float = 1.0) -> float:
     return float(quantity.statistic((quantity.adds.T * weight).T.sum(axis=0))[0])
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize(("annotators", "fewest"), [(3, 3), (5, 0)])
+def test_alpha_equals_krippendorff(level: str, annotators: int, fewest: int) -> None:
+    labels = random_labels(40, 4, annotators, fewest)
+    found = value(made(labels, level, ["0", "1", "2.5", "7"])["krippendorff_alpha"])
+    table, domain = votes_of(labels, 4), np.array([0.0, 1.0, 2.5, 7.0])
+    expected = krippendorff.alpha(value_counts=table, value_domain=domain, level_of_measurement=level)
+    assert found == pytest.approx(expected, abs=1e-12)
+
+
+def test_fleiss_equals_statsmodels_where_nobody_is_missing() -> None:
+    labels = random_labels(40, 4, 5, 5)
+    found = value(made(labels, "nominal", list("abcd"))["fleiss_kappa"])
+    assert found == pytest.approx(fleiss_kappa(votes_of(labels, 4)), abs=1e-12)
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -74,6 +98,24 @@ def test_one_score_between_others_is_one_category_whatever_rounding_does(n: int)
     """A third cannot be written as a binary fraction."""
     found = made(np.ones((n, 1, 3), dtype=np.int64), "interval", list("1234"))
     assert np.isnan(value(found["krippendorff_alpha"]))
+
+
+def test_labels_that_are_numbers_count_as_numbers() -> None:
+    assert scaled(["1", "2", "5"], "interval").tolist() == [0, 0.25, 1]
+    assert scaled(["1", "nan"], "interval").tolist() == [0, 1]
+    assert scaled(["1", "2", "5"], "ordinal").tolist() == [0, 0.5, 1]
+
+
+@pytest.mark.filterwarnings("ignore:The inplace keyword")  # pingouin with pandas 3.1
+@pytest.mark.parametrize(("n", "annotators"), [(8, 2), (40, 3), (25, 7)])
+def test_complete_scores_as_in_pingouin(n: int, annotators: int) -> None:
+    generator = np.random.default_rng(n)
+    labels = np.clip(generator.integers(0, 9, (n, 1)) + generator.integers(-2, 3, (n, annotators)), 0, 8)
+    long = pd.DataFrame(labels).reset_index().melt("index")
+    expected = pingouin.intraclass_corr(long, "index", "variable", "value").set_index("Type")
+    found = made(labels[:, None], "interval", [str(i) for i in range(9)])
+    for name, kind in (("icc_2_1", "ICC(A,1)"), ("icc_2_k", "ICC(A,k)")):
+        assert value(found[name]) == pytest.approx(expected.loc[kind, "ICC"], abs=1e-9)
 
 
 def test_missing_scores_leave_the_icc_unbiased() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from mrb_lib.stats.dawid_skene import Fit, em, label_counts
 
@@ -47,6 +48,12 @@ def test_the_likelihood_never_falls() -> None:
     assert (np.diff(found) > -1e-9).all()
 
 
+def test_renaming_the_labels_renames_the_answer() -> None:
+    labels = labels_of(np.random.default_rng(4), 150, [0.9, 0.7, 0.8], [0.5, 0.3, 0.2])
+    fit, other = em(label_counts(labels, 3)), em(label_counts((labels + 1) % 3, 3))
+    np.testing.assert_allclose(np.roll(fit.posterior, 1, axis=2), other.posterior, atol=1e-9)
+
+
 def test_a_sample_without_a_label_says_nothing_of_it() -> None:
     """The parameters of a label that has no mass in a sample are null there, however its items began."""
     labels = np.array([[0, 0, 0], [1, 1, 1], [2, 2, 2], [0, 1, 0]])
@@ -58,6 +65,36 @@ def test_a_sample_without_a_label_says_nothing_of_it() -> None:
     assert np.isnan(both.confusion[1, :, 2]).all()
     assert np.isfinite(both.confusion[1, :, :2]).all()
     assert np.isfinite(both.confusion[0]).all()
+
+
+def test_a_label_nobody_gives_takes_no_share_of_the_errors() -> None:
+    """With or without a third label that nobody gives, the model is that of two labels."""
+    labels = labels_of(np.random.default_rng(7), 300, [0.8, 0.8, 0.7], [0.5, 0.5])
+    two, three = (em(label_counts(labels, k)) for k in (2, 3))
+    pairs = ((label_counts(labels, k), fit) for k, fit in ((2, two), (3, three)))
+    assert np.diff([log_likelihood(*each) for each in pairs]) == pytest.approx(0, abs=1e-9)
+    np.testing.assert_allclose(three.confusion[0, :, :2, :2], two.confusion[0], atol=1e-9)
+    np.testing.assert_allclose(three.posterior[0], np.hstack([two.posterior[0], np.zeros((300, 1))]), atol=1e-9)
+    assert np.isnan(three.confusion[0, :, 2]).all()
+
+
+def test_longer_steps_lead_to_the_maximum_of_plain_em() -> None:
+    """A plain EM of thousands of small steps, from the same start; and in a fraction of its iterations."""
+    labels = labels_of(np.random.default_rng(8), 250, [0.75, 0.65, 0.7], [0.5, 0.3, 0.2])
+    kinds, kind = np.unique(labels, axis=0, return_inverse=True)
+    counts, n = label_counts(kinds, 3), np.bincount(kind)[:, None]
+    posterior = counts.sum(axis=1) / 3
+    for _ in range(3000):
+        table = np.einsum("pk,prl->rkl", n * posterior, counts)
+        confusion = table / table.sum(axis=2, keepdims=True)
+        logs = np.einsum("prl,rkl->pk", counts, np.log(np.maximum(confusion, 1e-300)))
+        joint = (n * posterior).sum(axis=0) / 250 * np.exp(logs)
+        evidence = joint.sum(axis=1, keepdims=True)
+        posterior = joint / evidence
+    fit = em(label_counts(labels, 3), tolerance=1e-10, iterations=800)
+    assert log_likelihood(label_counts(labels, 3), fit) == pytest.approx((n * np.log(evidence)).sum(), abs=1e-6)
+    np.testing.assert_allclose(fit.confusion[0], confusion, atol=1e-5)
+    assert fit.converged.all()
 
 
 def test_another_start_on_the_same_side_leads_to_the_same_maximum() -> None:

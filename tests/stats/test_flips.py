@@ -6,6 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from scipy.stats import permutation_test
 
 from mrb_lib.stats.flips import flip_p, whole_units
 from tests.stats.small_tables import cases_of, gold_of, significance, verdicts_of
@@ -31,12 +32,22 @@ def p_values(gains: object) -> np.ndarray:
     return flip_p(np.atleast_2d(gains).astype(np.int64).T)
 
 
-def test_as_all_flips_of_a_small_benchmark() -> None:
+def test_as_all_flips_of_a_small_benchmark_and_as_scipy() -> None:
     first, second = "AAAAAAAAABTB", "BBTABBAABABA"
     row = significance(*of_right(first, second), resamples=0).iloc[0]
     worth = {"A": 1.0, "T": 0.5, "B": 0.0}
     one, two = (np.array([worth[letter] for letter in text]) for text in (first, second))
-    assert row["p_value"] == pytest.approx(every_flip(one - two), abs=1e-12)
+    exact = every_flip(one - two)
+    assert row["p_value"] == pytest.approx(exact, abs=1e-12)
+    scipys = permutation_test(
+        (one, two),
+        lambda a, b: abs(np.mean(a - b)),
+        permutation_type="samples",
+        alternative="greater",
+        n_resamples=np.inf,
+    )
+    ties = (np.abs(scipys.null_distribution - abs((one - two).mean())) < 1e-9).mean()
+    assert exact == pytest.approx(scipys.pvalue - ties / 2)
 
 
 def test_clusters_are_flipped_as_one() -> None:
@@ -92,6 +103,13 @@ def test_equal_judges_have_a_p_of_1_and_none_is_0() -> None:
     clear = significance(*of_right("A" * 20, "B" * 20), resamples=99).iloc[0]
     assert clear["p_value"] == pytest.approx(2.0**-20)
     assert 0 < p_values(np.ones(5000))[0] < 1e-11
+
+
+def test_ties_count_half() -> None:
+    none = [0] * 6
+    assert p_values([1, 1, *none]) == pytest.approx([0.25])
+    assert p_values([[2, 1, *none], [3, 0, *none]]) == pytest.approx([0.25, 0.5])
+    assert p_values([[2, 1], [3, 0]]) == pytest.approx([0.5, 1.0])
 
 
 @pytest.mark.parametrize(("values", "unit"), [([0, 1], 1), ([0.25, np.nan], 4), ([1 / 3, 0.5], 6), ([0.1234], 240)])

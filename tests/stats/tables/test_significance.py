@@ -46,6 +46,17 @@ def of_counts(counts: dict[str, int]) -> tuple[pd.DataFrame, pd.DataFrame, pd.Da
     return verdicts_of(shown), gold_of("A" * len(patterns)), cases_of(len(patterns))
 
 
+def test_agresti_approval_ratings() -> None:
+    """Agresti, Categorical Data Analysis: 794, 150, 86, 570; the difference of .04 has the interval (.02, .06)."""
+    row = pairs_of(*of_counts({"11": 794, "10": 150, "01": 86, "00": 570}), policy="official", resamples=4000).iloc[0]
+    assert (row["n"], row["only_1"], row["only_2"]) == (1600, 150, 86)
+    assert row["difference"] == pytest.approx(0.04)
+    assert (row["low"], row["high"]) == (pytest.approx(0.021, abs=0.002), pytest.approx(0.059, abs=0.002))
+    assert row["test"] == "mcnemar_exact"
+    assert row["p_value"] == pytest.approx(exact_p(86, 236), rel=1e-9)
+    assert row["p_value"] == pytest.approx(3.7e-5, abs=0.1e-5)
+
+
 def test_cochrans_q_of_three_judges_says_when_not_to_read_it() -> None:
     rows = omnibus_of(*of_counts({"111": 6, "110": 16, "100": 4, "001": 6}), policy="official")
     q, f = (rows[rows["test"] == name].iloc[0] for name in ("cochran_q", "permutation_f"))
@@ -115,6 +126,14 @@ def test_cases_are_paired() -> None:
         assert row.low <= row.difference <= row.high
 
 
+def test_pairing_narrows_the_interval_of_judges_that_err_together() -> None:
+    together = of_counts({"11": 50, "00": 45, "10": 5})
+    apart = of_counts({"11": 28, "00": 23, "10": 27, "01": 22})
+    narrow, wide = (pairs_of(*tables, policy="official", **FAST).iloc[0] for tables in (together, apart))
+    assert narrow["difference"] == pytest.approx(wide["difference"])
+    assert narrow["high"] - narrow["low"] < (wide["high"] - wide["low"]) / 2
+
+
 def test_all_judges_are_compared_on_complete_cases() -> None:
     generator = np.random.default_rng(4)
     verdicts = random_verdicts(generator, 40, judges=4)
@@ -179,6 +198,32 @@ def test_degrees_of_freedom_are_clusters_less_one_or_none() -> None:
     verdicts = verdicts_of({("a", "AB"): "AABB", ("b", "AB"): "AB--", ("c", "AB"): "---A"})
     rows = pairs_of(verdicts, gold_of("AAAA"), cases_of(4), **FAST)
     assert rows["df"].to_numpy() == pytest.approx([1, np.nan, np.nan], nan_ok=True)
+
+
+def test_the_test_of_all_judges_is_over_clusters() -> None:
+    row = omnibus_of(*clustered(judges=4), policy="official").iloc[0]
+    assert (row["test"], row["n_clusters"], row["df"], row["df_error"]) == ("permutation_f", 24, 3, 3 * 23)
+    alone = omnibus_of(*clustered(judges=4), policy="official", cluster="case_id")
+    assert alone["test"].tolist() == ["cochran_q", "permutation_f"]
+
+
+def leaning(n: int = 400) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Two judges right on .75: one alike in both orders; one, with position bias, half right on half of the cases."""
+    steady = "A" * (3 * n // 4) + "B" * (n // 4)
+    both = "".join("A" if i % 2 else "T" for i in range(n))
+    shown = {("steady", "AB"): steady, ("steady", "BA"): steady}
+    shown |= {("leaning", order): both.replace("T", letter) for order, letter in (("AB", "A"), ("BA", "B"))}
+    return verdicts_of(shown), gold_of("A" * n), cases_of(n)
+
+
+def test_position_bias_is_not_a_difference_of_accuracy() -> None:
+    """The judge with position bias wins fewer cases, by more: a sign test would find a difference of accuracy."""
+    row = pairs_of(*leaning(), margin=0.09, resamples=2000).iloc[0]
+    assert row["difference"] == pytest.approx(0.0)
+    assert row["low"] < 0 < row["high"]
+    assert (row["test"], row["p_value"]) == ("permutation", 1)
+    assert bool(row["equivalent"])
+    assert row["p_adjusted"] > 0.05
 
 
 @pytest.mark.slow
