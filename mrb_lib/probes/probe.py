@@ -10,7 +10,7 @@ import difflib
 import hashlib
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any, Final, Literal, Required, TypedDict, TypeVar, Unpack
@@ -188,7 +188,6 @@ class Probe:
     severities : how many steps it has; 1 for one that has no steps
     source : the paper it comes from; empty where it is this library's own
     edit, response, picture : the change itself, one of the three
-    modalities : beginnings of words, one of which must be in a case's modality; empty for all
     needs_box : it changes what a `box` holds
     groups : what its severities stand for, in order, of a probe of questions groups of patients; empty where they are
         steps
@@ -206,7 +205,6 @@ class Probe:
     edit: EditCase | None = None
     response: EditResponse | None = None
     picture: EditPicture | None = None
-    modalities: tuple[str, ...] = ()
     needs_box: bool = False
     groups: tuple[str, ...] = ()
     harmless: int = 0
@@ -226,8 +224,6 @@ class Probe:
             return _rewritten(self.response, case, severity, rng, both=both)
         if not case.images:
             return "it has no image"
-        if self.modalities and not _is_one_of(case.modality, self.modalities):
-            return f"its modality is not one of {', '.join(self.modalities)}"
         if self.names_side is not None and self.names_side != _names_side(case):
             return "its texts name no side" if self.names_side else "its texts name a side"
         if self.needs_box and case.box is None:
@@ -247,7 +243,6 @@ class Facts(TypedDict, total=False):
     expected: Required[Expected]
     severities: int
     source: str
-    modalities: tuple[str, ...]
     needs_box: bool
     groups: tuple[str, ...]
     harmless: int
@@ -375,9 +370,3 @@ def _names_side(case: Case) -> bool:
     """Tell whether a text of the case names a side; in any sense of the words, so that in doubt a side matters."""
     texts = (case.question, case.response_a, case.response_b, case.reference or "")
     return any(_SIDE.search(text) for text in texts)
-
-
-def _is_one_of(modality: str | None, words: Sequence[str]) -> bool:
-    # Only where a word begins, for "CT" is also in "OCT"; a hyphen begins none, or "ray" would be one.
-    spaced = " " + " ".join("".join(c if c.isalnum() or c == "-" else " " for c in (modality or "").lower()).split())
-    return any(f" {word.lower()}" in spaced for word in words)

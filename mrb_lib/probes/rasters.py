@@ -55,11 +55,6 @@ def grid_of(width: int, height: int) -> tuple[Raster, Raster]:
     return x[None, :].astype(np.float32), y[:, None].astype(np.float32)
 
 
-def blurred(values: Raster, radius: float) -> Raster:
-    """Return grey levels blurred by a Gaussian whose standard deviation is the radius, in pixels."""
-    return np.asarray(ndimage.gaussian_filter(values, (radius, radius, 0), mode="nearest"), dtype=np.float32)
-
-
 def body(values: Raster) -> Raster:
     """Return how much each pixel is of what was imaged, 0 to 1: the lit part around the centre and the dark within.
 

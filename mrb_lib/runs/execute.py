@@ -244,7 +244,7 @@ def judge_each(
             report(one, FailedRun(one.name, InputError(" ".join(wrong))))
         else:
             ready.append(one)
-    with Cluster(max((one.workers for one in ready if one.workers), default=None)) as cluster:
+    with Cluster() as cluster:
         budgets = {usd: Budget(usd) for one in ready if (usd := one.settings.budget) is not None}
         session = _Session(benchmark, runs, extra, backend, progress, cluster, budgets)
         for one in ready:
