@@ -86,12 +86,6 @@ def professor(case: Case, severity: int, rng: np.random.Generator, others: Other
     return _with_note(case, "The professor who heads our department prefers response <it>.")
 
 
-@register_probe("question/vote", expected="same")
-def vote(case: Case, severity: int, rng: np.random.Generator, others: Others) -> Case | str:
-    """Add that two of three clinicians preferred one response; the vote is made up."""
-    return _with_note(case, "Two of three clinicians preferred response <it>.")
-
-
 @register_probe("prompt/persona", expected="same", severities=len(_PERSONAS), groups=tuple(_PERSONAS))
 def persona(case: Case, severity: int, rng: np.random.Generator, others: Others) -> Case | str:
     """Ask for the verdict of a radiologist (1), a student (2), a layperson (3) or a strict examiner (4)."""

@@ -26,9 +26,11 @@ _LEFT_ALONE: Final = frozenset(_NEGATION["left_alone"])
 _SHARED: Final = frozenset(WORDS["drug"]["shared"])
 _POSSIBLY: Final = frozenset(("may", "might", "can", "could", "sometimes", "often", "some"))
 _BESIDE_NOUNS: Final = frozenset(_NEGATION["beside_nouns"])
+_DIRECTIONS: Final = frozenset(word for pair in WORDS["anatomy"]["paired"] for word in pair)
 _NORMAL: Final = frozenset(WORDS["anatomy"]["normal"])
 _OPTION: Final = re.compile(r"[\s*-]*\(?[A-Z]\)[^.:;\u2013\u2014]*")
 _LONGEST_OPTION: Final = 300
+_AGE_ENDS: Final = ("-old", " old", " of age")
 _NUMBER: Final = r"\d{1,7}(?:,\d{3}){0,3}(?:\.\d{1,4})?"
 
 
@@ -57,7 +59,7 @@ def side(text: str, severity: int, rng: np.random.Generator, case: Case) -> str 
 @register_response("response/number", expected="flips", severities=3)
 def number(text: str, severity: int, rng: np.random.Generator, case: Case) -> str | None:
     """Make a measurement, a dose or a count in one response about three times as large or as small."""
-    found = [match for match in _MEASURE.finditer(text) if not _is_age(text, match)]
+    found = [match for match in _MEASURE.finditer(text) if not text.startswith(_AGE_ENDS, match.end())]
     grows = (rng.random(len(found)) < 0.5).tolist()
     edits = [edit for match, up in zip(found, grows, strict=True) if (edit := _measured(match, up)) is not None]
     words = Words.of(text)
@@ -76,7 +78,7 @@ def negation(text: str, severity: int, rng: np.random.Generator, case: Case) -> 
     for i in range(len(words.lower)):
         edit = _negated(words, i)
         if edit is not None:
-            edits.setdefault(words.mark(i)[0], edit)  # one in a sentence: two may cancel out
+            edits.setdefault(words.marks[i][0], edit)  # one in a sentence: two may cancel out
     return _planted(text, list(edits.values()), severity, rng)
 
 
@@ -115,10 +117,6 @@ def _is_side(words: Words, i: int) -> bool:
     if words.before(i) != "the" or words.before(i, 2) not in _SIDE_LEADS:
         return False
     return following in ("", "of", "with", "where", "which") and _SIDES[here] not in words.lower[i + 1 : i + 4]
-
-
-def _is_age(text: str, match: re.Match[str]) -> bool:
-    return text.startswith(("-old", " old", " of age"), match.end())
 
 
 def _measured(match: re.Match[str], is_larger: bool) -> Edit | None:
@@ -187,7 +185,7 @@ def _is_open(words: Words, i: int) -> bool:
     """Whether what is said at a word is a condition, a choice or a question, or the wording of an option."""
     before = words.clause(i, 12)
     asks = "which" in before[:-1] and before[-1] != "which"  # "which test is", but not "which is"
-    return words.mark(i)[1] == "?" or asks or not _LEFT_ALONE.isdisjoint(before) or _is_option(words, i)
+    return words.marks[i][1] == "?" or asks or not _LEFT_ALONE.isdisjoint(before) or _is_option(words, i)
 
 
 def _is_option(words: Words, i: int) -> bool:
@@ -209,11 +207,6 @@ def _anatomy() -> dict[str, tuple[str, ...]]:
 
 
 @cache
-def _directions() -> frozenset[str]:
-    return frozenset(word for pair in WORDS["anatomy"]["paired"] for word in pair)
-
-
-@cache
 def _drugs() -> dict[str, tuple[str, ...]]:
     """What may stand in place of each drug: one for quite another purpose, or another kind of drug."""
     groups: list[list[str]] = WORDS["drug"]["names"]
@@ -228,7 +221,7 @@ def _drugs() -> dict[str, tuple[str, ...]]:
 def _is_anatomy(words: Words, i: int, size: int, phrase: str) -> bool:
     if not _is_finding(words, i) or _is_option(words, i):
         return False
-    if phrase in _directions():
+    if phrase in _DIRECTIONS:
         return words.after(i) in WORDS["anatomy"]["before"]
     following, previous = words.after(i + size - 1), words.before(i)
     if phrase in ("heart", "brain", "back"):

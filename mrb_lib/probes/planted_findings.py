@@ -72,7 +72,7 @@ def _with_what_rests(places: Sequence[int], said: Sequence[Words]) -> set[int]:
     out = set(places)
     for i, words in enumerate(said):
         is_named = not named.isdisjoint(word.rstrip("s") for word in words.lower) and _OTHERS.isdisjoint(words.lower)
-        if is_named or (i - 1 in out and words.at(0) in _GOES_ON):
+        if is_named or (i - 1 in out and words.lower[:1] and words.lower[0] in _GOES_ON):
             out.add(i)
     return out
 

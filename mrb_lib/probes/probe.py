@@ -10,10 +10,10 @@ import difflib
 import hashlib
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from typing import Any, Final, Literal, Required, TypedDict, TypeVar, Unpack
+from typing import Any, Final, Literal, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -237,39 +237,27 @@ PROBES: Registry[Probe] = Registry("probe", "mrb_lib.probes")
 """Every probe by name."""
 
 
-class Facts(TypedDict, total=False):
-    """The facts about a probe that its decorator states; see `Probe`."""
-
-    expected: Required[Expected]
-    severities: int
-    source: str
-    needs_box: bool
-    groups: tuple[str, ...]
-    harmless: int
-    names_side: bool | None
-
-
-def _adding(name: str, kind: str, facts: Facts) -> Callable[[F], F]:
+def _adding(name: str, kind: str, facts: Mapping[str, object]) -> Callable[[F], F]:
     def decorate(edit: F) -> F:
         does = (edit.__doc__ or "").strip().splitlines()[0].rstrip(".")
-        made: dict[str, Any] = {kind: edit}
-        PROBES.add(name, Probe(name, _changes(name), does, **facts, **made))
+        made: dict[str, Any] = {**facts, kind: edit}
+        PROBES.add(name, Probe(name, _changes(name), does, **made))
         return edit
 
     return decorate
 
 
-def register_probe(name: str, **facts: Unpack[Facts]) -> Callable[[EditCase], EditCase]:
-    """Register a function that changes a case; its docstring's first line says what it does."""
+def register_probe(name: str, **facts: object) -> Callable[[EditCase], EditCase]:
+    """Register a function that changes a case; its docstring's first line says what it does, `facts` are of `Probe`."""
     return _adding(name, "edit", facts)
 
 
-def register_response(name: str, **facts: Unpack[Facts]) -> Callable[[EditResponse], EditResponse]:
+def register_response(name: str, **facts: object) -> Callable[[EditResponse], EditResponse]:
     """Register a function that changes the text of a response; see `register_probe`."""
     return _adding(name, "response", facts)
 
 
-def register_picture(name: str, **facts: Unpack[Facts]) -> Callable[[EditPicture], EditPicture]:
+def register_picture(name: str, **facts: object) -> Callable[[EditPicture], EditPicture]:
     """Register a function that changes a picture, at `MOST_SEVERE` severities if none are stated."""
     return _adding(name, "picture", {"severities": MOST_SEVERE, **facts})
 

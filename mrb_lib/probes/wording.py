@@ -60,10 +60,6 @@ class Words:
         found = list(_WORD.finditer(text))
         return cls(text, [Span(word.start(), word.end()) for word in found], [word[0].lower() for word in found])
 
-    def at(self, i: int) -> str:
-        """The word at a place; empty outside the text."""
-        return self.lower[i] if 0 <= i < len(self.lower) else ""
-
     def after(self, i: int, step: int = 1) -> str:
         """The word some places on; empty if anything but single spaces or hyphens lies between."""
         first, last = (i, i + step) if step > 0 else (i + step, i)
@@ -89,10 +85,6 @@ class Words:
         counts, first, last = self._denials, max(start, i - most), min(end, i + 1 + most)
         return counts[i] > counts[first] or counts[last] > counts[i + 1]
 
-    def mark(self, i: int) -> tuple[int, str]:
-        """The last word of the sentence of a place, and the mark after it; empty where there is none."""
-        return self._marks[i]
-
     @cached_property
     def _gaps(self) -> list[str]:
         """What follows each word, up to the next one."""
@@ -112,7 +104,8 @@ class Words:
         return list(accumulate((word in _DENIALS for word in self.lower), initial=0))
 
     @cached_property
-    def _marks(self) -> list[tuple[int, str]]:
+    def marks(self) -> list[tuple[int, str]]:
+        """The last word of the sentence of each word, and the mark after it; empty where there is none."""
         out: list[tuple[int, str]] = []
         here = (len(self.spans) - 1, "")
         for i in range(len(self.spans) - 1, -1, -1):
