@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load
-from mrb_lib.build.training.recipe import Recipe, plan_of, read_recipe, recipe_from
+from mrb_lib.build.training.recipe import Recipe, read_recipe, recipe_from
 from mrb_lib.cli.options import Bench, Rosters, declares, options_from
 from mrb_lib.cli.progress import training_bars
 from mrb_lib.judges.settings import Settings
@@ -37,7 +37,6 @@ class TrainOptions:
     config: Annotated[
         str | None, Option("Start from a recipe in TOML, which these options change; see above.", "NAME|FILE")
     ] = None
-    plan: Annotated[Path | None, Option("Compare recipes: TOML, a table [[recipe]] with a name each.", "FILE")] = None
     leave_out: Annotated[str | None, Option("Learn nothing of one fold of the split.", "COLUMN=VALUE")] = None
     leave_one_out: Annotated[
         str | None, Option("Train a judge for each fold, which it does not learn from.", "COLUMN")
@@ -49,8 +48,8 @@ class TrainOptions:
             raise InputError("name either --model, the model to train, or --from, a judge that was trained before.")
         if self.from_ is not None and not (self.from_ / "training.json").is_file():
             raise InputError(f"--from {self.from_}: holds no training.json; name what `mrb train` wrote.")
-        if sum(option is not None for option in (self.plan, self.leave_out, self.leave_one_out)) > 1:
-            raise InputError("--plan, --leave-out and --leave-one-out each say what to train; name one of them.")
+        if self.leave_out is not None and self.leave_one_out is not None:
+            raise InputError("--leave-out and --leave-one-out each say what to train; name one of them.")
 
 
 COMMAND = declares(TrainOptions(), Recipe(), Settings(), only=_OF_WEIGHTS)
@@ -59,7 +58,7 @@ COMMAND = declares(TrainOptions(), Recipe(), Settings(), only=_OF_WEIGHTS)
 def train(
     context: typer.Context,
     bench: Bench,
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="The folder to write: a judge, or several with --plan.")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The folder to write: a judge, or one per fold.")],
     rosters: Rosters = None,
 ) -> None:
     """Fine-tune a judge on the training cases of a benchmark. Run the same command again to resume.
@@ -85,14 +84,9 @@ def train(
     model = options.model or f"path:{options.from_}"
     with training_bars() as report:
         for folder, recipe in recipes.items():
-
-            def announce(text: str, folder: Path = folder) -> None:
-                if is_main_process():
-                    typer.echo(f"{folder}: {text}", err=True)
-
             done = make(
                 benchmark, folder, model, recipe, settings=settings, extra=tuple(rosters or ()),
-                report=partial(report, folder.name), announce=announce,
+                report=partial(report, folder.name),
             )  # fmt: skip
             if is_main_process():
                 _say(done, benchmark)
@@ -113,8 +107,6 @@ def _recipes(
     """Return the recipe of each judge, by the folder to write; all are checked before the first is trained."""
     config, folds = options.config, options.leave_one_out
     base = recipe_from(read_recipe(config) if config else {}, config or "--config")
-    if options.plan is not None:
-        return {out / name: options_from(recipe, context) for name, recipe in plan_of(options.plan, base)}
     recipe = options_from(base, context)
     if folds is not None:
         from mrb_lib.build.training.plan import fold_names
@@ -142,11 +134,6 @@ def _say(done: Trained, benchmark: Benchmark) -> None:
             f"{best.accuracy:.3f} at best (step {best.step}), the same choice in both orders "
             f"{points[0].consistency:.3f} and {best.consistency:.3f}; the best of several flatters"
         )
-        if done.baseline is not None:
-            typer.echo(
-                f"{done.folder}: a bag-of-words baseline, trained on the same cases in a second, has accuracy "
-                f"{done.baseline:.3f} there"
-            )
     else:
         typer.echo(f"{done.folder}: there is no validation case, so the last weights are kept unseen", err=True)
     for reason, n in done.left_out.items():

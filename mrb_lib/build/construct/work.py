@@ -300,7 +300,7 @@ def begin(
     with exclusive(work.path, "work folder"):
         record = read_record(work.path)
         _check_before(work, step, record)
-        plain = plain_choices(choices)
+        plain = tomllib.loads(tomli_w.dumps({name: value for name, value in choices.items() if value is not None}))
         read = {each: digest_of_output(record[each]["output"]) for each in _before(step) if each in record}
         table = {"state": BEGUN, "seed": seed, "input": read, "output": {}, **plain}
         old = record.get(step)
@@ -397,11 +397,6 @@ def write_record(folder: Path, record: Mapping[str, Any]) -> None:
     """Replace the record, atomically; the steps stand in their order."""
     names = [*(name for name in record if name not in STEPS), *(name for name in STEPS if name in record)]
     write_atomic(folder / RECORD, tomli_w.dumps({name: record[name] for name in names}))
-
-
-def plain_choices(choices: Mapping[str, object]) -> dict[str, Any]:
-    """Choices as they will be read back from the record; those that are None are left out."""
-    return tomllib.loads(tomli_w.dumps({name: value for name, value in choices.items() if value is not None}))
 
 
 def choices_of(table: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
-
-from safetensors import safe_open
-from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.linear_model import LogisticRegression
+from typing import TYPE_CHECKING, Final
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.build.training.letters import LetterTrainee
@@ -22,23 +17,20 @@ from mrb_lib.build.training.loop import (
     check_arguments,
     fit_in_memory,
     full_disk_named,
-    has_checkpoint,
     is_main_process,
+    last_checkpoint,
     n_processes,
 )
 from mrb_lib.build.training.plan import Plan
 from mrb_lib.build.training.recipe import Recipe
-from mrb_lib.build.training.record import model_card, training_record
+from mrb_lib.build.training.record import training_record
 from mrb_lib.build.training.reward import RewardTrainee
 from mrb_lib.build.training.trainee import Trainee
 from mrb_lib.judges.prompt_files import load_prompt
-from mrb_lib.judges.roster.machine import inspect_machine
-from mrb_lib.judges.roster.source import TRAINING, adapter_base, loaded_bytes, provenance_of
+from mrb_lib.judges.roster.source import TRAINING, provenance_of
 from mrb_lib.judges.settings import Settings
 from mrb_lib.tables.errors import InputError, MrbError
 from mrb_lib.tables.files import staged_folder, write_atomic
-from mrb_lib.tables.schema import ORDERS
-from mrb_lib.verdicts.orders import TIE
 
 if TYPE_CHECKING:
     from mrb_lib.build.training.trl_trainee import ReplyTrainee
@@ -56,7 +48,6 @@ class Trained:
     curve : the evaluations
     n_cases : cases that it was trained on
     n_validation : cases that every evaluation judges
-    baseline : accuracy of a bag-of-words baseline on these cases, see `word_baseline`; None where there is none
     left_out : what could not be learnt from, by the reason
     notices : what the user should know
     """
@@ -65,7 +56,6 @@ class Trained:
     curve: Sequence[CurvePoint]
     n_cases: int
     n_validation: int
-    baseline: float | None
     left_out: dict[str, int]
     notices: Sequence[str]
 
@@ -79,7 +69,6 @@ def train(
     settings: Settings | None = None,
     extra: Sequence[Path] = (),
     report: Report = lambda progress: None,
-    announce: Callable[[str], None] = lambda text: None,
 ) -> Trained:
     """Train a judge.
 
@@ -95,7 +84,6 @@ def train(
     settings : of the judge: device, dtype, max_pixels, download
     extra : the user's own roster files
     report : called after every step
-    announce : called with an estimate of the memory before weights are read
 
     Raises
     ------
@@ -114,7 +102,6 @@ def train(
         return _finished(out, plan)
     kind = _trainee_of(plan)
     check_arguments(kind.arguments(recipe.method), recipe, plan.settings)
-    announce(_memory(plan))
     work = out.resolve().parent / f".{out.name}.training"
     _begin(work, plan, out)
     notices: list[str] = []
@@ -134,13 +121,12 @@ def train(
         raise
     trainee = trainees[0]
     n_cases, n_validation = len(trainee.case_ids), len(trainee.validated)
-    done = Trained(out, curve, n_cases, n_validation, word_baseline(plan), trainee.left_out, notices + trainee.notices)
+    done = Trained(out, curve, n_cases, n_validation, trainee.left_out, notices + trainee.notices)
     if not is_main_process():
         return done
     with full_disk_named(work), staged_folder(out) as folder:
         trainee.save(folder)
         record = training_record(plan, trainee, model, curve)
-        write_atomic(folder / "README.md", model_card(out.name, record, plan.entry.licence or "see there"))
         write_atomic(folder / TRAINING, json.dumps(record, indent=1) + "\n")
     shutil.rmtree(work)
     return done
@@ -175,7 +161,7 @@ def _begin(work: Path, plan: Plan, out: Path) -> None:
 
 def _clear_unless_begun(work: Path) -> None:
     """Remove a folder of checkpoints that holds none."""
-    if not has_checkpoint(work):
+    if last_checkpoint(work) is None:
         shutil.rmtree(work, ignore_errors=True)
 
 
@@ -186,61 +172,4 @@ def _finished(out: Path, plan: Plan) -> Trained:
     curve = [CurvePoint(**point) for point in record["curve"]]
     n_cases, n_validation = len(record["cases"]), len(record["validation"])
     left_out = dict(record["left_out_labels"])
-    return Trained(out, curve, n_cases, n_validation, word_baseline(plan), left_out, ["was trained already"])
-
-
-def _memory(plan: Plan) -> str:
-    """Return a line with the memory that training takes, as far as it follows from the weights' files."""
-    settings, recipe = plan.settings, plan.recipe
-    machine = inspect_machine()
-    on_gpu = bool(machine.gpus) and settings.device != "cpu"
-    dtype = settings.dtype if settings.dtype != "auto" else "bfloat16" if on_gpu else "float32"
-    n_trained, rank = 0, int(str(recipe.adapter.get("r", 16)))
-    for path in (adapter_base(plan.source.folder) or plan.source.folder).glob("*.safetensors"):
-        with safe_open(path, "pt") as file:
-            names = file.keys()
-            shapes = [file.get_slice(name).get_shape() for name in names]
-        if recipe.lora:  # two maps beside each matrix
-            shapes = [[rank, sum(shape)] for shape in shapes if len(shape) > 1]
-        n_trained += sum(map(prod, shapes))
-    weights = loaded_bytes(plan.source.folder, dtype, settings.quantize) / 1e9
-    # A gradient and the two moments of AdamW, each as wide as what is trained.
-    states = n_trained * 3 * (4 if recipe.lora or dtype == "float32" else 2) / 1e9
-    room = machine.memory_gb(settings.device)
-    text = f"estimated memory: {weights:.1f} GB of weights, {states:.1f} GB of gradients and optimizer, and activations"
-    if room is None:
-        return text
-    used = [recipe.lora, settings.quantize or not on_gpu, recipe.gradient_checkpointing]
-    saves = [flag for flag, value in zip(_SAVES, used, strict=True) if not value]
-    cure = f", which may be too little; add {', '.join(saves)}" if weights + states > 0.8 * room and saves else ""
-    return f"{text}; there are {room:.1f} GB{cure}"
-
-
-_SAVES: Final = ("--lora", "--quantize 4bit", "--gradient-checkpointing")
-
-
-def word_baseline(plan: Plan) -> float | None:
-    """Return the accuracy on the validation cases of a logistic regression on word counts of the two responses.
-
-    It learns from the same cases as the judge, in a second: a judge that is not better has learnt no more than words.
-    None without validation cases, or where the training labels are all alike or no response holds a word.
-    """
-    rows = plan.examples.rows
-    learnt = rows[(rows["dimension"] == plan.main) & (rows["order"] == ORDERS[0]) & (rows["p_first"] != 0.5)]
-    if not plan.validated or learnt["pick"].nunique() < 2:
-        return None
-    cases = plan.benchmark.cases.set_index("case_id")
-    texts, words = cases.loc[learnt["case_id"], ["response_a", "response_b"]].stack(), CountVectorizer(binary=True)
-    if not any(map(words.build_analyzer(), texts)):
-        return None
-    words.fit(texts)
-
-    def difference(case_ids: Iterable[str]) -> Any:
-        one, other = (words.transform(cases.loc[list(case_ids), f"response_{side}"]) for side in "ab")
-        return one - other
-
-    model = LogisticRegression(C=0.1, max_iter=1000, fit_intercept=False)
-    model.fit(difference(learnt["case_id"]), learnt["p_first"], sample_weight=learnt["weight"])
-    better, right = model.predict(difference(plan.validated)), plan.gold[plan.validated]
-    score = right.map({"A": 1.0, "B": 0.0, TIE: 0.5}).to_numpy()
-    return float((1 - abs(better - score)).mean())
+    return Trained(out, curve, n_cases, n_validation, left_out, ["was trained already"])

@@ -14,7 +14,6 @@ from mrb_lib.build.construct.tables import ABOUT
 from mrb_lib.tables.errors import InputError
 
 _TEXTS: Final = ("question", "reference", *ABOUT)
-_COUNTS: Final = ("n_images", "n_options", "length_question")
 
 
 def rule_table(items: pd.DataFrame, measures: pd.DataFrame) -> pd.DataFrame:
@@ -33,7 +32,7 @@ def rule_table(items: pd.DataFrame, measures: pd.DataFrame) -> pd.DataFrame:
     }
     numbers = pd.DataFrame(counts, index=items.index).reset_index(drop=True).astype("float64")
     own = measures.drop(columns="item_id", errors="ignore").reset_index(drop=True).astype("float64")
-    return pd.concat([texts, numbers[list(_COUNTS)], own], axis=1)
+    return pd.concat([texts, numbers, own], axis=1)
 
 
 def kept_by(rule: str, table: pd.DataFrame) -> NDArray[np.bool_]:
