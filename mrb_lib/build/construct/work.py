@@ -193,7 +193,8 @@ class Step:
             decided.update(self._decided.set_index("item_id"))
         kept = decided["kept"].astype(bool)
         own = decided.assign(step=self.name, kept=kept, reason=decided["reason"].mask(kept, None)).reset_index()
-        output = {"decisions": digest_of_decisions(own)}
+        plain = own[["item_id", "kept", "reason"]].astype(object).where(own.notna(), None)
+        output = {"decisions": hashlib.sha256(plain.to_json(orient="values").encode("utf-8")).hexdigest()}
         for name in self._tables:
             output[name] = sha256_of(self._staged(name))
             self._staged(name).replace(self.work.path / f"{name}.parquet")
@@ -418,9 +419,3 @@ def digest_of_output(output: Mapping[str, str]) -> str:
     """One digest for all that a step made."""
     lines = "\n".join(f"{name} {output[name]}" for name in sorted(output))
     return hashlib.sha256(lines.encode("utf-8")).hexdigest()
-
-
-def digest_of_decisions(decisions: pd.DataFrame) -> str:
-    """The digest of which items a step kept, and why it left out the others."""
-    rows = decisions[["item_id", "kept", "reason"]].astype(object).where(decisions.notna(), None)
-    return hashlib.sha256(rows.to_json(orient="values").encode("utf-8")).hexdigest()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from typing import Final
 
 import numpy as np
 import pandas as pd
@@ -12,8 +11,6 @@ from numpy.typing import NDArray
 from mrb_lib.benchmarks.where import LENGTHS, matching, syntax_tree
 from mrb_lib.build.construct.tables import ABOUT
 from mrb_lib.tables.errors import InputError
-
-_TEXTS: Final = ("question", "reference", *ABOUT)
 
 
 def rule_table(items: pd.DataFrame, measures: pd.DataFrame) -> pd.DataFrame:
@@ -24,7 +21,7 @@ def rule_table(items: pd.DataFrame, measures: pd.DataFrame) -> pd.DataFrame:
     items : as of the work folder
     measures : a row an item in the same order, numbers only
     """
-    texts = items[list(_TEXTS)].astype("str").reset_index(drop=True)
+    texts = items[["question", "reference", *ABOUT]].astype("str").reset_index(drop=True)
     counts = {
         "n_images": items["images"].map(lambda names: 0 if names is None else len(names)),
         "n_options": items["choices"].map(lambda choices: 0 if choices is None else len(choices)),

@@ -97,7 +97,7 @@ class PictureIntake:
             return Picture(problem="the image cannot be read")
         if min(size) < self.min_side:
             return Picture(problem=f"the image is smaller than {self.min_side} pixels")
-        if _is_blank(shown):
+        if len(set(shown.convert("L").getextrema())) == 1:
             return Picture(problem="the image is of one grey")
         path = self.folder / f"{digest}{suffix}"
         if not path.is_file() or path.stat().st_size != len(stored):
@@ -107,8 +107,3 @@ class PictureIntake:
         self.keep(path.name, shown)
         lettered = (dicom is not None and dicom.burnt_in) or looks_lettered(shown)
         return Picture(path.name, dicom=dicom, lettered=lettered, frames=frames)
-
-
-def _is_blank(picture: Image.Image) -> bool:
-    low, high = picture.convert("L").getextrema()
-    return low == high
