@@ -14,7 +14,7 @@ from mrb_lib.stats.methods.paired_verdicts import OTHER_SETTINGS, UNKNOWN_PROMPT
 from mrb_lib.stats.multiplicity import adjust
 from mrb_lib.stats.tables.probes import NO_NOISE, NO_PROBES
 from mrb_lib.verdicts.manifest import Manifest
-from mrb_lib.verdicts.prompts import run_prompts
+from mrb_lib.verdicts.store import run_prompts
 from tests.stats.small_tables import (
     cases_of,
     gold_of,

@@ -31,7 +31,7 @@ from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.tables.files import sha256_of
 from mrb_lib.tables.schema import ANSWER, ANSWERED_STATUSES, Kind
 from mrb_lib.verdicts.parts import part_paths, read_part
-from mrb_lib.verdicts.run_totals import totals
+from mrb_lib.verdicts.store import totals
 
 Ask = Callable[..., "list[ModelRun]"]
 WRITES: Final = "generative"
