@@ -5,7 +5,6 @@ from __future__ import annotations
 import multiprocessing
 import os
 import pickle
-import shutil
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -18,7 +17,6 @@ import pyarrow as pa
 import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load
-from mrb_lib.judges.roster.roster import resolve
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs import execute
 from mrb_lib.runs.interruption import InterruptedRunError
@@ -26,7 +24,7 @@ from mrb_lib.runs.local import Job
 from mrb_lib.runs.plan import Plan, ProbeOptions
 from mrb_lib.runs.progress import RunProgress
 from mrb_lib.runs.ray import scaleout
-from mrb_lib.runs.ray.cluster import Cluster, reason_of, size_pool
+from mrb_lib.runs.ray.cluster import Cluster, size_pool
 from mrb_lib.runs.ray.scaleout import Source, Worker, assignment
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.verdicts.manifest import identity, read_manifest
@@ -344,23 +342,6 @@ def test_a_worker_whose_judge_is_not_the_same_answers_nothing(
     assert message in str(answer.error)
 
 
-def test_another_copy_of_the_weights_is_refused(
-    tiny: Callable[[str], Path], tmp_path: Path, pictured: Benchmark
-) -> None:
-    folder = shutil.copytree(tiny("llava"), tmp_path / "copy")
-    judge = resolve(f"path:{folder}", runs=tmp_path / "runs", images={}, settings=Settings(device="cpu"))
-    job = job_of(judge, pictured)
-    _, make, same, _ = assignment(job, on_gpu=False)
-    assert make({}).spec == judge.spec
-    weights = folder / "model.safetensors"
-    content = bytearray(weights.read_bytes())
-    content[len(content) // 2] ^= 1
-    weights.write_bytes(content)
-    error = worker_of(job, make=make, same=same).answer(0).error
-    assert "is not the same there" in str(error)
-    assert "(revision sha256:" in str(error)
-
-
 GPUS = [{"CPU": 16.0, "GPU": 8.0}, {"CPU": 16.0, "GPU": 8.0}, {"CPU": 4.0}]
 
 
@@ -401,13 +382,6 @@ def test_a_cluster_that_cannot_be_used_is_said_in_one_line(
     with pytest.raises(RunError, match=message) as caught, Cluster() as cluster:
         cluster.nodes()
     assert "\n" not in str(caught.value)
-
-
-def test_what_ray_says_in_pages_becomes_its_last_line() -> None:
-    pages = "\x1b[36mray::Worker()\x1b[39m (pid=1)\n  File x\nTraceback (most recent call last):\nOSError: gone\n\n"
-    assert reason_of(RuntimeError(pages)) == "OSError: gone"
-    assert reason_of(RuntimeError("plain.\nMore.")) == "plain."
-    assert reason_of(RuntimeError()) == "RuntimeError"
 
 
 def descendants(command: bytes) -> list[int]:

@@ -47,14 +47,9 @@ def test_a_plan_says_how_each_model_is_asked(tmp_path: Path) -> None:
     [
         ("", "list of tables"),
         ("[common]\ntemprature = 1\n[[model]]\nname = 'x'\n", "'temprature': is unknown"),
-        ("[[judge]]\nname = 'x'\n", "list of tables"),
-        ("model = 3\n", "list of tables"),
         ("[[model]]\nprompt = 'open-answer'\n", "model 1, key name"),
         ("[[model]]\nname = 'x'\ntemprature = 1\n", "'temprature': is unknown"),
         ("[[model]]\nname = 'x'\ntemperature = 'hot'\n", "temperature 'hot': must be a number"),
-        ("[[model]]\nname = 'x'\nmax_new_tokens = true\n", "max_new_tokens True: must be a whole number"),
-        ("[[model]]\nname = 'x'\ntemperature = -1\n", "temperature -1"),
-        ("[[model]]\nname = 'x'\nengine = 'cloud'\n", "'local' or 'ray'"),
         ("[[model", "cannot be read"),
     ],
 )
