@@ -26,7 +26,6 @@ _ENVIRONMENT: Final = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_DATA_USAGE_DISABLED": "1",
     "RAY_BACKEND_LOG_LEVEL": "fatal",
-    "RAY_worker_niceness": "0",
 }
 _LOOPBACK: Final = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 

@@ -34,7 +34,6 @@ from mrb_lib.verdicts.protocol import Judge
 
 RESTARTS: Final = 4
 """Times that a worker that dies is started anew, and that each of its batches is answered anew."""
-_NOT_SPREAD: Final = "worked in this process: it asks a server, and workers would not make that faster"
 
 
 def on_ray(cluster: Cluster, one: PlannedModel) -> tuple[Settings, Backend]:
@@ -89,7 +88,7 @@ def _spread(cluster: Cluster, one: PlannedModel, job: Job) -> Generator[pd.DataF
     """Start the workers, and return the answers once the first is there; see `mrb_lib.runs.local.Backend`."""
     engine = job.judge.spec.get("engine")
     if engine in ENGINES and ENGINES[str(engine)].model == "server":
-        job.notices.append(_NOT_SPREAD)
+        job.notices.append("worked in this process: it asks a server, and workers would not make that faster")
         return run_locally(job)
     on_gpu = isinstance(job.judge, WithWeights) and job.judge.request.settings.device != "cpu"
     room, needs = cluster.pool(one.workers, one.gpus_per_worker if on_gpu else 0.0)
@@ -193,14 +192,10 @@ class Worker:
 def assignment(job: Job, *, on_gpu: bool) -> tuple[str, Make, Mapping[str, object], bool]:
     """Return what workers must know to answer for a judge that is not loaded yet, see `Worker`."""
     judge = job.judge
-    make: Make = partial(_as_it_is, judge)
-    if isinstance(judge, WithWeights):
-        make = partial(_rebuilt, type(judge), replace(judge.request, images={}))
+    # Ray pickles a judge without weights as it is.
+    request = judge.request if isinstance(judge, WithWeights) else None
+    make: Make = partial(_rebuilt, type(judge), replace(request, images={})) if request else lambda _: judge
     return judge.name, make, identity(judge.spec, judge.prompt_hash), on_gpu
-
-
-def _as_it_is(judge: Judge, _: Mapping[str, bytes]) -> Judge:
-    return judge
 
 
 def _rebuilt(build: Callable[[JudgeRequest], Judge], request: JudgeRequest, images: Mapping[str, bytes]) -> Judge:
