@@ -137,7 +137,7 @@ class ProbedImages(Mapping[str, bytes]):
         return iter(self._images)
 
     def __len__(self) -> int:
-        """How many images are stored."""
+        """The number of stored images."""
         return len(self._images)
 
 

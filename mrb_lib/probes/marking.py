@@ -1,4 +1,4 @@
-"""Which words a probe changed."""
+"""The words that a probe changed."""
 
 from __future__ import annotations
 

@@ -103,12 +103,12 @@ def _planted(text: str, edits: Sequence[Edit], severity: int, rng: np.random.Gen
 
 
 def _is_finding(words: Words, i: int) -> bool:
-    """Whether something is said to be there; what is denied, or said to be normal, may be as true of another place."""
+    """Return whether something is said to be there; what is denied, or said to be normal, may be as true of another place."""
     return not words.is_denied(i) and _NORMAL.isdisjoint((*words.clause(i, 12), *words.rest(i, 12)))
 
 
 def _is_side(words: Words, i: int) -> bool:
-    """Whether `left` or `right` is a side here, and not what somebody left or what is right."""
+    """Return whether `left` or `right` is a side here, and not what somebody left or what is right."""
     here, following = words.lower[i], words.after(i)
     if following in _JOINING or (words.before(i) in _JOINING and words.before(i, 2) in _SITED | {_SIDES[here]}):
         return False
@@ -177,19 +177,19 @@ def _negated(words: Words, i: int) -> Edit | None:
 
 
 def _is_verb(words: Words, i: int) -> bool:
-    """Whether a word such as "causes" says what something does, and does not name several causes."""
+    """Return whether a word such as "causes" says what something does, and does not name several causes."""
     return not {words.before(i), words.after(i)} & _BESIDE_NOUNS and words.before(i) != ""
 
 
 def _is_open(words: Words, i: int) -> bool:
-    """Whether what is said at a word is a condition, a choice or a question, or the wording of an option."""
+    """Return whether what is said at a word is a condition, a choice or a question, or the wording of an option."""
     before = words.clause(i, 12)
     asks = "which" in before[:-1] and before[-1] != "which"  # "which test is", but not "which is"
     return words.marks[i][1] == "?" or asks or not _LEFT_ALONE.isdisjoint(before) or _is_option(words, i)
 
 
 def _is_option(words: Words, i: int) -> bool:
-    """Whether a word is in the first part of a line such as "(B) It is normal"."""
+    """Return whether a word is in the first part of a line such as "(B) It is normal"."""
     start = words.spans[i].start
     line = words.text.rfind("\n", max(0, start - _LONGEST_OPTION), start) + 1
     is_whole = line > 0 or start <= _LONGEST_OPTION
@@ -198,7 +198,7 @@ def _is_option(words: Words, i: int) -> bool:
 
 @cache
 def _anatomy() -> dict[str, tuple[str, ...]]:
-    """What may stand in place of each part of the body, from the first class that has it."""
+    """Return what may stand in place of each part of the body, from the first class that has it."""
     out: dict[str, tuple[str, ...]] = {}
     for group in [*WORDS["anatomy"]["paired"], *WORDS["anatomy"]["classes"]]:
         for word in group:
@@ -208,7 +208,7 @@ def _anatomy() -> dict[str, tuple[str, ...]]:
 
 @cache
 def _drugs() -> dict[str, tuple[str, ...]]:
-    """What may stand in place of each drug: one for quite another purpose, or another kind of drug."""
+    """Return what may stand in place of each drug: one for quite another purpose, or another kind of drug."""
     groups: list[list[str]] = WORDS["drug"]["names"]
     strangers = WORDS["drug"]["strangers"]
     out = {name: tuple(other for other in strangers if other not in group) for group in groups for name in group}
@@ -230,7 +230,7 @@ def _is_anatomy(words: Words, i: int, size: int, phrase: str) -> bool:
 
 
 def _is_about_drug(words: Words, i: int) -> bool:
-    """Whether what is said of a drug is its own: many have the same side effects, and not to take one may be right."""
+    """Return whether what is said of a drug is its own: many have the same side effects, and not to take one may be right."""
     around = (*words.clause(i, 12), *words.rest(i, 12))
     return not words.is_denied(i) and not _is_option(words, i) and _SHARED.isdisjoint(around)
 

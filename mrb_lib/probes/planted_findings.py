@@ -56,7 +56,7 @@ def _false_findings(text: str, case: Case) -> list[str]:
 
 
 def _weight(sentence: str) -> int:
-    """How much a sentence tells of what was found; 0 where that is denied, or only supposed."""
+    """Return how much a sentence tells of what was found; 0 where that is denied, or only supposed."""
     words = Words.of(sentence)
     lower = [word for i, word in enumerate(words.lower) if word != "can" or words.after(i) != "be"]
     if _SUPPOSED.intersection(lower) or not _OBSERVED.intersection(lower):

@@ -1,4 +1,4 @@
-"""What a probe is: a change of a case before it is judged, and what should follow; and the list of all.
+"""The definition of a probe: a change of a case before it is judged, and what should follow; and the list of all.
 
 A probe changes a picture, or it changes a case: its texts, or which pictures it shows. It never sees annotations.
 Of two responses a probe changes one, the case's `target`, unless it is named with `+both`.
@@ -37,7 +37,7 @@ _SIDE: Final = re.compile(r"\b(left|right)(wards?)?\b|\b(uni|contra|ipsi)lateral
 
 @dataclass(frozen=True)
 class Case:
-    """What a judge is shown of a case, in the case's own frame.
+    """The parts of a case that a judge is shown, in the case's own frame.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class Case:
 
     @property
     def of_the_prompt(self) -> list[str]:
-        """What the prompt says otherwise than its own template, in sentences; empty where nothing."""
+        """Return what the prompt says otherwise than its own template, in sentences; empty where nothing."""
         said = []
         if self.note:
             note = self.note.replace("{A}", "A").replace("{B}", "B")

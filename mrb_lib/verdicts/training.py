@@ -148,7 +148,7 @@ def training_cases(manifests: Iterable[Manifest], benchmark: Benchmark) -> pd.Da
     rows: list[tuple[str, str | None]] = []
     for run in runs:
         if (cases := known.get(run.run_id)) is not None:
-            rows += [(name, case) for name in _names(run) for case in cases or [None]]
+            rows += [(name, case) for name in _names(run) for case in cases] or [(name, None) for name in _names(run)]
     return pd.DataFrame(rows, columns=["judge", "case_id"], dtype="str").drop_duplicates(ignore_index=True)
 
 
