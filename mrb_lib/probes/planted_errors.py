@@ -103,7 +103,7 @@ def _planted(text: str, edits: Sequence[Edit], severity: int, rng: np.random.Gen
 
 
 def _is_finding(words: Words, i: int) -> bool:
-    """Return whether something is said to be there; what is denied, or said to be normal, may be as true of another place."""
+    """Return whether something is said to be there; what is denied, or normal, may be as true of another place."""
     return not words.is_denied(i) and _NORMAL.isdisjoint((*words.clause(i, 12), *words.rest(i, 12)))
 
 
@@ -230,7 +230,7 @@ def _is_anatomy(words: Words, i: int, size: int, phrase: str) -> bool:
 
 
 def _is_about_drug(words: Words, i: int) -> bool:
-    """Return whether what is said of a drug is its own: many have the same side effects, and not to take one may be right."""
+    """Return whether a statement is of one drug alone: many have the same side effects, and not to take one may be right."""
     around = (*words.clause(i, 12), *words.rest(i, 12))
     return not words.is_denied(i) and not _is_option(words, i) and _SHARED.isdisjoint(around)
 

@@ -145,7 +145,7 @@ def sentences(text: str) -> list[Span]:
 
 
 def is_finished(sentence: str) -> bool:
-    """Return whether a sentence ends with a full stop and begins like one: a heading, a cell or a list item does not."""
+    """Return whether a sentence ends with a full stop and begins like one; a heading or a list item does not."""
     return sentence.endswith(".") and len(sentence) > 10 and sentence[0].isalpha() and sentence[0].isupper()
 
 
