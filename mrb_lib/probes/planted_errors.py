@@ -230,7 +230,7 @@ def _is_anatomy(words: Words, i: int, size: int, phrase: str) -> bool:
 
 
 def _is_about_drug(words: Words, i: int) -> bool:
-    """Return whether a statement is of one drug alone: many have the same side effects, and not to take one may be right."""
+    """Return whether a statement is of one drug alone: many share side effects, and not to take one may be right."""
     around = (*words.clause(i, 12), *words.rest(i, 12))
     return not words.is_denied(i) and not _is_option(words, i) and _SHARED.isdisjoint(around)
 
