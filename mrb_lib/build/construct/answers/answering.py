@@ -271,7 +271,7 @@ def answers_of(runs: Sequence[ModelRun], item_ids: pd.Series, samples: int) -> p
         for place, run in enumerate(runs)
         for path in part_paths(run.summary.folder)
     ]
-    frame = pd.concat(parts).rename(columns={"case_id": "item_id", "repeat": "sample"})
+    frame: pd.DataFrame = pd.concat(parts).rename(columns={"case_id": "item_id", "repeat": "sample"})
     frame["position"] = frame["item_id"].map(pd.Series(range(len(item_ids)), index=pd.Index(item_ids)))
     frame = frame[frame["position"].notna() & (frame["sample"] < samples)]
     said = frame["status"].isin([*ANSWERED_STATUSES, "refused"])
