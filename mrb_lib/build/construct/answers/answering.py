@@ -44,7 +44,7 @@ _KINDS: Final = {
     **dict.fromkeys(("item_id", "answer", "status"), "str"),
     **dict.fromkeys(("prompt_tokens", "completion_tokens", "latency_s"), "float64"),
     **dict.fromkeys(("sample", "position"), "int64"),
-    **dict.fromkeys(("finish", "error"), object),
+    **dict.fromkeys(("finish", "error"), "object"),
 }
 CUT_OFF: Final = "length"
 """The value of `finish` for an answer that ended because it was as long as allowed."""
