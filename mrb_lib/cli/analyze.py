@@ -30,8 +30,7 @@ from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.options import Names, Option, Texts, checked_dataclass, options_of
 from mrb_lib.tables.schema import NO_PROBE
 from mrb_lib.verdicts.manifest import Manifest, read_manifest
-from mrb_lib.verdicts.prompts import run_prompts
-from mrb_lib.verdicts.store import iter_verdicts, run_folders
+from mrb_lib.verdicts.store import iter_verdicts, run_folders, run_prompts
 from mrb_lib.verdicts.training import seen_notes, training_cases, training_records
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from mrb_lib.runs.planned import PlannedJudge, read_judges
 from mrb_lib.runs.preflight import judge_plan
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.tables.options import options_of
-from mrb_lib.verdicts.run_totals import totals
+from mrb_lib.verdicts.store import totals
 
 _LONGEST_REASON = 300
 

@@ -21,8 +21,7 @@ from mrb_lib.runs.planned import PlannedJudge
 from mrb_lib.stats import analyze as tables
 from mrb_lib.verdicts.manifest import read_manifest
 from mrb_lib.verdicts.parts import DamagedPartError
-from mrb_lib.verdicts.run_totals import RunTotals, totals
-from mrb_lib.verdicts.store import iter_verdicts
+from mrb_lib.verdicts.store import RunTotals, iter_verdicts, totals
 from mrb_lib.verdicts.training import training_cases
 
 WIDTH: Final = 100

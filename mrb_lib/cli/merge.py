@@ -13,7 +13,7 @@ from mrb_lib.cli.findings import echo_findings
 from mrb_lib.cli.listing import count, line
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import slug, staged_folder
-from mrb_lib.verdicts.merge import merge_runs
+from mrb_lib.verdicts.merge import merge_runs, verdicts_in
 
 
 def merge(
@@ -45,7 +45,8 @@ def merge(
     elif made is not None:
         typer.echo(f"{out}: no verdicts, since no source contains a folder runs", err=True)
     else:
-        typer.echo("the runs of the sources are left out", err=True)
+        n = sum(verdicts_in(source) for source in loaded.values())
+        typer.echo(f"{n:,} verdicts of the sources are left out", err=True)
     if "split" in merged.cases:
         typer.echo(
             f"{out}: the splits of the sources are kept; `mrb check` finds cases that leak between them", err=True

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load
-from mrb_lib.build.training.recipe import Recipe, plan_of, read_recipe, recipe_from
+from mrb_lib.build.training.recipe import Recipe, read_recipe, recipe_from
 from mrb_lib.cli.options import Bench, Rosters, declares, options_from
 from mrb_lib.cli.progress import training_bars
 from mrb_lib.judges.settings import Settings
@@ -37,7 +37,6 @@ class TrainOptions:
     config: Annotated[
         str | None, Option("Start from a recipe in TOML, which these options change; see above.", "NAME|FILE")
     ] = None
-    plan: Annotated[Path | None, Option("Compare recipes: TOML, a table [[recipe]] with a name each.", "FILE")] = None
     leave_out: Annotated[str | None, Option("Learn nothing of one fold of the split.", "COLUMN=VALUE")] = None
     leave_one_out: Annotated[
         str | None, Option("Train a judge for each fold, which it does not learn from.", "COLUMN")
@@ -49,8 +48,8 @@ class TrainOptions:
             raise InputError("name either --model, the model to train, or --from, a judge that was trained before.")
         if self.from_ is not None and not (self.from_ / "training.json").is_file():
             raise InputError(f"--from {self.from_}: holds no training.json; name what `mrb train` wrote.")
-        if sum(option is not None for option in (self.plan, self.leave_out, self.leave_one_out)) > 1:
-            raise InputError("--plan, --leave-out and --leave-one-out each say what to train; name one of them.")
+        if self.leave_out is not None and self.leave_one_out is not None:
+            raise InputError("--leave-out and --leave-one-out each say what to train; name one of them.")
 
 
 COMMAND = declares(TrainOptions(), Recipe(), Settings(), only=_OF_WEIGHTS)
@@ -59,7 +58,7 @@ COMMAND = declares(TrainOptions(), Recipe(), Settings(), only=_OF_WEIGHTS)
 def train(
     context: typer.Context,
     bench: Bench,
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="The folder to write: a judge, or several with --plan.")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The folder to write: a judge, or one per fold.")],
     rosters: Rosters = None,
 ) -> None:
     """Fine-tune a judge on the training cases of a benchmark. Run the same command again to resume.
@@ -113,8 +112,6 @@ def _recipes(
     """Return the recipe of each judge, by the folder to write; all are checked before the first is trained."""
     config, folds = options.config, options.leave_one_out
     base = recipe_from(read_recipe(config) if config else {}, config or "--config")
-    if options.plan is not None:
-        return {out / name: options_from(recipe, context) for name, recipe in plan_of(options.plan, base)}
     recipe = options_from(base, context)
     if folds is not None:
         from mrb_lib.build.training.plan import fold_names

@@ -39,7 +39,7 @@ Value = float | tuple[float, float, float]
 
 @dataclass(frozen=True)
 class Frame:
-    """How canonical points land on the picture: mirrored, zoomed about the centre, then shifted."""
+    """The way canonical points land on the picture: mirrored, zoomed about the centre, then shifted."""
 
     mirrored: bool = False
     zoom: float = 1.0
@@ -75,7 +75,7 @@ def _lettering(text: str) -> NDArray[np.bool_]:
 
 @lru_cache(maxsize=3)
 def toml_data(name: str) -> dict[str, Any]:
-    """What a TOML file beside this one holds: outlines, catalogue or phrases."""
+    """Return the content of a TOML file beside this one: outlines, catalogue or phrases."""
     return tomllib.loads(files("mrb_lib.demo").joinpath(f"{name}.toml").read_text(encoding="utf-8"))
 
 

@@ -87,7 +87,7 @@ class Named(Protocol):
 
 
 class Applies(Protocol):
-    """What changes cases, as `mrb_lib.probes.apply.Probing`."""
+    """The changes of cases, as `mrb_lib.probes.apply.Probing`."""
 
     def case(self, case_id: str) -> Any:
         """A case as it is stored."""
@@ -99,7 +99,7 @@ class Applies(Protocol):
 
 
 class Effect(NamedTuple):
-    """What a probe changes of the cases, for judges that are simulated.
+    """The changes that a probe makes to the cases, for judges that are simulated.
 
     Attributes
     ----------
@@ -159,7 +159,7 @@ def simulated_probed_verdicts(
 
 
 def effect_of(probing: Applies, case_ids: Sequence[str], probe: Named, *, is_error: bool) -> Effect:
-    """What a probe does to each case, as seen from the texts that it changes."""
+    """Return what a probe does to each case, as seen from the texts that it changes."""
     towards, applies = np.zeros(len(case_ids)), np.ones(len(case_ids), dtype=bool)
     for i, case_id in enumerate(case_ids):
         changed = probing.probed(case_id, probe)
@@ -200,7 +200,7 @@ def probabilities(
 
 
 def leaning(judge: ProbedJudge, effect: Effect) -> float:
-    """How far a probe moves a judge towards the response that it changes or speaks for, in latent units."""
+    """Return how far a probe moves a judge towards the response that it changes or speaks for, in latent units."""
     if effect.severity == 0:
         return 0.0
     if effect.is_error:

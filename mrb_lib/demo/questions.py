@@ -76,7 +76,7 @@ def _vignette(scene: Scene, rng: np.random.Generator) -> str:
 
 
 def holds(hypothesis: str, *, side: str | None, count: int | None, term: str | None) -> bool:
-    """Whether a closed question's hypothesis is true of the given facts."""
+    """Return whether a closed question's hypothesis is true of the given facts."""
     if hypothesis == "several":
         return count is not None and count > 1
     return hypothesis in (side, term)

@@ -41,7 +41,7 @@ HARM: Final = {
     "finding": 1.2, "impression": 1.0, "plan": 1.0, "side": 1.0, "site": 0.7, "size": 0.5, "count": 0.3, "shape": 0.2,
     "brightness": 0.2,
 }  # fmt: skip
-"""What an error about each aspect adds to the harm of a response."""
+"""Harm that an error about each aspect adds to a response."""
 INVENTED: Final = 0.8
 _HALFWAY: Final = 1.6
 _PEOPLE: Final = (("clinician_1", 0.0, 0.40), ("clinician_2", 0.15, 0.45), ("clinician_3", -0.15, 0.55))
@@ -221,7 +221,7 @@ def _latent_risk(plan: ResponsePlan, scene: Scene) -> float:
 
 
 def _votes(latent: float, rng: np.random.Generator) -> list[tuple[str, str, str]]:
-    """What each annotator says of a case; about one vote in 200 is missing."""
+    """Return what each annotator says of a case; about one vote in 200 is missing."""
     drawn, missing = rng.normal(size=len(_PEOPLE)), rng.random(len(_PEOPLE)) < _MISSING
     votes = []
     for (name, leaning, noise), z, is_missing in zip(_PEOPLE, drawn, missing, strict=True):

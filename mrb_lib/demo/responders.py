@@ -60,7 +60,7 @@ RESPONDERS = (
 
 @dataclass
 class ResponsePlan:
-    """What a response says.
+    """The content of a response.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What is to be seen on a simulated picture: the views, sites and kinds of findings of `catalogue.toml`, and scenes.
+"""The content of a simulated picture: the views, sites and kinds of findings of `catalogue.toml`, and scenes.
 
 A scene is drawn from the catalogue: what lies where, how large, how many, of which shape and brightness.
 """
@@ -59,7 +59,7 @@ class Site:
 
     @property
     def paired(self) -> bool:
-        """Whether the site exists on both sides."""
+        """Return whether the site exists on both sides."""
         return "{side}" in self.name
 
 
@@ -191,7 +191,7 @@ class Spot:
 
 @dataclass(frozen=True)
 class Facts:
-    """What one finding is, in the words of the catalogue.
+    """One finding, in the words of the catalogue.
 
     Attributes
     ----------
@@ -210,7 +210,7 @@ class Facts:
 
     @property
     def count(self) -> int:
-        """How many lesions there are."""
+        """The number of lesions."""
         return len(self.spots)
 
     @property

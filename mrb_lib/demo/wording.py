@@ -195,7 +195,7 @@ class _ResponseWriter:
         return sentences
 
     def extras(self) -> list[str]:
-        """What goes beyond the main finding: the second one, what is absent, limits, insight, rivals."""
+        """Return what goes beyond the main finding: the second one, what is absent, limits, insight, rivals."""
         plan, view = self.plan, self.scene.view
         sentences = []
         if plan.second is not None:

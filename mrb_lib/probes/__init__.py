@@ -1,4 +1,4 @@
-"""What changes a verdict that should not, and what should and does not?
+"""Changes of a case that should, or should not, change a verdict.
 
 `probe` says what a probe is and holds the list, `apply` changes cases on their way to a judge; each other file holds
 the probes of one kind, registered where they are written.

@@ -61,7 +61,8 @@ class Probing:
         changed = intervention.applied(case, probe.severity, rng, self._others, both=probe.both)
         if isinstance(changed, str) or intervention.picture is None or probe.severity == 0:
             return changed
-        names = tuple(_name(probe, self.seed, case_id, i, name) for i, name in enumerate(changed.images))
+        parts = ((str(probe), str(self.seed), case_id, str(i), name) for i, name in enumerate(changed.images))
+        names = tuple(_MARK + "|".join(quote(part, safe="/") for part in one) for one in parts)
         return Case(**{**changed.__dict__, "images": names})
 
     def rows(self, rows: pd.DataFrame) -> pd.DataFrame:
@@ -136,7 +137,7 @@ class ProbedImages(Mapping[str, bytes]):
         return iter(self._images)
 
     def __len__(self) -> int:
-        """How many images are stored."""
+        """The number of stored images."""
         return len(self._images)
 
 
@@ -163,7 +164,3 @@ def sample(cases: pd.DataFrame, n: int | None, seed: int) -> pd.DataFrame:
     frame["place"] = (groups.cumcount() + 0.5) / groups.transform("size")
     first = frame.sort_values(["place", "key"]).index[:n]
     return cases.iloc[np.sort(first.to_numpy())]
-
-
-def _name(probe: ProbeId, seed: int, case_id: str, number: int, original: str) -> str:
-    return _MARK + "|".join(quote(part, safe="/") for part in (str(probe), str(seed), case_id, str(number), original))

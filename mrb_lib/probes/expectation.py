@@ -11,7 +11,7 @@ UNKNOWN: Final = "expected is unknown: this library has no such probe"
 
 
 class Known(NamedTuple):
-    """What the library knows of a probe.
+    """The knowledge of the library about a probe.
 
     Attributes
     ----------

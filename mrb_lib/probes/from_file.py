@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -40,7 +39,7 @@ class FileProbe:
 
 
 def is_file_probe(name: str) -> bool:
-    """Whether verdicts with this probe come from a file, which need not be at hand."""
+    """Return whether verdicts with this probe come from a file, which need not be at hand."""
     return _NAME.fullmatch(name) is not None
 
 
@@ -75,35 +74,19 @@ def probe_from_file(path: Path) -> FileProbe:
         raise InputError(f"{str(path)!r}: name it by letters, digits, - and _ only; the probe is called after it.")
     with readable(path):
         digest = sha256_of(path)
-    return _made(path, digest)
-
-
-@lru_cache(maxsize=8)
-def _made(path: Path, digest: str) -> FileProbe:
-    """The probe of a content; every judge of a command asks for it again."""
     texts, columns = _texts(path, _rows(path))
-    kind: Literal["question", "response"] = "question" if columns == ["question"] else "response"
-    does = f"Put in the {' and '.join(columns)} that the file {path.name} has"
-    probe = Probe(
-        f"{kind}/file-{path.stem}", kind, does, "same", source=f"a file, SHA-256 {digest}", edit=_Replaced(texts)
-    )
-    return FileProbe(probe, digest, tuple(texts))
 
-
-class _Replaced:
-    """Puts in the texts of a file, by case id and column."""
-
-    def __init__(self, texts: Mapping[str, Mapping[str, str]]) -> None:
-        self._texts = texts
-
-    def __call__(self, case: Case, severity: int, rng: np.random.Generator, others: Others) -> Case | str:
-        """The case with the file's texts, or why there are none."""
-        texts = self._texts.get(case.case_id)
-        if texts is None:
+    def replaced(case: Case, severity: int, rng: np.random.Generator, others: Others) -> Case | str:
+        if case.case_id not in texts:
             return "the file has no row for it"
-        changes: dict[str, Any] = dict(texts)
+        changes: dict[str, Any] = dict(texts[case.case_id])
         changed = replace(case, **changes)
         return changed if changed != case else "the file changes nothing of it"
+
+    kind: Literal["question", "response"] = "question" if columns == ["question"] else "response"
+    does = f"Put in the {' and '.join(columns)} that the file {path.name} has"
+    probe = Probe(f"{kind}/file-{path.stem}", kind, does, "same", source=f"a file, SHA-256 {digest}", edit=replaced)
+    return FileProbe(probe, digest, tuple(texts))
 
 
 def _rows(path: Path) -> Sequence[Mapping[Any, object]]:

@@ -1,4 +1,4 @@
-"""Which pictures are shown, and pictures that show nothing or say what to choose."""
+"""The choice of pictures that are shown, and pictures that show nothing or say what to choose."""
 
 from __future__ import annotations
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
+from math import cos, pi, sin
 
 import numpy as np
 from PIL import Image, ImageFilter
 
 from mrb_lib.probes.probe import Case, register_picture
-from mrb_lib.probes.rasters import grain, levels, picture_of
+from mrb_lib.probes.rasters import body, grain, grid_of, levels, picture_of
 
 _CORRUPTIONS = "ImageNet-C (Hendrycks & Dietterich 2019)"
 _MEDICAL = "MedMNIST-C (Di Salvo et al. 2024)"
@@ -52,3 +53,14 @@ def underexposed(picture: Image.Image, severity: int, rng: np.random.Generator, 
     """Expose the picture by up to five stops too little."""
     factor = 2 ** ((-0.7, -1.5, -2.5, -3.7, -5.0)[severity - 1] / _GAMMA)
     return picture.point([round(level * factor) for level in range(256)] * len(picture.getbands()))
+
+
+@register_picture("image/uneven", expected="same", source=_MEDICAL)
+def uneven(picture: Image.Image, severity: int, rng: np.random.Generator, case: Case) -> Image.Image:
+    """Make the picture brighter on one side and darker on the other, as an uneven coil, grid or light does."""
+    values = levels(picture)
+    x, y = grid_of(picture.width, picture.height)
+    turn = 2 * pi * float(rng.random())
+    slope = (x / x[0, -1] - 0.5) * np.float32(cos(turn)) + (y / y[-1, 0] - 0.5) * np.float32(sin(turn))
+    factor = np.exp(np.float32((0.4, 0.8, 1.3, 1.9, 2.7)[severity - 1]) * slope[..., None])
+    return picture_of(values * (1 + body(values) * (factor - 1)), picture.mode)

@@ -174,7 +174,7 @@ def aged(text: str, years: int) -> str:
 
 
 def _any(words: re.Pattern[str], texts: Iterable[str]) -> bool:
-    """Whether one of the texts holds one of the words, which are in lower case."""
+    """Return whether one of the texts holds one of the words, which are in lower case."""
     return any(words.search(text.lower()) for text in texts)
 
 
@@ -187,7 +187,7 @@ def _words(text: str) -> set[str]:
 
 
 def _is_other(found: re.Match[str]) -> bool:
-    """Whether a match is no word for a sex: H&E written as HE, or the bundle that His described."""
+    """Return whether a match is no word for a sex: H&E written as HE, or the bundle that His described."""
     before, after = (
         found.string[max(0, found.start() - 10) : found.start()],
         found.string[found.end() : found.end() + 7],

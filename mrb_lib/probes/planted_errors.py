@@ -26,9 +26,11 @@ _LEFT_ALONE: Final = frozenset(_NEGATION["left_alone"])
 _SHARED: Final = frozenset(WORDS["drug"]["shared"])
 _POSSIBLY: Final = frozenset(("may", "might", "can", "could", "sometimes", "often", "some"))
 _BESIDE_NOUNS: Final = frozenset(_NEGATION["beside_nouns"])
+_DIRECTIONS: Final = frozenset(word for pair in WORDS["anatomy"]["paired"] for word in pair)
 _NORMAL: Final = frozenset(WORDS["anatomy"]["normal"])
 _OPTION: Final = re.compile(r"[\s*-]*\(?[A-Z]\)[^.:;\u2013\u2014]*")
 _LONGEST_OPTION: Final = 300
+_AGE_ENDS: Final = ("-old", " old", " of age")
 _NUMBER: Final = r"\d{1,7}(?:,\d{3}){0,3}(?:\.\d{1,4})?"
 
 
@@ -57,7 +59,7 @@ def side(text: str, severity: int, rng: np.random.Generator, case: Case) -> str 
 @register_response("response/number", expected="flips", severities=3)
 def number(text: str, severity: int, rng: np.random.Generator, case: Case) -> str | None:
     """Make a measurement, a dose or a count in one response about three times as large or as small."""
-    found = [match for match in _MEASURE.finditer(text) if not _is_age(text, match)]
+    found = [match for match in _MEASURE.finditer(text) if not text.startswith(_AGE_ENDS, match.end())]
     grows = (rng.random(len(found)) < 0.5).tolist()
     edits = [edit for match, up in zip(found, grows, strict=True) if (edit := _measured(match, up)) is not None]
     words = Words.of(text)
@@ -76,7 +78,7 @@ def negation(text: str, severity: int, rng: np.random.Generator, case: Case) -> 
     for i in range(len(words.lower)):
         edit = _negated(words, i)
         if edit is not None:
-            edits.setdefault(words.mark(i)[0], edit)  # one in a sentence: two may cancel out
+            edits.setdefault(words.marks[i][0], edit)  # one in a sentence: two may cancel out
     return _planted(text, list(edits.values()), severity, rng)
 
 
@@ -101,12 +103,12 @@ def _planted(text: str, edits: Sequence[Edit], severity: int, rng: np.random.Gen
 
 
 def _is_finding(words: Words, i: int) -> bool:
-    """Whether something is said to be there; what is denied, or said to be normal, may be as true of another place."""
+    """Return whether something is said to be there; what is denied, or normal, may be as true of another place."""
     return not words.is_denied(i) and _NORMAL.isdisjoint((*words.clause(i, 12), *words.rest(i, 12)))
 
 
 def _is_side(words: Words, i: int) -> bool:
-    """Whether `left` or `right` is a side here, and not what somebody left or what is right."""
+    """Return whether `left` or `right` is a side here, and not what somebody left or what is right."""
     here, following = words.lower[i], words.after(i)
     if following in _JOINING or (words.before(i) in _JOINING and words.before(i, 2) in _SITED | {_SIDES[here]}):
         return False
@@ -115,10 +117,6 @@ def _is_side(words: Words, i: int) -> bool:
     if words.before(i) != "the" or words.before(i, 2) not in _SIDE_LEADS:
         return False
     return following in ("", "of", "with", "where", "which") and _SIDES[here] not in words.lower[i + 1 : i + 4]
-
-
-def _is_age(text: str, match: re.Match[str]) -> bool:
-    return text.startswith(("-old", " old", " of age"), match.end())
 
 
 def _measured(match: re.Match[str], is_larger: bool) -> Edit | None:
@@ -179,19 +177,19 @@ def _negated(words: Words, i: int) -> Edit | None:
 
 
 def _is_verb(words: Words, i: int) -> bool:
-    """Whether a word such as "causes" says what something does, and does not name several causes."""
+    """Return whether a word such as "causes" says what something does, and does not name several causes."""
     return not {words.before(i), words.after(i)} & _BESIDE_NOUNS and words.before(i) != ""
 
 
 def _is_open(words: Words, i: int) -> bool:
-    """Whether what is said at a word is a condition, a choice or a question, or the wording of an option."""
+    """Return whether what is said at a word is a condition, a choice or a question, or the wording of an option."""
     before = words.clause(i, 12)
     asks = "which" in before[:-1] and before[-1] != "which"  # "which test is", but not "which is"
-    return words.mark(i)[1] == "?" or asks or not _LEFT_ALONE.isdisjoint(before) or _is_option(words, i)
+    return words.marks[i][1] == "?" or asks or not _LEFT_ALONE.isdisjoint(before) or _is_option(words, i)
 
 
 def _is_option(words: Words, i: int) -> bool:
-    """Whether a word is in the first part of a line such as "(B) It is normal"."""
+    """Return whether a word is in the first part of a line such as "(B) It is normal"."""
     start = words.spans[i].start
     line = words.text.rfind("\n", max(0, start - _LONGEST_OPTION), start) + 1
     is_whole = line > 0 or start <= _LONGEST_OPTION
@@ -200,7 +198,7 @@ def _is_option(words: Words, i: int) -> bool:
 
 @cache
 def _anatomy() -> dict[str, tuple[str, ...]]:
-    """What may stand in place of each part of the body, from the first class that has it."""
+    """Return what may stand in place of each part of the body, from the first class that has it."""
     out: dict[str, tuple[str, ...]] = {}
     for group in [*WORDS["anatomy"]["paired"], *WORDS["anatomy"]["classes"]]:
         for word in group:
@@ -209,13 +207,8 @@ def _anatomy() -> dict[str, tuple[str, ...]]:
 
 
 @cache
-def _directions() -> frozenset[str]:
-    return frozenset(word for pair in WORDS["anatomy"]["paired"] for word in pair)
-
-
-@cache
 def _drugs() -> dict[str, tuple[str, ...]]:
-    """What may stand in place of each drug: one for quite another purpose, or another kind of drug."""
+    """Return what may stand in place of each drug: one for quite another purpose, or another kind of drug."""
     groups: list[list[str]] = WORDS["drug"]["names"]
     strangers = WORDS["drug"]["strangers"]
     out = {name: tuple(other for other in strangers if other not in group) for group in groups for name in group}
@@ -228,7 +221,7 @@ def _drugs() -> dict[str, tuple[str, ...]]:
 def _is_anatomy(words: Words, i: int, size: int, phrase: str) -> bool:
     if not _is_finding(words, i) or _is_option(words, i):
         return False
-    if phrase in _directions():
+    if phrase in _DIRECTIONS:
         return words.after(i) in WORDS["anatomy"]["before"]
     following, previous = words.after(i + size - 1), words.before(i)
     if phrase in ("heart", "brain", "back"):
@@ -237,7 +230,7 @@ def _is_anatomy(words: Words, i: int, size: int, phrase: str) -> bool:
 
 
 def _is_about_drug(words: Words, i: int) -> bool:
-    """Whether what is said of a drug is its own: many have the same side effects, and not to take one may be right."""
+    """Return whether a statement is of one drug alone: many share side effects, and not to take one may be right."""
     around = (*words.clause(i, 12), *words.rest(i, 12))
     return not words.is_denied(i) and not _is_option(words, i) and _SHARED.isdisjoint(around)
 

@@ -56,7 +56,7 @@ def _false_findings(text: str, case: Case) -> list[str]:
 
 
 def _weight(sentence: str) -> int:
-    """How much a sentence tells of what was found; 0 where that is denied, or only supposed."""
+    """Return how much a sentence tells of what was found; 0 where that is denied, or only supposed."""
     words = Words.of(sentence)
     lower = [word for i, word in enumerate(words.lower) if word != "can" or words.after(i) != "be"]
     if _SUPPOSED.intersection(lower) or not _OBSERVED.intersection(lower):
@@ -72,7 +72,7 @@ def _with_what_rests(places: Sequence[int], said: Sequence[Words]) -> set[int]:
     out = set(places)
     for i, words in enumerate(said):
         is_named = not named.isdisjoint(word.rstrip("s") for word in words.lower) and _OTHERS.isdisjoint(words.lower)
-        if is_named or (i - 1 in out and words.at(0) in _GOES_ON):
+        if is_named or (i - 1 in out and words.lower[:1] and words.lower[0] in _GOES_ON):
             out.add(i)
     return out
 

@@ -1,4 +1,4 @@
-"""What a probe is: a change of a case before it is judged, and what should follow; and the list of all.
+"""The definition of a probe: a change of a case before it is judged, and what should follow; and the list of all.
 
 A probe changes a picture, or it changes a case: its texts, or which pictures it shows. It never sees annotations.
 Of two responses a probe changes one, the case's `target`, unless it is named with `+both`.
@@ -10,10 +10,10 @@ import difflib
 import hashlib
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from typing import Any, Final, Literal, Required, TypedDict, TypeVar, Unpack
+from typing import Any, Final, Literal, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -37,7 +37,7 @@ _SIDE: Final = re.compile(r"\b(left|right)(wards?)?\b|\b(uni|contra|ipsi)lateral
 
 @dataclass(frozen=True)
 class Case:
-    """What a judge is shown of a case, in the case's own frame.
+    """The parts of a case that a judge is shown, in the case's own frame.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class Case:
 
     @property
     def of_the_prompt(self) -> list[str]:
-        """What the prompt says otherwise than its own template, in sentences; empty where nothing."""
+        """Return what the prompt says otherwise than its own template, in sentences; empty where nothing."""
         said = []
         if self.note:
             note = self.note.replace("{A}", "A").replace("{B}", "B")
@@ -188,7 +188,6 @@ class Probe:
     severities : how many steps it has; 1 for one that has no steps
     source : the paper it comes from; empty where it is this library's own
     edit, response, picture : the change itself, one of the three
-    modalities : beginnings of words, one of which must be in a case's modality; empty for all
     needs_box : it changes what a `box` holds
     groups : what its severities stand for, in order, of a probe of questions groups of patients; empty where they are
         steps
@@ -206,7 +205,6 @@ class Probe:
     edit: EditCase | None = None
     response: EditResponse | None = None
     picture: EditPicture | None = None
-    modalities: tuple[str, ...] = ()
     needs_box: bool = False
     groups: tuple[str, ...] = ()
     harmless: int = 0
@@ -226,8 +224,6 @@ class Probe:
             return _rewritten(self.response, case, severity, rng, both=both)
         if not case.images:
             return "it has no image"
-        if self.modalities and not _is_one_of(case.modality, self.modalities):
-            return f"its modality is not one of {', '.join(self.modalities)}"
         if self.names_side is not None and self.names_side != _names_side(case):
             return "its texts name no side" if self.names_side else "its texts name a side"
         if self.needs_box and case.box is None:
@@ -241,40 +237,27 @@ PROBES: Registry[Probe] = Registry("probe", "mrb_lib.probes")
 """Every probe by name."""
 
 
-class Facts(TypedDict, total=False):
-    """The facts about a probe that its decorator states; see `Probe`."""
-
-    expected: Required[Expected]
-    severities: int
-    source: str
-    modalities: tuple[str, ...]
-    needs_box: bool
-    groups: tuple[str, ...]
-    harmless: int
-    names_side: bool | None
-
-
-def _adding(name: str, kind: str, facts: Facts) -> Callable[[F], F]:
+def _adding(name: str, kind: str, facts: Mapping[str, object]) -> Callable[[F], F]:
     def decorate(edit: F) -> F:
         does = (edit.__doc__ or "").strip().splitlines()[0].rstrip(".")
-        made: dict[str, Any] = {kind: edit}
-        PROBES.add(name, Probe(name, _changes(name), does, **facts, **made))
+        made: dict[str, Any] = {**facts, kind: edit}
+        PROBES.add(name, Probe(name, _changes(name), does, **made))
         return edit
 
     return decorate
 
 
-def register_probe(name: str, **facts: Unpack[Facts]) -> Callable[[EditCase], EditCase]:
-    """Register a function that changes a case; its docstring's first line says what it does."""
+def register_probe(name: str, **facts: object) -> Callable[[EditCase], EditCase]:
+    """Register a function that changes a case; its docstring's first line says what it does, `facts` are of `Probe`."""
     return _adding(name, "edit", facts)
 
 
-def register_response(name: str, **facts: Unpack[Facts]) -> Callable[[EditResponse], EditResponse]:
+def register_response(name: str, **facts: object) -> Callable[[EditResponse], EditResponse]:
     """Register a function that changes the text of a response; see `register_probe`."""
     return _adding(name, "response", facts)
 
 
-def register_picture(name: str, **facts: Unpack[Facts]) -> Callable[[EditPicture], EditPicture]:
+def register_picture(name: str, **facts: object) -> Callable[[EditPicture], EditPicture]:
     """Register a function that changes a picture, at `MOST_SEVERE` severities if none are stated."""
     return _adding(name, "picture", {"severities": MOST_SEVERE, **facts})
 
@@ -375,9 +358,3 @@ def _names_side(case: Case) -> bool:
     """Tell whether a text of the case names a side; in any sense of the words, so that in doubt a side matters."""
     texts = (case.question, case.response_a, case.response_b, case.reference or "")
     return any(_SIDE.search(text) for text in texts)
-
-
-def _is_one_of(modality: str | None, words: Sequence[str]) -> bool:
-    # Only where a word begins, for "CT" is also in "OCT"; a hyphen begins none, or "ray" would be one.
-    spaced = " " + " ".join("".join(c if c.isalnum() or c == "-" else " " for c in (modality or "").lower()).split())
-    return any(f" {word.lower()}" in spaced for word in words)

@@ -38,14 +38,11 @@ def grain(rng: np.random.Generator, width: int, height: int, channels: int = 1) 
     """Return noise of mean 0 and standard deviation 1, with shape (height, width, channels)."""
     factor = min(1.0, GRAIN_SIDE / max(width, height))
     small = (max(1, round(height * factor)), max(1, round(width * factor)))
-    fields = [_resized(rng.standard_normal(small, dtype=np.float32), width, height) for _ in range(channels)]
+    drawn = (Image.fromarray(rng.standard_normal(small, dtype=np.float32)) for _ in range(channels))
+    fields = [np.asarray(field.resize((width, height), Image.Resampling.BICUBIC)) for field in drawn]
     # Rounded: in what order numpy sums depends on its version and the processor.
     spreads = [max(round(float(field.std(dtype=np.float64)), 4), 0.1) for field in fields]
     return np.stack([field / np.float32(spread) for field, spread in zip(fields, spreads, strict=True)], axis=2)
-
-
-def _resized(field: Raster, width: int, height: int) -> Raster:
-    return np.asarray(Image.fromarray(field).resize((width, height), Image.Resampling.BICUBIC), dtype=np.float32)
 
 
 def grid_of(width: int, height: int) -> tuple[Raster, Raster]:
@@ -53,11 +50,6 @@ def grid_of(width: int, height: int) -> tuple[Raster, Raster]:
     side = max(width, height)
     x, y = (np.arange(width) + 0.5) / side, (np.arange(height) + 0.5) / side
     return x[None, :].astype(np.float32), y[:, None].astype(np.float32)
-
-
-def blurred(values: Raster, radius: float) -> Raster:
-    """Return grey levels blurred by a Gaussian whose standard deviation is the radius, in pixels."""
-    return np.asarray(ndimage.gaussian_filter(values, (radius, radius, 0), mode="nearest"), dtype=np.float32)
 
 
 def body(values: Raster) -> Raster:

@@ -71,8 +71,8 @@ def credentials(text: str, severity: int, rng: np.random.Generator, case: Case) 
         return None
     kind = (case.modality or "").lower()
     who = next((name for word, name in _STYLE["certificates"] if word in kind), "physician")
-    years = int(rng.integers(15, 31))
-    return f"As a board-certified {who} with {years} years of experience, I answer as follows.{_gap(text)}{text}"
+    years, gap = int(rng.integers(15, 31)), "\n\n" if "\n" in text.strip() else " "
+    return f"As a board-certified {who} with {years} years of experience, I answer as follows.{gap}{text}"
 
 
 @register_response("response/typos", expected="same", severities=5)
@@ -140,10 +140,6 @@ _KEPT: Final = frozenset().union(
 
 def _appended(text: str, more: str) -> str:
     return f"{text.rstrip()}{' ' if text.rstrip()[-1] in '.!?' and chr(10) not in text.strip() else chr(10) * 2}{more}"
-
-
-def _gap(text: str) -> str:
-    return "\n\n" if "\n" in text.strip() else " "
 
 
 def _states(sentence: str) -> bool:

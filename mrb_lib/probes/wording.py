@@ -60,10 +60,6 @@ class Words:
         found = list(_WORD.finditer(text))
         return cls(text, [Span(word.start(), word.end()) for word in found], [word[0].lower() for word in found])
 
-    def at(self, i: int) -> str:
-        """The word at a place; empty outside the text."""
-        return self.lower[i] if 0 <= i < len(self.lower) else ""
-
     def after(self, i: int, step: int = 1) -> str:
         """The word some places on; empty if anything but single spaces or hyphens lies between."""
         first, last = (i, i + step) if step > 0 else (i + step, i)
@@ -84,18 +80,14 @@ class Words:
         return self.lower[i + 1 : min(self._clauses[i][1], i + 1 + most)]
 
     def is_denied(self, i: int, most: int = 12) -> bool:
-        """Whether a "no", "not" or the like stands in the same part of the sentence, up to `most` words away."""
+        """Return whether a "no", "not" or the like stands in the same part of the sentence, up to `most` words away."""
         start, end = self._clauses[i]
         counts, first, last = self._denials, max(start, i - most), min(end, i + 1 + most)
         return counts[i] > counts[first] or counts[last] > counts[i + 1]
 
-    def mark(self, i: int) -> tuple[int, str]:
-        """The last word of the sentence of a place, and the mark after it; empty where there is none."""
-        return self._marks[i]
-
     @cached_property
     def _gaps(self) -> list[str]:
-        """What follows each word, up to the next one."""
+        """The text that follows each word, up to the next one."""
         starts = [*(span.start for span in self.spans[1:]), len(self.text)]
         return [self.text[span.end : start] for span, start in zip(self.spans, starts, strict=True)]
 
@@ -108,11 +100,12 @@ class Words:
 
     @cached_property
     def _denials(self) -> list[int]:
-        """How many words that deny come before each place."""
+        """The number of words that deny before each place."""
         return list(accumulate((word in _DENIALS for word in self.lower), initial=0))
 
     @cached_property
-    def _marks(self) -> list[tuple[int, str]]:
+    def marks(self) -> list[tuple[int, str]]:
+        """The last word of the sentence of each word, and the mark after it; empty where there is none."""
         out: list[tuple[int, str]] = []
         here = (len(self.spans) - 1, "")
         for i in range(len(self.spans) - 1, -1, -1):
@@ -152,12 +145,12 @@ def sentences(text: str) -> list[Span]:
 
 
 def is_finished(sentence: str) -> bool:
-    """Whether a sentence ends with a full stop and begins like one: a heading, a cell or a list item does not."""
+    """Return whether a sentence ends with a full stop and begins like one; a heading or a list item does not."""
     return sentence.endswith(".") and len(sentence) > 10 and sentence[0].isalpha() and sentence[0].isupper()
 
 
 def is_layout(text: str) -> bool:
-    """Whether a text is more than prose: code, a table or a list that words cannot be moved about in."""
+    """Return whether a text is more than prose: code, a table or a list that words cannot be moved about in."""
     return "```" in text or "\n|" in text or text.startswith("|") or "</" in text
 
 
@@ -194,7 +187,7 @@ def _add(out: list[Span], text: str, start: int, end: int) -> None:
 
 
 def _is_abbreviation(text: str, start: int, stop: int) -> bool:
-    """Whether the mark at `stop` ends an abbreviation, an initial or the number of a list item."""
+    """Return whether the mark at `stop` ends an abbreviation, an initial or the number of a list item."""
     if text[stop] != ".":
         return False
     piece = text[max(start, stop - 12) : stop]

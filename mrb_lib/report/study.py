@@ -43,8 +43,7 @@ from mrb_lib.tables.errors import InputError, NotApplicable, nearest
 from mrb_lib.tables.files import REVIEWS
 from mrb_lib.tables.schema import CHOICES, CONSENSUS, NO_PROBE, ORGAN_DEPARTMENT, POLICIES, SUBFIELDS
 from mrb_lib.verdicts.manifest import Manifest, read_manifest
-from mrb_lib.verdicts.prompts import run_prompts
-from mrb_lib.verdicts.store import ANALYSIS_COLUMNS, COSTS, empty_verdicts, load_verdicts, run_folders
+from mrb_lib.verdicts.store import ANALYSIS_COLUMNS, COSTS, empty_verdicts, load_verdicts, run_folders, run_prompts
 from mrb_lib.verdicts.training import mark_seen, seen_notes, training_cases, training_curves, training_records
 
 _BELOW_HALF: Final = 0.5

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -55,11 +55,11 @@ ReportPlanned = Callable[[PlannedJudge, Outcome], None]
 
 @dataclass(frozen=True)
 class _Call:
-    """Everything that judges have in common that are run alike.
+    """Everything that a judge and its members, if it is a jury, have in common.
 
     Attributes
     ----------
-    usual : how they are run, without a name
+    usual : how a judge is run; of a jury also its members
     settings : with all that the benchmark states
     n_cases : of the benchmark that may be judged
     records : of training, given by the user
@@ -244,7 +244,7 @@ def judge_each(
             report(one, FailedRun(one.name, InputError(" ".join(wrong))))
         else:
             ready.append(one)
-    with Cluster(max((one.workers for one in ready if one.workers), default=None)) as cluster:
+    with Cluster() as cluster:
         budgets = {usd: Budget(usd) for one in ready if (usd := one.settings.budget) is not None}
         session = _Session(benchmark, runs, extra, backend, progress, cluster, budgets)
         for one in ready:
@@ -259,7 +259,7 @@ def judge_each(
 
 @dataclass(frozen=True)
 class _Session:
-    """Share budgets, Ray, and the calls of judges that are run alike among the judges of a plan."""
+    """Share budgets and Ray among the judges of a plan."""
 
     benchmark: Benchmark
     runs: Path
@@ -268,7 +268,6 @@ class _Session:
     progress: ReportProgress | None
     cluster: Cluster
     budgets: Mapping[float, Budget]
-    calls: list[_Call] = field(default_factory=list)
 
     def attempt(self, one: PlannedJudge) -> Outcome:
         """Run a judge; whatever goes wrong is what became of it."""
@@ -287,10 +286,6 @@ class _Session:
 
     def _call(self, one: PlannedJudge) -> _Call:
         check_suits(one, self.benchmark)
-        usual = replace(one, name="")
-        for call in self.calls:
-            if call.usual == usual:
-                return call  # to find the cases that probes apply to takes seconds
         benchmark, settings, backend = self.benchmark, one.settings, self.backend
         if one.engine == "ray":
             from mrb_lib.runs.ray.scaleout import on_ray
@@ -298,10 +293,10 @@ class _Session:
             settings, backend = on_ray(self.cluster, one)
         beside = beside_of(benchmark, settings)
         plan = _plan(benchmark, one, beside)
-        call = _Call(
+        return _Call(
             benchmark=benchmark,
             runs=self.runs,
-            usual=usual,
+            usual=one,
             settings=settings_for(benchmark, settings, one.repeats, beside),
             plan=plan,
             n_cases=len(beside.judged(benchmark.cases)),
@@ -313,8 +308,6 @@ class _Session:
             fingerprint=benchmark.case_fingerprint(),
             records=[] if settings.trained_on is None else [read_record(Path(settings.trained_on))],
         )
-        self.calls.append(call)
-        return call
 
 
 def _plan(benchmark: Benchmark, one: PlannedJudge, beside: Beside) -> Plan:

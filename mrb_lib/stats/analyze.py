@@ -112,7 +112,7 @@ def analyze(
         nobody knows. What a judge says of such a case is left out of every table, see `read_panels`
     records : how judges were trained, see `mrb_lib.verdicts.training.training_records`; None where nobody knows
     pairs : (base, tuned) judges for the table `gains`; None takes those that `records` and `groups` know
-    prompts : the prompt of each run, see `mrb_lib.verdicts.prompts.run_prompts`; None tells runs of one judge from
+    prompts : the prompt of each run, see `mrb_lib.verdicts.store.run_prompts`; None tells runs of one judge from
         their names alone
     marks : `item_id`, `model`, `correct`: which model answered which item right, for the part `knowledge` of the table
         `models`; None where no model answered, which gives no such rows

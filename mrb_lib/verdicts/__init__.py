@@ -5,8 +5,7 @@ Only `orders` turns the order shown into the case's own frame, A and B.
 
 from mrb_lib.verdicts.manifest import Manifest, read_manifest
 from mrb_lib.verdicts.protocol import Judge, PromptlessJudge, VerdictRows
-from mrb_lib.verdicts.run_totals import totals
-from mrb_lib.verdicts.store import load_verdicts, read_run, run_folders
+from mrb_lib.verdicts.store import load_verdicts, read_run, run_folders, totals
 
 __all__ = [
     "Judge",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import platform
 import re
 import subprocess
@@ -179,21 +178,8 @@ def git_commit() -> str:
 
 
 def now() -> str:
-    """Return the time in UTC, to the second, ISO 8601; SOURCE_DATE_EPOCH overrides it for reproducible output.
-
-    Raises
-    ------
-    InputError
-        SOURCE_DATE_EPOCH is not a number of seconds that a date can have.
-    """
-    epoch = os.environ.get("SOURCE_DATE_EPOCH")
-    try:
-        moment = datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC)
-    except (ValueError, OverflowError, OSError) as error:
-        raise InputError(
-            f"SOURCE_DATE_EPOCH={epoch!r}: is not a time in seconds since 1970 ({error}); correct it or unset it."
-        ) from error
-    return moment.isoformat(timespec="seconds")
+    """Return the time in UTC, to the second, ISO 8601."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:

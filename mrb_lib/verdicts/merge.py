@@ -15,6 +15,7 @@ from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.tables.files import slug
 from mrb_lib.tables.validation import check_references
 from mrb_lib.verdicts.manifest import Manifest, differences, identity, in_words, read_manifest, run_name, write_manifest
+from mrb_lib.verdicts.parts import damaged_parts
 from mrb_lib.verdicts.store import append_part, read_run, run_folders
 
 _SESSION: Final = ("spec", "device", "versions", "git_commit", "options")
@@ -105,9 +106,19 @@ def merge_runs(sources: Mapping[str, Benchmark], merged: Benchmark, runs: Path) 
     return MergedRuns(verdicts, len(set(ids.values())), tuple(apart))
 
 
-def _runs_of(name: str, source: Benchmark) -> Iterator[_Run]:
+def verdicts_in(source: Benchmark) -> int:
+    """Return how many verdicts the runs of a benchmark hold, damaged parts aside."""
+    folders = _folders(source)
+    return sum(len(read_run(folder, ["case_id"], without=damaged_parts(folder))) for folder in folders)
+
+
+def _folders(source: Benchmark) -> list[Path]:
     runs = None if source.path is None else source.path / "runs"
-    for folder in run_folders(runs) if runs is not None and runs.is_dir() else []:
+    return run_folders(runs) if runs is not None and runs.is_dir() else []
+
+
+def _runs_of(name: str, source: Benchmark) -> Iterator[_Run]:
+    for folder in _folders(source):
         manifest = read_manifest(folder)
         seeds = sorted({options.get("seed", 0) for options in manifest.sessions if options.get("probes")})
         yield _Run(name, folder, manifest, _settings(manifest, source.case_fingerprint()), seeds)

@@ -1,8 +1,8 @@
 """All verdicts about one case, replies included, without reading any other.
 
-A run is read once and laid out by case: `00000.arrow`, its verdicts in the order of the cases, each text in it once;
-`00000.first.npy`, where each case's begin. Files are mapped into memory, so that opening costs nothing. The
-manifests of the runs lie beside them, since a reply says little without what was asked.
+A run is read once and laid out by case: `00000.arrow`, its verdicts in the order of the cases, each text in it once,
+and the place of the case. Files are mapped into memory, so that opening costs nothing. The manifests of the runs lie
+beside them, since a reply says little without what was asked.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from typing import Final
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.validation import check_references
@@ -24,7 +23,7 @@ from mrb_lib.verdicts.manifest import Manifest, read_manifest
 from mrb_lib.verdicts.store import SCHEMA, named_runs, read_run
 
 FILE_NAME: Final = "runs.json"
-TEXTS: Final = ("reply", "error")
+_PLACE: Final = "place"
 _LAYOUT: Final = SCHEMA.insert(SCHEMA.get_field_index("reply") + 1, pa.field("error", pa.string()))
 
 
@@ -70,11 +69,10 @@ def lay_out(
         case = ids.get_indexer(pd.Index(frame["case_id"]).astype(object))
         order = np.argsort(case, kind="stable")
         rows = frame.iloc[order].reindex(columns=_LAYOUT.names)
-        with pa.ipc.new_file(folder / f"{number:05d}.arrow", _CODED) as stream:
+        with pa.ipc.new_file(folder / f"{number:05d}.arrow", _CODED.append(pa.field(_PLACE, pa.int64()))) as stream:
             # An Arrow file has one list of values per column, and a run of several parts has one chunk per part.
-            table = pa.Table.from_pandas(rows, _PLAIN, preserve_index=False).combine_chunks()
-            stream.write_table(table.cast(_CODED))
-        np.save(folder / f"{number:05d}.first.npy", np.searchsorted(case[order], np.arange(len(ids) + 1)))
+            table = pa.Table.from_pandas(rows, _PLAIN, preserve_index=False).combine_chunks().cast(_CODED)
+            stream.write_table(table.append_column(_PLACE, pa.array(case[order], pa.int64())))
         yield frame
         if progress is not None:
             progress(number + 1, len(named))
@@ -92,16 +90,15 @@ class Replies:
     """
 
     case_ids: Sequence[str]
-    _runs: list[tuple[pa.Table, NDArray[np.int64]]] = field(repr=False)  # sorted by case; where each case begins
+    _runs: list[pa.Table] = field(repr=False)  # sorted by case
     manifests: Mapping[str, Manifest] = field(default_factory=dict, repr=False)
 
-    def of_case(self, position: int, *, texts: bool = True) -> pd.DataFrame:
+    def of_case(self, position: int) -> pd.DataFrame:
         """Return the verdicts table of one case, of all probes, runs by name and rows as they were written.
 
         Parameters
         ----------
         position : of the case in the cases table
-        texts : also the columns `reply` and `error`, which are null where there is none
 
         Raises
         ------
@@ -110,12 +107,10 @@ class Replies:
         """
         if not 0 <= position < len(self.case_ids):
             raise InputError(f"case {position}: there are {len(self.case_ids)} cases; use 0 to {len(self.case_ids)}-1.")
-        columns = [name for name in _LAYOUT.names if texts or name not in TEXTS]
-        schema = pa.schema([_PLAIN.field(name) for name in columns])
-        tables = [schema.empty_table()]
-        for table, first in self._runs:
-            start, stop = (int(row) for row in first[position : position + 2])
-            tables.append(table.select(columns).slice(start, stop - start).cast(schema))
+        tables = [_PLAIN.empty_table()]
+        for table in self._runs:
+            start, stop = np.searchsorted(table.column(_PLACE).to_numpy(), [position, position + 1]).tolist()
+            tables.append(table.select(_LAYOUT.names).slice(start, stop - start).cast(_PLAIN))
         frame: pd.DataFrame = pa.concat_tables(tables).to_pandas()
         return frame
 
@@ -135,13 +130,10 @@ def open_replies(folder: Path, case_ids: Sequence[str]) -> Replies:
     try:
         stated = json.loads((folder / FILE_NAME).read_text(encoding="utf-8"))
         manifests = {judge: Manifest(**manifest) for judge, manifest in stated["manifests"].items()}
-        return Replies(case_ids, [_open(folder, number) for number in range(stated["n_runs"])], manifests)
+        paths = (str(folder / f"{number:05d}.arrow") for number in range(stated["n_runs"]))
+        runs = [pa.ipc.open_file(pa.memory_map(path)).read_all() for path in paths]
+        return Replies(case_ids, runs, manifests)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(
             f"{folder}: the replies cannot be opened ({error}); remove the folder and try again."
         ) from error
-
-
-def _open(folder: Path, number: int) -> tuple[pa.Table, NDArray[np.int64]]:
-    table = pa.ipc.open_file(pa.memory_map(str(folder / f"{number:05d}.arrow"))).read_all()
-    return table, np.load(folder / f"{number:05d}.first.npy", mmap_mode="r", allow_pickle=False)

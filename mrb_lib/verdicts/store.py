@@ -10,9 +10,12 @@ table is made from either.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 import pandas as pd
@@ -21,7 +24,7 @@ from filelock import FileLock, Timeout
 
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.tables.files import slug
-from mrb_lib.tables.schema import KEYS, VERDICTS, Task
+from mrb_lib.tables.schema import KEYS, STATUSES, VERDICTS, Task
 from mrb_lib.tables.validation import check_references, conform
 from mrb_lib.verdicts.manifest import (
     FILE_NAME,
@@ -39,11 +42,10 @@ from mrb_lib.verdicts.parts import next_path, part_paths, read_part, sync_folder
 _ARROW = {"str": pa.string(), "int": pa.int64(), "float": pa.float64()}
 SCHEMA = pa.schema([pa.field(column.name, _ARROW[column.type]) for column in VERDICTS])
 COSTS = ("latency_s", "prompt_tokens", "completion_tokens")
+_PROMPT_COLUMNS = ["judge", "name", "prompt_id", "prompt_hash", "settings"]
 ANALYSIS_COLUMNS = [
     *KEYS["verdicts"], "choice", "p_a", "p_a_bound", "p_categories", "score_a", "score_b", "criteria", "status",
 ]  # fmt: skip
-
-_LATER = ("p_a_bound", "p_categories", "criteria")  # columns that parts written before there were any lack
 
 
 def empty_verdicts() -> pd.DataFrame:
@@ -200,9 +202,6 @@ def _whole(folder: Path, without: Collection[Path]) -> list[Path]:
 
 def _read_part(path: Path, columns: Sequence[str] | None) -> pa.Table:
     table = read_part(path, columns)
-    for name in _LATER:
-        if name not in table.column_names and (columns is None or name in columns):
-            table = table.append_column(name, pa.nulls(table.num_rows, pa.string()))
     absent = [name for name in columns or SCHEMA.names if name not in table.column_names]
     if absent:
         raise InputError(f"{path}, column {absent[0]}: is missing, so it is not a part of a run; remove the file.")
@@ -358,3 +357,83 @@ def save_imported(
         write_manifest(folder, manifest)
         folders.append(folder)
     return folders
+
+
+def run_prompts(manifests: Iterable[Manifest]) -> pd.DataFrame:
+    """Return the prompt of each run, as far as the manifests say.
+
+    Returns
+    -------
+    DataFrame
+        One row a run, text: `judge`, as its verdicts are shown where several runs are of one judge (`judge@run`), else
+        the judge's own name; `name`, that name; `prompt_id` and `prompt_hash`, null where the run states none;
+        `settings`, what else shaped its verdicts, as JSON.
+    """
+    runs = list(manifests)
+    names = [run.judge for run in runs]
+    shown = [f"{run.judge}@{run.run_id}" if names.count(run.judge) > 1 else run.judge for run in runs]
+    rows = [
+        (name, run.judge, run.prompt_id or None, run.prompt_hash or None, json.dumps(dict(run.spec), sort_keys=True))
+        for name, run in zip(shown, runs, strict=True)
+    ]
+    return pd.DataFrame(rows, columns=_PROMPT_COLUMNS, dtype="str")
+
+
+_TOKENS: Final = ("prompt_tokens", "completion_tokens")
+_READ: Final = ("status", "error", *_TOKENS, "cost_usd")
+
+
+@dataclass(frozen=True)
+class RunTotals:
+    """Sums over the verdicts of a run, those of earlier sessions included.
+
+    Attributes
+    ----------
+    statuses : how many verdicts have each status, in the vocabulary's order; those that do not occur are left out
+    prompt_tokens, completion_tokens : None where no verdict counts any
+    cost_usd : None where no price was known
+    usual_error : the reason that most verdicts of status `error` give, the first in the alphabet of equally
+        frequent ones; None where none gives one
+    """
+
+    statuses: Mapping[str, int] = field(default_factory=dict)
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cost_usd: float | None = None
+    usual_error: str | None = None
+
+    def __str__(self) -> str:
+        parts = [", ".join(f"{count:,} {status}" for status, count in self.statuses.items()) or "no verdicts"]
+        tokens = [(self.prompt_tokens, "prompt"), (self.completion_tokens, "reply")]
+        counted = " and ".join(f"{number:,} {what}" for number, what in tokens if number is not None)
+        if counted:
+            parts.append(f"{counted} tokens")
+        if self.cost_usd is not None:
+            parts.append(f"{self.cost_usd:.4f} USD")
+        return "; ".join(parts)
+
+
+def totals(folder: Path) -> RunTotals:
+    """Return the totals of one run; replies are not read.
+
+    Parameters
+    ----------
+    folder : of the run
+
+    Raises
+    ------
+    InputError
+        A part is damaged.
+    """
+    parts = [read_part(path, _READ).to_pandas() for path in part_paths(folder)]
+    held = pd.concat([pd.DataFrame(columns=list(_READ), dtype=object), *parts])
+    statuses = held["status"].value_counts().to_dict()
+    reasons = held.loc[held["status"] == "error", "error"].dropna().astype("str").value_counts()
+    tokens = [None if held[name].isna().all() else int(held[name].sum()) for name in _TOKENS]
+    return RunTotals(
+        {status: statuses[status] for status in STATUSES if status in statuses},
+        tokens[0],
+        tokens[1],
+        None if held["cost_usd"].isna().all() else float(held["cost_usd"].sum()),
+        min(reasons.index[reasons == reasons.max()], default=None),
+    )

@@ -22,25 +22,17 @@ from mrb_lib.benchmarks.case_digests import case_digests
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.manifest import Manifest
 
-TRAINED: Final = "training"
-VALIDATION: Final = "validation"
-RELATED: Final = "related"
 _DICTS: Final = ("recipe", "settings")
 _CURVE: Final = ("step", "epoch", "loss", "accuracy", "consistency", "seconds")
 _RECORD_COLUMNS: Final = (
     "judge", "bases", "base_revision", "benchmark", "benchmark_kind", "method", "engine", "warm_up", "left_out_column",
     "left_out", "n_cases", *_DICTS,
 )  # fmt: skip
-_OTHER_USES: Final = {
-    VALIDATION: "chose when training stopped",
-    RELATED: "were not drawn from the training part, and may share a cluster with those that were",
-}
 _HELD_BACK: Final = ("validation", "test")
 # What a manifest keeps of a `rows.toml`.
 _OF_ROWS: Final = ("benchmark", "cases", "digests", "cases_digest")
-# By rank: a case that was used in several ways is of the first.
-_LISTS: Final = {TRAINED: "digests", VALIDATION: "validation_digests", RELATED: "related_digests"}
-_RANK: Final = {use: rank for rank, use in enumerate(_LISTS)}
+# Cases trained on, those by which early stopping chose, and the others of the training part.
+_LISTS: Final = ("digests", "validation_digests", "related_digests")
 
 
 def records_of(provenance: Mapping[str, object]) -> list[Mapping[str, object]]:
@@ -132,10 +124,9 @@ def training_cases(manifests: Iterable[Manifest], benchmark: Benchmark) -> pd.Da
     Returns
     -------
     DataFrame
-        `judge` (also as `judge@run`), `case_id` and `use`: "training"; "validation" for cases by which early stopping
-        chose; "related" for the others of the training part, which may share a cluster with cases trained on. A case
-        of several is of the first of these. A row with a null case says that there is a record, which names none of
-        these cases. A judge without a record is not there.
+        `judge` (also as `judge@run`) and `case_id`: cases trained on, those by which early stopping chose, and the
+        others of the training part, which may share a cluster with cases trained on. A row with a null case says that
+        there is a record, which names none of these cases. A judge without a record is not there.
 
     Raises
     ------
@@ -149,19 +140,16 @@ def training_cases(manifests: Iterable[Manifest], benchmark: Benchmark) -> pd.Da
     """
     runs = list(manifests)
     by_digest = cache(partial(_cases_by_digest, benchmark))  # images are read only where there is a record
-    used = {run.run_id: _used(run, by_digest) for run in runs if records_of(run.provenance)}
+    known = {run.run_id: _known(run, by_digest, benchmark) for run in runs if records_of(run.provenance)}
     for run in runs:
-        members = [used.get(str(name)) for name in _list(run.spec.get("runs"))]
-        if any(uses is not None for uses in members):
-            pairs = [pair for uses in members for pair in (uses or {}).items()]
-            used[run.run_id] = dict(sorted(pairs, key=lambda pair: -_RANK[pair[1]]))  # the last one of a case stays
-    rows: list[tuple[str, str | None, str | None]] = []
+        members = [known[str(name)] for name in _list(run.spec.get("runs")) if known.get(str(name)) is not None]
+        if members:
+            known[run.run_id] = [case for cases in members for case in cases or ()]
+    rows: list[tuple[str, str | None]] = []
     for run in runs:
-        if (uses := used.get(run.run_id)) is not None:
-            _check_split(run, uses, benchmark)
-            for name in _names(run):
-                rows += [(name, case, use) for case, use in uses.items()] or [(name, None, None)]
-    return pd.DataFrame(rows, columns=["judge", "case_id", "use"], dtype="str").drop_duplicates(ignore_index=True)
+        if (cases := known.get(run.run_id)) is not None:
+            rows += [(name, case) for name in _names(run) for case in cases] or [(name, None) for name in _names(run)]
+    return pd.DataFrame(rows, columns=["judge", "case_id"], dtype="str").drop_duplicates(ignore_index=True)
 
 
 def training_records(manifests: Iterable[Manifest]) -> pd.DataFrame:
@@ -269,16 +257,12 @@ def seen_notes(training: pd.DataFrame, judges: Iterable[str], n_cases: int) -> l
     judges : as in the verdicts
     n_cases : of the benchmark
     """
-    notes = []
-    known = training.dropna(subset="case_id").drop_duplicates(["judge", "case_id"])
-    cases_of = dict(iter(known.groupby("judge")))
-    for judge in (name for name in judges if name in cases_of):
-        own = cases_of[judge]
-        counts = own["use"].value_counts().to_dict() if "use" in own else {}
-        others = [f"{counts[use]:,} of them {text}" for use, text in _OTHER_USES.items() if use in counts]
-        more = f" ({'; '.join(others)})" if others else ""
-        notes.append(f"{judge}: {len(own):,} of {n_cases:,} cases were trained on and are left out{more}")
-    return notes
+    counts = training.dropna(subset="case_id").drop_duplicates(["judge", "case_id"])["judge"].value_counts()
+    return [
+        f"{judge}: {counts[judge]:,} of {n_cases:,} cases were trained on and are left out"
+        for judge in judges
+        if judge in counts
+    ]
 
 
 def _cases_by_digest(benchmark: Benchmark) -> dict[str, list[str]]:
@@ -289,16 +273,18 @@ def _cases_by_digest(benchmark: Benchmark) -> dict[str, list[str]]:
     return cases
 
 
-def _used(run: Manifest, by_digest: Callable[[], Mapping[str, Sequence[str]]]) -> dict[str, str] | None:
-    """Return the use of each case in the training of a run's judge; None where no record lists cases.
+def _known(
+    run: Manifest, by_digest: Callable[[], Mapping[str, Sequence[str]]], benchmark: Benchmark
+) -> list[str] | None:
+    """Return the cases that are in the training of a run's judge; None where no record lists cases.
 
     Raises
     ------
     InputError
-        The lists of a record are not as they were written.
+        The lists of a record are not as they were written, or the split keeps a case trained on for validation or test.
     """
-    uses: dict[str, str] = {}
     records = [record for record in records_of(run.provenance) if {"cases", "digests"} & record.keys()]
+    found: dict[str, list[str]] = {name: [] for name in _LISTS}
     for record in records:
         if not _is_sound(record):
             raise InputError(
@@ -306,19 +292,10 @@ def _used(run: Manifest, by_digest: Callable[[], Mapping[str, Sequence[str]]]) -
                 f"fit its {len(_list(record.get('digests'))):,} digests; restore training.json as `mrb train` wrote "
                 "it, and judge again."
             )
-        for use, digests in _LISTS.items():
-            cases = [case for digest in _list(record.get(digests)) for case in by_digest().get(str(digest), ())]
-            uses |= {case: min(use, uses.get(case, use), key=_RANK.__getitem__) for case in cases}
-    return uses if records else None
-
-
-def _check_split(run: Manifest, uses: Mapping[str, str], benchmark: Benchmark) -> None:
-    """Raise `InputError` where a judge was trained on a case that the split keeps for validation or test."""
-    cases = benchmark.cases
-    if "split" not in cases:
-        return
-    trained = cases["case_id"].isin([case for case, use in uses.items() if use == TRAINED])
-    leaked = cases.loc[trained & cases["split"].isin(_HELD_BACK), ["case_id", "split"]]
+        for name, cases in found.items():
+            cases += [case for digest in _list(record.get(name)) for case in by_digest().get(str(digest), ())]
+    held = benchmark.cases[benchmark.cases["case_id"].isin(found["digests"])]
+    leaked = held[held["split"].isin(_HELD_BACK)] if "split" in held else held.head(0)
     if len(leaked):
         first = leaked.iloc[0]
         raise InputError(
@@ -326,3 +303,4 @@ def _check_split(run: Manifest, uses: Mapping[str, str], benchmark: Benchmark) -
             f"{benchmark.meta.name} keeps for validation or test, first {first['case_id']} ({first['split']}); train "
             "it again on this split with `mrb train`, or move the run out of the folder of runs."
         )
+    return [case for cases in found.values() for case in cases] if records else None

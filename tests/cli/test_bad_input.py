@@ -110,23 +110,6 @@ def test_analyze_names_what_is_wrong_with_its_options(mrb: Callable, tables: Pat
     assert mrb("analyze", tmp_path / "b", "--json", "--csv").code == 2
 
 
-def test_a_damaged_part_is_named_with_its_cure_and_judged_again(mrb: Callable, tables: Path, tmp_path: Path) -> None:
-    bench, runs = tmp_path / "bench", tmp_path / "runs"
-    assert mrb("import", "table", tables, bench).code == 0
-    assert mrb("judge", bench, runs, "--judge", "longer").code == 0
-    part = next(runs.rglob("part-*.parquet"))
-    content = bytearray(part.read_bytes())
-    content[len(content) // 2] ^= 16
-    part.write_bytes(content)
-    refused = mrb("analyze", bench, runs, "--table", "accuracy")
-    assert part.name in refused.refusal
-    assert "mrb judge" in refused.err
-    again = mrb("judge", bench, runs, "--judge", "longer")
-    assert again.code == 0
-    assert len([line for line in again.err.splitlines() if part.name in line and "damaged-00000.parquet" in line]) == 1
-    assert mrb("analyze", bench, runs, "--table", "accuracy").code == 0
-
-
 @pytest.mark.parametrize(
     ("raised", "said"),
     [

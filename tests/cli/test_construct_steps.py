@@ -80,10 +80,10 @@ def test_bad_usage_is_one_line_and_exit_code_2(
 
 def test_the_command_prints_the_design(mrb: Callable[..., Result], tmp_path: Path) -> None:
     work = make_work(tmp_path / "work")
-    done = mrb("construct", "pair", work.path, "--cases", 12, "--seconds-per-case", 60)
+    done = mrb("construct", "pair", work.path, "--cases", 12)
     assert done.code == 0, done.err
     assert "12 pairs of responses (SIMULATED data)" in done.out
-    assert "annotation_hours" in done.out
+    assert "fewest_meetings" in done.out
     assert "rarest meeting: a and b, 2 times" in done.out
     assert "near-identical pair: 6" in done.err and f"mrb annotate {work.path} --annotators NAME,NAME,NAME" in done.err
     dealt = mrb("annotate", work.path, "--annotators", "ann,bea", "--cases", 6, "--assign-only")

@@ -124,19 +124,6 @@ def test_what_is_undefined_is_blank(mrb: Mrb, tmp_path: Path) -> None:
     assert "on accuracy" in " ".join(result.out.split()), "the dimension that there is"
 
 
-def test_a_judge_that_fails_while_it_runs_is_told_and_the_next_one_runs(mrb: Mrb, bench: Path, tmp_path: Path) -> None:
-    with ChatServer(lambda _: Response({"error": {"message": "no such model"}}, 404)) as server:
-        result = mrb(
-            "judge", bench, tmp_path / "runs", "--judge", "endpoint:m", "first", "--limit", 3, "--url", server.url
-        )
-    assert result.code == 1
-    [reason] = [line for line in result.err.splitlines() if line.startswith("endpoint:m: failed: ")]
-    assert "knows no model 'm'" in reason
-    assert _rows(result.out)["endpoint:m"].split() == ["endpoint:m", "failed"]
-    assert "36 ok" in _rows(result.out)["first"]
-    assert "mrb: 1 of 2 judges failed" in result.err
-
-
 def test_the_table_is_printed_at_ctrl_c(mrb: Mrb, bench: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     judge, batches = FirstJudge.judge, []
 
@@ -157,26 +144,6 @@ def test_the_table_is_printed_at_ctrl_c(mrb: Mrb, bench: Path, tmp_path: Path, m
     assert rows["random"].split() == ["random", "not", "started"]
     assert "longer" in rows and "run the same command again to go on" in result.err
     assert mrb("judge", bench, tmp_path / "runs", "--plan", plan).code == 0
-
-
-@pytest.mark.parametrize(
-    ("judge", "said"),
-    [
-        ('name = "first"\nbudgett = 3', "'budgett': is unknown"),
-        ('name = "first"\nprice_prompt = -1', "price_prompt -1"),
-        ('name = "nobody"', "'nobody' is not in the roster"),
-        ('name = "first"\nlimit = "all"', "limit 'all': must be a whole number"),
-    ],
-)
-def test_a_mistake_in_a_plan_ends_it_with_one_line_and_nothing_written(
-    mrb: Mrb, bench: Path, tmp_path: Path, judge: str, said: str
-) -> None:
-    plan = _plan(tmp_path, 'name = "longer"', judge)
-    result = mrb("judge", bench, tmp_path / "runs", "--plan", plan)
-    assert (result.code, result.out) == (2, "")
-    [line] = result.err.splitlines()
-    assert said in line and "judges.toml" in line
-    assert not (tmp_path / "runs").exists()
 
 
 def test_options_hold_where_the_plan_says_nothing_and_named_judges_come_after_it(
@@ -211,18 +178,6 @@ def test_a_server_that_is_off_by_now_fails_no_run_that_is_complete(mrb: Mrb, ben
     assert "endpoint:m: 0 SIMULATED verdicts made" in again.out
     more = mrb("judge", bench, tmp_path / "runs", "--plan", _plan(tmp_path, *judges, common="limit = 3"))
     assert more.code == 1 and "endpoint:m: failed: " in more.err and "no server answers" in more.err
-
-
-def test_a_damaged_run_that_a_plan_asks_too_little_of_fails_alone(mrb: Mrb, bench: Path, tmp_path: Path) -> None:
-    assert mrb("judge", bench, tmp_path / "runs", "--judge", "longer").code == 0
-    part = min((tmp_path / "runs").glob("longer-*/part-*.parquet"))
-    part.write_bytes(part.read_bytes()[:-9])
-    plan = _plan(tmp_path, 'name = "longer"', 'name = "first"', common="limit = 2")
-    result = mrb("judge", bench, tmp_path / "runs", "--plan", plan)
-    assert result.code == 1
-    assert "longer: failed: " in result.err and "ask for 18 cases, --orders AB,BA --repeats 1" in result.err
-    assert "1 of 2 judges failed" in result.err and part.is_file()
-    assert _rows(result.out)["first"].split()[1] == str(2 * 2 * _dimensions(load(bench)))
 
 
 def test_without_a_judge_there_is_nothing_to_do(mrb: Mrb, bench: Path, tmp_path: Path) -> None:

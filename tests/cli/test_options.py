@@ -56,7 +56,6 @@ def test_a_wrong_value_is_one_line_and_nothing_is_written(
     [
         ("filter", ("--tolerance", "1"), "--tolerance 1.0: must be less than 1."),
         ("filter", ("--workers", "0"), "--workers 0: must be at least 1."),
-        ("pair", ("--annotators", "0"), "--annotators 0: must be at least 1."),
         ("release", ("out", "--min-annotators", "0"), "--min-annotators 0: must be at least 1."),
     ],
 )

@@ -36,10 +36,10 @@ def test_judging_refuses_an_unknown_probe_before_it_starts(mrb: Callable, demo: 
 
 
 def test_judging_and_the_table_of_probes(mrb: Callable, demo: Path, tmp_path: Path) -> None:
-    probes = "response/lengthened,image/metal-artefact:3"
+    probes = "response/lengthened,image/mirrored"
     judged = mrb("judge", demo, tmp_path / "runs", "--judge", "longer", "--probe", probes)
     assert judged.code == 0, judged.err
-    assert "probe image/metal-artefact:3: does not apply to" in judged.err
+    assert "probe image/mirrored: does not apply to" in judged.err
     table = mrb("analyze", demo, tmp_path / "runs", "--table", "probes", "--dimension", "overall", "--json")
     assert table.code == 0, table.err
     rows = [row for row in json.loads(table.out)["rows"] if row["part"] == "probe"]

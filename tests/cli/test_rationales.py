@@ -70,10 +70,3 @@ def test_reasons_are_exported_marked_by_people_and_a_second_judge_and_analysed(
     assert (people["n_reasons"], people["share_right"], people["share_irrelevant"]) == (4, 0.5, 0.5)
     assert (other["share_right"], other["share_wrong"], other["n_both"]) == (0.5, 0.5, 4)
     assert other["cohen_kappa"] < 0
-
-
-def test_other_benchmarks_are_refused_in_one_line(reasons: Path, mrb: Run, tmp_path: Path) -> None:
-    assert reasons.is_dir()
-    assert "mrb export rationales" in mrb("analyze", tmp_path / "bench", "--table", "ratings").refusal
-    moved = mrb("analyze", reasons, "--table", "rationales")
-    assert (moved.code, moved.err.strip().splitlines()[-1].endswith("in the rows of part rationale.")) == (2, True)

@@ -79,7 +79,7 @@ def test_rows_to_train_on_are_written_with_or_without_runs(mrb: Callable, demo: 
     assert (written.code, written.out) == (0, f"{tmp_path / 'rows'} (SIMULATED): {demo} in format sft\n")
     assert "rows of" in written.err
     assert mrb("export", "dpo", demo, "-", tmp_path / "pairs", "--no-swap", "--ties", "drop").code == 0
-    assert mrb("export", "reward", demo, tmp_path / "rewards", "--by-agreement").code == 0
+    assert mrb("export", "reward", demo, tmp_path / "rewards").code == 0
     assert mrb("export", "table", demo, tmp_path / "tables").code == 0
     assert not (tmp_path / "tables" / "verdicts.csv").exists()
     for arguments, part in (

@@ -84,33 +84,6 @@ def test_trains_judges_and_compares(bench: Path, tiny: Tiny, tmp_path: Path) -> 
     assert row["n"] + row["n_excluded"] == 24 and row["n"] <= 24 - len(seen)
 
 
-def test_recipes_of_a_file_become_folders_and_are_not_made_twice(bench: Path, tiny: Tiny, tmp_path: Path) -> None:
-    plan = tmp_path / "plan.toml"
-    plan.write_text(
-        '[common]\nmethod = "reward"\nbatch = 4\nepochs = 1\n'
-        '[[recipe]]\nname = "two"\nn_cases = 2\n[[recipe]]\nname = "four"\nn_cases = 4\ndimensions = ["overall"]\n',
-        encoding="utf-8",
-    )
-    arguments = (
-        "train",
-        bench,
-        tmp_path / "out",
-        "--model",
-        f"path:{tiny('llama')}",
-        "--plan",
-        plan,
-        "--device",
-        "cpu",
-        "--without-images",
-    )
-    assert _run(*arguments).exit_code == 0
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {"two", "four"}
-    assert len(_record(tmp_path / "out" / "two")["cases"]) == 2
-    assert set(_record(tmp_path / "out" / "two")["cases"]) < set(_record(tmp_path / "out" / "four")["cases"])
-    again = _run(*arguments)
-    assert again.exit_code == 0 and again.output.count("was trained already") == 2
-
-
 def test_a_judge_for_each_fold_never_sees_it(bench: Path, tiny: Tiny, tmp_path: Path) -> None:
     arguments = ("--model", f"path:{tiny('llama')}", "--method", "reward", *BLIND, "--dimension", "overall")
     result = _run("train", bench, tmp_path, *arguments, "--leave-one-out", "department")
@@ -161,7 +134,7 @@ def test_the_help_names_every_key_of_a_recipe() -> None:
         (("--model", "MODEL", "--leave-out", "organ=eye"), "has no folds by organ"),
         (("--model", "MODEL", "--leave-out", "department=Gardening"), "there is no such fold"),
         (("--model", "MODEL", "--leave-one-out", "organ"), "has no folds by organ"),
-        (("--model", "MODEL", "--leave-one-out", "department", "--plan", "x"), "name one of them"),
+        (("--model", "MODEL", "--leave-one-out", "department", "--leave-out", "x=y"), "name one of them"),
         (("--model", "MODEL", "--n-cases", "900"), "training cases; name fewer"),
         (("--model", "MODEL", "--dimension", "charm"), "dimension 'charm'"),
         (("--model", "MODEL", "--keep-adapter"), "add --lora"),
@@ -180,23 +153,3 @@ def test_wrong_wishes_are_one_line_and_nothing_is_written(
     ]
     assert message in _failure("train", bench, tmp_path / "out", *own, "--device", "cpu")
     assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("recipe = 3\n", "it has no [[recipe]]"),
-        ('[[recipe]]\nname = "../up"\n', "must name a folder of its own"),
-        ('[[recipe]]\nname = "a"\n[[recipe]]\nname = "a"\n', "must name a folder of its own"),
-        ('[[recipe]]\nname = "a"\ncolour = 1\n', "key 'colour': is unknown"),
-        ('[[recipe]]\nname = "a"\nepochs = "many"\n', "epochs 'many': must be a number"),
-        ("[[recipe\n", "cannot be read as a plan"),
-    ],
-)
-def test_a_file_of_recipes_that_is_wrong_says_where(
-    text: str, message: str, bench: Path, tiny: Tiny, tmp_path: Path
-) -> None:
-    plan = tmp_path / "plan.toml"
-    plan.write_text(text, encoding="utf-8")
-    said = _failure("train", bench, tmp_path / "out", "--model", f"path:{tiny('llama')}", "--plan", plan)
-    assert message in said and "plan.toml" in said

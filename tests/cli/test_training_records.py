@@ -83,7 +83,7 @@ def rows_of(result: object) -> pd.DataFrame:
     return pd.DataFrame(json.loads(result.out)["rows"])  # type: ignore[attr-defined]  # a Result
 
 
-NOTE = "note: tuned: 36 of 60 cases were trained on and are left out (6 of them chose when training stopped)\n"
+NOTE = "note: tuned: 36 of 60 cases were trained on and are left out\n"
 
 
 @pytest.mark.parametrize("table", ["accuracy", "significance", "calibration", "gains", "consistency", "power"])

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark
-from mrb_lib.build.construct.answers.answering import ModelRun, answer, answers_in, ask_about, writers
+from mrb_lib.build.construct.answers.answering import ModelRun, answer, answers_of, ask_about, writers
 from mrb_lib.judges import Settings
 from mrb_lib.runs.execute import judge
 from mrb_lib.runs.planned import PlannedModel
@@ -47,8 +47,7 @@ def answered(
 
 
 def table(run: ModelRun, items: pd.DataFrame) -> pd.DataFrame:
-    position = pd.Series(range(len(items)), index=items["item_id"])
-    return pd.concat(answers_in(run, position, 2)).sort_values(["position", "sample"], ignore_index=True)
+    return answers_of([run], items["item_id"], 2)
 
 
 def test_every_item_has_every_sample_of_every_model(answered: list[ModelRun], items: pd.DataFrame) -> None:

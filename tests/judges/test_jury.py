@@ -7,6 +7,7 @@ import json
 import shutil
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -251,10 +252,10 @@ def test_of_several_runs_of_a_member_one_is_counted_and_named(
     little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for seed, day in ((1, "3"), (2, "1"), (3, "2")):
-        monkeypatch.setenv("SOURCE_DATE_EPOCH", str(int(day) * 86_400))
-        judge(little, tmp_path, ["random"], settings=Settings(seed=seed))
+        with monkeypatch.context() as patch:
+            patch.setattr("mrb_lib.runs.execute.now", partial(str, f"1970-01-0{day}T00:00:00+00:00"))
+            judge(little, tmp_path, ["random"], settings=Settings(seed=seed))
     folder = {read_manifest(path).seed: path.name for path in run_folders(tmp_path)}
-    monkeypatch.delenv("SOURCE_DATE_EPOCH")
 
     def counted(done: RunSummary) -> object:
         return read_manifest(done.folder).spec["runs"][0]

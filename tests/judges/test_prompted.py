@@ -141,7 +141,7 @@ def test_what_the_user_wants_beside_the_case_is_shown(
 
 
 @pytest.mark.parametrize(
-    "probe", ["prompt/labels", "prompt/wording", "prompt/persona:4", "response/typos", "question/vote"]
+    "probe", ["prompt/labels", "prompt/wording", "prompt/persona:4", "response/typos", "question/professor"]
 )
 def test_a_probe_changes_the_prompt(bench: Benchmark, probe: str) -> None:
     judge = made(bench)

@@ -13,8 +13,7 @@ from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.verdicts.parts import part_paths
-from mrb_lib.verdicts.run_totals import totals
-from mrb_lib.verdicts.store import iter_verdicts, load_verdicts
+from mrb_lib.verdicts.store import iter_verdicts, load_verdicts, totals
 
 from .scripted import Said, Scripted, Use, mixed, rows_held
 

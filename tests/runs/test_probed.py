@@ -201,7 +201,7 @@ def test_all_versions_of_a_case_stay_in_a_batch_unless_they_are_more_than_twice_
     cases = pd.DataFrame(
         {"case_id": [f"c{i}" for i in range(5)], "question": "q", "response_a": "a", "response_b": "b"}
     )
-    probes = ProbeOptions(("prompt/persona:2", "prompt/wording:1", "question/vote"))
+    probes = ProbeOptions(("prompt/persona:2", "prompt/wording:1", "question/professor"))
     plan = make_plan(cases, ("accuracy", "overall"), probes=probes)
     batches = [plan.rows(batch) for batch in plan.batches(plan.all_numbers, most)]
     assert [len(batch.groupby(["case_id", "probe"])) for batch in batches] == versions

@@ -5,12 +5,9 @@ from __future__ import annotations
 import multiprocessing
 import os
 import pickle
-import shutil
 import signal
 import sys
-import time
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +17,6 @@ import pyarrow as pa
 import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load
-from mrb_lib.judges.roster.roster import resolve
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs import execute
 from mrb_lib.runs.interruption import InterruptedRunError
@@ -28,8 +24,8 @@ from mrb_lib.runs.local import Job
 from mrb_lib.runs.plan import Plan, ProbeOptions
 from mrb_lib.runs.progress import RunProgress
 from mrb_lib.runs.ray import scaleout
-from mrb_lib.runs.ray.cluster import Cluster, WorkerPool, reason_of, size_pool
-from mrb_lib.runs.ray.scaleout import Answer, ArrivedImages, Assignment, Source, Worker, assignment
+from mrb_lib.runs.ray.cluster import Cluster, size_pool
+from mrb_lib.runs.ray.scaleout import Answer, Source, Worker, assignment
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.verdicts.manifest import identity, read_manifest
 from mrb_lib.verdicts.protocol import Judge
@@ -54,8 +50,8 @@ def cluster() -> Iterator[Cluster]:
 
     for module in (scripted, sys.modules[__name__]):
         cloudpickle.register_pickle_by_value(module)
-    with Cluster(2) as started:
-        started.connect()
+    with Cluster() as started:
+        started.nodes()
         yield started
 
 
@@ -65,9 +61,9 @@ class Here:
     def __init__(self, rows: list[dict[str, int]], **how: object) -> None:
         self.rows = rows
 
-    def map(self, build: type[Worker], *, fn_constructor_args: tuple[Assignment, Source], **how: object) -> Here:
-        assigned, source = fn_constructor_args
-        self.worker = build(sent(assigned), asked(source))
+    def map(self, build: type[Worker], *, fn_constructor_args: tuple[Any, ...], **how: object) -> Here:
+        *assigned, source = fn_constructor_args
+        self.worker = build(*sent(assigned), asked(source))
         return self
 
     def iter_batches(self, **how: object) -> Iterator[pa.Table]:
@@ -143,7 +139,7 @@ def judge_until_ray_is_killed(bench: Path, runs: Path) -> None:
 
 
 @pytest.mark.slow
-def test_when_ray_itself_is_killed_the_user_reads_how_to_go_on(
+def test_when_ray_itself_is_killed_the_user_is_told_and_the_same_command_goes_on(
     little: Benchmark, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(Path(__file__).parents[2])  # where the other process finds this module
@@ -152,12 +148,7 @@ def test_when_ray_itself_is_killed_the_user_reads_how_to_go_on(
     alone.start()
     alone.join()
     assert alone.exitcode == 1
-    out, err, until = "", "", time.monotonic() + 20
-    while "run the same command again to go on" not in err.lower() and time.monotonic() < until:
-        printed = capfd.readouterr()
-        out, err = out + printed.out, err + printed.err
-    assert time.monotonic() < until, err
-    assert out == ""
+    assert "Raylet is terminated" in "".join(capfd.readouterr())
     kept = len(load_verdicts(tmp_path / "runs"))
     assert 0 < kept < 160
     [done] = execute.judge(little, tmp_path / "runs", ["longer"])
@@ -226,7 +217,7 @@ def test_what_a_worker_cannot_load_is_one_message_and_nothing_is_written(
 def test_what_is_asked_of_a_cluster_must_be_there_and_means_the_same_on_its_machines(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(InputError, match="9999 workers with 1 CPUs each: there is room for"):
+    with pytest.raises(InputError, match=r"9999 workers with 1 CPUs each: there is room for \d+; use fewer"):
         cluster.pool(9999, 0.0)
     monkeypatch.setattr(cluster, "nodes", lambda: [{"CPU": 4.0}])
     with pytest.raises(InputError, match="device 'cuda': Ray has no GPU"):
@@ -284,7 +275,7 @@ def test_without_ray_the_message_says_what_to_install(
 
 def test_nothing_that_no_judge_may_see_leaves_this_machine(pictured: Benchmark) -> None:
     plan = Plan(pictured.cases, pictured.meta.dimensions)
-    shown, images = Source(plan, [np.arange(24)], pictured.images).batch(0)
+    shown, images, *_ = Source(plan, [np.arange(24)], pictured.images).batch(0)
     assert {"model_a", "model_b", "dataset", "split"} <= set(plan.cases.columns)
     assert not {"model_a", "model_b", "dataset", "split"} & set(shown.columns)
     assert shown["case_id"].unique().tolist() == plan.cases["case_id"].head(2).tolist()
@@ -302,9 +293,9 @@ def job_of(judge: Judge, bench: Benchmark, *batches: list[int]) -> Job:
     return Job(judge, Plan(bench.cases, bench.meta.dimensions), [np.array(one) for one in batches], {})
 
 
-def worker_of(job: Job, assigned: Assignment | None = None) -> Worker:
-    assigned = assigned or assignment(job, on_gpu=False)
-    return Worker(assigned, asked(Source(job.plan, job.batches, job.images)))
+def worker_of(job: Job, **changed: Any) -> Worker:
+    known = dict(zip(("name", "make", "same", "on_gpu"), assignment(job, on_gpu=False), strict=True))
+    return Worker(**known | changed, batch=asked(Source(job.plan, job.batches, job.images)))
 
 
 def test_a_judge_that_fails_on_a_worker_is_one_line_with_its_machine(little: Benchmark) -> None:
@@ -312,7 +303,7 @@ def test_a_judge_that_fails_on_a_worker_is_one_line_with_its_machine(little: Ben
         raise ValueError("no idea\nat all")
 
     answer = worker_of(job_of(Scripted(say=fail), little, [0, 1, 2])).answer(0)
-    assert answer.verdicts is None
+    assert answer.verdicts.empty
     assert type(answer.error) is RunError
     assert str(answer.error).startswith("judge scripted: failed on ")
     assert "(ValueError: no idea at all)" in str(answer.error)
@@ -337,8 +328,8 @@ def test_workers_that_die_again_and_again_end_the_run(little: Benchmark, tmp_pat
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"identity": identity({"dtype": "bfloat16"}, "")}, "(dtype bfloat16 -> float32)"),
-        ({"identity": identity({"dtype": "float32"}, "another")}, "(prompt_hash another -> none)"),
+        ({"same": identity({"dtype": "bfloat16"}, "")}, "(dtype bfloat16 -> float32)"),
+        ({"same": identity({"dtype": "float32"}, "another")}, "(prompt_hash another -> none)"),
         ({"on_gpu": True}, "has a GPU that torch cannot use"),
     ],
 )
@@ -346,48 +337,9 @@ def test_a_worker_whose_judge_is_not_the_same_answers_nothing(
     little: Benchmark, changed: dict[str, Any], message: str
 ) -> None:
     job = job_of(Scripted(dtype="float32"), little, [0, 1])
-    answer = worker_of(job, replace(assignment(job, on_gpu=False), **changed)).answer(0)
-    assert answer.verdicts is None
+    answer = worker_of(job, **changed).answer(0)
+    assert answer.verdicts.empty
     assert message in str(answer.error)
-
-
-def test_other_versions_on_a_worker_are_a_notice(little: Benchmark) -> None:
-    job = job_of(Scripted(), little, [0, 1])
-    assigned = assignment(job, on_gpu=False)
-    [notice] = worker_of(job, replace(assigned, versions={**assigned.versions, "numpy": "1.0"})).answer(0).notices
-    assert "has other libraries (numpy 1.0 -> " in notice
-
-
-def test_another_copy_of_the_weights_is_refused(
-    tiny: Callable[[str], Path], tmp_path: Path, pictured: Benchmark
-) -> None:
-    folder = shutil.copytree(tiny("llava"), tmp_path / "copy")
-    judge = resolve(f"path:{folder}", runs=tmp_path / "runs", images={}, settings=Settings(device="cpu"))
-    job = job_of(judge, pictured)
-    assigned = assignment(job, on_gpu=False)
-    assert assigned.make({}).spec == judge.spec
-    weights = folder / "model.safetensors"
-    content = bytearray(weights.read_bytes())
-    content[len(content) // 2] ^= 1
-    weights.write_bytes(content)
-    error = worker_of(job, assigned).answer(0).error
-    assert "is not the same there" in str(error)
-    assert "(revision sha256:" in str(error)
-
-
-def test_images_of_a_batch_are_missing_or_refused_as_they_are_at_home(pictured: Benchmark) -> None:
-    name = pictured.cases["images"][0][0]
-    cases = pictured.cases.head(1).assign(images=[[name, "absent.png", "../escape.png"]])
-    images = ArrivedImages()
-    _, images.maps[0] = sent(Source(Plan(cases, ("overall",)), [np.arange(2)], pictured.images).batch(0))
-    assert images[name] == pictured.images[name]
-    with pytest.raises(KeyError):
-        images["absent.png"]
-    with pytest.raises(InputError) as there:
-        images["../escape.png"]
-    with pytest.raises(InputError) as home:
-        pictured.images["../escape.png"]
-    assert str(there.value) == str(home.value)
 
 
 def test_answers_that_come_twice_count_once_and_those_that_do_not_come_are_missed(little: Benchmark) -> None:
@@ -417,47 +369,40 @@ GPUS = [{"CPU": 16.0, "GPU": 8.0}, {"CPU": 16.0, "GPU": 8.0}, {"CPU": 4.0}]
 @pytest.mark.parametrize(
     ("nodes", "options", "expected"),
     [
-        (GPUS, (None, None), WorkerPool(16, 2, 1.0)),
-        (GPUS, (None, 0.5), WorkerPool(32, 1, 0.5)),
-        (GPUS, (3, None), WorkerPool(3, 2, 1.0)),
-        (GPUS, (None, 0.0), WorkerPool(18, 2, 0.0)),
-        ([{"CPU": 2.0}], (None, None), WorkerPool(1, 2, 0.0)),
-        ([{"CPU": 2.0}], (2, None), WorkerPool(2, 1, 0.0)),
-        ([{"CPU": 8.0}, {"CPU": 3.0}], (3, None), WorkerPool(3, 3, 0.0)),
-        ([{"CPU": 2.0}], (5, 1.0), WorkerPool(5, 1, 1.0)),
-        ([], (None, None), WorkerPool(1, 1, 0.0)),
+        (GPUS, (None, None), (16, {"CPU": 2, "GPU": 1.0})),
+        (GPUS, (None, 0.5), (32, {"CPU": 1, "GPU": 0.5})),
+        (GPUS, (3, None), (3, {"CPU": 2, "GPU": 1.0})),
+        (GPUS, (None, 0.0), (18, {"CPU": 2, "GPU": 0.0})),
+        ([{"CPU": 2.0}], (None, None), (1, {"CPU": 2, "GPU": 0.0})),
+        ([{"CPU": 2.0}], (2, None), (2, {"CPU": 1, "GPU": 0.0})),
+        ([{"CPU": 8.0}, {"CPU": 3.0}], (3, None), (3, {"CPU": 3, "GPU": 0.0})),
+        ([{"CPU": 2.0}], (5, 1.0), (5, {"CPU": 1, "GPU": 1.0})),
+        ([], (None, None), (1, {"CPU": 1, "GPU": 0.0})),
     ],
 )
 def test_workers_share_out_what_there_is(
-    nodes: list[dict[str, float]], options: tuple[object, ...], expected: WorkerPool
+    nodes: list[dict[str, float]], options: tuple[object, ...], expected: object
 ) -> None:
     assert size_pool(nodes, *options) == expected
 
 
 @pytest.mark.parametrize(
-    ("address", "error", "message"),
+    ("address", "message"),
     [
-        ("ray://somewhere:10001", InputError, "from one of its machines"),
-        ("nowhere", RunError, "cannot be used at RAY_ADDRESS=nowhere"),
-        ("127.0.0.1:1", RunError, "cannot be used at RAY_ADDRESS=127.0.0.1:1 .*refused"),
+        ("ray://nowhere.invalid:10001", "cannot be used at RAY_ADDRESS=ray://nowhere.invalid:10001 .* name HOST:PORT"),
+        ("nowhere", "cannot be used at RAY_ADDRESS=nowhere"),
+        ("127.0.0.1:1", "cannot be used at RAY_ADDRESS=127.0.0.1:1 .*refused"),
     ],
 )
 def test_a_cluster_that_cannot_be_used_is_said_in_one_line(
-    monkeypatch: pytest.MonkeyPatch, address: str, error: type[Exception], message: str
+    monkeypatch: pytest.MonkeyPatch, address: str, message: str
 ) -> None:
     """After the tests that share a Ray: it ends with the attempt to join another, and would be started anew."""
     monkeypatch.setenv("RAY_ADDRESS", address)
     monkeypatch.setattr("ray.is_initialized", lambda: False)
-    with pytest.raises(error, match=message) as caught, Cluster(1) as cluster:
-        cluster.connect()
+    with pytest.raises(RunError, match=message) as caught, Cluster() as cluster:
+        cluster.nodes()
     assert "\n" not in str(caught.value)
-
-
-def test_what_ray_says_in_pages_becomes_its_last_line() -> None:
-    pages = "\x1b[36mray::Worker()\x1b[39m (pid=1)\n  File x\nTraceback (most recent call last):\nOSError: gone\n\n"
-    assert reason_of(RuntimeError(pages)) == "OSError: gone"
-    assert reason_of(RuntimeError("plain.\nMore.")) == "plain."
-    assert reason_of(RuntimeError()) == "RuntimeError"
 
 
 def descendants(command: bytes) -> list[int]:

@@ -63,8 +63,6 @@ def test_a_case_has_the_verdicts_that_the_runs_hold(runs: Path, tmp_path: Path) 
         expected = table[table["case_id"] == case].reset_index(drop=True)
         assert len(verdicts) == len(expected)
         pd.testing.assert_frame_equal(verdicts, expected[list(verdicts.columns)], check_dtype=False)
-        brief = laid_out.of_case(position, texts=False)
-        pd.testing.assert_frame_equal(brief, verdicts.drop(columns=["reply", "error"]))
     assert laid_out.of_case(1).empty
     assert laid_out.of_case(2)["reply"].iloc[0] == HOSTILE
 

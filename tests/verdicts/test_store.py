@@ -6,13 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
-import pyarrow.parquet as pq
+import pyarrow as pa
 import pytest
 
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.tables.validation import conform
 from mrb_lib.verdicts.manifest import FILE_NAME, Manifest, now, read_manifest, write_manifest
-from mrb_lib.verdicts.parts import part_paths
+from mrb_lib.verdicts.parts import part_paths, write_part
 from mrb_lib.verdicts.store import append_part, empty_verdicts, iter_verdicts, load_verdicts, save_imported
 
 
@@ -38,22 +38,6 @@ def test_parts_are_numbered_and_read_back_in_order_with_extra_columns(tmp_path: 
     assert found["reply"].fillna("-").tolist() == ["because"] * 3 + ["-"]
     assert found["mine"].tolist()[:3] == [1.5] * 3
     assert "reply" not in load_verdicts(tmp_path).columns
-
-
-def test_a_part_from_before_there_were_bounds_holds_none(tmp_path: Path) -> None:
-    [run] = _saved(tmp_path, p_a=0.9, p_a_bound="at least")
-    append_part(run, _verdicts(cases=1).assign(case_id="9"))
-    path = part_paths(run)[1]
-    older = pq.ParquetFile(path).read().drop_columns("p_a_bound")
-    pq.write_table(older.replace_schema_metadata(None), path)
-    expected = ["at least"] * 3 + ["none"]
-    assert load_verdicts(tmp_path)["p_a_bound"].fillna("none").tolist() == expected
-    cases = pd.DataFrame({"case_id": ["0", "1", "2", "9"]})
-    [frame] = iter_verdicts(tmp_path, cases)
-    assert frame["p_a_bound"].astype(object).fillna("none").tolist() == expected
-    part_paths(run)[0].unlink()
-    [frame] = iter_verdicts(tmp_path, cases)
-    assert frame["case_id"].tolist() == ["9"] and frame["p_a_bound"].isna().all()
 
 
 def test_imported_verdicts_become_one_run_a_judge_whatever_their_names(tmp_path: Path) -> None:
@@ -114,7 +98,7 @@ def test_parts_beyond_the_fifth_digit_follow_and_other_files_are_no_parts(tmp_pa
 
 def test_a_part_of_something_else_is_named(tmp_path: Path) -> None:
     [run] = _saved(tmp_path / "runs")
-    pd.DataFrame({"case_id": ["0"]}).to_parquet(run / "part-00001.parquet")
+    write_part(run / "part-00001.parquet", pa.table({"case_id": ["0"]}))
     with pytest.raises(InputError, match=r"part-00001\.parquet, column judge.*missing"):
         load_verdicts(tmp_path / "runs")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from mrb_lib.build.construct.answers.answering import Answered, answer, answers_to, writers
+from mrb_lib.build.construct.answers.answering import Answered, answer, answered_before, answers_to, writers
 from mrb_lib.build.construct.answers.difficulty import MEASURES, item_measures, model_measures
 from mrb_lib.build.construct.answers.keep_rules import kept_by, rule_table, why_left_out
 from mrb_lib.build.construct.answers.marking import (
@@ -20,17 +20,17 @@ from mrb_lib.build.construct.answers.marking import (
     MarkOptions,
     asks_judge,
     mark,
-    mark_one,
     marks_of,
     to_mark,
     why_unmarked,
+    with_judged,
 )
-from mrb_lib.build.construct.answers.pool import prompt_of, recorded
+from mrb_lib.build.construct.answers.pool import recorded
 from mrb_lib.build.construct.work import Step, Work, begin
+from mrb_lib.judges.prompt_files import load_prompt
 from mrb_lib.runs.planned import PlannedModel
 from mrb_lib.runs.progress import ReportProgress
 from mrb_lib.tables.errors import InputError
-from mrb_lib.tables.schema import ANSWERED_STATUSES
 
 STEP: Final = "filter"
 
@@ -92,10 +92,8 @@ def filter_items(
     if options.mark.marking == "judge" and not marker:
         raise InputError("mark judge: no judge is named; pass --marking-judge NAME, or mark by another rule.")
     for one in marker.values():
-        if not prompt_of(one).needs_reference:
-            raise InputError(
-                f"prompt {prompt_of(one).id}: shows no reference to mark by; use {PROMPT}, or one that does."
-            )
+        if not (prompt := load_prompt(one.settings.prompt or "")).needs_reference:
+            raise InputError(f"prompt {prompt.id}: shows no reference to mark by; use {PROMPT}, or one that does.")
     if options.keep:  # a rule that is wrong is refused before any model is asked
         nothing = pd.DataFrame(columns=[*MEASURES], dtype=float)
         kept_by(options.keep, rule_table(work.items().head(0), nothing))
@@ -109,35 +107,20 @@ def filter_items(
     with begin(work, STEP, choices, seed=seed, again=again) as step:
         items = step.entering
         if step.is_done:
-            decisions = work.decisions()
-            kept = decisions.loc[decisions["step"] == STEP, "kept"]
-            return Answered(len(kept), int(kept.sum()), model_measures(work.answers(), items, [*models]), [])
+            return answered_before(work, STEP, model_measures(work.answers(), items, [*models]))
         ask = partial(answer, extra=extra, retry=retry, progress=progress)
         runs, answers = answers_to(work, items, STEP, models, options.samples, ask)
-        judged: Callable[[str, str], float | None] | None = None
-        to_ask = to_mark(_open_answers(answers, items, options.mark), items) if marker else items.head(0)
-        if len(to_ask):
-            marking, marks = answers_to(work, to_ask, "marking", marker, 1, ask)
-            runs, judged = [*runs, *marking], marks_of(marks)
-        answers = pd.concat([answers, mark(answers, items, options.mark, judged)], axis=1)
+        marks = mark(answers, items, options.mark)
+        unsure = answers[asks_judge(marks, options.mark)]
+        if marker and len(unsure):
+            marking, replies = answers_to(work, to_mark(unsure, items), "marking", marker, 1, ask)
+            runs, marks = [*runs, *marking], with_judged(marks, unsure, marks_of(replies))
+        answers = pd.concat([answers, marks], axis=1)
         step.write("answers", answers.drop(columns=["position", "finish", "error"]))
         measures = item_measures(answers, items, [*models])
         step.write("difficulty", measures)
         kept = decide_by_rule(step, options.keep, measures)
     return Answered(len(items), int(kept.sum()), model_measures(answers, items, [*models]), runs)
-
-
-def _open_answers(answers: pd.DataFrame, items: pd.DataFrame, options: MarkOptions) -> pd.DataFrame:
-    """Return the distinct answers that a judge is asked about: `position`, `item_id`, `answer`."""
-    written = answers.loc[answers["status"].isin(ANSWERED_STATUSES), ["position", "item_id", "answer"]]
-    written = written.drop_duplicates(["item_id", "answer"])
-    about = items.iloc[written["position"]]
-    pairs = zip(written["answer"], about["reference"], about["choices"], strict=True)
-    is_open = [
-        why_unmarked(reference, choices) is None and asks_judge(*mark_one(text, reference, choices, options), options)
-        for text, reference, choices in pairs
-    ]
-    return written[is_open]
 
 
 def decide_by_rule(step: Step, rule: str, measures: pd.DataFrame) -> pd.Series:

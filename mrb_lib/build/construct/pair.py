@@ -7,11 +7,10 @@ import json
 from io import BytesIO
 from itertools import combinations
 from pathlib import Path
-from typing import Annotated, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
-from pydantic import Field
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
@@ -31,7 +30,6 @@ from mrb_lib.build.construct.work import RECORD, Step, Work, begin, open_work
 from mrb_lib.stats.options import IntArray
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import write_atomic
-from mrb_lib.tables.options import Option, checked_dataclass
 
 BALANCE: Final = ("model", "organ", "length")
 NO_PAIR, NOT_DRAWN = "no two responses that may be paired", "not drawn"
@@ -64,12 +62,11 @@ class Paired(NamedTuple):
     is_done: bool
 
 
-def pair(work: Work, plan: Plan, *, assumed: Assumptions | None = None, seed: int = 0, again: bool = False) -> Paired:
+def pair(work: Work, plan: Plan, *, seed: int = 0, again: bool = False) -> Paired:
     """Choose pairs of responses, and make the work folder a benchmark without annotations.
 
     Parameters
     ----------
-    assumed : what the design that is announced rests on; it changes no pair
     again : replace pairs that were chosen otherwise
 
     Raises
@@ -98,7 +95,7 @@ def pair(work: Work, plan: Plan, *, assumed: Assumptions | None = None, seed: in
             pairs = _pairs(made, _chosen(made, items, plan, rng), responses, rng)
             if pairs.empty:
                 raise InputError(f"{work.path}: no two responses to an item may be paired; see --exclude.")
-        announced = design(pairs, assumed)
+        announced = design(pairs)
         if not step.is_done:
             _write(step, pairs, announced, made, responses)
     return Paired(pairs, excluded, announced, step.is_done)
@@ -209,18 +206,7 @@ MEANINGS: Final = {
     "most_meetings": "cases of the two responders that meet most often",
     "n_parts": "groups of responders that never meet those of another group; a ranking of all needs 1",
     "longer_first": "share of the cases with unequal lengths in which response A is the longer",
-    "annotation_hours": "hours of all annotators together",
 }
-
-
-@checked_dataclass
-class Assumptions:
-    """Assumptions about the work of annotators."""
-
-    annotators: Annotated[int, Field(ge=1), Option("Count the hours of N annotators per case.", "N")] = 3
-    seconds_per_case: Annotated[
-        float, Field(gt=0), Option("Count so many seconds per case and annotator.", "SECONDS")
-    ] = 90.0
 
 
 def meetings(pairs: pd.DataFrame) -> pd.DataFrame:
@@ -242,7 +228,7 @@ def meetings(pairs: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["model_1", "model_2", "n"])
 
 
-def design(pairs: pd.DataFrame, assumed: Assumptions | None = None) -> pd.DataFrame:
+def design(pairs: pd.DataFrame) -> pd.DataFrame:
     """Return the design of pairs.
 
     Parameters
@@ -254,7 +240,6 @@ def design(pairs: pd.DataFrame, assumed: Assumptions | None = None) -> pd.DataFr
     DataFrame
         `quantity, value, meaning`, a row each of `MEANINGS`; `longer_first` is null where all lengths are equal
     """
-    assumed = assumed or Assumptions()
     met = meetings(pairs)
     names, sides = pd.factorize(pairs[["model_a", "model_b"]].to_numpy(dtype=object).ravel())[::-1]
     one, other = sides.reshape(-1, 2).T
@@ -268,7 +253,6 @@ def design(pairs: pd.DataFrame, assumed: Assumptions | None = None) -> pd.DataFr
         "most_meetings": met["n"].max(),
         "n_parts": connected_components(graph, directed=False)[0],
         "longer_first": (unequal["length_a"] > unequal["length_b"]).mean(),
-        "annotation_hours": len(pairs) * assumed.annotators * assumed.seconds_per_case / 3600,
     }
     rows = [(name, float(values[name]), meaning) for name, meaning in MEANINGS.items()]
     return pd.DataFrame(rows, columns=["quantity", "value", "meaning"])

@@ -120,13 +120,14 @@ def release(
             replace(paired, meta=meta, cases=cases, annotations=labels), by=terms.by, test=terms.test,
             validation=terms.validation, seed=seed,
         )  # fmt: skip
+        annotators = labels["annotator"].unique().tolist()
         facts = Facts(
             benchmark=made.benchmark,
             funnel=funnel,
             agreement=agreement_of(labels, cases, categories=meta.categories, level=meta.level, seed=seed),
             n_cases_left_out=int((~is_released).sum()),
             split=made.balance(),
-            people=_summary(people, labels),
+            people=pd.DataFrame() if people is None or people.empty else summary(people, annotators),
             limits=terms.limit,
             contact=terms.contact,
         )
@@ -134,12 +135,6 @@ def release(
             removed = save(made.benchmark, folder)
             write_atomic(folder / "README.md", data_card(facts))
     return Released(replace(made.benchmark, path=out), facts, (*made.statements, *map(str, removed)))
-
-
-def _summary(people: pd.DataFrame | None, labels: pd.DataFrame) -> pd.DataFrame:
-    if people is None or people.empty:
-        return pd.DataFrame()
-    return summary(people, labels["annotator"].unique().tolist())
 
 
 def _licence(terms: Terms, items: pd.DataFrame) -> str:

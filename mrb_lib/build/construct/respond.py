@@ -14,6 +14,7 @@ from mrb_lib.build.construct.answers.answering import (
     CUT_OFF,
     Answered,
     answer,
+    answered_before,
     answers_to,
     writers,
 )
@@ -79,9 +80,7 @@ def respond(
     choices = {"models": recorded(models, samples), "samples": samples}
     with begin(work, STEP, choices, seed=seed, again=again) as step:
         if step.is_done:
-            decisions = work.decisions()
-            kept = decisions[decisions["step"] == STEP]["kept"]
-            return Answered(len(kept), int(kept.sum()), responder_counts(work.responses()), [])
+            return answered_before(work, STEP, responder_counts(work.responses()))
         items = step.entering
         ask = partial(answer, extra=extra, retry=retry, progress=progress)
         runs, answers = answers_to(work, items, STEP, models, samples, ask)

@@ -117,7 +117,7 @@ def open_screening(work: Work, form: ScreeningForm, *, seed: int = 0, again: boo
         The screening has another form already, or `mrb_lib.build.construct.work.begin` refuses.
     """
     written = work.choices("screen")
-    if written is not None and not again and _without_ratings(written) != form.choices():
+    if written is not None and not again and {**written, "ratings": None} != {**form.choices(), "ratings": None}:
         raise InputError(f"{work.path}: screen has another form; edit [screen] in construction.toml, or pass --again.")
     if written is not None and not again and work.state("screen") == "finished":
         raise InputError(f"{work.path}: the screening is closed; --again opens it again, and its ratings stay.")
@@ -240,10 +240,6 @@ def close_screening(work: Work, form: ScreeningForm, answers: pd.DataFrame) -> p
             step.decide(out)
             step.write("screenings", out)
     return out
-
-
-def _without_ratings(choices: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in choices.items() if name != "ratings"}
 
 
 def _digest(answers: pd.DataFrame, form: ScreeningForm) -> str:

@@ -46,7 +46,6 @@ CLINICIANS: Final = ("clinician_1", "clinician_2", "clinician_3")
 _LENIENCY = (0.3, 0.0, -0.3)
 _EVERY_COPY, _EVERY_DAMAGED = 40, 60  # one in so many items is a copy, or cannot be read
 _REFUSES, _CUT_OFF = 0.02, 0.02
-_HOSPITAL = "invented, MIT"
 _ITEMS, _SKILL, _RATINGS, _WRITING, _VOTES = range(5)
 _Invented = dict[str, tuple[Scene, SimulatedQuestion]]
 """The scene and the question behind each item."""
@@ -81,7 +80,7 @@ def write_simulated_work(
     invented: _Invented = {}
     with begin(work, "start", {"source": "mrb demo", "items": items}, seed=seed) as step:
         sources = {"drawn by mrb demo": _source(items, seed, invented, progress)}
-        start(step, sources, StartOptions(licence=_HOSPITAL))
+        start(step, sources, StartOptions(licence="invented, MIT"))
     truth = _truth(work.items()["item_id"].tolist(), seed)
     truth.to_parquet(path / "truth.parquet", index=False)
     planted = truth.set_index("item_id")

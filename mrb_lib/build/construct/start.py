@@ -126,7 +126,10 @@ def start(
     items.loc[kept, "cluster"] = clusters(fine, alike, fine[["_patient", "_cluster"]])
     step.decide(pd.DataFrame({"item_id": items["item_id"], "kept": kept, "reason": items["_problem"]}))
     step.write("items", items[[column for column in items.columns if not column.startswith("_")]])
-    _remove_unnamed(work.images, {name for names in items["images"] for name in names})
+    named = {name for names in items["images"] for name in names}
+    for path in work.images.iterdir():
+        if path.name not in named:  # an earlier start left it there
+            path.unlink()
     report = _report(items[kept])
     for what, name in dict.fromkeys(items["_notes"].explode().dropna()):
         report.notes.setdefault(what, []).append(name)
@@ -269,13 +272,6 @@ def _reasons(
     repeats = duplicate_reasons(items[reason.isna()], shown)
     reason.loc[repeats.index] = repeats
     return reason
-
-
-def _remove_unnamed(folder: Path, names: set[str]) -> None:
-    """Remove the images that no item names, which an earlier start left there."""
-    for path in folder.iterdir():
-        if path.name not in names:
-            path.unlink()
 
 
 def _report(kept: pd.DataFrame) -> StartReport:

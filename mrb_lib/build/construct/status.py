@@ -18,7 +18,6 @@ _USUAL: Final = {
     "annotate": "--annotators NAME,NAME,NAME",
 }
 """Options of the commands that the plan of a work folder says nothing of."""
-_UNKNOWN = "not stated"
 
 
 def step_table(work: Work) -> pd.DataFrame:
@@ -50,7 +49,7 @@ def counts_by(work: Work, column: str = "organ") -> pd.DataFrame:
         `column`; `items`: all there are; then the finished steps by name. "not stated" are items without a value.
     """
     items = work.items()
-    values = items.set_index("item_id")[column].fillna(_UNKNOWN)
+    values = items.set_index("item_id")[column].fillna("not stated")
     counts = {"items": values.value_counts()}
     left = pd.Index(values.index)
     decisions = work.decisions()

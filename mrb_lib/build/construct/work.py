@@ -193,7 +193,8 @@ class Step:
             decided.update(self._decided.set_index("item_id"))
         kept = decided["kept"].astype(bool)
         own = decided.assign(step=self.name, kept=kept, reason=decided["reason"].mask(kept, None)).reset_index()
-        output = {"decisions": digest_of_decisions(own)}
+        plain = own[["item_id", "kept", "reason"]].astype(object).where(own.notna(), None)
+        output = {"decisions": hashlib.sha256(plain.to_json(orient="values").encode("utf-8")).hexdigest()}
         for name in self._tables:
             output[name] = sha256_of(self._staged(name))
             self._staged(name).replace(self.work.path / f"{name}.parquet")
@@ -300,7 +301,7 @@ def begin(
     with exclusive(work.path, "work folder"):
         record = read_record(work.path)
         _check_before(work, step, record)
-        plain = plain_choices(choices)
+        plain = tomllib.loads(tomli_w.dumps({name: value for name, value in choices.items() if value is not None}))
         read = {each: digest_of_output(record[each]["output"]) for each in _before(step) if each in record}
         table = {"state": BEGUN, "seed": seed, "input": read, "output": {}, **plain}
         old = record.get(step)
@@ -399,11 +400,6 @@ def write_record(folder: Path, record: Mapping[str, Any]) -> None:
     write_atomic(folder / RECORD, tomli_w.dumps({name: record[name] for name in names}))
 
 
-def plain_choices(choices: Mapping[str, object]) -> dict[str, Any]:
-    """Choices as they will be read back from the record; those that are None are left out."""
-    return tomllib.loads(tomli_w.dumps({name: value for name, value in choices.items() if value is not None}))
-
-
 def choices_of(table: Mapping[str, Any]) -> dict[str, Any]:
     """The choices in the table of a step."""
     return {name: value for name, value in table.items() if name not in _OWN}
@@ -423,9 +419,3 @@ def digest_of_output(output: Mapping[str, str]) -> str:
     """One digest for all that a step made."""
     lines = "\n".join(f"{name} {output[name]}" for name in sorted(output))
     return hashlib.sha256(lines.encode("utf-8")).hexdigest()
-
-
-def digest_of_decisions(decisions: pd.DataFrame) -> str:
-    """The digest of which items a step kept, and why it left out the others."""
-    rows = decisions[["item_id", "kept", "reason"]].astype(object).where(decisions.notna(), None)
-    return hashlib.sha256(rows.to_json(orient="values").encode("utf-8")).hexdigest()

@@ -10,13 +10,12 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.benchmarks.benchmark import Benchmark
-from mrb_lib.benchmarks.votes import gold, vote_columns, voting
+from mrb_lib.benchmarks.votes import gold
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.options import Names, Option, checked_dataclass
-from mrb_lib.tables.schema import CONSENSUS, ORDERS
+from mrb_lib.tables.schema import ORDERS
 from mrb_lib.verdicts.orders import FIRST, TIE, choice_to_shown
 
-Labels = Literal["majority", "annotator"]
 Ties = Literal["half", "drop"]
 References = Literal["drop", "keep", "half"]
 
@@ -42,9 +41,7 @@ class ExampleOptions:
         References,
         Option("Show the reference answer never, always, or in half of the cases (Zhu et al. 2023, arXiv 2310.17631)."),
     ] = "drop"
-    labels: Annotated[Labels, Option("Learn the label of the majority, or every annotator's.")] = "majority"
     ties: Annotated[Ties, Option("Count a tie half for either response, or drop it.")] = "half"
-    by_agreement: Annotated[bool, Option("Weight labels by the share of annotators who gave them.")] = False
     seed: int = 0
 
 
@@ -54,10 +51,10 @@ class Examples:
 
     Attributes
     ----------
-    rows : DataFrame, one row a label and order: `case_id, dimension, order, annotator` (null for a majority), `choice`
-        in the case's own frame, `pick` (`first`, `second`, `tie`: what the prompt in that order is to be answered),
-        `p_first` (1, 0, or 1/2 for a tie), `weight` (more than 0) and `shows_reference`; by case in the order of the
-        cases table, then order and dimension
+    rows : DataFrame, one row a majority label and order: `case_id, dimension, order`, `choice` in the case's own frame,
+        `pick` (`first`, `second`, `tie`: what the prompt in that order is to be answered), `p_first` (1, 0, or 1/2 for
+        a tie), `weight` (more than 0) and `shows_reference`; by case in the order of the cases table, then order and
+        dimension
     left_out : how many labels of these cases are not among them, by the reason
     """
 
@@ -80,15 +77,14 @@ def examples(benchmark: Benchmark, case_ids: Sequence[str], options: ExampleOpti
     Raises
     ------
     InputError
-        A dimension is unknown; labels are wanted of each annotator where only a consensus is published; or nothing is
-        left to learn from, or the same answer to every prompt.
+        A dimension is unknown, or nothing is left to learn from, or the same answer to every prompt.
 
     Notes
     -----
     Validated by tests/build/training/test_examples.py.
     """
     dimensions = _dimensions(benchmark, options.dimensions)
-    labels = _of_majority(benchmark) if options.labels == "majority" else _of_annotators(benchmark)
+    labels = gold(benchmark)[["case_id", "dimension", "choice"]]
     labels = labels[labels["case_id"].isin(list(case_ids)) & labels["dimension"].isin(dimensions)]
     left_out = {NO_LABEL: int(labels["choice"].isna().sum())}
     labels = labels.dropna(subset="choice")
@@ -102,8 +98,7 @@ def examples(benchmark: Benchmark, case_ids: Sequence[str], options: ExampleOpti
         labels = labels[~lacks]
     rows = _in_orders(labels, ORDERS if options.swap else ORDERS[:1], benchmark.cases["case_id"], dimensions)
     rows["shows_reference"] = rows["case_id"].map(references).astype(bool)
-    if not options.by_agreement:
-        rows["weight"] = 1.0
+    rows["weight"] = 1.0
     _check_worth_learning(rows)
     return Examples(rows, {reason: n for reason, n in left_out.items() if n})
 
@@ -116,30 +111,6 @@ def _dimensions(benchmark: Benchmark, wanted: Sequence[str] | None) -> tuple[str
     if unknown:
         raise InputError(f"dimension {unknown[0]!r}: use some of {', '.join(meta.dimensions)}.")
     return tuple(name for name in meta.dimensions if wanted is None or name in wanted)
-
-
-def _of_majority(benchmark: Benchmark) -> pd.DataFrame:
-    """`case_id, dimension, choice, annotator, weight`: the label that most gave, weighed by their share."""
-    labels = gold(benchmark)
-    columns = list(vote_columns(benchmark.meta.categories).values())
-    share = labels[columns].max(axis=1) / labels["n_annotators"]
-    return labels[["case_id", "dimension", "choice"]].assign(
-        annotator=pd.Series(np.nan, index=labels.index, dtype="str"), weight=share
-    )
-
-
-def _of_annotators(benchmark: Benchmark) -> pd.DataFrame:
-    """The same with a row an annotator, weighed by the share of annotators who gave the same label."""
-    votes = voting(benchmark.annotations)
-    if votes["annotator"].eq(CONSENSUS).all():
-        raise InputError(
-            f"benchmark {benchmark.meta.name}: publishes consensus labels only, so there are no labels of each "
-            "annotator; learn the majority's."
-        )
-    cell = votes.groupby(["case_id", "dimension"])["choice"]
-    same = votes.groupby(["case_id", "dimension", "choice"])["annotator"].transform("size")
-    columns = ["case_id", "dimension", "choice", "annotator"]
-    return votes[columns].assign(weight=same / cell.transform("size"))
 
 
 def _references(benchmark: Benchmark, options: ExampleOptions) -> pd.Series:
@@ -164,10 +135,9 @@ def _in_orders(
             "case": pd.Index(case_ids).get_indexer(pd.Index(rows["case_id"])),
             "order": rows["order"],
             "dimension": pd.Index(dimensions).get_indexer(pd.Index(rows["dimension"])),
-            "annotator": rows["annotator"],
         }
     )
-    return rows.loc[keys.sort_values(["case", "order", "dimension", "annotator"]).index].reset_index(drop=True)
+    return rows.loc[keys.sort_values(["case", "order", "dimension"]).index].reset_index(drop=True)
 
 
 def _check_worth_learning(rows: pd.DataFrame) -> None:

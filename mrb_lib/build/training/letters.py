@@ -7,7 +7,7 @@ first token over the whole vocabulary. A tie asks for either letter with probabi
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -46,7 +46,6 @@ class LetterCase:
     weight: torch.Tensor
 
 
-@dataclass(frozen=True)
 class LetterLoss:
     """The loss of a judge's letters.
 
@@ -58,11 +57,8 @@ class LetterLoss:
     the reply.
     """
 
-    weights: Weights
-    _keeps: bool = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_keeps", keeps_columns(self.weights))
+    def __init__(self, weights: Weights) -> None:
+        self.weights, self._keeps = weights, keeps_columns(weights)
 
     def __call__(self, model: Callable[..., Any], cases: Sequence[LetterCase]) -> torch.Tensor:
         """The mean over cases and prompts of weight times cross-entropy; a prompt without a label counts as 0."""

@@ -286,7 +286,7 @@ class _Watch(TrainerCallback):
     ) -> None:
         self._model, self._recipe, self._work, self._every = model, recipe, work, every
         self._validate, self._report = validate, report
-        self.resume_from = _last_checkpoint(work)
+        self.resume_from = last_checkpoint(work)
         step = int(Path(self.resume_from).name.removeprefix(_STEP)) if self.resume_from else -1
         self.curve = [point for point in _read_curve(work / CURVE) if point.step <= step]
         self._before = self.curve[-1].seconds if self.curve else 0.0
@@ -329,7 +329,7 @@ class _Watch(TrainerCallback):
         control.should_training_stop = is_over
 
     def _diverged(self, state: TrainerState, reason: str) -> RunError:
-        last = _last_checkpoint(self._work)
+        last = last_checkpoint(self._work)
         kept = f"{last} is the last good checkpoint" if last else "there is no checkpoint yet"
         return RunError(
             f"step {state.global_step}: {reason}, so training stops; {kept}. Use a lower --lr (now "
@@ -398,7 +398,7 @@ def _read_curve(path: Path) -> list[CurvePoint]:
     return [CurvePoint(**point) for point in json.loads(path.read_text(encoding="utf-8"))] if path.is_file() else []
 
 
-def _last_checkpoint(work: Path) -> str | None:
+def last_checkpoint(work: Path) -> str | None:
     """The newest complete checkpoint; those whose writing was cut off are removed."""
     complete = []
     for folder in work.glob(f"{_STEP}*"):
@@ -409,11 +409,6 @@ def _last_checkpoint(work: Path) -> str | None:
         else:
             complete.append((int(folder.name.removeprefix(_STEP)), str(folder)))
     return max(complete)[1] if complete else None
-
-
-def has_checkpoint(work: Path) -> bool:
-    """Return True where a training in this folder can go on from a step that it has reached."""
-    return _last_checkpoint(work) is not None
 
 
 def fit_in_memory(

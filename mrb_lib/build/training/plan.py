@@ -115,11 +115,7 @@ def parts_of(benchmark: Benchmark, recipe: Recipe) -> dict[str, list[str]]:
     kept = pd.Series(True, index=cases.index)
     if recipe.left_out is not None:
         column, value = recipe.left_out
-        if folds_of(benchmark) != column:
-            raise InputError(
-                f"--leave-out {column}={value}: the split has no folds by {column}, so cases that belong together "
-                f"could be on both sides; run `mrb split {benchmark.path or 'BENCH'} --folds {column} --overwrite`."
-            )
+        _check_folds(benchmark, column)
         if value not in set(cases[FOLD].dropna()):
             there = ", ".join(sorted(cases[FOLD].dropna().unique()))
             raise InputError(f"--leave-out {column}={value}: there is no such fold; name one of {there}.")
@@ -130,11 +126,14 @@ def parts_of(benchmark: Benchmark, recipe: Recipe) -> dict[str, list[str]]:
     return parts
 
 
-def folds_of(benchmark: Benchmark) -> str | None:
-    """The column whose values the folds of the split are; None without folds."""
+def _check_folds(benchmark: Benchmark, column: str) -> None:
+    """Raise `InputError` unless the folds of the split are the values of a column."""
     rule = benchmark.meta.extra.get(SPLIT)
-    folds = rule.get("folds") if isinstance(rule, Mapping) else None
-    return str(folds) if folds is not None and FOLD in benchmark.cases else None
+    if FOLD not in benchmark.cases or not isinstance(rule, Mapping) or rule.get("folds") != column:
+        raise InputError(
+            f"--leave-out {column}: the split has no folds by {column}, so cases that belong together could be on both "
+            f"sides; run `mrb split {benchmark.path or 'BENCH'} --folds {column} --overwrite`."
+        )
 
 
 def fold_names(benchmark: Benchmark, column: str) -> dict[str, str]:
@@ -145,11 +144,7 @@ def fold_names(benchmark: Benchmark, column: str) -> dict[str, str]:
     InputError
         The split has no folds by that column.
     """
-    if folds_of(benchmark) != column:
-        raise InputError(
-            f"--leave-one-out {column}: the split has no folds by {column}; run `mrb split {benchmark.path or 'BENCH'} "
-            f"--folds {column} --overwrite`."
-        )
+    _check_folds(benchmark, column)
     folds = sorted(benchmark.cases[FOLD].dropna().unique())
     names = {f"without-{slug(fold)}": fold for fold in folds}
     return names if len(names) == len(folds) else {f"without-{i}-{slug(fold)}": fold for i, fold in enumerate(folds)}

@@ -13,9 +13,8 @@ from typing import Annotated, Final, Literal
 from pydantic import Field
 
 from mrb_lib.build.training.examples import ExampleOptions
-from mrb_lib.judges.plan_file import changed_by_table, read_plan
+from mrb_lib.judges.plan_file import changed_by_table
 from mrb_lib.tables.errors import InputError
-from mrb_lib.tables.files import is_safe_name
 from mrb_lib.tables.options import Option, checked_dataclass
 
 Method = Literal["sft", "dpo", "reward"]
@@ -105,20 +104,19 @@ class Recipe:
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 
-def recipe_from(values: Mapping[str, object], where: str, base: Recipe | None = None) -> Recipe:
+def recipe_from(values: Mapping[str, object], where: str) -> Recipe:
     """Return a recipe with the values of a table.
 
     Parameters
     ----------
     where : for messages
-    base : what is changed; None for the defaults
 
     Raises
     ------
     InputError
         A name is unknown, or a value is of the wrong type or out of range.
     """
-    recipe, wrong = changed_by_table(base or Recipe(), values, where, Path())
+    recipe, wrong = changed_by_table(Recipe(), values, where, Path())
     if wrong:
         raise InputError("\n".join(wrong))
     return recipe
@@ -142,27 +140,6 @@ def read_recipe(name_or_file: str) -> dict[str, object]:
         ) from error
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{name_or_file}: is not TOML ({error}); correct it.") from error
-
-
-def plan_of(file: Path, base: Recipe) -> list[tuple[str, Recipe]]:
-    """Return the recipes of a comparison, by the names of their folders: `[[recipe]]`, each changed from `[common]`.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read, has no recipes, or one has no name that a folder can bear, or that of another.
-    """
-    common, tables = read_plan(file, "recipe")
-    shared = recipe_from(common, f"{file}, [common]", base)
-    recipes: dict[str, Recipe] = {}
-    for number, table in enumerate(tables, start=1):
-        name = table.pop("name", None)
-        if not isinstance(name, str) or not is_safe_name(name) or name in recipes:
-            raise InputError(
-                f"{file}, recipe {number}, key 'name': {name!r} must name a folder of its own; correct it."
-            )
-        recipes[name] = recipe_from(table, f"{file}, recipe {name}", shared)
-    return list(recipes.items())
 
 
 def recipe_names() -> list[str]:

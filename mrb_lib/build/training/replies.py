@@ -48,7 +48,7 @@ def reply_rows(
     Returns
     -------
     DataFrame
-        `case_id, order, dimension` (absent where a reply holds several), `annotator, prompt` (a user's message),
+        `case_id, order, dimension` (absent where a reply holds several), `prompt` (a user's message),
         `chosen` and `rejected` (replies; null where one would lack a dimension) and `weight`.
     """
     shown = {
@@ -59,7 +59,7 @@ def reply_rows(
     meta = benchmark.meta
     learnt = [name for name in meta.dimensions if made.rows["dimension"].eq(name).any()]
     alone = prompts[0].asks == "one"
-    keys = ["case_id", "order", *(["dimension"] if alone else []), "annotator"]
+    keys = ["case_id", "order", *(["dimension"] if alone else [])]
     rows = []
     for _, labels in made.rows.groupby(keys, sort=False, dropna=False):
         first = labels.iloc[0].to_dict()
@@ -104,9 +104,7 @@ def _object(picks: Mapping[str, str], dimensions: Sequence[str], names: Labels, 
 
 
 def label_keys(label: Mapping[Hashable, object], alone: bool = True) -> dict[str, object]:
-    annotator = label["annotator"]
-    keys = {name: label[name] for name in ("case_id", "order", *(["dimension"] if alone else []))}
-    return {**keys, "annotator": annotator if isinstance(annotator, str) else None}
+    return {name: label[name] for name in ("case_id", "order", *(["dimension"] if alone else []))}
 
 
 def message(role: str, text: str) -> list[dict[str, str]]:

@@ -21,8 +21,8 @@ from mrb_lib.build.training.loop import (
     check_arguments,
     fit_in_memory,
     full_disk_named,
-    has_checkpoint,
     is_main_process,
+    last_checkpoint,
     n_processes,
 )
 from mrb_lib.build.training.plan import Plan
@@ -175,7 +175,7 @@ def _begin(work: Path, plan: Plan, out: Path) -> None:
 
 def _clear_unless_begun(work: Path) -> None:
     """Remove a folder of checkpoints that holds none."""
-    if not has_checkpoint(work):
+    if not last_checkpoint(work):
         shutil.rmtree(work, ignore_errors=True)
 
 

@@ -118,8 +118,6 @@ def _check(plan: Plan, prompt: Prompt) -> None:
     options = plan.recipe.examples
     if prompt.asks == "rating" or prompt.id == "reasoned":
         raise InputError(f"--prompt {prompt.id}: asks for what no label gives; use single, plain or rubric.")
-    if options.by_agreement:
-        raise InputError("--by-agreement: replies cannot be weighed; train on letters, or a reward head.")
     if options.reference == "half" or (options.reference == "keep") != prompt.needs_reference:
         cure = "always: add --reference keep" if prompt.needs_reference else "never: take --prompt reference for it"
         raise InputError(f"--reference {options.reference}: prompt {prompt.id} shows the reference answer {cure}.")

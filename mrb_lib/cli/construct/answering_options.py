@@ -12,7 +12,7 @@ from mrb_lib.build.construct.answers.answering import ModelRun
 from mrb_lib.build.construct.answers.pool import FOR_JUDGES
 from mrb_lib.cli.listing import line
 from mrb_lib.runs.plan import RETRIABLE
-from mrb_lib.verdicts.run_totals import totals
+from mrb_lib.verdicts.store import totals
 
 PoolFile = Annotated[
     Path | None,

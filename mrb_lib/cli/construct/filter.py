@@ -8,13 +8,14 @@ from typing import Annotated
 import typer
 
 from mrb_lib.build.construct.answers.marking import MarkOptions
-from mrb_lib.build.construct.answers.pool import pool_of, prompt_of
+from mrb_lib.build.construct.answers.pool import pool_of
 from mrb_lib.build.construct.filter import STEP, FilterOptions, filter_items
 from mrb_lib.build.construct.work import open_work
 from mrb_lib.cli.construct import answering_options as option
 from mrb_lib.cli.construct.showing import show_tables
 from mrb_lib.cli.options import AsJson, Rosters, WorkFolder, declares, options_from
 from mrb_lib.cli.progress import verdict_bars
+from mrb_lib.judges.prompt_files import load_prompt
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.planned import PlannedModel
 
@@ -66,7 +67,7 @@ def command(
     mark_of_data = " SIMULATED" if folder.meta.kind == "simulated" else ""
     option.say_runs(result.runs, mark_of_data)
     if marker is not None:
-        shown = prompt_of(marker)
+        shown = load_prompt(marking_prompt)
         typer.echo(f"prompt {shown.id} of the judge that marks:\n{shown.text}", err=True)
     funnel = folder.funnel()
     tables = {"models": result.models, "funnel": funnel[funnel["step"] == STEP]}

@@ -6,18 +6,15 @@ from typing import Annotated
 
 import typer
 
-from mrb_lib.build.construct.pair import Assumptions, meetings
+from mrb_lib.build.construct.pair import meetings
 from mrb_lib.build.construct.pairing.candidates import RULES
 from mrb_lib.build.construct.work import open_work
 from mrb_lib.cli import render
 from mrb_lib.cli.listing import count, line
-from mrb_lib.cli.options import AsJson, Seed, WorkFolder, declares, options_from
-
-COMMAND = declares(Assumptions())
+from mrb_lib.cli.options import AsJson, Seed, WorkFolder
 
 
 def command(
-    context: typer.Context,
     work: WorkFolder,
     pairs: Annotated[int, typer.Option(min=1, metavar="K", help="Pairs of responses per item.")] = 1,
     cases: Annotated[
@@ -37,13 +34,12 @@ def command(
     again: Annotated[bool, typer.Option("--again", help="Replace pairs that were chosen otherwise.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Pair responses, and print the design: meetings of responders, connectedness, annotation hours."""
+    """Pair responses, and print the design: meetings of responders, connectedness, lengths."""
     from mrb_lib.build.construct.pair import Plan, pair
 
     opened = open_work(work)
-    assumed = options_from(Assumptions(), context)
     rules = RULES if exclude is None else _listed(exclude)
-    made = pair(opened, Plan(pairs, _listed(balance), rules, cases), assumed=assumed, seed=seed, again=again)
+    made = pair(opened, Plan(pairs, _listed(balance), rules, cases), seed=seed, again=again)
     simulated = opened.meta.kind == "simulated"
     mark = f" ({render.MARK} data)" if simulated else ""
     if made.is_done:
@@ -58,7 +54,7 @@ def command(
     met = meetings(made.pairs)
     fewest = met.iloc[int(met["n"].argmin())]
     typer.echo(f"rarest meeting: {line(fewest['model_1'])} and {line(fewest['model_2'])}, {count(fewest['n'], 'time')}")
-    typer.echo(f"Next: mrb annotate {work} --annotators {','.join(['NAME'] * assumed.annotators)}", err=True)
+    typer.echo(f"Next: mrb annotate {work} --annotators NAME,NAME,NAME", err=True)
 
 
 def _listed(text: str) -> tuple[str, ...]:

@@ -126,10 +126,7 @@ def marks(a: str, b: str) -> tuple[list[FactMark], list[FactMark]]:
 
 
 def word_differences(a: str, b: str) -> tuple[list[Stretch], list[Stretch]]:
-    """The stretches of words of a and of b that are not in the other, in large letters or small.
-
-    Texts of 2,000 words or more are compared sentence by sentence, see `mrb_lib.probes.marking.spans`.
-    """
+    """The stretches of words of a and of b that are not in the other, in large letters or small."""
     blocks = spans(a.lower(), b.lower())
     return [(i, j) for i, j, _, _ in blocks if i < j], [(k, m) for _, _, k, m in blocks if k < m]
 

@@ -10,10 +10,10 @@ import os
 import pickle
 import platform
 import re
-import threading
-from collections import ChainMap, Counter
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import closing, suppress
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 from typing import Any, Final, Protocol, cast, runtime_checkable
@@ -30,16 +30,13 @@ from mrb_lib.runs.plan import Plan
 from mrb_lib.runs.planned import PlannedModel
 from mrb_lib.runs.ray.cluster import Cluster, check_installed, reason_of
 from mrb_lib.tables.errors import InputError, MrbError, RunError
-from mrb_lib.verdicts.manifest import differences, identity, in_words, library_versions
+from mrb_lib.verdicts.manifest import differences, identity, in_words
 from mrb_lib.verdicts.orders import to_shown_frame
 from mrb_lib.verdicts.protocol import Judge
 
+_COUNTED: Final = re.compile(r"(\d+) of (\d+)( .*)")
 RESTARTS: Final = 4
 """Times that a worker that dies is started anew, and that each of its batches is answered anew."""
-_COUNTED: Final = re.compile(r"(\d+) of (\d+)( .*)")
-_NOT_SPREAD: Final = "worked in this process: it asks a server, and workers would not make that faster"
-# One batch is answered while the next is prepared.
-_BATCHES_OF_A_WORKER: Final = 2
 
 
 def on_ray(cluster: Cluster, one: PlannedModel) -> tuple[Settings, Backend]:
@@ -94,48 +91,30 @@ def _spread(cluster: Cluster, one: PlannedModel, job: Job) -> Generator[pd.DataF
     """Start the workers, and return the answers once the first is there; see `mrb_lib.runs.local.Backend`."""
     engine = job.judge.spec.get("engine")
     if engine in ENGINES and ENGINES[str(engine)].model == "server":
-        job.notices.append(_NOT_SPREAD)
+        job.notices.append("worked in this process: it asks a server, and workers would not make that faster")
         return run_locally(job)
     on_gpu = isinstance(job.judge, WithWeights) and job.judge.request.settings.device != "cpu"
-    pool = cluster.pool(one.workers, one.gpus_per_worker if on_gpu else 0.0)
-    pool = pool._replace(workers=min(pool.workers, len(job.batches)))
-    answers = _answers(job, pool.workers, {"num_cpus": pool.cpus, "num_gpus": pool.gpus})
+    room, needs = cluster.pool(one.workers, one.gpus_per_worker if on_gpu else 0.0)
+    workers = min(room, len(job.batches))
+    answers = _answers(job, workers, {"num_cpus": needs["CPU"], "num_gpus": needs["GPU"]})
     first = next(answers)
-    job.devices.append(f"{pool.workers} x {first.device}")
+    job.devices.append(f"{workers} x {first.device}")
     return _collected(job, answers, first)
 
 
-@dataclass(frozen=True)
-class Assignment:
-    """Everything that all workers are told about one judge.
-
-    Attributes
-    ----------
-    make : makes the judge from the images it is to see
-    identity : what shapes its verdicts, see `mrb_lib.verdicts.manifest.identity`
-    ratings, labels : see `mrb_lib.runs.plan.Plan`
-    on_gpu : each worker has one
-    versions : of the libraries where the run was started
-    """
-
-    name: str
-    make: Callable[[Mapping[str, bytes]], Judge]
-    identity: Mapping[str, object]
-    ratings: Sequence[str]
-    labels: Mapping[str, Sequence[str]]
-    on_gpu: bool
-    versions: Mapping[str, str]
+Make = Callable[[Mapping[str, bytes]], Judge]
+"""Makes a judge from the images that it is to see."""
 
 
 @dataclass(frozen=True)
 class Answer:
     """A worker's answer: the verdicts of a batch, or an error."""
 
-    batch: int
     worker: str
-    verdicts: pd.DataFrame | None = None
+    batch: int
+    verdicts: pd.DataFrame = field(default_factory=pd.DataFrame)
     device: str = ""
-    notices: tuple[str, ...] = ()
+    notices: Sequence[str] = ()
     error: MrbError | None = None
 
 
@@ -145,54 +124,43 @@ class Source:
     def __init__(self, plan: Plan, batches: Sequence[np.ndarray], images: Mapping[str, bytes]) -> None:
         self._plan, self._batches, self._images = plan, batches, images
 
-    def batch(self, number: int) -> tuple[pd.DataFrame, dict[str, bytes | InputError]]:
-        """Return the rows of a batch as a judge is shown them, and their images, or why one is unreadable."""
+    def batch(self, number: int) -> tuple[pd.DataFrame, dict[str, bytes], Sequence[str], Mapping[str, Sequence[str]]]:
+        """Return a batch's rows as a judge is shown them, the images that can be read, and the plan's categories."""
         shown = to_shown_frame(self._plan.rows(self._batches[number]))
-        images: dict[str, bytes | InputError] = {}
+        images = {}
         for name in {name for listed in shown.get("images", ()) for name in listed}:
-            try:
+            with suppress(KeyError, InputError, OSError):  # the judge says that it is missing
                 images[name] = self._images[name]
-            except KeyError:
-                continue  # the judge says that it is missing
-            except (InputError, OSError) as error:
-                images[name] = InputError(str(error))
-        return shown, images
-
-
-class ArrivedImages(ChainMap[str, Any]):
-    """The images of the batches under way, by name."""
-
-    def __getitem__(self, name: str) -> bytes:
-        content: bytes | InputError = super().__getitem__(name)
-        if isinstance(content, InputError):
-            raise content
-        return content
+        return shown, images, self._plan.ratings, self._plan.labels
 
 
 class Worker:
-    """One judge, loaded once. Called by two threads, it prepares a batch while it answers another.
+    """One judge, loaded once, that answers a batch at a time.
 
     Whatever goes wrong is an answer, too: Ray would wrap it in pages of its own.
 
     Parameters
     ----------
+    name : of the judge, for messages
+    same : what shapes its verdicts, see `mrb_lib.verdicts.manifest.identity`
+    on_gpu : each worker has one
     batch : gives a batch by its number, see `Source.batch`
     """
 
-    def __init__(self, assigned: Assignment, batch: Callable[[int], Any]) -> None:
-        self._assigned, self._batch, self._error = assigned, batch, None
-        self._images = ArrivedImages()
-        self._preparing, self._answering = threading.Lock(), threading.Lock()
-        name = assigned.name
+    def __init__(
+        self, name: str, make: Make, same: Mapping[str, object], on_gpu: bool, batch: Callable[[int], Any]
+    ) -> None:
+        self._name, self._batch, self._error = name, batch, None
+        self._images: dict[str, bytes] = {}
         try:
-            self._judge = assigned.make(self._images)
-            changes = differences(assigned.identity, identity(self._judge.spec, self._judge.prompt_hash))
+            self._judge = make(self._images)
+            changes = differences(same, identity(self._judge.spec, self._judge.prompt_hash))
             if changes:
                 raise RunError(
                     f"judge {name}: is not the same there ({in_words(changes)}); install the same versions of the "
                     "libraries on every machine, and the same weights."
                 )
-            if assigned.on_gpu and self._judge.device.startswith("cpu"):
+            if on_gpu and self._judge.device.startswith("cpu"):
                 raise RunError(f"judge {name}: has a GPU that torch cannot use; `mrb doctor` says more there.")
             self._judge.load()
         except Exception as error:  # noqa: BLE001  # reported with the first batch
@@ -206,24 +174,15 @@ class Worker:
         """Answer one batch, by its number."""
         worker = f"{platform.node()} {os.getpid()}"
         if self._error is not None:
-            return Answer(number, worker, error=self._error)
+            return Answer(worker, number, error=self._error)
         try:
-            verdicts = self._verdicts(number)
+            shown, images, ratings, labels = self._batch(number)
+            self._images.clear()
+            self._images.update(images)
+            verdicts = prepared(self._judge, shown, ratings, labels)()
         except Exception as error:  # noqa: BLE001  # whatever a judge raises
-            return Answer(number, worker, error=self._plain(error, "failed"))
-        notices = (*_other_versions(self._assigned.versions), *self._judge.notices)
-        return Answer(number, worker, verdicts, self._judge.device, notices)
-
-    def _verdicts(self, number: int) -> pd.DataFrame:
-        with self._preparing:
-            shown, images = self._batch(number)
-            self._images.maps = [*self._images.maps, images]
-            answered = prepared(self._judge, shown, self._assigned.ratings, self._assigned.labels)
-        with self._answering:
-            verdicts = answered()
-        with self._preparing:
-            self._images.maps = [one for one in self._images.maps if one is not images]
-        return verdicts
+            return Answer(worker, number, error=self._plain(error, "failed"))
+        return Answer(worker, number, verdicts, self._judge.device, self._judge.notices)
 
     def _plain(self, error: Exception, what: str) -> MrbError:
         """Return an error that says in a line what happened on which machine."""
@@ -231,28 +190,16 @@ class Worker:
         if isinstance(error, MrbError):
             return (InputError if isinstance(error, InputError) else RunError)(f"{error} (on {platform.node()})")
         text = f"{what} on {platform.node()} ({type(error).__name__}: {' '.join(str(error).split())})"
-        return RunError(f"judge {self._assigned.name}: {text}; --engine local shows where.")
+        return RunError(f"judge {self._name}: {text}; --engine local shows where.")
 
 
-def _other_versions(versions: Mapping[str, str]) -> list[str]:
-    """Return a notice about libraries that are in another version here."""
-    here = {name: version for name, version in library_versions().items() if name in versions}
-    other = in_words(differences({name: versions[name] for name in here}, here))
-    return [f"{platform.node()} has other libraries ({other}): its verdicts may differ a little"] if other else []
-
-
-def assignment(job: Job, *, on_gpu: bool) -> Assignment:
-    """Return what workers must know to answer for a judge that is not loaded yet."""
-    judge, plan = job.judge, job.plan
-    make: Callable[[Mapping[str, bytes]], Judge] = partial(_as_it_is, judge)
-    if isinstance(judge, WithWeights):
-        make = partial(_rebuilt, type(judge), replace(judge.request, images={}))
-    same = identity(judge.spec, judge.prompt_hash)
-    return Assignment(judge.name, make, same, plan.ratings, plan.labels, on_gpu, library_versions())
-
-
-def _as_it_is(judge: Judge, _: Mapping[str, bytes]) -> Judge:
-    return judge
+def assignment(job: Job, *, on_gpu: bool) -> tuple[str, Make, Mapping[str, object], bool]:
+    """Return what workers must know to answer for a judge that is not loaded yet, see `Worker`."""
+    judge = job.judge
+    # Ray pickles a judge without weights as it is.
+    request = judge.request if isinstance(judge, WithWeights) else None
+    make: Make = partial(_rebuilt, type(judge), replace(request, images={})) if request else lambda _: judge
+    return judge.name, make, identity(judge.spec, judge.prompt_hash), on_gpu
 
 
 def _rebuilt(build: Callable[[JudgeRequest], Judge], request: JudgeRequest, images: Mapping[str, bytes]) -> Judge:
@@ -270,13 +217,8 @@ def _answers(job: Job, workers: int, resources: dict[str, Any]) -> Generator[Ans
         numbers = [{"batch": number} for number in range(len(job.batches))]
         data = ray.data.from_items(numbers, override_num_blocks=len(numbers)).map(
             cast("Callable[[dict[str, Any]], dict[str, Any]]", Worker),  # Ray makes it on each machine
-            fn_constructor_args=(assignment(job, on_gpu=resources["num_gpus"] > 0), _shared(job)),
-            compute=ray.data.ActorPoolStrategy(
-                size=workers,
-                max_tasks_in_flight_per_actor=_BATCHES_OF_A_WORKER,
-                max_concurrent_calls_per_actor=_BATCHES_OF_A_WORKER,
-                enable_true_multi_threading=True,
-            ),
+            fn_constructor_args=(*assignment(job, on_gpu=resources["num_gpus"] > 0), _shared(job)),
+            compute=ray.data.ActorPoolStrategy(size=workers),
             max_restarts=RESTARTS,
             max_task_retries=RESTARTS,
             **resources,
@@ -314,23 +256,18 @@ def _ask(source: Any, number: int) -> Any:
 
 
 def _collected(job: Job, answers: Generator[Answer, None, None], first: Answer) -> Generator[pd.DataFrame, None, None]:
-    """Yield the verdicts of every batch, once each."""
+    """Yield the verdicts of every batch, once each; raises `RunError` where one did not come back."""
+    notices_of: dict[str, Sequence[str]] = {}
     missing = set(range(len(job.batches)))
-    notices_of: dict[str, tuple[str, ...]] = {}
-    try:
+    with closing(answers):
         for answer in chain([first], answers):
             notices_of[answer.worker] = answer.notices
-            if answer.verdicts is None or answer.batch not in missing:
-                continue
-            missing.remove(answer.batch)
-            if not np.isin(job.plan.numbers(answer.verdicts), job.batches[answer.batch]).all():
-                raise RunError(f"judge {job.judge.name}: a worker answered what was not asked; its batch is not kept.")
-            yield answer.verdicts
-    finally:
-        answers.close()
+            if answer.batch in missing:
+                missing.remove(answer.batch)
+                yield answer.verdicts
     if missing:
         raise RunError(f"judge {job.judge.name}: {len(missing)} batches did not come back; run the same command again.")
-    job.notices.extend(added_up(text for notices in notices_of.values() for text in notices))
+    job.notices.extend(added_up(chain.from_iterable(notices_of.values())))
 
 
 def added_up(notices: Iterable[str]) -> list[str]:

@@ -155,7 +155,7 @@ def prompt_pairs(judges: Sequence[str], prompts: pd.DataFrame | None) -> Iterato
     Parameters
     ----------
     judges : as the verdicts name them
-    prompts : see `mrb_lib.verdicts.prompts.run_prompts`. Without it, or for a run that it does not name, only the
+    prompts : see `mrb_lib.verdicts.store.run_prompts`. Without it, or for a run that it does not name, only the
         judge's own name is known, which is what stands before the last `@`
 
     Yields

@@ -55,7 +55,7 @@ def test_every_format_says_what_it_is_and_what_its_options_do() -> None:
     options = [option for function in functions for option in declared_options(function).values()]
     assert {option.name for option in options} == {
         "kind", "name", "unparsed_as_tie", "file_format", "split", "dimension", "prompt", "no_swap", "reference",
-        "per_annotator", "ties", "by_agreement", "seed", "limit", "labels", "categories", "images", "verdicts",
+        "ties", "seed", "limit", "labels", "categories", "images", "verdicts",
         "normalize_names",
     }  # fmt: skip
     assert all(option.annotation.__metadata__[0] for option in options)

@@ -72,7 +72,6 @@ def omnimedvqa(src: Path) -> None:
 
 def hub_shards(src: Path) -> None:
     (src / "data").mkdir(parents=True)
-    (src / "README.md").write_text("---\nlicense: mit\n---\n# PathVQA\n", encoding="utf-8")
     table = {"image": [{"bytes": PICTURE, "path": None}], "question": ["Is there a mass?"], "answer": ["Yes"]}
     pq.write_table(pa.table(table), src / "data" / "train-00000-of-00001.parquet")
 
@@ -126,7 +125,7 @@ def test_what_a_source_states_is_taken_along(tmp_path: Path) -> None:
         "vqa_rad": {"body_part": "HEAD", "question_type": "PRES"},
         "slake": {"body_part": "Abdomen", "modality": "MRI", "question_type": "Abnormality", "language": "en"},
         "omnimedvqa": {"modality": "Fundus Photography", "source_set": "ACRIMA"},
-        "shards": {"licence": "mit"},
+        "shards": {"dataset": "shards"},
         "own table": {"organ": "lung"},
     }
     for name, about in stated.items():

@@ -13,6 +13,7 @@ from mrb_lib.build.construct.answers.marking import (
     NO_REFERENCE,
     RULES,
     MarkOptions,
+    asks_judge,
     chosen_option,
     is_same_number,
     is_same_text,
@@ -24,6 +25,7 @@ from mrb_lib.build.construct.answers.marking import (
     rule_of,
     to_mark,
     why_unmarked,
+    with_judged,
 )
 from mrb_lib.tables.errors import InputError
 
@@ -90,10 +92,11 @@ def test_marks_are_null_only_where_there_is_nothing_to_mark() -> None:
     marks = mark(answers, items, MarkOptions())
     np.testing.assert_array_equal(marks["correct"], [1, 0, 0, np.nan, np.nan, 1, 0])
     assert marks["marked_by"].fillna("").tolist() == ["letter", "refused", "unparsed", "", "", "exact", "exact"]
-    judged = mark(answers, items, MarkOptions(), lambda item, answer: 1.0)
+    unsure = answers[asks_judge(marks, MarkOptions())]
+    judged = with_judged(marks, unsure, lambda item, answer: 1.0)
     assert judged["marked_by"].fillna("").tolist() == ["letter", "refused", "unparsed", "", "", "exact", "judge"]
     assert judged["correct"].iloc[-1] == 1
-    every = mark(answers, items, MarkOptions("judge"), lambda item, answer: None)
+    every = with_judged(marks, answers[asks_judge(marks, MarkOptions("judge"))], lambda item, answer: None)
     assert every["correct"].notna().sum() == 2, "a judge's mark that cannot be read is no mark"
 
 

@@ -69,12 +69,6 @@ def test_so_many_cases_are_drawn_and_the_others_counted(work: Work) -> None:
     assert work.funnel().set_index(["step", "reason"])["n"]["pair", NOT_DRAWN] == N - 7
 
 
-def test_a_design_is_announced(work: Work) -> None:
-    found = pair(work, Plan()).design.set_index("quantity")["value"]
-    assert found[["n_cases", "fewest_meetings", "most_meetings", "n_parts"]].tolist() == [N - 1, 6, 6, 1]
-    assert found["annotation_hours"] == (N - 1) * 3 * 90 / 3600
-
-
 def test_impossible_plans_are_one_line(work: Work) -> None:
     for plan, words in (
         (Plan(balance=("age",)), "'age': is unknown"),

@@ -67,21 +67,6 @@ def test_ties_can_be_dropped_and_are_counted() -> None:
     assert made.left_out == {NO_LABEL: 1, DROPPED_TIE: 1}
 
 
-def test_each_annotator_is_a_row_and_no_label_is_missing() -> None:
-    made = examples(_benchmark(), list(VOTES), ExampleOptions(labels="annotator"))
-    assert len(made.rows) == 2 * 18 and made.left_out == {}
-    assert made.rows["annotator"].notna().all()
-
-
-def test_weights_are_the_share_of_annotators_behind_a_label() -> None:
-    rows = examples(_benchmark(), list(VOTES), ExampleOptions(by_agreement=True)).rows
-    weights = rows.groupby(["case_id", "dimension"])["weight"].first()
-    assert weights["clear", "overall"] == 1.0 and weights["clear", "accuracy"] == pytest.approx(2 / 3)
-    own = examples(_benchmark(), ["clear"], ExampleOptions(by_agreement=True, labels="annotator")).rows
-    assert sorted(own[own["dimension"] == "accuracy"]["weight"].unique()) == pytest.approx([1 / 3, 2 / 3])
-    assert examples(_benchmark(), list(VOTES), ExampleOptions()).rows["weight"].eq(1).all()
-
-
 def test_references_are_shown_never_always_or_for_half_of_the_cases() -> None:
     votes = {f"case-{i}": {"overall": "AAA" if i % 2 else "BBB"} for i in range(40)}
     bench = _benchmark(votes)
@@ -110,7 +95,6 @@ def test_a_case_without_a_reference_is_left_out_where_all_are_shown_one() -> Non
         ({"one": {"overall": "AAA"}}, "xyz", ["one"], {"swap": False}, "nothing to tell apart"),
         ({"one": {"overall": "ttt"}}, "xyz", ["one"], {}, "nothing to tell apart"),
         (VOTES, "xyz", list(VOTES), {"dimensions": ("charm",)}, "dimension 'charm': use some of overall, accuracy"),
-        (VOTES, ["consensus"], list(VOTES), {"labels": "annotator"}, "learn the majority's"),
     ],
 )
 def test_bad_input_is_one_line(

@@ -146,7 +146,7 @@ def test_only_the_split_asked_for_and_its_digests_are_kept(demo: Benchmark, expo
     assert stated["digests"] == case_digests(demo)[stated["cases"]].tolist()
     assert set(stated["cases"]) == set(rows["case_id"])
     assert stated["n_rows"] == len(rows)
-    assert "SIMULATED" in (tmp_path / "sft" / "README.md").read_text(encoding="utf-8")
+    assert "SIMULATED" in (tmp_path / "sft" / "rows.toml").read_text(encoding="utf-8")
 
 
 def test_what_is_left_out_is_counted(demo: Benchmark, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.methods.paired_verdicts import OTHER_SETTINGS, UNKNOWN_PROMPTS
 from mrb_lib.stats.tables.probes import NO_NOISE, NO_PROBES
 from mrb_lib.verdicts.manifest import Manifest
-from mrb_lib.verdicts.prompts import run_prompts
+from mrb_lib.verdicts.store import run_prompts
 from tests.stats.small_tables import (
     cases_of,
     gold_of,

@@ -8,7 +8,7 @@ are those of `mrb judge`, and the runs lie in the work folder as ordinary run fo
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from textwrap import shorten
@@ -31,7 +31,7 @@ from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.tables.files import sha256_of
 from mrb_lib.tables.schema import ANSWER, ANSWERED_STATUSES, Kind
 from mrb_lib.verdicts.parts import part_paths, read_part
-from mrb_lib.verdicts.run_totals import totals
+from mrb_lib.verdicts.store import totals
 
 Ask = Callable[..., "list[ModelRun]"]
 WRITES: Final = "generative"
@@ -44,7 +44,7 @@ _KINDS: Final = {
     **dict.fromkeys(("item_id", "answer", "status"), "str"),
     **dict.fromkeys(("prompt_tokens", "completion_tokens", "latency_s"), "float64"),
     **dict.fromkeys(("sample", "position"), "int64"),
-    **dict.fromkeys(("finish", "error"), object),
+    **dict.fromkeys(("finish", "error"), "object"),
 }
 CUT_OFF: Final = "length"
 """The value of `finish` for an answer that ended because it was as long as allowed."""
@@ -94,6 +94,13 @@ class Asked(Benchmark):
     def case_fingerprint(self) -> str:
         """See `Benchmark.case_fingerprint`."""
         return self.digest
+
+
+def answered_before(work: Work, step: str, models: pd.DataFrame) -> Answered:
+    """Return the result of a step that was finished earlier."""
+    decisions = work.decisions()
+    kept = decisions.loc[decisions["step"] == step, "kept"]
+    return Answered(len(kept), int(kept.sum()), models, [])
 
 
 def asked_question(question: str, choices: Sequence[str] | None) -> str:
@@ -241,28 +248,15 @@ def answers_to(
 
 
 def answers_of(runs: Sequence[ModelRun], item_ids: pd.Series, samples: int) -> pd.DataFrame:
-    """Return the answers of runs by item, model and sample, whatever batches they were written in; see `answers_in`.
+    """Return the answers of runs by item, model and sample, whatever batches they were written in.
 
     Parameters
     ----------
-    item_ids : those that count, in their order
-    """
-    position = pd.Series(range(len(item_ids)), index=pd.Index(item_ids))
-    parts = [part.assign(run=place) for place, run in enumerate(runs) for part in answers_in(run, position, samples)]
-    every = pd.concat(parts).sort_values(["position", "run", "sample"], ignore_index=True)
-    return every.drop(columns="run")
-
-
-def answers_in(run: ModelRun, position: pd.Series, samples: int) -> Iterator[pd.DataFrame]:
-    """The answers of a run, a part at a time, in the order they were written.
-
-    Parameters
-    ----------
-    position : of each item that counts, by its id; answers about others are left out
+    item_ids : those that count, in their order; answers about others are left out
     samples : further ones are left out
 
-    Yields
-    ------
+    Returns
+    -------
     DataFrame
         `item_id, model, sample, answer` (without what was thought aloud; null where there is none), `status,
         prompt_tokens, completion_tokens, latency_s, finish` (`CUT_OFF` or null), `error`, and `position`.
@@ -272,14 +266,18 @@ def answers_in(run: ModelRun, position: pd.Series, samples: int) -> Iterator[pd.
     InputError
         A part is damaged.
     """
-    for path in part_paths(run.summary.folder):
-        frame = read_part(path, READ).to_pandas().reindex(columns=list(READ))
-        frame["position"] = position.reindex(frame["case_id"]).to_numpy()
-        frame = frame[frame["position"].notna() & (frame["repeat"] < samples)]
-        said = frame["status"].isin([*ANSWERED_STATUSES, "refused"])
-        replies = [
-            read_answer(reply).text if kept and isinstance(reply, str) else None
-            for reply, kept in zip(frame["reply"].to_numpy(dtype=object), said.to_numpy(), strict=True)
-        ]
-        named = frame.rename(columns={"case_id": "item_id", "repeat": "sample"}).drop(columns="reply")
-        yield named.assign(model=run.model, answer=replies).astype(_KINDS).reset_index(drop=True)
+    parts = [
+        read_part(path, READ).to_pandas().reindex(columns=list(READ)).assign(model=run.model, run=place)
+        for place, run in enumerate(runs)
+        for path in part_paths(run.summary.folder)
+    ]
+    frame: pd.DataFrame = pd.concat(parts).rename(columns={"case_id": "item_id", "repeat": "sample"})
+    frame["position"] = frame["item_id"].map(pd.Series(range(len(item_ids)), index=pd.Index(item_ids)))
+    frame = frame[frame["position"].notna() & (frame["sample"] < samples)]
+    said = frame["status"].isin([*ANSWERED_STATUSES, "refused"])
+    frame["answer"] = [
+        read_answer(reply).text if kept and isinstance(reply, str) else None
+        for reply, kept in zip(frame["reply"].to_numpy(dtype=object), said.to_numpy(), strict=True)
+    ]
+    every = frame.astype(_KINDS).sort_values(["position", "run", "sample"], ignore_index=True)
+    return every.drop(columns=["run", "reply"])

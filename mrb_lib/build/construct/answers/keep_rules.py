@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from typing import Final
 
 import numpy as np
 import pandas as pd
@@ -12,9 +11,6 @@ from numpy.typing import NDArray
 from mrb_lib.benchmarks.where import LENGTHS, matching, syntax_tree
 from mrb_lib.build.construct.tables import ABOUT
 from mrb_lib.tables.errors import InputError
-
-_TEXTS: Final = ("question", "reference", *ABOUT)
-_COUNTS: Final = ("n_images", "n_options", "length_question")
 
 
 def rule_table(items: pd.DataFrame, measures: pd.DataFrame) -> pd.DataFrame:
@@ -25,7 +21,7 @@ def rule_table(items: pd.DataFrame, measures: pd.DataFrame) -> pd.DataFrame:
     items : as of the work folder
     measures : a row an item in the same order, numbers only
     """
-    texts = items[list(_TEXTS)].astype("str").reset_index(drop=True)
+    texts = items[["question", "reference", *ABOUT]].astype("str").reset_index(drop=True)
     counts = {
         "n_images": items["images"].map(lambda names: 0 if names is None else len(names)),
         "n_options": items["choices"].map(lambda choices: 0 if choices is None else len(choices)),
@@ -33,7 +29,7 @@ def rule_table(items: pd.DataFrame, measures: pd.DataFrame) -> pd.DataFrame:
     }
     numbers = pd.DataFrame(counts, index=items.index).reset_index(drop=True).astype("float64")
     own = measures.drop(columns="item_id", errors="ignore").reset_index(drop=True).astype("float64")
-    return pd.concat([texts, numbers[list(_COUNTS)], own], axis=1)
+    return pd.concat([texts, numbers, own], axis=1)
 
 
 def kept_by(rule: str, table: pd.DataFrame) -> NDArray[np.bool_]:

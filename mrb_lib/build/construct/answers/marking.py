@@ -10,7 +10,6 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
 from typing import Annotated, Final, Literal, get_args
 
 import numpy as np
@@ -53,7 +52,6 @@ _UNITS: Final[Mapping[str, tuple[str, float]]] = {
     "%": ("%", 1.0), "percent": ("%", 1.0),
 }  # fmt: skip
 _LONGEST_ELEMENT: Final = 4  # words of one element of a set; what is longer is a sentence
-_REMEMBERED: Final = 2_000  # answers to an item are marked one after the other
 
 
 @checked_dataclass
@@ -111,7 +109,6 @@ def chosen_option(answer: str, choices: Sequence[str]) -> int | None:
     return None if other and stated not in other and len(rest) > 1 else stated
 
 
-@lru_cache(maxsize=_REMEMBERED)
 def _plain_options(choices: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(map(normalised, choices))
 
@@ -149,7 +146,6 @@ def _by_text(text: str, choices: Sequence[str]) -> int | None:
     return found.pop() if len(found) == 1 else None
 
 
-@lru_cache(maxsize=_REMEMBERED)
 def _reference_option(reference: str, choices: tuple[str, ...]) -> int | None:
     whole = normalised(reference)
     same = [i for i, option in enumerate(_plain_options(choices)) if option == whole]
@@ -194,7 +190,6 @@ def _bare(reference: str) -> float:
     return float(match[1].replace(",", "")) if match else 0.0
 
 
-@lru_cache(maxsize=_REMEMBERED)
 def _number_of(reference: str) -> tuple[str, float] | None:
     text = plainly_written(reference).strip().strip("~≈<>.").strip()
     match = _NUMBER.fullmatch(text)
@@ -240,48 +235,48 @@ def why_unmarked(reference: object, choices: Sequence[str] | None) -> str | None
     return None
 
 
-def mark(
-    answers: pd.DataFrame,
-    items: pd.DataFrame,
-    options: MarkOptions,
-    judged: Callable[[str, str], float | None] | None = None,
-) -> pd.DataFrame:
-    """Mark answers against the references of their items.
+def mark(answers: pd.DataFrame, items: pd.DataFrame, options: MarkOptions) -> pd.DataFrame:
+    """Mark answers by rule against the references of their items.
 
     Parameters
     ----------
-    answers : `position` (the row of the item in `items`), `item_id`, `answer`, `status`
+    answers : `position` (the row of the item in `items`), `answer`, `status`
     items : `reference`, `choices`
-    judged : what a judge says of an answer to an item that no rule finds right, where one does; see `asks_judge`
 
     Returns
     -------
     DataFrame with the index of `answers`
-        `correct` (1, 0; null where the item cannot be marked, the model failed with an error, or the judge's mark
-        cannot be read), `marked_by` (the rule, "judge", or the status of an answer that is none: a refusal and an empty
-        answer are wrong; null where nothing was marked).
+        `correct` (1, 0; null where the item cannot be marked, or the model failed with an error), `marked_by` (the
+        rule, or the status of an answer that is none: a refusal and an empty answer are wrong; null where nothing was
+        marked).
     """
     references, choices = items["reference"].tolist(), items["choices"].tolist()
     markable = [why_unmarked(*one) is None for one in zip(references, choices, strict=True)]
     correct, marked_by = np.full(len(answers), np.nan), np.full(len(answers), None, dtype=object)
-    rows = zip(*(answers[name].tolist() for name in ("position", "item_id", "answer", "status")), strict=True)
-    for row, (item, item_id, answer, status) in enumerate(rows):
+    rows = zip(*(answers[name].tolist() for name in ("position", "answer", "status")), strict=True)
+    for row, (item, answer, status) in enumerate(rows):
         if not markable[item] or status == "error":
             continue
         if status not in ANSWERED_STATUSES:
             correct[row], marked_by[row] = 0.0, status
-            continue
-        is_right, rule = mark_one(answer, references[item], choices[item], options)
-        correct[row], marked_by[row] = float(is_right), rule
-        if judged is not None and asks_judge(is_right, rule, options):
-            said = judged(item_id, answer)
-            correct[row], marked_by[row] = (np.nan, None) if said is None else (said, "judge")
+        else:
+            correct[row], marked_by[row] = mark_one(answer, references[item], choices[item], options)
     return pd.DataFrame({"correct": correct, "marked_by": marked_by}, index=answers.index)
 
 
-def asks_judge(is_right: bool, rule: Rule, options: MarkOptions) -> bool:
-    """Return whether a judge, if any, is asked about an answer: text that is not the same may mean the same."""
-    return options.marking == "judge" or (not is_right and rule in ("exact", "set"))
+def asks_judge(marks: pd.DataFrame, options: MarkOptions) -> pd.Series:
+    """Return which answers a judge, if any, is asked about: text that is not the same may mean the same."""
+    if options.marking == "judge":
+        return marks["marked_by"].isin(RULES)
+    return marks["marked_by"].isin(["exact", "set"]) & (marks["correct"] == 0)
+
+
+def with_judged(marks: pd.DataFrame, answers: pd.DataFrame, said: Callable[[str, str], float | None]) -> pd.DataFrame:
+    """Return marks with those of a judge in the rows of `answers`, null where its mark cannot be read."""
+    correct = [said(*pair) for pair in zip(answers["item_id"], answers["answer"], strict=True)]
+    judged = pd.DataFrame({"correct": correct}, answers.index, dtype="float64")
+    judged["marked_by"] = judged["correct"].map(lambda mark: "judge", na_action="ignore").astype(object)
+    return pd.concat([judged, marks.drop(index=answers.index)]).loc[marks.index]
 
 
 PROMPT: Final = "mark-answer"

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from mrb_lib.judges.plan_file import changed_by_table, read_plan
-from mrb_lib.judges.prompt_files import builtin_ids, load_prompt
-from mrb_lib.judges.prompts import Prompt
+from mrb_lib.judges.prompt_files import load_prompt
 from mrb_lib.judges.settings import for_repeats
 from mrb_lib.runs.planned import PlannedModel
 from mrb_lib.tables.errors import InputError, without_secrets
@@ -58,24 +57,6 @@ def pool_of(names: Sequence[str], plan: Path | None, usual: PlannedModel) -> lis
     return models
 
 
-def prompt_of(one: PlannedModel) -> Prompt:
-    """The prompt of a model.
-
-    Raises
-    ------
-    InputError
-        It names none, or one that asks for something else than an answer.
-    """
-    prompt = load_prompt(one.settings.prompt or "")
-    if prompt.asks != "answer":
-        known = " or ".join(builtin_ids("answering"))
-        raise InputError(
-            f"prompt {prompt.id}: asks for verdicts, and answers are wanted; name {known}, or a template that begins "
-            "{# asks: answer #}."
-        )
-    return prompt
-
-
 def recorded(models: Mapping[str, PlannedModel], samples: int) -> list[dict[str, object]]:
     """Return how each model is asked, for the record of choices, without the places of weights and servers' secrets.
 
@@ -85,7 +66,7 @@ def recorded(models: Mapping[str, PlannedModel], samples: int) -> list[dict[str,
     """
     rows: list[dict[str, object]] = []
     for model, one in models.items():
-        prompt, used = prompt_of(one), for_repeats(one.settings, samples)
+        prompt, used = load_prompt(one.settings.prompt or ""), for_repeats(one.settings, samples)
         settings = {name: getattr(used, name) for name in _RECORDED}
         url = {} if used.url is None else {"url": without_secrets(used.url)}
         known = {name: value for name, value in settings.items() if value is not None and value is not False}

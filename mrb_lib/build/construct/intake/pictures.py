@@ -60,13 +60,10 @@ class PictureIntake:
 
     def __init__(self, folder: Path, min_side: int, keep: Callable[[str, Image.Image], None]) -> None:
         self.folder, self.min_side, self.keep = folder, min_side, keep
-        self._by_path: dict[Path, Picture] = {}
         self._by_digest: dict[bytes, Picture] = {}
 
     def take(self, image: SourceImage) -> Picture:
         """Examine an image, and write it to the folder unless something is wrong with it."""
-        if image.path is not None and image.path in self._by_path:
-            return self._by_path[image.path]
         try:
             content = image.read()
         except FileNotFoundError:
@@ -76,10 +73,7 @@ class PictureIntake:
         digest = hashlib.blake2b(content, digest_size=16).digest()
         if digest not in self._by_digest:
             self._by_digest[digest] = self._examined(content, image.name, digest.hex())
-        picture = self._by_digest[digest]
-        if image.path is not None:
-            self._by_path[image.path] = picture
-        return picture
+        return self._by_digest[digest]
 
     def _examined(self, content: bytes, name: str, digest: str) -> Picture:
         if not content:
@@ -103,7 +97,7 @@ class PictureIntake:
             return Picture(problem="the image cannot be read")
         if min(size) < self.min_side:
             return Picture(problem=f"the image is smaller than {self.min_side} pixels")
-        if _is_blank(shown):
+        if len(set(shown.convert("L").getextrema())) == 1:
             return Picture(problem="the image is of one grey")
         path = self.folder / f"{digest}{suffix}"
         if not path.is_file() or path.stat().st_size != len(stored):
@@ -113,8 +107,3 @@ class PictureIntake:
         self.keep(path.name, shown)
         lettered = (dicom is not None and dicom.burnt_in) or looks_lettered(shown)
         return Picture(path.name, dicom=dicom, lettered=lettered, frames=frames)
-
-
-def _is_blank(picture: Image.Image) -> bool:
-    low, high = picture.convert("L").getextrema()
-    return low == high

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isnan
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -88,18 +88,12 @@ FALLBACK: Final = "table"
 _MISSING: Final = ("nan", "none", "null")
 
 
-def layout(
-    name: str,
-    *,
-    about: str,
-    recognises: Callable[[Path], bool],
-    dataset: str | None = None,
-    licence: str | None = None,
-) -> Callable[[Read], Read]:
-    """Register the decorated function as the reader of a layout; see `Layout`."""
+def layout(name: str, **facts: object) -> Callable[[Read], Read]:
+    """Register the decorated function as the reader of a layout; `facts` are the other fields of `Layout`."""
 
     def register(read: Read) -> Read:
-        LAYOUTS.add(name, Layout(name, about, read, recognises, dataset, licence))
+        made: dict[str, Any] = {"read": read, **facts}
+        LAYOUTS.add(name, Layout(name, **made))
         return read
 
     return register

@@ -1,7 +1,7 @@
 """A folder of a Hugging Face dataset: parquet shards that hold the images, or images with a `metadata` file.
 
-The columns are `image` (or `images`), `question`, `answer`; others are read with `--map`. The licence is that of the
-card's front matter. Nothing of the folder is run, and nothing downloaded.
+The columns are `image` (or `images`), `question`, `answer`; others are read with `--map`. Nothing of the folder is run,
+and nothing downloaded.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _metadata(src: Path) -> list[Path]:
 )
 def read(src: Path) -> Iterator[SourceItem]:
     """Read the shards, some rows at a time, or the metadata files."""
-    about = {"licence": _licence(src), "dataset": src.resolve().name}
+    about = {"dataset": src.resolve().name}
     for path in _shards(src):
         for row in _parquet_rows(path):
             yield item_of(row, src, [path.parent, src], about, pictures=_pictures(row))
@@ -76,17 +76,3 @@ def _pictures(row: SourceRow) -> tuple[SourceImage, ...] | None:
             return None
         pictures.append(SourceImage(str(cell.get("path") or f"image of {row.location}"), content=content))
     return tuple(pictures)
-
-
-def _licence(src: Path) -> str | None:
-    """Return the licence that the dataset card states; None where it states nothing that can be read."""
-    from huggingface_hub import DatasetCard
-
-    path = src / "README.md"
-    if not path.is_file():
-        return None
-    try:
-        licence = DatasetCard(path.read_text(encoding="utf-8-sig")).data.get("license")
-    except Exception:  # noqa: BLE001  # a card that somebody wrote by hand may break its parser anywhere
-        return None
-    return licence if isinstance(licence, str) else None

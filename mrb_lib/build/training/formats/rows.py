@@ -35,12 +35,10 @@ class RowFormat:
     Attributes
     ----------
     name : of the format
-    trainer : of TRL, that takes such rows
     columns : what each column holds, in order, by its name
     """
 
     name: str
-    trainer: str
     columns: Mapping[str, str]
 
 
@@ -106,7 +104,6 @@ def write_rows(
         "cases_digest": cases_digest(digests),
     }
     write_atomic(out / "rows.toml", tomli_w.dumps(record))
-    write_atomic(out / "README.md", _readme(benchmark, form, len(rows), len(cases), left_out))
     written = f"{len(rows):,} rows of {len(cases):,} cases"
     findings = [Finding("info", file, None, None, written, "rows.toml says what shaped them")]
     for reason, n in left_out.items():
@@ -162,18 +159,3 @@ def _plain(content: bytes, name: str) -> tuple[bytes, str]:
             if opened.format in _KEPT and opened.mode == "RGB" and not turned:
                 return content, _KEPT[opened.format]
     return png(open_image(content, name).convert("RGB")), "png"
-
-
-def _readme(benchmark: Benchmark, form: RowFormat, n_rows: int, n_cases: int, left_out: Mapping[str, int]) -> str:
-    meta = benchmark.meta
-    mark = f"{SIMULATED}: nothing here was said by a clinician.\n\n" if meta.kind == "simulated" else ""
-    reasons = "".join(f"- left out: {n:,} {reason}\n" for reason, n in left_out.items())
-    columns = "".join(f"- `{name}`: {about}\n" for name, about in form.columns.items())
-    return (
-        f"# {form.name} rows of {' '.join(meta.name.split())}\n\n{mark}"
-        f"{n_rows:,} rows of {n_cases:,} cases, in the format that TRL's {form.trainer} takes:\n\n"
-        '    datasets.load_dataset("THIS FOLDER", split="train")\n\n'
-        f"{columns}{reasons}\n"
-        "`rows.toml` says what shaped the rows, and which cases a model that learns from them has seen. Put it beside\n"
-        "that model's weights, or pass it to `mrb judge --trained-on`: then no table scores the model on these cases.\n"
-    )

@@ -32,24 +32,21 @@ _COMMON: Final = {
     "case_id": "the case",
     "dimension": "the one the row is on; absent where a reply holds several",
     "order": "which response the prompt shows first",
-    "annotator": "whose label it is; null for the majority's",
     "weight": "how much the label counts; TRL's trainers do not read it",
 }
 _PROMPT: Final = "a user's message, as judges are asked"
-_SFT: Final = RowFormat("sft", "SFTTrainer", {"prompt": _PROMPT, "completion": "the reply that labels give", **_COMMON})
+_SFT: Final = RowFormat("sft", {"prompt": _PROMPT, "completion": "the reply that labels give", **_COMMON})
 _PAIR: Final = {"chosen": "the reply or response that labels prefer", "rejected": "the other one", **_COMMON}
-_DPO: Final = RowFormat("dpo", "DPOTrainer", {"prompt": _PROMPT, **_PAIR})
+_DPO: Final = RowFormat("dpo", {"prompt": _PROMPT, **_PAIR})
 _OF_RESPONSES: Final = {"prompt": "the question", **{name: about for name, about in _PAIR.items() if name != "order"}}
-_REWARD: Final = RowFormat("reward", "RewardTrainer (which reads no images)", _OF_RESPONSES)
+_REWARD: Final = RowFormat("reward", _OF_RESPONSES)
 
 SplitName = Annotated[str, "which cases: train, validation or test; train unless given"]
 Dimensions = Annotated[list[str] | None, "a dimension to learn, repeatable; all unless given"]
 PromptName = Annotated[str, "id or file of the prompt, single unless given: plain and its like hold all in one reply"]
 NoSwap = Annotated[bool, "show every case in order AB alone, to see what that does"]
 Reference = Annotated[str, "the reference answer in prompts: drop, keep, or half of the cases"]
-PerAnnotator = Annotated[bool, "a row for each annotator's label instead of the majority's"]
 TieRule = Annotated[str, "a tie counts half for either response (half), or is left out (drop)"]
-ByAgreement = Annotated[bool, "weigh a label by the share of annotators who gave it"]
 Seed = Annotated[int, "of the draw of references"]
 
 
@@ -64,12 +61,10 @@ def _writer_of_replies(form: RowFormat) -> Write:
         prompt: PromptName = SINGLE,
         no_swap: NoSwap = False,
         reference: Reference = "drop",
-        per_annotator: PerAnnotator = False,
         ties: TieRule = "half",
-        by_agreement: ByAgreement = False,
         seed: Seed = 0,
     ) -> list[Finding]:
-        options = _options(dimension, per_annotator, ties, by_agreement)
+        options = _options(dimension, ties)
         options = replace(options, swap=not no_swap, reference=cast(References, reference), seed=seed)
         asked = load_prompt(prompt)
         with_reference = _with_reference(asked, options)
@@ -106,23 +101,21 @@ def write_reward(
     *,
     split: SplitName = TRAIN,
     dimension: Dimensions = None,
-    per_annotator: PerAnnotator = False,
     ties: TieRule = "half",
-    by_agreement: ByAgreement = False,
 ) -> list[Finding]:
     """Write the labels of a split as preferences between the two responses, each as the assistant's to the question.
 
     Parameters
     ----------
     verdicts : have no place in such rows
-    split, dimension, per_annotator, ties, by_agreement : as the options of `mrb export` say
+    split, dimension, ties : as the options of `mrb export` say
 
     Notes
     -----
     A tie that counts half is two rows of half the weight, one for either response. What a model could take for a mark
     of its own is broken as engine `reward` breaks it. Validated by tests/build/training/test_export.py.
     """
-    options = _options(dimension, per_annotator, ties, by_agreement)
+    options = _options(dimension, ties)
     made, left_out = _examples(benchmark, split, options)
     cases = benchmark.cases.set_index("case_id")
     rows = []
@@ -137,13 +130,11 @@ def write_reward(
     return write_rows(out, benchmark, pd.DataFrame(rows), _REWARD, stated=stated, left_out=_counted(left_out))
 
 
-def _options(dimension: list[str] | None, per_annotator: bool, ties: str, by_agreement: bool) -> ExampleOptions:
+def _options(dimension: list[str] | None, ties: str) -> ExampleOptions:
     return ExampleOptions(
         dimensions=tuple(dimension) if dimension else None,
         swap=False,
-        labels="annotator" if per_annotator else "majority",
         ties=cast(Ties, ties),
-        by_agreement=by_agreement,
     )
 
 
