@@ -193,22 +193,6 @@ def test_the_votes_of_each_dimension_are_counted(shown: dict[str, object]) -> No
     assert bare(re.findall(r'<td class="mrb-counts">(.*?)</td>', text)) == ["1 A · 2 B · 1 tie"]
 
 
-@pytest.mark.parametrize(
-    ("reply", "seen"),
-    [
-        ("\n" * 20, "(20 line breaks)"),
-        ("A" + "\n" * 3 + "  ", "A(3 line breaks and 2 spaces)"),
-        ("    B\n", "(4 spaces)B"),
-        ("A\n\n\n\nB", "A\n\n\n\nB"),
-        ("", "(empty)"),
-    ],
-)
-def test_white_space_at_the_ends_of_a_reply_is_named(shown: dict[str, object], reply: str, seen: str) -> None:
-    text = page(shown, verdicts=judged({"status": "unparsed", "reply": reply}))
-    [body] = re.findall(r'class="mrb-text mrb-reply"[^>]*>(.*?)</div>', text, re.DOTALL)
-    assert re.sub(r"<[^>]*>", "", body).rstrip("\n") == seen
-
-
 def test_what_a_reply_cost_stands_above_it(shown: dict[str, object]) -> None:
     cost = {"latency_s": 0.5, "prompt_tokens": 1200.0, "completion_tokens": 80.0, "prompt_id": "ru<b>ric"}
     rows = [{"dimension": name, "reply": "one for both", **cost} for name in ("accuracy", "overall")]
