@@ -105,7 +105,7 @@ const mrbAnnotate = (() => {
     page.why = element("p", { class: "mrb-hint", dir: "auto" });
     page.status = element("p", { class: "mrb-saved", role: "status", "aria-live": "polite" });
     page.alert = element("p", { class: "mrb-alert", role: "alert", hidden: true });
-    page.forward = button(["Next case ", key("Enter")], () => page.forwards(), { class: "mrb-forward" });
+    page.forward = button(["Next case ", key("↵")], () => page.forwards(), { class: "mrb-forward" });
     const long = page.about.listed || page.rows.length > MOST_AT_HAND;
     return element("aside", { class: long ? "mrb-panel mrb-long" : "mrb-panel", "aria-label": "your answers" },
       element("h2", {}, page.about.heading),
