@@ -107,20 +107,6 @@ def test_a_tag_is_set_by_key_filtered_by_and_exported(
     assert violations(page) == []
 
 
-def test_others_tags_are_hidden_until_ones_own_review_is_saved(
-    new_page: NewPage, served: Served, bench: Benchmark
-) -> None:
-    case = f"case={bench.cases['case_id'].iloc[7]}"
-    first, second = new_page(), new_page()
-    tag(explorer(first, served.address, case, "Dr First"), "gold looks wrong")
-    explorer(second, served.address, case, "Dr Second")
-    expect(second.locator(".mrb-tag-list li")).to_have_text(["1 hidden"])
-    assert "gold looks wrong" not in second.content()
-    press(second, "1s")
-    expect(second.locator(".mrb-tag-list li")).to_have_text(["gold looks wrong"])
-    expect(second.get_by_role("button", name="remove the tag")).to_have_count(0)
-
-
 def test_a_tag_begun_at_a_case_lands_on_no_other(new_page: NewPage, served: Served, bench: Benchmark) -> None:
     page = new_page(hasty=True)
     ids = bench.cases["case_id"].astype(str).tolist()
@@ -238,15 +224,3 @@ def test_hostile_tags_views_and_filters_do_nothing(new_page: NewPage, served: Se
         resized(page, width)
         assert harm(page) == [], width
     assert violations_in_both_schemes(page) == []
-
-
-def test_without_a_name_one_is_told_to_sign_in(page: Page, served: Served) -> None:
-    explorer(page, served.address)
-    page.locator(".mrb-explorer").press("#")
-    expect(page.locator(".mrb-notice")).to_have_text("Sign in to tag cases.")
-    open_menu(page)
-    page.get_by_role("button", name="Views").click()
-    dialog = page.get_by_role("dialog", name="Saved views")
-    expect(dialog.get_by_role("status")).to_contain_text("Sign in to save")
-    expect(dialog.get_by_role("button", name="Save", exact=True)).to_be_disabled()
-    assert violations(page) == []
