@@ -188,9 +188,12 @@ def facets(
     if kinds.probes:
         found["changed_by"] = (ANY_PROBE, *kinds.probes)
     for facet, names in found.items():
-        more: dict[str, Any] = {"other": None} if facet == "judge" else {}
-        every = {name: replace(query, **more, **{facet: (name,) if facet == "kind" else name}) for name in names}
-        out[facet] = [(name, int((_cells(kinds, own).any(axis=(0, 1)) & rest).sum())) for name, own in every.items()]
+        out[facet] = []
+        for name in names:
+            changed: dict[str, Any] = {facet: (name,) if facet == "kind" else name}
+            changed |= {"other": None} if facet == "judge" else {}
+            left = _cells(kinds, replace(query, **changed)).any(axis=(0, 1)) & rest
+            out[facet].append((name, int(left.sum())))
     return out
 
 
