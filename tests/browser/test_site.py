@@ -42,7 +42,7 @@ def test_the_search_finds_figures_tables_pages_and_cases_and_says_how_many(page:
     expect(found).to_have_attribute("aria-live", "polite")
     search.fill("ALPHA judge")
     expect(found).to_have_text("Found 1 figure.")
-    expect(page.get_by_role("link", name="Leaderboard", exact=True)).to_have_count(1)
+    expect(page.locator("#content").get_by_role("link", name="Leaderboard", exact=True)).to_have_count(1)
     search.fill("elm leaderboard")  # one of the judges that both show
     expect(found).to_have_text("Found 1 figure, 1 table.")
     search.fill("kappa")
