@@ -132,10 +132,11 @@ function render({ link, el, addressed }) {
   async function choose(query, stays = false) {
     const { turn, marks } = state;
     const asked = (state.asked += 1);
+    const moves = () => stays && (turn !== state.turn || marks !== state.marks || root.classList.contains("mrb-changing"));
     try {
-      const answer = await link.ask("select", { query, reviewer: parts.who.name(), case: stays ? (parts.caseId ?? "") : "" });
+      const answer = moves() ? null : await link.ask("select", { query, reviewer: parts.who.name(), case: stays ? (parts.caseId ?? "") : "" });
       if (asked !== state.asked) return;
-      if (stays && (turn !== state.turn || marks !== state.marks || root.classList.contains("mrb-changing"))) {
+      if (moves()) {
         setTimeout(() => asked === state.asked && choose(query, true), SOON);
         return;
       }
