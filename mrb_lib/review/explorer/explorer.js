@@ -140,7 +140,7 @@ function render({ link, el, addressed }) {
         setTimeout(() => asked === state.asked && choose(query, true), SOON);
         return;
       }
-      tell(answer.missing, Boolean(answer.missing));
+      if (!stays) tell(answer.missing, Boolean(answer.missing));
       settle(answer, stays);
     } catch (error) {
       if (asked === state.asked) tell(error.message, true);
