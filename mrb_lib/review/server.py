@@ -116,16 +116,17 @@ class _Page(_Request):
     """The page of the app; who has no token, or an old one, is told so in plain words."""
 
     def get(self) -> None:
+        address, version = self.settings["address"], self.settings["version"]
         if not self.is_let_in:
             self.set_status(403)
-            self.finish(template("door").render(refused="token" in self.request.query_arguments))
+            refused = "token" in self.request.query_arguments
+            self.finish(template("door").render(refused=refused, version=version))
             return
-        address = self.settings["address"]
         self.set_cookie(
             address.cookie, address.token, path=f"{address.path}/", httponly=True, samesite="Lax",
             secure=self.request.protocol == "https",
         )  # fmt: skip
-        self.finish(template("app").render(title=self.settings["app"].title, version=self.settings["version"]))
+        self.finish(template("app").render(title=self.settings["app"].title, version=version))
 
 
 class _Alive(_Request):

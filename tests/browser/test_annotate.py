@@ -286,34 +286,6 @@ def test_every_action_does_the_same_by_mouse_touch_and_keys(
     assert said[["case_id", "text"]].to_numpy().tolist() == [[cases[0], "another patient? a b t x n"]]
 
 
-def test_a_case_is_commented_by_keyboard_and_again_later(
-    new_page: Callable[..., Page], desk_url: str, desks: Benchmark, desk_store: Store
-) -> None:
-    page = desk(new_page(), desk_url, "Dr Remark")
-    page.keyboard.press("n")
-    expect(page.get_by_label(COMMENT)).to_be_focused()
-    page.keyboard.type("another patient? a b t x n")
-    assert violations_in_both_schemes(page) == []
-    page.keyboard.press("Control+Enter")
-    told(page, "Comment saved.")
-    own = page.get_by_role("list", name="your comments on this case")
-    expect(own).to_contain_text("another patient? a b t x n")
-    assert desk_store.answers(desks.meta.name, annotator="Dr Remark").empty, "what is typed picks nothing"
-    press(page, ("a", "a", "Enter"))
-    at_case(page, 2)
-    expect(own).to_be_hidden()
-    page.keyboard.press("k")
-    at_case(page, 1)
-    page.keyboard.press("n")
-    page.keyboard.type("on a case that is done")
-    page.get_by_role("button", name="Save comment").click()
-    expect(own.get_by_role("listitem")).to_have_count(2)
-    kept = desk_store.comments(desks.meta.name, annotator="Dr Remark")
-    assert kept["case_id"].tolist() == [desks.cases["case_id"].iloc[0]] * 2
-    other = desk(new_page(), desk_url, "Dr Slow")
-    expect(other.locator(".mrb-annotate")).not_to_contain_text("another patient?")
-
-
 def test_what_is_typed_and_not_saved_stays_with_its_case(
     page: Page, desk_url: str, desks: Benchmark, desk_store: Store
 ) -> None:
@@ -350,25 +322,6 @@ def test_what_is_typed_and_not_saved_stays_with_its_case(
     told(page, "Comment saved.")
     assert desk_store.comments(desks.meta.name, annotator="Dr Keeps")["text"].tolist() == ["a whole thought"]
     assert page.evaluate("window.mrbKept()") == "{}"
-
-
-def test_to_a_case_by_its_number(page: Page, desk_url: str) -> None:
-    desk(page, desk_url, "Dr Goes")
-    number = page.get_by_label("Case number")
-    for wrong in ("7", "0", "1.5", ""):
-        page.locator(".mrb-sheet h2").focus()
-        page.keyboard.press("g")
-        expect(number).to_be_focused()
-        number.fill(wrong)
-        page.keyboard.press("Enter")
-        assert not number.evaluate("one => one.validity.valid")
-        expect(page.get_by_role("heading", name="Case 1 of 6")).to_be_visible()
-    number.fill("5")
-    page.keyboard.press("Enter")
-    at_case(page, 5)
-    expect(number).to_have_value("5")
-    press(page, ("g", "Escape", "k"))
-    at_case(page, 4)
 
 
 def test_seconds_are_those_in_which_the_case_was_in_sight(page: Page, desk_url: str, desks: Benchmark) -> None:

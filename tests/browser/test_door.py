@@ -33,19 +33,6 @@ def served(bench: Benchmark) -> Iterator[Served]:
         yield running
 
 
-@pytest.mark.parametrize(
-    ("token", "title"), [("", "The address is not complete"), ("x" * 43, "This address is no longer valid")]
-)
-def test_without_the_token_there_is_no_case(page: Page, served: Served, token: str, title: str) -> None:
-    bare = served.address.split("?")[0]
-    page.goto(f"{bare}?token={token}" if token else bare)
-    expect(page.get_by_role("heading", name=title)).to_be_visible()
-    expect(page.locator(".mrb-explorer")).to_have_count(0)
-    assert violations(page) == []
-    explorer(page, served.address)
-    assert "token" not in page.url
-
-
 def test_a_review_in_hand_outlives_its_server(page: Page, bench: Benchmark) -> None:
     lost, note = page.locator("#mrb-lost"), page.get_by_label("Note")
     with Served("review", path_of(bench)) as served:

@@ -48,6 +48,9 @@ def test_the_review(page: Page, bench: Path) -> None:
         press(page, ("Escape", "2", "Escape", "m", "Enter", "ArrowRight", "ArrowDown", "Enter"))
         expect(page.locator(".mrb-regions li")).to_have_count(1)
         readable(page, "a review")
+        press(page, ("Escape", "?"))
+        expect(page.get_by_role("dialog", name="Keys")).to_contain_text("next case")
+        readable(page, "the keys")
 
 
 def test_annotation(page: Page, bench: Path) -> None:

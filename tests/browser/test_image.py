@@ -529,21 +529,3 @@ def test_all_of_it_is_reached_by_the_tab_key(page: Page) -> None:
     page.locator("[data-sets=level]").focus()
     page.keyboard.press("End")
     expect(page.locator("output")).to_contain_text("level 6142.5")
-
-
-def test_what_is_pressed_is_large_enough_for_a_finger(page: Page) -> None:
-    show(page, document(plain_case({f"{i}.png": stored(RAMPS["12 bits"]) for i in range(2)})))
-    more(page)
-    pressed = page.locator(
-        ".mrb-image :is(button, input, select), .mrb-series :is(button, label), .mrb-switch, summary"
-    )
-    for one in pressed.all():
-        box = one.bounding_box()
-        assert box is None or (box["width"] >= 24 and box["height"] >= 24), one.evaluate("one => one.outerHTML")
-
-
-def test_without_its_script_the_image_is_a_plain_picture(new_page: Callable[..., Page]) -> None:
-    page = new_page(java_script_enabled=False)
-    page.set_content(document(plain_case({"ramp.png": stored(RAMPS["12 bits"])})))
-    expect(page.locator(".mrb-view img")).to_be_visible()
-    expect(page.locator(".mrb-tools")).to_have_count(0)

@@ -179,7 +179,7 @@ def test_a_page_reads_in_the_order_of_the_notebook(pages: dict[str, Page]) -> No
 
 def test_a_table_is_rounded_and_says_what_it_leaves_out(pages: dict[str, Page]) -> None:
     page = pages["pages/01_first.html"]
-    assert "50 more rows are in the CSV, which has 250 at full precision" in page.text
+    assert "The first 200 of 250 rows; tables/scores.csv has all of them." in page.text
     assert len(page.with_tag("strong")) >= 2
 
 

@@ -103,7 +103,8 @@ def print_html(content: Content, pages: Mapping[str, int]) -> str:
     links = {name: f"#{page[:-5]}" for name, page in content.links.items()}
     return template("print.html.jinja").render(
         shown_everywhere(content),
-        style=Markup("\n".join([style_of(*STYLES), *sheets])),  # noqa: S704  # our own files
+        look={"style": Markup("\n".join([style_of(*STYLES), *sheets])), "script": ""},  # noqa: S704  # our own files
+        up="",
         blocks={each.notebook: blocks(content.notebooks[each.notebook], each, links, {}) for each in content.records},
         most_rows=MOST_ROWS,
         pages=pages,

@@ -1,7 +1,7 @@
 """The static site: an index of all that was published, a page per notebook, chosen case, and figure that has cases.
 
 It opens from disk. It needs no network and no file from outside its folder, and all of it can be read without a script;
-the one script of a page, named by its hash, adds search, sorting, filters, the theme and the view of images.
+the one script of a page, named by its hash, adds search, sorting and the view of images.
 
 Nothing of a notebook's own HTML is taken: prose is Markdown without HTML, outputs are plain text, and figures, tables
 and cases are the files that were published.
@@ -30,7 +30,7 @@ from mrb_lib.report.html.case_pages import CasePage
 from mrb_lib.report.places import simulated_note
 from mrb_lib.report.provenance import Provenance
 from mrb_lib.report.records import PageRecord
-from mrb_lib.report.tabular import MOST_ROWS, TEMPLATES, one_line, templates
+from mrb_lib.report.tabular import TEMPLATES, one_line, templates
 from mrb_lib.review.case import SCRIPTS, STYLES
 from mrb_lib.review.pages import csp_hash, visible
 from mrb_lib.review.pages import script as script_of
@@ -302,8 +302,7 @@ def _printed(output: NotebookNode, *, published: bool) -> str:
 
 def table_block(sidecar: Json, cases: Mapping[str, str]) -> Json:
     """A table as it is displayed: the first of its rows; the CSV has all of them at full precision."""
-    more = max(0, cast(int, sidecar["n_rows"]) - MOST_ROWS)
-    return {**sidecar, "kind": "table", **cast(Json, sidecar["shown"]), "cases": cases, "more": more}
+    return {**sidecar, "kind": "table", **cast(Json, sidecar["shown"]), "cases": cases}
 
 
 def without_title(source: str) -> str:

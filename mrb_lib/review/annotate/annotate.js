@@ -16,7 +16,6 @@ class MrbAnnotatePage {
     this.at = 0;
     this.memory = `mrb-annotate:${about.benchmark}`;
     this.pending = mrbShell.drafts(`answers:${about.benchmark}`); // by annotator, case and dimension
-    this.labels = mrbShell.drafts(`labels:${about.benchmark}`);
     this.words = mrbShell.drafts(`comments:${about.benchmark}`);
     this.ended = new AbortController();
     const { signal } = this.ended;
@@ -168,7 +167,7 @@ class MrbAnnotatePage {
     const reasons = [...new Set(this.answers.map((given) => given.skipped).filter(Boolean))];
     this.why.textContent = reasons.length ? `Skipped: ${reasons.join("; ")}` : "";
     this.why.hidden = !reasons.length;
-    const whole = this.left().length === 0 && mrbLabels.unsaved(this) < 0;
+    const whole = this.left().length === 0;
     this.forward.classList.toggle("mrb-first", whole);
     this.forward.firstChild.textContent = whole && !this.cases.some((state, at) => state === "open" && at !== this.number - 1) ? "Finish " : "Next case ";
   }
@@ -205,6 +204,16 @@ class MrbAnnotatePage {
     const next = onwards ? this.open(index) : index;
     if (next === undefined) this.forward.focus();
     else if (onwards) this.focus(next);
+  }
+
+  // One of several labels: the last of them says that none applies.
+  toggle(index, label) {
+    const { labels } = this.about.dimensions[index];
+    const none = labels.at(-1).pick;
+    const on = new Set((this.answers[index].pick ?? "").split("; ")); // no label has a semicolon
+    if (!on.delete(label)) on.add(label);
+    const chosen = labels.map(({ pick }) => pick).filter((one) => one !== none && label !== none && on.has(one));
+    this.choose(index, chosen.join("; ") || none, label === none);
   }
 
   put(index, pick) {
@@ -260,7 +269,7 @@ class MrbAnnotatePage {
   }
 
   unsaved() {
-    return [this.pending, this.labels, this.words].some((drafts) => drafts.all().length);
+    return [this.pending, this.words].some((drafts) => drafts.all().length);
   }
 
   async settled() {
@@ -279,7 +288,6 @@ class MrbAnnotatePage {
       this.arrived(turn);
       throw error;
     }
-    mrbLabels.forget(this);
     done();
     if (turn === this.turn) await this.show({ after: number });
   }
@@ -302,11 +310,6 @@ class MrbAnnotatePage {
     await this.settled();
     if (turn !== this.turn) return undefined;
     const left = this.left();
-    const draft = mrbLabels.unsaved(this);
-    if (draft >= 0) {
-      this.arrived(turn, () => this.focus(draft));
-      return this.fine(`Not saved yet: ${mrbShell.human(this.about.dimensions[draft].shown)}. ${mrbLabels.waiting(this, draft)}.`);
-    }
     if (left.length === 0 && this.remarks.unsaved()) {
       this.arrived(turn, () => this.remarks.open());
       return this.fine("Your comment is not saved yet: Ctrl + Enter saves it; empty it to go on without.");
@@ -315,12 +318,6 @@ class MrbAnnotatePage {
     this.arrived(turn, () => this.focus(left[0]));
     const names = left.map((index) => mrbShell.human(this.about.dimensions[index].shown));
     return this.fine(`Still open: ${names.join(", ")}. Answer, or skip with X.`);
-  }
-
-  // A key of another dimension than the one in hand leads there, and chooses nothing yet.
-  point(index, key) {
-    this.focus(index);
-    this.fine(`Now on ${mrbShell.human(this.about.dimensions[index].shown)}: press ${key} again to choose.`);
   }
 
   step(by) {
@@ -357,13 +354,16 @@ class MrbAnnotatePage {
     const pick = (labels ?? this.about.picks).find((one) => one.key === pressed)?.pick;
     const digit = Number(pressed) - 1;
     const row = this.called(pressed);
+    const other = this.about.dimensions.findIndex((one) => (one.labels ?? this.about.picks).some(({ key }) => key === pressed));
     const inButton = event.target instanceof Element && event.target.closest("button, summary, a");
-    if (pick && labels) mrbLabels.toggle(this, this.at, pick);
+    if (pick && labels) this.toggle(this.at, pick);
     else if (pick) this.choose(this.at, pick, true);
     else if (row >= 0) this.focus(row);
-    else if (mrbLabels.rowOf(this, pressed) >= 0) this.point(mrbLabels.rowOf(this, pressed), pressed);
+    else if (other >= 0) {
+      this.focus(other); // chooses nothing yet
+      this.fine(`Now on ${mrbShell.human(this.about.dimensions[other].shown)}: press ${pressed} again to choose.`);
+    }
     else if (this.numbered && Number.isInteger(digit) && this.rows[digit]) this.focus(digit);
-    else if (pressed === "Enter" && !inButton && mrbLabels.confirm(this, this.at));
     else if (pressed === "Enter" && !inButton) this.forwards();
     else if (pressed in MrbAnnotatePage.KEYS) MrbAnnotatePage.KEYS[pressed](this);
     else return;

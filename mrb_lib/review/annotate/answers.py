@@ -30,7 +30,7 @@ from mrb_lib.verdicts.orders import TIE
 
 _SCRIPTS: Final = (
     *SCRIPTS,
-    *(f"annotate/{name}" for name in ("parts", "labels", "comments", "annotate", "ranking")),
+    *(f"annotate/{name}" for name in ("parts", "comments", "annotate", "ranking")),
 )
 LEAST_RANKED: Final = 3
 MOST_RANKED: Final = 9

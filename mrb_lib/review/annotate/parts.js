@@ -56,7 +56,7 @@ const mrbAnnotate = (() => {
     const inputs = {};
     const pick = (one) => {
       // Not on "change": arrow keys, Space, mouse and touch all click, and only a pointer (detail) goes on to the next row.
-      const onclick = ({ detail }) => (several ? mrbLabels.toggle(page, index, one.pick) : page.choose(index, one.pick, detail > 0));
+      const onclick = ({ detail }) => (several ? page.toggle(index, one.pick) : page.choose(index, one.pick, detail > 0));
       const words = listed ? [one.key ? key(one.key) : null, described(one, whole)] : [one.name, one.name === one.key ? null : key(one.key)];
       inputs[one.pick] = element("input", { type: several ? "checkbox" : "radio", name: label, value: one.pick, class: "mrb-out-of-sight", onclick });
       return element("label", { class: "mrb-pick" }, inputs[one.pick], element("span", {}, ...words));
@@ -64,8 +64,7 @@ const mrbAnnotate = (() => {
     const group = element("div", { class: listed ? "mrb-choices mrb-listed" : "mrb-choices", role: several ? "group" : "radiogroup", "aria-labelledby": label }, ...(dimension.labels ?? page.about.picks).map(pick));
     const state = element("span", { class: "mrb-state" });
     const head = element("div", { class: "mrb-row-head" }, page.numbered ? key(String(index + 1)) : dimension.key ? key(dimension.key) : null, element("span", { class: "mrb-name", id: label }, isolated(name)), state);
-    const foot = several ? mrbLabels.foot(page, index) : {};
-    const made = element("div", { class: "mrb-row", onfocusin: () => page.look(index) }, head, foot.hint, group, foot.save);
+    const made = element("div", { class: "mrb-row", onfocusin: () => page.look(index) }, head, several ? element("p", { class: "mrb-hint" }, "Several may apply.") : null, group);
     let meaning = null;
     if (hint) {
       const about = element("p", { class: "mrb-hint", id: `${label}-hint`, hidden: !whole, dir: "auto" }, /[.?!]$/.test(hint) ? human(hint) : `${human(hint)}.`);
@@ -76,39 +75,37 @@ const mrbAnnotate = (() => {
       head.append(meaning);
       head.after(about);
     }
-    return { made, inputs, state, meaning, save: foot.save };
+    return { made, inputs, state, meaning };
   }
 
   function paintRow(page, index) {
-    const { made, inputs, state, save } = page.rows[index];
+    const { made, inputs, state } = page.rows[index];
     const given = page.answers[index];
-    const { name, labels } = page.about.dimensions[index];
-    const isDraft = mrbLabels.draft(page, index) !== undefined;
-    const stored = given === page.saved[index] && !isDraft;
+    const { name } = page.about.dimensions[index];
+    const stored = given === page.saved[index];
     made.classList.toggle("mrb-now", index === page.at);
     made.classList.toggle("mrb-answered", Boolean(given.pick) && stored);
-    const chosen = labels ? mrbLabels.shown(page, index) : [given.pick];
-    for (const [pick, input] of Object.entries(inputs)) input.checked = chosen.includes(pick);
-    if (save) save.disabled = !isDraft;
-    save?.classList.toggle("mrb-first", isDraft);
+    const chosen = chosenOf(page, index, given.pick);
+    for (const [pick, input] of Object.entries(inputs)) input.checked = chosen.some((one) => one.pick === pick);
     const open = given.skipped ? "skipped" : index === page.at ? "◂ now" : "open";
-    const waits = !isDraft && page.pending.get(page.placeOf(name)) ? "saving …" : "not saved yet";
+    const waits = page.pending.get(page.placeOf(name)) ? "saving …" : "not saved yet";
     state.textContent = !stored ? waits : given.pick ? "✓ saved" : open;
   }
 
-  function said(page, index, pick) {
-    const dimension = page.about.dimensions[index];
-    if (dimension.labels) return mrbLabels.said(dimension, pick);
-    const one = page.about.picks.find((each) => each.pick === pick);
-    return one.said ?? one.name;
+  // Several labels of a dimension, or one of the picks.
+  function chosenOf({ about }, index, pick = "") {
+    const { labels } = about.dimensions[index];
+    return labels ? labels.filter((one) => pick.split("; ").includes(one.pick)) : about.picks.filter((one) => one.pick === pick);
   }
+
+  const said = (page, index, pick) => chosenOf(page, index, pick).map((one) => one.said ?? one.name).join(", ");
 
   function panel(page) {
     page.rows = page.about.dimensions.map((dimension, index) => row(page, dimension, index));
     page.why = element("p", { class: "mrb-hint", dir: "auto" });
     page.status = element("p", { class: "mrb-saved", role: "status", "aria-live": "polite" });
     page.alert = element("p", { class: "mrb-alert", role: "alert", hidden: true });
-    page.forward = button(["Next case ", key("Enter")], () => page.forwards(), { class: "mrb-forward" });
+    page.forward = button(["Next case ", key("↵")], () => page.forwards(), { class: "mrb-forward" });
     const long = page.about.listed || page.rows.length > MOST_AT_HAND;
     return element("aside", { class: long ? "mrb-panel mrb-long" : "mrb-panel", "aria-label": "your answers" },
       element("h2", {}, page.about.heading),
@@ -173,13 +170,13 @@ const mrbAnnotate = (() => {
   }
 
   function skipping(page) {
+    const why = `${page.prefix}-why`;
     const reasons = page.about.reasons.map((value) => element("label", {}, element("input", { type: "radio", name: `${page.prefix}-reason`, value }), value));
-    const chosen = element("div", { class: "mrb-reasons", role: "radiogroup", "aria-labelledby": `${page.prefix}-why` }, ...reasons);
     const words = element("textarea", { rows: 2, maxlength: 1900, id: `${page.prefix}-words` });
     const wrong = element("p", { class: "mrb-alert", role: "alert", hidden: true });
     const go = async () => {
-      const picked = chosen.querySelector("input:checked");
-      const reason = [picked && picked.value !== page.about.reasons.at(-1) ? picked.value : "", words.value.trim()].filter(Boolean).join(": ");
+      const picked = sheet.querySelector("input:checked")?.value ?? "";
+      const reason = [picked === page.about.reasons.at(-1) ? "" : picked, words.value.trim()].filter(Boolean).join(": ");
       try {
         await page.skip(reason, () => dialog.close());
       } catch (error) {
@@ -192,18 +189,19 @@ const mrbAnnotate = (() => {
       event.preventDefault();
       go();
     };
-    const dialog = element("dialog", { class: "mrb-skip", "aria-labelledby": `${page.prefix}-why`, onkeydown },
-      element("h2", { id: `${page.prefix}-why` }, "Why do you skip this case?"),
-      element("p", { class: "mrb-quiet" }, "Your answers stay. Whatever has none is marked as skipped; you can answer it later."), chosen,
-      element("label", { for: `${page.prefix}-words` }, "In your words (optional with a reason above)"), words, wrong,
+    const sheet = element("form", { onkeydown },
+      element("h2", { id: why }, "Why do you skip this case?"),
+      element("p", { class: "mrb-quiet" }, "Your answers stay. Whatever has none is marked as skipped; you can answer it later."),
+      element("div", { class: "mrb-reasons", role: "radiogroup", "aria-labelledby": why }, ...reasons),
+      element("label", { for: words.id }, "In your words (optional with a reason above)"), words, wrong,
       element("div", { class: "mrb-steps" }, button("Do not skip", () => dialog.close()), button("Skip the case", go, { class: "mrb-first" })),
     );
+    const dialog = element("dialog", { class: "mrb-skip", "aria-labelledby": why }, sheet);
     return { dialog, open() {
       wrong.hidden = true;
-      words.value = "";
-      for (const input of chosen.querySelectorAll("input")) input.checked = false;
+      sheet.reset();
       dialog.showModal();
-      chosen.querySelector("input").focus();
+      reasons[0].firstChild.focus();
     } };
   }
 

@@ -311,7 +311,7 @@ class Selections:
                 seen.setdefault(str(case), []).append((str(tag), str(by)))
         return seen
 
-    def facets(self, query: Query, scope: Scope) -> dict[str, Any]:
+    def facets(self, query: Query, scope: Scope) -> dict[str, list[tuple[str, int]]]:
         """Count the cases that each further filter would leave, see `mrb_lib.review.failures.query.facets`.
 
         With them comes the state of `review`, where somebody is signed in and reviews can be stored.
@@ -319,8 +319,7 @@ class Selections:
         found = facets(self.data.kinds, self.data.benchmark.cases, query, within=self.within(query, scope))
         if scope[0] and not self.reviews.trouble():
             every = self.of(replace(query, review=""), scope)
-            values = [[name, int(self._reviewed(name, scope)[every].sum())] for name in REVIEWS]
-            found["review"] = {"total": len(every), "values": values}
+            found["review"] = [(name, int(self._reviewed(name, scope)[every].sum())) for name in REVIEWS]
         return found
 
     def marks(self, scope: Scope | None = None) -> dict[str, list[str]]:

@@ -300,21 +300,17 @@ class ExplorerAnswers:
     def keep_view(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """Keep the page's query under a name, and answer with the views there are.
 
-        A name that has another query is kept only where the page knows when that was stored, as `replaced`; else
-        nothing is stored, and the answer holds the other view as `taken`.
-
         Raises
         ------
         InputError
-            Nobody is signed in, or the name is none.
+            Nobody is signed in, the name is none, or it has another query already.
         """
         fragment = to_fragment(query_from(question.get("query") or {}))
         name, me = (str(question.get(field) or "") for field in ("name", "reviewer"))
         view = SavedView(self.reviews.benchmark, name, me, fragment)
-        before = self.views(question)
-        for one in before["views"]:
-            if one["name"] == view.name and question.get("replaced") != one["created"] and one["fragment"] != fragment:
-                return before | {"taken": one}
+        for one in self.views(question)["views"]:
+            if one["name"] == view.name and one["fragment"] != fragment:
+                raise InputError(f"{one['seen']} is there already, by {one['by']}; remove it, or choose another name.")
         self.reviews.store().add(view)
         return self.views(question)
 

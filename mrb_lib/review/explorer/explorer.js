@@ -51,7 +51,7 @@ function render({ link, el, addressed }) {
     const list = mrbList({ fetch: (from) => link.ask("rows", { ...scope(), start: from }), pick: step, picture: (position) => link.ask("thumbnail", { position }) });
     const who = mrbWho(about, signed);
     const form = mrbForm({ ask: link.ask, about, who, saved, unsaved: drawUnsaved, next: onwards, draw: (all) => mrbCase.regions(stage, all), region: () => mrbCase.region(stage) });
-    const tags = mrbTags({ ask: link.ask, reviewer: who.name, trouble: () => about.store, changed: list.tag, tell, stale: (event) => parts.gate.stale(event) });
+    const tags = mrbTags({ ask: link.ask, reviewer: who.name, trouble: () => about.store, changed: list.tag, tell });
     const views = mrbViews({ ask: link.ask, scope, open: (fragment) => open(`#${fragment}`) });
     const pictures = button("Pictures in the list", "Pictures in the list", () => picture(pictures.getAttribute("aria-pressed") !== "true"));
     const menu = element("div", { class: "mrb-menu", id: mrbShell.unique("mrb-menu"), popover: true, onclick: () => menu.hidePopover() }, copy, views.opener, csv, html, pictures);
@@ -95,25 +95,7 @@ function render({ link, el, addressed }) {
     parts.form.signed();
     drawUnsaved();
     parts.tags.refresh();
-    return state.query.review ? choose(state.query) : relist();
-  }
-
-  // The same list for somebody else, once no other case is on its way and nothing was saved meanwhile.
-  async function relist() {
-    const { turn, marks } = state;
-    const asked = (state.asked += 1);
-    const settled = () => turn === state.turn && marks === state.marks && !root.classList.contains("mrb-changing");
-    const answer = settled() ? await link.ask("select", { query: state.query, reviewer: parts.who.name(), case: parts.caseId ?? "" }).catch(() => null) : null;
-    if (asked !== state.asked) return;
-    if (!settled()) {
-      setTimeout(() => asked === state.asked && relist(), SOON);
-      return;
-    }
-    if (!answer) return;
-    Object.assign(state, { asOf: answer.as_of, done: answer.done, n: answer.n, index: answer.index });
-    parts.filters.update(answer);
-    parts.list.reset(answer); // with the tags that they may see
-    drawPosition();
+    return choose(state.query, !state.query.review);
   }
 
   function saved(position, reviewers) {
@@ -146,26 +128,33 @@ function render({ link, el, addressed }) {
     }
   }
 
-  // A new query; of several sent in a row, the last one counts.
-  async function choose(query) {
+  // A new query; of several sent in a row, the last one counts. Where the case `stays`, no other is on its way and nothing was saved meanwhile.
+  async function choose(query, stays = false) {
+    const { turn, marks } = state;
     const asked = (state.asked += 1);
+    const moves = () => stays && (turn !== state.turn || marks !== state.marks || root.classList.contains("mrb-changing"));
     try {
-      const answer = await link.ask("select", { query, reviewer: parts.who.name() });
+      const answer = moves() ? null : await link.ask("select", { query, reviewer: parts.who.name(), case: stays ? (parts.caseId ?? "") : "" });
       if (asked !== state.asked) return;
-      tell(answer.missing, Boolean(answer.missing));
-      settle(answer);
+      if (moves()) {
+        setTimeout(() => asked === state.asked && choose(query, true), SOON);
+        return;
+      }
+      if (!stays) tell(answer.missing, Boolean(answer.missing));
+      settle(answer, stays);
     } catch (error) {
       if (asked === state.asked) tell(error.message, true);
     }
   }
 
-  function settle(answer) {
+  function settle(answer, stays = false) {
     const before = state.query;
     Object.assign(state, { query: answer.query, asOf: answer.as_of, done: answer.done, fragment: answer.fragment, n: answer.n, index: answer.position === null && answer.n ? 0 : answer.index, turn: state.turn + 1 });
     if (before && ["judge", "other", "dimension", "changed_by"].some((name) => before[name] !== state.query[name])) kept.clear();
     drawPosition();
     parts.filters.update(answer);
     parts.list.reset(answer);
+    if (answer.position !== null && stays) return;
     if (answer.position !== null) show(answer.position);
     else if (answer.n) go(0);
     else nothing();

@@ -1,7 +1,7 @@
 // What is looked for: a judge, a second one, where the case is from, kinds of failure, words, an order; each with counts.
 // `change(query)` is told of every new query; `kinds` gives each kind its name and its meaning.
 function mrbFilters({ kinds, sorts, reviews, change }) {
-  const { button, element, isolated, spoken } = mrbShell;
+  const { button, element, spoken } = mrbShell;
   const CHOSEN = [
     ["judge", "Judge", "any"],
     ["other", "Differs from", "no other"],
@@ -62,13 +62,10 @@ function mrbFilters({ kinds, sorts, reviews, change }) {
   }
   // A board may have asked for some outcomes; here they can only be let go again.
   const outcome = button([], () => ask({ outcome: [] }), { "aria-pressed": "true", hidden: true });
-  const rest = element("span", { class: "mrb-rest" });
-  const summary = element("p", { class: "mrb-outcomes" });
-  chips.append(...buttons.values(), outcome, rest, probed, summary);
+  chips.append(...buttons.values(), outcome, probed);
 
-  function fill(name, label, any, facet) {
+  function fill(name, any, values = []) {
     const select = selects.get(name);
-    const values = facet?.values ?? [];
     const wanted = query[name];
     const options = [element("option", { value: "" }, any)];
     // Of what is chosen the list says how many there are.
@@ -85,28 +82,14 @@ function mrbFilters({ kinds, sorts, reviews, change }) {
     select.closest("label").classList.toggle("mrb-on", wanted !== null);
   }
 
-  function summarise(facets) {
-    const facet = facets.pair ?? facets.outcome;
-    summary.hidden = query.judge === null || facet?.total === 0;
-    if (!facet) {
-      summary.replaceChildren("Choose a dimension too, to see what became of this judge's verdicts.");
-      return;
-    }
-    const present = facet.values.filter(([, n]) => n);
-    if (present.length === 1) summary.hidden = true; // the list says how many there are
-    const shares = present.map(([value, n]) => element("span", { class: "mrb-part", "data-n": n }, element("b", {}, n.toLocaleString()), ` ${value}`));
-    const who = facets.pair ? ["first ", isolated(query.judge), ", second ", isolated(query.other)] : [isolated(query.judge)];
-    summary.replaceChildren(...who, " on ", isolated(spoken(query.dimension)), ": ", ...shares.flatMap((part, i) => (i ? [" + ", part] : [part])), ` = ${facet.total.toLocaleString()}`);
-  }
-
   function update(answer) {
     query = answer.query;
     const { facets } = answer;
     if (document.activeElement !== search || !search.value) search.value = query.text;
-    for (const [name, label, any] of CHOSEN) fill(name, label, any, facets[name]);
+    for (const [name, , any] of CHOSEN) fill(name, any, facets[name]);
     if (document.activeElement !== where) where.value = query.where;
     where.closest("label").classList.toggle("mrb-on", Boolean(query.where));
-    const states = facets.review?.values ?? [];
+    const states = facets.review ?? [];
     review.replaceChildren(element("option", { value: "" }, "any"), ...states.map(([value, n]) => element("option", { value, "data-n": n }, `${reviews[value]} (${n.toLocaleString()})`)));
     review.value = query.review;
     review.closest("label").hidden = !states.length;
@@ -117,17 +100,14 @@ function mrbFilters({ kinds, sorts, reviews, change }) {
     turn.setAttribute("aria-label", query.desc ? "highest first; turn to lowest first" : "lowest first; turn to highest first");
     outcome.hidden = !query.outcome.length;
     outcome.textContent = `only ${query.outcome.join(", ")} ✕`;
-    const counts = new Map(facets.kind?.values ?? []);
+    const counts = new Map(facets.kind);
     for (const [kind, one] of buttons) {
       const [pressed, n] = [query.kind.includes(kind), counts.get(kind) ?? 0];
       one.setAttribute("aria-pressed", String(pressed));
       one.querySelector(".mrb-count").textContent = n.toLocaleString();
       one.hidden = !n && !pressed;
     }
-    rest.textContent = `${(counts.get("none of these") ?? 0).toLocaleString()} others`;
-    rest.title = "cases with none of these kinds of failure";
     clear.disabled = JSON.stringify({ ...query, desc: true }) === JSON.stringify(EMPTY);
-    summarise(facets);
   }
 
   return { bar, chips, search, update, query: () => query };

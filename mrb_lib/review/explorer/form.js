@@ -66,7 +66,7 @@ function mrbForm({ ask, about, who, saved, unsaved, next, draw, region }) {
   const drafts = mrbShell.drafts(`reviews:${about.name}`, unsaved);
   const sides = Object.fromEntries(about.choices.filter(({ key }) => key).map(({ key, value }) => [key, value]));
   const shownAs = (value) => about.choices.find((one) => one.value === value)?.shown ?? value;
-  const state = { position: null, caseId: "", version: "", entries: [], gold: {}, id: fresh(), withdrawals: new Map(), dirty: false, scope: { dimension: "", judge: "" }, regions: [] };
+  const state = { position: null, caseId: "", version: "", entries: [], gold: {}, id: fresh(), dirty: false, scope: { dimension: "", judge: "" }, regions: [] };
   const usual = about.dimensions.includes("overall") ? "overall" : (about.dimensions.at(-1) ?? "");
 
   const status = element("p", { class: "mrb-saved", role: "status", "aria-live": "polite" });
@@ -210,18 +210,12 @@ function mrbForm({ ask, about, who, saved, unsaved, next, draw, region }) {
   const replaced = (one) => `“${one.choice ? `${one.label}: ${shownAs(one.choice)}` : one.label}” on ${moment(one.created)}`;
   const reviewers = (entries) => [...new Set(entries.filter((one) => one.counts).map((one) => one.reviewer))];
 
-  // The id of the withdrawal of an entry: sent again, it is the same one; that of another entry is another.
-  function withdrawal(of) {
-    if (!state.withdrawals.has(of)) state.withdrawals.set(of, fresh());
-    return state.withdrawals.get(of);
-  }
-
   // Whether it is stored, and nothing was typed since.
   async function store(content) {
     if (state.busy) return false;
     const { position, caseId, version } = state;
     const superseded = mine()?.id ?? "";
-    const id = content.verdict === "withdrawn" ? withdrawal(superseded) : state.id;
+    const id = content.verdict === "withdrawn" ? `withdrawal of ${superseded}` : state.id; // sent again, it is the same one
     const name = key();
     const here = () => name === key();
     const keepTyped = () => { if (!drafts.get(name) && content.verdict !== "withdrawn") drafts.set(name, { ...content, id }); };

@@ -1,11 +1,11 @@
 // The tags of the case in sight: those of others to read, one's own to add and to remove.
 // `ask` as of mrbShell.connect; `reviewer()` and `trouble()` say who is signed in and why nothing can be stored;
-// `changed(position, tags)` is told what a case has now, `tell(words, bad)` what went wrong, `stale(event)` as of a gate.
-function mrbTags({ ask, reviewer, trouble, changed, tell, stale }) {
+// `changed(position, tags)` is told what a case has now, `tell(words, bad)` what went wrong.
+function mrbTags({ ask, reviewer, trouble, changed, tell }) {
   const SOON = 60; // who steps from case to case asks for no tags
   const { button, element, isolated } = mrbShell;
   const id = mrbShell.unique("mrb-tags");
-  const state = { position: null, caseId: "", version: "", typedFor: "", hidden: 0, timer: 0 };
+  const state = { position: null, caseId: "", version: "", hidden: 0, timer: 0 };
   const list = element("ul", { class: "mrb-tag-list", "aria-label": "Tags of the case" });
   const known = element("datalist", { id });
   const input = element("input", { type: "text", class: "mrb-add-tag", list: id, "aria-label": "Add a tag to this case", maxlength: "40", autocomplete: "off", spellcheck: "false", "aria-keyshortcuts": "# G" });
@@ -39,6 +39,7 @@ function mrbTags({ ask, reviewer, trouble, changed, tell, stale }) {
   }
 
   function show(shown) {
+    if (shown.position !== state.position) input.value = ""; // words that were begun at another case are about that one
     Object.assign(state, { position: shown.position, caseId: shown.case_id, version: shown.version });
     list.replaceChildren();
     root.hidden = false;
@@ -68,25 +69,12 @@ function mrbTags({ ask, reviewer, trouble, changed, tell, stale }) {
     }
   }
 
-  input.addEventListener("input", () => {
-    if (!input.value) state.typedFor = "";
-    else if (!state.typedFor) state.typedFor = state.caseId;
-  });
   input.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.isComposing) return;
     event.preventDefault();
     event.stopPropagation();
     const tag = input.value.trim();
-    if (!tag || !ready()) return;
-    // Words that were begun at another case are about that one, until they are said to be about this one.
-    if (stale(event) || state.typedFor !== state.caseId) {
-      if (!stale(event)) state.typedFor = state.caseId;
-      tell(`The case changed while you typed. Look, and press Enter again to tag the case in sight.`);
-      return;
-    }
-    tell("");
-    send(tag, false);
-    state.typedFor = "";
+    if (tag && ready() && !root.closest(".mrb-changing")) send(tag, false);
   });
 
   function focus() {

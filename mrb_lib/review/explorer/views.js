@@ -2,7 +2,7 @@
 // `ask` as of mrbShell.connect; `scope()` is the query and who asks; `open(fragment)` shows a view.
 function mrbViews({ ask, scope, open }) {
   const { button, element, isolated } = mrbShell;
-  const name = element("input", { type: "text", maxlength: "80", autocomplete: "off", oninput: () => { taken = null; } });
+  const name = element("input", { type: "text", maxlength: "80", autocomplete: "off" });
   const save = element("button", { type: "submit", class: "mrb-first" }, "Save");
   const sheet = element("form", { class: "mrb-sign", onsubmit: submit }, element("label", { class: "mrb-filter" }, element("span", {}, "Save the filters and the order as"), name), save);
   const said = element("p", { class: "mrb-hint", role: "status" });
@@ -10,16 +10,14 @@ function mrbViews({ ask, scope, open }) {
   const close = button("Close", () => dialog.close());
   const dialog = element("dialog", { class: "mrb-keys mrb-views", "aria-label": "Saved views" }, element("h2", {}, "Saved views"), sheet, said, list, close);
   const opener = button("Views", show, { "aria-haspopup": "dialog", title: "Saved views: open, save, remove" });
-  let taken = null;
 
   function show() {
-    taken = null;
     dialog.showModal();
     load();
   }
 
   const say = (words, bad = false) => {
-    said.replaceChildren(...[words].flat());
+    said.textContent = words;
     said.classList.toggle("mrb-failed", bad);
   };
 
@@ -28,17 +26,9 @@ function mrbViews({ ask, scope, open }) {
       dialog.close();
       open(view.fragment || "where="); // an empty address would be the explorer's own start
     };
-    const named = (sure) => {
-      remove.textContent = sure ? "Remove for all?" : "Remove";
-      remove.setAttribute("aria-label", `Remove the view ${view.seen}${sure ? " for everyone: press again" : ""}`);
-    };
-    const press = () => {
-      if (remove.textContent !== "Remove") change("remove_view", { name: view.name }, `The view “${view.seen}” is removed.`);
-      named(true);
-    };
     const opens = button(isolated(view.seen), show);
-    const remove = button([], press, { class: "mrb-quiet", onblur: () => named(false) });
-    named(false);
+    const drop = () => change("remove_view", { name: view.name }, `The view “${view.seen}” is removed.`);
+    const remove = button("Remove for everyone", drop, { class: "mrb-quiet", "aria-label": `Remove the view ${view.seen} for everyone` });
     const who = element("span", { class: "mrb-when" }, "by ", isolated(view.by), ` · ${view.created.slice(0, 10)}`);
     return element("li", {}, opens, who, remove);
   }
@@ -66,12 +56,9 @@ function mrbViews({ ask, scope, open }) {
   async function change(what, fields, done) {
     const { query, reviewer } = scope();
     try {
-      const answer = await ask(what, { ...fields, query, reviewer });
-      taken = answer.taken ?? null;
-      draw(answer);
-      if (taken) say(["“", isolated(taken.seen), "” is there already, saved by ", isolated(taken.by), ". Save again to replace it."]);
-      else say(done);
-      if (!taken && what === "keep_view") name.value = "";
+      draw(await ask(what, { ...fields, query, reviewer }));
+      say(done);
+      if (what === "keep_view") name.value = "";
       if (!dialog.contains(document.activeElement)) name.focus();
     } catch (error) {
       say(`Not ${what === "keep_view" ? "saved" : "removed"}: ${error.message}`, true);
@@ -81,7 +68,7 @@ function mrbViews({ ask, scope, open }) {
   function submit(event) {
     event.preventDefault();
     const given = name.value.trim();
-    if (given) change("keep_view", { name: given, replaced: taken?.name === given ? taken.created : "" }, `The view “${given}” is saved for everyone.`);
+    if (given) change("keep_view", { name: given }, `The view “${given}” is saved for everyone.`);
     else name.focus();
   }
 

@@ -7,7 +7,7 @@ of its outcomes, and changed by its probe. No judge, or no dimension, means any.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 from urllib.parse import parse_qsl, quote, urlencode
@@ -18,7 +18,7 @@ import pandas as pd
 from mrb_lib.benchmarks.where import syntax_tree
 from mrb_lib.review.failures.kinds import ANY_PROBE, KINDS, SORTS, Kinds
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, check_choice
-from mrb_lib.stats.where import NOT_JUDGED, OUTCOMES, RIGHT, SEEN, WRONG
+from mrb_lib.stats.where import OUTCOMES
 from mrb_lib.tables.errors import InputError
 
 PLACES: Final = ("organ", "department", "modality")
@@ -29,8 +29,6 @@ REVIEWS: Final = {
     "disagree": "Reviewers disagree",
 }
 SEARCHED: Final = ("case_id", "question", "response_a", "response_b", "reference")
-NO_KIND: Final = "none of these"
-PAIRS: Final = ("both right", "only the first right", "only the second right", "neither right", "not both scored")
 _WORDS: Final = {"sort": ("", *SORTS), "review": ("", *REVIEWS), "kind": tuple(KINDS), "outcome": OUTCOMES}
 LONGEST: Final = 10_000
 """Characters of a filter or a search; more would keep the server busy."""
@@ -162,18 +160,15 @@ def sort_value(kinds: Kinds, query: Query, cells: BoolArray | None = None) -> Fl
 
 def facets(
     kinds: Kinds, cases: pd.DataFrame, query: Query, *, within: BoolArray | None = None
-) -> dict[str, dict[str, Any]]:
+) -> dict[str, list[tuple[str, int]]]:
     """Return the number of cases that each value of each filter would leave; parameters as in `select`.
 
     Returns
     -------
     dict
-        By facet: `total`, the cases that match without this filter; and `values`, each with its number of cases, empty
-        for cases without a value.
-        Facets are `organ`, `department`, `modality`; `kind`, `judge`, `dimension`, `changed_by`, whose values share
-        cases, kinds with the rest as `none of these`, probes with `ANY_PROBE`; `other`, the cases on which each judge
-        differs from `judge`; `outcome`, of one judge on one dimension; `pair`, with `other` on one dimension, by who is
-        right.
+        By facet, each value with its number of cases, empty for cases without a value. Facets are `organ`,
+        `department`, `modality`; `kind`, `judge`, `dimension`, `changed_by`, whose values share cases, probes with
+        `ANY_PROBE`; and `other`, the cases on which each judge differs from `judge`.
 
     Raises
     ------
@@ -181,46 +176,24 @@ def facets(
         As in `select`.
     """
     masks = _masks(kinds, cases, query, within)
-    rest, out = masks.all(axis=1).to_numpy(), dict[str, dict[str, Any]]()
-
-    def add(facet: str, counts: Mapping[str, Any], total: Any) -> None:
-        values = [[value, int(n)] for value, n in counts.items()]
-        out[facet] = {"total": int(total), "values": values}
-
-    def left(**changed: Any) -> BoolArray:
-        """The cases that match the query with some filters changed."""
-        return np.asarray(_cells(kinds, replace(query, **changed)).any(axis=(0, 1)) & rest)
-
+    rest, out = masks.all(axis=1).to_numpy(), dict[str, list[tuple[str, int]]]()
     matching = np.logical_or.reduce(_cells(kinds, query), axis=(0, 1))
     for name in filter(cases.columns.__contains__, PLACES):
         values = _places(cases, name)
-        kept = values[masks.drop(columns=name).all(axis=1) & matching]
-        counts = kept.value_counts().reindex(sorted(set(values), key=lambda value: (not value, value)), fill_value=0)
-        add(name, counts.to_dict(), len(kept))
+        counts = values[masks.drop(columns=name).all(axis=1) & matching].value_counts()
+        out[name] = [(value, int(counts.get(value, 0))) for value in sorted(set(values), key=lambda v: (not v, v))]
     found: dict[str, Sequence[str]] = {"kind": kinds.names, "judge": kinds.judges, "dimension": kinds.dimensions}
     if query.judge is not None:
         found["other"] = [name for name in kinds.judges if name != query.judge]
     if kinds.probes:
         found["changed_by"] = (ANY_PROBE, *kinds.probes)
     for facet, names in found.items():
-        more, is_kind = {"other": None} if facet == "judge" else {}, facet == "kind"
-        every = left(**more, **{facet: () if is_kind else None})
-        of_values = {name: left(**more, **{facet: (name,) if is_kind else name}) & every for name in names}
-        if is_kind:
-            of_values[NO_KIND] = every & ~np.logical_or.reduce(list(of_values.values()))
-        add(facet, {name: own.sum() for name, own in of_values.items()}, every.sum())
-    if query.judge is not None and query.dimension is not None:
-        codes = kinds.grid("outcome")[:, kinds.dimensions.index(query.dimension), rest & matching]
-        first = codes[kinds.judges.index(query.judge)]
-        counts = dict(zip(OUTCOMES, np.bincount(first, minlength=len(OUTCOMES)), strict=True))
-        listed = {name: n for name, n in counts.items() if name != NOT_JUDGED and (name != SEEN or n)}
-        add("outcome", listed, len(first))
-        if query.other is not None:
-            second = codes[kinds.judges.index(query.other)]
-            right, scored = OUTCOMES.index(RIGHT), np.maximum(first, second) <= OUTCOMES.index(WRONG)
-            pair = np.where(scored, 2 * (first != right) + (second != right), len(PAIRS) - 1)
-            of_pairs = dict(zip(PAIRS, np.bincount(pair, minlength=len(PAIRS)), strict=True))
-            add("pair", of_pairs, len(first))
+        out[facet] = []
+        for name in names:
+            changed: dict[str, Any] = {facet: (name,) if facet == "kind" else name}
+            changed |= {"other": None} if facet == "judge" else {}
+            left = _cells(kinds, replace(query, **changed)).any(axis=(0, 1)) & rest
+            out[facet].append((name, int(left.sum())))
     return out
 
 

@@ -10,7 +10,6 @@ from mrb_lib.review.annotate.answers import Annotation
 from mrb_lib.review.records.store import Store
 
 ME: Final = "Dr A"
-HOSTILE: Final = '<script>window.__pwned=1</script>"><img src=x onerror=alert(1)>'
 
 
 def deal(benchmark: Benchmark, store: Store, *, ranked: bool = False, names: tuple[str, ...] = (ME,)) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +14,6 @@ from mrb_lib.review.annotate.coordination import NOT_YET, Coordination, agreemen
 from mrb_lib.review.records.exchange import annotations_of
 from mrb_lib.review.records.marks import AnnotatorAnswer, Comment
 from mrb_lib.review.records.store import Store, open_store
-from mrb_lib.tables.errors import InputError
 from tests.stats.small_tables import agreement, annotator_pairs
 
 PEOPLE = ("Dr A", "Dr <b>B</b>")
@@ -139,23 +137,6 @@ def test_pace_and_drift_are_told_of_each_annotator(pictured: Benchmark, store: S
     ]
     assert "Dr A, first half: nobody else answered these" in drift
     assert "A description and no test" in drift
-
-
-def test_files_hold_no_formula(pictured: Benchmark, store: Store) -> None:
-    name, case = pictured.meta.name, pictured.cases["case_id"].iloc[0]
-    _answer(store, pictured, PEOPLE[0], 0, "accuracy", "A")
-    store.add(AnnotatorAnswer(name, "gone", PEOPLE[0], "accuracy", "A", "AB"))
-    store.add(Comment(name, case, PEOPLE[0], "=cmd|' /C calc'!A0"))
-    page = Coordination(pictured, store)
-    for kind, rows in (("annotations", 1), ("log", 2)):
-        file = page.export({"kind": kind})
-        assert (file.facts["rows"], file.facts["left_out"]) == (rows, 1)
-        assert file.facts["name"].endswith("SIMULATED.csv")
-        frame = pd.read_csv(io.StringIO(file.content.decode("utf-8-sig")))
-        assert len(frame) == rows
-        assert kind == "annotations" or frame["comment"].iloc[-1] == "'=cmd|' /C calc'!A0"
-    with pytest.raises(InputError, match="unknown"):
-        page.export({"kind": "secrets"})
 
 
 _LABEL = "agreement of each pair of annotators"

@@ -19,7 +19,7 @@ from mrb_lib.review.records.store import Store
 from mrb_lib.stats.methods.until import read_target
 from mrb_lib.tables.errors import InputError
 from tests.rated import ERRORS, RISK, write_labels
-from tests.review.annotate.paging import HOSTILE, ME, ask, deal
+from tests.review.annotate.paging import ME, ask, deal
 
 
 @pytest.fixture
@@ -128,14 +128,3 @@ def test_the_pages_and_commands_of_the_coordinator_show_such_a_benchmark(
     assert "left out, as several labels may apply: errors" in out
     with pytest.raises(InputError, match="no case without a majority"):
         deal_disputed(benchmark, store, ["Dr R"], seed=0)
-
-
-def test_hostile_labels_stay_words(tmp_path: Path, store: Store) -> None:
-    benchmark = load(write_labels(tmp_path, labels=(HOSTILE.replace(";", ","), "'fine' & \"good\"")))
-    page = _page(benchmark, store)
-    label = benchmark.meta.labels["errors"][0]
-    assert page.initial_state({})["dimensions"][1]["labels"][0]["name"] == label, "set as text by the page"
-    _choose(page, "errors", label)
-    assert annotations_of(benchmark, store)[0]["choice"].tolist() == [label]
-    html = Coordination(benchmark, store, RATING).html()
-    assert "<script" not in html and "<img" not in html

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from bs4 import BeautifulSoup
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.probes import ProbedImages, Probing, parse_probes
@@ -18,9 +19,19 @@ from mrb_lib.review.case.verdicts import beside_html
 from mrb_lib.review.case.view import image_html
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.manifest import Manifest
-from tests.review.case.test_view import HOSTILE, check_harmless
 
+HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>\0\u202e&lt;"
 SEED = 7
+
+
+def check_harmless(text: str) -> None:
+    seen = BeautifulSoup(text, "html.parser")
+    assert seen.script is None
+    attributes = [(name, value) for tag in seen.find_all() for name, value in tag.attrs.items()]
+    assert not [name for name, _ in attributes if name.startswith("on")]
+    assert all(str(value).startswith("data:image/png;") for name, value in attributes if name == "src")
+    assert "\0" not in text
+    assert any("alert(1)" in part for part in seen.strings) or "alert(1)" not in text
 
 
 def _with(benchmark: Benchmark, **columns: str) -> Benchmark:

@@ -13,8 +13,6 @@ from PIL import Image
 
 from mrb_lib.review.case import case_html
 
-HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>\0\u202e&lt;"
-
 
 def read(page: str) -> BeautifulSoup:
     """The elements that a browser would see."""
@@ -81,39 +79,6 @@ def test_the_gold_choice_is_shaded_and_each_verdict_says_whether_it_agrees(shown
     assert bare(re.findall(r'<td class="mrb-sum">(.*?)</td>', text)) == ["1 of 2 1 turned"]
 
 
-@pytest.mark.parametrize(
-    ("table", "columns"),
-    [
-        ("case", ["case_id", "question", "response_a", "response_b", "organ", "model_a", "reference"]),
-        ("annotations", ["annotator", "choice", "dimension"]),
-        ("gold", ["choice"]),
-        ("verdicts", ["judge", "probe", "choice", "status", "dimension"]),
-    ],
-)
-def test_hostile_text_is_only_text(shown: dict[str, object], table: str, columns: list[str]) -> None:
-    for column in columns:
-        given = shown[table].copy()
-        given.loc[column if table == "case" else (0, column)] = HOSTILE
-        check_harmless(page(shown, **{table: given}))
-
-
-def check_harmless(text: str) -> None:
-    seen = read(text)
-    assert seen.script is None
-    attributes = [(name, value) for tag in seen.find_all() for name, value in tag.attrs.items()]
-    assert not [name for name, _ in attributes if name.startswith("on")]
-    assert all(str(value).startswith("data:image/png;") for name, value in attributes if name == "src")
-    assert "\0" not in text
-    assert any("alert(1)" in part for part in seen.strings) or "alert(1)" not in text
-
-
-def test_a_hostile_note_and_image_name_are_only_text(shown: dict[str, object]) -> None:
-    case = pd.Series({**shown["case"], "images": [HOSTILE, "../../etc/passwd"]})
-    text = page(shown, case=case, note=HOSTILE)
-    check_harmless(text)
-    assert "is missing]" in text
-
-
 def judged(*rows: dict[str, object]) -> pd.DataFrame:
     """Verdicts about the case, a row each, where nothing else is said by judge j, with A first, on `overall`."""
     usual = {"judge": "j", "case_id": "c1", "dimension": "overall", "order": "AB", "repeat": 0, "probe": "none"}
@@ -160,30 +125,6 @@ def test_a_failure_says_why(shown: dict[str, object]) -> None:
     assert "no reply" in text
 
 
-@pytest.mark.parametrize("column", ["reply", "error", "judge", "dimension", "probe", "choice", "status"])
-def test_hostile_text_of_replies_is_only_text(shown: dict[str, object], column: str) -> None:
-    hostile = HOSTILE + "</div></details><style>*{display:none}</style>"
-    row = {"reply": "said", "error": "why", "choice": "A", "p_a": 0.5, column: hostile}
-    text = page(shown, verdicts=judged(row))
-    check_harmless(text)
-    assert len(read(text).find_all("style")) == 1
-    assert text.count("<details ") == text.count("</details>") == 1
-
-
-def test_letters_that_turn_the_direction_are_kept_inside_their_element(shown: dict[str, object]) -> None:
-    text = page(shown, verdicts=judged({"judge": "\u202ej", "reply": "\u202eevil"}))
-    assert '<bdi dir="auto">\u202ej</bdi>' in text
-    assert re.search(r'<div class="mrb-text mrb-reply"[^>]*>\u202eevil</div>', text)
-    assert re.search(r"\.mrb-text \{[^}]*unicode-bidi: isolate", text)
-
-
-def test_what_takes_the_focus_keeps_the_shortcuts_of_jupyterlab_off(shown: dict[str, object]) -> None:
-    html = page(shown, verdicts=judged({"order": "AB", "choice": "A", "reply": "because"}))
-    tags = re.findall(r"<(?:summary|input)\b[^>]*>|<[a-z]+ [^>]*tabindex=[^>]*>", html)
-    assert {re.match(r"<(\w+)", tag)[1] for tag in tags} == {"summary", "input", "div", "section"}
-    assert [tag for tag in tags if 'data-lm-suppress-shortcuts="true"' not in tag] == []
-
-
 def test_the_votes_of_each_dimension_are_counted(shown: dict[str, object]) -> None:
     votes = pd.DataFrame(
         [("c1", who, "overall", said) for who, said in zip("pqrs", ("B", "A", "B", "tie"), strict=True)],
@@ -191,22 +132,6 @@ def test_the_votes_of_each_dimension_are_counted(shown: dict[str, object]) -> No
     )
     text = page(shown, annotations=votes)
     assert bare(re.findall(r'<td class="mrb-counts">(.*?)</td>', text)) == ["1 A · 2 B · 1 tie"]
-
-
-@pytest.mark.parametrize(
-    ("reply", "seen"),
-    [
-        ("\n" * 20, "(20 line breaks)"),
-        ("A" + "\n" * 3 + "  ", "A(3 line breaks and 2 spaces)"),
-        ("    B\n", "(4 spaces)B"),
-        ("A\n\n\n\nB", "A\n\n\n\nB"),
-        ("", "(empty)"),
-    ],
-)
-def test_white_space_at_the_ends_of_a_reply_is_named(shown: dict[str, object], reply: str, seen: str) -> None:
-    text = page(shown, verdicts=judged({"status": "unparsed", "reply": reply}))
-    [body] = re.findall(r'class="mrb-text mrb-reply"[^>]*>(.*?)</div>', text, re.DOTALL)
-    assert re.sub(r"<[^>]*>", "", body).rstrip("\n") == seen
 
 
 def test_what_a_reply_cost_stands_above_it(shown: dict[str, object]) -> None:

@@ -109,22 +109,6 @@ def test_a_verdict_on_another_case_or_version_than_that_in_sight_is_refused(
     assert [one["changed"] for one in answers.history({"position": 3})["entries"]] == [True]
 
 
-def test_what_was_said_in_another_window_is_shown_before_it_is_replaced(
-    answers: ExplorerAnswers, data: ExplorerData
-) -> None:
-    other = ExplorerAnswers(data, Reviews(data.benchmark.meta.name, answers.reviews.where))
-    first = _save(answers, 1)[0]["id"]
-    told = _said(other, 9, verdict="ambiguous", choice="")
-    assert told["replaces"]["id"] == first
-    assert [one["id"] for one in told["entries"]] == [first]
-    again = _save(other, 9, verdict="ambiguous", choice="", supersedes=first)
-    assert [one["counts"] for one in again] == [True, False]
-    assert [one["counts"] for one in _save(answers, 3, judge="hasty")] == [True, True, False], "about a judge, nothing"
-    _save(other, 4, reviewer="Bo")
-    assert {one["reviewer"] for one in answers.history({"position": 3})["entries"]} == {"Ann", "Bo"}
-    assert answers.rows({"query": {}})["rows"][3]["by"] == ["Ann", "Bo"]
-
-
 def test_two_answers_to_one_entry_that_come_at_once_do_not_both_replace_it(answers: ExplorerAnswers) -> None:
     """A correction and a late withdrawal of the same entry: one is stored, and the other is shown what it missed."""
     [first] = _save(answers, 1)
@@ -180,19 +164,6 @@ def test_the_form_offers_the_reasons_of_the_store(answers: ExplorerAnswers, tmp_
     assert migrated.initial_state({"fragment": ""})["reasons"] == ["artefact", "other"]
 
 
-def test_a_store_that_cannot_be_used_is_said_and_tried_again(data: ExplorerData, tmp_path: Path) -> None:
-    missing = tmp_path / "not" / "there"
-    broken = ExplorerAnswers(data, Reviews(data.benchmark.meta.name, missing / "r.sqlite"))
-    first = broken.initial_state({"fragment": ""})
-    assert "folder does not exist" in first["store"] and first["reasons"] == list(REASONS)
-    assert broken.selections.marks() == {}
-    with pytest.raises(InputError, match="folder does not exist"):
-        _save(broken, 1)
-    missing.mkdir(parents=True)
-    assert broken.store({})["store"] == ""
-    assert len(_save(broken, 1)) == 1
-
-
 def test_what_others_say_is_hidden_until_ones_own_is_stored(data: ExplorerData, tmp_path: Path) -> None:
     reviews = Reviews(data.benchmark.meta.name, tmp_path / "r.sqlite")
     blind = ExplorerAnswers(data, reviews, blind=True)
@@ -226,7 +197,7 @@ def test_a_queue_ends_and_nothing_leaves_the_list_meanwhile(answers: ExplorerAns
     me: dict[str, Any] = {"reviewer": "Dr A"}
     queue = answers.select({"query": {"review": "queue"}, **me})
     assert (queue["n"], queue["done"]) == (2, 0)
-    assert dict(queue["facets"]["review"]["values"]) == {
+    assert dict(queue["facets"]["review"]) == {
         "queue": 2, "unreviewed": len(ids), "mine": 0, "disagree": 0,
     }  # fmt: skip
     left = answers.select({"query": {"review": "unreviewed"}, **me})

@@ -15,7 +15,6 @@ from mrb_lib.review.explorer import explore
 from mrb_lib.review.explorer.answers import ROWS, ExplorerAnswers, query_from
 from mrb_lib.review.explorer.data import MOST_PRINTED
 from mrb_lib.review.failures.query import Query, to_fragment
-from mrb_lib.review.pages import template
 from mrb_lib.review.widget import AppWidget
 from mrb_lib.tables.errors import InputError
 from tests.review.explorer.asking import exported, ids, indexed, opened, rows_of, sight
@@ -77,14 +76,6 @@ def test_a_case_is_whole_and_safe(answers: ExplorerAnswers) -> None:
     assert "because &lt;b&gt;" in shown["html"]
     assert not any(mark in shown["html"] for mark in EXTERNAL)
     assert set(shown["gold"]) == set(answers.data.benchmark.meta.dimensions)
-
-
-def test_no_text_of_the_data_is_markup_of_the_page(pictured: Benchmark) -> None:
-    hostile = "</title></script><script>steal()</script><!--"
-    shown = explore(replace(pictured, meta=replace(pictured.meta, name=hostile)))
-    html = template("app").render(title=shown.title, version="1")
-    assert html.count("<script") == 1
-    assert "steal()&lt;/script&gt;" in html
 
 
 @pytest.mark.parametrize("at", [-1, 18, "0", None])
@@ -201,7 +192,7 @@ def test_a_filter_in_words_leaves_the_cases_it_names(answers: ExplorerAnswers, p
     found = answers.select({"query": {"where": where}})
     assert [row["id"] for row in found["rows"]] == [row["id"] for row in wrong if texts[row["id"]] > least]
     assert 0 < found["n"] < len(wrong)
-    assert sum(n for _, n in found["facets"]["organ"]["values"]) == found["n"]
+    assert sum(n for _, n in found["facets"]["organ"]) == found["n"]
     linked = answers.initial_state({"fragment": f"#{to_fragment(Query(where=where))}"})
     assert linked["n"] == found["n"]
     assert "cannot be read" in answers.initial_state({"fragment": "#where=organ%20%3D"})["trouble"]

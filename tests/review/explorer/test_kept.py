@@ -79,18 +79,16 @@ def test_a_tag_is_about_the_case_in_sight_and_needs_a_name(made: Made) -> None:
     assert answers.reviews.history("tags").empty
 
 
-def test_a_view_is_kept_replaced_and_removed_for_everyone(made: Made) -> None:
+def test_a_view_is_kept_and_removed_for_everyone(made: Made) -> None:
     answers, elsewhere = made(), made()
     eyes = {"organ": "eye", "where": "length > 10", "sort": "confidence"}
     kept = answers.keep_view({"name": " Eyes ", "query": eyes, **ME})["views"]
     assert [(one["name"], one["by"]) for one in kept] == [("Eyes", "Dr A")]
     query, _ = from_fragment(elsewhere.views({})["views"][0]["fragment"])
     assert query == Query(organ="eye", where="length > 10", sort="confidence")
-    taken = elsewhere.keep_view({"name": "Eyes", "query": {}, **OTHER})
-    assert taken["taken"]["by"] == "Dr A"
-    assert taken["views"] == kept
-    replaced = elsewhere.keep_view({"name": "Eyes", "query": {}, **OTHER, "replaced": kept[0]["created"]})["views"]
-    assert [(one["fragment"], one["by"]) for one in replaced] == [("", "Dr B")]
+    assert answers.keep_view({"name": "Eyes", "query": eyes, **OTHER})["views"][0]["by"] == "Dr B"
+    with pytest.raises(InputError, match="Eyes is there already, by Dr B; remove it, or choose another name"):
+        elsewhere.keep_view({"name": "Eyes", "query": {}, **OTHER})
     assert elsewhere.remove_view({"name": "Eyes", **ME})["views"] == []
     for wrong, said in (({"name": ""}, "empty"), ({"reviewer": ""}, "reviewer is empty"), ({"name": "x" * 81}, "80")):
         with pytest.raises(InputError, match=said):

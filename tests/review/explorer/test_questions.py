@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -103,22 +102,6 @@ def test_one_entry_makes_form_store_history_files_and_table(harm: Question, seen
     found = {(r["question"], r["answer"]): r for r in table if r["part"] == "answers" and r["judge"] == "first"}
     assert {key: (row["n"], row["n_cases"]) for key, row in found.items()} == expected
     assert found["harm", "none"]["share"] == 0.5
-
-
-def test_a_question_that_is_taken_out_leaves_its_answers_in_the_store(harm: Question, tmp_path: Path) -> None:
-    path = tmp_path / "hand.csv"
-    path.write_text("case_id,reviewer,verdict,harm\n7,Dr A,ambiguous,possible\n")
-    from mrb_lib.review.records.exchange import read_reviews
-
-    with open_store(tmp_path / "r.sqlite") as store:
-        store.restore(read_reviews(path, "demo"))
-        QUESTIONS.remove(harm)
-        assert "harm" not in store.adjudications("demo")
-        QUESTIONS.append(harm)
-        assert store.adjudications("demo")["harm"].tolist() == ["possible"]
-        QUESTIONS[-1] = replace(harm, several=True)
-        assert store.adjudications("demo")["harm"].tolist() == [["possible"]]
-        QUESTIONS[-1] = harm
 
 
 def test_questions_have_names_and_keys_of_their_own() -> None:

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from mrb_lib.review.failures.kinds import ANY_PROBE, Kinds, failure_kinds
-from mrb_lib.review.failures.query import NO_KIND, PLACES, Query, facets, from_fragment, select, to_fragment
+from mrb_lib.review.failures.query import PLACES, Query, facets, from_fragment, select, to_fragment
 from mrb_lib.stats.panel import as_panel
 from mrb_lib.stats.where import OUTCOMES
 from mrb_lib.tables.errors import InputError
@@ -118,28 +118,17 @@ def test_a_selection_is_what_a_plain_loop_finds(kinds: Kinds, cases: pd.DataFram
     assert len(sizes) > 15
 
 
-def test_every_count_is_the_size_of_the_selection_it_promises_and_counts_add_up(
-    kinds: Kinds, cases: pd.DataFrame
-) -> None:
+def test_every_count_is_the_size_of_the_selection_it_promises(kinds: Kinds, cases: pd.DataFrame) -> None:
     for query in QUERIES[::5]:
-        found, size = facets(kinds, cases, query), len(select(kinds, cases, query))
+        found = facets(kinds, cases, query)
         assert {"organ", "department", "kind", "judge", "dimension", "changed_by"} <= found.keys()
-        assert ("outcome" in found) == (query.judge is not None and query.dimension is not None)
-        assert ("pair" in found) == (query.other is not None and query.dimension is not None)
-        for name, facet in found.items():
-            if name in (*PLACES, "outcome", "pair"):
-                assert sum(n for _, n in facet["values"]) == facet["total"], query
-            if name in ("outcome", "pair"):
-                assert facet["total"] == size
-                continue
-            without: dict[str, object] = {name: () if name == "kind" else None}
-            without |= {"other": None} if name == "judge" else {}
-            assert facet["total"] == len(select(kinds, cases, replace(query, **without))), (query, name)
-            for value, n in facet["values"]:
+        for name, values in found.items():
+            without: dict[str, object] = {"other": None} if name == "judge" else {}
+            for value, n in values:
                 changed = without | {name: (value,) if name == "kind" else value}
-                assert value == NO_KIND or n == len(select(kinds, cases, replace(query, **changed))), (query, name)
-        of_kinds = [n for _, n in found["kind"]["values"]]
-        assert max(of_kinds) <= found["kind"]["total"] <= sum(of_kinds)
+                assert n == len(select(kinds, cases, replace(query, **changed))), (query, name)
+            if name in PLACES:
+                assert sum(n for _, n in values) == len(select(kinds, cases, replace(query, **{name: None}))), query
 
 
 @pytest.mark.parametrize("desc", [True, False])
@@ -178,12 +167,7 @@ def test_two_judges_are_compared_where_they_differ() -> None:
     kinds = failure_kinds(verdicts, gold_of("AAAAB?A"), cases, policy="official")
     query = Query(judge="a", other="b", dimension="overall")
     assert select(kinds, cases, query).tolist() == [1, 2, 4, 6]
-    found = facets(kinds, cases, query)
-    assert dict(found["pair"]["values"]) == {
-        "both right": 0, "only the first right": 1, "only the second right": 3, "neither right": 0,
-        "not both scored": 0,
-    }  # fmt: skip
-    assert (found["other"]["values"], found["other"]["total"]) == ([["b", 4]], 7)
+    assert facets(kinds, cases, query)["other"] == [("b", 4)]
     turned = replace(query, judge="b", other="a")
     assert select(kinds, cases, turned).tolist() == [1, 2, 4, 6]
     assert select(kinds, cases, replace(query, kind=("wrong",))).tolist() == [2, 4, 6]

@@ -206,20 +206,6 @@ def test_text_that_no_database_holds_is_mended(store: Store) -> None:
             _right(answers={"reasons": names})
 
 
-def test_answers_become_annotations(store: Store) -> None:
-    changed = AnnotatorAnswer("demo", "c1", "r1", "accuracy", "B", "BA")
-    for answer in (
-        replace(changed, choice="A", answer_id="x"), replace(ANSWER, choice=None, skipped_reason="blurred"),
-        AnnotatorAnswer("demo", "c1", "r2", "accuracy", "tie", "AB"), changed, changed,
-    ):  # fmt: skip
-        store.add(answer)
-    assert store.annotations("demo").to_dict("list") == {
-        "case_id": ["c1", "c1"], "annotator": ["r2", "r1"], "dimension": ["accuracy"] * 2, "choice": ["tie", "B"],
-    }  # fmt: skip
-    assert len(store.answers("demo", history=True)) == 4
-    assert store.answers("demo")["skipped_reason"].tolist() == ["blurred", "", ""]
-
-
 def test_an_assignment_never_moves_under_an_annotator(either: str) -> None:
     columns = ["case_id", "annotator", "position", "order"]
     first = pd.DataFrame([("c2", "r1", 0, "AB"), ("c1", "r1", 1, "BA"), ("c1", "r2", 0, "AB")], columns=columns)

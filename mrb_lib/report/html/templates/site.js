@@ -1,65 +1,34 @@
-// The site's own script: the search of the index, tables that sort and filter, keys. Nothing of the data
+// The site's own script: the search of the index, tables that sort, keys. Nothing of the data
 // becomes markup: elements are made one by one.
 (() => {
   "use strict";
-  const { button, element } = mrbElements;
+  const { button } = mrbElements;
   const all = (selector, within = document) => [...within.querySelectorAll(selector)];
   const plural = (n, word) => `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`;
 
-  // Tables: the buttons of the head sort, a field above filters.
   const collator = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
+  const missing = (value) => value === "–" || Number.isNaN(value);
 
-  function worth(row, column, numeric) {
-    const cell = row.cells[column];
-    const text = cell.dataset.v ?? cell.textContent.trim();
-    if (!numeric) return text === "–" ? "" : text;
-    const number = text === "" ? NaN : Number(text.replace(/,/g, "").replace(/\u2212/g, "-"));
-    return Number.isNaN(number) ? null : number;
-  }
-
-  function compare(first, second, numeric, down) {
-    const [none, other] = numeric ? [first === null, second === null] : [first === "", second === ""];
-    if (none || other) return Number(none) - Number(other);
-    const order = numeric ? first - second : collator.compare(first, second);
-    return down ? -order : order;
-  }
-
-  function sorting(table, say) {
+  // The buttons of a head sort, numbers from the highest on, names from the first; what is missing comes last.
+  function sorting(table) {
     const body = table.tBodies[0];
-    const rows = [...body.rows];
     const heads = [...table.tHead.rows[0].cells];
     heads.forEach((head, column) => {
       const numeric = head.classList.contains("number");
-      const name = head.textContent;
+      const text = (cell) => cell.dataset.v ?? cell.textContent.trim();
+      const worth = ({ cells }) => (numeric ? Number.parseFloat(text(cells[column])) : text(cells[column]));
       const sort = () => {
-        const turns = numeric ? ["", "descending", "ascending"] : ["", "ascending", "descending"];
-        const next = turns[(turns.indexOf(head.getAttribute("aria-sort") ?? "") + 1) % turns.length];
+        const before = head.getAttribute("aria-sort");
+        const down = numeric ? before !== "descending" : before === "ascending";
         for (const one of heads) one.removeAttribute("aria-sort");
-        if (next) head.setAttribute("aria-sort", next);
-        const valued = rows.map((row) => [row, worth(row, column, numeric)]);
-        if (next) valued.sort(([, a], [, b]) => compare(a, b, numeric, next === "descending"));
+        head.setAttribute("aria-sort", down ? "descending" : "ascending");
+        const order = (a, b) => (numeric ? a - b : collator.compare(a, b)) * (down ? -1 : 1);
+        const valued = [...body.rows].map((row) => [row, worth(row)]);
+        valued.sort(([, a], [, b]) => missing(a) - missing(b) || order(a, b));
         body.append(...valued.map(([row]) => row));
-        say(next ? `Sorted by ${name}, ${next}.` : "In the order of the report.");
       };
-      head.replaceChildren(button(name, sort, { class: "sort" }));
+      head.replaceChildren(button(head.textContent, sort, { class: "sort" }));
     });
-  }
-
-  function grid(table) {
-    const rows = [...table.tBodies[0].rows];
-    if (rows.length < 2) return;
-    const told = element("output", { "aria-live": "polite" });
-    const count = () => `${rows.filter((row) => !row.hidden).length} of ${plural(rows.length, "row")}`;
-    const filter = ({ target }) => {
-      const words = target.value.toLocaleLowerCase().split(/\s+/);
-      for (const row of rows) row.hidden = !words.every((word) => row.textContent.toLocaleLowerCase().includes(word));
-      told.textContent = count();
-    };
-    const long = rows.length > 6;
-    const field = long ? element("label", {}, "Filter rows", element("input", { type: "search", autocomplete: "off", spellcheck: "false", oninput: filter })) : null;
-    if (long) told.textContent = count();
-    table.closest(".scroll").before(element("div", { class: "table-tools", role: "group", "aria-label": "Filter and sort" }, field, told));
-    sorting(table, (text) => { told.textContent = long ? `${count()}. ${text}` : text; });
   }
 
   const terms = (text) => [...text.normalize("NFKC").toLowerCase().matchAll(/"([^"]+)"|([^\s"]+)/g)].map((found) => found[1] ?? found[2]);
@@ -82,10 +51,6 @@
     }
     for (const part of all("[data-apart]")) part.hidden = found.length > 0;
     for (const fold of all("details.named")) fold.open = found.length > 0;
-    for (const link of all(".contents a")) {
-      const section = document.getElementById(decodeURIComponent(link.hash.slice(1)))?.closest("section");
-      link.closest("li").hidden = Boolean(section?.hidden);
-    }
     const said = Object.entries(numbers).filter(([, n]) => n).map(([word, n]) => plural(n, word)).join(", ");
     output.textContent = !found.length ? "" : said ? `Found ${said}.` : "Nothing found. Try fewer or shorter words.";
   }
@@ -95,14 +60,6 @@
     input.addEventListener("input", () => look(input.value, output));
     if (location.hash === "#search") input.focus();
     if (input.value) look(input.value, output);
-  }
-
-  // The contents are folded where the window is narrow.
-  function unfolding(fold) {
-    const narrow = matchMedia("(max-width: 69.99rem)");
-    const unfold = () => { fold.open = !narrow.matches; };
-    unfold();
-    narrow.addEventListener("change", unfold);
   }
 
   function keys(event) {
@@ -120,9 +77,8 @@
 
   document.addEventListener("DOMContentLoaded", () => {
     for (const part of all("[data-script]")) part.hidden = false;
-    for (const table of all("table[data-sorts]")) grid(table);
+    all("table[data-sorts]").forEach(sorting);
     all("#search").forEach(search);
-    all(".contents details").forEach(unfolding);
     document.addEventListener("keydown", keys);
     if (typeof mrbCase !== "undefined") for (const view of all(".mrb-case")) mrbCase.attach(view);
   });
