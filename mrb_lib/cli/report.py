@@ -102,5 +102,5 @@ def _name_and_value(text: str) -> tuple[str, str]:
 
 def _whole_number(name: str, text: str) -> int:
     if not text.isdecimal():
-        raise InputError(f"-p {name}={text}: is not a whole number from 0 on.")
+        raise InputError(f"-p {name}={text}: write a whole number, 0 or more.")
     return int(text)

@@ -69,7 +69,7 @@ def write_demo(
     ----------
     folder : an empty folder; wrap the call in `mrb_lib.tables.files.staged_folder`
     cases : how many cases; 1,026 is the published size. Memory does not grow with it.
-    seed : any whole number from 0 on
+    seed : a whole number, at least 0
     progress : called with the number of cases written so far, after every chunk
 
     Raises
@@ -113,7 +113,7 @@ def write_cases(
     if cases < 1:
         raise InputError(f"--cases {cases}: at least one case is needed; give a number from 1 on.")
     if seed < 0:
-        raise InputError(f"--seed {seed}: must not be negative; give a number from 0 on.")
+        raise InputError(f"--seed {seed}: must not be negative.")
     meta = replace(meta, source="drawn by mrb demo", licence="MIT", extra={"seed": seed, "cases": cases})
     with (
         BenchmarkWriter(folder, meta) as writer,

@@ -70,7 +70,7 @@ def simulated_verdicts(
     ----------
     truth : `case_id, dimension, quality_a, quality_b`, as `write_demo` leaves them in `truth.parquet`
     cases : the cases table of the same benchmark
-    seed : any whole number from 0 on
+    seed : a whole number, at least 0
     judges : those that are simulated; what one of them says depends on its place among them
 
     Returns

@@ -98,7 +98,7 @@ def simulated_ratings(
         number; or `choice`, one of the categories, as gold labels have it. Rows without a value are not judged
     categories : from the lowest
     judges : what one of them says depends on its place among them
-    seed : any whole number from 0 on
+    seed : a whole number, at least 0
 
     Returns
     -------

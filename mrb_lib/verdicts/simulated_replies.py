@@ -31,7 +31,7 @@ def with_replies(verdicts: pd.DataFrame, *, seed: int) -> pd.DataFrame:
     Parameters
     ----------
     verdicts : see `mrb_lib.demo.judges.simulated_verdicts`
-    seed : any whole number from 0 on
+    seed : a whole number, at least 0
 
     Returns
     -------

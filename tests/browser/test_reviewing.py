@@ -92,7 +92,7 @@ def test_assigned_cases_open_with_their_judge_and_a_misspelt_reviewer_is_told_wh
     page.locator("[data-field=judge] option").first.evaluate("one => { one.disabled = false; }")
     page.locator("[data-field=judge]").select_option("")
     press(page, ("Escape", "1", "s"))
-    expect(page.locator(".mrb-saved")).to_contain_text("Not saved: a judge is in view")
+    expect(page.locator(".mrb-saved")).to_contain_text("Not saved: no judge is named")
     page.locator("[data-filter=judge]").select_option("")
     expect(page.locator("[data-field=judge]")).to_have_value("")
     assert reviews_of(bench, "Dr Able")["judge"].tolist() == ["longer"]

@@ -297,7 +297,7 @@ def test_ceiling_says_how_many_judges_differ_significantly_and_for_how_many_nobo
     )
     assert "cannot tell whether they differ" in said(table.drop(index=[2, 3]))
     assert "too few cases to compare judges with" in said(table.assign(representative=False))
-    assert "it takes three annotators" in said(table.assign(accuracy=np.nan))
+    assert "that needs three annotators" in said(table.assign(accuracy=np.nan))
 
 
 @pytest.mark.parametrize(

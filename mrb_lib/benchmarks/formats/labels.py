@@ -48,7 +48,7 @@ def stated_labels(text: str | None, categories: Sequence[str]) -> dict[str, str]
         if ours not in categories:
             raise InputError(f"--labels {pair}: {ours!r} is no label; use one of {', '.join(categories)}.")
         if labels.setdefault(theirs, ours) != ours:
-            raise InputError(f"--labels {pair}: {theirs!r} is {labels[theirs]} as well; keep one of the two.")
+            raise InputError(f"--labels {pair}: {theirs!r} is already mapped to {labels[theirs]}; leave one out.")
     return labels
 
 

@@ -60,7 +60,7 @@ def write_simulated_work(
     ----------
     path : of a folder that does not exist yet
     items : how many a source held, copies and damaged images among them
-    seed : any whole number from 0 on; the same one writes the same tables
+    seed : a whole number, at least 0; the same one writes the same tables
     progress : called with the number of pictures drawn so far
 
     Raises

@@ -55,7 +55,7 @@ def command(
     layouts = {src: LAYOUTS[wanted.layout] if wanted.layout else find_layout(src) for src in sources}
     named = {src.resolve().name: src for src in sources}
     if len(named) < len(sources):
-        raise InputError("construct start: two SRC have one folder name, which is to name their items; rename one.")
+        raise InputError("construct start: two sources have one folder name, which names their items; rename one.")
     choices = {
         "sources": [{"source": str(src), "layout": one.name} for src, one in layouts.items()],
         "map": list(wanted.map),

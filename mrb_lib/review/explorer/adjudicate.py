@@ -144,7 +144,7 @@ def adjudication_from(
     Raises
     ------
     InputError
-        A judge is in view and none is named, or a value is missing or is not one that the form offers.
+        Judges are shown and none is named, or a value is missing or is not one that the form offers.
     """
     given = {name: str(entries.get(name) or "") for name in _TEXTS}
     if given["verdict"] == "gold_wrong" and given["choice"] not in categories:
@@ -153,7 +153,7 @@ def adjudication_from(
     about = {"benchmark": benchmark, "case_id": str(case["case_id"]), "case_fingerprint": version}
     made = Adjudication(answers=entries.get("answers") or {}, regions=regions, **about, **given)
     if made.judge is None and entries.get("judge_in_view"):
-        raise InputError("a judge is in view; choose the judge that your review is about.")
+        raise InputError("no judge is named; choose the judge that your review is about.")
     for one in QUESTIONS if made.judge is None else ():
         if one.of_judge and one.name in made.answers:  # earlier versions stored such answers
             raise InputError(f"{one.name} is about a judge; name the judge.")

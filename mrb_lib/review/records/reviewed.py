@@ -128,7 +128,7 @@ def simulated_adjudications(
     benchmark : the benchmark's name
     judges : of whom one is in view at each look; its failures are given a reason at random
     cases : how many are reviewed, drawn without regard to any verdict
-    seed : any whole number from 0 on
+    seed : a whole number, at least 0
 
     Returns
     -------

@@ -52,7 +52,7 @@ def reach(rows: pd.DataFrame) -> str:
     where, human = opening(main_dimension(rows)), main_rows(rows, part=ANNOTATOR, annotator=MEAN)
     human = human.dropna(subset="accuracy")
     if human.empty:
-        return f"{where}, how well one annotator predicts the others is not known: it takes three annotators."
+        return f"{where}, how well one annotator predicts the others is not known: that needs three annotators."
     level = human.iloc[0]
     said = f"{where}, an average annotator has an accuracy of {level['accuracy']:.0%}"
     said += f"{interval(level['low'], level['high'])} against the majority of the others."

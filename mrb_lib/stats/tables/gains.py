@@ -265,7 +265,7 @@ def _words(analysis: Analysis, pairs: pd.DataFrame) -> FloatArray:
             learnt = np.flatnonzero(own & np.isin(gold, (A, B)))
             for_a = prefers_a(cases, learnt, (gold[learnt] == A) * 1.0)
             pick[: len(for_a), dimension] = np.where(for_a, A, B)
-        picks[judge] = pick, [None] * pick.shape[1]
+        picks[judge] = pick, [None] * len(analysis.names)
     with_words = verdicts.with_constants(picks)
     worth = scores_of(with_words, analysis.labels, analysis.policy)
     worth.score[with_words.total(with_words.choice >= 0) == 0] = np.nan

@@ -29,7 +29,7 @@ JURIES = MAJORITY, WEIGHTED, DAWID_SKENE = "majority", "weighted", "dawid_skene"
 BEST_SINGLE = "best_single"
 FOLDS, EXACT_UP_TO, ORDERINGS = 5, 8, 64
 COMPARED = ("jury", "single")
-TWO_JUDGES: Final = "undefined: Dawid and Skene's model takes three judges"
+TWO_JUDGES: Final = "undefined: Dawid and Skene's model needs three judges"
 NO_OTHERS: Final = "undefined: no other cluster has a labelled case to choose on"
 _ROUNDING, _Z = 1e-9, float(ndtri(0.975))
 _AT_ONCE = 500_000  # verdicts of juries, which fit the processor's cache: a quarter quicker than 2 million

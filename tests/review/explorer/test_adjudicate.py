@@ -146,8 +146,8 @@ def test_two_answers_to_one_entry_that_come_at_once_do_not_both_replace_it(answe
         ({"regions": [{"image": -1, "x": 1, "y": 1}]}, "in no image of the case"),
         ({"regions": "none"}, "in no image of the case"),
         ({"dimension": "colour"}, "colour"),
-        ({"judge_in_view": "hasty"}, "a judge is in view; choose the judge"),
-        ({"judge_in_view": "hasty", "verdict": "withdrawn", "choice": ""}, "a judge is in view; choose the judge"),
+        ({"judge_in_view": "hasty"}, "no judge is named; choose the judge"),
+        ({"judge_in_view": "hasty", "verdict": "withdrawn", "choice": ""}, "no judge is named; choose the judge"),
         ({"judge": "nobody"}, "judge 'nobody' has no verdict in these runs"),
     ],
 )
