@@ -235,7 +235,7 @@ def _bases(tuned: Manifest, record: Mapping[str, object], runs: list[Manifest]) 
 
 
 def mark_seen(verdicts: pd.DataFrame, training: pd.DataFrame) -> pd.DataFrame:
-    """Return the verdicts with a column `seen`: whether the judge was trained on the case; unchanged where none was.
+    """Return the verdicts with a column `seen`: whether the judge may know the case; unchanged where none does.
 
     What lays verdicts out (`mrb_lib.stats.panel.panels`) keeps such a verdict out of every score.
 
