@@ -77,7 +77,8 @@ def parse_jury(name: str) -> Composition | None:
     members = tuple(member for member, _ in entries)
     try:
         # Whole numbers in the same proportion, so that equal sums are equal: 0.1 + 0.2 is 0.3 here.
-        weights = [Fraction(weight) for _, weight in entries]
+        # Without an exponent, which could ask for more digits than the memory holds.
+        weights = [Fraction(weight if re.fullmatch("[0-9./]{1,25}", weight) else 0) for _, weight in entries]
         whole = tuple(int(weight * lcm(*(other.denominator for other in weights))) for weight in weights)
     except (ValueError, ZeroDivisionError):
         whole = (0,)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import ClassVar
@@ -23,7 +23,7 @@ from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
 _ASKS: tuple[Asks, ...] = ("all", "one", "answer", "criteria")
 
 
-class PromptedJudge(AsksPrompts, ABC):
+class PromptedJudge(AsksPrompts):
     """A judge whose model is asked through one method, `reply`; see `mrb_lib.verdicts.protocol.Judge`.
 
     The base writes the prompts (for all dimensions at once, or for one where the user's template asks for one), with

@@ -73,6 +73,7 @@ _NOT_ITS_VERDICT: Final = re.compile(
     r"|would have|possible|highest|maximum|worst|tumou?r|lesion|pain|without|too)\b|n't\b"
 )
 _REST: Final = 200  # characters after a category that may take it back
+_NEAR: Final = 1_000  # characters of a sentence that are read before and after what announces a category
 
 
 def marks_of(categories: Sequence[str]) -> tuple[str, ...]:
@@ -159,11 +160,11 @@ class Scale(ValueReader):
         at, is_stated = 0, False
         while (said := _ANNOUNCES.search(line, at)) is not None:
             at = max(said.end(), at + 1)
-            before = line[: said.end()].rstrip(": ")
+            before = line[max(said.start() - _NEAR, 0) : said.end()].rstrip(": ")
             clause = re.split(r"[.!?;:]\s|\b(?:but|so|therefore|hence|yet)\b|\brather,", before)[-1]
             if _NOT_ITS_VERDICT.search(clause) or line.rstrip().endswith("?"):
                 continue
-            rest = re.split(r"[.!?]\s+(?=[A-Z])", line[said.end() :])[0]
+            rest = re.split(r"[.!?]\s+(?=[A-Z])", line[said.end() : said.end() + _NEAR])[0]
             if names.pattern is not None and (object_named := names.pattern.match(rest)):
                 clause, rest = object_named.group(), rest[object_named.end() :]
             category, about = self.value(rest), names.named_in(clause)

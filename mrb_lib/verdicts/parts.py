@@ -173,8 +173,10 @@ def _check_digest(content: bytes) -> None:
 
     It is looked for in the bytes: damage can hide it from a reader of parquet, which stops where it sees an end.
     """
+    if DIGEST_KEY not in content:
+        raise ValueError("it contains no checksum, so this library did not write it or it is cut off")
     start = content.rfind(DIGEST_KEY) + len(DIGEST_KEY) + _GAP
-    if DIGEST_KEY not in content or content[start : start + len(_BLANK)] != _digest(content, start):
+    if content[start : start + len(_BLANK)] != _digest(content, start):
         raise ValueError("its content is not what its checksum was made of")
 
 

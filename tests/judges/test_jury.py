@@ -145,6 +145,7 @@ def test_a_bound_is_no_probability(tmp_path: Path) -> None:
         "consensus-of:", "consensus-of:a", "consensus-of:a,a", "consensus-of:a,,b", "consensus-of:a,consensus-of",
         "weighted-of", "weighted-of:a,b", "weighted-of:a=1", "weighted-of:a=1,b=0", "weighted-of:a=1,b=-1",
         "weighted-of:a=1,b=nan", "weighted-of:a=1,b=inf", "weighted-of:a=1,b=1e30", "weighted-of:a=1,b=1/0",
+        "weighted-of:a=1,b=1e9999999999",
         "weighted-of:=1,b=2", "escalate-of", "escalate-of:a,b", "escalate-of:0:a,b", "escalate-of:3:a,b",
         "escalate-of:-1:a,b", "escalate-of:²:a,b", "escalate-of:1:", "escalate-of:1:a,escalate-of:1:b",
     ],

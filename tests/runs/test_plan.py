@@ -2,11 +2,29 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mrb_lib.runs.plan import Plan
+from mrb_lib.tables.errors import InputError
 
 CASES = pd.DataFrame({"case_id": ["z", "a", "m"], "question": ["1", "2", "3"]})
 KEY = ["case_id", "dimension", "order", "repeat", "probe"]
+
+
+def test_rows_are_every_combination_once() -> None:
+    plan = Plan(CASES, ("overall", "accuracy"), ("AB", "BA"), 3)
+    rows = plan.rows(np.arange(len(plan)))
+    assert len(rows) == len(plan) == 3 * 2 * 2 * 3 == len(rows[KEY].drop_duplicates())
+    assert rows["question"].tolist() == rows["case_id"].map({"z": "1", "a": "2", "m": "3"}).tolist()
+
+
+@given(st.sets(st.integers(0, 35)))
+def test_rows_have_the_numbers_they_were_made_from(made: set[int]) -> None:
+    plan = Plan(CASES, ("overall", "accuracy"), ("AB", "BA"), 3)
+    held = plan.rows(np.array(sorted(made), dtype=int))
+    assert plan.numbers(held).tolist() == sorted(made)
 
 
 def test_verdicts_outside_the_plan_do_not_count() -> None:
@@ -24,3 +42,9 @@ def test_batches_hold_whole_cases_and_everything_once() -> None:
     parts = list(plan.batches(numbers, 2))
     assert [part.tolist() for part in parts] == [[0, 1, 3, 5], [8, 9]]
     assert list(plan.batches(np.array([], dtype=int), 2)) == []
+
+
+@pytest.mark.parametrize(("orders", "repeats"), [(("AB", "AB"), 1), (("CD",), 1), ((), 1), (("AB",), 0)])
+def test_impossible_plans_are_refused(orders: tuple[str, ...], repeats: int) -> None:
+    with pytest.raises(InputError):
+        Plan(CASES, ("overall",), orders, repeats)

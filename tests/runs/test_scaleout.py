@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import pickle
+import shutil
 import signal
 import sys
 from collections.abc import Callable, Generator, Iterator
@@ -17,6 +18,7 @@ import pyarrow as pa
 import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load
+from mrb_lib.judges.roster.roster import resolve
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs import execute
 from mrb_lib.runs.interruption import InterruptedRunError
@@ -342,6 +344,34 @@ def test_a_worker_whose_judge_is_not_the_same_answers_nothing(
     assert message in str(answer.error)
 
 
+def test_another_copy_of_the_weights_is_refused(
+    tiny: Callable[[str], Path], tmp_path: Path, pictured: Benchmark
+) -> None:
+    folder = shutil.copytree(tiny("llava"), tmp_path / "copy")
+    job = job_of(resolve(f"path:{folder}", runs=tmp_path, images={}, settings=Settings(device="cpu")), pictured, [0])
+    weights = folder / "model.safetensors"
+    content = bytearray(weights.read_bytes())
+    content[len(content) // 2] ^= 1
+    weights.write_bytes(content)
+    error = str(worker_of(job).answer(0).error)
+    assert "is not the same there" in error
+    assert "(revision sha256:" in error
+
+
+def test_images_of_a_batch_are_missing_or_refused_as_they_are_at_home(pictured: Benchmark) -> None:
+    name = pictured.cases["images"][0][0]
+    cases = pictured.cases.head(1).assign(images=[[name, "absent.png", "../escape.png"]])
+    _, images, *_ = sent(Source(Plan(cases, ("overall",)), [np.arange(2)], pictured.images).batch(0))
+    assert images[name] == pictured.images[name]
+    with pytest.raises(KeyError):
+        images["absent.png"]
+    with pytest.raises(InputError) as there:
+        images["../escape.png"]
+    with pytest.raises(InputError) as home:
+        pictured.images["../escape.png"]
+    assert str(there.value) == str(home.value)
+
+
 def test_answers_that_come_twice_count_once_and_those_that_do_not_come_are_missed(little: Benchmark) -> None:
     job = job_of(Scripted(), little, [0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11])
     worker = worker_of(job)
@@ -384,6 +414,22 @@ def test_workers_share_out_what_there_is(
     nodes: list[dict[str, float]], options: tuple[object, ...], expected: object
 ) -> None:
     assert size_pool(nodes, *options) == expected
+
+
+def test_a_ray_of_its_own_counts_the_processors_that_this_process_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted: dict[str, object] = {}
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 3, 5}, raising=False)
+    for name, stand_in in {
+        "is_initialized": lambda: False,
+        "init": lambda _, **options: counted.update(options),
+        "nodes": list,
+        "shutdown": lambda: None,
+    }.items():
+        monkeypatch.setattr(f"ray.{name}", stand_in)
+    with Cluster() as cluster:
+        cluster.nodes()
+    assert counted["num_cpus"] == 3
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
@@ -42,7 +42,7 @@ Positions = Sequence[int]
 Records = Sequence[Record]
 
 
-class LocalJudge(AsksPrompts, ABC):
+class LocalJudge(AsksPrompts):
     """Settings, prompt, weights and images of a judge on this machine; see `Judge` for the attributes.
 
     Parameters

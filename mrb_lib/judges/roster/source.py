@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatch
@@ -28,6 +29,7 @@ ADAPTER: Final = "adapter_config.json"
 """The file that peft writes beside an adapter, which is read on top of the weights of its base."""
 _INDEX: Final = "model.safetensors.index.json"
 _CODE: Final = "*.py"
+_PART: Final = re.compile(r".*-\d+-of-\d+\.safetensors")
 # What shapes a verdict. A model's page, its licence and the log of its training do not.
 _MATTERS: Final = (
     "config*.json", "generation_config.json", "adapter_config.json", "*.safetensors", "*.safetensors.index.json",
@@ -310,7 +312,13 @@ def check_folder(folder: Path, where: str) -> None:
     if not (folder / "config.json").is_file():
         raise InputError(f"{where}: holds no config.json; name a folder that a model was saved to, or fetch it again.")
     if not (folder / _INDEX).is_file():
-        hub.check_weights([path.name for path in folder.iterdir() if path.is_file()], where)
+        names = [path.name for path in folder.iterdir() if path.is_file()]
+        hub.check_weights(names, where)
+        if all(_PART.fullmatch(name) for name in names if name.endswith(".safetensors")):
+            raise InputError(
+                f"{where}: {_INDEX}, which lists the parts of its weights, is missing, as after a download that broke "
+                "off; fetch the model again, for one of the Hub with --download."
+            )
         return
     try:
         listed = set(json.loads((folder / _INDEX).read_text(encoding="utf-8"))["weight_map"].values())

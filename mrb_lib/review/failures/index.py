@@ -35,7 +35,7 @@ from mrb_lib.verdicts.store import empty_verdicts, run_folders
 from mrb_lib.verdicts.training import mark_seen, training_cases
 
 POLICY: Final = "balanced"
-_FORMAT: Final = 9
+_FORMAT: Final = 10
 _FACTS: Final = "index.json"
 _ARRAYS: Final = "arrays"
 StepProgress = Callable[[str, int, int], None]

@@ -110,6 +110,8 @@ class Cluster(ExitStack):
         if address == "local":
             folder = self.enter_context(tempfile.TemporaryDirectory(prefix="mrb-", ignore_cleanup_errors=True))
             options = {"object_store_memory": _OBJECT_STORE_BYTES, "include_dashboard": False, "_temp_dir": folder}
+            if hasattr(os, "sched_getaffinity"):  # Ray counts those, too, that this process may not use
+                options["num_cpus"] = len(os.sched_getaffinity(0))
         self.callback(ray.shutdown)
         try:
             if address not in ("local", "auto"):

@@ -124,14 +124,27 @@ class Source:
     def __init__(self, plan: Plan, batches: Sequence[np.ndarray], images: Mapping[str, bytes]) -> None:
         self._plan, self._batches, self._images = plan, batches, images
 
-    def batch(self, number: int) -> tuple[pd.DataFrame, dict[str, bytes], Sequence[str], Mapping[str, Sequence[str]]]:
-        """Return a batch's rows as a judge is shown them, the images that can be read, and the plan's categories."""
+    def batch(self, number: int) -> tuple[pd.DataFrame, ArrivedImages, Sequence[str], Mapping[str, Sequence[str]]]:
+        """Return a batch's rows as a judge is shown them, their images, and the plan's categories."""
         shown = to_shown_frame(self._plan.rows(self._batches[number]))
-        images = {}
+        images = ArrivedImages()
         for name in {name for listed in shown.get("images", ()) for name in listed}:
-            with suppress(KeyError, InputError, OSError):  # the judge says that it is missing
-                images[name] = self._images[name]
+            with suppress(KeyError, OSError):  # the judge says that it is missing
+                try:
+                    images[name] = self._images[name]
+                except InputError as error:
+                    images[name] = error
         return shown, images, self._plan.ratings, self._plan.labels
+
+
+class ArrivedImages(dict[str, Any]):
+    """The images of a batch by name; of one that cannot be shown the error, which is raised here as it was there."""
+
+    def __getitem__(self, name: str) -> bytes:
+        content: bytes | InputError = super().__getitem__(name)
+        if isinstance(content, InputError):
+            raise content
+        return content
 
 
 class Worker:
@@ -151,7 +164,7 @@ class Worker:
         self, name: str, make: Make, same: Mapping[str, object], on_gpu: bool, batch: Callable[[int], Any]
     ) -> None:
         self._name, self._batch, self._error = name, batch, None
-        self._images: dict[str, bytes] = {}
+        self._images = ArrivedImages()
         try:
             self._judge = make(self._images)
             changes = differences(same, identity(self._judge.spec, self._judge.prompt_hash))

@@ -39,6 +39,11 @@ def test_dicom_is_sent_in_its_window_as_png_that_says_nothing_of_the_patient() -
     assert str(pydicom.dcmread(path).PatientName).encode() not in content
 
 
+def test_a_large_image_is_made_smaller_in_proportion() -> None:
+    _, content = _sent(_stored("JPEG"), max_pixels=150)
+    assert Image.open(io.BytesIO(content)).size == (10, 15)
+
+
 def _tagged(kind: str) -> bytes:
     exif = Image.Exif()
     exif[0x010E] = "JANE DOE"

@@ -232,6 +232,7 @@ def test_a_changed_or_added_file_changes_the_digest(folder: Path, name: str) -> 
     [
         (lambda folder: (folder / "config.json").unlink(), "no config.json"),
         (lambda folder: (folder / "model-00001-of-00002.safetensors").unlink(), "1 of 2 files of weights are missing"),
+        (lambda folder: (folder / "model.safetensors.index.json").unlink(), "parts of its weights, is missing"),
         (lambda folder: (folder / "model.safetensors.index.json").write_text("{"), "is damaged"),
         (lambda folder: (folder / "model.safetensors.index.json").write_text('{"weight_map": 3}'), "is damaged"),
         (

@@ -1,0 +1,38 @@
+"""A long reply that repeats one part takes seconds at most: time in proportion to its length, not to the square."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from mrb_lib.replies.categories import parse_categories
+from mrb_lib.replies.criteria import parse_criteria
+from mrb_lib.replies.multi import parse_labels
+from mrb_lib.replies.rankings import parse_rankings
+from mrb_lib.replies.reading import parse
+from mrb_lib.replies.reasons import stated_reason
+from mrb_lib.tables.schema import DIMENSIONS
+
+PARTS = (
+    '{"a":', '{"reason": "', "[", "{", '"', "A, ", "1. A\n", "| 4 ", "Rating: ", "<think>", "[[A]] ", "A no, B ",
+    "actually A. ", "the score of ", "\n",
+)  # fmt: skip
+LETTERS, MOST_S = 30_000, 5.0  # of a longer reply no more is read; in proportion it takes half a second
+READERS: dict[str, Callable[[str], object]] = {
+    "verdicts": lambda text: parse("Accuracy: A. " + text, DIMENSIONS),
+    "categories": lambda text: parse_categories(text, ["overall"], tuple("12345")),
+    "labels": lambda text: parse_labels(text, {"errors": ("omission", "wrong side")}),
+    "rankings": lambda text: parse_rankings(text, ("accuracy", "relevance"), 3),
+    "criteria": lambda text: parse_criteria(text, 3),
+    "reasons": lambda text: stated_reason(text, ("accuracy", "overall")),
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_no_long_reply_takes_more_than_seconds(reader: str) -> None:
+    for part in PARTS:
+        start = time.process_time()
+        READERS[reader](part * (LETTERS // len(part)))
+        assert time.process_time() - start < MOST_S, part
