@@ -307,9 +307,18 @@ class BenchmarkWriter:
                 self._writers[table] = pq.ParquetWriter(path, arrow.schema, compression="zstd")
             self._writers[table].write_table(arrow)
         except (pa.ArrowException, OverflowError) as error:
+            column = next((f", column {name}" for name in frame if not _is_storable(frame[name])), "")
             raise InputError(
-                f"{table}: a column cannot be stored ({error}); make its values plain and alike, or leave it out."
+                f"{table}{column}: cannot be stored ({error}); make its values plain and alike, or leave it out."
             ) from error
+
+
+def _is_storable(values: pd.Series) -> bool:
+    try:
+        pa.array(values, from_pandas=True)
+    except (pa.ArrowException, OverflowError):
+        return False
+    return True
 
 
 def _without_null_types(schema: pa.Schema) -> pa.Schema:
