@@ -200,11 +200,16 @@ def empty_annotations() -> pd.DataFrame:
 
 
 def open_parquet(path: Path) -> pq.ParquetFile:
-    """Open a parquet file; raises `InputError` where it is missing, empty, truncated or not parquet."""
+    """Open a parquet file; raises `InputError` where it is missing, empty, damaged, or has two columns of one name."""
     try:
-        return pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False)
+        file = pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False)
+        names = file.schema_arrow.names
     except (pa.ArrowException, OSError) as error:
         raise _damaged(path, error) from error
+    repeated = next((name for number, name in enumerate(names) if name in names[:number]), None)
+    if repeated is not None:
+        raise InputError(f"{path}, column {repeated}: the column occurs twice; remove one of the two.")
+    return file
 
 
 def _damaged(path: Path, error: Exception) -> InputError:
@@ -215,16 +220,13 @@ def _damaged(path: Path, error: Exception) -> InputError:
 
 
 def read_table(path: Path, columns: list[str] | None = None) -> pd.DataFrame:
-    """Read one parquet file; raises `InputError` as `open_parquet`, and where two columns have one name."""
+    """Read one parquet file; raises `InputError` as `open_parquet`."""
     try:
         table = open_parquet(path).read(columns=columns)
         table.validate(full=True)
         frame: pd.DataFrame = table.to_pandas()
     except (pa.ArrowException, OSError) as error:
         raise _damaged(path, error) from error
-    repeated = frame.columns[frame.columns.duplicated()]
-    if len(repeated):
-        raise InputError(f"{path}, column {repeated[0]}: the column occurs twice; remove one of the two.")
     return frame
 
 
