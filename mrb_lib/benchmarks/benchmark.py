@@ -58,19 +58,27 @@ class LazyImages(Mapping[str, bytes]):
         return len(self._names)
 
 
-class ImagesWithoutTexts(LazyImages):
+class ImagesWithoutTexts(Mapping[str, bytes]):
     """Images of which `without_texts` removes what may name a patient; `removed` lists it by name of those read."""
 
     def __init__(self, images: Mapping[str, bytes]) -> None:
-        super().__init__(images, self._clean)
         self._images = images
         self.removed: dict[str, list[str]] = {}
 
-    def _clean(self, name: str) -> bytes:
+    def __getitem__(self, name: str) -> bytes:
         content, removed = without_texts(self._images[name], name)
         if removed:
             self.removed[name] = removed
         return content
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._images  # which may find a name that a file system composed otherwise
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._images)
+
+    def __len__(self) -> int:
+        return len(self._images)
 
     def findings(self) -> list[Finding]:
         """Return how many of the images that were read held texts, and which kinds."""

@@ -259,6 +259,8 @@ def test_images_are_found_whatever_their_folder_case_and_composition(tmp_path: P
     (tmp_path / "bench" / "images" / image).rename(tmp_path / "bench" / "images" / unicodedata.normalize("NFD", image))
     assert made.images[image] == picture(1), "a file system may decompose names"
     assert not [each for each in audit(tmp_path / "bench") if "image" in each.problem]
+    save(made, tmp_path / "copy")
+    assert load(tmp_path / "copy").images[image] == picture(1), "a copy keeps it"
 
 
 @pytest.mark.parametrize("several", [False, True])
