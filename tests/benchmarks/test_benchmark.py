@@ -213,7 +213,7 @@ def test_a_column_that_occurs_twice_is_named(tmp_path: Path) -> None:
 def test_a_value_that_parquet_cannot_hold_is_refused(tmp_path: Path, value: object) -> None:
     made = _benchmark({"1": "A"})
     cases = made.cases.assign(extra=pd.Series([value] * len(made.cases), dtype=object))
-    with pytest.raises(InputError, match="cases.*: cannot be stored .*extra|cases, column extra: cannot be stored"):
+    with pytest.raises(InputError, match=r"cases.*: cannot be stored .*extra|cases, column extra: cannot be stored"):
         save(replace(made, cases=cases), tmp_path)
 
 

@@ -262,7 +262,7 @@ def test_a_column_of_mixed_or_huge_values_is_named_and_not_stored(tmp_path: Path
     lines = [f'{{"case_id": "{i}", "question": "", "response_a": "", "response_b": "", "e": {value}}}'
              for i, value in enumerate((one, other))]  # fmt: skip
     imported = read(folder(tmp_path, cases__jsonl="\n".join(lines)))
-    with pytest.raises(InputError, match="^cases, column e: cannot be stored"):
+    with pytest.raises(InputError, match=r"^cases, column e: cannot be stored"):
         save(imported.benchmark, tmp_path / "bench")
 
 
