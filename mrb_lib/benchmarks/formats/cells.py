@@ -127,8 +127,9 @@ def read_workbook(path: Path, findings: list[Finding]) -> dict[str, Source]:
 
 
 def read_csv(path: Path, findings: list[Finding] | None = None) -> pd.DataFrame:
-    """Read a CSV file, see `read_cells`; its columns have the names that `--map` gives them."""
-    return renamed_columns(read_cells(path, findings).frame, path)
+    """Read a CSV file, see `read_cells`, with decimal points; its columns have the names that `--map` gives them."""
+    source = read_cells(path, findings)
+    return renamed_columns(source.frame.apply(with_points) if source.has_decimal_commas else source.frame, path)
 
 
 def renamed_columns(frame: pd.DataFrame, path: Path | str) -> pd.DataFrame:

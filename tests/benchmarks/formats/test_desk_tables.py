@@ -92,6 +92,13 @@ def test_a_decimal_comma_in_an_answer_stays(tmp_path: Path) -> None:
     assert (case["response_a"], case["response_b"], case["dose"]) == ("2,5", "0,25", 1.5)
 
 
+def test_ratings_with_a_decimal_comma_are_the_numbers_of_the_categories(tmp_path: Path) -> None:
+    rows = [f"{i};q{i};r{i};Dr A;{('0,5', '1', '1,5')[i % 3]}" for i in range(6)]
+    (tmp_path / "x.csv").write_text("\n".join(["case_id;question;response_a;annotator;overall", *rows]))
+    bench = read_source("table", tmp_path / "x.csv", categories="0.5,1,1.5").benchmark
+    assert bench.annotations["choice"].tolist() == ["0.5", "1", "1.5"] * 2
+
+
 def workbook(path: Path, **sheets: Sequence[Sequence[object]]) -> Path:
     book = openpyxl.Workbook()
     book.remove(book.active)
