@@ -118,6 +118,11 @@ def test_a_workbook_is_read_with_its_numbers_dates_and_merged_cells(tmp_path: Pa
         book["Tabelle1"].merge_cells(f"{column}3:{column}4")
     book.save(path)
     check_export(read_source("table", path, map_=MAP, labels=LABELS))
+    book["Tabelle1"].cell(2, 9).value = "note"
+    book["Tabelle1"].cell(3, 9).value = "#REF!"
+    book["Tabelle1"].merge_cells("I3:I4")
+    book.save(path)
+    assert read_source("table", path, map_=MAP, labels=LABELS).benchmark.cases["note"].isna().all()
 
 
 def test_a_workbook_may_hold_the_tables_as_sheets(tmp_path: Path) -> None:
