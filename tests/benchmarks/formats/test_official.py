@@ -87,6 +87,19 @@ def test_round_trip_of_the_sample(reference_data: Path, tmp_path: Path, judges: 
     assert written == {p.relative_to(tmp_path / "second"): p.read_bytes() for p in (tmp_path / "second").rglob("*.*l*")}
 
 
+def test_drawn_verdicts_are_read_back_and_stay_marked(reference_data: Path, tmp_path: Path) -> None:
+    benchmark = read(reference_data / "official_sample").benchmark
+    verdicts = verdicts_for(benchmark.cases["case_id"].tolist(), "J", 2)
+    verdicts = verdicts[verdicts["choice"].notna()].assign(reply="SIMULATED")
+    write(benchmark, verdicts, tmp_path)
+    again = read(tmp_path).verdicts
+    keys = ["case_id", "dimension", "choice"]
+    assert_frame_equal(
+        again.loc[again["choice"].notna(), keys].reset_index(drop=True), verdicts[keys].reset_index(drop=True)
+    )
+    assert again["reply"].str.contains("SIMULATED").all()
+
+
 def published_metric(root: Path, judge: str, organ: str) -> dict[str, float]:
     """The metric of the published script, from its description: correct / ground-truth rows, by question id."""
     truth_lines = (root / "pair_gt_all" / f"{organ}.jsonl").read_text(encoding="utf-8").splitlines()

@@ -22,7 +22,7 @@ from mrb_lib.benchmarks.formats.official.cases import IMAGE, NOTE, ORDER, ORGAN,
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import inside, is_safe_name, slug
-from mrb_lib.tables.schema import CONSENSUS, DIMENSIONS, NO_PROBE, ORGAN_DEPARTMENT
+from mrb_lib.tables.schema import CONSENSUS, DIMENSIONS, NO_PROBE, ORGAN_DEPARTMENT, SIMULATED
 from mrb_lib.tables.validation import Finding, counted
 
 COPIED = ("dataset", "question_type", "image_id", "body_part")
@@ -240,8 +240,8 @@ def _write_results(verdicts: pd.DataFrame, cases: pd.DataFrame, out: Path, findi
         choices = {dimension: chosen[dimension] for dimension in DIMENSIONS if dimension in chosen}
         replies = list(of_case["reply"].unique()) if "reply" in of_case else []
         reply = replies[0] if len(replies) == 1 and isinstance(replies[0], str) else None
-        if choices and reply is None:
-            reply = json.dumps(choices)
+        if choices and reply in (None, SIMULATED):  # a drawn verdict has no reply that could be read back
+            reply = json.dumps({**choices, "reason": SIMULATED} if reply else choices)
             replaced += 1
         case = shown[case_id]
         line: dict[str, object] = {
