@@ -58,19 +58,27 @@ class LazyImages(Mapping[str, bytes]):
         return len(self._names)
 
 
-class ImagesWithoutTexts(LazyImages):
+class ImagesWithoutTexts(Mapping[str, bytes]):
     """Images of which `without_texts` removes what may name a patient; `removed` lists it by name of those read."""
 
     def __init__(self, images: Mapping[str, bytes]) -> None:
-        super().__init__(images, self._clean)
         self._images = images
         self.removed: dict[str, list[str]] = {}
 
-    def _clean(self, name: str) -> bytes:
+    def __getitem__(self, name: str) -> bytes:
         content, removed = without_texts(self._images[name], name)
         if removed:
             self.removed[name] = removed
         return content
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._images  # which may find a name that a file system composed otherwise
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._images)
+
+    def __len__(self) -> int:
+        return len(self._images)
 
     def findings(self) -> list[Finding]:
         """Return how many of the images that were read held texts, and which kinds."""
@@ -200,11 +208,16 @@ def empty_annotations() -> pd.DataFrame:
 
 
 def open_parquet(path: Path) -> pq.ParquetFile:
-    """Open a parquet file; raises `InputError` where it is missing, empty, truncated or not parquet."""
+    """Open a parquet file; raises `InputError` where it is missing, empty, damaged, or has two columns of one name."""
     try:
-        return pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False)
+        file = pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False)
+        names = file.schema_arrow.names
     except (pa.ArrowException, OSError) as error:
         raise _damaged(path, error) from error
+    repeated = next((name for number, name in enumerate(names) if name in names[:number]), None)
+    if repeated is not None:
+        raise InputError(f"{path}, column {repeated}: the column occurs twice; remove one of the two.")
+    return file
 
 
 def _damaged(path: Path, error: Exception) -> InputError:
@@ -215,16 +228,13 @@ def _damaged(path: Path, error: Exception) -> InputError:
 
 
 def read_table(path: Path, columns: list[str] | None = None) -> pd.DataFrame:
-    """Read one parquet file; raises `InputError` as `open_parquet`, and where two columns have one name."""
+    """Read one parquet file; raises `InputError` as `open_parquet`."""
     try:
         table = open_parquet(path).read(columns=columns)
         table.validate(full=True)
         frame: pd.DataFrame = table.to_pandas()
     except (pa.ArrowException, OSError) as error:
         raise _damaged(path, error) from error
-    repeated = frame.columns[frame.columns.duplicated()]
-    if len(repeated):
-        raise InputError(f"{path}, column {repeated[0]}: the column occurs twice; remove one of the two.")
     return frame
 
 
@@ -307,9 +317,18 @@ class BenchmarkWriter:
                 self._writers[table] = pq.ParquetWriter(path, arrow.schema, compression="zstd")
             self._writers[table].write_table(arrow)
         except (pa.ArrowException, OverflowError) as error:
+            column = next((f", column {name}" for name in frame if not _is_storable(frame[name])), "")
             raise InputError(
-                f"{table}: a column cannot be stored ({error}); make its values plain and alike, or leave it out."
+                f"{table}{column}: cannot be stored ({error}); make its values plain and alike, or leave it out."
             ) from error
+
+
+def _is_storable(values: pd.Series) -> bool:
+    try:
+        pa.array(values, from_pandas=True)
+    except (pa.ArrowException, OverflowError):
+        return False
+    return True
 
 
 def _without_null_types(schema: pa.Schema) -> pa.Schema:

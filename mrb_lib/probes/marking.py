@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import Final
 
 _TOKEN: Final = re.compile(r"[^\W_]+(?:['\u2019.,/-][^\W_]+)*|[^\w\s]+|_+")
+_MOST_PAIRS: Final = 100_000  # of equal words at any two places; comparing takes about as long, several times over
 
 Block = tuple[int, int, int, int]
 """Places `i:j` of one list against `k:m` of another."""
@@ -16,7 +18,7 @@ Block = tuple[int, int, int, int]
 def changed_words(before: str, after: str) -> list[tuple[str, str]]:
     """Return the runs of words that differ between two texts, in order, as pairs; either of a pair may be empty.
 
-    In a long text a run may hold words that are in both.
+    In a text of thousands of words a run may hold words that are in both.
 
     Examples
     --------
@@ -24,17 +26,6 @@ def changed_words(before: str, after: str) -> list[tuple[str, str]]:
     [('left', 'right')]
     """
     return [(before[i:j], after[k:m]) for i, j, k, m in spans(before, after)]
-
-
-def marked(before: str, after: str) -> str:
-    """Return the changed text, with what was taken out in [-brackets-] and what was put in as {+these+}."""
-    pieces, place = [], 0
-    for i, j, k, m in spans(before, after):
-        pieces.append(after[place:k])
-        pieces += [f"[-{before[i:j]}-]"] if j > i else []
-        pieces += [f"{{+{after[k:m]}+}}"] if m > k else []
-        place = m
-    return "".join([*pieces, after[place:]])
 
 
 def spans(before: str, after: str) -> list[Block]:
@@ -48,7 +39,10 @@ def _blocks(a: Sequence[str], b: Sequence[str]) -> Iterator[Block]:
     most = min(len(a), len(b))
     head = next((place for place in range(most) if a[place] != b[place]), most)
     tail = next((place for place in range(most - head) if a[-1 - place] != b[-1 - place]), most - head)
-    for kind, i, j, k, m in SequenceMatcher(None, a[head : len(a) - tail], b[head : len(b) - tail]).get_opcodes():
+    old, new = a[head : len(a) - tail], b[head : len(b) - tail]
+    counts = Counter(new)
+    is_slow = sum(counts[word] for word in old) > _MOST_PAIRS
+    for kind, i, j, k, m in SequenceMatcher(None, old, new, autojunk=is_slow).get_opcodes():
         if kind != "equal":
             yield i + head, j + head, k + head, m + head
 

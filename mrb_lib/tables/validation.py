@@ -326,13 +326,14 @@ def _inspect_steps(frame: pd.DataFrame, source: str) -> Iterator[Finding]:
     item, has_step = items.fillna("").to_numpy(dtype=object), ~np.isnan(step)
     due = pd.Series(item).groupby(item).cumcount().to_numpy() + 1
     is_broken = (item == "") & has_step | (item != "") & np.isin(item, item[has_step]) & (step != due)
-    for i in pd.Series(item)[is_broken].drop_duplicates().index:
+    is_first = ~pd.Series(item).where(is_broken).duplicated().to_numpy()
+    for i in np.flatnonzero(is_broken & (is_first | (item == ""))).tolist():
         stated = f"{step[i]:.0f}" if has_step[i] else "a case without a step"
         column, problem = "step", f"step {due[i]} of the item {str(item[i])[:80]!r} is due here, not {stated}"
         cure = "number the steps of an item 1, 2, ... in the order of its rows"
         if item[i] == "":
             column, problem, cure = "item", f"step {stated} is of no item", "name its item, or leave the step empty"
-        yield Finding("error", source, int(i) + 1, column, problem, cure, str(frame["case_id"].iloc[i]))
+        yield Finding("error", source, i + 1, column, problem, cure, str(frame["case_id"].iloc[i]))
 
 
 def _cast(values: pd.Series, type_: ColumnType) -> pd.Series:

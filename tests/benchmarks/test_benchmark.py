@@ -182,6 +182,23 @@ def test_a_wrong_benchmark_toml_is_named(tmp_path: Path, text: str, part: str) -
     assert "benchmark.toml" in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "part"),
+    [
+        ("cases.parquet", b"", "is empty"),
+        ("annotations.parquet", b"PAR1 cut", "truncated"),
+        ("cases.parquet", None, "missing"),
+    ],
+)
+def test_a_damaged_table_is_named(tmp_path: Path, name: str, content: bytes | None, part: str) -> None:
+    save(_benchmark({"1": "A"}), tmp_path)
+    (tmp_path / name).unlink()
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError, match=f"{name}: .*{part}"):
+        load(tmp_path)
+
+
 def test_a_column_that_occurs_twice_is_named(tmp_path: Path) -> None:
     save(_benchmark({"1": "A"}), tmp_path)
     table = pq.read_table(tmp_path / "cases.parquet")
@@ -196,7 +213,7 @@ def test_a_column_that_occurs_twice_is_named(tmp_path: Path) -> None:
 def test_a_value_that_parquet_cannot_hold_is_refused(tmp_path: Path, value: object) -> None:
     made = _benchmark({"1": "A"})
     cases = made.cases.assign(extra=pd.Series([value] * len(made.cases), dtype=object))
-    with pytest.raises(InputError, match="cases: a column cannot be stored"):
+    with pytest.raises(InputError, match=r"cases.*: cannot be stored .*extra|cases, column extra: cannot be stored"):
         save(replace(made, cases=cases), tmp_path)
 
 

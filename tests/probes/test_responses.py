@@ -302,6 +302,12 @@ def test_which_words_changed(before: str, after: str, runs: list[tuple[str, str]
     assert changed_words(before, after) == runs
 
 
+def test_which_words_changed_where_sentences_repeat() -> None:
+    before = "The left lung shows a nodule. " * 60
+    runs = [("", "A"), *[("nodule", "mass")] * 60]
+    assert changed_words(before, "A " + before.replace("nodule", "mass")) == runs
+
+
 def test_which_words_changed_in_a_long_text() -> None:
     before = [f"Sentence {i} says that cyst {i} lies in the left lung." for i in range(3000)]
     after = [text.replace("left", "right") if i % 100 == 50 else text for i, text in enumerate(before)]

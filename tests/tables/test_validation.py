@@ -146,6 +146,14 @@ def test_steps_out_of_order_are_refused_wherever_a_benchmark_is_read(
         load(tmp_path / "old")
 
 
+def test_each_step_of_no_item_is_listed_and_each_item_once() -> None:
+    frame = pd.DataFrame([CASE] * 6).assign(
+        response_b="", case_id=list("uvwxyz"), item=[None, "a", "a", None, "b", "a"]
+    )
+    found = inspect(frame.assign(step=[1, 2, 1, 2, 1, None]), "cases", "f", task="rating")
+    assert [(one.row, one.column) for one in found] == [(1, "item"), (2, "step"), (4, "item")]
+
+
 def test_rows_of_items_may_alternate_and_cases_without_steps_stay(tmp_path: Path) -> None:
     meta = BenchmarkMeta("s", "general", ("overall",), ("bad", "good"), "ordinal", "rating")
     cases = pd.DataFrame({"case_id": list("vwxyz"), "question": "q", "response_a": "r", "item": list("ababc")})

@@ -88,7 +88,8 @@ def _read(read: Callable[[Path], T], folder: Path, file: str, findings: list[Fin
         return read(folder / file)
     except InputError as error:
         text = str(error).removesuffix(".").removeprefix(str(folder / file)).removeprefix(str(folder))
-        column, text = re.fullmatch(r"(?:, (?:key|column) ([^:]+))?: (.*)", text, re.DOTALL).groups()  # type: ignore[union-attr]  # as all messages are
+        stated = re.fullmatch(r"(?:, (?:(?:key|column) )?(.+?))?: (.*)", text, re.DOTALL)
+        column, text = stated.groups() if stated else (None, text)
         problem, _, cure = text.rpartition("; ")
         findings.append(Finding("error", file, None, column, problem, cure))
         return None

@@ -100,18 +100,14 @@ def read_workbook(path: Path, findings: list[Finding]) -> dict[str, Source]:
         ) from error
     sheets: dict[str, Source] = {}
     for sheet in book.worksheets:
-        merged = {
-            (row, column): sheet.cell(area.min_row, area.min_col).value
-            for area in sheet.merged_cells.ranges
-            for row, column in area.cells
-        }
-        rows = [
-            [
-                "" if cell.data_type == "e" else _cell_text(merged.get((cell.row, cell.column), cell.value))
-                for cell in row
-            ]
+        values = {
+            (cell.row, cell.column): "" if cell.data_type == "e" else _cell_text(cell.value)
             for row in sheet.iter_rows()
-        ]
+            for cell in row
+        }
+        for area in sheet.merged_cells.ranges:
+            values |= dict.fromkeys(area.cells, values.get((area.min_row, area.min_col), ""))
+        rows = [[values[cell.row, cell.column] for cell in row] for row in sheet.iter_rows()]
         first = next((i for i, row in enumerate(rows) if any(row)), None)
         if first is None:
             continue
@@ -127,8 +123,9 @@ def read_workbook(path: Path, findings: list[Finding]) -> dict[str, Source]:
 
 
 def read_csv(path: Path, findings: list[Finding] | None = None) -> pd.DataFrame:
-    """Read a CSV file, see `read_cells`; its columns have the names that `--map` gives them."""
-    return renamed_columns(read_cells(path, findings).frame, path)
+    """Read a CSV file, see `read_cells`, with decimal points; its columns have the names that `--map` gives them."""
+    source = read_cells(path, findings)
+    return renamed_columns(source.frame.apply(with_points) if source.has_decimal_commas else source.frame, path)
 
 
 def renamed_columns(frame: pd.DataFrame, path: Path | str) -> pd.DataFrame:

@@ -95,7 +95,10 @@ def _pair(record: SourceRow, pairs: Mapping[str, SourceRow], names: dict[str, So
     for column in ("prompt", "model_x", "model_y"):
         if record.id(column) != pairs[case_id].id(column):
             raise record.error(column, f"differs from {PAIRS}, {pairs[case_id].location}", "restore both files")
-    names.setdefault(case_id, record)
+    first = names.setdefault(case_id, record)
+    for column in ("left", "right"):
+        if record.get(column) != first.get(column):
+            raise record.error(column, f"differs from {first.file}, {first.location}", "restore both files")
     return case_id
 
 

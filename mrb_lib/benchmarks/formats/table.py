@@ -310,7 +310,8 @@ def _typed(source: Source, table: TableName) -> pd.DataFrame:
     frame, contract = source.frame, {column.name: column for column in COLUMNS[table]}
     if source.is_text:
         if source.has_decimal_commas:
-            numeric = [name for name in frame if name not in contract or contract[name].type in ("int", "float")]
+            text = {name for name, column in contract.items() if column.type not in ("int", "float")} - {"choice"}
+            numeric = [name for name in frame if name not in text]
             frame = frame.assign(**frame[numeric].apply(with_points))
         columns = {name: _from_text(frame[name], contract.get(name), source.file) for name in frame.columns}
         others = [name for name in columns if name not in contract] if table == "cases" else []

@@ -115,7 +115,7 @@ def parts_of(benchmark: Benchmark, recipe: Recipe) -> dict[str, list[str]]:
     kept = pd.Series(True, index=cases.index)
     if recipe.left_out is not None:
         column, value = recipe.left_out
-        _check_folds(benchmark, column)
+        _check_folds(benchmark, "--leave-out", column)
         if value not in set(cases[FOLD].dropna()):
             there = ", ".join(sorted(cases[FOLD].dropna().unique()))
             raise InputError(f"--leave-out {column}={value}: there is no such fold; name one of {there}.")
@@ -126,12 +126,12 @@ def parts_of(benchmark: Benchmark, recipe: Recipe) -> dict[str, list[str]]:
     return parts
 
 
-def _check_folds(benchmark: Benchmark, column: str) -> None:
+def _check_folds(benchmark: Benchmark, option: str, column: str) -> None:
     """Raise `InputError` unless the folds of the split are the values of a column."""
     rule = benchmark.meta.extra.get(SPLIT)
     if FOLD not in benchmark.cases or not isinstance(rule, Mapping) or rule.get("folds") != column:
         raise InputError(
-            f"--leave-out {column}: the split has no folds by {column}, so cases that belong together could be on both "
+            f"{option} {column}: the split has no folds by {column}, so cases that belong together could be on both "
             f"sides; run `mrb split {benchmark.path or 'BENCH'} --folds {column} --overwrite`."
         )
 
@@ -144,7 +144,7 @@ def fold_names(benchmark: Benchmark, column: str) -> dict[str, str]:
     InputError
         The split has no folds by that column.
     """
-    _check_folds(benchmark, column)
+    _check_folds(benchmark, "--leave-one-out", column)
     folds = sorted(benchmark.cases[FOLD].dropna().unique())
     names = {f"without-{slug(fold)}": fold for fold in folds}
     return names if len(names) == len(folds) else {f"without-{i}-{slug(fold)}": fold for i, fold in enumerate(folds)}

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from mrb_lib.benchmarks.audit.folder import audit
@@ -60,6 +62,37 @@ def test_a_wrong_key_is_named(tmp_path: Path) -> None:
     (finding,) = audit_with(tmp_path, lambda b: None, {"benchmark.toml": b'name = "x"\nkind = "odd"\n'})
     assert (finding.file, finding.column) == ("benchmark.toml", "kind")
     assert finding.cure == "use one of clinical, general, simulated"
+
+
+def test_a_fault_of_a_table_of_the_metadata_is_named(tmp_path: Path) -> None:
+    """Labels of a dimension are named otherwise than by a key."""
+    labels = ", ".join(f'"sign {i}"' for i in range(40))
+    text = f'name = "x"\nkind = "general"\ntask = "rating"\ncategories = ["1", "2"]\n[labels]\nerrors = [{labels}]\n'
+    findings = audit_with(tmp_path, lambda b: None, {"benchmark.toml": text.encode()})
+    assert places(findings) == [("error", "benchmark.toml", None, "labels of errors")]
+    assert findings[0].problem == "40 are too many to choose from"
+
+
+def test_a_column_of_any_name_that_occurs_twice_is_named(tmp_path: Path) -> None:
+    folder = sound().write(tmp_path / "bench")
+    table = pq.read_table(folder / "cases.parquet")
+    for _ in range(2):
+        table = table.append_column("note:a; b", pa.array(["x"] * len(table)))
+    pq.write_table(table, folder / "cases.parquet")
+    assert places(audit(folder)) == [("error", "cases.parquet", None, "note:a; b")]
+
+
+def test_bytes_that_are_not_utf8_are_an_error_of_their_table(tmp_path: Path) -> None:
+    folder = sound().write(tmp_path / "bench")
+    table = pq.read_table(folder / "cases.parquet")
+    raw = [text.encode() for text in table.column("response_a").to_pylist()]
+    raw[4] += b" \xed\xa0\x80"  # a lone surrogate, which UTF-8 does not allow
+    bad = pa.Array.from_buffers(pa.string(), len(raw), pa.array(raw, pa.binary()).buffers())
+    index = table.schema.get_field_index("response_a")
+    pq.write_table(table.set_column(index, "response_a", bad), folder / "cases.parquet")
+    (finding,) = audit(folder)
+    assert (finding.severity, finding.file) == ("error", "cases.parquet")
+    assert "Invalid UTF8" in finding.problem and "string index 4" in finding.problem
 
 
 def test_what_is_damaged_comes_before_what_is_wrong_in_it(tmp_path: Path) -> None:

@@ -92,6 +92,13 @@ def test_a_decimal_comma_in_an_answer_stays(tmp_path: Path) -> None:
     assert (case["response_a"], case["response_b"], case["dose"]) == ("2,5", "0,25", 1.5)
 
 
+def test_ratings_with_a_decimal_comma_are_the_numbers_of_the_categories(tmp_path: Path) -> None:
+    rows = [f"{i};q{i};r{i};Dr A;{('0,5', '1', '1,5')[i % 3]}" for i in range(6)]
+    (tmp_path / "x.csv").write_text("\n".join(["case_id;question;response_a;annotator;overall", *rows]))
+    bench = read_source("table", tmp_path / "x.csv", categories="0.5,1,1.5").benchmark
+    assert bench.annotations["choice"].tolist() == ["0.5", "1", "1.5"] * 2
+
+
 def workbook(path: Path, **sheets: Sequence[Sequence[object]]) -> Path:
     book = openpyxl.Workbook()
     book.remove(book.active)
@@ -111,6 +118,11 @@ def test_a_workbook_is_read_with_its_numbers_dates_and_merged_cells(tmp_path: Pa
         book["Tabelle1"].merge_cells(f"{column}3:{column}4")
     book.save(path)
     check_export(read_source("table", path, map_=MAP, labels=LABELS))
+    book["Tabelle1"].cell(2, 9).value = "note"
+    book["Tabelle1"].cell(3, 9).value = "#REF!"
+    book["Tabelle1"].merge_cells("I3:I4")
+    book.save(path)
+    assert read_source("table", path, map_=MAP, labels=LABELS).benchmark.cases["note"].isna().all()
 
 
 def test_a_workbook_may_hold_the_tables_as_sheets(tmp_path: Path) -> None:
@@ -259,6 +271,8 @@ def test_images_are_found_whatever_their_folder_case_and_composition(tmp_path: P
     (tmp_path / "bench" / "images" / image).rename(tmp_path / "bench" / "images" / unicodedata.normalize("NFD", image))
     assert made.images[image] == picture(1), "a file system may decompose names"
     assert not [each for each in audit(tmp_path / "bench") if "image" in each.problem]
+    save(made, tmp_path / "copy")
+    assert load(tmp_path / "copy").images[image] == picture(1), "a copy keeps it"
 
 
 @pytest.mark.parametrize("several", [False, True])

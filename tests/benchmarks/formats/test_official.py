@@ -18,6 +18,7 @@ from mrb_lib.benchmarks.formats.base import Imported
 from mrb_lib.benchmarks.formats.official import read, write
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.benchmarks.votes import gold
+from mrb_lib.stats.analyze import analyze
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import DIMENSIONS, ORGANS
 from mrb_lib.tables.validation import conform
@@ -84,6 +85,40 @@ def test_round_trip_of_the_sample(reference_data: Path, tmp_path: Path, judges: 
     write(again.benchmark, again.verdicts, tmp_path / "second")
     written = {p.relative_to(tmp_path / "first"): p.read_bytes() for p in (tmp_path / "first").rglob("*.*l*")}
     assert written == {p.relative_to(tmp_path / "second"): p.read_bytes() for p in (tmp_path / "second").rglob("*.*l*")}
+
+
+def test_drawn_verdicts_are_read_back_and_stay_marked(reference_data: Path, tmp_path: Path) -> None:
+    benchmark = read(reference_data / "official_sample").benchmark
+    verdicts = verdicts_for(benchmark.cases["case_id"].tolist(), "J", 2)
+    verdicts = verdicts[verdicts["choice"].notna()].assign(reply="SIMULATED")
+    write(benchmark, verdicts, tmp_path)
+    again = read(tmp_path).verdicts
+    keys = ["case_id", "dimension", "choice"]
+    assert_frame_equal(
+        again.loc[again["choice"].notna(), keys].reset_index(drop=True), verdicts[keys].reset_index(drop=True)
+    )
+    assert again["reply"].str.contains("SIMULATED").all()
+
+
+def published_metric(root: Path, judge: str, organ: str) -> dict[str, float]:
+    """The metric of the published script, from its description: correct / ground-truth rows, by question id."""
+    truth_lines = (root / "pair_gt_all" / f"{organ}.jsonl").read_text(encoding="utf-8").splitlines()
+    path = root / "data" / "benchmark_result_parquet_normalized1" / organ / f"pair_{judge}.jsonl"
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    said = {row["question_id"]: row["chosen_answer"] for row in rows}
+    truth = {row["question_id"]: row["human_answer"] for row in map(json.loads, truth_lines)}
+    return {d: sum(said.get(q, {}).get(d) == labels[d] for q, labels in truth.items()) / len(truth) for d in DIMENSIONS}
+
+
+def test_the_published_metric_is_our_official_policy(reference_data: Path, tmp_path: Path) -> None:
+    benchmark = read(reference_data / "official_sample").benchmark
+    write(benchmark, verdicts_for(benchmark.cases["case_id"].tolist(), "org/J", 3), tmp_path)
+    again = read(tmp_path)
+    rows = analyze(again.benchmark, again.verdicts, "accuracy", by=["organ"], policy="official", resamples=0)
+    rows = rows[rows["judge"].eq("org/J") & rows["subfield"].notna()]
+    ours = rows.set_index(["subfield", "dimension"])["accuracy"]
+    for organ in benchmark.cases["organ"].unique():
+        assert published_metric(tmp_path, "org/J", organ) == pytest.approx(ours[organ][list(DIMENSIONS)].to_dict())
 
 
 def test_documented_rows(reference_data: Path, tmp_path: Path) -> None:
@@ -220,9 +255,17 @@ def test_what_the_layout_cannot_hold_is_counted(tmp_path: Path) -> None:
     assert len(again.benchmark.cases) == 18
     assert len(again.verdicts) == 24
     assert again.verdicts["choice"].eq("A").all()
-    with pytest.raises(InputError, match=r"the judge's name 'x/\.\./y' cannot name a file"):
-        write(benchmark, verdicts.assign(judge="x/../y"), tmp_path / "again")
-    assert not list(tmp_path.rglob("*pair_y.jsonl"))
+
+
+@pytest.mark.parametrize("judge", ["x/../y", "endpoint:gpt-4o", "/etc/j", "j\nk", "j" * 101])
+def test_a_judge_whose_name_cannot_name_a_file_is_written_under_another(tmp_path: Path, judge: str) -> None:
+    benchmark = benchmark_of(8, ("A", "B"))
+    verdicts = pd.concat([verdicts_for(benchmark.cases["case_id"].tolist(), name, 1) for name in (judge, "plain")])
+    (finding,) = (one for one in write(benchmark, verdicts, tmp_path / "out") if one.column == "judge")
+    assert f"the judge's name {judge!r} cannot name a file" in finding.problem
+    again = read(tmp_path / "out").verdicts
+    assert again.groupby("judge").size().to_dict() == {"plain": 48, finding.cure.split()[-1]: 48}
+    assert {path.name for path in tmp_path.iterdir()} == {"out"}
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from mrb_lib.benchmarks.benchmark import load, save
@@ -380,3 +381,33 @@ def test_a_normalized_choice_without_a_raw_reply_is_kept(tree) -> None:
     verdicts = read(tree.write()).verdicts
     assert verdicts.fillna({"choice": "."}).groupby("case_id")["choice"].agg("".join).tolist() == ["AAAAAA", ".....B"]
     assert set(verdicts["status"]) == {"ok", "unparsed"}
+
+
+def test_no_data(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="holds no pair_gt_all folder"):
+        read(tmp_path)
+    (tmp_path / "pair_gt_all" / "parquet").mkdir(parents=True)
+    with pytest.raises(InputError, match=r"holds no \.parquet file"):
+        read(tmp_path)
+
+
+def test_a_parquet_file_without_rows(tree) -> None:
+    root = tree.write()
+    pq.write_table(pq.read_table(tree.pairs_path()).slice(0, 0), tree.pairs_path())
+    with pytest.raises(InputError, match="has no rows"):
+        read(root)
+
+
+@pytest.mark.parametrize("column", ["question", "image"])
+def test_a_column_twice(tree, column: str) -> None:
+    root = tree.write()
+    table = pq.read_table(tree.pairs_path())
+    pq.write_table(table.append_column(column, table[column]), tree.pairs_path())
+    with pytest.raises(InputError, match=f"column {column}: .*occurs twice"):
+        read(root)
+
+
+def test_choices_of_a_normalized_object_in_any_case_and_those_that_are_none(tree) -> None:
+    tree.results("J", answers((1, all_of("a ", overall="TIE", accuracy="C", relevance=1))))
+    choice = read(tree.write()).verdicts.set_index("dimension")["choice"]
+    assert choice.fillna("-").to_dict() == all_of("A", overall="tie", accuracy="-", relevance="-")

@@ -172,6 +172,8 @@ WRONG: list[tuple[str, dict[str, object], str]] = [
     ("llmfao", llmfao("0,8,1,2,7,draw,L,R"), "row 1, column winner"),
     ("llmfao", llmfao("9,8,1,2,7,tie,L,R"), "row 1, column id: the pair '9' does not exist"),
     ("llmfao", llmfao("0,8,1,3,7,tie,L,R"), r"row 1, column model_y: differs from .*pairs-crowd\.jsonl, line 1"),
+    ("llmfao", llmfao("0,8,1,2,7,tie,L,R", "0,8,1,2,8,tie,L,Q"), "row 2, column right: differs"),
+    ("llmfao", llmfao("0,8,1,2,7,tie,L,R", "0,8,1,2,8,left,R,L"), "row 2, column left: differs"),
     ("llmfao", llmfao("0,8,1,2,7,tie,L,R", "0,8,1,2,7,tie,L,R"), "annotator 7, dimension overall occurs again"),
     ("llmfao", llmfao("0,8,1,2,7"), "row 1: has 5 cells"),
     ("llmfao", {PAIRS: LLMFAO}, r"crowd-comparisons\.csv: the file is missing"),

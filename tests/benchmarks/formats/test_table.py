@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
-from mrb_lib.benchmarks.benchmark import Benchmark, empty_annotations
+from mrb_lib.benchmarks.benchmark import Benchmark, empty_annotations, save
 from mrb_lib.benchmarks.formats import read_source
 from mrb_lib.benchmarks.formats.base import verdict_table
 from mrb_lib.benchmarks.formats.table import plain_numbers, read, write
@@ -255,6 +255,15 @@ def test_a_byte_order_mark_and_long_cells(tmp_path: Path) -> None:
     imported = read(tmp_path)
     assert len(imported.benchmark.cases) == 3
     assert "1 blank lines" in str(imported.findings[0])
+
+
+@pytest.mark.parametrize(("one", "other"), [("1", '"x"'), ("1", str(2**70)), ('{"a": 1}', "[1]")])
+def test_a_column_of_mixed_or_huge_values_is_named_and_not_stored(tmp_path: Path, one: str, other: str) -> None:
+    lines = [f'{{"case_id": "{i}", "question": "", "response_a": "", "response_b": "", "e": {value}}}'
+             for i, value in enumerate((one, other))]  # fmt: skip
+    imported = read(folder(tmp_path, cases__jsonl="\n".join(lines)))
+    with pytest.raises(InputError, match=r"^cases, column e: cannot be stored"):
+        save(imported.benchmark, tmp_path / "bench")
 
 
 def test_an_image_link_out_of_the_folder_is_refused(tmp_path: Path) -> None:

@@ -163,7 +163,10 @@ def test_bad_input_is_one_line_and_loses_nothing(work: Work, script: Script) -> 
         with pytest.raises(InputError, match=said):
             run(work, script, models=script.models(*models))
     with pytest.raises(InputError, match="asks for verdicts"):
-        run(work, script, models=script.models("m1", prompt="plain"))
+        run(work, script, models=[*script.models("m1"), *script.models("m2", prompt="plain")])
+    with pytest.raises(InputError, match="asks for verdicts"):
+        run(work, script, marker=script.models("marker", prompt="reference")[0])
+    assert script.asked == 0
     with pytest.raises(InputError, match=r"keeps none of 30 items \(correct is 1 to 3, half are over 2\)"):
         run(work, script, "correct > 3")
     assert work.entering("respond").shape[0] == N if work.state("filter") == "finished" else True

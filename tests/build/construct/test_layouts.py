@@ -120,6 +120,13 @@ def test_every_layout_is_recognised_and_read(tmp_path: Path) -> None:
             assert not Path(item.location).is_absolute(), name
 
 
+def test_references_with_a_decimal_comma_are_numbers(tmp_path: Path) -> None:
+    """An answer of 2.5 would be marked wrong by "2,5", which is a set of two."""
+    image(tmp_path, "1.png")
+    (tmp_path / "items.csv").write_text("image;question;reference\n1.png;How long?;2,5\n1.png;How wide?;3\n")
+    assert [item.reference for item in read(tmp_path)] == ["2.5", "3"]
+
+
 def test_what_a_source_states_is_taken_along(tmp_path: Path) -> None:
     stated = {
         "vqa_rad": {"body_part": "HEAD", "question_type": "PRES"},

@@ -21,8 +21,8 @@ from mrb_lib.benchmarks.formats.base import writes
 from mrb_lib.benchmarks.formats.official.cases import IMAGE, NOTE, ORDER, ORGAN, RENAMED
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.tables.errors import InputError
-from mrb_lib.tables.files import inside, is_safe_name
-from mrb_lib.tables.schema import CONSENSUS, DIMENSIONS, NO_PROBE, ORGAN_DEPARTMENT
+from mrb_lib.tables.files import inside, is_safe_name, slug
+from mrb_lib.tables.schema import CONSENSUS, DIMENSIONS, NO_PROBE, ORGAN_DEPARTMENT, SIMULATED
 from mrb_lib.tables.validation import Finding, counted
 
 COPIED = ("dataset", "question_type", "image_id", "body_part")
@@ -233,16 +233,15 @@ def _write_results(verdicts: pd.DataFrame, cases: pd.DataFrame, out: Path, findi
     files: dict[str, list[dict[str, object]]] = defaultdict(list)
     place = dict(zip(cases["case_id"], range(len(cases)), strict=True))
     ordered = rows.iloc[rows["case_id"].map(place).argsort(kind="stable")]
+    names = {judge: _file_name(str(judge), findings) for judge in rows["judge"].unique()}
     for (judge, case_id), of_case in ordered.groupby(["judge", "case_id"], sort=False):
-        name = str(judge)
-        if not (is_safe_name(name) and name.isprintable() and all(len(part) <= 100 for part in name.split("/"))):
-            raise InputError(f"verdicts: the judge's name {name!r} cannot name a file; rename the judge.")
+        name = names[judge]
         chosen = of_case.dropna(subset="choice").set_index("dimension")["choice"].to_dict()
         choices = {dimension: chosen[dimension] for dimension in DIMENSIONS if dimension in chosen}
         replies = list(of_case["reply"].unique()) if "reply" in of_case else []
         reply = replies[0] if len(replies) == 1 and isinstance(replies[0], str) else None
-        if choices and reply is None:
-            reply = json.dumps(choices)
+        if choices and reply in (None, SIMULATED):  # a drawn verdict has no reply that could be read back
+            reply = json.dumps({**choices, "reason": SIMULATED} if reply else choices)
             replaced += 1
         case = shown[case_id]
         line: dict[str, object] = {
@@ -286,3 +285,13 @@ def _selected(verdicts: pd.DataFrame, cases: pd.DataFrame, findings: list[Findin
         problem = f"verdicts have status {status}"
         findings += counted(count, "info", _FILE, problem, cure, "status")
     return rows
+
+
+def _file_name(judge: str, findings: list[Finding]) -> str:
+    """Return the judge's name where it can name a file (a slash makes a subfolder), else a name made from it."""
+    if is_safe_name(judge) and judge.isprintable() and all(len(part) <= 100 for part in judge.split("/")):
+        return judge
+    name = slug(judge)
+    problem = f"the judge's name {judge!r} cannot name a file"
+    findings.append(Finding("warning", _FILE, None, "judge", problem, f"it is written, and reads back, as {name}"))
+    return name

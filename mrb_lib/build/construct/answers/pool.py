@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from mrb_lib.judges.plan_file import changed_by_table, read_plan
-from mrb_lib.judges.prompt_files import load_prompt
+from mrb_lib.judges.prompt_files import builtin_ids, load_prompt
 from mrb_lib.judges.settings import for_repeats
 from mrb_lib.runs.planned import PlannedModel
 from mrb_lib.tables.errors import InputError, without_secrets
@@ -63,10 +63,18 @@ def recorded(models: Mapping[str, PlannedModel], samples: int) -> list[dict[str,
     Parameters
     ----------
     samples : of each model and item; several are drawn with a temperature, whoever set it
+
+    Raises
+    ------
+    InputError
+        A prompt asks for verdicts.
     """
     rows: list[dict[str, object]] = []
     for model, one in models.items():
         prompt, used = load_prompt(one.settings.prompt or ""), for_repeats(one.settings, samples)
+        if prompt.asks != "answer":  # refused before any model is asked
+            known = " or ".join(builtin_ids("answering"))
+            raise InputError(f"prompt {prompt.id}: asks for verdicts, and answers are wanted; name {known}.")
         settings = {name: getattr(used, name) for name in _RECORDED}
         url = {} if used.url is None else {"url": without_secrets(used.url)}
         known = {name: value for name, value in settings.items() if value is not None and value is not False}
