@@ -31,8 +31,8 @@ _RECORD_COLUMNS: Final = (
 _HELD_BACK: Final = ("validation", "test")
 # What a manifest keeps of a `rows.toml`.
 _OF_ROWS: Final = ("benchmark", "cases", "digests", "cases_digest")
-# Cases trained on, those by which early stopping chose, and the others of the training part.
-_LISTS: Final = ("digests", "validation_digests", "related_digests")
+# By rank: a case that was used in several ways is of the first.
+_LISTS: Final = {"training": "digests", "validation": "validation_digests", "related": "related_digests"}
 
 
 def records_of(provenance: Mapping[str, object]) -> list[Mapping[str, object]]:
@@ -124,9 +124,10 @@ def training_cases(manifests: Iterable[Manifest], benchmark: Benchmark) -> pd.Da
     Returns
     -------
     DataFrame
-        `judge` (also as `judge@run`) and `case_id`: cases trained on, those by which early stopping chose, and the
-        others of the training part, which may share a cluster with cases trained on. A row with a null case says that
-        there is a record, which names none of these cases. A judge without a record is not there.
+        `judge` (also as `judge@run`), `case_id` and `use`: "training"; "validation" for cases by which early stopping
+        chose; "related" for the others of the training part, which may share a cluster with cases trained on. A case
+        of several is of the first of these. A row with a null case says that there is a record, which names none of
+        these cases. A judge without a record is not there.
 
     Raises
     ------
@@ -144,12 +145,14 @@ def training_cases(manifests: Iterable[Manifest], benchmark: Benchmark) -> pd.Da
     for run in runs:
         members = [known[str(name)] for name in _list(run.spec.get("runs")) if known.get(str(name)) is not None]
         if members:
-            known[run.run_id] = [case for cases in members for case in cases or ()]
-    rows: list[tuple[str, str | None]] = []
+            uses = [pair for cases in members for pair in (cases or {}).items()]
+            known[run.run_id] = {case: use for kind in reversed(_LISTS) for case, use in uses if use == kind}
+    rows: list[tuple[str, str | None, str | None]] = []
     for run in runs:
         if (cases := known.get(run.run_id)) is not None:
-            rows += [(name, case) for name in _names(run) for case in cases] or [(name, None) for name in _names(run)]
-    return pd.DataFrame(rows, columns=["judge", "case_id"], dtype="str").drop_duplicates(ignore_index=True)
+            for name in _names(run):
+                rows += [(name, case, use) for case, use in cases.items()] or [(name, None, None)]
+    return pd.DataFrame(rows, columns=["judge", "case_id", "use"], dtype="str").drop_duplicates(ignore_index=True)
 
 
 def training_records(manifests: Iterable[Manifest]) -> pd.DataFrame:
@@ -275,8 +278,8 @@ def _cases_by_digest(benchmark: Benchmark) -> dict[str, list[str]]:
 
 def _known(
     run: Manifest, by_digest: Callable[[], Mapping[str, Sequence[str]]], benchmark: Benchmark
-) -> list[str] | None:
-    """Return the cases that are in the training of a run's judge; None where no record lists cases.
+) -> dict[str, str] | None:
+    """Return the use of each case in the training of a run's judge; None where no record lists cases.
 
     Raises
     ------
@@ -284,7 +287,7 @@ def _known(
         The lists of a record are not as they were written, or the split keeps a case trained on for validation or test.
     """
     records = [record for record in records_of(run.provenance) if {"cases", "digests"} & record.keys()]
-    found: dict[str, list[str]] = {name: [] for name in _LISTS}
+    found: dict[str, list[str]] = {use: [] for use in _LISTS}
     for record in records:
         if not _is_sound(record):
             raise InputError(
@@ -292,9 +295,9 @@ def _known(
                 f"fit its {len(_list(record.get('digests'))):,} digests; restore training.json as `mrb train` wrote "
                 "it, and judge again."
             )
-        for name, cases in found.items():
-            cases += [case for digest in _list(record.get(name)) for case in by_digest().get(str(digest), ())]
-    held = benchmark.cases[benchmark.cases["case_id"].isin(found["digests"])]
+        for use, name in _LISTS.items():
+            found[use] += [case for digest in _list(record.get(name)) for case in by_digest().get(str(digest), ())]
+    held = benchmark.cases[benchmark.cases["case_id"].isin(found["training"])]
     leaked = held[held["split"].isin(_HELD_BACK)] if "split" in held else held.head(0)
     if len(leaked):
         first = leaked.iloc[0]
@@ -303,4 +306,4 @@ def _known(
             f"{benchmark.meta.name} keeps for validation or test, first {first['case_id']} ({first['split']}); train "
             "it again on this split with `mrb train`, or move the run out of the folder of runs."
         )
-    return [case for cases in found.values() for case in cases] if records else None
+    return {case: use for use in reversed(_LISTS) for case in found[use]} if records else None

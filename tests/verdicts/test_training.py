@@ -53,7 +53,10 @@ def test_what_it_was_continued_from_counts_and_so_do_validation_and_related_case
     first = record_of(whole, ids[:4], validation=ids[4:6], related=[*ids[2:5], *ids[8:10]])
     second = record_of(whole, ids[5:8], started_from=first, method="dpo")
     made = training_cases([manifest_of("dpo", second)], whole)
-    assert set(made.loc[made["judge"] == "dpo", "case_id"]) == set(ids[:10])
+    uses = made[made["judge"] == "dpo"].set_index("case_id")["use"]
+    assert {use: set(cases) for use, cases in uses.groupby(uses).groups.items()} == {
+        "training": {*ids[:4], *ids[5:8]}, "validation": {ids[4]}, "related": {*ids[8:10]},
+    }  # fmt: skip
     said = "10 of 18 cases were trained on and are left out"
     assert seen_notes(made, ["dpo", "other", "dpo@run-dpo"], 18) == [f"dpo: {said}", f"dpo@run-dpo: {said}"]
 
@@ -106,7 +109,8 @@ def test_a_jury_has_seen_what_its_members_have(whole: Benchmark) -> None:
     two = manifest_of("two", record_of(whole, ids[4:6]))
     jury = Manifest("run-jury", "consensus-of:one,two,three", spec={"runs": ["run-one", "run-two", "run-three"]})
     made = training_cases([one, two, jury], whole)
-    assert set(made.loc[made["judge"] == jury.judge, "case_id"]) == set(ids[:6])
+    uses = made[made["judge"] == jury.judge].set_index("case_id")["use"]
+    assert uses.to_dict() == dict.fromkeys([*ids[:3], *ids[4:6]], "training") | {ids[3]: "validation"}
 
 
 def test_bases_are_known_by_the_digest_of_their_weights_step_by_step(whole: Benchmark) -> None:
