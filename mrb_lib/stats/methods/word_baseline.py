@@ -27,8 +27,8 @@ def prefers_a(
 
     Returns
     -------
-    array, shape (cases,): 1 for A, 0 for B, 1/2 where the words say nothing; empty where there is nothing to learn from:
-    the two responses hold the same words in every case of `learnt`
+    array, shape (cases,): 1 for A, 0 for B, 1/2 where the words say nothing; empty where nothing can be
+    learnt, since the two responses hold the same words in every case of `learnt`
 
     Notes
     -----

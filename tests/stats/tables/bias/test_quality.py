@@ -11,8 +11,9 @@ import statsmodels.api as sm
 from scipy.stats import t as student
 
 from mrb_lib.benchmarks.meta import BenchmarkMeta
+from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.methods.response_traits import length_difference, standardised
-from mrb_lib.stats.tables.bias import FEW, ONE_ANNOTATOR, UNANIMOUS, WEAK
+from mrb_lib.stats.tables.bias import FEW, ONE_ANNOTATOR, UNANIMOUS, WEAK, votes_of
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import ORDERS
 from tests.stats.small_tables import annotations_of, bias, cases_of, gold_of, verdicts_of
@@ -154,3 +155,21 @@ def test_a_category_that_is_not_a_preference_is_refused() -> None:
     with pytest.raises(InputError, match="neither"):
         categories = BenchmarkMeta("tables", "general", categories=("A", "B", "tie", "neither"))
         bias(verdicts, gold, cases, annotations=annotations, meta=categories)
+
+
+def test_a_changing_crowd_shares_its_seats() -> None:
+    """Twelve people, three a case: seats are anyone's and are regressed together; a panel of three has its own."""
+    rng = np.random.default_rng(2)
+    cases = cases_of(60)
+    rows = [
+        (case, f"a{who}", "overall", str(rng.choice(["A", "B"])))
+        for case in cases["case_id"]
+        for who in rng.choice(12, 3, replace=False)
+    ]
+    crowd = pd.DataFrame(rows, columns=["case_id", "annotator", "dimension", "choice"])
+    votes = votes_of(Analysis.from_frames(cases, annotations=crowd))
+    assert votes.tables == [[0, 1, 2]]
+    assert np.isfinite(votes.share).all()
+    three = votes_of(Analysis.from_frames(cases, annotations=annotations_of(dict.fromkeys("abc", "AB" * 30))))
+    assert three.tables == [[0], [1], [2]]
+    np.testing.assert_array_equal(three.others[0, :, :2], [[1, -1]] * 3)
