@@ -13,6 +13,7 @@ from scipy.stats import t as student
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.methods.response_traits import length_difference, standardised
+from mrb_lib.stats.multiplicity import adjust
 from mrb_lib.stats.tables.bias import FEW, ONE_ANNOTATOR, UNANIMOUS, WEAK, votes_of
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import ORDERS
@@ -119,6 +120,19 @@ def test_annotators_that_never_disagree_or_never_agree_do_not_identify_quality()
     rng = np.random.default_rng(1)
     coins = annotations.assign(choice=rng.choice(["A", "B"], len(annotations)))
     assert row_of(bias(verdicts, gold, cases, annotations=coins), "length")["reason"].startswith(WEAK)
+
+
+def test_p_values_are_adjusted_over_the_whole_table() -> None:
+    verdicts, gold, cases, annotations, _ = drawn({"a": 0.7, "b": 0.9, "c": 1.1})
+    cases["organ"] = np.where(np.arange(N) % 2, "eye", "lung")
+    table = bias(verdicts, gold, cases, annotations=annotations, by="organ")
+    tested = table["p_value"].notna()
+    assert set(table.loc[tested, "claim"]) == {"bias"}
+    assert set(table.loc[tested, "subfield"].fillna("")) == {"", "eye", "lung"}
+    for of_cases in (table["subfield"].isna(), table["subfield"].notna()):
+        assert (table.loc[of_cases, "family"] == (tested & of_cases).sum()).all()
+        expected = adjust(table.loc[of_cases, "p_value"].to_numpy(), "holm")
+        np.testing.assert_allclose(table.loc[of_cases, "p_adjusted"], expected)
 
 
 def test_few_clusters_leave_the_estimate_and_take_the_interval_and_the_test() -> None:
