@@ -98,3 +98,21 @@ def test_as_scikit_learn_with_one_side_of_each_case() -> None:
     plain.fit((holds[0] - holds[1])[:50], wins, sample_weight=weight)
     differs = (holds[0] != holds[1]).any(axis=1)
     assert (prefers_a(cases, learnt, wins, weight)[differs] == plain.predict(holds[0] - holds[1])[differs]).all()
+
+
+def test_each_judge_has_the_baseline_of_its_own_training_cases() -> None:
+    """One judge has no record, and one was trained on cases whose labels say the opposite of the telling word."""
+    named = [VERDICTS, *(VERDICTS[VERDICTS["judge"] == "tuned"].assign(judge=name) for name in ("early", "wrong"))]
+    groups = groups_of({"base": "open", "early": "critic", "tuned": "critic", "wrong": "critic"},
+                       dict.fromkeys(["early", "tuned", "wrong"], "base"))  # fmt: skip
+    misled = CASES.loc[(USE == "training") & (TOLD != GOLD), "case_id"]
+    training = pd.concat([TRAINING, pd.DataFrame({"judge": "wrong", "case_id": misled, "use": "training"})])
+    found = gains(
+        pd.concat(named), gold_of("".join(GOLD)), CASES, groups, training=training, by="organ", resamples=0
+    )  # fmt: skip
+    for organ, place in (("eye", np.arange(N) < 100), ("lung", np.arange(N) >= 100)):
+        words = found[found["subfield"] == organ].set_index("tuned")["accuracy_words"]
+        unseen = {"tuned": USE == "", "wrong": ~CASES["case_id"].isin(misled)}
+        assert pd.isna(words["early"])
+        assert words["tuned"] == pytest.approx((TOLD == GOLD)[place & unseen["tuned"]].mean())
+        assert words["wrong"] == pytest.approx((TOLD != GOLD)[place & unseen["wrong"]].mean())
