@@ -102,14 +102,6 @@ def house_style(families: Iterable[str] = ()) -> AbstractContextManager[None]:
     return mpl.rc_context(settings)  # type: ignore[arg-type]  # the stubs want each key's own literal type
 
 
-def draw_once() -> None:
-    """Draw a figure in every format, since the first takes what is loaded late: fonts and their tables."""
-    figure = canvas(1, 1)
-    figure.text(0.5, 0.5, "a")
-    figure.svg()
-    figure.pdf()
-
-
 _CANVASES: Final = {"raw": FigureCanvasAgg, "svg": FigureCanvasSVG, "pdf": FigureCanvasPdf}
 
 

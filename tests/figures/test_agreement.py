@@ -74,3 +74,10 @@ def test_of_many_annotators_those_who_share_most_are_drawn_on_one_dimension(fram
     assert sorted(text.split("\n")[0] for text in texts(panel, "cell")) == sorted(
         f"{kappa:.2f}"[1:] for kappa in some["cohen_kappa"]
     )
+
+
+def test_nothing_known_is_drawn_as_nothing(frames, flaws) -> None:
+    frame = frames.agreement(["overall"])
+    figure = agreement.coefficients(frame.assign(**dict.fromkeys(frame.columns[1:], np.nan)))
+    assert len(texts(figure.axes[0])) == len(agreement.COEFFICIENTS)
+    assert flaws(figure) == []

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pytest
 from matplotlib.axes import Axes
 
-from mrb_lib.figures.bias import log_odds
+from mrb_lib.figures.bias import error_asymmetries, log_odds
 
 MARKERS = ("lists", "bold", "numbers")
 ENDS = {
@@ -52,6 +53,18 @@ def drawn(axes: Axes, names: Axes, gid: str = "values") -> dict[str, float]:
     return {rows[y]: x for x, y in points(axes, gid)}
 
 
+@pytest.mark.parametrize("count", [2, 32])
+def test_error_asymmetries_are_those_of_the_dimension_as_a_whole(count: int) -> None:
+    frame = table([f"j{i}" for i in range(count)])
+    figure = error_asymmetries(frame, dimension="overall")
+    assert [axes.get_title() for axes in figure.axes] == ["Length", "Self preference"]
+    here = frame[(frame["dimension"] == "overall") & frame["subfield"].isna()]
+    for axes, name in zip(figure.axes, ("length", "self_preference"), strict=True):
+        expected = here[here["bias"] == name].set_index("judge")["error_asymmetry"].to_dict()
+        assert drawn(axes, figure.axes[0]) == expected
+    figure.png()
+
+
 def of_length(frame: pd.DataFrame) -> pd.DataFrame:
     here = frame[(frame["dimension"] == "overall") & frame["subfield"].isna() & (frame["bias"] == "length")]
     return here.set_index("judge")
@@ -80,3 +93,12 @@ def test_associations_are_drawn_and_named_where_no_judge_has_an_estimate() -> No
     assert "given the gold label" in figure.get_supxlabel()
     assert figure.axes[0].get_xscale() == "linear"
     assert drawn(figure.axes[0], figure.axes[0]) == of_length(frame)["association"].to_dict()
+
+
+def test_nothing_known_is_drawn_as_such() -> None:
+    frame = table(["a", "b"])
+    frame[[*ENDS, *(end for ends in ENDS.values() for end in ends)]] = np.nan
+    for plot in (error_asymmetries, log_odds):
+        figure = plot(frame, dimension="overall")
+        assert any(text.get_gid() == "not-available" for text in figure.axes[0].texts)
+        figure.png()

@@ -9,9 +9,11 @@ import pandas as pd
 import pytest
 
 from mrb_lib.figures import ceiling
-from mrb_lib.figures.style import Paper
+from mrb_lib.figures.lettering import labels
+from mrb_lib.figures.style import PAGE, Paper
 from mrb_lib.tables.schema import DIMENSIONS
 
+HOSTILE = ["$x_1^2$", "<b>", "nul\0l", "x" * 300, "", "模型 😀"]
 VALUES = {ceiling.distances: "difference", ceiling.alternative: "advantage_probability"}
 
 
@@ -30,6 +32,22 @@ def drawn(axes, gid: str) -> np.ndarray:
     lines = [line for line in axes.get_lines() if line.get_gid() == gid]
     points = np.concatenate([line.get_xydata() for line in lines]) if lines else np.empty((0, 2))
     return points[~np.isnan(points[:, 0])]
+
+
+@pytest.mark.parametrize("plot", VALUES)
+@pytest.mark.parametrize("judges", [["a", "b"], [f"judge-{i}" for i in range(32)], HOSTILE], ids=["2", "32", "hostile"])
+def test_figures_of_any_size_name_and_draw_every_judge(plot: Callable[..., Paper], judges: list[str]) -> None:
+    frame, value = judged(judges), VALUES[plot]
+    order = judges[::-1]
+    parts = frame[frame["dimension"] == "overall"].assign(subfield="lung", **{value: 0.1})
+    figure = plot(pd.concat([frame, parts]), dimension="overall", judges=order)
+    assert figure.get_size_inches()[0] <= PAGE
+    assert [axes.get_title() for axes in figure.axes] == [name.title() for name in DIMENSIONS]
+    assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == labels(order, 28)
+    for axes, dimension in zip(figure.axes, DIMENSIONS, strict=True):
+        expected = frame[frame["dimension"] == dimension].set_index("judge")[value].loc[order]
+        np.testing.assert_array_equal(drawn(axes, "values"), np.column_stack([expected, range(len(judges))]))
+    assert figure.png().startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize("plot", VALUES)

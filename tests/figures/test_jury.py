@@ -84,3 +84,13 @@ def test_a_jury_of_unknown_time_is_not_drawn() -> None:
     rows["seconds"] = rows["seconds"].mask(rows["part"] == "jury")
     with pytest.raises(NotApplicable, match="time is not recorded for every judge"):
         jury.cost(rows, dimension="overall")
+
+
+@pytest.mark.parametrize("judges", [2, 32])
+def test_members_are_drawn_with_what_they_add(judges: int, flaws) -> None:
+    rows = table(judges)
+    names = of(rows, "member")["judge"].tolist()[::-1]
+    figure = jury.members(rows, dimension="overall", judges=names)
+    [axes] = figure.axes
+    assert marks(axes, "values")[:, 0] == pytest.approx(of(rows, "member")["shapley"].to_numpy()[::-1])
+    assert flaws(figure) == []

@@ -50,3 +50,20 @@ def test_what_is_undefined_is_said_to_be() -> None:
     assert len(texts(axes)) == 2
     assert len(marks(axes, "judge")) == 0
     assert len(marks(axes, "annotators")) == 2
+
+
+def test_rank_agreement_draws_kendall() -> None:
+    rows = pd.DataFrame(
+        {
+            "judge": ["j", "k"],
+            "dimension": "overall",
+            "kendall": [0.4, -0.2],
+            "kendall_low": [0.1, -0.6],
+            "kendall_high": [0.7, np.nan],
+        }
+    )
+    axes = plots.rank_agreement(rows, judges=["k", "j"]).axes[0]
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["k", "j"]
+    points = marks(axes)
+    assert sorted(points[:, 0]) == [-0.2, 0.4]
+    assert [(span[0, 0], span[1, 0]) for span in spans(axes)] == [(0.1, 0.7)]

@@ -72,3 +72,14 @@ def test_predictions_have_a_row_a_judge(count: int, flaws) -> None:
     assert [band[:, 0].tolist() for band in bands] == expected.to_numpy().tolist()
     assert [text.get_gid() for text in axes.texts].count("not-available") == 1
     assert flaws(figure) == []
+
+
+def test_rankings_have_a_row_a_domain(flaws) -> None:
+    rows = table(["j"], [f"domain_{i:02d}" for i in range(13)])
+    figure = transfer.rankings(rows, dimension="overall")
+    axes = figure.axes[0]
+    ranking = rows[rows["part"] == "ranking"]
+    assert marks(axes).tolist() == [[tau, i] for i, tau in enumerate(ranking["kendall_tau"])]
+    bands = spans(axes, "expected")
+    assert [band[:, 0].tolist() for band in bands] == [[0.7, 0.9]] * 13
+    assert flaws(figure) == []

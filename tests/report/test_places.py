@@ -87,6 +87,12 @@ def test_a_benchmark_without_runs_has_no_verdicts_but_their_columns(tmp_path: Pa
     assert opened.manifests == []
 
 
+def test_only_simulated_data_carry_the_note(lab: Lab) -> None:
+    assert mrb_lib.open(lab.bench).note == ""
+    opened = mrb_lib.open(lab.benchmark(kind="simulated"))
+    assert opened.note.startswith("SIMULATED")
+
+
 def test_a_filter_leaves_its_cases_and_is_said_wherever_they_are_shown(lab: Lab, tmp_path: Path) -> None:
     where = "gold == 'A' and outcome['first'] == 'right'"
     opened = mrb_lib.open(lab.bench, where=where, resamples=0)

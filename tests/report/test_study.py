@@ -301,6 +301,12 @@ class TestPublished:
         sidecar = json.loads((tmp_path / "figures" / f"{figure}.json").read_text())
         assert said in sidecar["caption"]
 
+    def test_a_bar_of_any_column_leads_to_its_cases(self, reported: mrb.Study, tmp_path: Path) -> None:
+        reported.table("composition", by="model_a").plot("composition-by")
+        sidecar = json.loads((tmp_path / "figures" / "composition-by-model-a.json").read_text())
+        listed = {cell["subfield"]: cell["n_listed"] for cell in sidecar["behind"]["cells"]}
+        assert listed == reported.benchmark.cases["model_a"].value_counts().to_dict()
+
     def test_a_second_figure_of_the_same_name_is_refused(self, reported: mrb.Study) -> None:
         board = reported.table("accuracy")
         board.plot()

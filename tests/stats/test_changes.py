@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from mrb_lib.stats.methods.changes import accuracy_changes
+from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import DIMENSIONS, ORDERS, POLICIES
 from tests.stats.small_tables import significance
 
@@ -99,6 +100,16 @@ def test_cases_without_a_verdict_then_or_now_are_counted() -> None:
     assert row["n"] == len(labelled) - labelled.isin(CASES["case_id"][:12]).sum()
 
 
+def test_swapping_then_and_now_turns_the_sign() -> None:
+    options = {"dimensions": DIMS, "resamples": 200}
+    there = accuracy_changes(THEN, NOW, PAIRS, unchanged(), CASES, **options)
+    back = accuracy_changes(NOW, THEN, PAIRS, unchanged(), CASES, **options)
+    np.testing.assert_allclose(there["difference"], -back["difference"])
+    np.testing.assert_allclose(there["low"], -back["high"], atol=1e-6)
+    np.testing.assert_allclose(there["p_value"], back["p_value"])
+    assert (there["gained"] == back["lost"]).all()
+
+
 def test_the_same_verdicts_have_no_interval_and_no_test_and_the_reason_is_said() -> None:
     table = accuracy_changes(THEN, THEN, PAIRS, unchanged(), CASES, dimensions=DIMS, resamples=200)
     assert (table["difference"] == 0).all()
@@ -114,6 +125,17 @@ def test_without_a_shared_case_all_is_null_with_a_reason() -> None:
     assert table["reason"].str.contains("no case that stayed the same").all()
 
 
+def test_p_values_are_corrected_over_the_judges_that_could_be_tested() -> None:
+    options = {"dimensions": DIMS, "resamples": 0}
+    table = accuracy_changes(THEN, NOW, PAIRS, unchanged(), CASES, **options)
+    for _, rows in table.groupby("dimension"):
+        ordered = rows.sort_values("p_value")
+        holm = np.minimum(np.maximum.accumulate(ordered["p_value"].to_numpy() * [2, 1]), 1)
+        np.testing.assert_allclose(ordered["p_adjusted"], holm)
+    half = pd.concat([NOW[NOW["judge"] == "m"], THEN[THEN["judge"] == "n"]])
+    assert set(accuracy_changes(THEN, half, PAIRS, unchanged(), CASES, **options)["family"]) == {2}
+
+
 def test_a_judge_that_was_renamed_is_compared_and_one_of_one_side_is_not() -> None:
     pairs = pd.DataFrame(
         [("m2 (then m)", "m", "m2"), ("n", None, "n"), ("o", "o", None)], columns=["judge", "judge_then", "judge_now"]
@@ -126,3 +148,17 @@ def test_a_judge_that_was_renamed_is_compared_and_one_of_one_side_is_not() -> No
     nobody = accuracy_changes(THEN, NOW, pairs[1:], unchanged(), CASES, dimensions=DIMS)
     assert nobody.empty
     assert "p_adjusted" in nobody.columns
+
+
+def test_other_probes_and_cases_that_are_gone_change_nothing() -> None:
+    options = {"dimensions": DIMS, "resamples": 0}
+    plain = accuracy_changes(THEN, NOW, PAIRS, unchanged(), CASES, **options)
+    more = pd.concat([THEN, THEN.assign(probe="blank", choice="B"), THEN[:4].assign(case_id="gone")])
+    pd.testing.assert_frame_equal(plain, accuracy_changes(more, NOW, PAIRS, unchanged(), CASES, **options))
+
+
+def test_an_unknown_option_is_one_message() -> None:
+    with pytest.raises(InputError, match="correction 'luck'"):
+        accuracy_changes(THEN, NOW, PAIRS, unchanged(), CASES, dimensions=DIMS, correction="luck")
+    with pytest.raises(InputError, match="by 'colour'"):
+        accuracy_changes(THEN, NOW, PAIRS, unchanged(), CASES, dimensions=DIMS, by="colour")

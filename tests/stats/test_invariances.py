@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from statsmodels.stats.multitest import multipletests
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.stats.analyze import TABLES, analyze
@@ -151,6 +152,23 @@ def test_p_values_are_corrected_by_the_number_of_tests_that_each_row_states(full
         np.testing.assert_allclose(p, none.loc[known, of_test].astype(float))
         np.testing.assert_allclose(most, np.minimum(1, none.loc[known, "family"].astype(float) * p))
         assert ((p <= between) & (between <= most + 1e-12)).all()
+
+
+@pytest.mark.parametrize("family", ["dimension", "all"])
+@pytest.mark.parametrize(
+    "table", ["calibration", "consistency", "contamination", "criteria", "gains", "models", "significance"]
+)
+def test_tests_of_one_part_and_subfield_or_of_one_part_are_a_family(full: Data, table: str, family: str) -> None:
+    """Each is corrected as statsmodels does by Holm. Other tables have families of their own, see their files."""
+    rows = made(full, table, by="organ", family=family, correction="holm")
+    within = [name for name in ("part", *(["subfield"] * (family == "dimension"))) if name in rows]
+    if table == "models":
+        within = ["part"]
+    tested = rows[rows["p_adjusted"].notna()]  # the test of all judges together is not corrected
+    for _, own in tested.groupby(within or np.zeros(len(tested)), dropna=False):
+        assert (own["family"] == len(own)).all()
+        expected = multipletests(own["p_value"].astype(float), method="holm")[1]
+        np.testing.assert_allclose(own["p_adjusted"].astype(float), expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("table", ["accuracy", "gold_rules", "jury", "transfer"])

@@ -28,6 +28,16 @@ def test_every_row_has_its_place() -> None:
         assert code == (NULL if pd.isna(row.choice) else CHOICES.index(row.choice))
 
 
+def test_frames_of_one_judge_each_give_the_same_as_one_frame_of_all_in_any_order() -> None:
+    verdicts = random_verdicts(np.random.default_rng(1), 20, judges=4)
+    cases = cases_of(20)["case_id"]
+    whole = as_panel(verdicts.sample(frac=1, random_state=0), cases)
+    parts = [rows.astype({"judge": "category", "choice": "category"}) for _, rows in verdicts.groupby("judge")]
+    found = panels(parts[::-1], cases)["none"]
+    assert found.judges == whole.judges
+    assert (found.choice == whole.choice).all()
+
+
 def test_costs_are_kept_by_dimension_order_and_repeat() -> None:
     said = {("j", "AB", 0): "AB", ("j", "BA", 0): "AB", ("j", "AB", 4): "A-"}
     verdicts = pd.concat([verdicts_of(said), verdicts_of({("j", "AB"): "BB"}, "accuracy")], ignore_index=True)

@@ -52,6 +52,15 @@ def test_estimates_more_alike_than_chance_have_no_interval_of_i2() -> None:
     assert 0 <= found.i2_low[1] <= found.i2[1] < found.i2_high[1] < 1
 
 
+@pytest.mark.parametrize("k", [3, 4, 6, 13])
+def test_a_prediction_interval_holds_the_interval_of_the_mean(k: int) -> None:
+    """Issue 42, faults 6 and 16: 22 of 102 summaries of the demo had a narrower one."""
+    effect, variance = random_sets(500, k, seed=k)
+    found = pool(effect, variance)
+    assert (found.prediction_low <= found.low).all()
+    assert (found.prediction_high >= found.high).all()
+
+
 def test_a_missing_estimate_is_as_if_it_had_never_been_there() -> None:
     effect, variance = random_sets(5, 6, seed=2)
     holed = effect.copy()
@@ -100,3 +109,12 @@ def test_a_prediction_where_nothing_varies_is_that_of_the_common_mean() -> None:
     found = pool(np.full((1, 40), 0.3), np.full((1, 40), 0.01))
     assert (found.prediction_low + found.prediction_high)[0] / 2 == pytest.approx(0.3)
     assert (found.prediction_high - found.prediction_low)[0] == pytest.approx(2 * 2.02 * np.sqrt(0.01 / 40), rel=0.02)
+
+
+def test_a_prediction_is_the_same_on_any_scale() -> None:
+    effect, variance = random_sets(60, 5, seed=4)
+    found = pool(effect, variance)
+    for scale in (1e-3, 1e3):
+        scaled = pool(scale * effect, scale**2 * variance)
+        for name in ("prediction_low", "prediction_high"):
+            assert getattr(scaled, name) / scale == pytest.approx(getattr(found, name), rel=1e-6), name

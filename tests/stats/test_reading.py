@@ -358,4 +358,7 @@ def test_gains_counts_what_is_significant_and_claims_no_other_gain() -> None:
     )
     words = {"value_tuned_low": 0.6, "value_tuned_high": 0.8, "accuracy_words_low": 0.71}
     told = said(table.assign(**words, accuracy_words=0.79, accuracy_words_high=0.85))
-    assert "t scores 70% [60, 80]; a bag-of-words baseline, trained on the same cases, scores 79% [71, 85]." in told
+    assert (
+        "t scores 70% [60, 80]; a bag-of-words baseline, trained on its training cases here, scores 79% [71, 85]."
+        in told
+    )

@@ -91,7 +91,31 @@ def test_every_policy_equals_its_definition(table: list[tuple[str, ...]], policy
             assert found[f"c{i}"] == pytest.approx(plain_score(rows, row[4], policy), nan_ok=True)
 
 
-words = st.text("ABT?-", min_size=1, max_size=8)
+def test_scores_are_missing_where_a_policy_excludes_a_case_and_answers_are_counted() -> None:
+    verdicts = verdicts_of({("j", "AB"): "AAA??", ("j", "BA"): "A-A??"})
+    frame = correctness(verdicts, gold_of("AA?AB"), "strict")
+    assert frame["score"].isna().tolist() == [False, True, True, False, False]
+    answered = correctness(verdicts, gold_of("AA?AB"), "answered")
+    assert answered["score"].isna().tolist() == [False, False, True, True, True]
+    assert answered["answered"].tolist() == pytest.approx([1, 1, NAN, 0, 0], nan_ok=True)
+
+
+def test_rows_are_one_a_judge_case_and_dimension() -> None:
+    verdicts = pd.concat(
+        [
+            verdicts_of({("j2", "AB"): "AB", ("j1", "AB"): "-A"}, "overall"),
+            verdicts_of({("j1", "BA"): "AB"}, "accuracy"),
+        ]
+    )
+    frame = correctness(verdicts, gold_of("AB"))
+    assert list(zip(frame["judge"], frame["dimension"], frame["case_id"], strict=True)) == [
+        ("j1", "accuracy", "c0"),
+        ("j1", "accuracy", "c1"),
+        ("j1", "overall", "c1"),
+        ("j2", "overall", "c0"),
+        ("j2", "overall", "c1"),
+    ]
+    assert frame["score"].isna().tolist() == [True, True, False, False, False]
 
 
 def test_bad_input_is_refused() -> None:

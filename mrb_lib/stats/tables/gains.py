@@ -75,8 +75,8 @@ def better_than_base(rows: pd.DataFrame) -> str:
             said.append(f"{most['tuned']} gains most, {points(most, 'gain')} over {most['base']}.")
     by_words = pairs.dropna(subset="accuracy_words").nlargest(1, "value_tuned")
     said += [
-        f"{row['tuned']} scores {percent(row, 'value_tuned')}; a bag-of-words baseline, trained on the same cases, "
-        f"scores {percent(row, 'accuracy_words')}."
+        f"{row['tuned']} scores {percent(row, 'value_tuned')}; a bag-of-words baseline, trained on its training cases "
+        f"here, scores {percent(row, 'accuracy_words')}."
         for _, row in by_words.iterrows()
     ]
     said += [*_of_ingredients(rows), *_of_sizes(rows)]
@@ -129,7 +129,7 @@ def _of_sizes(rows: pd.DataFrame) -> list[str]:
         Column("accuracy_tuned", "mean score of the tuned judge, same cases", "share 0-1"),
         estimated(
             "accuracy_words",
-            "mean score of a bag-of-words baseline, same training and cases",
+            "mean score of a bag-of-words baseline, trained on the tuned judge's training cases here",
             null=NO_WORDS,
             parts=(ACCURACY,),
         ),
@@ -264,7 +264,7 @@ def _words(analysis: Analysis, pairs: pd.DataFrame) -> FloatArray:
         for dimension, gold in enumerate(analysis.labels.T):
             learnt = np.flatnonzero(own & np.isin(gold, (A, B)))
             for_a = prefers_a(cases, learnt, (gold[learnt] == A) * 1.0)
-            pick[: len(for_a), dimension] = np.where(for_a, A, B)
+            pick[: len(for_a), dimension] = np.select([for_a == 1, for_a == 0], [A, B], TIE)
         picks[judge] = pick, [None] * len(analysis.names)
     with_words = verdicts.with_constants(picks)
     worth = scores_of(with_words, analysis.labels, analysis.policy)

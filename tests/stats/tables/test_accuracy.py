@@ -185,6 +185,17 @@ def test_a_subfield_without_a_scored_case_is_not_in_the_macro_mean() -> None:
     assert rows.iloc[0]["macro_accuracy"] == 0.5
 
 
+def test_accuracy_and_differences_are_of_the_same_draws() -> None:
+    """The interval of a judge against one that is always wrong is that of its accuracy."""
+    generator = np.random.default_rng(5)
+    letters = "".join(generator.choice(list("AABT"), 70))
+    verdicts = verdicts_of({("a", "AB"): letters, ("b", "AB"): "B" * 70})
+    tables = verdicts, gold_of("A" * 70), cases_of(70)
+    single = accuracy(*tables, resamples=500).iloc[0]
+    pair = significance(*tables, resamples=500).iloc[0]
+    assert pd.Series(pair[["low", "high"]]).tolist() == pytest.approx([single["low"], single["high"]], abs=1e-6)
+
+
 CONSTANTS = {"constant-A": "A", "constant-B": "B", "constant-tie": "T"}
 REFERENCES = ["always tie", "always A", "longer response", "most frequent label", "best constant"]
 

@@ -10,6 +10,7 @@ from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.stats.analyze import TABLES, analyze
 from mrb_lib.stats.annotators import adjudicated_gold
+from mrb_lib.stats.intervals import wilson
 from mrb_lib.stats.tables.adjudication import NO_REASON, NOT_REVIEWED, reviewer_agreement
 from mrb_lib.tables.questions import adjudication_columns, list_columns
 from tests.stats.small_tables import accuracy, cases_of, gold_of, rows_of, verdicts_of
@@ -145,6 +146,35 @@ def test_reasons_go_to_the_judges_they_are_about() -> None:
     assert found["share_low"].isna().tolist() == found["reason"].notna().tolist() == [True, True, False, False]
 
 
+def test_the_interval_of_a_share_resamples_clusters() -> None:
+    """Clusters of ten like cases tell as little as one case each: the interval is that of 60 cases, not of 600."""
+    generator = np.random.default_rng(11)
+    groups, size = 60, 10
+    has = generator.random(groups) < 0.5
+    n = groups * size
+    said = _said(
+        *((f"c{i}", "r1", "gold_right", None, None, "j", ["x"] if has[i // size] else ["y"]) for i in range(n))
+    )
+    verdicts, cases = verdicts_of({("j", "AB"): "B" * n}), cases_of(n, cluster=[f"k{i // size}" for i in range(n)])
+    found = reasons(verdicts, gold_of("A" * n), said, cases, resamples=2000).set_index("reason_given").loc["x"]
+    low, high = wilson(np.array([has.mean()]), np.array([groups]))
+    assert found["interval"] == "percentile"
+    assert found["n_cases"] == n
+    assert [found["share_low"], found["share_high"]] == pytest.approx([low[0], high[0]], abs=0.03)
+
+
+@pytest.mark.parametrize("resamples", [0, 200])
+def test_an_interval_is_named_only_where_there_is_one(resamples: int) -> None:
+    said = _said(
+        *((f"c{i}", "r1", "gold_right", None, None, "j", ["x", "y"] if i % 2 else ["x"]) for i in range(40)),
+    )
+    verdicts = verdicts_of({("j", "AB"): "B" * 40})
+    found = reasons(verdicts, gold_of("A" * 40), said, cases_of(40), resamples=resamples).set_index("reason_given")
+    assert found["share"].to_dict() == {"x": 1.0, "y": 0.5}
+    assert (found["interval"].notna() == found["share_low"].notna()).all()
+    assert (found["share_low"].isna() == found["reason"].notna()).all()
+
+
 def test_the_leaderboard_moves_as_the_labels_do() -> None:
     said = _said(("c0", "r1", "gold_wrong", "B"), ("c1", "r1", "gold_wrong", "B"), ("c4", "r1", "ambiguous"))
     rows = leaderboard(VERDICTS, GOLD, said, cases_of(6), policy="official", resamples=200).set_index("judge")
@@ -212,6 +242,17 @@ def test_the_interval_of_a_move_covers_it() -> None:
     expected = turned / n * (0.4 - 0.6)
     covered = ((found["difference_low"] <= expected) & (expected <= found["difference_high"])).mean()
     assert abs(covered - 0.95) <= 3 * np.sqrt(0.95 * 0.05 / judges)
+
+
+def test_a_dimension_without_reviews_has_the_same_rows_alone_as_among_others() -> None:
+    gold = pd.concat([gold_of("AABB"), gold_of("ABAB").assign(dimension="other")])
+    said = _said(("c0", "r1", "gold_wrong", "B", "overall"))
+    verdicts = verdicts_of({("j", "AB"): "BABB"})
+    both = pd.concat([verdicts, verdicts.assign(dimension="other")])
+    whole = leaderboard(both, gold, said, cases_of(4), dimensions=["overall", "other"], resamples=50)
+    alone = leaderboard(both, gold, said, cases_of(4), dimensions=["other"], resamples=50)
+    assert whole["n_changed"].tolist() == [1, 0]
+    assert alone["n_changed"].tolist() == alone["difference"].tolist() == [0]
 
 
 def test_consensus_labels_can_be_reviewed() -> None:

@@ -8,9 +8,13 @@ import numpy as np
 import pandas as pd
 import pingouin
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.inter_rater import cohens_kappa
 
+from mrb_lib.stats.coefficients import bias_index, prevalence_index
 from mrb_lib.stats.tables.agreement import NAMES
 from mrb_lib.tables.schema import LEVELS
 from tests.stats.small_tables import agreement, annotations_of, annotator_pairs, cases_of, estimated
@@ -98,6 +102,31 @@ def test_icc_of_pairs_equals_pingouin() -> None:
         )
         expected = pingouin.intraclass_corr(both, "case_id", "annotator", "score").set_index("Type").loc["ICC(A,1)"]
         assert row["icc_2_1"] == pytest.approx(expected["ICC"], abs=1e-9)
+
+
+tables = arrays(np.int64, st.tuples(st.shared(st.integers(2, 4), key="q"), st.shared(st.integers(2, 4), key="q")),
+                elements=st.integers(0, 9))  # fmt: skip
+
+
+@given(tables)
+def test_kappa_is_made_of_pabak_prevalence_and_bias(table: np.ndarray) -> None:
+    """The decomposition of Byrt et al. (1993), for any number of categories."""
+    n = table.sum()
+    if n == 0:
+        return
+    first, second = table.sum(axis=1) / n, table.sum(axis=0) / n
+    chance = first @ second
+    if chance > 1 - 1e-9:
+        return
+    percent = np.trace(table) / n
+    q = len(table)
+    pabak = (q * percent - 1) / (q - 1)
+    prevalence, bias = prevalence_index((first + second) / 2, q), bias_index(first, second, q)
+    expected = (pabak - prevalence**2 + bias**2) / (1 - prevalence**2 + bias**2)
+    assert (percent - chance) / (1 - chance) == pytest.approx(expected, abs=1e-9)
+    if q == 2:
+        assert prevalence == pytest.approx(abs(table[0, 0] - table[1, 1]) / n, abs=1e-7)
+        assert bias == pytest.approx(abs(table[0, 1] - table[1, 0]) / n, abs=1e-9)
 
 
 def test_without_an_order_there_are_no_weighted_kappas_and_the_row_says_so() -> None:

@@ -126,6 +126,13 @@ def test_the_posterior_has_the_rows_of_gold(pictured: Benchmark) -> None:
     assert found["choice"].dtype == expected["choice"].dtype
 
 
+def test_people_who_saw_different_cases() -> None:
+    table = annotators(
+        annotations_of({"a": "ABAB--AB", "b": "AB--ABAB", "c": "--ABABAA", "d": "ABABABBB"}), cases_of(8), **FAST
+    )
+    assert table.loc[table["part"] == "annotator", "n"].tolist() == [6, 6, 6, 8]
+
+
 def test_the_peer_gap_by_hand() -> None:
     """c is alone twice of four: (0 + 0) / 2 - 1 each; a and b then (1 + 0) / 2 - 0 each."""
     table = annotators(annotations_of({"a": "ABAB", "b": "ABAB", "c": "ABBA"}), cases_of(4), **FAST)

@@ -137,6 +137,15 @@ def test_judges_scored_on_different_cases_are_as_each_alone() -> None:
         assert (mine.loc[others, "p_adjusted"] >= own.loc[others, "p_adjusted"]).all()
 
 
+@pytest.mark.parametrize("people", [{"a": "AB", "b": "AA"}, {"consensus": "AB"}])
+def test_judges_without_a_ceiling_are_null_with_its_reason(people: dict[str, str]) -> None:
+    table = ceiling(verdicts_of({("j", "AB"): "AB"}), annotations_of(people), cases_of(2), **FAST)
+    row = table[table["part"] == "judge"].iloc[0]
+    assert row[["n", "n_excluded"]].tolist() == [0, 2]
+    assert row[["accuracy", "difference"]].isna().all()
+    assert row["reason"] == table.loc[table["part"] == "annotator", "reason"].iloc[0]
+
+
 def people_of(n: int, decided: int, *, judge_right: float, seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Three annotators who agree, but for one case in ten, on the first cases and split on the others, and a judge."""
     generator = np.random.default_rng(seed)
@@ -170,6 +179,21 @@ def test_the_verdict_is_where_the_difference_is_significant(right: float, verdic
     assert (row["verdict"], row["representative"]) == (verdict, True)
     signs = {"below": row["difference_high"] < 0, "above": row["difference_low"] > 0}
     assert signs.get(verdict, row["difference_low"] <= 0 <= row["difference_high"])
+
+
+def test_a_judge_has_no_rows_for_a_dimension_that_it_never_judged() -> None:
+    generator = np.random.default_rng(6)
+    letters = {name: "".join(generator.choice(list("AAB"), 50)) for name in "abc"}
+    people = pd.concat([annotations_of(letters), annotations_of(letters, "accuracy")], ignore_index=True)
+    shown = "".join(generator.choice(list("AB"), 50))
+    verdicts = pd.concat(
+        [verdicts_of({("j", "AB"): shown, ("k", "AB"): shown}), verdicts_of({("j", "AB"): shown}, "accuracy")],
+        ignore_index=True,
+    )
+    table = ceiling(verdicts, people, cases_of(50), **FAST)
+    judged = table.dropna(subset="judge")[["judge", "dimension"]].drop_duplicates()
+    assert sorted(map(tuple, judged.to_numpy())) == [("j", "accuracy"), ("j", "overall"), ("k", "overall")]
+    assert (table["n"] > 0).all()
 
 
 def test_a_verdict_is_corrected_over_all_judges_and_a_small_sample_cannot_tell() -> None:

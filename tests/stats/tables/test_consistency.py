@@ -123,6 +123,13 @@ def test_preference_and_noise_add_up_to_the_verdicts_that_differ() -> None:
     assert noise == pytest.approx(np.mean(within))
 
 
+def test_one_repeat_cannot_tell_preference_from_noise() -> None:
+    row = consistency(verdicts_of({("j", "AB"): "AB", ("j", "BA"): "BB"}), cases_of(2)).iloc[0]
+    assert row["n_repeated"] == 0
+    assert row[["position_preference", "position_noise", "position_noise_low"]].isna().all()
+    assert "position_preference and position_noise: no case was answered twice" in row["reason"]
+
+
 def test_a_judge_that_is_always_consistent_is_not_certain_to_be() -> None:
     """Wilson's interval of n out of n."""
     cases = cases_of(60).assign(question=[f"q{i}" for i in range(60)])

@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from mrb_lib.benchmarks.meta import BenchmarkMeta
@@ -146,6 +147,22 @@ def test_what_is_undefined_is_null_with_a_reason() -> None:
     plain = criteria(two, gold, cases, dimensions=["overall"])
     assert plain["reason"].tolist() == [NO_RUBRIC]  # one line, not one for each judge
     assert "no verdict contains decisions on a rubric" in TABLES["criteria"].says(plain)
+
+
+def test_intervals_are_by_effective_degrees_of_freedom() -> None:
+    """Of nine unequal clusters, clusters - 1 degrees of freedom and equal weights make intervals too short."""
+    cases, gold, verdicts = drawn(120, soft=False, seed=5)
+    cluster = np.repeat(np.arange(9), [45, 25, 15, 10, 8, 6, 5, 4, 2])
+    cases = cases.assign(place=[f"p{i}" for i in cluster], own=cases["case_id"])
+    gold = gold_of("".join(np.random.default_rng(1).choice(list("AB"), 120)))
+    table = criteria(verdicts, gold, cases, dimensions=["overall"], cluster="place").set_index("criterion")
+    single = criteria(verdicts, gold, cases, dimensions=["overall"], by="own").set_index(["subfield", "criterion"])
+    for name, row in table.iterrows():
+        gain = single["difference"].xs(name, level="criterion").reindex(cases["case_id"]).to_numpy()
+        sums = np.bincount(cluster, gain - gain.mean())
+        plain = stats.t.ppf(0.975, 8) * np.sqrt(9 / 8 * (sums**2).sum()) / 120
+        assert row["difference"] == pytest.approx(gain.mean())
+        assert (row["high"] - row["low"]) / 2 > 1.1 * plain
 
 
 def test_a_rubric_that_was_changed_since_is_refused() -> None:

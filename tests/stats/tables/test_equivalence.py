@@ -25,6 +25,13 @@ def test_the_table_tests_the_paired_scores() -> None:
         assert row.equivalent == (p <= 0.05)
 
 
+def test_verdicts_are_null_where_there_is_no_test() -> None:
+    verdicts = verdicts_of({("a", "AB"): "AAB", ("b", "AB"): "AAB"})
+    row = significance(verdicts, gold_of("AAA"), cases_of(3), margin=0.05, resamples=50).iloc[0]
+    assert row[["equivalence_p", "equivalent"]].isna().all()
+    assert row["p_value"] == 1
+
+
 def test_without_a_margin_nobody_is_called_equivalent() -> None:
     """Issue 12, point 14: five points that nobody had stated made judges equivalent."""
     verdicts = verdicts_of({("a", "AB"): "AAB" * 30, ("b", "AB"): "ABB" * 30})

@@ -12,6 +12,7 @@ from scipy import stats
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.columns import ALIKE, ONE_CLUSTER
+from mrb_lib.stats.multiplicity import adjust
 from mrb_lib.stats.panel import ABSENT, Panel
 from mrb_lib.stats.tables.groups import FEW_FAMILIES, HEURISTIC, NO_JUDGE, contrasted
 from tests.stats.small_tables import groups_of
@@ -88,6 +89,18 @@ def test_a_contrast_is_what_the_mean_squares_of_a_plain_loop_give(seed: int) -> 
     half = stats.t.ppf(0.975, df) * error
     assert (row["low"], row["high"]) == pytest.approx((max(value - half, -1), min(value + half, 1)))
     assert row["p_value"] == pytest.approx(2 * stats.t.sf(abs(value) / error, df))
+
+
+def test_interval_and_test_say_the_same_of_every_contrast() -> None:
+    said = set()
+    for seed in range(60):
+        right = drawn(seed, n=30)
+        right[3:] |= (np.random.default_rng(seed).random(right[3:].shape) < 0.3).astype(int)
+        (row,) = groups(*benchmark(right, list(NAMES)), groups_of(NAMES)).to_dict("records")
+        shown = row["low"] > 0 or row["high"] < 0
+        assert shown == (row["p_value"] < 0.05)
+        said.add(shown)
+    assert said == {True, False}
 
 
 def test_groups_that_change_places_change_the_sign_and_nothing_else() -> None:
@@ -167,6 +180,18 @@ def test_juries_and_judges_in_no_group_take_no_part_and_heuristics_where_nothing
     assert contrasted([CRITIC, "mine", OPEN, HEURISTIC, "jury", "other", MEDICAL]) == [OPEN, MEDICAL, CRITIC, "mine"]
     assert contrasted([OPEN, HEURISTIC, "jury"]) == [OPEN, HEURISTIC]
     assert contrasted(["jury", "other"]) == []
+
+
+def test_a_family_is_the_contrasts_of_a_dimension_and_subfield_or_of_all() -> None:
+    names = NAMES | {"k1": CRITIC, "k2": CRITIC, "k3": CRITIC}
+    data = benchmark(drawn(8, judges=10), list(names), organ=["eye", "lung"] * 40)
+    rows = groups(*data, groups_of(names), by="organ")
+    assert len(rows) == 9
+    for _, part in rows.groupby("subfield", dropna=False):
+        assert part["family"].eq(3).all()
+        assert part["p_adjusted"].to_numpy() == pytest.approx(adjust(part["p_value"].to_numpy(), "holm"))
+    together = groups(*data, groups_of(names), by="organ", family="all", correction="bonferroni")
+    assert together["p_adjusted"].to_numpy() == pytest.approx(np.minimum(9 * together["p_value"], 1))
 
 
 def test_medical_models_are_paired_with_their_bases_and_those_of_one_base_are_one_draw() -> None:

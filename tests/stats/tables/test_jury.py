@@ -37,6 +37,17 @@ def three() -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     return verdicts_of(said), gold_of("AABBABAA"), cases_of(8)
 
 
+def test_the_majority_by_hand() -> None:
+    """Votes AAA AAB ABB BAB BBA BTA ??? ABT: A A B B B tie null tie."""
+    verdicts, gold, cases = three()
+    choice = members_of(verdicts, 8).majority(np.ones((1, 3)))
+    assert choice.tolist() == [[0, 0, 1, 1, 1, 2, -1, 2]]
+    rows = jury(verdicts, gold, cases, resamples=50)
+    found = part(rows, "jury").set_index("kind").loc["majority"]
+    assert found["accuracy"] == pytest.approx((4 + 0.5 + 0.5) / 8)
+    assert (found["size"], found["n"], found["n_excluded"]) == (3, 8, 0)
+
+
 @pytest.mark.parametrize("policy", POLICIES)
 def test_a_jury_is_scored_as_the_judge_with_its_verdicts_would_be(policy: str) -> None:
     """The majority, counted row by row in the plainest way, given to `accuracy` as one more judge."""
@@ -339,6 +350,18 @@ def costs_of(rows: pd.DataFrame, dimension: str = "overall") -> dict[str, float]
     return dict(zip(kept["judge"], kept["seconds"], strict=True))
 
 
+def test_costs_are_those_of_the_dimension() -> None:
+    """k judged another dimension, too, which makes it no dearer in this one."""
+    said = {("j", "AB"): "AABB", ("k", "AB"): "ABBB"}
+    more = verdicts_of({("k", "AB"): "AAAA"}, "accuracy").assign(latency_s=10.0)
+    verdicts = pd.concat([verdicts_of(said).assign(latency_s=1.0), more], ignore_index=True)
+    gold, cases = pd.concat([gold_of("AABB"), gold_of("AABB", "accuracy")]), cases_of(4)
+    whole = jury(verdicts, gold, cases, resamples=0)
+    one = jury(verdicts, gold, cases, dimensions=["overall"], resamples=0)
+    assert costs_of(whole) == costs_of(one) == {"j": 1.0, "k": 1.0}
+    assert costs_of(whole, "accuracy") == {}, "one judge is no jury"
+
+
 def test_costs_are_those_of_the_orders_that_are_compared() -> None:
     """Both are read in AB alone, where they cost the same."""
     said = {("j", "AB"): "AABA", ("j", "BA"): "BBBB", ("k", "AB"): "AABA"}
@@ -349,6 +372,14 @@ def test_costs_are_those_of_the_orders_that_are_compared() -> None:
     assert costs_of(jury(both, gold_of("AAAA"), cases_of(4), resamples=0)) == {"j": 2.0, "k": 2.0}
     first = jury(both, gold_of("AAAA"), cases_of(4), policy="official", resamples=0)
     assert costs_of(first) == {"j": 1.0, "k": 1.0}, "the order that the policy does not read costs nothing"
+
+
+def test_verdicts_that_do_not_count_their_cost_cost_what_the_others_do() -> None:
+    verdicts = verdicts_of({("j", "AB"): "AABA", ("k", "AB"): "AABA"})
+    verdicts["latency_s"] = [1.0, 3.0, np.nan, np.nan, *[np.nan] * 4]
+    rows = jury(verdicts, gold_of("AAAA"), cases_of(4), resamples=0)
+    found = costs_of(rows)
+    assert found["j"] == 2.0 and np.isnan(found["k"])
 
 
 def test_a_reply_about_several_cases_is_counted_once() -> None:
@@ -409,6 +440,15 @@ def test_parts_agree_with_the_juries_formed_one_by_one(policy: str) -> None:
         for name in names
     }  # fmt: skip
     assert members["shapley"].to_dict() == pytest.approx(added)
+
+
+def test_differences_say_over_how_many_cases_they_are() -> None:
+    said = {("j", "AB"): "AAAA????", ("k", "AB"): "??AABA??", ("l", "AB"): "??AAABAB"}
+    rows = part(jury(verdicts_of(said), gold_of("A" * 8), cases_of(8), policy="answered", resamples=0), "jury")
+    found = rows.set_index("kind").loc["majority"]
+    one = rows.set_index("kind").loc["best_single"]
+    assert (found["n"], found["best_judge"]) == (8, "j")
+    assert one["n"] < 8
 
 
 def test_where_all_cases_are_in_one_cluster_nothing_is_chosen() -> None:

@@ -171,6 +171,23 @@ def test_cases_without_a_verdict_are_counted_as_excluded() -> None:
     assert found.loc["x", ["n_labelled", "n_unlabelled", "n_excluded"]].tolist() == [98, 299, 3]
 
 
+def test_clusters_make_the_interval_wider_and_lambda_the_best_one() -> None:
+    """Every case five times: as cases it seems five times as much, as clusters it is what it was once."""
+    generator = np.random.default_rng(9)
+    y = (generator.random(60) < 0.5).astype(float)
+    f = np.where(generator.random((60, 1)) < 0.8, y[:, None], 1 - y[:, None])
+    labelled = (np.arange(60) < 20)[:, None]
+    once = powered(y[:, None], f, labelled, np.arange(60))
+    again = [np.repeat(item, 5, axis=0) for item in (y[:, None], f, labelled)]
+    five = powered(*again, np.repeat(np.arange(60), 5))
+    as_cases = powered(*again, np.arange(300))
+    assert five.classical.error[0] == pytest.approx(once.classical.error[0])
+    assert five.helped.error[0] <= once.helped.error[0] * (1 + 1e-9)
+    assert five.helped.error[0] ** 2 == pytest.approx(once.helped.error[0] ** 2, rel=0.05)
+    assert as_cases.helped.error[0] ** 2 < once.helped.error[0] ** 2 / 4
+    assert five.helped.clusters[0] == 20
+
+
 def powered(y: np.ndarray, f: np.ndarray, labelled: np.ndarray, codes: np.ndarray) -> Powered:
     return powered_mean(y, f, labelled, labelled, ~labelled, Sampling(codes, np.empty((0, int(codes.max()) + 1))))
 

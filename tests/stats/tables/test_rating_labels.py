@@ -232,6 +232,20 @@ def test_without_annotations_rows_are_null_with_a_reason() -> None:
     assert rows["reason"].eq(NO_CASES).all()
 
 
+def test_a_judge_trained_on_every_case_keeps_its_rows() -> None:
+    benchmark, verdicts = drawn(20)
+    both = pd.concat([verdicts, verdicts.assign(judge="k")])
+    seen = pd.DataFrame({"judge": "j", "case_id": benchmark.cases["case_id"]})
+    rows = label_rows(benchmark, both, resamples=40, training=seen).groupby("judge")
+    own, other = rows.get_group("j"), rows.get_group("k")
+    assert len(own) == len(other) == len(LABELS) + 1
+    assert (own["n_seen"] == 20).all()
+    assert (own["n_excluded"] == 20).all()
+    assert (other["n_seen"] == 0).all()
+    assert own[list(MEASURES)].isna().all(axis=None)
+    assert own["reason"].str.contains("was trained on every case that it judged").all()
+
+
 def test_other_tables_leave_these_dimensions_out() -> None:
     benchmark, verdicts = drawn()
     assert set(gold(benchmark)["dimension"]) == {"risk"}

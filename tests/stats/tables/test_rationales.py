@@ -92,6 +92,13 @@ def test_a_second_judge_has_rows_of_its_own_and_a_kappa_with_people() -> None:
     assert np.isnan(mute["cohen_kappa"])
 
 
+def test_without_people_the_second_judge_stands_alone() -> None:
+    bench = reasons({"j1": "10"}, "--")
+    table = analyze(bench, second("rw"), "ratings", resamples=50)
+    assert table["marker"].tolist() == ["second"]
+    assert NO_KAPPA in table["reason"].iloc[0]
+
+
 def test_repeats_of_a_second_judge_share_a_mark_out() -> None:
     bench = reasons({"j1": "1100"}, "----")
     table = analyze(bench, pd.concat([second("rwrr"), second("wwr-", repeat=1)]), "ratings", resamples=50)
@@ -103,6 +110,16 @@ def test_a_judge_that_marks_its_own_reasons_is_named() -> None:
     table = analyze(reasons({"j1": "10", "j2": "11"}, "rwrw"), second("rwrw", judge="j1"), "ratings", resamples=50)
     own = (table["judge"] == "j1") & (table["marker"] == "j1")
     assert table["reason"].str.contains("marked its own reasons").tolist() == own.tolist()
+
+
+def test_subfields_are_counted_apart_and_swapping_marks_swaps_the_answer() -> None:
+    table = analyze(SMALL, None, "ratings", by="organ", resamples=50)
+    assert set(table["subfield"].dropna()) == {"eye", "lung"}
+    parts = table[table["judge"] == "j1"].set_index("subfield")["n"]
+    assert parts["eye"] + parts["lung"] == 7
+    turned = reasons({"j1": "1111000?", "j2": "11"}, "rrwirw-iwi".translate(str.maketrans("rw", "wr")))
+    swapped = row(analyze(turned, None, "ratings", resamples=50), judge="j1")
+    assert (swapped["share_right"], swapped["share_wrong"]) == pytest.approx((2 / 7, 3 / 7))
 
 
 def planted(seed: int, n: int = 240) -> tuple[Benchmark, pd.DataFrame]:

@@ -167,6 +167,25 @@ def test_four_small_domains_do_not_tell_that_nothing_varies() -> None:
     assert "cannot tell" in TABLES["transfer"].says(transfer(said, gold_of("A" * 24), cases, resamples=0))
 
 
+def test_a_prediction_is_never_narrower_than_the_interval_of_the_mean() -> None:
+    """Issue 42, fault 6: 6 of 32 judges had [.665, .726] inside [.649, .742]."""
+    generator = np.random.default_rng(3)
+    gold, n = "".join(generator.choice(list("AB"), 200)), 200
+    wrong = {"A": "B", "B": "A"}
+    said = {}
+    for judge in range(12):
+        right = np.zeros((4, 50), dtype=bool)  # domains that differ less than by chance
+        for domain in range(4):
+            right[domain, generator.permutation(50)[: 34 + (judge + domain) % 2]] = True
+        said[f"j{judge:02d}", "AB"] = "".join(g if ok else wrong[g] for g, ok in zip(gold, right.ravel(), strict=True))
+    cases = cases_of(n, dataset=[name for name in "abcd" for _ in range(50)])
+    rows = transfer(verdicts_of(said), gold_of(gold), cases, resamples=0)
+    own = rows[rows["part"] == "summary"].dropna(subset="prediction_low")
+    assert len(own) == 12
+    assert (own["prediction_low"] <= own["low"]).all()
+    assert (own["prediction_high"] >= own["high"]).all()
+
+
 def two_sided(n: int = 200) -> tuple[np.ndarray, np.ndarray, pd.DataFrame]:
     gold = np.array(list("AB" * (n // 2)))
     return gold, np.where(gold == "A", "B", "A"), cases_of(n, dataset=[name for name in "abcd" for _ in range(n // 4)])
@@ -189,3 +208,20 @@ def test_a_judge_of_other_cases_is_not_named_or_ranked() -> None:
     assert text.startswith("Overall, good ranks first of 2 judges")
     assert "1 of 3 judges are not ranked" in text
     assert set(rows.loc[rows["part"] == "ranking", "n"]) == {200}, "poor, which judged 40, is not compared"
+
+
+def test_p_values_are_corrected_over_all_judges_and_over_all_domains() -> None:
+    """Issue 42, fault 17: a difference between domains is stated only where the corrected test supports it."""
+    generator = np.random.default_rng(8)
+    gold, other, cases = two_sided(400)
+    said = {(f"j{i:02d}", "AB"): "".join(np.where(generator.random(400) < 0.7, gold, other)) for i in range(12)}
+    rows = transfer(verdicts_of(said), gold_of("".join(gold)), cases, resamples=60)
+    summary = rows[rows["part"] == "summary"]
+    ordered = np.sort(summary["p_value"])
+    holm = np.minimum(np.maximum.accumulate(ordered * np.arange(12, 0, -1)), 1)
+    assert np.sort(summary["p_adjusted"]) == pytest.approx(holm)
+    assert set(summary["family"]) == {12}
+    ranked = rows[rows["part"] == "ranking"]
+    assert ranked["family"].tolist() == [4, 4, 4, 4]
+    assert (summary["p_value"] <= 0.1).any() and not (summary["p_adjusted"] <= 0.05).any()
+    assert TABLES["transfer"].says(rows).endswith("No significant difference between domains.")

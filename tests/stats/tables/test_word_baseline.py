@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 from mrb_lib.stats.methods.word_baseline import prefers_a
 from mrb_lib.stats.tables.gains import better_than_base
@@ -64,5 +65,54 @@ def test_it_learns_from_the_training_cases_alone() -> None:
 def test_swapped_responses_swap_the_prediction() -> None:
     learnt, wins = np.arange(60), (GOLD[:60] == "A") * 1.0
     swapped = CASES.rename(columns={"response_a": "response_b", "response_b": "response_a"})
-    assert (prefers_a(CASES, learnt, wins) != prefers_a(swapped, learnt, 1 - wins)).all()
-    assert not len(prefers_a(CASES, learnt, np.ones(60)))
+    assert (prefers_a(CASES, learnt, wins) == 1 - prefers_a(swapped, learnt, 1 - wins)).all()
+
+
+def test_where_the_words_are_new_it_is_half_right_whichever_wins() -> None:
+    """They said B before, which was right wherever gold is B."""
+    unknown = CASES.copy()
+    unknown.loc[USE == "", ["response_a", "response_b"]] = ["never", "seen"]
+    assert made(unknown, "B" * 100 + "A" * 60 + "B" * 40)["accuracy_words"]["all"] == 0.5
+
+
+def test_response_a_may_win_in_every_case() -> None:
+    """As data of chosen and rejected responses come: two sides of a case tell as much as two cases."""
+    learnt, telling = np.flatnonzero(TOLD[:60] == "A"), CASES["response_a"] == "clear consolidation"
+    assert (prefers_a(CASES, learnt, np.ones(len(learnt))) == telling).all()
+    turned = CASES.rename(columns={"response_a": "response_b", "response_b": "response_a"})
+    half = pd.concat([CASES.iloc[learnt[::2]], turned.iloc[learnt[1::2]]], ignore_index=True)
+    wins = (np.arange(len(learnt)) < len(learnt[::2])) * 1.0
+    both = pd.concat([half, CASES], ignore_index=True)
+    assert (prefers_a(both, np.arange(len(learnt)), wins)[len(learnt) :] == telling).all()
+
+
+def test_as_scikit_learn_with_one_side_of_each_case() -> None:
+    """Learning both sides with half the weight is learning one: the same answers as the plain regression."""
+    rng = np.random.default_rng(8)
+    texts = {f"response_{side}": [" ".join(rng.choice(list("stuvwxyz"), 4) + "o") for _ in range(80)] for side in "ab"}
+    cases, learnt, wins = pd.DataFrame(texts), np.arange(50), (rng.uniform(size=50) < 0.5) * 1.0
+    weight = rng.uniform(0.5, 2, 50)
+    words = sorted({word for text in (*texts["response_a"], *texts["response_b"]) for word in text.split()})
+    holds = [np.array([[word in text.split() for word in words] for text in own], float) for own in texts.values()]
+    plain = LogisticRegression(C=0.1, max_iter=1000, fit_intercept=False)
+    plain.fit((holds[0] - holds[1])[:50], wins, sample_weight=weight)
+    differs = (holds[0] != holds[1]).any(axis=1)
+    assert (prefers_a(cases, learnt, wins, weight)[differs] == plain.predict(holds[0] - holds[1])[differs]).all()
+
+
+def test_each_judge_has_the_baseline_of_its_own_training_cases() -> None:
+    """One judge has no record, and one was trained on cases whose labels say the opposite of the telling word."""
+    named = [VERDICTS, *(VERDICTS[VERDICTS["judge"] == "tuned"].assign(judge=name) for name in ("early", "wrong"))]
+    groups = groups_of({"base": "open", "early": "critic", "tuned": "critic", "wrong": "critic"},
+                       dict.fromkeys(["early", "tuned", "wrong"], "base"))  # fmt: skip
+    misled = CASES.loc[(USE == "training") & (TOLD != GOLD), "case_id"]
+    training = pd.concat([TRAINING, pd.DataFrame({"judge": "wrong", "case_id": misled, "use": "training"})])
+    found = gains(
+        pd.concat(named), gold_of("".join(GOLD)), CASES, groups, training=training, by="organ", resamples=0
+    )  # fmt: skip
+    for organ, place in (("eye", np.arange(N) < 100), ("lung", np.arange(N) >= 100)):
+        words = found[found["subfield"] == organ].set_index("tuned")["accuracy_words"]
+        unseen = {"tuned": USE == "", "wrong": ~CASES["case_id"].isin(misled)}
+        assert pd.isna(words["early"])
+        assert words["tuned"] == pytest.approx((TOLD == GOLD)[place & unseen["tuned"]].mean())
+        assert words["wrong"] == pytest.approx((TOLD != GOLD)[place & unseen["wrong"]].mean())

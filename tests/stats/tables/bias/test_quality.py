@@ -11,8 +11,10 @@ import statsmodels.api as sm
 from scipy.stats import t as student
 
 from mrb_lib.benchmarks.meta import BenchmarkMeta
+from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.methods.response_traits import length_difference, standardised
-from mrb_lib.stats.tables.bias import FEW, ONE_ANNOTATOR, UNANIMOUS, WEAK
+from mrb_lib.stats.multiplicity import adjust
+from mrb_lib.stats.tables.bias import FEW, ONE_ANNOTATOR, UNANIMOUS, WEAK, votes_of
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import ORDERS
 from tests.stats.small_tables import annotations_of, bias, cases_of, gold_of, verdicts_of
@@ -120,6 +122,19 @@ def test_annotators_that_never_disagree_or_never_agree_do_not_identify_quality()
     assert row_of(bias(verdicts, gold, cases, annotations=coins), "length")["reason"].startswith(WEAK)
 
 
+def test_p_values_are_adjusted_over_the_whole_table() -> None:
+    verdicts, gold, cases, annotations, _ = drawn({"a": 0.7, "b": 0.9, "c": 1.1})
+    cases["organ"] = np.where(np.arange(N) % 2, "eye", "lung")
+    table = bias(verdicts, gold, cases, annotations=annotations, by="organ")
+    tested = table["p_value"].notna()
+    assert set(table.loc[tested, "claim"]) == {"bias"}
+    assert set(table.loc[tested, "subfield"].fillna("")) == {"", "eye", "lung"}
+    for of_cases in (table["subfield"].isna(), table["subfield"].notna()):
+        assert (table.loc[of_cases, "family"] == (tested & of_cases).sum()).all()
+        expected = adjust(table.loc[of_cases, "p_value"].to_numpy(), "holm")
+        np.testing.assert_allclose(table.loc[of_cases, "p_adjusted"], expected)
+
+
 def test_few_clusters_leave_the_estimate_and_take_the_interval_and_the_test() -> None:
     verdicts, gold, cases, annotations, _ = drawn({"a": 0.7, "b": 0.9})
     thirteen = cases.assign(cluster=np.arange(N) % 13)
@@ -154,3 +169,21 @@ def test_a_category_that_is_not_a_preference_is_refused() -> None:
     with pytest.raises(InputError, match="neither"):
         categories = BenchmarkMeta("tables", "general", categories=("A", "B", "tie", "neither"))
         bias(verdicts, gold, cases, annotations=annotations, meta=categories)
+
+
+def test_a_changing_crowd_shares_its_seats() -> None:
+    """Twelve people, three a case: seats are anyone's and are regressed together; a panel of three has its own."""
+    rng = np.random.default_rng(2)
+    cases = cases_of(60)
+    rows = [
+        (case, f"a{who}", "overall", str(rng.choice(["A", "B"])))
+        for case in cases["case_id"]
+        for who in rng.choice(12, 3, replace=False)
+    ]
+    crowd = pd.DataFrame(rows, columns=["case_id", "annotator", "dimension", "choice"])
+    votes = votes_of(Analysis.from_frames(cases, annotations=crowd))
+    assert votes.tables == [[0, 1, 2]]
+    assert np.isfinite(votes.share).all()
+    three = votes_of(Analysis.from_frames(cases, annotations=annotations_of(dict.fromkeys("abc", "AB" * 30))))
+    assert three.tables == [[0], [1], [2]]
+    np.testing.assert_array_equal(three.others[0, :, :2], [[1, -1]] * 3)
