@@ -73,8 +73,8 @@ def recorded(models: Mapping[str, PlannedModel], samples: int) -> list[dict[str,
     for model, one in models.items():
         prompt, used = load_prompt(one.settings.prompt or ""), for_repeats(one.settings, samples)
         if prompt.asks != "answer":  # refused before any model is asked
-            known = " or ".join(builtin_ids("answering"))
-            raise InputError(f"prompt {prompt.id}: asks for verdicts, and answers are wanted; name {known}.")
+            ids = " or ".join(builtin_ids("answering"))
+            raise InputError(f"prompt {prompt.id}: asks for verdicts, and answers are wanted; name {ids}.")
         settings = {name: getattr(used, name) for name in _RECORDED}
         url = {} if used.url is None else {"url": without_secrets(used.url)}
         known = {name: value for name, value in settings.items() if value is not None and value is not False}
