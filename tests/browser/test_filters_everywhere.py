@@ -18,7 +18,7 @@ from mrb_lib.review.records.store import open_store
 from .axe import violations, violations_in_both_schemes
 from .haste import paused
 from .hostile import ATTACKS, harm
-from .pages import explorer, open_menu, press, settled
+from .pages import explorer, open_menu, press, settled, sign_in
 from .server import Served, path_of, reviews_of, simulated, store_of
 
 N = 30
@@ -111,23 +111,36 @@ def test_a_tag_begun_at_a_case_lands_on_no_other(new_page: NewPage, served: Serv
     page = new_page(hasty=True)
     ids = bench.cases["case_id"].astype(str).tolist()
     explorer(page, served.address, f"case={ids[10]}", "Dr Haste")
-    field = page.get_by_label("Add a tag to this case")
+    field, notice = page.get_by_label("Add a tag to this case"), page.locator(".mrb-notice")
     with paused(served.process):
         page.locator("[role=listbox]").focus()
         for key in ("End", "#", *"stab1"):  # the last case is not here yet
             page.keyboard.press(key)
         expect(field).to_have_value("stab1")
         page.keyboard.press("Enter")
+        expect(notice).to_contain_text("The case changed while you typed")
     expect(page.locator(".mrb-of-case bdi")).to_have_text(ids[-1])
     settled(page)
-    expect(field).to_have_value("")
+    expect(field).to_have_value("stab1")
     expect(field).to_be_focused()
-    page.keyboard.type("stab2")
     page.keyboard.press("Enter")
-    expect(page.locator(".mrb-tag-list li")).to_have_text(["stab2" + GONE])
+    expect(notice).to_contain_text("press Enter again to tag the case in sight")
+    page.keyboard.press("Enter")
+    expect(page.locator(".mrb-tag-list li")).to_have_text(["stab1" + GONE])
     mine = tags_of(bench).query("reviewer == 'Dr Haste'")
-    assert mine[["case_id", "tag"]].to_numpy().tolist() == [[ids[-1], "stab2"]]
+    assert mine[["case_id", "tag"]].to_numpy().tolist() == [[ids[-1], "stab1"]]
     assert reviews_of(bench, "Dr Haste").empty
+
+
+def test_a_filter_chosen_just_before_somebody_signs_in_holds(page: Page, served: Served, bench: Benchmark) -> None:
+    explorer(page, served.address)
+    organ = bench.cases["organ"].value_counts().index[-1]
+    with paused(served.process):
+        page.locator("[data-filter=organ]").select_option(f"={organ}")
+        sign_in(page, "Dr Soon")
+    n = int((bench.cases["organ"] == organ).sum())
+    expect(page.locator(".mrb-position")).to_contain_text(f"1 of {n} case")
+    expect(page.locator("[data-filter=organ]")).to_have_value(f"={organ}")
 
 
 def test_a_view_is_seen_by_everybody_and_replaced_by_none(new_page: NewPage, served: Served) -> None:

@@ -137,6 +137,12 @@ def test_the_later_of_two_windows_is_told_what_it_replaces(
     second.keyboard.press("s")
     expect(second.locator(".mrb-history li")).to_have_count(2)
     expect(second.locator(".mrb-history li").first).to_contain_text("Ambiguous")
+    first.get_by_label("Note").fill("still at it")
+    second.get_by_role("button", name="Withdraw").click()
+    expect(second.locator(".mrb-saved")).to_contain_text("Withdrawn")
+    first.evaluate("window.dispatchEvent(new Event('focus'))")
+    expect(first.get_by_role("button", name="Withdraw")).to_be_hidden()
+    expect(first.get_by_label("Note")).to_have_value("still at it")
 
 
 def test_the_end_of_a_list_is_told(page: Page, bench: Benchmark, served: Served) -> None:

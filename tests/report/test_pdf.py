@@ -78,13 +78,15 @@ def _flat(entries: Any) -> list[Any]:
     return [found for entry in entries for found in (_flat(entry) if isinstance(entry, list) else [entry])]
 
 
-def test_figures_captions_prose_tables_and_failures_are_in_it(reader: PdfReader) -> None:
+def test_figures_captions_prose_tables_and_failures_are_in_it(printed: Any, reader: PdfReader) -> None:
     text = re.sub(r"\s+", " ", " ".join(page.extract_text() for page in reader.pages))
     for words in ("The first figure. A first caption.", "The second figure.", "How to read it.", "Words in between."):
         assert words in text
     assert "The first 40 of 60 rows; tables/scores.csv has all of them." in text
     assert "ValueError" in text
     assert "alert(1)" in text, "hostile text is shown as text"
+    runs = provenance(printed.bench, printed.bench / "runs", policy="balanced", dimension="overall", seed=0).runs
+    assert runs and all(run["sha256"] in text.replace(" ", "") for run in runs)
 
 
 def test_the_chosen_cases_are_printed_whole(reader: PdfReader) -> None:
@@ -122,7 +124,8 @@ def test_what_is_printed_has_no_script_and_asks_nobody(printed: Any) -> None:
     text = _printed_html(printed)
     assert "<script" not in text
     assert "default-src 'none'" in text
-    assert not re.search(r'(?:src|href)="(?!figures/|#)', text)
+    assert not re.search(r'src="(?!figures/)|href="(?!#)', text), "a link to a file would name a folder of this machine"
+    assert "opened from disk" not in text
     assert not list(printed.out.glob(".print-*"))
 
 

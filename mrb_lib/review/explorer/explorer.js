@@ -95,7 +95,8 @@ function render({ link, el, addressed }) {
     parts.form.signed();
     drawUnsaved();
     parts.tags.refresh();
-    return choose(state.query, !state.query.review);
+    const query = parts.filters.query(); // with a filter that was chosen a moment ago
+    return choose(query, query === state.query && !query.review);
   }
 
   function saved(position, reviewers) {

@@ -203,7 +203,8 @@ function mrbForm({ ask, about, who, saved, unsaved, next, draw, region }) {
     if (html === state.html) return;
     Object.assign(state, { entries, html });
     past.replaceChildren(mrbShell.fragment(html));
-    if (!state.dirty) load();
+    if (state.dirty) refresh(); // what another window withdrew cannot be withdrawn here
+    else load();
     if (!hidden) saved(state.position, reviewers(entries));
   }
 

@@ -5,7 +5,7 @@ function mrbTags({ ask, reviewer, trouble, changed, tell }) {
   const SOON = 60; // who steps from case to case asks for no tags
   const { button, element, isolated } = mrbShell;
   const id = mrbShell.unique("mrb-tags");
-  const state = { position: null, caseId: "", version: "", hidden: 0, timer: 0 };
+  const state = { position: null, caseId: "", version: "", typedFor: "", hidden: 0, timer: 0 };
   const list = element("ul", { class: "mrb-tag-list", "aria-label": "Tags of the case" });
   const known = element("datalist", { id });
   const input = element("input", { type: "text", class: "mrb-add-tag", list: id, "aria-label": "Add a tag to this case", maxlength: "40", autocomplete: "off", spellcheck: "false", "aria-keyshortcuts": "# G" });
@@ -39,7 +39,6 @@ function mrbTags({ ask, reviewer, trouble, changed, tell }) {
   }
 
   function show(shown) {
-    if (shown.position !== state.position) input.value = ""; // words that were begun at another case are about that one
     Object.assign(state, { position: shown.position, caseId: shown.case_id, version: shown.version });
     list.replaceChildren();
     root.hidden = false;
@@ -69,12 +68,23 @@ function mrbTags({ ask, reviewer, trouble, changed, tell }) {
     }
   }
 
+  input.addEventListener("input", () => { state.typedFor = input.value && (state.typedFor || state.caseId); });
   input.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.isComposing) return;
     event.preventDefault();
     event.stopPropagation();
     const tag = input.value.trim();
-    if (tag && ready() && !root.closest(".mrb-changing")) send(tag, false);
+    if (!tag || !ready()) return;
+    // Words that were begun at another case are about that one, until they are said to be about this one.
+    const changing = root.closest(".mrb-changing");
+    if (changing || state.typedFor !== state.caseId) {
+      if (!changing) state.typedFor = state.caseId;
+      tell("The case changed while you typed. Look, and press Enter again to tag the case in sight.");
+      return;
+    }
+    tell("");
+    send(tag, false);
+    state.typedFor = "";
   });
 
   function focus() {

@@ -125,6 +125,13 @@ def test_a_failure_says_why(shown: dict[str, object]) -> None:
     assert "no reply" in text
 
 
+def test_what_takes_the_focus_keeps_the_shortcuts_of_jupyterlab_off(shown: dict[str, object]) -> None:
+    html = page(shown, verdicts=judged({"order": "AB", "choice": "A", "reply": "because"}))
+    tags = re.findall(r"<(?:summary|input)\b[^>]*>|<[a-z]+ [^>]*tabindex=[^>]*>", html)
+    assert {re.match(r"<(\w+)", tag)[1] for tag in tags} == {"summary", "input", "div", "section"}
+    assert [tag for tag in tags if 'data-lm-suppress-shortcuts="true"' not in tag] == []
+
+
 def test_the_votes_of_each_dimension_are_counted(shown: dict[str, object]) -> None:
     votes = pd.DataFrame(
         [("c1", who, "overall", said) for who, said in zip("pqrs", ("B", "A", "B", "tie"), strict=True)],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -15,6 +16,7 @@ from mrb_lib.demo.build import write_demo
 from mrb_lib.review.explorer.adjudicate import Reviews
 from mrb_lib.review.explorer.answers import ExplorerAnswers
 from mrb_lib.review.explorer.data import explorer_data
+from mrb_lib.review.records.exchange import read_reviews
 from mrb_lib.review.records.store import open_store
 from mrb_lib.stats.analyze import analyze
 from mrb_lib.tables.errors import InputError
@@ -102,6 +104,20 @@ def test_one_entry_makes_form_store_history_files_and_table(harm: Question, seen
     found = {(r["question"], r["answer"]): r for r in table if r["part"] == "answers" and r["judge"] == "first"}
     assert {key: (row["n"], row["n_cases"]) for key, row in found.items()} == expected
     assert found["harm", "none"]["share"] == 0.5
+
+
+def test_a_question_that_is_taken_out_leaves_its_answers_in_the_store(harm: Question, tmp_path: Path) -> None:
+    path = tmp_path / "hand.csv"
+    path.write_text("case_id,reviewer,verdict,harm\n7,Dr A,ambiguous,possible\n")
+    with open_store(tmp_path / "r.sqlite") as store:
+        store.restore(read_reviews(path, "demo"))
+        QUESTIONS.remove(harm)
+        assert "harm" not in store.adjudications("demo")
+        QUESTIONS.append(harm)
+        assert store.adjudications("demo")["harm"].tolist() == ["possible"]
+        QUESTIONS[-1] = replace(harm, several=True)
+        assert store.adjudications("demo")["harm"].tolist() == [["possible"]]
+        QUESTIONS[-1] = harm
 
 
 def test_questions_have_names_and_keys_of_their_own() -> None:
