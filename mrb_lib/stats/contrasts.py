@@ -111,15 +111,11 @@ def score_test(e: Estimate) -> FloatArray:
     return np.asarray(2 * stdtr(e.df, -np.abs(divide(e.value, about_zero))))
 
 
-def test_of(policy: str, is_independent: bool) -> str:
-    """Name the exact test of a policy, where each case is its own cluster or where clusters hold several."""
-    return CLUSTERED if not is_independent else MCNEMAR if policy in BINARY else PERMUTATION
-
-
 def named_tests(e: Estimate, policy: str) -> NDArray[np.object_]:
     """Name the test that `paired_tests` makes of each pair: t where one cluster is large or clusters cross."""
     uneven = (e.largest > UNEVEN) & (e.clusters > 3) if e.sampling.crossed is None else np.ones(e.n.shape, dtype=bool)
-    return np.where(uneven, BY_T, np.array(test_of(policy, e.sampling.is_independent), dtype=object))
+    exact = CLUSTERED if not e.sampling.is_independent else MCNEMAR if policy in BINARY else PERMUTATION
+    return np.where(uneven, BY_T, np.array(exact, dtype=object))
 
 
 def paired_tests(gain: FloatArray, e: Estimate, policy: str = "balanced") -> pd.DataFrame:

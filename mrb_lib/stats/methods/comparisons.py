@@ -6,7 +6,6 @@ responders are those of Bradley and Terry's model, in which a tie is half a win 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +13,6 @@ import pandas as pd
 from scipy.sparse.csgraph import connected_components
 from scipy.special import expit, logit, stdtrit
 
-from mrb_lib.stats.annotators import encode_annotations
 from mrb_lib.stats.estimation import BoolArray, FloatArray, IntArray, Sampling, divide, sums_by
 from mrb_lib.stats.methods.rank_agreement import LEAST_ERROR, Strengths
 from mrb_lib.stats.options import check_choice
@@ -54,11 +52,6 @@ def responders(cases: pd.DataFrame) -> Responders:
 def from_labels(labels: IntArray) -> FloatArray:
     """Return labels, which are -1 where there is none, as comparisons, from shape (...) to (..., 3)."""
     return np.asarray(labels[..., None] == np.arange(len(CHOICES)), dtype=np.float64)
-
-
-def from_annotations(annotations: pd.DataFrame, cases: pd.DataFrame, dimensions: Sequence[str]) -> FloatArray:
-    """Return annotations by people as comparisons, one each, shape (dimensions, cases, 3)."""
-    return encode_annotations(annotations, cases, CHOICES, list(dimensions)).votes.swapaxes(0, 1)
 
 
 def from_verdicts(verdicts: Verdicts, policy: str) -> FloatArray:

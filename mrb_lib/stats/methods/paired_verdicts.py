@@ -48,11 +48,6 @@ def means(verdicts: Verdicts, values: FloatArray) -> FloatArray:
     return divide(verdicts.total(np.nan_to_num(values)), verdicts.total(np.isfinite(values)))
 
 
-def means_by_order(verdicts: Verdicts, values: FloatArray) -> FloatArray:
-    """Return the same within each order, shape (orders, cases, cells)."""
-    return np.stack([means(verdicts, np.where(verdicts.order == o, values, np.nan)) for o in range(len(ORDERS))])
-
-
 def compare(
     first: Verdicts,
     second: Verdicts,
@@ -93,7 +88,10 @@ def compare(
     noises = repeated.mean(axis=0) if is_prompt else average(repeated)
     if noise is not None:
         noises = np.where(np.isnan(noises).all(axis=(0, 1)), noise, noises)
-    by_order = _between_repeats(votes[0], votes[1], before, differs) if is_prompt else means_by_order(before, differs)
+    if is_prompt:
+        by_order = _between_repeats(votes[0], votes[1], before, differs)
+    else:
+        by_order = np.stack([means(before, np.where(before.order == o, differs, np.nan)) for o in range(len(ORDERS))])
     changed = average(by_order) if is_prompt else means(before, differs)
     target = np.full(len(differs), np.nan)
     if is_a is not None:

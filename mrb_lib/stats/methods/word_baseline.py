@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from scipy.sparse import vstack
+from scipy.sparse import csr_array, vstack
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 
@@ -33,19 +33,16 @@ def prefers_a(
     Notes
     -----
     Swapping the responses swaps the prediction: the features are differences, and there is no intercept. Each case is
-    learnt from both sides (so `C` is half of 0.1), which needs no case where B wins. Validated by
-    tests/stats/tables/test_word_baseline.py.
+    learnt from both sides (so `C` is half of 0.1), which needs no case where B wins. Words of other
+    cases weigh nothing. Validated by tests/stats/tables/test_word_baseline.py.
     """
-    texts = [cases[f"response_{side}"].fillna("") for side in "ab"]
-    words, known = CountVectorizer(binary=True), pd.concat([side.iloc[learnt] for side in texts])
-    nothing = np.array([], dtype=np.float64)
-    if not any(map(words.build_analyzer(), known)):
-        return nothing
-    words.fit(known)
-    difference = words.transform(texts[0]) - words.transform(texts[1])
+    words, n = CountVectorizer(binary=True), len(cases)
+    texts = pd.concat([cases[f"response_{side}"].fillna("") for side in "ab"])
+    held = words.fit_transform(texts) if any(map(words.build_analyzer(), texts)) else csr_array((2 * n, 1))
+    difference = held[:n] - held[n:]
     shown = difference[learnt]
     if not shown.count_nonzero():
-        return nothing
+        return np.array([], dtype=np.float64)
     model = LogisticRegression(C=0.05, max_iter=1000, fit_intercept=False)
     weights = None if weight is None else np.tile(weight, 2)
     model.fit(vstack([shown, -shown]), np.concatenate([a_wins, 1 - a_wins]), sample_weight=weights)

@@ -73,12 +73,9 @@ def better_than_base(rows: pd.DataFrame) -> str:
         if up:
             most = significant.iloc[0]
             said.append(f"{most['tuned']} gains most, {points(most, 'gain')} over {most['base']}.")
-    by_words = pairs.dropna(subset="accuracy_words").nlargest(1, "value_tuned")
-    said += [
-        f"{row['tuned']} scores {percent(row, 'value_tuned')}; a bag-of-words baseline, trained on its training cases "
-        f"here, scores {percent(row, 'accuracy_words')}."
-        for _, row in by_words.iterrows()
-    ]
+    for _, row in pairs.dropna(subset="accuracy_words").nlargest(1, "value_tuned").iterrows():
+        words = f"trained on its training cases here, scores {percent(row, 'accuracy_words')}"
+        said.append(f"{row['tuned']} scores {percent(row, 'value_tuned')}; a bag-of-words baseline, {words}.")
     said += [*_of_ingredients(rows), *_of_sizes(rows)]
     return " ".join(said) or f"{where}, no judge here is known to be trained further from another."
 
@@ -128,10 +125,7 @@ def _of_sizes(rows: pd.DataFrame) -> list[str]:
         Column("accuracy_base", "mean score of the base, in rows of part accuracy", "share 0-1"),
         Column("accuracy_tuned", "mean score of the tuned judge, same cases", "share 0-1"),
         estimated(
-            "accuracy_words",
-            "mean score of a bag-of-words baseline, trained on the tuned judge's training cases here",
-            null=NO_WORDS,
-            parts=(ACCURACY,),
+            "accuracy_words", "score of words learnt from its training cases here", null=NO_WORDS, parts=(ACCURACY,)
         ),
         estimated("value_base", "quantity of the base, mean over these cases"),
         estimated("value_tuned", "quantity of the tuned judge"),

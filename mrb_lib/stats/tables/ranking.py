@@ -10,6 +10,7 @@ import pandas as pd
 
 from mrb_lib.stats import intervals
 from mrb_lib.stats.analysis import Analysis
+from mrb_lib.stats.annotators import encode_annotations
 from mrb_lib.stats.clusters import clusters_of
 from mrb_lib.stats.columns import Column, estimated, shared, table
 from mrb_lib.stats.estimation import FloatArray, Sampling, divide, estimate, mean
@@ -119,7 +120,8 @@ def ranking(analysis: Analysis) -> pd.DataFrame:
     cells, judged, names = analysis.verdicts.cells, (analysis.verdicts.total() > 0).any(axis=0), analysis.names
     who = compared.responders(analysis.cases)
     labels, said = compared.from_labels(analysis.labels.T), compared.from_verdicts(analysis.verdicts, analysis.policy)
-    annotated = compared.from_annotations(analysis.annotations, analysis.cases, names)
+    people = encode_annotations(analysis.annotations, analysis.cases, analysis.categories, names)
+    annotated = people.votes.swapaxes(0, 1)
     strengths, agreements = list[pd.DataFrame](), list[pd.DataFrame]()
     for d, name in enumerate(names if who.paired.any() else []):
         own = np.flatnonzero(judged & (analysis.verdicts.dimension == d))
