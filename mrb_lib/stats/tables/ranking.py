@@ -20,6 +20,7 @@ from mrb_lib.stats.methods.item_orders import compare_orders, item_responses
 from mrb_lib.stats.methods.rank_agreement import FEWEST_RANKED, LEAST_ERROR, agreement, rank_interval, ranks
 from mrb_lib.stats.options import with_ends
 from mrb_lib.stats.phrases import interval, main_dimension, main_rows, opening
+from mrb_lib.tables.schema import CHOICES
 
 STRENGTH, AGREEMENT, ITEMS = "strength", "agreement", "items"
 GOLD, ANNOTATIONS, JUDGE = "gold", "annotations", "judge"
@@ -120,7 +121,7 @@ def ranking(analysis: Analysis) -> pd.DataFrame:
     cells, judged, names = analysis.verdicts.cells, (analysis.verdicts.total() > 0).any(axis=0), analysis.names
     who = compared.responders(analysis.cases)
     labels, said = compared.from_labels(analysis.labels.T), compared.from_verdicts(analysis.verdicts, analysis.policy)
-    people = encode_annotations(analysis.annotations, analysis.cases, analysis.categories, names)
+    people = encode_annotations(analysis.annotations, analysis.cases, CHOICES, names)
     annotated = people.votes.swapaxes(0, 1)
     strengths, agreements = list[pd.DataFrame](), list[pd.DataFrame]()
     for d, name in enumerate(names if who.paired.any() else []):
