@@ -136,6 +136,7 @@ def analyze(
         return
     if bench is None:
         raise InputError("BENCH: name the folder of a benchmark; `mrb demo DIR` makes one.")
+    TABLES[options.table]  # refused before the demo is made
     bench = embedded(bench)
     if runs is None and (bench / "runs").is_dir():
         runs = bench / "runs"

@@ -258,16 +258,6 @@ def test_the_help_lists_every_table_with_its_question_and_options(mrb: Callable)
             assert f"--{option.replace('_', '-')}" in shown and f"Table {name}: {about}" in shown
 
 
-@pytest.mark.parametrize("line", [["--explain", "average"], [".", "--table", "letters"]])
-def test_a_table_that_became_part_of_another_says_of_which(mrb: Callable, line: list[str]) -> None:
-    refused = mrb("analyze", *line)
-    assert refused.code == 2
-    assert refused.err in (
-        "mrb: table average is now part of accuracy, in the rows of dimension average.\n",
-        "mrb: table letters is now part of significance, in the rows of part letters.\n",
-    )
-
-
 @pytest.mark.parametrize("table", TABLES)
 def test_explain_says_what_each_column_means_without_reading_a_benchmark(mrb: Callable, table: str) -> None:
     """Issue 12, point 15: a line a column with its meaning, its unit and, of a method, its source."""

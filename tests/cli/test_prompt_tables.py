@@ -74,8 +74,6 @@ def test_templates_are_told_from_the_manifests(mrb: Callable, bench: Path) -> No
     text = mrb("analyze", bench, "--table", "probes")
     assert "Accuracy differs significantly in 1 of 1 comparisons of two prompts" in " ".join(text.out.split())
     assert text.err == ""
-    moved = mrb("analyze", bench, "--table", "templates")
-    assert "table templates is now part of probes, in the rows of part template" in moved.refusal
 
 
 def test_a_roster_of_ones_own_states_a_cutoff(mrb: Callable, bench: Path, tmp_path: Path) -> None:
