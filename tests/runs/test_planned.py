@@ -103,7 +103,7 @@ def test_every_setting_may_stand_in_a_plan(tmp_path: Path) -> None:
         ('name = "first"\nengine = "ray"\nworkers = 0', "workers 0: must be at least 1"),
         ('name = "nobody"', "judge 'nobody' is not in the roster"),
         ('name = "consensus-of:first,nobody"', "judge 'nobody' is not in the roster"),
-        ('name = "consensus-of:first"', "needs at least two members"),
+        ('name = "consensus-of:first"', "with at least two judges"),
         ('name = "first"\nengine = "packed"', "has no weights that packed could read"),
         ("limit = 3", "judge 2, key 'name': is missing"),
     ],
