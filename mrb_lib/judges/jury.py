@@ -32,8 +32,8 @@ _MISSING: Final = ""
 _LARGEST_WEIGHT: Final = 2**40
 _RULES: Final[Mapping[str, JuryRule]] = {NAME: "majority", WEIGHTED: "weighted", ESCALATE: "escalate"}
 _HOW: Final = (
-    f"write {NAME}:a,b or {WEIGHTED}:a=2,b=1 or {ESCALATE}:2:a,b,c, with two judges at least, each named once, and "
-    "weights of like size"
+    f"write {NAME}:a,b or {WEIGHTED}:a=2,b=1 or {ESCALATE}:2:a,b,c, with at least two judges, each named once, and "
+    "weights of similar size"
 )
 
 
