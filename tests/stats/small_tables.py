@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,7 @@ def rows_of(
 ) -> pd.DataFrame:
     """The rows of a table of frames, or of verdicts in an array, by options of the table and of every analysis."""
     spec, frame = TABLES[table], None if isinstance(verdicts, Panel) else verdicts
-    own = {name: options.pop(name) for name in [*options] if name in spec.options}
+    own = {name: options.pop(name) for name in [*options] if name in signature(spec.make).parameters}
     analysis = Analysis.from_frames(cases, frame, gold, annotations, **options)
     if isinstance(verdicts, Panel):
         analysis = replace(analysis, probes={NO_PROBE: verdicts}, dimensions=verdicts.dimensions)
