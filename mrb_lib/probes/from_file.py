@@ -39,7 +39,7 @@ class FileProbe:
 
 
 def is_file_probe(name: str) -> bool:
-    """Return whether verdicts with this probe come from a file, which need not be at hand."""
+    """Return whether verdicts with this probe come from a file, even from one that is gone."""
     return _NAME.fullmatch(name) is not None
 
 

@@ -1,4 +1,4 @@
-"""What the words of two responses alone tell about which one wins: a baseline for judges that were trained."""
+"""A baseline for trained judges: predict the better response from the words of the two alone."""
 
 from __future__ import annotations
 
