@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -28,8 +30,8 @@ VERDICTS = verdicts_of({
 GROUPS = groups_of({"base": "open", "tuned": "critic"}, {"tuned": "base"})
 
 
-def made(cases: pd.DataFrame = CASES, gold: str = "".join(GOLD), **options: object) -> pd.DataFrame:
-    found = gains(VERDICTS, gold_of(gold), cases, GROUPS, training=TRAINING, resamples=0, **options)  # type: ignore[arg-type]
+def made(cases: pd.DataFrame = CASES, gold: str = "".join(GOLD), **options: Any) -> pd.DataFrame:
+    found = gains(VERDICTS, gold_of(gold), cases, GROUPS, training=TRAINING, resamples=0, **options)
     return found.set_index(found["subfield"].fillna("all"))
 
 
