@@ -9,7 +9,7 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
@@ -62,45 +62,68 @@ def download_dataset(*, repo: str = REPO, revision: str | None = None, progress:
     """
     if not _REPO_NAME.fullmatch(repo):
         raise InputError(f"repo {repo!r}: is not the name of a dataset on the Hub; write owner/name, such as {REPO}.")
-    endpoint = hub_endpoint()
-    alternative = "download it on another machine and run `mrb import official FOLDER OUT`"
-    with hub_errors(repo, revision, endpoint, alternative, kind="dataset"):
-        snapshot = _snapshot(repo, revision, endpoint, progress=progress)
+    snapshot = fetch(
+        repo,
+        revision,
+        kind="dataset",
+        check=lambda names: _data_root(names, repo),
+        allow=PATTERNS,
+        alternative="download it on another machine and run `mrb import official FOLDER OUT`",
+        bars=progress,
+    )
     names = [path.relative_to(snapshot).as_posix() for path in snapshot.rglob("*") if path.is_file()]
     imported = read(snapshot / _data_root(names, repo))
-    source = f"{without_credentials(endpoint)}/datasets/{repo}"
+    source = f"{without_credentials(hub_endpoint())}/datasets/{repo}"
     meta = replace(imported.benchmark.meta, source=source, revision=snapshot.name)
     return imported._replace(benchmark=replace(imported.benchmark, meta=meta))
 
 
-def _snapshot(repo: str, revision: str | None, endpoint: str | None, *, progress: bool) -> Path:
-    """The dataset's folder in the Hub's cache, complete; its name is the commit."""
+def fetch(
+    repo: str,
+    revision: str | None,
+    *,
+    kind: Literal["dataset", "model"],
+    check: Callable[[Sequence[str]], object],
+    allow: Sequence[str],
+    ignore: Sequence[str] = (),
+    alternative: str,
+    bars: bool = True,
+) -> Path:
+    """Return the folder of a revision in the Hub's cache, with what was missing fetched; its name is the commit.
+
+    Parameters
+    ----------
+    check : refuses the names of the repository's files, before anything is fetched
+    allow, ignore : patterns of the files to fetch, and of those among them to leave out
+    alternative : see `hub_errors`, whose errors are raised
+    bars : show progress bars on a terminal
+    """
     # Imported here, because this library reads its environment when it is imported.
     from huggingface_hub import HfApi, constants, get_cached_repo_tree, snapshot_download
 
+    endpoint, offline = hub_endpoint(), is_offline()
     constants.HF_HUB_DISABLE_TELEMETRY = True
     if endpoint is not None:
         constants.HF_HUB_DISABLE_XET = True
-    offline = is_offline()
-    if offline:
-        get_cached_repo_tree(repo, repo_type="dataset", revision=revision)
-    else:
-        info = HfApi(endpoint=endpoint).dataset_info(repo, revision=revision, timeout=TIMEOUT_S)
-        _data_root([entry.rfilename for entry in info.siblings or []], repo)
-    with quiet_hub(bars=progress and sys.stderr.isatty()):
+    with hub_errors(repo, revision, endpoint, alternative, kind=kind), quiet_hub(bars=bars and sys.stderr.isatty()):
+        if offline:
+            get_cached_repo_tree(repo, repo_type=kind, revision=revision)
+        else:
+            info = HfApi(endpoint=endpoint).repo_info(repo, repo_type=kind, revision=revision, timeout=TIMEOUT_S)
+            check([file.rfilename for file in info.siblings or []])
         path = snapshot_download(
             repo,
-            repo_type="dataset",
+            repo_type=kind,
             revision=revision,
             endpoint=endpoint,
             local_files_only=offline,
-            allow_patterns=list(PATTERNS),
+            allow_patterns=list(allow),
+            ignore_patterns=list(ignore),
         )
-    folder = Path(path)
-    # When the connection breaks after the first answer, the library falls back to what an older call left in the cache.
-    if not offline and folder.name != info.sha:
-        raise RunError(f"{repo}: changed, or was cut off, while it was downloaded; run the command again.")
-    return folder
+        # When the connection breaks after the first answer, the library falls back to what an older call left.
+        if not offline and Path(path).name != info.sha:
+            raise RunError(f"{repo}: changed, or was cut off, while it was downloaded; run the command again.")
+    return Path(path)
 
 
 def _data_root(names: Sequence[str], repo: str) -> PurePosixPath:

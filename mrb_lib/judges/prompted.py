@@ -11,11 +11,9 @@ from typing import ClassVar
 import pandas as pd
 from PIL import Image
 
-from mrb_lib.judges.makers import task_maker
-from mrb_lib.judges.prompt_files import RATES, UsualPrompt, fitting_prompt
-from mrb_lib.judges.prompts import Asks
+from mrb_lib.judges.prompts import RATES, Asks, UsualPrompt, fitting_prompt
 from mrb_lib.judges.roster.engines import JudgeRequest
-from mrb_lib.judges.tasks import MAX_PIXELS, AsksPrompts, Reply, Task, image_names, open_pictures
+from mrb_lib.judges.tasks import MAX_PIXELS, AsksPrompts, Reply, Task, image_names, open_pictures, task_maker
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.tables.schema import NO_PROBE
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
@@ -143,9 +141,8 @@ class PromptedJudge(AsksPrompts):
                 raise
             except Exception as error:  # noqa: BLE001  # a library may raise anything; the rows say what
                 kind = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
-                self._tasks.fail(rows, task, f"{kind}{error}")
-            else:
-                self._tasks.put(rows, task, reply)
+                reply = Reply(problem=f"{kind}{error}")
+            self._tasks.put(rows, task, reply)
         return rows.frame()
 
     def _ask(self, task: Task) -> Reply:

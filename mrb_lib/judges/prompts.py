@@ -15,14 +15,15 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
-from importlib import resources
-from typing import Final, Literal, TypedDict
+from pathlib import Path
+from typing import Final, Literal, TypedDict, cast, get_args
 
 from jinja2 import StrictUndefined, Template, TemplateError, meta
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from mrb_lib.judges.context import Context
 from mrb_lib.judges.fences import GENERIC, defuse, fence_key, fence_of, section
+from mrb_lib.judges.settings import Settings
 from mrb_lib.replies.categories import marks_of
 from mrb_lib.replies.labels import BESIDE_OPTIONS, LETTERS, Labels, labels_of, lists_options, names_letters, relabelled
 from mrb_lib.tables.errors import InputError
@@ -52,7 +53,29 @@ _TEMPLATE_FAILS: Final = (
     *(TemplateError, TypeError, ValueError, ArithmeticError, LookupError, RecursionError, MemoryError),
 )
 _MEASURE: Final = ", measured by the reference answer"
-FOLDER: Final = resources.files("mrb_lib.judges").joinpath("templates")
+FOLDER: Final = Path(__file__).with_name("templates")
+
+PromptKind = Literal["", "answering", "ratings", "ranking", "criteria"]
+"""Kinds of prompts: for preferences, answers, the category of one response, an order of all, or a rubric's criteria."""
+UsualPrompt = tuple[str, tuple[Asks, ...]]
+"""The id of the usual prompt of an engine, and the kinds of prompts whose replies it reads."""
+RATES: Final[UsualPrompt] = ("rate", ("categories", "category"))
+"""The usual prompt of engines that read a written rating, and the kinds that they read."""
+_HEADER = re.compile(r"\A\{#-?\s*asks:\s*(\w+)(\s+and\s+reason)?(?:,\s*(\d+)\s+tokens)?\s*-?#\}\n?")
+
+_ASKS: Final[Mapping[Asks, tuple[str, str]]] = {
+    "all": ("all dimensions in one reply", "generative"),
+    "one": ("one letter a dimension", "generative"),
+    "rating": ("a rating of one response", "rating"),
+    "answer": ("an answer to the question", "generative"),
+    "rankings": ("rankings of all responses to an item", "batch"),
+    "ranking": ("a ranking of all responses to an item in one dimension", "batch"),
+    "categories": ("a category of one response for each dimension", "generative"),
+    "category": ("the mark of one category", "generative"),
+    "criteria": ("all criteria of a rubric in one reply", "rubric"),
+    "criterion": ("one letter a criterion of a rubric", "rubric"),
+}
+"""What a prompt of each kind asks for, and an engine that reads it."""
 
 
 class OtherLabelsError(InputError):
@@ -304,11 +327,12 @@ class Prompt:
             key = fence_key(texts, note + (before or ""), *context.texts)
         written, fence = partial(defuse, marks=marks or GENERIC), fence_of(key, labels)
         defused = [written(text) for text in texts]
+
+        def described(name: str) -> dict[str, str]:
+            return {"name": written(name), "meaning": written(definitions.get(name, ""))}
+
         marked = zip(marks_of(choices), choices, strict=True) if self.rates else ()
-        options = [
-            {"mark": mark, "name": written(name), "meaning": written(definitions.get(name, ""))}
-            for mark, name in marked
-        ]
+        options = [{"mark": mark, **described(name)} for mark, name in marked]
         named, offered = [written(name) for name in dimensions], [option["name"] for option in options] or choices
         variables: dict[str, object] = {
             "question": defused[0],
@@ -322,7 +346,7 @@ class Prompt:
             "marks": [option["mark"] for option in options],
             "ordered": ordered,
             "labels": [
-                {"dimension": written(own), "name": written(name), "meaning": written(definitions.get(name, ""))}
+                {"dimension": written(own), **described(name)}
                 for own, names in (label_sets or {}).items()
                 for name in names
             ],
@@ -342,9 +366,8 @@ class Prompt:
         }
         blocks = self._blocks(variables)
         if wording:
-            blocks[-1] = _worded(self, wording).render(
-                {**variables, "measure": _MEASURE if self.needs_reference else ""}
-            )
+            measure = _MEASURE if self.needs_reference else ""
+            blocks[-1] = _worded(self, wording).render({**variables, "measure": measure})
         if self.checks and (note or labels != LETTERS):
             raise InputError(
                 f"prompt {self.id}: shows each response alone, so that nothing can be said of two, or of what they are "
@@ -392,6 +415,114 @@ class Prompt:
                 f"put everything into the blocks {', '.join(BLOCKS)}, in this order."
             )
         return blocks
+
+
+def builtin_ids(kind: PromptKind = "") -> tuple[str, ...]:
+    """The ids of the prompts of a kind that come with the library; without one, of those that ask for preferences."""
+    return tuple(sorted(path.stem for path in (FOLDER / kind).glob("*.jinja")))
+
+
+@lru_cache
+def builtin_files() -> Mapping[str, Path]:
+    """Return the template of each prompt that comes with the library, by id."""
+    return {path.stem: path for kind in get_args(PromptKind) for path in sorted((FOLDER / kind).glob("*.jinja"))}
+
+
+def load_prompt(id_or_file: str) -> Prompt:
+    """A prompt by its id, or from a template file, whose name without its ending becomes the id.
+
+    The file's first line is `{# asks: all #}` (or another of `Asks`; `all and reason` where the reply's object is to
+    end with a key `reason`; `, 4096 tokens` where a reply may be that long), then come the blocks `case`, `responses`
+    and `ask`. They may use `question, first, second, dimensions, definitions, dimension, reference, before, n_images,
+    scale`, `choices` (those of A, B and tie that the benchmark has, or its categories), `options` (the categories, each
+    with `mark`, `name` and `meaning`), `marks`, `ordered`, `labels` (each with `dimension`, `name` and `meaning`),
+    `labelled` (their dimensions), `criteria` (of the rubric, each with `mark` and `text`),
+    `criterion`, `responses` (letters and texts), `offer` (the choices in words, quoted), `keys` (of the reply's object,
+    in order), and `fence(name, text)`, which encloses a text so that it cannot end its enclosure, or
+    `section(name, text)`, which does so by the marks of the published pipeline.
+
+    Raises
+    ------
+    InputError
+        There is no such prompt or file, or it is not such a template.
+    """
+    path = builtin_files().get(id_or_file, Path(id_or_file))
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"prompt {id_or_file!r}: is none of {', '.join(builtin_files())} and cannot be read as a file; "
+            "name one of these or a template file."
+        ) from error
+    return prompt_from_text(path.stem, text)
+
+
+def load_prompt_of_one(id_or_file: str) -> Prompt:
+    """As `load_prompt`; of this library's prompts that ask for all dimensions at once, the one that asks for one."""
+    prompt, single = load_prompt(id_or_file), f"single-{id_or_file}"
+    has_single = prompt.asks in ("all", "categories", "criteria") and single in builtin_files()
+    return load_prompt(single) if has_single else prompt
+
+
+def fitting_prompt(
+    judge: str,
+    engine: str,
+    settings: Settings,
+    compares: UsualPrompt,
+    rates: UsualPrompt | None,
+    trained: str | None = None,
+) -> Prompt:
+    """Return the prompt that the user wants, that the model was trained on, or the usual one.
+
+    Parameters
+    ----------
+    judge : its name
+    compares, rates : the usual prompt for preferences, and for ratings, each with the kinds of prompts whose replies
+        the engine reads; None where it compares two responses only
+
+    Raises
+    ------
+    InputError
+        The engine cannot judge the benchmark; or the prompt asks for something else, or cannot show what the settings
+        want beside a case.
+    """
+    if settings.is_rating and rates is None:
+        raise InputError(
+            f"judge {judge}: the engine {engine} compares two responses, and the benchmark has ratings of one; leave "
+            f"out +{engine}, or use NAME+packed or NAME+generative."
+        )
+    usual, asks = rates if settings.is_rating and rates is not None else compares
+    load = load_prompt_of_one if asks in (("one",), ("category",), ("criterion",)) else load_prompt
+    prompt = load(settings.prompt or trained or usual)
+    if prompt.asks not in asks:
+        raise InputError(
+            f"judge {judge}: prompt {prompt.id} asks for {_ASKS[prompt.asks][0]}, but this engine reads "
+            f"{' or '.join(_ASKS[one][0] for one in asks)}; use {usual}, or another engine as in "
+            f"NAME+{_ASKS[prompt.asks][1]}."
+        )
+    prompt.check_shows(settings.shows)
+    return prompt
+
+
+@lru_cache(maxsize=64)
+def prompt_from_text(name: str, text: str) -> Prompt:
+    """A prompt from its template's source, as a run keeps it; each is compiled once.
+
+    Raises
+    ------
+    InputError
+        It is not such a template; see `load_prompt`.
+    """
+    header = _HEADER.match(text)
+    if header is None or header.group(1) not in get_args(Asks):
+        listed = ", ".join(f"{{# asks: {asks} #}}" for asks in get_args(Asks))
+        raise InputError(f"prompt {name}, row 1: must be one of {listed}.")
+    asks, gives_reason = cast(Asks, header.group(1)), header.group(2) is not None
+    if gives_reason and asks != "all":
+        raise InputError(
+            f"prompt {name}, row 1: a reason is a key beside all dimensions; write {{# asks: all and reason #}}."
+        )
+    return Prompt(name, text, asks, gives_reason, int(header.group(3)) if header.group(3) else None)
 
 
 def offer(choices: Sequence[str]) -> str:

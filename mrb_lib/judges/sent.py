@@ -14,9 +14,7 @@ from typing import Final, cast, get_args
 import pandas as pd
 
 from mrb_lib.judges.context import ReferenceLevel
-from mrb_lib.judges.makers import rubric_of
-from mrb_lib.judges.prompt_files import PromptKind, builtin_ids, load_prompt
-from mrb_lib.judges.prompts import RANKINGS, Prompt
+from mrb_lib.judges.prompts import RANKINGS, Prompt, builtin_files, load_prompt
 from mrb_lib.judges.roster.engines import ENGINES
 from mrb_lib.judges.settings import Settings
 from mrb_lib.judges.tasks import PromptWriter, responses_of
@@ -78,8 +76,7 @@ def sent(manifest: Manifest, case: Mapping[str, pd.Series], order: str, dimensio
     if probe != NO_PROBE:
         return Sent("", f"the run does not say what was asked: the probe {probe} changed the case before it was shown")
     # A template may come from anyone, and its work be without end: only this library's own are filled in.
-    own = any(manifest.prompt_id in builtin_ids(kind) for kind in get_args(PromptKind))
-    prompt = load_prompt(manifest.prompt_id) if own else None
+    prompt = load_prompt(manifest.prompt_id) if manifest.prompt_id in builtin_files() else None
     if prompt is None or (prompt.hash, prompt.text) != (manifest.prompt_hash, manifest.prompt_text):
         return Sent(
             manifest.prompt_text, "the run's template, not filled in: it is not a prompt of this version of the library"
@@ -91,16 +88,10 @@ def sent(manifest: Manifest, case: Mapping[str, pd.Series], order: str, dimensio
     try:
         writer = PromptWriter(prompt, _settings(manifest, dimension))
         images = writer.images(row)
-        criteria = [one.text for one in rubric_of(row)] if prompt.checks else []
         alone = prompt.asks == "rating" or prompt.checks
         first, second = responses_of(row)
         texts = [
-            writer.write(
-                row,
-                responses,
-                "" if prompt.asks in ("all", "categories") else dimension,
-                criteria=criteria,
-            ).text
+            writer.write(row, responses, "" if prompt.asks in ("all", "categories") else dimension).text
             for responses in ([[first], [second]] if alone else [[first]] if prompt.rates else [[first, second]])
         ]
     except InputError as error:

@@ -23,7 +23,7 @@ from mrb_lib.judges import guard
 from mrb_lib.judges.budget import Estimate
 from mrb_lib.judges.endpoint.judge import EndpointJudge
 from mrb_lib.judges.endpoint.outcomes import printable
-from mrb_lib.judges.prompt_files import load_prompt
+from mrb_lib.judges.prompts import load_prompt
 from mrb_lib.judges.roster.engines import ENGINES, JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import adapter_base, provenance_of

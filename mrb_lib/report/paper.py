@@ -14,7 +14,7 @@ import pandas as pd
 
 from mrb_lib.figures.registry import FIGURES
 from mrb_lib.figures.style import Paper
-from mrb_lib.judges.prompt_files import load_prompt
+from mrb_lib.judges.prompts import load_prompt
 from mrb_lib.judges.roster.groups import JURY
 from mrb_lib.judges.sent import sent, shown_case
 from mrb_lib.report.publish import PublishedTable

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mrb_lib.judges.jury import Jury, is_jury, parse_jury
-from mrb_lib.judges.roster.roster import check_name
+from mrb_lib.judges.roster.roster import entry_of
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.manifest import FILE_NAME, Manifest, read_manifest, run_id
 from mrb_lib.verdicts.protocol import Judge
@@ -34,11 +34,11 @@ class Seat:
 
 def check_known(name: str, runs: Path, extra: Sequence[Path] = ()) -> None:
     """Raise `InputError` unless a name is a judge's, or that of a jury whose members are judges or have runs."""
-    check_name(name, extra)
+    entry_of(name, extra)
     jury = parse_jury(name)
     for member in jury.members if jury is not None else ():
         try:
-            check_name(member, extra)
+            entry_of(member, extra)
         except InputError as error:
             if not has_run(member, runs):
                 raise InputError(f"judge {name!r}: {error}") from error

@@ -88,7 +88,7 @@ def check_suits(one: PlannedJudge, benchmark: Benchmark) -> None:
         raise InputError("probes: change pairs of responses, and the benchmark has ratings of one; leave them out.")
     if settings.prompt is None:
         return
-    from mrb_lib.judges.prompt_files import builtin_ids, load_prompt
+    from mrb_lib.judges.prompts import builtin_ids, load_prompt
 
     prompt, answers = load_prompt(settings.prompt), meta.dimensions == (ANSWER,)
     if prompt.asks == "answer" and not answers:

@@ -11,12 +11,12 @@ from typing import Final
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.endpoint.address import address
 from mrb_lib.judges.jury import parse_jury
-from mrb_lib.judges.prompt_files import load_prompt
+from mrb_lib.judges.prompts import load_prompt
 from mrb_lib.judges.roster.engines import ENGINES
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.machine import misfit
-from mrb_lib.judges.roster.roster import entry_of, resolve
-from mrb_lib.judges.roster.source import WeightsSource, locate_weights, pinned_revision
+from mrb_lib.judges.roster.roster import entry_of, pinned_revision, resolve
+from mrb_lib.judges.roster.source import WeightsSource, locate_weights
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import ReportPlanned, is_complete, judge_each, settings_for
 from mrb_lib.runs.juries import has_run

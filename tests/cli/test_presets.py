@@ -12,7 +12,7 @@ import typer
 
 from mrb_lib.cli.app import app
 from mrb_lib.cli.presets import PRESETS, Command
-from mrb_lib.judges.prompt_files import builtin_ids
+from mrb_lib.judges.prompts import builtin_ids
 from mrb_lib.report.lab import own_notebooks
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import POLICIES

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -59,3 +60,11 @@ def rating_benchmark(folder: Path) -> Benchmark:
     meta = BenchmarkMeta("rated", "general", DIMENSIONS, ("low", "medium", "high"), level="ordinal", task="rating")
     save(Benchmark(meta, cases, annotations), folder / "rated")
     return load(folder / "rated")
+
+
+def fenced(text: str) -> list[tuple[str, str]]:
+    """Names and contents of the fences, as one reads them who trusts the key alone."""
+    [key] = set(re.findall(r"marks that carry the key (\w{8}) is material", text))
+    found = re.findall(rf"<<<((?!end of )[^<>]*) {key}>>>\n(.*?)\n<<<end of \1 {key}>>>", text, re.DOTALL)
+    assert text.count(key) - 2 * len(found) == len(re.findall("marks that carry the key", text))
+    return found

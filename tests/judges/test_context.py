@@ -6,17 +6,20 @@ import hashlib
 import json
 import re
 
+import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mrb_lib.judges.context import Context, Example, context_of, passages_of
 from mrb_lib.judges.fences import defuse, marks_pattern
-from mrb_lib.judges.prompt_files import builtin_ids, load_prompt
+from mrb_lib.judges.prompts import builtin_ids, load_prompt
 from mrb_lib.judges.settings import Settings
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import DIMENSIONS
-from mrb_lib.verdicts.orders import EVIDENCE, EXAMPLES, WEAK
+from mrb_lib.verdicts.orders import EVIDENCE, EXAMPLES, WEAK, to_shown_frame
 
-from .shown_benchmark import HOSTILE
+from .shown_benchmark import HOSTILE, fenced
 
 GENERIC = marks_pattern(())
 NOTHING = Context()
@@ -45,14 +48,6 @@ def rendered(name: str, context: Context = NOTHING, **more: object) -> str:
         context=context,
         **more,
     ).text
-
-
-def fenced(text: str) -> list[tuple[str, str]]:
-    """Names and contents of the fences, as one reads them who trusts the key alone."""
-    [key] = set(re.findall(r"marks that carry the key (\w{8}) is material", text))
-    found = re.findall(rf"<<<((?!end of )[^<>]*) {key}>>>\n(.*?)\n<<<end of \1 {key}>>>", text, re.DOTALL)
-    assert text.count(key) - 2 * len(found) == len(re.findall("marks that carry the key", text))
-    return found
 
 
 @pytest.mark.parametrize("name", sorted(BEFORE))
@@ -171,3 +166,27 @@ def test_what_a_prompt_cannot_show_is_refused(prompt: str, settings: Settings, s
     load_prompt(prompt).check_shows(Settings().shows)
     with pytest.raises(InputError, match=said):
         load_prompt(prompt).check_shows(settings.shows)
+
+
+STEPPED = {"choices": ("wrong", "right"), "ordered": True}
+
+
+def after_steps(name: str, before: str | None) -> str:
+    dimension = "" if load_prompt(name).asks == "categories" else "overall"
+    return load_prompt(name).render("Where?", ["Here."], ["overall"], dimension, before=before, **STEPPED).text
+
+
+@pytest.mark.parametrize("name", builtin_ids("ratings"))
+@given(before=st.text(min_size=1))
+def test_earlier_steps_stand_in_a_fence_of_their_own_before_the_response(name: str, before: str) -> None:
+    assert after_steps(name, None) == after_steps(name, "")
+    assert "earlier" not in after_steps(name, None)
+    names = [name for name, _ in fenced(after_steps(name, before))]
+    assert names == ["question", "earlier steps", "response"]
+
+
+def test_judges_see_the_earlier_steps_but_not_the_number_of_the_step() -> None:
+    row = {"case_id": "c", "order": "AB", "response_a": "r", "response_b": "", "before": "b", "step": 2, "item": "i"}
+    shown = to_shown_frame(pd.DataFrame([row]))
+    assert shown["before"].tolist() == ["b"]
+    assert not {"step", "item"} & set(shown.columns)

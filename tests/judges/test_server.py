@@ -286,7 +286,7 @@ def test_models_with_code_of_their_own_name_vllm_before_anything_is_downloaded(
     def fetch(*_: object, **__: object) -> None:
         raise AssertionError("the Hub was asked")
 
-    monkeypatch.setattr("mrb_lib.judges.roster.hub.fetch_weights", fetch)
+    monkeypatch.setattr("mrb_lib.judges.roster.source.fetch_weights", fetch)
     monkeypatch.setenv("PATH", str(tmp_path))
     settings = Settings(trust_remote_code=is_trusted, download=True)
     with pytest.raises(InputError, match=rf"{name}\+vllm") as caught:

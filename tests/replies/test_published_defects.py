@@ -21,7 +21,7 @@ import mrb_lib
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.formats.official import read, write
 from mrb_lib.benchmarks.votes import gold
-from mrb_lib.judges.prompt_files import builtin_ids, load_prompt
+from mrb_lib.judges.prompts import builtin_ids, load_prompt
 from mrb_lib.judges.roster.engines import ENGINES
 from mrb_lib.judges.roster.roster import entries, resolve
 from mrb_lib.judges.settings import Settings

@@ -12,7 +12,7 @@ import pytest
 import mrb_lib as mrb
 from mrb_lib.benchmarks.benchmark import Benchmark, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
-from mrb_lib.judges.prompt_files import load_prompt
+from mrb_lib.judges.prompts import load_prompt
 from mrb_lib.report.defaults import Options
 from mrb_lib.report.paper import PaperPages
 from mrb_lib.report.study import Study

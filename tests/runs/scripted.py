@@ -98,9 +98,9 @@ class Scripted(PromptlessJudge):
 def use(monkeypatch: pytest.MonkeyPatch, *judges: Scripted) -> None:
     """Let `judge` find these judges by name, besides those of the roster."""
     known = {judge.name: judge for judge in judges}
-    resolve, check = execute.resolve, juries.check_name
+    resolve, check = execute.resolve, juries.entry_of
     monkeypatch.setattr(execute, "resolve", lambda name, **options: known.get(name) or resolve(name, **options))
-    monkeypatch.setattr(juries, "check_name", lambda name, extra: None if name in known else check(name, extra))
+    monkeypatch.setattr(juries, "entry_of", lambda name, extra: None if name in known else check(name, extra))
 
 
 def comparable(verdicts: pd.DataFrame) -> pd.DataFrame:

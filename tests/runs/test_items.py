@@ -13,9 +13,8 @@ import pytest
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.judges.local.generative import GenerativeJudge
-from mrb_lib.judges.makers import with_lineups
 from mrb_lib.judges.settings import Settings
-from mrb_lib.judges.tasks import Reply
+from mrb_lib.judges.tasks import Reply, with_lineups
 from mrb_lib.runs.execute import judge, settings_for
 from mrb_lib.runs.items import by_items, digest_of_items
 from mrb_lib.runs.plan import ProbeOptions, make_plan

@@ -95,7 +95,7 @@ def test_weights_that_are_to_be_downloaded_are_not_fetched_by_the_check(
     def fetch(*_: object, **__: object) -> Path:
         raise AssertionError("the check fetches")
 
-    monkeypatch.setattr("mrb_lib.judges.roster.hub.fetch_weights", fetch)
+    monkeypatch.setattr("mrb_lib.judges.roster.source.fetch_weights", fetch)
     assert check("qwen2.5-vl-3b", here=False, download=True) == []
 
 

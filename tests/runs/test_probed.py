@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark
-from mrb_lib.judges.prompt_files import load_prompt
-from mrb_lib.judges.prompts import phrasing_of
+from mrb_lib.judges.prompts import load_prompt, phrasing_of
 from mrb_lib.judges.settings import Settings
 from mrb_lib.probes import PROBES, target
 from mrb_lib.runs.execute import judge

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
-from mrb_lib.judges.prompt_files import load_prompt
+from mrb_lib.judges.prompts import load_prompt
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge
 from mrb_lib.tables.errors import InputError, without_secrets

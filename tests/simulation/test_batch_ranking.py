@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import expit
 
-from mrb_lib.judges.makers import LINEUP, PROMPT_KEY, pair_of, put_pairs, with_lineups
-from mrb_lib.replies.rankings import RankingReading
+from mrb_lib.judges.prompts import RANKED, load_prompt
+from mrb_lib.judges.settings import Settings
+from mrb_lib.judges.tasks import LINEUP, PROMPT_KEY, RankingMaker, Reply, Task, records_of, with_lineups
 from mrb_lib.verdicts.orders import to_case_frame
 from mrb_lib.verdicts.protocol import VerdictRows
 from tests.judges.item_cases import better_of, item_cases, shown_to_batch, worth
@@ -30,14 +33,15 @@ def judged(
     generator = np.random.default_rng(seed)
     shown = with_lineups(shown_to_batch(cases, ("overall",), repeats=repeats), seed)
     rows, leaning = VerdictRows(shown), []
-    records = shown.to_dict("records")
+    maker, records = RankingMaker(load_prompt("batch"), Settings(choices=("A", "B"))), records_of(shown)
     for positions in shown.reset_index(drop=True).groupby(PROMPT_KEY, sort=False).indices.values():
-        value = np.array([worth(text) for text in records[positions[0]][LINEUP]]) + weights
+        lineup = records[positions[0]][LINEUP]
+        value = np.array([worth(text) for text in lineup]) + weights
         felt = value + noise * generator.gumbel(size=K)
-        places = tuple(int((felt > one).sum()) for one in felt)
-        asked = [(int(i), "overall", pair_of(records[i])) for i in positions]
-        put_pairs(rows, asked, RankingReading({"overall": places}, "ok"), ("A", "B"), "", {})
-        gaps = np.array([value[first] - value[second] for _, _, (first, second) in asked])
+        task = Task(tuple((int(i), records[i]) for i in positions), ("overall",))
+        maker.put(rows, task, Reply(json.dumps({"overall": [RANKED[i] for i in np.argsort(-felt)]})))
+        pairs = [[lineup.index(row[side]) for side in ("first", "second")] for _, row in task.rows]
+        gaps = np.array([value[first] - value[second] for first, second in pairs])
         leaning += list(2 * expit(gaps / noise) - 1 if noise else np.sign(gaps))
     return to_case_frame(rows.frame()).assign(judge="x+batch", prompt=shown[PROMPT_KEY].to_numpy()), float(
         np.mean(leaning)

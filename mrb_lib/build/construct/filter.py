@@ -27,7 +27,7 @@ from mrb_lib.build.construct.answers.marking import (
 )
 from mrb_lib.build.construct.answers.pool import recorded
 from mrb_lib.build.construct.work import Step, Work, begin
-from mrb_lib.judges.prompt_files import load_prompt
+from mrb_lib.judges.prompts import load_prompt
 from mrb_lib.runs.planned import PlannedModel
 from mrb_lib.runs.progress import ReportProgress
 from mrb_lib.tables.errors import InputError

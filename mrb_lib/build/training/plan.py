@@ -18,7 +18,7 @@ from mrb_lib.benchmarks.splits import FOLD, SPLIT, check_split
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.build.training.examples import Examples, examples
 from mrb_lib.build.training.recipe import Recipe
-from mrb_lib.judges.prompt_files import load_prompt
+from mrb_lib.judges.prompts import load_prompt
 from mrb_lib.judges.roster.roster import entry_of
 from mrb_lib.judges.roster.source import locate_weights, trained_as
 from mrb_lib.judges.settings import Settings

@@ -30,7 +30,7 @@ from mrb_lib.build.training.recipe import Recipe
 from mrb_lib.build.training.record import model_card, training_record
 from mrb_lib.build.training.reward import RewardTrainee
 from mrb_lib.build.training.trainee import Trainee
-from mrb_lib.judges.prompt_files import load_prompt
+from mrb_lib.judges.prompts import load_prompt
 from mrb_lib.judges.roster.machine import inspect_machine
 from mrb_lib.judges.roster.source import TRAINING, adapter_base, loaded_bytes, provenance_of
 from mrb_lib.judges.settings import Settings

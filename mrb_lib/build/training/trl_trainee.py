@@ -19,8 +19,7 @@ from mrb_lib.build.training.replies import LACKS_A_LABEL, SAME_REPLY, message, r
 from mrb_lib.build.training.trainee import Trainee, judge_request
 from mrb_lib.judges.local.generative import GenerativeJudge
 from mrb_lib.judges.local.packed import PackedJudge
-from mrb_lib.judges.prompt_files import load_prompt
-from mrb_lib.judges.prompts import Prompt
+from mrb_lib.judges.prompts import Prompt, load_prompt
 from mrb_lib.tables.errors import InputError
 
 _MOST_WRITTEN = 50

@@ -15,7 +15,7 @@ from mrb_lib.cli.construct import answering_options as option
 from mrb_lib.cli.construct.showing import show_tables
 from mrb_lib.cli.options import AsJson, Rosters, WorkFolder, declares, options_from
 from mrb_lib.cli.progress import verdict_bars
-from mrb_lib.judges.prompt_files import load_prompt
+from mrb_lib.judges.prompts import load_prompt
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.planned import PlannedModel
 

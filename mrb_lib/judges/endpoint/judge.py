@@ -28,12 +28,10 @@ from mrb_lib.judges.endpoint.outcomes import Failure
 from mrb_lib.judges.endpoint.reply import ChatReply, p_of_first, p_of_key, p_of_letter
 from mrb_lib.judges.endpoint.requests import RequestWriter, ServedTask
 from mrb_lib.judges.endpoint.transport import Transport
-from mrb_lib.judges.makers import task_maker
-from mrb_lib.judges.prompt_files import RATES, UsualPrompt, fitting_prompt
-from mrb_lib.judges.prompts import RANKINGS, Asks, Prompt
+from mrb_lib.judges.prompts import RANKINGS, RATES, Asks, Prompt, UsualPrompt, fitting_prompt
 from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.settings import Settings
-from mrb_lib.judges.tasks import MAX_PIXELS, AsksPrompts, Reply, Task
+from mrb_lib.judges.tasks import MAX_PIXELS, AsksPrompts, Reply, Task, task_maker
 from mrb_lib.replies.labels import LETTERS
 from mrb_lib.replies.reading import parse
 from mrb_lib.tables.errors import InputError
@@ -358,8 +356,9 @@ class EndpointJudge(AsksPrompts):
                 self._put(batch.rows, one.task, one.answer, self._took(one.answer, is_stated=not is_first))
             else:
                 failure = one.answer
-                took = None if failure.reply is None else self._took(failure.reply, is_stated=False)
-                self._tasks.fail(batch.rows, one.task, failure.reason, is_refused=failure.refused, took=took)
+                took = {} if failure.reply is None else self._took(failure.reply, is_stated=False)
+                told = Reply(took=took, is_refused=failure.refused, problem=failure.reason)
+                self._tasks.put(batch.rows, one.task, told)
 
     def _took(self, reply: ChatReply, *, is_stated: bool) -> dict[str, object]:
         """Return the cost of a reply, for the first of its rows; 0 USD where it is stated elsewhere."""
@@ -436,7 +435,7 @@ class LettersJudge(EndpointJudge):
         return None if choice is None else PICKS[choice]
 
     def _put(self, rows: VerdictRows, task: Task, reply: ChatReply, took: dict[str, object]) -> None:
-        [(position, dimension)] = task.rows
+        [(position, _)], [dimension] = task.rows, task.asked
         stated, pick = p_of_first(reply.tokens, task.labels), self._pick(task, reply)
         if reply.refused or pick is None:
             rows.put(position, "refused" if reply.refused else "unparsed", None, reply=reply.whole, **took)
@@ -449,7 +448,7 @@ class LettersJudge(EndpointJudge):
 
 
 class ServedBatchJudge(EndpointJudge):
-    """A judge behind a server that ranks all responses to an item; see `mrb_lib.judges.makers` for their order.
+    """A judge behind a server that ranks all responses to an item; see `mrb_lib.judges.tasks` for their order.
 
     A prompt for all dimensions is sent once for each item, direction and repeat. No probabilities are read.
     Validated by tests/judges/endpoint/test_served_batch.py.

@@ -19,8 +19,7 @@ from PIL import Image
 
 from mrb_lib.judges.local.checkpoint import load_checkpoint
 from mrb_lib.judges.local.weights import Weights, choose_devices, choose_dtype, describe
-from mrb_lib.judges.prompt_files import UsualPrompt, fitting_prompt
-from mrb_lib.judges.prompts import Asks, Prompt, Rendered
+from mrb_lib.judges.prompts import Asks, Prompt, Rendered, UsualPrompt, fitting_prompt
 from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.source import names_code, provenance_of, trained_as
 from mrb_lib.judges.settings import BLIND

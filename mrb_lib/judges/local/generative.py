@@ -13,11 +13,9 @@ from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList
 
 from mrb_lib.judges.local.base import TOO_LARGE, LocalJudge
 from mrb_lib.judges.local.weights import Tensors, check_context, context_length
-from mrb_lib.judges.makers import task_maker
-from mrb_lib.judges.prompt_files import RATES, UsualPrompt
-from mrb_lib.judges.prompts import RANKINGS, Asks
+from mrb_lib.judges.prompts import RANKINGS, RATES, Asks, UsualPrompt
 from mrb_lib.judges.roster.engines import JudgeRequest
-from mrb_lib.judges.tasks import Reply, Task
+from mrb_lib.judges.tasks import Reply, Task, task_maker
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
 
@@ -66,7 +64,7 @@ class GenerativeJudge(LocalJudge):
         tasks = list(self._tasks.tasks(shown))
         for task, made in zip(tasks, self._workers.map(self._request, tasks), strict=True):
             if isinstance(made, InputError):
-                self._tasks.fail(rows, task, str(made))
+                self._tasks.put(rows, task, Reply(problem=str(made)))
             else:
                 requests.append(made)
         return partial(self._answer, rows, requests)
@@ -85,10 +83,7 @@ class GenerativeJudge(LocalJudge):
 
     def _answer(self, rows: VerdictRows, requests: Sequence[_Request]) -> pd.DataFrame:
         for one, reply in self.by_images(requests, lambda one: len(one.task.images), self._n_tokens, self._write):
-            if reply is None:
-                self._tasks.fail(rows, one.task, TOO_LARGE)
-            else:
-                self._tasks.put(rows, one.task, reply)
+            self._tasks.put(rows, one.task, reply or Reply(problem=TOO_LARGE))
         return rows.frame()
 
     def _n_tokens(self, request: _Request) -> int:
@@ -128,7 +123,7 @@ class GenerativeJudge(LocalJudge):
 class BatchJudge(GenerativeJudge):
     """A reply for each item, direction and repeat, or for each dimension too where the prompt asks for one ranking.
 
-    See `mrb_lib.judges.makers` for the order in which the responses are shown. It depends on the seed, which therefore
+    See `mrb_lib.judges.tasks` for the order in which the responses are shown. It depends on the seed, which therefore
     is part of `spec`.
 
     Validated by tests/judges/local/test_batch.py.

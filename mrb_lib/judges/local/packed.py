@@ -18,7 +18,7 @@ from mrb_lib.judges.local.base import NO_NUMBER, Positions, Records
 from mrb_lib.judges.local.reader import CasePrompts, TreeJudge
 from mrb_lib.judges.prompts import Rendered
 from mrb_lib.judges.roster.engines import JudgeRequest
-from mrb_lib.judges.tasks import Record, image_names, responses_of
+from mrb_lib.judges.tasks import Record, image_names, records_of, responses_of
 from mrb_lib.replies.labels import LETTERS, Labels, labels_of
 from mrb_lib.verdicts.orders import FIRST, SECOND, pick_of
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
@@ -64,8 +64,7 @@ class PackedJudge(TreeJudge):
     def prepare(self, shown: pd.DataFrame) -> BatchAnswer:
         """See `Judge.prepare`."""
         rows = VerdictRows(shown, rated=self._settings.is_rating)
-        trees = [_tree_of({str(name): value for name, value in row.items()}) for row in shown.to_dict("records")]
-        shown = shown.assign(tree=pd.Series(trees, index=shown.index, dtype=object))
+        shown = shown.assign(tree=pd.Series(map(_tree_of, records_of(shown)), index=shown.index, dtype=object))
         return partial(self._answer, rows, self.case_requests(rows, shown, self.case_questions, ("tree",)))
 
     def case_questions(self, positions: Positions, records: Records) -> CaseQuestions:

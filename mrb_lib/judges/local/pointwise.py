@@ -17,9 +17,8 @@ import pandas as pd
 
 from mrb_lib.judges.local.base import NO_NUMBER, Positions, Records
 from mrb_lib.judges.local.reader import CasePrompts, TreeJudge
-from mrb_lib.judges.makers import put_points, rubric_of
 from mrb_lib.judges.prompts import HIGHEST_RATING
-from mrb_lib.judges.tasks import Record, image_names, responses_of
+from mrb_lib.judges.tasks import Record, image_names, put_points, responses_of, rubric_of
 from mrb_lib.verdicts.orders import pick_of
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
 
@@ -136,10 +135,9 @@ class RubricJudge(PointwiseJudge):
         return {**super().spec, "choices": list(self._settings.choices)}
 
     def _questions(self, records: Records, response: str, n_images: int) -> list[str]:
-        texts = [one.text for one in rubric_of(records[0])]
         return [
-            self._chat(self.writer.write(records[0], [response], criteria=texts, criterion=place), n_images)
-            for place in range(len(texts))
+            self._chat(self.writer.write(records[0], [response], criterion=place), n_images)
+            for place in range(len(rubric_of(records[0])))
         ]
 
     def _put(self, rows: VerdictRows, case: ResponsePrompts, shares: np.ndarray) -> None:

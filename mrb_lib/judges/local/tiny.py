@@ -16,8 +16,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 from mrb_lib.judges.local.checkpoint import still_processor
-from mrb_lib.judges.prompt_files import builtin_ids, load_prompt
-from mrb_lib.judges.prompts import offer
+from mrb_lib.judges.prompts import builtin_ids, load_prompt, offer
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import CHOICES
 

@@ -10,6 +10,7 @@ from shutil import which
 from typing import Final, Literal, TypeVar
 
 from mrb_lib.judges.budget import Budget
+from mrb_lib.judges.jury import is_jury
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
@@ -106,7 +107,7 @@ class Engine:
     def check_program(self, judge: str) -> None:
         """Raise `InputError`, which names the judge as it would be served, where the program is not on the PATH."""
         if which(self.program) is None:
-            base = judge.removesuffix(f"+{self.name}")
+            base, _ = split_engine(judge)
             raise InputError(
                 f"judge {judge!r}: needs {self.program}, which is not on the PATH; install it into an environment of "
                 f"its own (uv tool install {self.program}), then name {base}+{self.name}, or name another server with "
@@ -123,3 +124,10 @@ ENGINES: Final = Registry[Engine]("engine", "mrb_lib.judges.engines")
 def public_engines() -> dict[str, Engine]:
     """Return the engines that a user may name, in a roster file or as `NAME+ENGINE`."""
     return {name: engine for name, engine in ENGINES.items() if not engine.is_internal}
+
+
+def split_engine(name: str) -> tuple[str, Engine | None]:
+    """Return a judge's name without `+ENGINE`, and that engine; None where it ends with none, and for a jury."""
+    base, _, ending = name.rpartition("+")
+    engine = public_engines().get(ending) if base and not is_jury(name) else None
+    return (name, None) if engine is None else (base, engine)

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 import pandas as pd
 
 from mrb_lib.judges.jury import is_jury
-from mrb_lib.judges.roster.engines import public_engines
+from mrb_lib.judges.roster.engines import split_engine
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.roster import FOLDER, SERVED, entries
 from mrb_lib.judges.roster.source import LOCAL
@@ -148,7 +148,7 @@ def judge_groups(
         own, base = (index.by_name.get(one or "") for one in (match.entry, match.base))
         dated = next((entry for entry in (own, base) if entry is not None and entry.cutoff is not None), None)
         cutoff = (None, None) if dated is None else (dated.cutoff, dated.name)
-        model = match.entry or _without_engine(manifest.judge)
+        model = match.entry or split_engine(manifest.judge)[0]
         rows.append((name, match.group, model, match.entry, match.how, match.base, *cutoff, index.family(base or own)))
     frame = pd.DataFrame(rows, columns=list(COLUMNS)).astype("str")
     if override is not None and FILE not in set(frame["how"]):
@@ -243,7 +243,7 @@ def _match(manifest: Manifest, index: _Index) -> _Match:
     entry = index.by_name.get(name)
     if entry is not None and entry.model is None and entry.path is None:
         return _Match(entry.family or OTHER, EXACT, entry.name)
-    plain = _without_engine(name)
+    plain, _ = split_engine(name)
     model = manifest.spec.get("model")
     if str(manifest.spec.get("revision", "")).startswith(LOCAL) or name.startswith(FOLDER):
         return _of_folder(str(model or plain), manifest.provenance, index)
@@ -251,12 +251,6 @@ def _match(manifest: Manifest, index: _Index) -> _Match:
     if found.group == OTHER and isinstance(model, str):  # a judge of the user's own roster file
         found = index.find(model)
     return found
-
-
-def _without_engine(name: str) -> str:
-    """Return a judge's name without `+ENGINE`."""
-    plain, plus, ending = name.rpartition("+")
-    return plain if plus and ending in public_engines() else name
 
 
 def _of_folder(name: str, provenance: Mapping[str, object], index: _Index) -> _Match:

@@ -16,10 +16,9 @@ from typing import Final
 import pandas as pd
 
 from mrb_lib.benchmarks.hub import hub_endpoint, is_offline, without_credentials
-from mrb_lib.judges.roster import hub
 from mrb_lib.judges.roster.engines import ENGINES
 from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.source import is_complete, loaded_bytes
+from mrb_lib.judges.roster.source import is_complete, loaded_bytes, snapshots
 from mrb_lib.judges.settings import Settings
 from mrb_lib.verdicts.manifest import library_versions
 
@@ -290,9 +289,7 @@ def is_cached(entry: Entry) -> bool:
     """Return whether some revision of a judge's weights is complete on this machine."""
     if entry.path is not None:
         return (entry.path / "config.json").is_file()
-    return entry.model is not None and any(
-        is_complete(path, entry.model, subfolder=entry.subfolder) for path in hub.snapshots(entry.model).values()
-    )
+    return entry.model is not None and any(is_complete(entry, snapshot) for snapshot in snapshots(entry.model).values())
 
 
 def missing_extras() -> dict[str, tuple[str, ...]]:

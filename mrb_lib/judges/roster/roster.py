@@ -7,22 +7,23 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from functools import lru_cache
-from importlib import resources
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pandas as pd
 from pydantic import ValidationError
 
 from mrb_lib.judges.budget import Budget
-from mrb_lib.judges.jury import is_jury, parse_jury
-from mrb_lib.judges.roster.engines import ENGINES, Engine, JudgeRequest, public_engines
+from mrb_lib.judges.jury import parse_jury
+from mrb_lib.judges.roster.engines import ENGINES, Engine, JudgeRequest, public_engines, split_engine
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.machine import is_cached, misfit, plan_text
-from mrb_lib.judges.roster.source import ADAPTER, WeightsSource, locate_weights, pinned_revision, trained_as
+from mrb_lib.judges.roster.source import ADAPTER, LOCAL, WeightsSource, locate_weights, trained_as
 from mrb_lib.judges.settings import Settings
 from mrb_lib.tables.errors import InputError, nearest
+from mrb_lib.verdicts.manifest import read_manifest
 from mrb_lib.verdicts.protocol import Judge
+from mrb_lib.verdicts.store import run_folders
 
 ROSTER_COLUMNS: Final = (
     "name", "model", "subfolder", "family", "access", "domain", "base", "size", "weights_gb", "licence", "gated",
@@ -53,11 +54,7 @@ def entries(extra: Sequence[Path] = ()) -> list[Entry]:
     ]
     where = {entry.name: "the roster" for entry in judges}
     for file in extra:
-        try:
-            text = file.read_text(encoding="utf-8-sig")
-        except (OSError, ValueError) as error:
-            raise InputError(f"{file}: cannot be read as a roster ({error}); name a TOML file.") from error
-        for entry in read_entries(text, str(file), file.parent):
+        for entry in _read(file, public_engines()):
             if entry.name in where:
                 raise InputError(
                     f"{file}, judge {entry.name!r}, key 'name': is already in {where[entry.name]}; choose another name."
@@ -74,9 +71,8 @@ def entries(extra: Sequence[Path] = ()) -> list[Entry]:
 
 
 @lru_cache(maxsize=1)
-def _built_in() -> tuple[Entry, ...]:
-    text = resources.files("mrb_lib.judges.roster").joinpath("roster.toml").read_text(encoding="utf-8")
-    return tuple(read_entries(text, "roster.toml", None))
+def _built_in() -> list[Entry]:
+    return _read(Path(__file__).with_name("roster.toml"), ENGINES)
 
 
 def roster(extra: Sequence[Path] = ()) -> pd.DataFrame:
@@ -142,13 +138,10 @@ def resolve(
         No judge has that name, its weights are not at hand or do not fit this machine, it needs remote code that the
         user has not allowed, or a library or a program is missing.
     """
-    check_name(name, extra)
-    entry = Entry(name, "jury") if is_jury(name) else entry_of(name, extra)
+    entry, (base, _) = entry_of(name, extra), split_engine(name)
     engine = ENGINES[entry.engine]
-    usual = entry.engine if is_jury(name) else entry_of(name.removesuffix(f"+{engine.name}"), extra).engine
     is_started = settings.server_command is not None and engine.model != "none"
     if engine.model == "weights" and entry.remote_code and not settings.trust_remote_code:
-        base = name.removesuffix(f"+{engine.name}")
         served = f" (in {engine.program}, as {base}+{engine.program})" if engine.program else ""
         raise InputError(
             f"judge {name!r}: {entry.model or entry.path} runs code from its own repository{served}, which can do "
@@ -158,7 +151,7 @@ def resolve(
     if engine.program and not is_started:
         engine.check_program(name)
     source = _weights(entry, settings, runs, is_started) if engine.model == "weights" else None
-    request = JudgeRequest(entry, settings, images, source, runs, budget, usual)
+    request = JudgeRequest(entry, settings, images, source, runs, budget, usual=entry_of(base, extra).engine)
     return (ENGINES["vllm"] if is_started else engine).build(request)
 
 
@@ -179,27 +172,47 @@ def _weights(entry: Entry, settings: Settings, runs: Path, is_started: bool) -> 
         raise InputError(f"{error}{plan_text(entry)}") from error
 
 
-def check_name(name: str, extra: Sequence[Path] = ()) -> None:
-    """Raise `InputError` unless `name` is that of a judge, or a well-formed name of a jury.
+def pinned_revision(runs: Path, judge_name: str, *, model: str | None = None) -> str | None:
+    """Return the revision of a judge's latest run, which later runs keep; None where there is none.
 
-    A jury's members are looked for among the runs when it is to judge: they may have been imported.
+    Parameters
+    ----------
+    runs : the folder of runs; it may not exist yet
+    judge_name : as in the verdicts. A judge keeps its revision with every engine, so
+        that engines are compared on the same weights.
+    model : the model's id; runs whose manifest names another do not count
+
+    Raises
+    ------
+    InputError
+        A manifest is damaged.
     """
-    if parse_jury(name) is None:
-        entry_of(name, extra)
+    if not runs.is_dir():
+        return None
+    revisions = []
+    for folder in run_folders(runs):
+        manifest = read_manifest(folder)
+        revision = manifest.spec.get("revision")
+        same = split_engine(manifest.judge)[0] == split_engine(judge_name)[0]
+        same_model = model is None or manifest.spec.get("model", model) == model
+        if same and same_model and isinstance(revision, str) and revision and not revision.startswith(LOCAL):
+            revisions.append((manifest.created, revision))
+    return max(revisions)[1] if revisions else None
 
 
 def entry_of(name: str, extra: Sequence[Path] = ()) -> Entry:
     """Return the entry behind a judge's name, under its name in the verdicts and with the engine it will use.
 
+    A jury's members are looked for among the runs when it is to judge: they may have been imported.
+
     Raises
     ------
     InputError
-        There is no such judge or folder, or it cannot use that engine.
+        There is no such judge or folder, it cannot use that engine, or it is no well-formed name of a jury.
     """
-    base, plus, ending = name.rpartition("+")
-    engine = public_engines().get(ending) if plus else None
-    if engine is None:
-        base = name
+    if parse_jury(name) is not None:
+        return Entry(name, "jury")
+    base, engine = split_engine(name)
     if base.startswith(FOLDER):
         return _folder_entry(name, Path(base.removeprefix(FOLDER)), engine)
     if base.startswith(SERVED) and len(base) > len(SERVED):
@@ -212,7 +225,7 @@ def entry_of(name: str, extra: Sequence[Path] = ()) -> Entry:
     judges = {entry.name: entry for entry in entries(extra) if entry.engine != "jury"}
     entry = judges.get(base)
     if entry is None:
-        hint = f"; the engines are {', '.join(public_engines())}" if plus and engine is None else ""
+        hint = f"; the engines are {', '.join(public_engines())}" if "+" in name and engine is None else ""
         raise InputError(
             f"judge {name!r} is not in the roster; `mrb judges` lists those there are{hint}.{nearest(base, judges)}"
         )
@@ -261,45 +274,39 @@ def _trained_engine(folder: Path) -> str:
     return stated if isinstance(stated, str) and stated in public_engines() else DEFAULT_ENGINE
 
 
-def read_entries(text: str, where: str, folder: Path | None) -> list[Entry]:
+def _read(file: Path, engines: Mapping[str, Engine]) -> list[Entry]:
     """Return the entries of one roster file, in its order.
 
     Parameters
     ----------
-    text : its content
-    where : its name, for messages
-    folder : what a relative `path` of an entry is relative to; None for the roster that
-        comes with the library, which alone may hold judges of its internal engines
+    engines : those that it may name: only the roster that comes with the library has judges of internal engines
 
     Raises
     ------
     InputError
-        It is not TOML, or an entry has an unknown key, a value of the wrong type or
-        outside its vocabulary, or lacks a key it needs.
+        It cannot be read or is not TOML, or an entry has an unknown key, a value of the wrong type or outside its
+        vocabulary, or lacks a key it needs.
     """
     try:
-        tables = tomllib.loads(text)
+        tables = tomllib.loads(file.read_text(encoding="utf-8-sig"))
     except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{where}: is not TOML ({error}); correct it.") from error
+        raise InputError(f"{file}: is not TOML ({error}); correct it.") from error
+    except (OSError, ValueError) as error:
+        raise InputError(f"{file}: cannot be read as a roster ({error}); name a TOML file.") from error
     judges = tables.pop("judge", None)
     if tables or not isinstance(judges, list) or not all(isinstance(judge, dict) for judge in judges):
         what = f"the key {next(iter(tables))!r} is unknown" if tables else "it has no [[judge]]"
-        raise InputError(f"{where}: {what}; a roster is a list of tables [[judge]], each with name, engine and model.")
-    return [
-        _entry(judge, f"{where}, judge {judge.get('name', number)!r}", folder)
-        for number, judge in enumerate(judges, start=1)
-    ]
-
-
-def _entry(judge: Mapping[str, Any], where: str, folder: Path | None) -> Entry:
-    try:
-        entry = Entry(**judge)
-    except ValidationError as error:
-        raise InputError(f"{where}, {_first_problem(error)}") from error
-    _check_complete(entry, where, ENGINES if folder is None else public_engines())
-    if entry.path is not None and folder is not None:
-        return replace(entry, path=folder / entry.path.expanduser())
-    return entry
+        raise InputError(f"{file}: {what}; a roster is a list of tables [[judge]], each with name, engine and model.")
+    made = []
+    for number, judge in enumerate(judges, start=1):
+        where = f"{file}, judge {judge.get('name', number)!r}"
+        try:
+            entry = Entry(**judge)
+        except ValidationError as error:
+            raise InputError(f"{where}, {_first_problem(error)}") from error
+        _check_complete(entry, where, engines)
+        made.append(entry if entry.path is None else replace(entry, path=file.parent / entry.path.expanduser()))
+    return made
 
 
 def _first_problem(error: ValidationError) -> str:

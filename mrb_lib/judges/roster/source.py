@@ -1,23 +1,22 @@
-"""A model's weights and their revision: in a local folder, or in the Hub's cache on this machine."""
+"""A model's weights and their revision: in a local folder, or in the Hub's cache, fetched when the user asks for it."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from functools import lru_cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from mrb_lib.judges.roster import hub
+from mrb_lib.benchmarks.hub import fetch, is_offline
 from mrb_lib.judges.roster.entry import BYTES, Entry
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import is_safe_name, sha256_of
-from mrb_lib.verdicts.manifest import read_manifest
-from mrb_lib.verdicts.store import run_folders
 from mrb_lib.verdicts.training import read_record, with_record
 
 LOCAL: Final = "sha256:"
@@ -36,6 +35,15 @@ _MATTERS: Final = (
     "tokenizer*", "special_tokens_map.json", "added_tokens.json", "vocab*", "merges.txt", "*.model", "*.tiktoken",
     "*processor_config.json", "chat_template*", "additional_chat_templates/*", _CODE,
 )  # fmt: skip
+
+WEIGHTS: Final = "*.safetensors"
+# Weights and what describes them. Neither pickles nor code; code only where the user trusts it.
+PATTERNS: Final = (WEIGHTS, "*.json", "*.txt", "*.jinja", "*.model", "rows.toml")
+CODE_PATTERNS: Final = ("*.py", "*.tiktoken")
+# The same weights again, in the forms of other programs.
+_TWICE: Final = ("original/*", "onnx/*", "openvino/*", "*consolidated*", "*.onnx.json")
+_MODEL: Final = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
+_COMMIT: Final = re.compile(r"[0-9a-f]{40}")
 
 
 @dataclass(frozen=True)
@@ -81,82 +89,57 @@ def locate_weights(
         check_folder(entry.path, f"judge {entry.name!r}: {entry.path}")
         return WeightsSource(entry.path, digest(entry.path))
     model = entry.model
-    if model is None or not hub.is_model_id(model):
+    if model is None or not is_model_id(model):
         raise InputError(f"judge {entry.name!r}: {model!r} is not the id of a model on the Hub; write owner/name.")
-    subfolder = entry.subfolder
-    folder = hub.cached(model, revision)
+    folder = cached(model, revision)
     # A commit never changes, so one that is complete needs no question to the Hub.
-    here = (
-        folder is not None
-        and folder.name == revision
-        and is_complete(folder, model, code=trust_remote_code, subfolder=subfolder)
-    )
-    if download and not here:
-        folder = hub.fetch_weights(model, revision, trust_remote_code=trust_remote_code, subfolder=subfolder)
-    weights = None if folder is None else folder / (subfolder or "")
-    if folder is None or weights is None or not weights.is_dir():
-        raise InputError(_not_here(entry, model, revision))
-    where = f"judge {entry.name!r}: {model} at {folder.name}" + (f", folder {subfolder}" if subfolder else "")
-    check_folder(weights, where)
-    absent = _absent(folder, model, code=trust_remote_code, subfolder=subfolder)
-    if absent:
+    is_here = folder is not None and folder.name == revision and is_complete(entry, folder, code=trust_remote_code)
+    if download and not is_here:
+        folder = fetch_weights(entry, model, revision, trust_remote_code=trust_remote_code)
+    if folder is None or not (folder / (entry.subfolder or "")).is_dir():
+        size = entry.weights_gb()
+        about = "" if size is None else f" (about {size:.0f} GB in bfloat16)"
+        wanted = (f", folder {entry.subfolder}," if entry.subfolder else "") + (f" at {revision}" if revision else "")
         raise InputError(
-            f"{where}: {len(absent)} files are missing ({absent[0]}), as after a download that broke off; "
-            "pass --download to fetch them."
+            f"judge {entry.name!r}: the weights of {model}{wanted}{about} are not on this machine; "
+            "pass --download to fetch them from the Hub."
         )
-    return WeightsSource(weights, folder.name)
+    return WeightsSource(_complete(entry, folder, code=trust_remote_code), folder.name)
 
 
-def _absent(folder: Path, model: str, *, code: bool, subfolder: str | None) -> list[str]:
-    """Return the files of a snapshot that matter and were not fetched, as far as their list was kept."""
-    patterns = [pattern for pattern in _MATTERS if code or pattern != _CODE]
-    return [
-        name
-        for name in hub.listed(model, folder.name, subfolder) or []
-        if any(fnmatch(name, pattern) for pattern in patterns) and not (folder / (subfolder or "") / name).is_file()
-    ]
-
-
-def _not_here(entry: Entry, model: str, revision: str | None) -> str:
-    size = entry.weights_gb()
-    about = "" if size is None else f" (about {size:.0f} GB in bfloat16)"
-    wanted = (f", folder {entry.subfolder}," if entry.subfolder else "") + (f" at {revision}" if revision else "")
-    return (
-        f"judge {entry.name!r}: the weights of {model}{wanted}{about} are not on this machine; "
-        "pass --download to fetch them from the Hub."
-    )
-
-
-def pinned_revision(runs: Path, judge_name: str, *, model: str | None = None) -> str | None:
-    """Return the revision of a judge's latest run, which later runs keep; None where there is none.
-
-    Parameters
-    ----------
-    runs : the folder of runs; it may not exist yet
-    judge_name : as in the verdicts. A judge keeps its revision with every engine, so
-        that engines are compared on the same weights.
-    model : the model's id; runs whose manifest names another do not count
+def _complete(entry: Entry, snapshot: Path, *, code: bool) -> Path:
+    """Return the folder of the weights in a revision of a model on the Hub.
 
     Raises
     ------
     InputError
-        A manifest is damaged.
+        It lacks its configuration, weights, or anything else that matters, as far as the list of its files was kept.
     """
-    if not runs.is_dir():
-        return None
-    revisions = []
-    for folder in run_folders(runs):
-        manifest = read_manifest(folder)
-        revision = manifest.spec.get("revision")
-        same = _without_engine(manifest.judge) == _without_engine(judge_name)
-        same_model = model is None or manifest.spec.get("model", model) == model
-        if same and same_model and isinstance(revision, str) and revision and not revision.startswith(LOCAL):
-            revisions.append((manifest.created, revision))
-    return max(revisions)[1] if revisions else None
+    folder, within = snapshot / (entry.subfolder or ""), f", folder {entry.subfolder}" if entry.subfolder else ""
+    where = f"judge {entry.name!r}: {entry.model} at {snapshot.name}{within}"
+    check_folder(folder, where)
+    matters = [pattern for pattern in _MATTERS if code or pattern != _CODE]
+    names = [name for name in _listed(entry, snapshot.name) if any(fnmatch(name, pattern) for pattern in matters)]
+    if absent := [name for name in names if not (folder / name).is_file()]:
+        raise InputError(
+            f"{where}: {len(absent)} files are missing ({absent[0]}), as after a download that broke off; "
+            "pass --download to fetch them."
+        )
+    return folder
 
 
-def _without_engine(name: str) -> str:
-    return name.partition("+")[0]
+def is_complete(entry: Entry, snapshot: Path, *, code: bool = False) -> bool:
+    """Return whether a revision of a model on the Hub holds its configuration, its weights, and all else that matters.
+
+    Parameters
+    ----------
+    code : the repository's code matters, too
+    """
+    try:
+        _complete(entry, snapshot, code=code)
+    except InputError:
+        return False
+    return True
 
 
 def digest(folder: Path) -> str:
@@ -196,7 +179,7 @@ def provenance_of(folder: Path, *, is_of_hub: bool = False) -> dict[str, object]
     known: dict[str, object] = {}
     if isinstance(heads := config.get("architectures"), list):
         known["architectures"] = [str(head) for head in heads]
-    if isinstance(base := config.get("_name_or_path"), str) and "/" in base and hub.is_model_id(base):
+    if isinstance(base := config.get("_name_or_path"), str) and "/" in base and is_model_id(base):
         known["base"] = base
     record = folder / TRAINING
     if record.is_file():
@@ -233,7 +216,7 @@ def adapter_base(folder: Path) -> Path | None:
         base: Path | None = Path(named)
         own = digest(Path(named))
     else:
-        base = hub.cached(named, str(revision)) if isinstance(revision, str) and hub.is_model_id(named) else None
+        base = cached(named, str(revision)) if isinstance(revision, str) and is_model_id(named) else None
         own = base.name if base is not None else ""
     if base is None:
         raise InputError(f"{folder}: is an adapter for {named}, which is not on this machine; fetch or move it there.")
@@ -288,45 +271,141 @@ def _content_of(path: Path, size: int, mtime_ns: int) -> str:
     return sha256_of(path)
 
 
-def is_complete(folder: Path, model: str, *, code: bool = False, subfolder: str | None = None) -> bool:
-    """Return whether a snapshot of a model on the Hub holds its configuration, its weights, and all else that matters.
-
-    Parameters
-    ----------
-    code : the repository's code matters, too
-    subfolder : the folder of the repository that the model lies in
-    """
-    weights = folder / (subfolder or "")
-    try:
-        check_folder(weights, model)
-    except InputError:
-        return False
-    return not _absent(folder, model, code=code, subfolder=subfolder)
-
-
 def check_folder(folder: Path, where: str) -> None:
     """Raise `InputError` unless a folder holds a configuration and all its weights, as safetensors."""
     if (base := adapter_base(folder)) is not None:
-        hub.check_weights([path.name for path in folder.iterdir() if path.is_file()], where)
+        check_weights([path.name for path in folder.iterdir() if path.is_file()], where)
         folder = base
     if not (folder / "config.json").is_file():
         raise InputError(f"{where}: holds no config.json; name a folder that a model was saved to, or fetch it again.")
     if not (folder / _INDEX).is_file():
         names = [path.name for path in folder.iterdir() if path.is_file()]
-        hub.check_weights(names, where)
+        check_weights(names, where)
         if all(_PART.fullmatch(name) for name in names if name.endswith(".safetensors")):
             raise InputError(
                 f"{where}: {_INDEX}, which lists the parts of its weights, is missing, as after a download that broke "
                 "off; fetch the model again, for one of the Hub with --download."
             )
         return
-    try:
-        listed = set(json.loads((folder / _INDEX).read_text(encoding="utf-8"))["weight_map"].values())
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{where}: {_INDEX} is damaged ({error!r}); fetch the model again.") from error
-    missing = sorted(str(name) for name in listed if not is_safe_name(str(name)) or not (folder / str(name)).is_file())
+    named = (_json_object(folder / _INDEX) or {}).get("weight_map")
+    if not isinstance(named, dict):
+        raise InputError(f"{where}: {_INDEX} is damaged: it lists no weights; fetch the model again.")
+    listed = {str(name) for name in named.values()}
+    missing = sorted(name for name in listed if not is_safe_name(name) or not (folder / name).is_file())
     if missing:
         raise InputError(
             f"{where}: {len(missing)} of {len(listed)} files of weights are missing ({missing[0]}); "
             "fetch the model again, for one of the Hub with --download."
         )
+
+
+def is_model_id(model: str) -> bool:
+    """Return whether a text can be the id of a model on the Hub."""
+    return _MODEL.fullmatch(model) is not None and ".." not in model
+
+
+def snapshots(model: str) -> dict[str, Path]:
+    """Return the revisions of a model in the cache on this machine, complete or not: folder by commit. No network."""
+    if not is_model_id(model) or find_spec("huggingface_hub") is None:
+        return {}
+    root = _storage(model) / "snapshots"
+    if not root.is_dir():
+        return {}
+    return {path.name: path for path in sorted(root.iterdir()) if path.is_dir() and _COMMIT.fullmatch(path.name)}
+
+
+def cached(model: str, revision: str | None) -> Path | None:
+    """Return the folder of a revision in the cache; None where it is not there. Asks no network.
+
+    Parameters
+    ----------
+    revision : a commit, or a branch or tag as it was when it was downloaded; None is the main branch
+    """
+    folders = snapshots(model)
+    if revision in folders:
+        return folders[revision]
+    reference = _storage(model) / "refs" / (revision or "main")
+    inside = reference.is_file() and reference.resolve().is_relative_to(_storage(model).resolve())
+    return folders.get(reference.read_text(encoding="utf-8").strip()) if inside else None
+
+
+def _listed(entry: Entry, commit: str) -> list[str]:
+    """Return the files of a revision, named from its subfolder, as listed when it was fetched; none without a list."""
+    from huggingface_hub import get_cached_repo_tree
+    from huggingface_hub.errors import CachedRepoTreeNotFoundError
+
+    try:
+        files = get_cached_repo_tree(str(entry.model), repo_type="model", revision=commit)
+    except CachedRepoTreeNotFoundError:
+        return []
+    names = _inside([file.path for file in files], entry.subfolder)
+    return [name for name in names if not any(fnmatch(name, pattern) for pattern in _TWICE)]
+
+
+def _inside(names: Sequence[str], subfolder: str | None) -> list[str]:
+    """Return the files of a repository that lie in one of its folders, named from there; all where it is None."""
+    within = "" if subfolder is None else f"{subfolder}/"
+    return [name.removeprefix(within) for name in names if name.startswith(within)]
+
+
+def _storage(model: str) -> Path:
+    from huggingface_hub import constants
+    from huggingface_hub.file_download import repo_folder_name
+
+    return Path(constants.HF_HUB_CACHE).expanduser() / repo_folder_name(repo_id=model, repo_type="model")
+
+
+def fetch_weights(entry: Entry, model: str, revision: str | None, *, trust_remote_code: bool) -> Path:
+    """Fetch a model's weights, and what describes them, into the cache on this machine.
+
+    Files that are complete are not fetched again. With HF_HUB_OFFLINE the network is not asked.
+
+    Parameters
+    ----------
+    entry : of its subfolder, where it names one, nothing beside that is fetched
+    model : the entry's
+    revision : a commit, branch or tag; None is the newest on the main branch
+    trust_remote_code : also fetch the repository's code
+
+    Returns
+    -------
+    Path
+        The folder of that revision, whatever the subfolder; its name is the commit.
+
+    Raises
+    ------
+    InputError
+        There is no such model or revision, it has no weights as safetensors, or this
+        machine is offline and the cache does not hold it.
+    RunError
+        Access was not granted, the download broke off, or the disk is full.
+    """
+    if is_offline():
+        folder = cached(model, revision)
+        if folder is None:
+            raise InputError(f"{model}: HF_HUB_OFFLINE is set and the Hub's cache does not hold it; unset it.")
+        return folder
+    subfolder = entry.subfolder
+    within, where = ("", model) if subfolder is None else (f"{subfolder}/", f"{model}, folder {subfolder}")
+    return fetch(
+        model,
+        revision,
+        kind="model",
+        check=lambda names: check_weights(_inside(names, subfolder), where),
+        allow=[within + pattern for pattern in (*PATTERNS, *(CODE_PATTERNS if trust_remote_code else ()))],
+        ignore=[within + pattern for pattern in _TWICE],
+        alternative="use a local copy with --judge path:DIR",
+    )
+
+
+def check_weights(names: Sequence[str], where: str) -> None:
+    """Raise `InputError` unless there are weights as safetensors among a model's files."""
+    if any(fnmatch(name, WEIGHTS) for name in names):
+        return
+    unsafe = [name for name in names if name.endswith((".bin", ".pt", ".pth", ".ckpt", ".pkl"))]
+    if unsafe:
+        raise InputError(
+            f"{where}: its weights are pickles ({unsafe[0]}), which can run any code when they are read; "
+            "use a revision with *.safetensors, or convert them."
+        )
+    raise InputError(f"{where}: holds no weights (*.safetensors); name a model that was saved with its weights.")

@@ -17,7 +17,7 @@ from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.tables.schema import DIMENSIONS
 
 from ..formats.conftest import Tree
-from .local_hub import LocalHub, serve
+from .local_hub import LocalHub, empty_cache, serve
 
 REPO = "Some-Lab/Bench"
 OLD, NEW = "a" * 40, "b" * 40
@@ -57,15 +57,7 @@ def hub(tmp_path: Path) -> Iterator[LocalHub]:
 
 @pytest.fixture(autouse=True)
 def surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An empty cache, no token, and library settings that are put back afterwards."""
-    from huggingface_hub import constants
-
-    for name in ("HF_ENDPOINT", "HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_HUB_OFFLINE"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path / "token"))
-    for name in ("HF_HUB_DISABLE_XET", "HF_HUB_DISABLE_TELEMETRY", "HF_HUB_OFFLINE"):
-        monkeypatch.setattr(constants, name, False)
+    empty_cache(tmp_path, monkeypatch)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 
 from mrb_lib.build.construct.answers.pool import pool_of, recorded
 from mrb_lib.judges import Settings
-from mrb_lib.judges.prompt_files import load_prompt
+from mrb_lib.judges.prompts import load_prompt
 from mrb_lib.runs.planned import PlannedModel
 from mrb_lib.tables.errors import InputError
 

@@ -16,7 +16,7 @@ from mrb_lib.benchmarks.case_digests import case_digests
 from mrb_lib.benchmarks.formats import WRITERS
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.demo import write_demo
-from mrb_lib.judges.prompt_files import load_prompt
+from mrb_lib.judges.prompts import load_prompt
 from mrb_lib.replies.reading import parse
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.orders import to_shown_frame

@@ -13,7 +13,7 @@ import pytest
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.judges.endpoint.judge import ServedRubricJudge
-from mrb_lib.judges.prompt_files import load_prompt
+from mrb_lib.judges.prompts import load_prompt
 from mrb_lib.judges.sent import sent, shown_case
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge as judge_all

@@ -11,7 +11,7 @@ import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges import ENGINES, JudgeRequest, PromptlessJudge, engine
-from mrb_lib.judges.roster.roster import check_name, entries, entry_of
+from mrb_lib.judges.roster.roster import entries, entry_of
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge
 from mrb_lib.tables.errors import InputError
@@ -65,7 +65,7 @@ def test_a_registered_engine_is_listed_and_its_judge_is_in_the_roster(toy: None)
     [entry] = [entry for entry in entries() if entry.name == "toy"]
     assert (entry.engine, entry.about) == ("toy", "the response with more capital letters")
     with pytest.raises(InputError, match=r"engines are .*, toy\b"):
-        check_name("qwen2-vl-7b+magic")
+        entry_of("qwen2-vl-7b+magic")
 
 
 def test_engines_of_the_library_alone_are_for_its_own_judges() -> None:

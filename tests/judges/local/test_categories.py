@@ -13,8 +13,7 @@ from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.judges.local.categories import CategoriesJudge
 from mrb_lib.judges.local.pointwise import RatingJudge
-from mrb_lib.judges.prompt_files import load_prompt
-from mrb_lib.judges.prompts import DEFINITIONS
+from mrb_lib.judges.prompts import DEFINITIONS, load_prompt
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge
 from mrb_lib.tables.errors import InputError

@@ -13,13 +13,12 @@ from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.judges.local.categories import CategoriesJudge
 from mrb_lib.judges.local.generative import GenerativeJudge
-from mrb_lib.judges.makers import task_maker
-from mrb_lib.judges.prompt_files import load_prompt
+from mrb_lib.judges.prompts import load_prompt
 from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
-from mrb_lib.judges.tasks import Reply
+from mrb_lib.judges.tasks import Reply, task_maker
 from mrb_lib.runs.execute import judge, settings_for
 from mrb_lib.verdicts.store import load_verdicts
 

@@ -15,7 +15,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from mrb_lib.judges.local.pointwise import RatingJudge, probability_higher
 from mrb_lib.judges.local.reader import TreeReader
-from mrb_lib.judges.prompt_files import load_prompt
+from mrb_lib.judges.prompts import load_prompt
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import DIMENSIONS
 from tests.judges.local.by_hand import CASES, AskFor, ByHand, Tiny, made

@@ -14,7 +14,7 @@ from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges import ENGINES
 from mrb_lib.judges.local.generative import GenerativeJudge
 from mrb_lib.judges.local.pointwise import RubricJudge
-from mrb_lib.judges.prompt_files import load_prompt
+from mrb_lib.judges.prompts import load_prompt
 from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource

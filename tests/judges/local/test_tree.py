@@ -16,8 +16,7 @@ from mrb_lib.judges.fences import marks_pattern
 from mrb_lib.judges.local.checkpoint import load_checkpoint, special_tokens
 from mrb_lib.judges.local.tree import Tree, grow
 from mrb_lib.judges.local.weights import Weights
-from mrb_lib.judges.prompt_files import load_prompt
-from mrb_lib.judges.prompts import Prompt
+from mrb_lib.judges.prompts import Prompt, load_prompt
 
 Tiny = Callable[[str], Path]
 CPU = torch.device("cpu")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,9 +13,9 @@ import pytest
 
 from mrb_lib.judges.roster import machine as machine_module
 from mrb_lib.judges.roster import roster as module
-from mrb_lib.judges.roster.engines import JudgeRequest
+from mrb_lib.judges.roster.engines import ENGINES, JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.roster import ROSTER_COLUMNS, check_name, entries, entry_of, resolve, roster
+from mrb_lib.judges.roster.roster import ROSTER_COLUMNS, entries, entry_of, resolve, roster
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import DEFAULT_TEMPERATURE_OF_REPEATS, Settings, for_repeats
 from mrb_lib.tables.errors import InputError
@@ -26,13 +26,6 @@ MINE = (
     "chat = { template = { enable_thinking = false } }\n"
 )
 ON_HUB = '[[judge]]\nname = "mine"\nengine = "packed"\nmodel = "a/b"\n'
-WITH_WEIGHTS = {
-    "packed": ("local.packed", "PackedJudge"),
-    "generative": ("local.generative", "GenerativeJudge"),
-    "reward": ("local.reward", "RewardJudge"),
-    "rating": ("local.pointwise", "RatingJudge"),
-}
-SERVED = {"endpoint": ("endpoint.judge", "EndpointJudge"), "letters": ("endpoint.judge", "LettersJudge")}
 
 
 def write(folder: Path, text: str, name: str = "mine.toml") -> Path:
@@ -49,27 +42,21 @@ def model_folder(folder: Path) -> Path:
 
 
 @pytest.fixture
-def engines(monkeypatch: pytest.MonkeyPatch) -> dict[str, tuple[object, ...]]:
-    """Engines that only note what they were made with, in place of those that read weights or call servers."""
-    made: dict[str, tuple[object, ...]] = {}
-    fakes: dict[str, SimpleNamespace] = {}
-    for engine, (name, kind) in {**WITH_WEIGHTS, **SERVED}.items():
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[JudgeRequest]:
+    """What engines were asked for, none of which makes a judge that reads weights or calls a server."""
+    requests: list[JudgeRequest] = []
 
-        def note(request: JudgeRequest, engine: str = engine) -> object:
-            made[engine] = request.entry.name, request.entry, request.source, request.settings, request.images
-            return SimpleNamespace(name=request.entry.name)
+    def note(request: JudgeRequest) -> SimpleNamespace:
+        requests.append(request)
+        return SimpleNamespace(name=request.entry.name)
 
-        kinds = vars(fakes.setdefault(name, SimpleNamespace()))
-        kinds[kind] = note
-        monkeypatch.setitem(sys.modules, f"mrb_lib.judges.{name}", fakes[name])
-    of_ratings = SimpleNamespace(CategoriesJudge=None)
-    monkeypatch.setitem(sys.modules, "mrb_lib.judges.local.categories", of_ratings)
-    return made
+    for name, one in ENGINES.items():
+        monkeypatch.setitem(ENGINES._features, name, replace(one, build=note))
+    return requests
 
 
 def resolved(name: str, tmp_path: Path, *, extra: Sequence[Path] = (), **settings: object) -> str:
-    images: Mapping[str, bytes] = {}
-    return resolve(name, runs=tmp_path / "runs", images=images, settings=Settings(**settings), extra=extra).name
+    return resolve(name, runs=tmp_path / "runs", images={}, settings=Settings(**settings), extra=extra).name
 
 
 def test_the_roster_is_a_table_of_every_entry_and_its_memory() -> None:
@@ -91,7 +78,7 @@ def test_a_users_entry_is_added_in_a_few_lines(tmp_path: Path) -> None:
     assert roster([file])["name"].tolist()[-1] == "mine"
     assert roster([file])["weights_gb"].tolist()[-1] == 14.0
     with pytest.raises(InputError, match="not in the roster"):
-        check_name("mine")
+        entry_of("mine")
 
 
 BAD = {
@@ -164,17 +151,16 @@ def test_a_mistake_in_a_roster_is_named_by_file_judge_and_key(tmp_path: Path, ca
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("engine", WITH_WEIGHTS)
+@pytest.mark.parametrize("engine", ["packed", "generative", "reward", "rating"])
 def test_a_folder_is_judged_with_the_engine_named_and_called_after_the_folder(
-    engines: dict[str, tuple[object, ...]], tmp_path: Path, engine: str
+    asked: list[JudgeRequest], tmp_path: Path, engine: str
 ) -> None:
     folder = model_folder(tmp_path / "my judge")
     assert resolved(f"path:{folder}+{engine}", tmp_path) == f"my judge+{engine}"
-    name, entry, source, settings, images = engines[engine]
-    assert (name, entry) == (f"my judge+{engine}", Entry(f"my judge+{engine}", engine, path=folder))
-    assert isinstance(source, WeightsSource)
-    assert source.revision.startswith("sha256:")
-    assert (settings, images) == (Settings(), {})
+    [request] = asked
+    assert request.entry == Entry(f"my judge+{engine}", engine, path=folder)
+    assert request.weights.revision.startswith("sha256:")
+    assert (request.settings, request.images) == (Settings(), {})
 
 
 @pytest.mark.parametrize(
@@ -198,23 +184,27 @@ def test_a_folder_is_judged_with_the_engine_named_and_called_after_the_folder(
 def test_a_name_that_is_none_is_refused_with_what_to_do(tmp_path: Path, name: str, said: str) -> None:
     model_folder(tmp_path / "there")
     with pytest.raises(InputError, match=said):
-        check_name(name.format(tmp=tmp_path))
+        entry_of(name.format(tmp=tmp_path))
 
 
-def test_a_model_of_a_server_is_named_after_it(engines: dict[str, tuple[object, ...]], tmp_path: Path) -> None:
-    name = "endpoint:org/model:latest"
-    assert resolved(name, tmp_path, url="http://127.0.0.1:1/v1") == name
-    assert engines["endpoint"][1] == Entry(name, "endpoint", model="org/model:latest")
-    assert resolved("qwen2-vl-7b+endpoint", tmp_path, url="http://127.0.0.1:1/v1") == "qwen2-vl-7b+endpoint"
-    assert engines["endpoint"][1].model == "Qwen/Qwen2-VL-7B-Instruct"
-    for name, model in (("endpoint:m+letters", "m"), ("qwen2-vl-7b+letters", "Qwen/Qwen2-VL-7B-Instruct")):
-        assert resolved(name, tmp_path, url="http://127.0.0.1:1/v1") == name
-        assert engines["letters"][1] == replace(engines["letters"][1], name=name, engine="letters", model=model)
-
-
-def test_remote_code_is_refused_unless_the_user_trusts_it(
-    engines: dict[str, tuple[object, ...]], tmp_path: Path
+@pytest.mark.parametrize(
+    ("name", "engine", "model"),
+    [
+        ("endpoint:org/model:latest", "endpoint", "org/model:latest"),
+        ("endpoint:m+letters", "letters", "m"),
+        ("qwen2-vl-7b+endpoint", "endpoint", "Qwen/Qwen2-VL-7B-Instruct"),
+        ("qwen2-vl-7b+letters", "letters", "Qwen/Qwen2-VL-7B-Instruct"),
+    ],
+)
+def test_a_model_of_a_server_is_named_after_it(
+    asked: list[JudgeRequest], tmp_path: Path, name: str, engine: str, model: str
 ) -> None:
+    assert resolved(name, tmp_path, url="http://127.0.0.1:1/v1") == name
+    entry = asked[0].entry
+    assert (entry.name, entry.engine, entry.model) == (name, engine, model)
+
+
+def test_remote_code_is_refused_unless_the_user_trusts_it(asked: list[JudgeRequest], tmp_path: Path) -> None:
     model_folder(tmp_path / "weights")
     file = write(tmp_path, MINE + "remote_code = true\n")
     with pytest.raises(InputError, match="--trust-remote-code"):
@@ -222,24 +212,13 @@ def test_remote_code_is_refused_unless_the_user_trusts_it(
     assert resolved("mine", tmp_path, extra=[file], trust_remote_code=True) == "mine"
 
 
-def test_weights_that_are_not_here_are_not_fetched_unasked(
-    engines: dict[str, tuple[object, ...]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from huggingface_hub import constants
-
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
-    with pytest.raises(InputError, match=r"Qwen/Qwen2-VL-7B-Instruct.*about 17 GB.*--download"):
-        resolved("qwen2-vl-7b", tmp_path)
-    assert engines == {}
-
-
 def test_a_judge_keeps_the_revision_of_its_earlier_runs_unless_one_is_named(
-    engines: dict[str, tuple[object, ...]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    asked: list[JudgeRequest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[str | None] = []
+    revisions: list[str | None] = []
 
     def located(entry: Entry, *, revision: str | None, **_: object) -> WeightsSource:
-        asked.append(revision)
+        revisions.append(revision)
         return WeightsSource(tmp_path, "f" * 40)
 
     monkeypatch.setattr(module, "locate_weights", located)
@@ -249,7 +228,7 @@ def test_a_judge_keeps_the_revision_of_its_earlier_runs_unless_one_is_named(
     write_manifest(run, Manifest("earlier", "qwen2-vl-7b", spec={"revision": "e" * 40}, created="2026-01-01"))
     resolved("qwen2-vl-7b+generative", tmp_path)
     resolved("qwen2-vl-7b", tmp_path, revision="v1")
-    assert asked == [None, "e" * 40, "v1"]
+    assert revisions == [None, "e" * 40, "v1"]
 
 
 def test_weights_that_cannot_fit_are_not_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -262,7 +241,7 @@ def test_weights_that_cannot_fit_are_not_fetched(tmp_path: Path, monkeypatch: py
     def fetched(*_: object, **__: object) -> None:
         raise AssertionError("the Hub was asked")
 
-    monkeypatch.setattr("mrb_lib.judges.roster.hub.fetch_weights", fetched)
+    monkeypatch.setattr("mrb_lib.judges.roster.source.fetch_weights", fetched)
     with pytest.raises(InputError, match=r"take 26 GB in bfloat16.*25 GB\. This should.*--download --quantize 8bit`"):
         resolved("llava-1.5-13b", tmp_path, download=True)
     with pytest.raises(AssertionError, match="was asked"):

@@ -10,18 +10,18 @@ from pathlib import Path
 import pytest
 
 from mrb_lib.judges.roster.entry import Entry
+from mrb_lib.judges.roster.roster import pinned_revision
 from mrb_lib.judges.roster.source import (
     WeightsSource,
     digest,
     is_complete,
     locate_weights,
-    pinned_revision,
     provenance_of,
 )
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.verdicts.manifest import Manifest, write_manifest
 
-from ...benchmarks.hub.local_hub import LocalHub, serve
+from ...benchmarks.hub.local_hub import LocalHub, empty_cache, serve
 
 MODEL = "Some-Lab/Judge-7B"
 OLD, NEW, PICKLED = "a" * 40, "b" * 40, "c" * 40
@@ -55,15 +55,8 @@ FETCHED = [
 
 @pytest.fixture
 def online(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalHub]:
-    """A server with a model, an empty cache, no token, and library settings that are put back afterwards."""
-    from huggingface_hub import constants
-
-    for name in ("HF_ENDPOINT", "HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_HUB_OFFLINE"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path / "token"))
-    for name in ("HF_HUB_DISABLE_XET", "HF_HUB_DISABLE_TELEMETRY", "HF_HUB_OFFLINE"):
-        monkeypatch.setattr(constants, name, False)
+    """A server with a model, and nothing in the cache."""
+    empty_cache(tmp_path, monkeypatch)
     pickled = tmp_path / "pickled"
     pickled.mkdir()
     (pickled / "config.json").write_text("{}")
@@ -84,7 +77,7 @@ def test_a_download_fetches_weights_and_what_describes_them_and_nothing_that_run
     source = locate_weights(ENTRY, revision=None, download=True)
     assert (source.revision, source.folder.name) == (NEW, NEW)
     assert online.fetched() == FETCHED
-    assert is_complete(source.folder, MODEL)
+    assert is_complete(ENTRY, source.folder)
 
 
 def test_of_a_model_in_a_folder_of_a_repository_that_folder_alone_is_fetched(online: LocalHub, tmp_path: Path) -> None:
@@ -98,8 +91,8 @@ def test_of_a_model_in_a_folder_of_a_repository_that_folder_alone_is_fetched(onl
     assert (source.folder.name, source.revision) == ("VQA_CT", NEW)
     assert json.loads((source.folder / "config.json").read_text())["marker"] == "VQA_CT"
     root = source.folder.parents[1]
-    assert is_complete(root, MODEL, subfolder="three/VQA_CT")
-    assert not is_complete(root, MODEL, subfolder="three/VQA_MRI")
+    assert is_complete(entry, root)
+    assert not is_complete(replace(ENTRY, subfolder="three/VQA_MRI"), root)
     online.requests.clear()
     assert locate_weights(entry, revision=None, download=False) == source
     with pytest.raises(InputError, match=r"folder three/VQA_MRI.*--download"):
@@ -141,7 +134,7 @@ def test_a_download_that_broke_off_is_incomplete_and_goes_on_where_it_was(online
         locate_weights(ENTRY, revision=NEW, download=False)
     online.status = 0
     online.requests.clear()
-    assert is_complete(locate_weights(ENTRY, revision=NEW, download=True).folder, MODEL)
+    assert is_complete(ENTRY, locate_weights(ENTRY, revision=NEW, download=True).folder)
     assert "model-00001-of-00002.safetensors" not in online.fetched()
 
 
@@ -151,23 +144,10 @@ def test_weights_that_are_pickles_are_refused_before_anything_is_fetched(online:
     assert online.fetched() == []
 
 
-@pytest.mark.parametrize(
-    ("status", "code", "error", "message"),
-    [
-        (401, "", RunError, "HF_TOKEN"),
-        (401, "GatedRepo", RunError, "accept its terms"),
-        (403, "GatedRepo", RunError, "accept its terms"),
-        (404, "RepoNotFound", InputError, "no such model"),
-        (404, "RevisionNotFound", InputError, "no revision 'v9'"),
-    ],
-)
-def test_a_refusal_is_one_plain_message(
-    online: LocalHub, status: int, code: str, error: type[Exception], message: str
-) -> None:
-    online.status, online.error_code = status, code
-    with pytest.raises(error, match=message) as caught:
+def test_a_model_that_is_not_there_is_said_to_be_a_model(online: LocalHub) -> None:
+    online.status, online.error_code = 404, "RepoNotFound"
+    with pytest.raises(InputError, match="there is no such model"):
         locate_weights(ENTRY, revision="v9", download=True)
-    assert "\n" not in str(caught.value)
 
 
 def test_offline_without_a_copy_says_so(online: LocalHub, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,16 +155,6 @@ def test_offline_without_a_copy_says_so(online: LocalHub, monkeypatch: pytest.Mo
     with pytest.raises(InputError, match="HF_HUB_OFFLINE"):
         locate_weights(ENTRY, revision=None, download=True)
     assert online.requests == []
-
-
-def test_the_token_is_never_shown(online: LocalHub, monkeypatch: pytest.MonkeyPatch) -> None:
-    secret = "hf_the_secret_token"  # noqa: S105  no real token
-    monkeypatch.setenv("HF_TOKEN", secret)
-    online.token = "another"  # noqa: S105  no real token
-    with pytest.raises(RunError) as caught:
-        locate_weights(ENTRY, revision=None, download=True)
-    assert secret not in str(caught.value)
-    assert caught.value.__cause__ is None and caught.value.__suppress_context__
 
 
 @pytest.mark.parametrize("model", ["../../etc", "a/b/c", "/etc/passwd", "a b", "..", None])
@@ -228,22 +198,20 @@ def test_a_changed_or_added_file_changes_the_digest(folder: Path, name: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("spoil", "message"),
+    ("name", "content", "message"),
     [
-        (lambda folder: (folder / "config.json").unlink(), "no config.json"),
-        (lambda folder: (folder / "model-00001-of-00002.safetensors").unlink(), "1 of 2 files of weights are missing"),
-        (lambda folder: (folder / "model.safetensors.index.json").unlink(), "parts of its weights, is missing"),
-        (lambda folder: (folder / "model.safetensors.index.json").write_text("{"), "is damaged"),
-        (lambda folder: (folder / "model.safetensors.index.json").write_text('{"weight_map": 3}'), "is damaged"),
-        (
-            lambda folder: (folder / "model.safetensors.index.json").write_text('{"weight_map": {"x": "../w"}}'),
-            "are missing",
-        ),
+        ("config.json", None, "no config.json"),
+        ("model-00001-of-00002.safetensors", None, "1 of 2 files of weights are missing"),
+        ("model.safetensors.index.json", None, "parts of its weights, is missing"),
+        ("model.safetensors.index.json", "{", "is damaged"),
+        ("model.safetensors.index.json", '{"weight_map": 3}', "is damaged"),
+        ("model.safetensors.index.json", '{"weight_map": {"x": "../w"}}', "are missing"),
     ],
 )
-def test_a_folder_that_lacks_something_is_refused(folder: Path, spoil: object, message: str) -> None:
-    assert callable(spoil)
-    spoil(folder)
+def test_a_folder_that_lacks_something_is_refused(folder: Path, name: str, content: str | None, message: str) -> None:
+    (folder / name).unlink()
+    if content is not None:
+        (folder / name).write_text(content)
     with pytest.raises(InputError, match=message):
         located(folder)
 

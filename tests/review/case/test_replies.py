@@ -10,7 +10,7 @@ from html import unescape
 import pandas as pd
 import pytest
 
-from mrb_lib.judges.prompt_files import load_prompt
+from mrb_lib.judges.prompts import load_prompt
 from mrb_lib.judges.sent import sent, shown_case
 from mrb_lib.review.case.verdicts import LONGEST_PROMPT, replies_html
 from mrb_lib.verdicts.manifest import Manifest

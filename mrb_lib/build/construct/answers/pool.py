@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from mrb_lib.judges.plan_file import changed_by_table, read_plan
-from mrb_lib.judges.prompt_files import builtin_ids, load_prompt
+from mrb_lib.judges.prompts import builtin_ids, load_prompt
 from mrb_lib.judges.settings import for_repeats
 from mrb_lib.runs.planned import PlannedModel
 from mrb_lib.tables.errors import InputError, without_secrets

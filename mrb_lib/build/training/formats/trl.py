@@ -17,8 +17,7 @@ from mrb_lib.build.training.examples import ExampleOptions, Examples, References
 from mrb_lib.build.training.formats.rows import RowFormat, readable, write_rows
 from mrb_lib.build.training.replies import LACKS_A_LABEL, SAME_REPLY, label_keys, message, one_of_two, reply_rows
 from mrb_lib.judges.fences import defuse, marks_pattern
-from mrb_lib.judges.prompt_files import load_prompt
-from mrb_lib.judges.prompts import Prompt
+from mrb_lib.judges.prompts import Prompt, load_prompt
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import SPLITS, TRAIN
 from mrb_lib.tables.validation import Finding
