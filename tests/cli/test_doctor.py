@@ -28,7 +28,8 @@ def surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mrb_lib.judges.roster.machine.inspect_machine", lambda: machine)
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("MRB_ROSTER", raising=False)
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture
@@ -71,6 +72,8 @@ def test_doctor_as_json_holds_the_same_and_every_judge(
     assert found["gpus"] == [{"name": "chip", "total_gb": 40.0, "free_gb": 39.0, "peak": None}]
     assert found["extras"] == {"judges": [], "scaleout": ["ray"]}
     assert found["keys"]["OPENAI_API_KEY"] is True
+    keys = {judge["name"]: judge["key"] for judge in found["judges"]}
+    assert (keys["gpt-4o"], keys["claude-opus-4.5"]) == ("yes", "no")
     assert [judge["name"] for judge in found["judges"]] == roster([mine])["name"].tolist()
     last = found["judges"][-1]
     assert (last["device"], last["stored"], last["cached"], last["key"]) == ("GPU", "bfloat16", "no", None)
