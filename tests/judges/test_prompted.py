@@ -47,6 +47,11 @@ class LongestJudge(PromptedJudge):
         return type(self).answer(prompt)
 
 
+def own(answer: Callable[[str], str | None] = longest, **declares: bool) -> type[LongestJudge]:
+    """A judge that replies otherwise, or shows less."""
+    return type("Own", (LongestJudge,), {"answer": staticmethod(answer), **declares})
+
+
 def png(size: tuple[int, int], mode: str = "L") -> bytes:
     held = io.BytesIO()
     Image.new(mode, size, 7).save(held, "PNG")
@@ -84,9 +89,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
 def test_one_prompt_for_each_order_or_dimension_and_the_choice_is_of_the_case(
     bench: Benchmark, prompt: str | None, n_prompts: int
 ) -> None:
-    judge = made(bench, prompt=prompt)
-    if prompt == "single":
-        judge = made(bench, type("Letters", (LongestJudge,), {"answer": staticmethod(letter)}), prompt=prompt)
+    judge = made(bench, own(letter if prompt == "single" else longest), prompt=prompt)
     out = choices(judge, rows(bench))
     assert len(judge.asked) == n_prompts
     assert len(out) == 8
@@ -163,7 +166,7 @@ class TestErrors:
                 raise TimeoutError("no answer in 5 s")
             return longest(prompt)
 
-        out = made(bench, type("Slow", (LongestJudge,), {"answer": staticmethod(answer)})).judge(rows(bench))
+        out = made(bench, own(answer)).judge(rows(bench))
         assert out.groupby("case_id")["status"].agg(set).to_dict() == {"c22": {"error"}, "c23": {"ok"}}
         assert out["error"].dropna().unique().tolist() == ["TimeoutError: no answer in 5 s"]
 
@@ -172,71 +175,51 @@ class TestErrors:
             raise RunError("the key is rejected")
 
         for answer, words in ((rejected, "key is rejected"), (lambda prompt: None, "returned NoneType")):
-            judge = made(bench, type("Stopped", (LongestJudge,), {"answer": staticmethod(answer)}))
+            judge = made(bench, own(answer))
             with pytest.raises(RunError, match=words):
                 judge.judge(rows(bench))
 
     def test_a_reply_without_a_verdict_is_unparsed_and_a_refusal_is_refused(self, bench: Benchmark) -> None:
         for answer, status in (("", "unparsed"), ("I'm sorry, but I can't help with that.", "refused")):
-            judge = made(bench, type("Odd", (LongestJudge,), {"answer": staticmethod(lambda _, own=answer: own)}))
+            judge = made(bench, own(lambda _, text=answer: text))
             assert set(judge.judge(rows(bench))["status"]) == {status}
 
 
-class TestDeclares:
-    @pytest.mark.parametrize(
-        ("declares", "wishes", "words"),
-        [
-            ("shows_references", {"reference": "strong"}, "shows no reference.*leave out --reference"),
-            ("shows_references", {"evidence": True, "examples": 2}, "leave out --evidence and --examples"),
-            ("shows_references", {"prompt": "reference"}, "leave out the prompt reference"),
-        ],
-    )
-    def test_options_that_need_more_are_refused(
-        self, bench: Benchmark, declares: str, wishes: Mapping[str, object], words: str
-    ) -> None:
-        with pytest.raises(InputError, match=f"judge longest: .*{words}"):
-            made(bench, type("Less", (LongestJudge,), {declares: False}), **wishes)
-        made(bench, type("Less", (LongestJudge,), {declares: False}))
+@pytest.mark.parametrize(
+    ("declares", "wishes", "words"),
+    [
+        ("shows_references", {"reference": "strong"}, "shows no reference.*leave out --reference"),
+        ("shows_references", {"evidence": True, "examples": 2}, "leave out --evidence and --examples"),
+        ("shows_references", {"prompt": "reference"}, "leave out the prompt reference"),
+    ],
+)
+def test_an_engine_that_shows_less_is_refused_for_options_that_need_more(
+    bench: Benchmark, declares: str, wishes: Mapping[str, object], words: str
+) -> None:
+    with pytest.raises(InputError, match=f"judge longest: .*{words}"):
+        made(bench, own(**{declares: False}), **wishes)
+    made(bench, own(**{declares: False}))
 
-    @pytest.mark.parametrize(
-        ("declares", "wishes", "probes", "words"),
-        [
-            ("shows_images", {}, (), "shows no images, and 2 of 2 cases have some; --without-images"),
-            ("shows_probes", {}, ("none", "prompt/labels"), "is not shown what the probe prompt/labels changes"),
-            (
-                "shows_images",
-                {"without_images": True},
-                ("none", "image/blur@2"),
-                "is not shown what the probe image/blur@2 changes",
-            ),
-        ],
-    )
-    def test_cases_and_probes_that_need_more_are_refused(
-        self, bench: Benchmark, declares: str, wishes: Mapping[str, object], probes: Sequence[str], words: str
-    ) -> None:
-        judge, cases = made(bench, type("Less", (LongestJudge,), {declares: False}), **wishes), bench.cases.tail(2)
-        with pytest.raises(InputError, match=f"judge longest: {words}"):
-            judge.check_cases(cases, probes)
-        made(bench, **wishes).check_cases(cases, [name for name in probes if not wishes])
 
-    @pytest.mark.parametrize(
-        ("declares", "probes", "words"),
-        [("shows_images", None, "shows no images"), ("shows_probes", ProbeOptions(("prompt/labels",)), "is not shown")],
-    )
-    def test_a_run_is_refused_before_the_first_request(
-        self,
-        bench: Benchmark,
-        tmp_path: Path,
-        monkeypatch: pytest.MonkeyPatch,
-        declares: str,
-        probes: ProbeOptions | None,
-        words: str,
-    ) -> None:
-        less = made(bench, type("Less", (LongestJudge,), {declares: False}))
-        monkeypatch.setattr("mrb_lib.runs.execute.resolve", lambda name, **_: less)
-        stored = Benchmark(bench.meta, bench.cases, bench.annotations, {"x.png": png((4, 4)), "y.png": png((4, 4))})
-        save(stored, tmp_path / "bench")
-        with pytest.raises(InputError, match=f"judge longest: {words}"):
-            run(load(tmp_path / "bench"), tmp_path / "runs", ["longer"], probes=probes, limit=2)
-        assert not less.asked
-        assert not (tmp_path / "runs").exists()
+@pytest.mark.parametrize(
+    ("declares", "wishes", "probe", "words"),
+    [
+        ("shows_images", {}, "", "shows no images, and 1 of 2 cases have some; --without-images"),
+        ("shows_probes", {}, "prompt/labels", "is not shown what the probe prompt/labels:1 changes"),
+        ("shows_images", {"without_images": True}, "image/blur:2", "is not shown what the probe image/blur:2 changes"),
+    ],
+)
+def test_a_run_that_needs_more_is_refused_before_the_first_request(
+    bench: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    declares: str, wishes: Mapping[str, object], probe: str, words: str,
+) -> None:  # fmt: skip
+    less = made(bench, own(**{declares: False}), **wishes)
+    monkeypatch.setattr("mrb_lib.runs.execute.resolve", lambda name, **_: less)
+    stored = Benchmark(bench.meta, bench.cases, bench.annotations, {"x.png": png((4, 4)), "y.png": png((4, 4))})
+    save(stored, tmp_path / "bench")
+    probes = ProbeOptions((probe,)) if probe else None
+    with pytest.raises(InputError, match=f"judge longest: {words}"):
+        run(load(tmp_path / "bench"), tmp_path / "runs", ["longer"], probes=probes, limit=2)
+    assert not less.asked
+    assert not (tmp_path / "runs").exists()
+    made(bench).check_cases(bench.cases, ["none", "prompt/labels", "image/blur:2"])

@@ -197,6 +197,8 @@ def test_judges_are_chosen_by_name_and_by_group() -> None:
 def test_engines_and_runs_of_one_model_are_told_to_be_one() -> None:
     runs = [Manifest("a1", "medgemma-4b"), Manifest("b2", "medgemma-4b"), Manifest("c3", "mine+generative")]
     judges = ["medgemma-4b@a1", "medgemma-4b@b2", "medgemma-4b+generative", "MedGemma-4B", "mine+generative", "mine"]
-    model = judge_groups(judges, runs).set_index("judge")["model"]
+    jury = "consensus-of:medgemma-4b,medgemma-4b+generative"
+    model = judge_groups([*judges, jury], runs).set_index("judge")["model"]
     assert set(model[judges[:4]]) == {"medgemma-4b"}
     assert set(model[judges[4:]]) == {"mine"}
+    assert model[jury] == jury, "its last member's engine is not its own"
