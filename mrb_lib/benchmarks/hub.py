@@ -109,7 +109,9 @@ def fetch(
         if offline:
             get_cached_repo_tree(repo, repo_type=kind, revision=revision)
         else:
-            info = HfApi(endpoint=endpoint).repo_info(repo, repo_type=kind, revision=revision, timeout=TIMEOUT_S)
+            api = HfApi(endpoint=endpoint)
+            ask = api.dataset_info if kind == "dataset" else api.model_info
+            info = ask(repo, revision=revision, timeout=TIMEOUT_S)
             check([file.rfilename for file in info.siblings or []])
         path = snapshot_download(
             repo,
