@@ -29,7 +29,7 @@ _REPO_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
 _ADDRESS = re.compile(r"https?://([^@/\s]*@)?([\w.-]+|\[[\da-f:.]+\])(:\d+)?(/\S*)?", re.IGNORECASE)
 
 
-def download_dataset(*, repo: str = REPO, revision: str | None = None, progress: bool = True) -> Imported:
+def download_dataset(*, repo: str = REPO, revision: str | None = None) -> Imported:
     """Download a dataset in the official layout into the Hub's cache, and read it from there.
 
     A connection that breaks within a file is taken up again where it broke; after a
@@ -39,7 +39,6 @@ def download_dataset(*, repo: str = REPO, revision: str | None = None, progress:
     ----------
     repo : the dataset on the Hub, `owner/name`
     revision : a commit, branch or tag; None is the newest on the main branch
-    progress : show progress bars on a terminal
 
     Returns
     -------
@@ -69,7 +68,6 @@ def download_dataset(*, repo: str = REPO, revision: str | None = None, progress:
         check=lambda names: _data_root(names, repo),
         allow=PATTERNS,
         alternative="download it on another machine and run `mrb import official FOLDER OUT`",
-        bars=progress,
     )
     names = [path.relative_to(snapshot).as_posix() for path in snapshot.rglob("*") if path.is_file()]
     imported = read(snapshot / _data_root(names, repo))
@@ -87,7 +85,6 @@ def fetch(
     allow: Sequence[str],
     ignore: Sequence[str] = (),
     alternative: str,
-    bars: bool = True,
 ) -> Path:
     """Return the folder of a revision in the Hub's cache, with what was missing fetched; its name is the commit.
 
@@ -96,7 +93,6 @@ def fetch(
     check : refuses the names of the repository's files, before anything is fetched
     allow, ignore : patterns of the files to fetch, and of those among them to leave out
     alternative : see `hub_errors`, whose errors are raised
-    bars : show progress bars on a terminal
     """
     # Imported here, because this library reads its environment when it is imported.
     from huggingface_hub import HfApi, constants, get_cached_repo_tree, snapshot_download
@@ -105,7 +101,7 @@ def fetch(
     constants.HF_HUB_DISABLE_TELEMETRY = True
     if endpoint is not None:
         constants.HF_HUB_DISABLE_XET = True
-    with hub_errors(repo, revision, endpoint, alternative, kind=kind), quiet_hub(bars=bars and sys.stderr.isatty()):
+    with hub_errors(repo, revision, endpoint, alternative, kind=kind), quiet_hub():
         if offline:
             get_cached_repo_tree(repo, repo_type=kind, revision=revision)
         else:
@@ -164,20 +160,20 @@ def is_offline() -> bool:
 
 
 @contextmanager
-def quiet_hub(*, bars: bool) -> Iterator[None]:
-    """Keep the library's warnings off the terminal, since they may quote passwords, and its bars if not wanted."""
+def quiet_hub() -> Iterator[None]:
+    """Keep the library's warnings off the terminal, since they may quote passwords, and its bars out of files."""
     from huggingface_hub.utils.tqdm import disable_progress_bars, enable_progress_bars
 
     logger = logging.getLogger("huggingface_hub")
-    before = logger.level
+    before, is_terminal = logger.level, sys.stderr.isatty()
     logger.setLevel(logging.ERROR)
-    if not bars:
+    if not is_terminal:
         disable_progress_bars()
     try:
         yield
     finally:
         logger.setLevel(before)
-        if not bars:
+        if not is_terminal:
             enable_progress_bars()
 
 
