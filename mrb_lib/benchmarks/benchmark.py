@@ -25,9 +25,7 @@ from mrb_lib.benchmarks.meta import BenchmarkMeta, read_meta, write_meta
 from mrb_lib.benchmarks.table_digests import MARK, TABLES, check_digests, record_digests
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import inside
-from mrb_lib.tables.schema import (
-    SEEN_BY_JUDGES,
-)
+from mrb_lib.tables.schema import SEEN_BY_JUDGES
 from mrb_lib.tables.validation import Finding, check_references, counted
 
 

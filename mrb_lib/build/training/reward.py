@@ -17,7 +17,7 @@ import pandas as pd
 import torch
 from transformers import PreTrainedModel
 
-from mrb_lib.build.training.loop import CurvePoint, Report
+from mrb_lib.build.training.loop import MakeTrainer
 from mrb_lib.build.training.plan import Plan
 from mrb_lib.build.training.trainee import Trainee, TrainingCases, judge_request
 from mrb_lib.judges.local.base import LocalJudge
@@ -138,13 +138,13 @@ class RewardTrainee(Trainee):
         model = self.judge.weights.model
         return [name for name, module in model.named_modules() if module is model.get_output_embeddings()]
 
-    def fit(self, work: Path, micro_batch: int, report: Report) -> list[CurvePoint]:
-        """See `Trainee.fit`."""
+    def _trainer(self) -> tuple[MakeTrainer, int]:
+        """See `Trainee._trainer`."""
         if self._recipe.examples.reference != "drop":
             raise InputError("--reference: a reward model is shown the question and a response; leave it out.")
         shown = self._shown(ORDERS[:1]).drop(columns="shows_reference")
         cases = TrainingCases(partial(reward_cases, self.judge), shown)
-        return self._fit_cases(cases, RewardLoss(self.judge.weights), work, micro_batch, report)
+        return self._case_trainer(cases, RewardLoss(self.judge.weights))
 
     def save(self, folder: Path) -> None:
         """See `Trainee.save`; the language model's head comes back, and the trained one lies beside the weights."""

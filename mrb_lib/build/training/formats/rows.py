@@ -75,6 +75,7 @@ def write_rows(
     `images_file_names`, which `datasets` reads as the column `images` that TRL's trainers take. Names in a `.json`
     file would make it read that file instead, hence `rows.toml`. Validated by tests/build/training/test_export.py.
     """
+    left_out = {reason: n for reason, n in left_out.items() if n}
     if rows.empty:
         reasons = "; ".join(f"{n:,} {reason}" for reason, n in left_out.items()) or "no case has a label"
         raise InputError(f"{form.name}: no row is left to write ({reasons}); name another split or other dimensions.")
@@ -97,7 +98,7 @@ def write_rows(
         **{name: value for name, value in stated.items() if value is not None},
         "n_rows": len(rows),
         "n_cases": len(cases),
-        "left_out": dict(left_out),
+        "left_out": left_out,
         "columns": {name: form.columns[name] for name in columns},
         "cases": list(digests.index),
         "digests": list(digests),
@@ -105,10 +106,9 @@ def write_rows(
     }
     write_atomic(out / "rows.toml", tomli_w.dumps(record))
     written = f"{len(rows):,} rows of {len(cases):,} cases"
-    findings = [Finding("info", file, None, None, written, "rows.toml says what shaped them")]
-    for reason, n in left_out.items():
-        findings += counted(n, "info", file, f"left out: {reason}", "nothing to do if that is what you want")
-    return findings
+    cure = "nothing to do if that is what you want"
+    lost = [one for reason, n in left_out.items() for one in counted(n, "info", file, f"left out: {reason}", cure)]
+    return [Finding("info", file, None, None, written, "rows.toml says what shaped them"), *lost]
 
 
 def _schema(columns: Sequence[str]) -> pa.Schema:
