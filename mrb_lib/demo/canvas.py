@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFilter, ImageFont
 from scipy import ndimage
 
-from mrb_lib.benchmarks.images import png
+from mrb_lib.benchmarks.images.pictures import png
 
 WIDTH = 256
 FIELD = 244

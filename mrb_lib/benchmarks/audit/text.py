@@ -71,12 +71,10 @@ def text_columns(cases: pd.DataFrame) -> list[str]:
 
 
 def _blank(cases: pd.DataFrame, texts: pd.DataFrame) -> Iterator[Finding]:
+    cure = "restore the text from the source, or remove the case if there is none"
     for column in texts.columns:
-        blank = cases[column].notna() & (texts[column] == "")
-        for i in np.flatnonzero(blank):
-            problem = f"the {column.split('_')[0]} is blank"
-            cure = "restore the text from the source, or remove the case if there is none"
-            yield case_finding(cases, i, column, problem, cure)
+        for i in np.flatnonzero(cases[column].notna() & (texts[column] == "")):
+            yield case_finding(cases, i, column, f"the {column.split('_')[0]} is blank", cure)
 
 
 def _identical_responses(cases: pd.DataFrame, texts: pd.DataFrame) -> Iterator[Finding]:

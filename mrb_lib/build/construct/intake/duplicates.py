@@ -41,9 +41,8 @@ def duplicate_reasons(items: pd.DataFrame, pictures: Mapping[str, int]) -> pd.Se
     question = items["question"].map(plain_question)
     shown = items["images"].map(lambda names: tuple(sorted(pictures[name] for name in names)))
     stored = items["images"].map(lambda names: tuple(sorted(names)))
-    first = pd.DataFrame({"shown": shown, "question": question}).groupby(["shown", "question"], sort=False).ngroup()
     order = pd.Series(np.arange(len(items)), index=items.index)
-    original = order.groupby(first).transform("first").to_numpy()
+    original = order.groupby([shown, question], sort=False).transform("first").to_numpy()
     reference = items["reference"].fillna("").map(plain_question).to_numpy(dtype=object)
     same_reference = reference == reference[original]
     same_bytes = stored.to_numpy(dtype=object) == stored.to_numpy(dtype=object)[original]

@@ -15,7 +15,8 @@ import tomli_w
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.case_digests import case_digests, image_digests
 from mrb_lib.benchmarks.formats import counted
-from mrb_lib.benchmarks.images import is_dicom, open_image, png, raster
+from mrb_lib.benchmarks.images.dicom import is_dicom
+from mrb_lib.benchmarks.images.pictures import open_image, png, raster
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import write_atomic
 from mrb_lib.tables.schema import SIMULATED
@@ -119,15 +120,10 @@ def _schema(columns: Sequence[str]) -> pa.Schema:
 
 def readable(benchmark: Benchmark, case_ids: Sequence[str]) -> tuple[list[str], int]:
     """The cases whose images are all there and can be read, and how many are not among them."""
-    kept = []
     shown = benchmark.cases.set_index("case_id")["images"]
-    sound: dict[str, bool] = {}
-    for case in case_ids:
-        for name in shown[case]:
-            if name not in sound:
-                sound[name] = _is_readable(benchmark.images, name)
-        if all(sound[name] for name in shown[case]):
-            kept.append(case)
+    names = dict.fromkeys(name for case in case_ids for name in shown[case])
+    sound = {name for name in names if _is_readable(benchmark.images, name)}
+    kept = [case for case in case_ids if sound.issuperset(shown[case])]
     return kept, len(case_ids) - len(kept)
 
 
