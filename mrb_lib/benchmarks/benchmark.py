@@ -25,9 +25,7 @@ from mrb_lib.benchmarks.meta import BenchmarkMeta, read_meta, write_meta
 from mrb_lib.benchmarks.table_digests import MARK, TABLES, check_digests, record_digests
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import inside
-from mrb_lib.tables.schema import (
-    SEEN_BY_JUDGES,
-)
+from mrb_lib.tables.schema import SEEN_BY_JUDGES
 from mrb_lib.tables.validation import Finding, check_references, counted
 
 
@@ -36,12 +34,13 @@ class LazyImages(Mapping[str, bytes]):
 
     Parameters
     ----------
-    names : of all images, in their order
+    names : of all images, in their order; whether a mapping has a name is asked of the mapping
     load : returns the bytes of an image by its name
     """
 
     def __init__(self, names: Iterable[str], load: Callable[[str], bytes]) -> None:
-        self._names, self._load = dict.fromkeys(names), load
+        self._names = names if isinstance(names, Mapping) else dict.fromkeys(names)
+        self._load = load
 
     def __getitem__(self, name: str) -> bytes:
         if name not in self._names:
@@ -58,27 +57,18 @@ class LazyImages(Mapping[str, bytes]):
         return len(self._names)
 
 
-class ImagesWithoutTexts(Mapping[str, bytes]):
+class ImagesWithoutTexts(LazyImages):
     """Images of which `without_texts` removes what may name a patient; `removed` lists it by name of those read."""
 
     def __init__(self, images: Mapping[str, bytes]) -> None:
-        self._images = images
+        super().__init__(images, lambda name: self._cleaned(images[name], name))
         self.removed: dict[str, list[str]] = {}
 
-    def __getitem__(self, name: str) -> bytes:
-        content, removed = without_texts(self._images[name], name)
+    def _cleaned(self, content: bytes, name: str) -> bytes:
+        cleaned, removed = without_texts(content, name)
         if removed:
             self.removed[name] = removed
-        return content
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._images  # which may find a name that a file system composed otherwise
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._images)
-
-    def __len__(self) -> int:
-        return len(self._images)
+        return cleaned
 
     def findings(self) -> list[Finding]:
         """Return how many of the images that were read held texts, and which kinds."""

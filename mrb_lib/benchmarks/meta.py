@@ -249,19 +249,8 @@ def _is_awkward(name: str) -> bool:
 
 def meta_text(meta: BenchmarkMeta) -> str:
     """What `benchmark.toml` holds; empty texts are left out."""
-    raw: dict[str, object] = {}
-    for f in fields(meta):
-        value = getattr(meta, f.name)
-        if f.name != "extra" and value not in ("", (), {}):
-            raw[f.name] = _plain(value)
-    return tomli_w.dumps({**raw, **meta.extra})
-
-
-def _plain(value: object) -> object:
-    """A value as TOML has it."""
-    if isinstance(value, Mapping):
-        return {key: _plain(each) for key, each in value.items()}
-    return list(value) if isinstance(value, tuple) else value
+    stated = {f.name: getattr(meta, f.name) for f in fields(meta) if f.name != "extra"}
+    return tomli_w.dumps({**{name: value for name, value in stated.items() if value not in ("", (), {})}, **meta.extra})
 
 
 def write_meta(meta: BenchmarkMeta, path: Path) -> None:

@@ -16,8 +16,8 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.case_digests import image_digests
-from mrb_lib.benchmarks.images import open_image
 from mrb_lib.benchmarks.images.copies import ALTERED, SAME, Pictures
+from mrb_lib.benchmarks.images.pictures import open_image
 from mrb_lib.tables.errors import InputError
 
 SAME_IMAGE: Final = "the same image"
@@ -80,18 +80,24 @@ def components(n: int, one: NDArray[np.int64], other: NDArray[np.int64]) -> NDAr
     return pd.factorize(labels)[0].astype(np.int64)
 
 
+def with_first(values: pd.Series) -> Pairs:
+    """Pair each row that has a value with the first row that has the same; the index has the numbers of the rows."""
+    values = values.dropna()
+    rows, codes = values.index.to_numpy(dtype=np.int64), pd.factorize(values.to_numpy(dtype=object))[0]
+    return rows[np.unique(codes, return_index=True)[1]][codes], rows
+
+
 def _image_links(benchmark: Benchmark, progress: ProgressCallback | None) -> Iterator[tuple[Pairs, str]]:
     """Pairs of cases by the images that they show, several a case."""
     cases = benchmark.cases
     names = cases["images"] if "images" in cases else pd.Series([[]] * len(cases), dtype=object)
     shown = names.reset_index(drop=True).explode().dropna()
     digests = image_digests(benchmark.images, shown)
-    code, distinct = pd.factorize(shown.map(lambda name: digests.get(name, f"missing {name}")).to_numpy(dtype=object))
-    case = shown.index.to_numpy(dtype=np.int64)
-    first = np.unique(code, return_index=True)[1]  # the row of `shown` that names an image first
-    yield (case[first][code], case), SAME_IMAGE
-    pictures = Pictures()
-    for i, name in enumerate(shown.iloc[first]):
+    contents = shown.map(lambda name: digests.get(name, f"missing {name}"))
+    yield with_first(contents), SAME_IMAGE
+    distinct = shown[~contents.duplicated().to_numpy(dtype=bool)]
+    pictures, case = Pictures(), distinct.index.to_numpy(dtype=np.int64)
+    for i, name in enumerate(distinct):
         pictures.add(name, _picture(benchmark.images, name))
         if progress is not None:
             progress("images", i + 1, len(distinct))
@@ -99,7 +105,7 @@ def _image_links(benchmark: Benchmark, progress: ProgressCallback | None) -> Ite
     pairs = pictures.pairs(altered=benchmark.meta.kind != "simulated", progress=progress)
     for kind, named in ((SAME, SIMILAR_IMAGE), (ALTERED, ALTERED_IMAGE)):
         rows = pairs[pairs["kind"] == kind]
-        yield (case[first[rows["one"].to_numpy()]], case[first[rows["other"].to_numpy()]]), named
+        yield (case[rows["one"].to_numpy()], case[rows["other"].to_numpy()]), named
 
 
 def _picture(images: Mapping[str, bytes], name: str) -> Image.Image | None:

@@ -122,10 +122,9 @@ def write_cases(
         for start in range(0, cases, CHUNK):
             chunk = [simulate(seed, i) for i in range(start, min(start + CHUNK, cases))]
             table = pd.DataFrame([one.case for one in chunk])
-            texts = [name for name in ("reference", "organ", "department", "box") if name in table]
             votes = [(str(one.case["case_id"]), *vote) for one in chunk for vote in one.votes]
             writer.add(
-                table.astype(dict.fromkeys(texts, "str")),
+                table.astype({"reference": "str"}),
                 pd.DataFrame(votes, columns=["case_id", "annotator", "dimension", "choice"], dtype="str"),
                 {f"{one.case['case_id']}.png": one.picture for one in chunk},
             )
@@ -147,8 +146,7 @@ def streams(seed: int, *key: int) -> list[np.random.Generator]:
 def simulate_case(seed: int, index: int) -> SimulatedCase:
     """Draw one case; it depends on nothing but `seed` and `index`."""
     facts, drawing, text, votes = streams(seed, index)
-    organ = organ_of(index)
-    scene = draw_scene(organ, facts)
+    scene = draw_scene(organ_of(index), facts)
     question = ask(scene, facts)
     pair = choose_pair(facts)
     dataset = DATASETS[int(np.searchsorted(_DATASET_EDGES, facts.random(), side="right"))]
@@ -158,16 +156,8 @@ def simulate_case(seed: int, index: int) -> SimulatedCase:
     difference = {d: qualities[0][d] - qualities[1][d] for d in DIMENSIONS}
     log_length = float(np.log2(len(answers[0]) / len(answers[1])))
     case_id = f"sim-{index:06d}"
-    row: dict[str, object] = {
-        "case_id": case_id,
-        "question": question.text,
-        "response_a": answers[0],
-        "response_b": answers[1],
-        "images": [f"{case_id}.png"],
-        "organ": organ,
-        "department": ORGAN_DEPARTMENT[organ],
-        "modality": scene.view.modality,
-        "question_type": question.type,
+    row = {
+        **described(case_id, scene, question, answers),
         "dataset": dataset,
         "model_a": pair[0].name,
         "model_b": pair[1].name,
@@ -177,6 +167,21 @@ def simulate_case(seed: int, index: int) -> SimulatedCase:
     }
     truth = _truth_rows(case_id, scene, plans, qualities)
     return SimulatedCase(row, vote(difference, log_length, votes), truth, draw_picture(scene, drawing))
+
+
+def described(case_id: str, scene: Scene, question: SimulatedQuestion, answers: list[str]) -> dict[str, object]:
+    """Return the columns that the cases of every simulated benchmark have."""
+    organ = scene.view.organ
+    return {
+        "case_id": case_id,
+        "question": question.text,
+        **dict(zip(("response_a", "response_b"), answers, strict=False)),
+        "images": [f"{case_id}.png"],
+        "organ": organ,
+        "department": ORGAN_DEPARTMENT[organ],
+        "modality": scene.view.modality,
+        "question_type": question.type,
+    }
 
 
 def _two_responses(
@@ -201,7 +206,7 @@ def _box(facts: Facts) -> str:
 def _truth_rows(
     case_id: str, scene: Scene, plans: list[ResponsePlan], qualities: list[dict[str, float]]
 ) -> list[dict[str, object]]:
-    main, second = scene.main, scene.second
+    main, second, view = scene.main, scene.second, scene.view
     right = [sum(plan.right.values()) for plan in plans]
     common: dict[str, object] = {
         "case_id": case_id,
@@ -209,26 +214,15 @@ def _truth_rows(
         "wrong_a": len(plans[0].right) - right[0],
         "right_b": right[1],
         "wrong_b": len(plans[1].right) - right[1],
-        "view": scene.view.name,
-        "unit": scene.view.unit,
-        **_named_facts(main, scene),
+        "view": view.name,
+        "unit": view.unit,
+        "finding": main.kind.noun,
+        "site": site_name(main),
+        **{name: getattr(main, name) for name in ("side", "size", "count", "shape")},
+        "brightness": view.terms[0 if main.kind.bright else 1],
+        "bright": main.kind.bright,
+        **{name: [getattr(spot, name) for spot in main.spots] for name in ("x", "y", "radius")},
         "second_finding": None if second is None else second.kind.noun,
         "second_site": None if second is None else site_name(second),
     }
     return [{**common, "dimension": d, "quality_a": qualities[0][d], "quality_b": qualities[1][d]} for d in DIMENSIONS]
-
-
-def _named_facts(facts: Facts, scene: Scene) -> dict[str, object]:
-    return {
-        "finding": facts.kind.noun,
-        "site": site_name(facts),
-        "side": facts.side,
-        "size": facts.size,
-        "count": facts.count,
-        "shape": facts.shape,
-        "brightness": scene.view.terms[0 if facts.kind.bright else 1],
-        "bright": facts.kind.bright,
-        "x": [spot.x for spot in facts.spots],
-        "y": [spot.y for spot in facts.spots],
-        "radius": [spot.radius for spot in facts.spots],
-    }

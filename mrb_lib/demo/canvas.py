@@ -7,9 +7,7 @@ sides of the body and no two pictures coincide.
 
 from __future__ import annotations
 
-import io
 import tomllib
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,6 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFilter, ImageFont
 from scipy import ndimage
+
+from mrb_lib.benchmarks.images.pictures import png
 
 WIDTH = 256
 FIELD = 244
@@ -97,11 +97,6 @@ def smooth(points: Sequence[Point] | Outline, *, closed: bool = True) -> Outline
     return curve if closed else np.concatenate([curve, p[-2:-1]])
 
 
-@lru_cache(maxsize=256)
-def _smooth_closed(points: tuple[Point, ...]) -> Outline:
-    return smooth(points)
-
-
 class Paint(TypedDict, total=False):
     """Options of laying a value on: `soft` edges in pixels, `amount` (1 unless given), added or not, and an `angle`."""
 
@@ -119,18 +114,11 @@ class Canvas:
     rng : the source of texture and grain
     frame : where canonical points land
     colour : RGB if true, grey otherwise
-    background : the value the field starts with, 0 to 255
     """
 
-    def __init__(
-        self, rng: np.random.Generator, frame: Frame, *, colour: bool = False, background: Value = 0.0
-    ) -> None:
-        self.rng = rng
-        self.frame = frame
-        self.colour = colour
-        shape = (FIELD, WIDTH, 3) if colour else (FIELD, WIDTH)
-        self.pixels: Raster = np.empty(shape, dtype=np.float32)
-        self.pixels[...] = background
+    def __init__(self, rng: np.random.Generator, frame: Frame, *, colour: bool = False) -> None:
+        self.rng, self.frame, self.colour = rng, frame, colour
+        self.pixels: Raster = np.zeros((FIELD, WIDTH, 3) if colour else (FIELD, WIDTH), dtype=np.float32)
         (x, y), zoom = frame.to_pixels(0.0, 0.0), frame.zoom
         self._offset = np.array([x, y])
         self._scale = np.array([-zoom if frame.mirrored else zoom, zoom])
@@ -145,16 +133,24 @@ class Canvas:
         t, turn = np.linspace(0, 2 * np.pi, 40), np.deg2rad(paint.get("angle", 0.0))
         along, across = rx * np.cos(t), ry * np.sin(t)
         points = [x + along * np.cos(turn) - across * np.sin(turn), y + along * np.sin(turn) + across * np.cos(turn)]
-        soft, amount, add = paint.get("soft", 1.5) / 2.5, paint.get("amount", 1.0), paint.get("add", False)
-        self.polygon(np.stack(points, axis=1), value, curved=False, soft=soft, amount=amount, add=add)
+        paint["soft"] = paint.get("soft", 1.5) / 2.5
+        self.polygon(np.stack(points, axis=1), value, curved=False, **paint)
+
+    def rings(self, x: float, y: float, *rings: tuple[float, float, Value, float], angle: float = 0.0) -> None:
+        """Fill ellipses about one centre, such as a wall and its lumen: the two radii, value and softness of each."""
+        for rx, ry, value, soft in rings:
+            self.ellipse(x, y, rx, ry, value, soft=soft, angle=angle)
+
+    def outlines(self, group: str, **parts: tuple[Value, float]) -> None:
+        """Fill outlines of a group of `outlines.toml`, each with a value and a softness."""
+        for name, (value, soft) in parts.items():
+            self.polygon(outline(f"{group}.{name}"), value, soft=soft)
 
     def polygon(
         self, points: Sequence[Point] | Outline, value: Value, *, curved: bool = True, **paint: Unpack[Paint]
     ) -> None:
         """Fill a closed outline, rounded through its points where `curved`."""
-        if curved:
-            points = _smooth_closed(points) if isinstance(points, tuple) else smooth(points)
-        self._raster([self._points_to_pixels(points)], None, value, paint)
+        self._raster([self._points_to_pixels(smooth(points) if curved else points)], None, value, paint)
 
     def stroke(self, points: Sequence[Point], width: float, value: Value, **paint: Unpack[Paint]) -> None:
         """Draw a curved line of the given width through the points."""
@@ -215,11 +211,9 @@ class Canvas:
         x, y = (int(v) for v in self.rng.integers(0, (_TILE - WIDTH, _TILE - FIELD)))
         return _tile(blur)[y : y + FIELD, x : x + WIDTH]
 
-    def texture(self, blur: float, strength: float, *, where: Raster | None = None) -> None:
+    def texture(self, blur: float, strength: float) -> None:
         """Multiply the field by noise: `strength` is the relative standard deviation."""
         factor = 1 + np.float32(strength) * self.noise(blur)
-        if where is not None:
-            factor = 1 + where * (factor - 1)
         self.pixels *= factor[..., None] if self.colour else factor
 
     def letter(self, text: str, x: int, y: int) -> None:
@@ -244,6 +238,4 @@ class Canvas:
             whole[y : y + letters.shape[0], x : x + letters.shape[1]][letters] = 235
         end = WIDTH - 8 - width
         whole[FIELD + 5 : FIELD + 7, end - length : end] = 235
-        stream = io.BytesIO()
-        Image.fromarray(whole).save(stream, format="PNG", compress_level=1, compress_type=zlib.Z_RLE)
-        return stream.getvalue()
+        return png(Image.fromarray(whole))

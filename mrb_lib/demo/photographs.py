@@ -9,23 +9,17 @@ import numpy as np
 from mrb_lib.demo.canvas import FIELD, WIDTH, Canvas, Point, Raster, outline
 
 
-@lru_cache(maxsize=4)
-def _round(radius: float, edge: float) -> Raster:
-    y, x = np.mgrid[0:FIELD, 0:WIDTH].astype(np.float32)
-    distance = np.hypot(x - WIDTH / 2, y - FIELD / 2)
-    return np.asarray(np.clip((radius - distance) / edge, 0, 1), dtype=np.float32)
-
-
 @lru_cache(maxsize=1)
 def _from_centre() -> Raster:
+    """The distance of each pixel from the centre, in pixels, with a last axis for the colours."""
     y, x = np.mgrid[0:FIELD, 0:WIDTH].astype(np.float32)
-    return np.asarray(np.hypot(x - WIDTH / 2, y - FIELD / 2) / 118, dtype=np.float32)
+    return np.asarray(np.hypot(x - WIDTH / 2, y - FIELD / 2), dtype=np.float32)[..., None]
 
 
 def fundus(c: Canvas) -> None:
     """A fundus photograph, drawn as the right eye (optic disc on the right of the picture)."""
     c.pixels[...] = (196, 92, 44)
-    c.pixels *= (1.06 - 0.34 * _from_centre() ** 2)[..., None]
+    c.pixels *= 1.06 - 0.34 * (_from_centre() / 118) ** 2
     c.ellipse(108, 124, 34, 30, (146, 54, 24), soft=40, amount=0.75)
     c.ellipse(108, 124, 5, 5, (112, 34, 16), soft=8, amount=0.8)
     disc = (186.0, 118.0)
@@ -51,7 +45,7 @@ def _vessel(c: Canvas, path: list[Point], width: float, value: tuple[float, floa
 
 def finish_fundus(c: Canvas) -> None:
     c.texture(9.0, 0.025)
-    c.pixels *= _round(116.0, 3.0)[..., None]
+    c.pixels *= np.clip((116 - _from_centre()) / 3, 0, 1)
 
 
 def stomach(c: Canvas) -> None:
@@ -61,11 +55,8 @@ def stomach(c: Canvas) -> None:
     for k in range(9):
         t = 2 * np.pi * (k + c.vary(0.5, 0.2)) / 9
         wobble = c.vary(0, 0.22)
-        path = [
-            (float(128 + r * np.cos(t + wobble * (r - 30) / 90)), float(122 + r * np.sin(t + wobble * (r - 30) / 90)))
-            for r in (26, 52, 82, 124)
-        ]
-        folds.append(path)
+        turned = [(r, t + wobble * (r - 30) / 90) for r in (26, 52, 82, 124)]
+        folds.append([(float(128 + r * np.cos(angle)), float(122 + r * np.sin(angle))) for r, angle in turned])
     c.strokes(folds, 15, (236, 148, 120), soft=5, amount=0.6)
     _lumen(c, 24, 20)
 
@@ -85,7 +76,7 @@ def colon(c: Canvas) -> None:
 
 def _mucosa(c: Canvas, value: tuple[float, float, float]) -> None:
     c.pixels[...] = value
-    c.pixels *= (0.82 + 0.34 * np.clip(_from_centre(), 0, 1))[..., None]
+    c.pixels *= 0.82 + 0.34 * np.clip(_from_centre() / 118, 0, 1)
     c.texture(12.0, 0.05)
 
 
@@ -100,14 +91,13 @@ def finish_endoscopy(c: Canvas) -> None:
         t, r = 2 * np.pi * c.rng.random(), c.vary(92, 10)
         x, y, rx, ry = float(128 + r * np.cos(t)), float(122 + r * np.sin(t)), c.vary(2.6, 1), c.vary(1.4, 0.5)
         c.ellipse(x, y, rx, ry, (255, 244, 236), soft=1.6, angle=c.vary(0, 90), amount=0.8)
-    c.pixels *= _round(118.0, 2.5)[..., None]
+    c.pixels *= np.clip((118 - _from_centre()) / 2.5, 0, 1)
 
 
 def mouth(c: Canvas) -> None:
     """The open mouth with the tongue put out; the patient's right is on the left of the picture."""
     c.pixels[...] = (214, 166, 142)
-    c.ellipse(128, 122, 118, 112, (176, 82, 78), soft=10)
-    c.ellipse(128, 122, 104, 98, (202, 106, 100), soft=6)
+    c.rings(128, 122, (118, 112, (176, 82, 78), 10), (104, 98, (202, 106, 100), 6))
     c.ellipse(128, 118, 92, 84, (70, 20, 24), soft=8)
     c.polygon(outline("mouth.gum"), (206, 110, 112), soft=3)
     gaps = []
@@ -120,8 +110,7 @@ def mouth(c: Canvas) -> None:
         gaps.append([(x + half, y + 2), (x + half * 0.9, y + 21 - n)])
     c.strokes(gaps, 0.9, (150, 120, 104), soft=0.6, amount=0.6)
     c.ellipse(128, 104, 7, 11, (164, 62, 66), soft=4)
-    c.polygon(outline("mouth.tongue"), (204, 104, 106), soft=3)
-    c.polygon(outline("mouth.tongue_surface"), (218, 126, 124), soft=9)
+    c.outlines("mouth", tongue=((204, 104, 106), 3), tongue_surface=((218, 126, 124), 9))
     c.stroke([(128, 112), (c.vary(128, 2), 160), (128, 200)], 3, (176, 82, 88), soft=2, amount=0.7)
     c.letter("R", 8, 8)
 

@@ -9,8 +9,6 @@ import numpy as np
 from mrb_lib.demo.canvas import toml_data
 from mrb_lib.demo.scenes import Facts, Scene, pick
 
-Phrases = dict[str, dict[str, list[str]]]
-
 QUESTION_TYPES = ("open", "description", "location", "measurement", "diagnosis", "next_step", "closed")
 _ASPECTS: dict[str, tuple[str, ...]] = {
     "open": ("finding", "site"),
@@ -39,23 +37,18 @@ class SimulatedQuestion:
     hypothesis: str | None = None
 
 
-def demo_phrases() -> Phrases:
-    """All wordings, by section and name."""
-    return toml_data("phrases")
-
-
 def ask(scene: Scene, rng: np.random.Generator) -> SimulatedQuestion:
     """Draw the question of a case; a closed question supposes what is true or what is false, by the toss of a coin."""
     kind = pick(rng, QUESTION_TYPES)
     hypothesis = None
     if kind == "closed":
         aspect = pick(rng, ("side", "count", "brightness") if scene.main.side else ("count", "brightness"))
-        template = pick(rng, demo_phrases()["questions"][f"closed_{aspect}"])
+        template = pick(rng, toml_data("phrases")["questions"][f"closed_{aspect}"])
         options = {"side": ("left", "right"), "count": ("several",), "brightness": scene.view.terms}
         hypothesis = pick(rng, options[aspect])
         aspects: tuple[str, ...] = (aspect,)
     else:
-        template = pick(rng, demo_phrases()["questions"][kind])
+        template = pick(rng, toml_data("phrases")["questions"][kind])
         aspects = tuple(a for a in _ASPECTS[kind] if a != "side" or scene.main.side)
     text = template.format(
         picture=scene.view.picture, region=scene.view.region, tissue=scene.view.tissue, hypothesis=hypothesis
@@ -67,19 +60,9 @@ def ask(scene: Scene, rng: np.random.Generator) -> SimulatedQuestion:
 
 def _vignette(scene: Scene, rng: np.random.Generator) -> str:
     symptom = pick(rng, scene.view.symptoms)
-    return pick(rng, demo_phrases()["questions"]["vignette"]).format(
-        age=scene.age,
-        person="woman" if scene.woman else "man",
-        symptom=symptom,
-        Symptom=symptom[0].upper() + symptom[1:],
-    )
-
-
-def holds(hypothesis: str, *, side: str | None, count: int | None, term: str | None) -> bool:
-    """Return whether a closed question's hypothesis is true of the given facts."""
-    if hypothesis == "several":
-        return count is not None and count > 1
-    return hypothesis in (side, term)
+    person, capital = "woman" if scene.woman else "man", symptom[0].upper() + symptom[1:]
+    template = pick(rng, toml_data("phrases")["questions"]["vignette"])
+    return str(template.format(age=scene.age, person=person, symptom=symptom, Symptom=capital))
 
 
 def site_name(facts: Facts) -> str:

@@ -46,8 +46,7 @@ def _across(points: Sequence[Point], flip: bool) -> list[Point]:
 
 def mammogram(c: Canvas) -> None:
     """A mediolateral oblique mammogram, drawn as the left breast (chest wall on the left of the picture)."""
-    c.polygon(outline("mammogram.skin"), 74, soft=2.5)
-    c.polygon(outline("mammogram.gland"), 92, soft=7)
+    c.outlines("mammogram", skin=(74, 2.5), gland=(92, 7))
     c.ellipse(177, 146, 5, 6, 150, soft=2)
     for _ in range(26):
         t, s = c.rng.random(2)
@@ -55,7 +54,7 @@ def mammogram(c: Canvas) -> None:
         rx, ry, tone = c.vary(22, 10), c.vary(11, 5), c.vary(22, 12)
         c.ellipse(float(x), float(y), rx, ry, tone, soft=14, angle=c.vary(0, 50), add=True)
     c.polygon(outline("mammogram.muscle"), 168, soft=5, amount=0.85)
-    c.letter("L MLO" if not c.frame.mirrored else "R MLO", 214 if not c.frame.mirrored else 8, 8)
+    c.letter(*(("R MLO", 8, 8) if c.frame.mirrored else ("L MLO", 214, 8)))
 
 
 _PLACES = (0, 0.04, 0.12, 0.3, 0.5, 0.7, 0.88, 0.96, 1)
@@ -87,12 +86,11 @@ def foot(c: Canvas) -> None:
     _carpus(c, [(106, 236, 26, 20, 0), (152, 240, 20, 24, 0)], 150)
     _carpus(c, [(103, 206, 20, 11, -8), (152, 200, 15, 17, 15)], 146)
     _carpus(c, [(88, 183, 10, 11, 0), (109, 180, 9, 11, 0), (127, 181, 9, 10, 8)], 146)
-    bases, heads = outline("foot.bases"), outline("foot.heads")
-    tips = outline("foot.toes")
+    bases, heads, tips = (outline(f"foot.{part}") for part in ("bases", "heads", "toes"))
     widths = ((6.4, 9.9, 9.5), (3.8, 6.3, 7.1), (3.7, 6.1, 6.9), (3.7, 5.9, 6.7), (4.0, 5.8, 7.1))
-    for k, (base, head, tip, (shaft, top, bottom)) in enumerate(zip(bases, heads, tips, widths, strict=True)):
+    for base, head, tip, (shaft, top, bottom) in zip(bases, heads, tips, widths, strict=True):
         _bone(c, base, head, shaft, top, bottom)
-        great = k == 0
+        great = base == bases[0]
         _phalanges(c, head, tip, (0.55, 0.95) if great else (0.46, 0.72, 0.95), shaft if great else 0.86 * shaft)
     c.ellipse(72, 106, 4, 5, 205, soft=2, amount=0.6)
     c.ellipse(89, 107, 4, 5, 205, soft=2, amount=0.6)
@@ -111,13 +109,8 @@ def _phalanges(c: Canvas, head: Point, tip: Point, ends: Sequence[float], shaft:
 
 def knee(c: Canvas) -> None:
     """A frontal radiograph of the knee, drawn as the right knee (fibula on the left of the picture)."""
-    c.polygon(outline("knee.flesh"), 58, soft=4)
-    c.polygon(outline("knee.femur"), 192, soft=0.8)
-    c.polygon(outline("knee.femoral_marrow"), 146, soft=3)
-    c.polygon(outline("knee.tibia"), 196, soft=0.8)
-    c.polygon(outline("knee.tibial_marrow"), 146, soft=3)
-    c.polygon(outline("knee.fibula"), 182, soft=0.8)
-    c.polygon(outline("knee.fibular_marrow"), 140, soft=1.5)
+    c.outlines("knee", flesh=(58, 4), femur=(192, 0.8), femoral_marrow=(146, 3))
+    c.outlines("knee", tibia=(196, 0.8), tibial_marrow=(146, 3), fibula=(182, 0.8), fibular_marrow=(140, 1.5))
     c.ellipse(c.vary(131, 2), c.vary(84, 3), 24, 26, 20, soft=4, add=True)
     c.ellipse(130, 84, 21, 23, -7, soft=3, add=True)
     c.letter("L" if c.frame.mirrored else "R", 12, 8)
@@ -125,9 +118,7 @@ def knee(c: Canvas) -> None:
 
 def hand(c: Canvas) -> None:
     """A frontal radiograph of the hand and wrist, drawn as the right hand seen palm down (thumb on the left)."""
-    heads = outline("hand.heads")
-    bases = outline("hand.bases")
-    tips = outline("hand.tips")
+    bases, heads, tips = (outline(f"hand.{part}") for part in ("bases", "heads", "tips"))
     c.polygon(outline("hand.palm"), 58, soft=3)
     flesh = [
         [(head[0], head[1] + 24), head, (tip[0], tip[1] + 4)] for head, tip in zip(heads[1:], tips[1:], strict=True)
@@ -137,10 +128,9 @@ def hand(c: Canvas) -> None:
     _bone(c, (146, 268), (147, 210), 5.6, 8, 7)
     _carpus(c, [(104, 192, 10, 7, -35), (121, 195, 9, 7, 0), (137, 193, 8, 7, 10), (143, 186, 5, 5, 0)], 146)
     _carpus(c, [(106, 178, 8, 6.5, 20), (113, 174, 6, 6, 0), (124, 178, 7.5, 10, 0), (137, 179, 7, 8, 0)], 146)
-    for k, (base, head, tip) in enumerate(zip(bases, heads, tips, strict=True)):
-        shaft = (4.6, 4.2, 4.3, 3.8, 3.6)[k]
+    for base, head, tip, shaft in zip(bases, heads, tips, (4.6, 4.2, 4.3, 3.8, 3.6), strict=True):
         _bone(c, base, head, shaft, shaft * 1.7, shaft * 1.7)
-        _phalanges(c, head, tip, (0.55, 0.95) if k == 0 else (0.46, 0.74, 0.96), shaft)
+        _phalanges(c, head, tip, (0.55, 0.95) if base == bases[0] else (0.46, 0.74, 0.96), shaft)
     c.letter("L" if c.frame.mirrored else "R", 12, 8)
 
 

@@ -19,14 +19,14 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from mrb_lib.benchmarks.meta import BenchmarkMeta
-from mrb_lib.demo.build import SimulatedCase, streams, write_cases
+from mrb_lib.demo.build import SimulatedCase, described, streams, write_cases
 from mrb_lib.demo.judges import verdict_rows
 from mrb_lib.demo.pictures import draw_picture
 from mrb_lib.demo.questions import ask
 from mrb_lib.demo.responders import RESPONDERS, ResponsePlan, make_plan
 from mrb_lib.demo.scenes import Scene, draw_scene, organ_of
 from mrb_lib.demo.wording import reference_answer, write_response
-from mrb_lib.tables.schema import ORGAN_DEPARTMENT, category_numbers
+from mrb_lib.tables.schema import category_numbers
 
 DIMENSION: Final = "risk"
 CATEGORIES: Final = ("no risk", "low risk", "moderate risk", "high risk")
@@ -114,10 +114,8 @@ def simulated_ratings(
     """
     column = "latent" if "latent" in truth else "choice"
     rows = truth.dropna(subset=column)
-    place = rows[column]
-    if column == "choice":
-        place = place.map({name: number for number, name in enumerate(categories, 1)})
-    latent = place.to_numpy(dtype=np.float64)
+    places: dict[object, int] = {name: number for number, name in enumerate(categories, 1)}
+    latent = rows[column].map(lambda value: places.get(value, value)).to_numpy(dtype=np.float64)
     frames = []
     for number, judge in enumerate(judges):
         rng = np.random.Generator(np.random.Philox(np.random.SeedSequence(seed, spawn_key=(number, len(judges), 7))))
@@ -189,23 +187,15 @@ def write_rating_demo(
 def _simulate(seed: int, index: int) -> SimulatedCase:
     """Draw one case; it depends on nothing but `seed` and `index`."""
     facts, drawing, text, votes = streams(seed, index, 1)
-    organ = organ_of(index)
-    scene = draw_scene(organ, facts)
+    scene = draw_scene(organ_of(index), facts)
     question = ask(scene, facts)
     responder = RESPONDERS[int(facts.integers(len(RESPONDERS)))]
     plan = make_plan(responder, scene, question, text)
     wrong = [aspect for aspect, right in plan.right.items() if not right]
     latent = _latent_risk(plan, scene)
     case_id = f"sim-rating-{index:06d}"
-    case: dict[str, object] = {
-        "case_id": case_id,
-        "question": question.text,
-        "response_a": write_response(plan, scene, question, text),
-        "images": [f"{case_id}.png"],
-        "organ": organ,
-        "department": ORGAN_DEPARTMENT[organ],
-        "modality": scene.view.modality,
-        "question_type": question.type,
+    case = {
+        **described(case_id, scene, question, [write_response(plan, scene, question, text)]),
         "model_a": responder.name,
         "reference": reference_answer(scene) if facts.random() < 0.7 else None,
     }
@@ -216,8 +206,7 @@ def _simulate(seed: int, index: int) -> SimulatedCase:
 def _latent_risk(plan: ResponsePlan, scene: Scene) -> float:
     harm = sum(HARM[aspect] for aspect, right in plan.right.items() if not right)
     harm += INVENTED * (plan.second is not None and plan.second is not scene.second)
-    most = len(CATEGORIES)
-    return float(1 + (most - 1) * (1 - np.exp(-harm / _HALFWAY)))
+    return float(1 + (len(CATEGORIES) - 1) * (1 - np.exp(-harm / _HALFWAY)))
 
 
 def _votes(latent: float, rng: np.random.Generator) -> list[tuple[str, str, str]]:

@@ -169,12 +169,11 @@ def _second(scene: Scene, know: float, rng: np.random.Generator) -> Facts | None
     if rng.random() < 0.5 * know + 0.5:
         return None
     kind = pick(rng, scene.view.kinds)
-    site = scene.view.sites[pick(rng, kind.site_indices)]
+    site = pick(rng, scene.view.sites_of(kind))
     side = scene.main.side or pick(rng, ("left", "right"))
     return Facts(kind, site, side if site.paired else None, 1, pick(rng, kind.shapes), 0.0, scene.main.spots[:1])
 
 
-QUALITIES = ("accuracy", "relevance", "comprehensiveness", "creativity", "responsiveness")
 OVERALL_WEIGHTS = {
     "accuracy": 0.42,
     "relevance": 0.13,
@@ -218,7 +217,8 @@ def quality(
         "creativity": 1.0 * plan.insights + 0.6 * plan.differential,
         "responsiveness": plan.directness * (0.4 + 0.6 * answered) - 0.1 * plan.padding,
     }
-    noise = rng.normal(0.0, 0.15, len(QUALITIES))
-    latent = {d: (raw[d] - _SCALE[d][0]) / _SCALE[d][1] + float(noise[k]) for k, d in enumerate(QUALITIES)}
+    noise = rng.normal(0.0, 0.15, len(_SCALE)).tolist()
+    scaled = zip(_SCALE.items(), noise, strict=True)
+    latent = {d: (raw[d] - mean) / spread + extra for (d, (mean, spread)), extra in scaled}
     latent["overall"] = sum(w * latent[d] for d, w in OVERALL_WEIGHTS.items()) / _OVERALL_SPREAD
     return latent

@@ -5,11 +5,12 @@ A scene is drawn from the catalogue: what lies where, how large, how many, of wh
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
+from pydantic import TypeAdapter
 
 from mrb_lib.demo.canvas import Frame, toml_data
 
@@ -38,8 +39,7 @@ ORGAN_SHARES: dict[str, int] = {
 }
 
 
-@dataclass(frozen=True)
-class Site:
+class Site(NamedTuple):
     """A place where findings lie, in canonical points.
 
     Attributes
@@ -70,7 +70,7 @@ class FindingKind:
     Attributes
     ----------
     bright : whether it is brighter than its surroundings
-    site_indices : of the sites where it occurs
+    site_indices : of the sites where it occurs; empty for all
     tint : its colour in colour pictures
     impression, alternative : the diagnosis it supports, and one that it does not
     next : what to do about it
@@ -80,13 +80,13 @@ class FindingKind:
     noun: str
     plural: str
     bright: bool
-    site_indices: tuple[int, ...]
     shapes: tuple[str, ...]
     impression: str
     alternative: str
     next: str
     insight: tuple[str, ...]
-    tint: tuple[float, float, float] | None
+    site_indices: tuple[int, ...] = ()
+    tint: tuple[float, float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -106,10 +106,6 @@ class View:
     modality: str
     picture: str
     per_pixel: float
-    unit: str
-    canonical: str | None
-    colour: bool
-    woman: bool
     region: str
     tissue: str
     terms: tuple[str, str]
@@ -117,6 +113,14 @@ class View:
     negatives: tuple[str, ...]
     sites: tuple[Site, ...]
     kinds: tuple[FindingKind, ...]
+    unit: str = "mm"
+    canonical: str | None = None
+    colour: bool = False
+    woman: bool = False
+
+    def sites_of(self, kind: FindingKind) -> tuple[Site, ...]:
+        """Return the sites where a kind of finding occurs."""
+        return tuple(self.sites[i] for i in kind.site_indices) or self.sites
 
     @property
     def bar(self) -> tuple[int, str]:
@@ -129,24 +133,8 @@ class View:
 @lru_cache(maxsize=1)
 def views() -> dict[str, View]:
     """All views by name."""
-    return {name: _view(name, entry) for name, entry in toml_data("catalogue")["views"].items()}
-
-
-def _view(name: str, raw: dict[str, Any]) -> View:
-    values = {"unit": "mm", "canonical": None, "colour": False, "woman": False, **raw}
-    sites = tuple(Site(*entry) for entry in values.pop("sites"))
-    kinds = tuple(
-        FindingKind(**{"tint": None, "site_indices": range(len(sites)), **entry, **_tuples(entry, len(sites))})
-        for entry in values.pop("kinds")
-    )
-    for key in ("terms", "symptoms", "negatives"):
-        values[key] = tuple(values[key])
-    return View(name=name, sites=sites, kinds=kinds, **values)
-
-
-def _tuples(entry: dict[str, Any], n_sites: int) -> dict[str, tuple[object, ...]]:
-    lists = {"site_indices": list(range(n_sites)), **{k: v for k, v in entry.items() if isinstance(v, list)}}
-    return {key: tuple(value) for key, value in lists.items()}
+    entries = toml_data("catalogue")["views"].items()
+    return TypeAdapter(dict[str, View]).validate_python({name: {"name": name, **entry} for name, entry in entries})
 
 
 @lru_cache(maxsize=len(ORGAN_SHARES))
@@ -257,7 +245,7 @@ def draw_scene(organ: str, rng: np.random.Generator) -> Scene:
         dy=float(rng.uniform(-2, 2)),
     )
     kind = pick(rng, view.kinds)
-    main = _facts(view, kind, view.sites[pick(rng, kind.site_indices)], side, frame, rng)
+    main = _facts(view, kind, pick(rng, view.sites_of(kind)), side, frame, rng)
     second = _second(view, main, side, frame, rng) if rng.random() < 0.3 else None
     woman = view.woman or rng.random() < 0.5
     return Scene(view, frame, main, second, bool(woman), int(rng.integers(24, 86)))
@@ -274,9 +262,7 @@ def _facts(
     mirror = site.paired and view.canonical is None and side == "left"
     spots: list[Spot] = []
     for radius in radii:
-        spot = _free_spot(site, radius, mirror, frame, spots, rng)
-        if spot is not None:
-            spots.append(spot)
+        spots += _free_spot(site, radius, mirror, frame, spots, rng)
     size = 2 * spots[0].radius * view.per_pixel
     return Facts(
         kind=kind,
@@ -291,8 +277,8 @@ def _facts(
 
 def _free_spot(
     site: Site, radius: float, mirror: bool, frame: Frame, others: list[Spot], rng: np.random.Generator
-) -> Spot | None:
-    """A place for a lesion that touches no other; None where the site has no room left."""
+) -> list[Spot]:
+    """A place for a lesion that touches no other; none where the site has no room left."""
     for attempt in range(_TRIES):
         reach = np.sqrt(rng.random()) * (1.0 if not others else 1.0 + 0.5 * attempt / _TRIES)
         angle = 2 * np.pi * rng.random()
@@ -301,25 +287,24 @@ def _free_spot(
         px, py = frame.to_pixels(256 - x if mirror else x, y)
         r = radius * frame.zoom
         if all(np.hypot(px - o.x, py - o.y) > 1.1 * (r + o.radius) + 2 for o in others):
-            phase = 2 * np.pi * rng.random(3)
-            return Spot(px, py, r, (float(phase[0]), float(phase[1]), float(phase[2])))
-    return None
+            one, other, third = (2 * np.pi * rng.random(3)).tolist()
+            return [Spot(px, py, r, (one, other, third))]
+    return []
 
 
 def _second(view: View, main: Facts, side: str, frame: Frame, rng: np.random.Generator) -> Facts | None:
     """A smaller finding of another kind at another site, where the view has one."""
     choices = [
-        (kind, view.sites[i])
+        (kind, site)
         for kind in view.kinds
-        for i in kind.site_indices
-        if kind is not main.kind and view.sites[i] is not main.site and view.sites[i].room * 0.62 >= 4.5
+        for site in view.sites_of(kind)
+        if kind is not main.kind and site is not main.site and site.room * 0.62 >= 4.5
     ]
     if not choices:
         return None
     kind, site = pick(rng, choices)
     facts = _facts(view, kind, site, side, frame, rng, scale=0.62)
-    single = Facts(kind, site, facts.side, facts.size, facts.shape, facts.contrast, facts.spots[:1])
-    spot = single.spots[0]
+    spot = facts.spots[0]
     clear = all(np.hypot(spot.x - o.x, spot.y - o.y) > 1.5 * (spot.radius + o.radius) + 6 for o in main.spots)
     smaller = spot.radius < 0.85 * min(o.radius for o in main.spots)
-    return single if clear and smaller else None
+    return replace(facts, spots=(spot,)) if clear and smaller else None

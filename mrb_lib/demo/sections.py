@@ -23,8 +23,7 @@ def _wavy(
 
 def brain_mri(c: Canvas) -> None:
     """An axial FLAIR image of the head at the level of the lateral ventricles."""
-    _head(c, scalp=170, bone=22, brain=0)
-    c.ellipse(128, 122, 85, 103, 26, soft=2)
+    c.rings(128, 122, (99, 117, 170, 1.5), (94, 112, 22, 1.5), (87, 105, 0, 1.5), (85, 103, 26, 2))
     c.polygon(_wavy(c, 128, 122, 82, 100, 0.012, 17, 80), 132, soft=1)
     c.polygon(_wavy(c, 128, 122, 66, 83, 0.035, 11, 66), 96, soft=3)
     _sulci(c, 40, length=11, width=1.5, value=44)
@@ -38,8 +37,7 @@ def brain_mri(c: Canvas) -> None:
 
 def brain_ct(c: Canvas) -> None:
     """An axial CT of the head at the level of the lateral ventricles, brain window."""
-    _head(c, scalp=84, bone=238, brain=0)
-    c.ellipse(128, 122, 84, 102, 66, soft=2)
+    c.rings(128, 122, (99, 117, 84, 1.5), (94, 112, 238, 1.5), (87, 105, 0, 1.5), (84, 102, 66, 2))
     c.polygon(_wavy(c, 128, 122, 82, 100, 0.01, 15, 72), 118, soft=1.2)
     c.polygon(_wavy(c, 128, 122, 66, 84, 0.03, 10, 60), 104, soft=4)
     _sulci(c, 30, length=8, width=1.3, value=72)
@@ -49,12 +47,6 @@ def brain_ct(c: Canvas) -> None:
         c.ellipse(128 + flip * 26, 124, 9, 17, 118, soft=4, angle=flip * 14)
         c.ellipse(128 + flip * 24, 170, 3, 2.4, 230, soft=1.5)
     c.letter("R", 8, 8)
-
-
-def _head(c: Canvas, *, scalp: float, bone: float, brain: float) -> None:
-    c.ellipse(128, 122, 99, 117, scalp, soft=1.5)
-    c.ellipse(128, 122, 94, 112, bone, soft=1.5)
-    c.ellipse(128, 122, 87, 105, brain, soft=1.5)
 
 
 def _sulci(c: Canvas, n: int, *, length: float, width: float, value: float) -> None:
@@ -83,8 +75,7 @@ def _midline(c: Canvas, value: float) -> None:
 def _ventricles(c: Canvas, value: float) -> None:
     wide = c.vary(1.0, 0.15)
     for flip in (-1, 1):
-        horn = outline("brain.ventricle")
-        c.polygon([(128 + flip * x * wide, y) for x, y in horn], value, soft=1)
+        c.polygon([(128 + flip * x * wide, y) for x, y in outline("brain.ventricle")], value, soft=1)
     c.ellipse(128, 138, 2.2, 12, value, soft=1.5)
 
 
@@ -125,16 +116,13 @@ def _vessel_tree(c: Canvas, flip: int) -> None:
 
 
 def _trunk(c: Canvas, *, ry: float, fat: float, muscle: float) -> None:
-    c.ellipse(128, 122, 120, ry + 6, fat + 26, soft=1.5)
-    c.ellipse(128, 122, 118, ry + 4, fat, soft=1.5)
-    c.ellipse(128, 122, 109, ry - 4, muscle, soft=2)
+    c.rings(128, 122, (120, ry + 6, fat + 26, 1.5), (118, ry + 4, fat, 1.5), (109, ry - 4, muscle, 2))
 
 
 def _vertebra(c: Canvas, x: float, y: float) -> None:
     arch = [(34, 2), (12, 16), (4, 30), (-4, 30), (-12, 16), (-34, 2), (-12, 6), (0, 4), (12, 6)]
     c.polygon([(x + dx, y + dy) for dx, dy in arch], 226, soft=1)
-    c.ellipse(x, y - 6, 18, 14, 238, soft=1.5)
-    c.ellipse(x, y - 6, 14, 10, 205, soft=3)
+    c.rings(x, y - 6, (18, 14, 238, 1.5), (14, 10, 205, 3))
     c.ellipse(x, y + 12, 7, 6, 120, soft=1.5)
 
 
@@ -146,8 +134,7 @@ def abdomen_ct(c: Canvas) -> None:
     for _ in range(7):
         x, y = c.vary(70, 26), c.vary(108, 28)
         c.ellipse(x, y, c.vary(3, 1), c.vary(2, 0.8), 172, soft=1.5, angle=c.vary(0, 80))
-    c.polygon(outline("abdomen.spleen"), 150, soft=1.2)
-    c.polygon(outline("abdomen.stomach"), 108, soft=1.5)
+    c.outlines("abdomen", spleen=(150, 1.2), stomach=(108, 1.5))
     c.ellipse(c.vary(176, 3), 74, 18, 9, 8, soft=2)
     c.ellipse(138, 132, 26, 8, 124, soft=3, angle=-14)
     for flip in (-1, 1):
@@ -162,8 +149,7 @@ def abdomen_ct(c: Canvas) -> None:
     c.ellipse(112, 150, 9, 7, 168, soft=1.5)
     for k in range(5):
         x, y = 166 + 14 * (k % 3) + c.vary(0, 2), 122 + 13 * (k // 3) + c.vary(0, 2)
-        c.ellipse(x, y, 7, 6, 128, soft=1.5)
-        c.ellipse(x, y, 3, 2.6, 76, soft=2)
+        c.rings(x, y, (7, 6, 128, 1.5), (3, 2.6, 76, 2))
     _ribs(c, 104, 82, (155, 180, 205, 25, 0, -25, 128, 52), 8)
     c.letter("R", 8, 8)
 
@@ -182,34 +168,24 @@ def pelvis_mri(c: Canvas) -> None:
     for flip in (-1, 1):
         x = 128 + flip * 82
         c.ellipse(x + flip * 2, 170, 34, 32, 52, soft=4, angle=flip * 20)
-        c.ellipse(x, 118, 21, 23, 34, soft=1.5)
-        c.ellipse(x, 118, 18.5, 20.5, 134, soft=2)
+        c.rings(x, 118, (21, 23, 34, 1.5), (18.5, 20.5, 134, 2))
         c.polygon([(128 + flip * a, b) for a, b in outline("pelvis.acetabulum")], 96, soft=1.5)
         c.ellipse(128 + flip * 62, 66, 22, 12, 58, soft=3, angle=flip * -16)
         c.ellipse(128 + flip * 38, 128, 12, 10, 118, soft=3)
         c.ellipse(128 + flip * 41, 127, 4, 3.4, 176, soft=2)
-    c.ellipse(128, 76, 38, 21, 60, soft=1.5)
-    c.ellipse(128, 76, 35, 18.5, 232, soft=1.5)
-    c.ellipse(128, 124, 31, 24, 92, soft=1.8)
-    c.ellipse(128, 124, 14, 9, 66, soft=2.5)
-    c.ellipse(128, 124, 10, 5, 196, soft=2.5)
-    c.ellipse(128, 170, 16, 14, 78, soft=1.5)
-    c.ellipse(128, 170, 10, 8, 40, soft=2)
+    c.rings(128, 76, (38, 21, 60, 1.5), (35, 18.5, 232, 1.5))
+    c.rings(128, 124, (31, 24, 92, 1.8), (14, 9, 66, 2.5), (10, 5, 196, 2.5))
+    c.rings(128, 170, (16, 14, 78, 1.5), (10, 8, 40, 2))
     c.polygon(outline("pelvis.sacrum"), 128, soft=1.5)
     c.letter("R", 8, 8)
 
 
 def cardiac_mri(c: Canvas) -> None:
     """A short-axis late-enhancement image of the heart; the right ventricle is on the left of the picture."""
-    c.ellipse(128, 122, 122, 104, 148, soft=2)
-    c.ellipse(128, 122, 112, 94, 84, soft=3)
-    c.polygon(outline("heart.right_lung"), 16, soft=3)
-    c.polygon(outline("heart.left_lung"), 16, soft=3)
-    c.polygon(outline("heart.liver"), 104, soft=3)
-    c.polygon(outline("heart.right_ventricle_wall"), 54, soft=2)
-    c.polygon(outline("heart.right_ventricle"), 178, soft=2)
-    c.ellipse(152, 122, 51, 53, 46, soft=2)
-    c.ellipse(152, 122, 27, 28, 190, soft=2)
+    c.rings(128, 122, (122, 104, 148, 2), (112, 94, 84, 3))
+    c.outlines("heart", right_lung=(16, 3), left_lung=(16, 3), liver=(104, 3))
+    c.outlines("heart", right_ventricle_wall=(54, 2), right_ventricle=(178, 2))
+    c.rings(152, 122, (51, 53, 46, 2), (27, 28, 190, 2))
     for degrees in (40, 215):
         t = np.deg2rad(degrees + c.vary(0, 8))
         c.ellipse(float(152 + 20 * np.cos(t)), float(122 + 20 * np.sin(t)), 5.5, 5, 66, soft=2.5)

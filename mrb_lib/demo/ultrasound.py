@@ -19,13 +19,8 @@ def _sector(apex: float, half_angle: float, inner: float, outer: float) -> Raste
     return np.asarray(side * np.clip(radius - inner, 0, 1) * np.clip(outer - radius, 0, 1), dtype=np.float32)
 
 
-@lru_cache(maxsize=1)
-def _depth() -> Raster:
-    return np.linspace(1.12, 0.72, FIELD, dtype=np.float32)[:, None]
-
-
 def _speckle(c: Canvas, fan: Raster, strength: float = 0.15) -> None:
-    c.pixels *= _depth()
+    c.pixels *= np.linspace(1.12, 0.72, FIELD, dtype=np.float32)[:, None]
     c.texture(9.0, 0.10)
     c.texture(0.8, strength)
     c.pixels *= fan
@@ -59,14 +54,9 @@ def finish_sector(c: Canvas) -> None:
 
 
 def finish_linear(c: Canvas) -> None:
-    _speckle(c, _panel())
-
-
-@lru_cache(maxsize=1)
-def _panel() -> Raster:
     panel = np.zeros((FIELD, WIDTH), dtype=np.float32)
     panel[6:-4, 14:-14] = 1
-    return panel
+    _speckle(c, panel)
 
 
 def _layers(c: Canvas, lines: list[tuple[list[Point], float, float]]) -> None:
@@ -79,16 +69,11 @@ def liver(c: Canvas) -> None:
     c.pixels[...] = 96
     c.polygon(outline("ultrasound.liver"), 112, soft=3)
     _layers(c, [([(70, 30), (128, 24), (186, 30)], 3, 176), ([(20, 176), (90, 206), (150, 204), (220, 168)], 4, 210)])
-    for x, y, rx, ry, angle in (
-        (80, 92, 17, 4, 30),
-        (104, 136, 13, 4, -25),
-        (70, 140, 9, 3, 50),
-        (120, 82, 10, 3, -40),
-    ):
+    vessels = ((80, 92, 17, 4, 30), (104, 136, 13, 4, -25), (70, 140, 9, 3, 50), (120, 82, 10, 3, -40))
+    for x, y, rx, ry, angle in vessels:
         c.ellipse(c.vary(x, 3), c.vary(y, 3), rx, ry, 30, soft=2.5, angle=angle)
         c.ellipse(x, y - 5, rx, 1.6, 150, soft=2, angle=angle, amount=0.5)
-    c.ellipse(174, 106, 37, 24, 160, soft=3, angle=-24)
-    c.ellipse(174, 106, 34, 21, 10, soft=2.5, angle=-24)
+    c.rings(174, 106, (37, 24, 160, 3), (34, 21, 10, 2.5), angle=-24)
     c.polygon([(168, 132), (206, 118), (236, 214), (184, 226)], 26, soft=9, add=True)
 
 
@@ -96,14 +81,10 @@ def uterus(c: Canvas) -> None:
     """A transverse transabdominal view of the female pelvis; the patient's right is on the left."""
     c.pixels[...] = 70
     _layers(c, [([(70, 24), (128, 18), (186, 24)], 4, 170), ([(64, 36), (128, 30), (192, 36)], 2, 140)])
-    c.polygon(outline("ultrasound.bladder_wall"), 150, soft=3)
-    c.polygon(outline("ultrasound.bladder"), 8, soft=2.4)
-    c.ellipse(128, 136, 52, 40, 156, soft=3)
-    c.ellipse(128, 136, 48, 36, 108, soft=3)
-    c.ellipse(128, 136, 22, 5, 180, soft=4)
+    c.outlines("ultrasound", bladder_wall=(150, 3), bladder=(8, 2.4))
+    c.rings(128, 136, (52, 40, 156, 3), (48, 36, 108, 3), (22, 5, 180, 4))
     for flip in (-1, 1):
-        c.ellipse(128 + flip * 78, 138, 25, 21, 140, soft=3, angle=flip * 12)
-        c.ellipse(128 + flip * 78, 138, 22, 18, 80, soft=3, angle=flip * 12)
+        c.rings(128 + flip * 78, 138, (25, 21, 140, 3), (22, 18, 80, 3), angle=flip * 12)
         for _ in range(3):
             c.ellipse(128 + flip * c.vary(80, 12), c.vary(138, 9), 2.4, 2.2, 26, soft=1.5)
     c.stroke([(30, 204), (90, 190), (166, 190), (226, 204)], 5, 160, soft=2, amount=0.7)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import cast
 
 import numpy as np
 
-from mrb_lib.demo.questions import SimulatedQuestion, demo_phrases, holds
+from mrb_lib.demo.canvas import toml_data
+from mrb_lib.demo.questions import SimulatedQuestion
 from mrb_lib.demo.responders import ResponsePlan
 from mrb_lib.demo.scenes import Facts, FindingKind, Scene, Site, pick
 
@@ -41,20 +41,22 @@ class Phrasing:
         self.term = None if bright is None else self.view.terms[0 if bright else 1]
 
     @property
+    def is_several(self) -> bool:
+        return (self.count or 1) > 1
+
+    @property
     def noun(self) -> str:
-        if self.kind is None:
-            return "lesions" if (self.count or 1) > 1 else "lesion"
-        return self.kind.plural if (self.count or 1) > 1 else self.kind.noun
+        one, several = ("lesion", "lesions") if self.kind is None else (self.kind.noun, self.kind.plural)
+        return several if self.is_several else one
 
     def noun_phrase(self) -> str:
         phrase = " ".join(word for word in (self.shape, self.term, self.noun) if word)
         if self.count is None:
             return article(phrase)
-        return f"{_NUMBERS[self.count]} {phrase}" if self.count > 1 else f"a single {phrase}"
+        return f"{_NUMBERS[self.count] if self.is_several else 'a single'} {phrase}"
 
     def counted(self) -> str:
-        count = self.count or 1
-        return f"{_NUMBERS[count]} {self.noun}" if count > 1 else f"only one {self.noun}"
+        return f"{_NUMBERS[self.count or 1] if self.is_several else 'only one'} {self.noun}"
 
     def place(self) -> str:
         if self.site is not None:
@@ -68,7 +70,7 @@ class Phrasing:
         return f"{self.size} {self.view.unit}"
 
     def largest(self) -> str:
-        return f"{'the largest ' if (self.count or 1) > 1 else ''}measuring about {self.length()}"
+        return f"{'the largest ' if self.is_several else ''}measuring about {self.length()}"
 
 
 def write_response(plan: ResponsePlan, scene: Scene, question: SimulatedQuestion, rng: np.random.Generator) -> str:
@@ -84,7 +86,7 @@ def write_response(plan: ResponsePlan, scene: Scene, question: SimulatedQuestion
     if plan.directness == 2:
         sentences = [answer, *sentences]
     elif plan.directness == 1:
-        late = pick(rng, demo_phrases()["style"]["late"])
+        late = pick(rng, toml_data("phrases")["style"]["late"])
         sentences = [
             writer.say("style", "opening"),
             *sentences,
@@ -125,29 +127,30 @@ class _ResponseWriter:
             "size": words.length(),
             "count": words.counted(),
             "largest": words.largest(),
-            "are": "are" if (words.count or 1) > 1 else "is",
+            "are": "are" if words.is_several else "is",
             **slots,
         }
-        return _capital(pick(self.rng, demo_phrases()[section][name]).format(**values))
+        return _capital(pick(self.rng, toml_data("phrases")[section][name]).format(**values))
 
     def answer(self) -> str:
         """The sentence that answers the question, or the one that evades it."""
         if self.plan.directness == 0:
-            return pick(self.rng, demo_phrases()["style"]["deflection"])
+            return str(pick(self.rng, toml_data("phrases")["style"]["deflection"]))
         if self.question.type != "closed":
             return self.say("answers", self.question.type)
-        words = self.words
-        yes = holds(self.question.hypothesis or "", side=words.side, count=words.count, term=words.term)
+        words, supposed = self.words, self.question.hypothesis
+        yes = words.is_several if supposed == "several" else supposed in (words.side, words.term)
         reasons = {
             "side": f"it lies on the patient's {words.side} side",
-            "count": f"there {'are' if (words.count or 1) > 1 else 'is'} {words.counted()}",
+            "count": f"there {'are' if words.is_several else 'is'} {words.counted()}",
             "brightness": f"it is {words.term} relative to the {self.scene.view.tissue}",
         }
         return f"{self.say('answers', 'yes' if yes else 'no')}: {reasons[self.question.aspects[0]]}."
 
     def body(self) -> tuple[list[str], list[str]]:
         """Sentences on what is seen, and on what follows from it; what the answer has said is not repeated."""
-        self._leave_out_answered()
+        if self.plan.directness:
+            self._leave_out_answered()
         findings: list[str] = []
         if self.plan.compact and len(self.unsaid) >= 2:
             placed = {"site", "side"} & set(self.unsaid) or not {"site", "side"} & self.plan.claims.keys()
@@ -164,10 +167,8 @@ class _ResponseWriter:
         return findings, conclusions
 
     def _leave_out_answered(self) -> None:
-        if self.plan.directness == 0:
-            return
         stated = {
-            "open": _VISUAL,
+            "open": tuple(aspect for aspect in _VISUAL if aspect != "size"),
             "description": ("finding", "shape", "brightness", "count"),
             "location": ("site", "side"),
             "measurement": ("finding", "count", "size"),
@@ -175,23 +176,15 @@ class _ResponseWriter:
             "closed": self.question.aspects,
             "next_step": (),
         }[self.question.type]
-        if self.question.type == "open":
-            stated = tuple(aspect for aspect in _VISUAL if aspect != "size")
         self.unsaid = [aspect for aspect in self.unsaid if aspect not in stated]
 
     def _one_by_one(self) -> list[str]:
-        lines: dict[str, Callable[[], str]] = {
-            "finding": lambda: self.say(
-                "facts", "finding", np=article(self.words.noun) if (self.words.count or 1) == 1 else self.words.noun
-            ),
-            "site": lambda: self.say("facts", "place"),
-            "side": lambda: self.say("facts", "place"),
-        }
-        sentences = []
+        sentences, noun = [], self.words.noun
         for aspect in self.unsaid:
-            if aspect == "side" and "site" in self.unsaid:
-                continue
-            sentences.append(lines[aspect]() if aspect in lines else self.say("facts", aspect))
+            if aspect == "finding":
+                sentences.append(self.say("facts", aspect, np=noun if self.words.is_several else article(noun)))
+            elif aspect != "side" or "site" not in self.unsaid:
+                sentences.append(self.say("facts", "place" if aspect in ("site", "side") else aspect))
         return sentences
 
     def extras(self) -> list[str]:
@@ -208,20 +201,18 @@ class _ResponseWriter:
         first = int(self.rng.integers(2))
         sentences += [kind.insight[(first + k) % len(kind.insight)] for k in range(plan.insights)]
         if plan.differential:
-            rival = kind.alternative
-            if rival == self.words.impression:
-                rival = self.scene.main.kind.impression
+            is_stated = kind.alternative == self.words.impression
+            rival = self.scene.main.kind.impression if is_stated else kind.alternative
             sentences.append(self.say("facts", "differential", alternative=rival, Alternative=_capital(rival)))
         return sentences
 
     def fill(self) -> list[str]:
         """Sentences off the topic, and sentences that say nothing."""
-        drift = demo_phrases()["style"]["drift"]
-        padding = demo_phrases()["style"]["padding"]
-        view = self.scene.view
-        off = [drift[int(k)] for k in self.rng.permutation(len(drift))[: self.plan.drift]]
-        idle = [padding[int(k)] for k in self.rng.permutation(len(padding))[: self.plan.padding]]
-        return [line.format(region=view.region, picture=view.picture) for line in (*off, *idle)]
+        view, lines = self.scene.view, list[str]()
+        for name, n in (("drift", self.plan.drift), ("padding", self.plan.padding)):
+            known = toml_data("phrases")["style"][name]
+            lines += [known[k] for k in self.rng.permutation(len(known))[:n]]
+        return [line.format(region=view.region, picture=view.picture) for line in lines]
 
 
 def _named(facts: Facts, scene: Scene) -> dict[str, str]:
@@ -232,11 +223,9 @@ def _named(facts: Facts, scene: Scene) -> dict[str, str]:
 
 def reference_answer(scene: Scene) -> str:
     """The truth of a case in words."""
-    main = _named(scene.main, scene)
+    main, kind = _named(scene.main, scene), scene.main.kind
     sentences = [f"{_capital(main['np'])} {main['place']}, {main['largest']}."]
     if scene.second is not None:
         second = _named(scene.second, scene)
         sentences.append(f"Second finding: {second['np']} {second['place']}.")
-    sentences.append(f"Most in keeping with {scene.main.kind.impression}.")
-    sentences.append(f"Next step: {scene.main.kind.next}.")
-    return " ".join(sentences)
+    return " ".join([*sentences, f"Most in keeping with {kind.impression}.", f"Next step: {kind.next}."])

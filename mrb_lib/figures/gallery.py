@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.textpath import text_to_path
 
-from mrb_lib.benchmarks.images import thumbnail
+from mrb_lib.benchmarks.images.pictures import thumbnail
 from mrb_lib.figures.lettering import label, paragraph, title_case
 from mrb_lib.figures.registry import figure
 from mrb_lib.figures.style import COLOURS, PAGE, Paper, canvas, styled

@@ -23,7 +23,7 @@ from typing import Final, cast
 import pandas as pd
 from PIL import Image
 
-from mrb_lib.benchmarks.images import open_image, within
+from mrb_lib.benchmarks.images.pictures import open_image, within
 from mrb_lib.judges.context import context_of
 from mrb_lib.judges.prompts import DEFINITIONS, RANKED, RANKINGS, Prompt, Rendered, phrasing_of
 from mrb_lib.judges.settings import BLIND, Settings

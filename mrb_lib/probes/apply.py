@@ -12,7 +12,7 @@ from urllib.parse import quote, unquote
 import numpy as np
 import pandas as pd
 
-from mrb_lib.benchmarks.images import open_image, png
+from mrb_lib.benchmarks.images.pictures import open_image, png
 from mrb_lib.probes.from_file import FileProbe
 from mrb_lib.probes.probe import PROBES, Case, Others, ProbeId, as_case, parse_id
 from mrb_lib.tables.errors import InputError

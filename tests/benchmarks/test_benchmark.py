@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
@@ -215,16 +214,6 @@ def test_a_value_that_parquet_cannot_hold_is_refused(tmp_path: Path, value: obje
     cases = made.cases.assign(extra=pd.Series([value] * len(made.cases), dtype=object))
     with pytest.raises(InputError, match=r"cases.*: cannot be stored .*extra|cases, column extra: cannot be stored"):
         save(replace(made, cases=cases), tmp_path)
-
-
-def test_text_that_is_not_utf_8_is_named(tmp_path: Path) -> None:
-    save(_benchmark({"1": "A"}), tmp_path)
-    table = pq.read_table(tmp_path / "cases.parquet")
-    broken = pa.array([b"caf\xe9"], pa.binary()).cast(pa.large_binary()).view(pa.large_string())
-    place = table.column_names.index("question")
-    pq.write_table(table.set_column(place, "question", broken), tmp_path / "cases.parquet")
-    with pytest.raises(InputError, match=r"cases\.parquet.*UTF8"):
-        load(tmp_path)
 
 
 def test_a_folder_that_is_no_benchmark_is_refused(tmp_path: Path) -> None:

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pydicom
 import pytest
 from PIL import Image
-from pydicom.dataset import Dataset, FileMetaDataset
-from pydicom.uid import ExplicitVRLittleEndian, SecondaryCaptureImageStorage
 
 from mrb_lib.benchmarks.benchmark import load
-from mrb_lib.benchmarks.images import open_image, png
+from mrb_lib.benchmarks.images.pictures import open_image, png
 from mrb_lib.demo import write_demo
 from mrb_lib.demo.build import simulate_case
 from mrb_lib.probes import PROBES, Case, ProbedImages, ProbeId, Probing
@@ -24,6 +20,8 @@ from mrb_lib.probes.apply import generator
 from mrb_lib.probes.expectation import known
 from mrb_lib.probes.image_content import INSTRUCTION
 from mrb_lib.probes.probe import as_case
+
+from ..benchmarks.near_copies import dicom
 
 PICTURES = [name for name, probe in PROBES.items() if probe.picture is not None]
 # Where the whole picture moves, the difference from the original says nothing about how far.
@@ -252,25 +250,9 @@ def test_several_images_are_dropped_and_shuffled(n: int) -> None:
     assert shuffled != own and sorted(shuffled) == sorted(own)
 
 
-def dicom() -> bytes:
-    dataset = Dataset()
-    dataset.file_meta = FileMetaDataset()
-    dataset.file_meta.TransferSyntaxUID = ExplicitVRLittleEndian
-    dataset.file_meta.MediaStorageSOPClassUID = dataset.SOPClassUID = SecondaryCaptureImageStorage
-    dataset.file_meta.MediaStorageSOPInstanceUID = dataset.SOPInstanceUID = pydicom.uid.UID("1.2.3")
-    dataset.Rows, dataset.Columns = 61, 97
-    dataset.SamplesPerPixel, dataset.PhotometricInterpretation = 1, "MONOCHROME2"
-    dataset.BitsAllocated, dataset.BitsStored, dataset.HighBit, dataset.PixelRepresentation = 16, 12, 11, 0
-    dataset.WindowCenter, dataset.WindowWidth = 1024, 2048
-    dataset.PixelData = (np.asarray(drawing("L", 97, 61)).astype("<u2") * 8).tobytes()
-    stream = io.BytesIO()
-    dataset.save_as(stream, enforce_file_format=True)
-    return stream.getvalue()
-
-
 @pytest.mark.parametrize("name", ["image/blur", "image/instruction"])
 def test_dicom_is_changed_into_the_same_png_each_time(name: str) -> None:
-    cases, files = table(), {"0-0.png": dicom()}
+    cases, files = table(), {"0-0.png": dicom(np.asarray(drawing("L", 97, 61)).astype("<u2") * 8)}
     case = Probing(cases).probed("c0", ProbeId(name, PROBES[name].severities))
     assert isinstance(case, Case) and case.images != ("0-0.png",)
     images = ProbedImages(files, cases)

@@ -12,12 +12,7 @@ import pandas as pd
 
 from mrb_lib.benchmarks.audit.identities import identity_findings
 from mrb_lib.benchmarks.audit.images import ProgressCallback, image_findings
-from mrb_lib.benchmarks.audit.labels import (
-    annotation_findings,
-    cluster_findings,
-    spelling_findings,
-    subfield_findings,
-)
+from mrb_lib.benchmarks.audit.labels import annotation_findings, cluster_findings, spelling_findings, subfield_findings
 from mrb_lib.benchmarks.audit.leaks import leak_findings
 from mrb_lib.benchmarks.audit.text import text_findings
 from mrb_lib.benchmarks.benchmark import Benchmark, FolderImages, read_table
@@ -106,11 +101,7 @@ def _table(folder: Path, table: TableName, meta: BenchmarkMeta | None, findings:
 
 
 def _contents(
-    folder: Path,
-    meta: BenchmarkMeta,
-    cases: pd.DataFrame,
-    annotations: pd.DataFrame,
-    progress: ProgressCallback | None,
+    folder: Path, meta: BenchmarkMeta, cases: pd.DataFrame, annotations: pd.DataFrame, progress: ProgressCallback | None
 ) -> list[Finding]:
     """Audit the images, texts, labels and splits of a benchmark whose tables keep their contracts."""
     benchmark = Benchmark(meta, cases, annotations, FolderImages(folder / "images"), folder)

@@ -10,9 +10,9 @@ from pathlib import Path
 import pandas as pd
 
 from mrb_lib.benchmarks.benchmark import FolderImages
-from mrb_lib.benchmarks.images import is_dicom, raster
-from mrb_lib.benchmarks.images.dicom import facts, read_dicom
+from mrb_lib.benchmarks.images.dicom import facts, is_dicom, read_dicom
 from mrb_lib.benchmarks.images.metadata import without_texts
+from mrb_lib.benchmarks.images.pictures import raster
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import WORK_RECORD
 from mrb_lib.tables.validation import Finding, Severity, case_finding

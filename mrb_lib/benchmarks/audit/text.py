@@ -65,18 +65,11 @@ def folded(texts: pd.Series) -> pd.Series:
     return texts.fillna("").map(lambda text: " ".join(str(text).casefold().split())).astype("str")
 
 
-def text_columns(cases: pd.DataFrame) -> list[str]:
-    """The columns of a cases table that hold text."""
-    return [str(name) for name in cases.columns if isinstance(cases[name].dtype, pd.StringDtype)]
-
-
 def _blank(cases: pd.DataFrame, texts: pd.DataFrame) -> Iterator[Finding]:
+    cure = "restore the text from the source, or remove the case if there is none"
     for column in texts.columns:
-        blank = cases[column].notna() & (texts[column] == "")
-        for i in np.flatnonzero(blank):
-            problem = f"the {column.split('_')[0]} is blank"
-            cure = "restore the text from the source, or remove the case if there is none"
-            yield case_finding(cases, i, column, problem, cure)
+        for i in np.flatnonzero(cases[column].notna() & (texts[column] == "")):
+            yield case_finding(cases, i, column, f"the {column.split('_')[0]} is blank", cure)
 
 
 def _identical_responses(cases: pd.DataFrame, texts: pd.DataFrame) -> Iterator[Finding]:
@@ -116,7 +109,7 @@ def _copies(cases: pd.DataFrame, texts: pd.DataFrame, digests: Mapping[str, str]
 
 
 def _damaged(cases: pd.DataFrame) -> Iterator[Finding]:
-    for column in text_columns(cases):
+    for column in map(str, cases.select_dtypes(include=["string"]).columns):
         for i, text in enumerate(cases[column].fillna("")):
             if _ANY_DAMAGE.search(text) is None:
                 continue

@@ -80,11 +80,6 @@ def read_dicom(content: bytes, name: str = "image", frame: int = 1) -> Pixels:
         return squared(_decoded(dataset, import_module("pydicom.pixels"), frame, frames), _aspect(dataset))
 
 
-def _identifying(dataset: Any) -> list[str]:
-    removed = str(dataset.get("PatientIdentityRemoved", "")) == "YES"
-    return [] if removed else [tag for tag in _IDENTITY if str(dataset.get(tag) or "")]
-
-
 @dataclass(frozen=True)
 class DicomFacts:
     """What a file says of its picture beside the pixels.
@@ -113,12 +108,12 @@ def facts(content: bytes, name: str = "image") -> DicomFacts:
     """What a file says of its picture; raises `InputError` as `read_dicom`."""
     with reading(content, name) as dataset:
         patient = [str(dataset.get(tag) or "") for tag in ("PatientID", "PatientName", "StudyInstanceUID")]
-        number = str(dataset.get("InstanceNumber") or "")
+        number, is_removed = str(dataset.get("InstanceNumber") or ""), dataset.get("PatientIdentityRemoved") == "YES"
         return DicomFacts(
             str(dataset.get("Modality") or "") or None,
             str(dataset.get("BodyPartExamined") or "") or None,
             next(filter(None, patient), None),
-            tuple(_identifying(dataset)),
+            tuple(tag for tag in _IDENTITY if not is_removed and str(dataset.get(tag) or "")),
             int(number) if number.isdecimal() else None,
             str(dataset.get("BurnedInAnnotation") or "") == "YES",
             _n_frames(dataset),
@@ -189,13 +184,9 @@ def reading(content: bytes, name: str) -> Iterator[Any]:
     except InputError:
         raise
     except Exception as error:  # its decoders raise nearly anything on damaged files
-        reason = _unreadable(error)
+        is_codec = "decod" in str(error) or "decompress" in str(error)
+        reason = "its compression is not supported" if is_codec else type(error).__name__
         raise InputError(f"{name}: is not a readable DICOM image ({reason}); convert or replace it.") from error
-
-
-def _unreadable(error: Exception) -> str:
-    message = str(error)
-    return "its compression is not supported" if "decod" in message or "decompress" in message else type(error).__name__
 
 
 def _check_inflated(content: bytes, name: str) -> None:
@@ -227,12 +218,11 @@ def _take_out_of_groups(dataset: Any, frame: int) -> None:
     """An enhanced file states the window, the rescaling and the spacing of each frame; its own become the file's."""
     own = list(dataset.get("PerFrameFunctionalGroupsSequence") or [])[frame - 1 : frame]
     shared = list(dataset.get("SharedFunctionalGroupsSequence") or [])[:1]
-    for group in own + shared:
-        for sequence in _GROUPS:
-            for item in list(group.get(sequence) or [])[:1]:
-                for tag in _NEEDED:
-                    if tag in item and tag not in dataset:
-                        setattr(dataset, tag, item[tag].value)
+    items = [item for group in own + shared for name in _GROUPS for item in list(group.get(name) or [])[:1]]
+    for item in items:
+        for tag in _NEEDED:
+            if tag in item and tag not in dataset:
+                setattr(dataset, tag, item[tag].value)
 
 
 def _decoded(dataset: Any, decoder: Any, frame: int, frames: int) -> Pixels:
@@ -309,9 +299,6 @@ def _window(dataset: Any) -> tuple[float, float] | None:
 
 
 def _first(value: Any) -> float | None:
-    if value is None or value == "":
-        return None
-    is_list = not isinstance(value, str | int | float) and hasattr(value, "__getitem__")
-    if is_list:
-        return float(value[0]) if len(value) else None
-    return float(value)
+    if isinstance(value, MutableSequence):
+        value = next(iter(value), None)
+    return None if value in (None, "") else float(value)

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import numpy as np
-from numpy.typing import NDArray
 from PIL import Image, ImageOps
 
 from mrb_lib.benchmarks.images.dicom import is_dicom, read_dicom
@@ -113,9 +112,9 @@ def read_pixels(content: bytes, name: str = "image", frame: int = 1) -> Pixels:
         return read_dicom(content, name, frame)
     if frame != 1:
         raise InputError(f"{name}: has no frame {frame}; only the first of its format is read.")
-    deep = _deep(content, name)
-    if deep is not None:
-        return from_real(deep)
+    with raster(content, name) as opened:
+        if opened.mode.startswith(("I", "F")):  # more than 8 bits a pixel
+            return from_real(np.asarray(ImageOps.exif_transpose(opened), dtype=np.float64))
     return Pixels(np.asarray(open_image(content, name)))
 
 
@@ -155,11 +154,3 @@ def _plain(image: Image.Image) -> Image.Image:
         white = Image.new("RGBA", image.size, "white")
         return Image.alpha_composite(white, image.convert("RGBA")).convert("RGB")
     return image.convert("L" if image.mode in ("1", "L") else "RGB")
-
-
-def _deep(content: bytes, name: str) -> NDArray[np.float64] | None:
-    """The values of a picture of more than 8 bits a pixel; None where it has fewer."""
-    with raster(content, name) as opened:
-        if not opened.mode.startswith(("I", "F")):
-            return None
-        return np.asarray(ImageOps.exif_transpose(opened), dtype=np.float64)

@@ -21,6 +21,8 @@ from mrb_lib.tables.schema import SPLITS, TEST
 _SUBFIELDS: Final = ("organ", "department")
 _MAIN: Final = "overall"
 _SHOWN_VALUES, _PARTS = 20, 2
+Members = NDArray[np.bool_]
+Amounts = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -115,8 +117,7 @@ def split(
     if folds is not None:
         fold, moved_to = _folds(cases, folds, units)
         statements.append(f"{fold.nunique()} folds by {folds}{moved_to}")
-    label = _draw(_balanced_columns(benchmark), units.codes, held, fold, shares, np.random.default_rng(seed))
-    _check_parts(units, label, held, shares)
+    label = _draw(benchmark, units, held, fold, shares, seed)
     out = cases.drop(columns=FOLD, errors="ignore").assign(split=pd.Series(label, index=cases.index, dtype="str"))
     if fold is not None:
         out = out.assign(fold=fold)
@@ -130,7 +131,7 @@ def split(
     return Split(replace(benchmark, meta=meta, cases=out), units, tuple(statements))
 
 
-def _shares(test: float, validation: float) -> NDArray[np.float64]:
+def _shares(test: float, validation: float) -> Amounts:
     for name, share in (("--test", test), ("--validation", validation)):
         if not 0 <= share < 1:
             raise InputError(f"{name} {share:g}: is not a share; give a number from 0 to below 1.")
@@ -139,7 +140,7 @@ def _shares(test: float, validation: float) -> NDArray[np.float64]:
     return np.array([1 - test - validation, validation, test])
 
 
-def _left_out(cases: pd.DataFrame, wishes: Sequence[str]) -> NDArray[np.bool_]:
+def _left_out(cases: pd.DataFrame, wishes: Sequence[str]) -> Members:
     """Which cases are named to be left out."""
     named = np.zeros(len(cases), dtype=bool)
     for wish in wishes:
@@ -184,16 +185,18 @@ def _balanced_columns(benchmark: Benchmark) -> pd.DataFrame:
 
 
 def _draw(
-    columns: pd.DataFrame,
-    codes: NDArray[np.int64],
-    held: NDArray[np.bool_],
-    fold: pd.Series | None,
-    shares: NDArray[np.float64],
-    rng: np.random.Generator,
+    benchmark: Benchmark, units: SplitUnits, held: Members, fold: pd.Series | None, shares: Amounts, seed: int
 ) -> NDArray[np.object_]:
-    """The name of the part of each case; what is held out is for the test, the rest is drawn fold by fold."""
+    """The name of the part of each case; what is held out is for the test, the rest is drawn fold by fold.
+
+    Raises
+    ------
+    InputError
+        A part that was asked for has no case.
+    """
+    codes, rng = units.codes, np.random.default_rng(seed)
     label = np.full(len(codes), TEST, dtype=object)
-    counts = strata(columns)
+    counts = strata(_balanced_columns(benchmark))
     group = np.zeros(len(codes), dtype=np.int64) if fold is None else pd.factorize(fold, sort=True)[0]
     for value in np.unique(group[~held]):
         rows = np.flatnonzero((group == value) & ~held)
@@ -201,24 +204,17 @@ def _draw(
         members = np.zeros((int(unit.max()) + 1, counts.shape[1]))
         np.add.at(members, unit, counts[rows])
         label[rows] = np.array(SPLITS, dtype=object)[allocate(members, shares, rng)[unit]]
-    return label
-
-
-def _check_parts(
-    units: SplitUnits, label: NDArray[np.object_], held: NDArray[np.bool_], shares: NDArray[np.float64]
-) -> None:
-    """Refuse a split in which a part that was asked for has no case."""
-    drawn = label[~held]
     for name, share in zip(SPLITS, shares, strict=True):
-        if share > 0 and not (drawn == name).any():
-            n = len(np.unique(units.codes[~held]))
+        if share > 0 and not (label[~held] == name).any():
+            n = len(np.unique(codes[~held]))
             what = "one unit holds all cases" if n == 1 else f"{n} units are too few"
             raise InputError(
                 f"--by {units.by}: leaves {name} empty, for {what}; choose a --by that makes more, or other shares."
             )
+    return label
 
 
-def strata(columns: pd.DataFrame) -> NDArray[np.float64]:
+def strata(columns: pd.DataFrame) -> Amounts:
     """Return what each case counts towards: the whole, each value of each column, and each combination of them.
 
     Parameters
@@ -236,7 +232,7 @@ def strata(columns: pd.DataFrame) -> NDArray[np.float64]:
     return np.hstack([np.ones((len(columns), 1)), *dummies])
 
 
-def allocate(members: NDArray[np.float64], shares: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
+def allocate(members: Amounts, shares: Amounts, rng: np.random.Generator) -> NDArray[np.int64]:
     """Give each unit to a part, the largest units first, those of one size in random order.
 
     Parameters
@@ -273,7 +269,7 @@ def allocate(members: NDArray[np.float64], shares: NDArray[np.float64], rng: np.
     return part
 
 
-def _fill(part: NDArray[np.int64], sizes: NDArray[np.float64], wanted: NDArray[np.int64]) -> None:
+def _fill(part: NDArray[np.int64], sizes: Amounts, wanted: NDArray[np.int64]) -> None:
     """Give a part without a unit the smallest one of the part with the most, where that has another."""
     for empty in wanted:
         counts = np.bincount(part, minlength=int(wanted.max()) + 1)

@@ -13,7 +13,14 @@ from numpy.typing import NDArray
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.items import ITEM as ITEM
 from mrb_lib.benchmarks.items import item_keys
-from mrb_lib.benchmarks.near_duplicates import SIMILAR_TEXT, ProgressCallback, components, is_pictured, near_duplicates
+from mrb_lib.benchmarks.near_duplicates import (
+    SIMILAR_TEXT,
+    ProgressCallback,
+    components,
+    is_pictured,
+    near_duplicates,
+    with_first,
+)
 from mrb_lib.tables.errors import InputError
 
 CLUSTER: Final = "cluster"
@@ -81,9 +88,9 @@ def split_units(
     apart = (near["kind"] == SIMILAR_TEXT).to_numpy() & pictured[near["row_1"]] & pictured[near["row_2"]]
     apart &= not join_texts
     near, alike = near[~apart].reset_index(drop=True), near[apart].reset_index(drop=True)
-    pairs = [(near["row_1"].to_numpy(), near["row_2"].to_numpy()), _with_first(values)]
-    if chosen != CLUSTER and _has_values(cases, CLUSTER):
-        pairs.append(_with_first(cases[CLUSTER]))
+    joined = [values, cases[CLUSTER]] if chosen != CLUSTER and _has_values(cases, CLUSTER) else [values]
+    pairs = [with_first(one.astype("str").reset_index(drop=True)) for one in joined]
+    pairs.append((near["row_1"].to_numpy(), near["row_2"].to_numpy()))
     one, other = (np.concatenate(rows) for rows in zip(*pairs, strict=True))
     codes = components(len(cases), one, other)
     units = SplitUnits(chosen, codes, near, alike, "")
@@ -130,11 +137,3 @@ def _column(cases: pd.DataFrame, name: str) -> pd.Series:
     if not _has_values(cases, name):
         raise InputError(f"--by {name}: the column is empty in every case; fill it in, or choose another.")
     return cases[name]
-
-
-def _with_first(values: pd.Series) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Each case that has a value, and the first that has the same."""
-    codes = pd.factorize(values.astype("str"))[0]
-    rows = np.flatnonzero(codes >= 0)
-    first = np.unique(codes[rows], return_index=True)[1]
-    return rows[first][codes[rows]], rows

@@ -4,26 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-from io import BytesIO
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy import sparse
-from scipy.sparse.csgraph import connected_components
 
 from mrb_lib.benchmarks.benchmark import empty_annotations
 from mrb_lib.benchmarks.meta import BenchmarkMeta, write_meta
-from mrb_lib.build.construct.answers.answering import asked_question
-from mrb_lib.build.construct.pairing.balance import (
-    NONE,
-    annotation_order,
-    balanced_pairs,
-    first_shown,
-    length_band,
-)
+from mrb_lib.benchmarks.near_duplicates import components
+from mrb_lib.build.construct.answers.answering import asked_questions
+from mrb_lib.build.construct.pairing.balance import NONE, annotation_order, balanced_pairs, first_shown, length_band
 from mrb_lib.build.construct.pairing.candidates import RULES, Candidates, candidates
 from mrb_lib.build.construct.tables import ABOUT
 from mrb_lib.build.construct.work import RECORD, Step, Work, begin, open_work
@@ -167,9 +159,7 @@ def _write(step: Step, pairs: pd.DataFrame, announced: pd.DataFrame, made: Candi
     step.write("design", announced)
     step.write("cases", cases_of(pairs, items, responses))
     if not (work.path / "annotations.parquet").is_file():
-        content = BytesIO()
-        empty_annotations().to_parquet(content, index=False)
-        write_atomic(work.path / "annotations.parquet", content.getvalue())
+        write_atomic(work.path / "annotations.parquet", empty_annotations().to_parquet(index=False))
     if not (work.path / "benchmark.toml").is_file():
         licence = "; ".join(sorted(items["licence"].dropna().unique()))
         write_meta(BenchmarkMeta(work.meta.name, work.meta.kind, licence=licence), work.path / "benchmark.toml")
@@ -187,8 +177,7 @@ def cases_of(pairs: pd.DataFrame, items: pd.DataFrame, responses: pd.DataFrame) 
     """
     about = items.set_index("item_id").loc[pairs["item_id"]].reset_index(drop=True)
     out = pairs[["case_id", "model_a", "model_b"]].reset_index(drop=True).assign(item=pairs["item_id"].to_numpy())
-    questions = [asked_question(*row) for row in zip(about["question"], about["choices"], strict=True)]
-    out["question"] = pd.Series(questions, dtype="str")
+    out["question"] = asked_questions(about)
     for side in "ab":
         out[f"response_{side}"] = pd.Series(_texts(pairs, side, responses), dtype="str")
     for name in ("images", "reference", *ABOUT):
@@ -243,7 +232,6 @@ def design(pairs: pd.DataFrame) -> pd.DataFrame:
     met = meetings(pairs)
     names, sides = pd.factorize(pairs[["model_a", "model_b"]].to_numpy(dtype=object).ravel())[::-1]
     one, other = sides.reshape(-1, 2).T
-    graph = sparse.coo_array((np.ones(len(pairs)), (one, other)), shape=(len(names), len(names)))
     unequal = pairs[pairs["length_a"] != pairs["length_b"]]
     values = {
         "n_cases": len(pairs),
@@ -251,7 +239,7 @@ def design(pairs: pd.DataFrame) -> pd.DataFrame:
         "n_responders": len(names),
         "fewest_meetings": met["n"].min(),
         "most_meetings": met["n"].max(),
-        "n_parts": connected_components(graph, directed=False)[0],
+        "n_parts": 1 + components(len(names), one, other).max(initial=-1),
         "longer_first": (unequal["length_a"] > unequal["length_b"]).mean(),
     }
     rows = [(name, float(values[name]), meaning) for name, meaning in MEANINGS.items()]

@@ -10,14 +10,7 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from mrb_lib.build.construct.answers.answering import (
-    CUT_OFF,
-    Answered,
-    answer,
-    answered_before,
-    answers_to,
-    writers,
-)
+from mrb_lib.build.construct.answers.answering import CUT_OFF, Answered, answer, answered_before, answers_to, writers
 from mrb_lib.build.construct.answers.marking import normalised
 from mrb_lib.build.construct.answers.pool import recorded
 from mrb_lib.build.construct.work import Work, begin

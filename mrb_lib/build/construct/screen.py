@@ -19,7 +19,7 @@ import pandas as pd
 
 from mrb_lib.benchmarks.benchmark import Benchmark, FolderImages, empty_annotations
 from mrb_lib.benchmarks.meta import BenchmarkMeta
-from mrb_lib.build.construct.answers.answering import asked_question
+from mrb_lib.build.construct.answers.answering import asked_questions
 from mrb_lib.build.construct.answers.keep_rules import kept_by, rule_table, why_left_out
 from mrb_lib.build.construct.layouts.base import text_of
 from mrb_lib.build.construct.layouts.table import rows_of
@@ -128,9 +128,8 @@ def open_screening(work: Work, form: ScreeningForm, *, seed: int = 0, again: boo
 def screening_benchmark(work: Work, form: ScreeningForm) -> Benchmark:
     """The items as cases to be rated: question with options, images and reference, and nothing that could sway."""
     items, meta = work.entering("screen"), work.meta
-    questions = [asked_question(*row) for row in zip(items["question"], items["choices"], strict=True)]
     cases = pd.DataFrame({"case_id": items["item_id"].astype("str")})
-    cases["question"] = pd.Series(questions, index=items.index, dtype="str")
+    cases["question"] = asked_questions(items)
     cases["response_a"] = items["reference"].fillna("").astype("str")
     cases["response_b"] = ""
     for name in ("images", "organ", "department", "modality"):

@@ -112,13 +112,18 @@ def start(
     rows = list(intake.rows(sources))
     if not rows:
         raise InputError(f"{', '.join(sources)}: holds no items; check that it is the source you mean.")
-    items = with_meanings(pd.DataFrame(rows), meanings)
+    items = with_meanings(pd.DataFrame(rows).astype({"_problem": object}), meanings)
     _read_places(items)
     items["notes"] = ["; ".join(f"{name}: {what}" for what, name in notes) or None for notes in items["_notes"]]
     # Simulated pictures are drawn after few views, and would all be altered copies of each other.
     pairs = pictures.pairs(altered=work.meta.kind != "simulated", progress=progress)
     shown, alike = (_groups(pictures.names, pairs[pairs["kind"].isin(kinds)]) for kinds in ((SAME,), (SAME, ALTERED)))
-    items["_problem"] = _reasons(items, shown, options)
+    if options.where is not None:
+        stored = items[[column for column in items.columns if not column.startswith("_")]]
+        left_out = items["_problem"].isna() & ~matching(options.where, case_lookup(stored))
+        items["_problem"] = items["_problem"].mask(left_out, f"not {options.where}")
+    repeats = duplicate_reasons(items[items["_problem"].isna()], shown)
+    items.loc[repeats.index, "_problem"] = repeats
     kept = items["_problem"].isna()
     items["copy_of"] = original_items(items, alike, among=kept)
     fine = items[kept]
@@ -252,26 +257,6 @@ def _groups(names: Sequence[str], pairs: pd.DataFrame) -> dict[str, int]:
     """Return the number of the picture that each image shows, where pairs show one."""
     codes = components(len(names), pairs["one"].to_numpy(), pairs["other"].to_numpy())
     return dict(zip(names, codes.tolist(), strict=True))
-
-
-def _reasons(
-    items: pd.DataFrame,
-    shown: Mapping[str, int],
-    options: StartOptions,
-) -> pd.Series:
-    """Return why each item is left out, null where it is not: what is wrong with it, `where`, then duplicates.
-
-    Parameters
-    ----------
-    shown : the picture that each image shows
-    """
-    reason = items["_problem"].astype(object).where(items["_problem"].notna(), None)
-    if options.where is not None:
-        stored = items[[column for column in items.columns if not column.startswith("_")]]
-        reason[reason.isna() & ~matching(options.where, case_lookup(stored))] = f"not {options.where}"
-    repeats = duplicate_reasons(items[reason.isna()], shown)
-    reason.loc[repeats.index] = repeats
-    return reason
 
 
 def _report(kept: pd.DataFrame) -> StartReport:

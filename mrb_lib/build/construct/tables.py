@@ -89,17 +89,11 @@ def write_work_table(path: Path, name: str, frame: pd.DataFrame) -> None:
         A column holds what its type cannot.
     """
     schema = SCHEMAS.get(name, pa.schema([]))
-    kinds = {
-        **{field.name: field.type for field in schema},
-        **{str(one): None for one in frame if one not in schema.names},
-    }
+    kinds = dict.fromkeys(map(str, frame)) | dict(zip(schema.names, schema.types, strict=True))
+    names = [*schema.names, *(name for name in kinds if name not in schema.names)]
+    columns = {name: frame.get(name, [None] * len(frame)) for name in names}
     try:
-        table = pa.table(
-            {
-                column: pa.array(frame.get(column, [None] * len(frame)), type=kind, from_pandas=True)
-                for column, kind in kinds.items()
-            }
-        )
+        table = pa.table({name: pa.array(cells, kinds[name], from_pandas=True) for name, cells in columns.items()})
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{name}: a column cannot be stored ({error}); make its values plain and alike.") from error
     write_part(path, table)

@@ -130,14 +130,8 @@ def _in_orders(
     rows = labels.merge(pd.DataFrame({"order": list(orders)}), how="cross")
     rows["pick"] = choice_to_shown(rows["order"], rows["choice"])
     rows["p_first"] = np.select([rows["pick"] == FIRST, rows["pick"] == TIE], [1.0, 0.5], 0.0)
-    keys = pd.DataFrame(
-        {
-            "case": pd.Index(case_ids).get_indexer(pd.Index(rows["case_id"])),
-            "order": rows["order"],
-            "dimension": pd.Index(dimensions).get_indexer(pd.Index(rows["dimension"])),
-        }
-    )
-    return rows.loc[keys.sort_values(["case", "order", "dimension"]).index].reset_index(drop=True)
+    places = {"case_id": pd.Index(case_ids), "order": pd.Index(ORDERS), "dimension": pd.Index(dimensions)}
+    return rows.sort_values([*places], key=lambda one: places[str(one.name)].get_indexer(one), ignore_index=True)
 
 
 def _check_worth_learning(rows: pd.DataFrame) -> None:

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 import pandas as pd
 import torch
 
-from mrb_lib.build.training.loop import CurvePoint, Report
+from mrb_lib.build.training.loop import MakeTrainer
 from mrb_lib.build.training.plan import Plan
 from mrb_lib.build.training.trainee import Trainee, TrainingCases, judge_request
 from mrb_lib.judges.local.packed import CaseQuestions, PackedJudge
@@ -152,13 +151,12 @@ class LetterTrainee(Trainee):
         self._referring.share(self.judge)
         self._adapt()
 
-    def fit(self, work: Path, micro_batch: int, report: Report) -> list[CurvePoint]:
-        """See `Trainee.fit`."""
+    def _trainer(self) -> tuple[MakeTrainer, int]:
+        """See `Trainee._trainer`."""
         shown = self._shown(ORDERS if self._recipe.examples.swap else ORDERS[:1])
         cases = TrainingCases(self._cases, shown)
         letter_tokens(self.judge.weights)  # a model without them is refused before anything is read
-        loss = LetterLoss(self.judge.weights)
-        return self._fit_cases(cases, loss, work, micro_batch, report)
+        return self._case_trainer(cases, LetterLoss(self.judge.weights))
 
     def _cases(self, shown: pd.DataFrame) -> tuple[list[LetterCase], Mapping[str, str]]:
         judge = self._referring if shown["shows_reference"].any() else self.judge

@@ -35,12 +35,7 @@ class Plan:
     """A model with the examples that it is trained on: checked, and the same whenever it is made from the same."""
 
     def __init__(
-        self,
-        benchmark: Benchmark,
-        model: str,
-        recipe: Recipe,
-        settings: Settings,
-        extra: Sequence[Path] = (),
+        self, benchmark: Benchmark, model: str, recipe: Recipe, settings: Settings, extra: Sequence[Path] = ()
     ) -> None:
         recipe.check()
         if settings.quantize is not None:

@@ -85,6 +85,18 @@ def reply_rows(
     return pd.DataFrame(rows)
 
 
+def learnable(rows: pd.DataFrame, *, as_pairs: bool) -> tuple[pd.DataFrame, dict[str, int]]:
+    """Return the rows of `reply_rows` that can be learnt from, and how many cannot, by the reason.
+
+    Parameters
+    ----------
+    as_pairs : the chosen reply is preferred to the rejected one, and must differ from it
+    """
+    lacks, same = rows["chosen"].isna(), (rows["chosen"] == rows["rejected"]) & as_pairs
+    counts = {LACKS_A_LABEL: int(lacks.sum()), SAME_REPLY: int(same.sum())}
+    return rows[~lacks & ~same], {reason: n for reason, n in counts.items() if n}
+
+
 def one_of_two(pick: str, texts: Sequence[str], weight: float) -> list[Reply]:
     """Return which of two texts is preferred; a tie prefers each with half the weight."""
     forth, back = Reply(texts[0], texts[1], weight), Reply(texts[1], texts[0], weight)

@@ -17,7 +17,7 @@ import pandas as pd
 import torch
 from transformers import PreTrainedModel
 
-from mrb_lib.build.training.loop import CurvePoint, Report
+from mrb_lib.build.training.loop import MakeTrainer
 from mrb_lib.build.training.plan import Plan
 from mrb_lib.build.training.trainee import Trainee, TrainingCases, judge_request
 from mrb_lib.judges.local.base import LocalJudge
@@ -51,24 +51,21 @@ class RewardCase:
     weight: torch.Tensor
 
 
-@dataclass(frozen=True)
-class RewardLoss:
+def reward_loss(weights: Weights, model: Callable[..., Any], cases: Sequence[RewardCase]) -> torch.Tensor:
     """The loss of a reward head that stands in the place of the language model's head.
 
-    Validated by tests/build/training/test_reward.py.
+    Returns
+    -------
+    Tensor
+        The mean over cases and dimensions of weight times cross-entropy; what has no label counts as 0. Validated by
+        tests/build/training/test_reward.py.
     """
-
-    weights: Weights
-
-    def __call__(self, model: Callable[..., Any], cases: Sequence[RewardCase]) -> torch.Tensor:
-        """The mean over cases and dimensions of weight times cross-entropy; what has no label counts as 0."""
-        every = [inputs for case in cases for inputs in case.conversations.inputs]
-        inputs = self.weights.to_device(self.weights.collate(every))
-        values = model(**inputs, use_cache=False, logits_to_keep=1).logits[:, -1].float()
-        difference = values[0::2] - values[1::2]
-        p_first = torch.stack([case.p_first for case in cases]).to(difference.device)
-        weight = torch.stack([case.weight for case in cases]).to(difference.device)
-        return torch.nn.functional.binary_cross_entropy_with_logits(difference, p_first, weight)
+    every = [inputs for case in cases for inputs in case.conversations.inputs]
+    values = model(**weights.to_device(weights.collate(every)), use_cache=False, logits_to_keep=1).logits[:, -1].float()
+    difference = values[0::2] - values[1::2]
+    p_first = torch.stack([case.p_first for case in cases]).to(difference.device)
+    weight = torch.stack([case.weight for case in cases]).to(difference.device)
+    return torch.nn.functional.binary_cross_entropy_with_logits(difference, p_first, weight)
 
 
 def reward_cases(judge: RewardJudge, shown: pd.DataFrame) -> tuple[list[RewardCase], Mapping[str, str]]:
@@ -138,13 +135,13 @@ class RewardTrainee(Trainee):
         model = self.judge.weights.model
         return [name for name, module in model.named_modules() if module is model.get_output_embeddings()]
 
-    def fit(self, work: Path, micro_batch: int, report: Report) -> list[CurvePoint]:
-        """See `Trainee.fit`."""
+    def _trainer(self) -> tuple[MakeTrainer, int]:
+        """See `Trainee._trainer`."""
         if self._recipe.examples.reference != "drop":
             raise InputError("--reference: a reward model is shown the question and a response; leave it out.")
         shown = self._shown(ORDERS[:1]).drop(columns="shows_reference")
         cases = TrainingCases(partial(reward_cases, self.judge), shown)
-        return self._fit_cases(cases, RewardLoss(self.judge.weights), work, micro_batch, report)
+        return self._case_trainer(cases, partial(reward_loss, self.judge.weights))
 
     def save(self, folder: Path) -> None:
         """See `Trainee.save`; the language model's head comes back, and the trained one lies beside the weights."""

@@ -16,7 +16,7 @@ import torch
 from torch.utils.data import Dataset
 from transformers import PreTrainedModel, TrainingArguments
 
-from mrb_lib.build.training.loop import CaseTrainer, CurvePoint, Report, fit
+from mrb_lib.build.training.loop import CaseTrainer, CurvePoint, MakeTrainer, Report, fit
 from mrb_lib.build.training.plan import Plan
 from mrb_lib.judges.local.base import LocalJudge
 from mrb_lib.judges.roster.engines import JudgeRequest
@@ -113,17 +113,18 @@ class Trainee(ABC):
             raise InputError(f"no case can be trained on: {next(iter(failures.values()))}.")
 
     @abstractmethod
+    def _trainer(self) -> tuple[MakeTrainer, int]:
+        """Return what builds the trainer, and the number of its examples."""
+
     def fit(self, work: Path, micro_batch: int, report: Report) -> list[CurvePoint]:
         """See `mrb_lib.build.training.loop.fit`."""
+        make, n_examples = self._trainer()
+        return fit(
+            make, self.judge.weights.model, self._recipe, work, n_examples=n_examples, validate=self.validate,
+            report=report, micro_batch=micro_batch, arguments=self.arguments(self._recipe.method),
+        )  # fmt: skip
 
-    def _fit_cases(
-        self,
-        cases: TrainingCases[Any],
-        loss: Callable[..., torch.Tensor],
-        work: Path,
-        micro_batch: int,
-        report: Report,
-    ) -> list[CurvePoint]:
+    def _case_trainer(self, cases: TrainingCases[Any], loss: Callable[..., torch.Tensor]) -> tuple[MakeTrainer, int]:
         self._note_failures(cases.failures)
 
         def make(arguments: Any, callbacks: Any) -> CaseTrainer:
@@ -131,10 +132,7 @@ class Trainee(ABC):
                 model=self._whole, case_loss=loss, train_dataset=cases, args=arguments, callbacks=list(callbacks)
             )
 
-        return fit(
-            make, self.judge.weights.model, self._recipe, work, n_examples=len(cases), validate=self.validate,
-            report=report, micro_batch=micro_batch,
-        )  # fmt: skip
+        return make, len(cases)
 
     def save(self, folder: Path) -> None:
         """Write the judge: merged weights or the adapters, and what reads text and images."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, cast
 
 import datasets
@@ -13,9 +12,9 @@ from trl.trainer.sft_config import SFTConfig
 from trl.trainer.sft_trainer import SFTTrainer
 
 from mrb_lib.build.training.examples import Examples
-from mrb_lib.build.training.loop import CurvePoint, ExactResume, Report, fit
+from mrb_lib.build.training.loop import ExactResume, MakeTrainer
 from mrb_lib.build.training.plan import Plan, drawn
-from mrb_lib.build.training.replies import LACKS_A_LABEL, SAME_REPLY, message, reply_rows
+from mrb_lib.build.training.replies import LACKS_A_LABEL, learnable, message, reply_rows
 from mrb_lib.build.training.trainee import Trainee, judge_request
 from mrb_lib.judges.local.generative import GenerativeJudge
 from mrb_lib.judges.local.packed import PackedJudge
@@ -56,8 +55,8 @@ class ReplyTrainee(Trainee):
         """See `Trainee.arguments`."""
         return DPOConfig if method == "dpo" else SFTConfig
 
-    def fit(self, work: Path, micro_batch: int, report: Report) -> list[CurvePoint]:
-        """See `Trainee.fit`."""
+    def _trainer(self) -> tuple[MakeTrainer, int]:
+        """See `Trainee._trainer`."""
         rows, is_dpo = self._rows(), self._recipe.method == "dpo"
         weights = self.judge.weights
         datasets.disable_progress_bars()
@@ -70,10 +69,7 @@ class ReplyTrainee(Trainee):
                 processing_class=weights.processor or weights.tokenizer,
             )  # fmt: skip
 
-        return fit(
-            make, weights.model, self._recipe, work, n_examples=len(rows), validate=self.validate, report=report,
-            micro_batch=micro_batch, arguments=self.arguments(self._recipe.method),
-        )  # fmt: skip
+        return make, len(rows)
 
     def _rows(self) -> list[dict[str, object]]:
         """The rows in TRL's form; what cannot be learnt from is counted."""
@@ -90,16 +86,13 @@ class ReplyTrainee(Trainee):
         made = Examples(learnt[learnt["case_id"].isin(pictures)], {})
         prompts, weights = (self._prompt, self._prompt), judge.weights
         sees = weights.sees_images and not plan.settings.without_images
-        rows = reply_rows(plan.benchmark, made, prompts, weights.marks, sees_images=sees)
         is_dpo = self._recipe.method == "dpo"
-        lacks, same = rows["chosen"].isna(), (rows["chosen"] == rows["rejected"]) & is_dpo
-        for reason, left in ((LACKS_A_LABEL, lacks), (SAME_REPLY, same)):
-            if left.any():
-                self.left_out[reason] = int(left.sum())
-        rows = rows[~lacks & ~same]
+        every = reply_rows(plan.benchmark, made, prompts, weights.marks, sees_images=sees)
+        rows, left_out = learnable(every, as_pairs=is_dpo)
+        self.left_out |= left_out
         self.case_ids = [case for case in self.case_ids if case in set(rows["case_id"])]
         if rows.empty:
-            raise InputError(f"no reply is left to train on: all {len(lacks)} are {LACKS_A_LABEL}.")
+            raise InputError(f"no reply is left to train on: all {len(every)} are {LACKS_A_LABEL}.")
         columns = {"chosen": "chosen", "rejected": "rejected"} if is_dpo else {"chosen": "completion"}
         return [
             {

@@ -9,7 +9,7 @@ from functools import cache
 
 import pandas as pd
 
-from mrb_lib.benchmarks.images import open_image, png, within
+from mrb_lib.benchmarks.images.pictures import open_image, png, within
 from mrb_lib.judges.endpoint.client import ChatRequest
 from mrb_lib.judges.tasks import Task, TaskMaker, stored_image
 from mrb_lib.tables.errors import InputError

@@ -12,7 +12,8 @@ from typing import Any, Final
 
 import pandas as pd
 
-from mrb_lib.benchmarks.images import Pixels, packed_png, plain_png, read_pixels
+from mrb_lib.benchmarks.images.pictures import packed_png, plain_png, read_pixels
+from mrb_lib.benchmarks.images.pixels import Pixels
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.review.app import File, sent
 from mrb_lib.review.case.facts import FactMark, Stretch, marks, word_differences

@@ -19,7 +19,7 @@ import pandas as pd
 from pydantic import TypeAdapter, ValidationError
 
 from mrb_lib.benchmarks.benchmark import Benchmark
-from mrb_lib.benchmarks.images import thumbnail
+from mrb_lib.benchmarks.images.pictures import thumbnail
 from mrb_lib.probes.from_file import file_probes
 from mrb_lib.review.app import App, File, Handler, sent
 from mrb_lib.review.case.verdicts import chose_html, gold_of, verdicts_html

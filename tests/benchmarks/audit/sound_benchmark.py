@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +17,7 @@ from mrb_lib.benchmarks.meta import BenchmarkMeta, write_meta
 from mrb_lib.tables.schema import ORGAN_DEPARTMENT, ORGANS
 from mrb_lib.tables.validation import Finding
 
-from ..near_copies import sentence
+from ..near_copies import sentence, stored
 
 TOPICS = [sentence(i, 6) for i in range(24)]
 DIMENSIONS = ("accuracy", "overall")
@@ -53,12 +52,10 @@ class Sound:
 
 
 def picture(seed: int, size: tuple[int, int] = (24, 16), mode: str = "RGB", **options: object) -> bytes:
-    """A PNG (or another `format`) of noise."""
+    """A PNG (or another `format_`) of noise."""
     shape = (size[1], size[0], 3) if mode == "RGB" else (size[1], size[0])
     pixels = np.random.default_rng(seed).integers(0, 256, shape, dtype=np.uint8)
-    stream = BytesIO()
-    Image.fromarray(pixels).convert(mode).save(stream, **{"format": "PNG", **options})
-    return stream.getvalue()
+    return stored(Image.fromarray(pixels).convert(mode), **options)
 
 
 def sound() -> Sound:

@@ -15,13 +15,8 @@ from PIL import Image
 
 from mrb_lib.benchmarks.audit.folder import audit
 
+from ..near_copies import stored
 from .sound_benchmark import Sound, audit_with, picture, places, sound
-
-
-def encoded(image: Image.Image, format_: str, **options: object) -> bytes:
-    stream = BytesIO()
-    image.save(stream, format_, **options)
-    return stream.getvalue()
 
 
 def noise(*shape: int) -> Image.Image:
@@ -46,15 +41,15 @@ DEFECTS = {
     "postscript": (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n", "error", "not a readable image"),
     "half a PNG": (picture(3)[:400], "error", "not a readable image"),
     "a PNG without its end": (picture(3)[:-12], "error", "not a readable image"),
-    "half a JPEG": (encoded(noise(64, 64, 3), "JPEG")[:1500], "error", "not a readable image"),
-    "a JPEG without its end": (encoded(noise(64, 64, 3), "JPEG")[:-2], "error", "not a readable image"),
+    "half a JPEG": (stored(noise(64, 64, 3), "JPEG")[:1500], "error", "not a readable image"),
+    "a JPEG without its end": (stored(noise(64, 64, 3), "JPEG")[:-2], "error", "not a readable image"),
     "animated": (
-        encoded(noise(16, 24), "GIF", save_all=True, append_images=[noise(16, 24).rotate(180)]),
+        stored(noise(16, 24), "GIF", save_all=True, append_images=[noise(16, 24).rotate(180)]),
         "warning",
         "animated",
     ),
-    "16-bit grey PNG": (encoded(SIXTEEN, "PNG"), "warning", "8 bits a channel"),
-    "16-bit TIFF": (encoded(SIXTEEN, "TIFF"), "warning", "8 bits a channel"),
+    "16-bit grey PNG": (stored(SIXTEEN, "PNG"), "warning", "8 bits a channel"),
+    "16-bit TIFF": (stored(SIXTEEN, "TIFF"), "warning", "8 bits a channel"),
     "60 megapixels": (png_header_of(10_000, 6_000), "warning", "60 megapixels"),
     "a bomb": (png_header_of(60_000, 60_000), "error", "too large to show safely"),
 }
@@ -88,7 +83,7 @@ def test_a_bomb_costs_no_memory(tmp_path: Path) -> None:
 
 def test_sound_images_of_every_format_give_no_finding(tmp_path: Path) -> None:
     formats = ("PNG", "JPEG", "BMP", "TIFF", "WEBP", "GIF", "JPEG2000")
-    shapes = {f"scan-{i:02d}.png": encoded(noise(16, 24 + i), name) for i, name in enumerate(formats, 1)}
+    shapes = {f"scan-{i:02d}.png": stored(noise(16, 24 + i), name) for i, name in enumerate(formats, 1)}
     assert audit_with(tmp_path, lambda b: b.images.update(shapes)) == []
 
 

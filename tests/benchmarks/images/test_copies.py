@@ -14,6 +14,8 @@ from scipy import ndimage
 from mrb_lib.benchmarks.images.copies import SAME, Pictures
 from mrb_lib.demo.build import simulate_case
 
+from ..near_copies import stored
+
 N = 40
 Change = Callable[[Image.Image], Image.Image]
 
@@ -29,9 +31,7 @@ def film(seed: int, side: int = 256) -> Image.Image:
 
 
 def as_jpeg(picture: Image.Image, quality: int) -> Image.Image:
-    stream = io.BytesIO()
-    picture.save(stream, "JPEG", quality=quality)
-    return Image.open(stream)
+    return Image.open(io.BytesIO(stored(picture, "JPEG", quality=quality)))
 
 
 def windowed(picture: Image.Image) -> Image.Image:

@@ -9,7 +9,7 @@ import numpy as np
 import pydicom
 import pytest
 from PIL import Image
-from pydicom.dataset import Dataset, FileMetaDataset
+from pydicom.dataset import Dataset
 from pydicom.pixels.processing import apply_modality_lut, apply_voi_lut
 from pydicom.uid import (
     UID,
@@ -17,39 +17,21 @@ from pydicom.uid import (
     ExplicitVRBigEndian,
     ExplicitVRLittleEndian,
     ImplicitVRLittleEndian,
-    SecondaryCaptureImageStorage,
 )
 
-from mrb_lib.benchmarks.images import Pixels, is_dicom, open_image, png, read_pixels
-from mrb_lib.benchmarks.images.dicom import without_patient
-from mrb_lib.benchmarks.images.pixels import windowed
+from mrb_lib.benchmarks.images.dicom import is_dicom, without_patient
+from mrb_lib.benchmarks.images.pictures import open_image, png, read_pixels
+from mrb_lib.benchmarks.images.pixels import Pixels, windowed
 from mrb_lib.tables.errors import InputError
+
+from ..near_copies import dicom as written
+from ..near_copies import stored
 
 FILES = Path(pydicom.__file__).parent / "data" / "test_files"
 
 
 def sample(name: str) -> bytes:
     return (FILES / name).read_bytes()
-
-
-def written(values: np.ndarray, syntax: UID = ExplicitVRLittleEndian, **tags: object) -> bytes:
-    """A file with one or several frames of unsigned values, and the given tags besides."""
-    dataset = Dataset()
-    dataset.file_meta = FileMetaDataset()
-    dataset.file_meta.TransferSyntaxUID = syntax
-    dataset.file_meta.MediaStorageSOPClassUID = dataset.SOPClassUID = SecondaryCaptureImageStorage
-    dataset.file_meta.MediaStorageSOPInstanceUID = dataset.SOPInstanceUID = UID("1.2.3")
-    dataset.Rows, dataset.Columns = values.shape[-2:]
-    dataset.SamplesPerPixel, dataset.PhotometricInterpretation = 1, "MONOCHROME2"
-    dataset.BitsAllocated, dataset.BitsStored, dataset.HighBit, dataset.PixelRepresentation = 16, 12, 11, 0
-    dataset.PixelData = values.astype("<u2").tobytes()
-    if values.ndim == 3:
-        dataset.NumberOfFrames = len(values)
-    for name, value in tags.items():
-        setattr(dataset, name, value)
-    stream = io.BytesIO()
-    dataset.save_as(stream, enforce_file_format=True)
-    return stream.getvalue()
 
 
 def real(pixels: Pixels) -> np.ndarray:
@@ -212,9 +194,7 @@ def test_a_file_without_preamble_is_read(syntax: UID, left_out: str) -> None:
 def test_pictures_of_other_formats_are_not_taken_for_dicom() -> None:
     kinds = ("PNG", "JPEG", "GIF", "BMP", "TIFF", "WEBP", "JPEG2000", "PPM")
     for kind in kinds:
-        stream = io.BytesIO()
-        Image.new("RGB", (20, 10), "red").save(stream, kind)
-        assert not is_dicom(stream.getvalue()), kind
+        assert not is_dicom(stored(Image.new("RGB", (20, 10), "red"), kind)), kind
     assert not is_dicom(b"") and not is_dicom(b"image,question\n") and not is_dicom(b"\x08\x00")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,11 +11,11 @@ from PIL import Image, PngImagePlugin
 
 from mrb_lib.benchmarks.audit.folder import audit
 from mrb_lib.benchmarks.benchmark import save
-from mrb_lib.benchmarks.images import open_image
 from mrb_lib.benchmarks.images.metadata import without_texts
+from mrb_lib.benchmarks.images.pictures import open_image
 from mrb_lib.tables.errors import InputError
 
-from ..near_copies import bench, drawing
+from ..near_copies import bench, drawing, stored
 
 NAME = "Mustermann^Erika"
 
@@ -36,9 +35,7 @@ def info() -> PngImagePlugin.PngInfo:
 
 
 def written(format_: str, **options: object) -> bytes:
-    stream = io.BytesIO()
-    drawing(3, 64).convert("RGB").save(stream, format_, **options)
-    return stream.getvalue()
+    return stored(drawing(3, 64).convert("RGB"), format_, **options)
 
 
 FILES: dict[str, tuple[Callable[[], bytes], str]] = {

@@ -8,15 +8,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from mrb_lib.benchmarks.images import Pixels, packed_png, plain_png, read_pixels
-from mrb_lib.benchmarks.images.pictures import shrunk
-from mrb_lib.benchmarks.images.pixels import windowed
+from mrb_lib.benchmarks.images.pictures import packed_png, plain_png, read_pixels, shrunk
+from mrb_lib.benchmarks.images.pixels import Pixels, windowed
 
-
-def stored(values: np.ndarray, kind: str = "PNG") -> bytes:
-    stream = io.BytesIO()
-    Image.fromarray(values).save(stream, format=kind)
-    return stream.getvalue()
+from ..near_copies import stored
 
 
 def real(pixels: Pixels) -> np.ndarray:
@@ -26,7 +21,7 @@ def real(pixels: Pixels) -> np.ndarray:
 @pytest.mark.parametrize("kind", ["PNG", "TIFF"])
 def test_16_bits_are_kept(kind: str) -> None:
     values = np.arange(0, 60_000, 15, dtype="uint16").reshape(50, 80)
-    pixels = read_pixels(stored(values, kind))
+    pixels = read_pixels(stored(Image.fromarray(values), kind))
     assert pixels.grey
     assert pixels.deep
     np.testing.assert_array_equal(real(pixels), values)
@@ -35,13 +30,13 @@ def test_16_bits_are_kept(kind: str) -> None:
 
 def test_real_numbers_of_any_range_are_kept_to_a_65535th_of_it() -> None:
     values = np.random.default_rng(0).normal(0, 1e6, (40, 40)).astype("float32")
-    pixels = read_pixels(stored(values, "TIFF"))
+    pixels = read_pixels(stored(Image.fromarray(values), "TIFF"))
     np.testing.assert_allclose(real(pixels), values, atol=np.ptp(values) / 65_535)
 
 
 @pytest.mark.parametrize("value", [0.0, 0.5, np.nan, np.inf])
 def test_a_picture_of_one_value_is_shown(value: float) -> None:
-    pixels = read_pixels(stored(np.full((3, 3), value, dtype="float32"), "TIFF"))
+    pixels = read_pixels(stored(Image.fromarray(np.full((3, 3), value, dtype="float32")), "TIFF"))
     assert pixels.width > 0
     assert windowed(pixels).shape == (3, 3)
 
@@ -50,7 +45,7 @@ def test_8_bits_and_colour_are_themselves() -> None:
     grey = np.arange(200, dtype="uint8").reshape(10, 20)
     colour = np.random.default_rng(1).integers(0, 256, (10, 20, 3), dtype="uint8")
     for values in (grey, colour):
-        pixels = read_pixels(stored(values))
+        pixels = read_pixels(stored(Image.fromarray(values)))
         assert not pixels.deep
         np.testing.assert_array_equal(windowed(pixels), values)
 

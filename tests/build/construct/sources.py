@@ -2,58 +2,28 @@
 
 from __future__ import annotations
 
-import io
 import json
 from pathlib import Path
 
 import numpy as np
-import pydicom
-from PIL import Image, ImageDraw, ImageOps
-from pydicom.dataset import Dataset, FileMetaDataset
-from pydicom.uid import CTImageStorage, ExplicitVRLittleEndian
+from PIL import Image, ImageOps
+
+from ...benchmarks import near_copies
+from ...benchmarks.near_copies import stored as stored
 
 NAME = "Doe^Jane"
 
 
 def drawing(seed: int, side: int = 96) -> Image.Image:
-    """A grey picture of discs, unlike that of any other seed and unlike its own mirror image."""
-    rng = np.random.default_rng(seed)
-    picture = Image.new("L", (side, side), 40)
-    draw = ImageDraw.Draw(picture)
-    for _ in range(12):
-        x, y = rng.integers(0, side, 2)
-        radius = int(rng.integers(side // 20, side // 4))
-        draw.ellipse((x - radius, y - radius, x + radius, y + radius), fill=int(rng.integers(40, 230)))
-    return picture
-
-
-def stored(picture: Image.Image, format_: str = "PNG", **options: int) -> bytes:
-    """The bytes of a picture in a format."""
-    stream = io.BytesIO()
-    picture.save(stream, format_, **options)
-    return stream.getvalue()
+    """See `near_copies.drawing`."""
+    return near_copies.drawing(seed, side, side // 20)
 
 
 def dicom(picture: Image.Image, **tags: object) -> bytes:
     """A CT slice of a patient with a name."""
-    dataset = Dataset()
-    dataset.file_meta = FileMetaDataset()
-    dataset.file_meta.TransferSyntaxUID = ExplicitVRLittleEndian
-    dataset.file_meta.MediaStorageSOPClassUID = dataset.SOPClassUID = CTImageStorage
-    dataset.file_meta.MediaStorageSOPInstanceUID = dataset.SOPInstanceUID = pydicom.uid.UID("1.2.3")
-    values = np.asarray(picture, dtype="<u2") * 8
-    dataset.Rows, dataset.Columns = values.shape
-    dataset.SamplesPerPixel, dataset.PhotometricInterpretation = 1, "MONOCHROME2"
-    dataset.BitsAllocated, dataset.BitsStored, dataset.HighBit, dataset.PixelRepresentation = 16, 12, 11, 0
-    dataset.Modality, dataset.BodyPartExamined, dataset.RescaleIntercept, dataset.RescaleSlope = "CT", "CHEST", -1024, 1
-    dataset.WindowCenter, dataset.WindowWidth = 40, 400
-    dataset.PixelData = values.tobytes()
-    for name, value in tags.items():
-        setattr(dataset, name, value)
-    dataset.add_new(0x00091001, "LO", f"private {tags.get('PatientName', '')}")
-    stream = io.BytesIO()
-    dataset.save_as(stream, enforce_file_format=True)
-    return stream.getvalue()
+    about = {"Modality": "CT", "BodyPartExamined": "CHEST", "RescaleIntercept": -1024, "RescaleSlope": 1}
+    window = {"WindowCenter": 40, "WindowWidth": 400}
+    return near_copies.dicom(np.asarray(picture, dtype="<u2") * 8, **{**about, **window, **tags})
 
 
 def write_source(folder: Path, half: int = 25) -> Path:

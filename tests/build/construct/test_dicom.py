@@ -9,8 +9,8 @@ import numpy as np
 import pydicom
 import pytest
 
-from mrb_lib.benchmarks.images import read_pixels
 from mrb_lib.benchmarks.images.dicom import facts, without_patient
+from mrb_lib.benchmarks.images.pictures import read_pixels
 from mrb_lib.build.construct.intake.pictures import NOT_THE_SAME, PictureIntake
 from mrb_lib.build.construct.layouts import SourceImage
 

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.build.construct.answers.answering import Answered, asked_question
+from mrb_lib.build.construct.answers.answering import Answered, asked_questions
 from mrb_lib.build.construct.answers.marking import NO_REFERENCE, MarkOptions
 from mrb_lib.build.construct.filter import FilterOptions, filter_items
 from mrb_lib.build.construct.work import Work
@@ -74,10 +74,9 @@ def test_what_is_hard_is_kept_and_every_other_item_has_its_reason(work: Work, sc
 def test_a_model_sees_the_question_and_its_options_and_not_the_answer(work: Work, script: Script) -> None:
     run(work, script)
     assert "reference" not in script.shown and set(script.shown["first"]) == {""}
-    assert script.shown["question"].tolist() == [
-        asked_question(question, choices) for question, choices in zip(ITEMS["question"], ITEMS["choices"], strict=True)
-    ]
-    assert asked_question("Which?", ["x", "y"]) == "Which?\n\nA. x\nB. y"
+    assert script.shown["question"].tolist() == asked_questions(ITEMS).tolist()
+    one = pd.DataFrame({"question": ["Which?"], "choices": [["x", "y"]]})
+    assert asked_questions(one).tolist() == ["Which?\n\nA. x\nB. y"]
 
 
 def test_another_rule_asks_no_model_again(work: Work, script: Script) -> None:

@@ -14,7 +14,7 @@ import pydicom
 import pytest
 from PIL import Image, ImageOps
 
-from mrb_lib.benchmarks.images import read_pixels
+from mrb_lib.benchmarks.images.pictures import read_pixels
 from mrb_lib.build.construct.layouts import LAYOUTS, SourceImage, SourceItem, find_layout
 from mrb_lib.build.construct.start import CLUTTER, PLACE, PLACE_UNCLEAR, SEVERAL, StartOptions, StartReport, start
 from mrb_lib.build.construct.work import Work, begin, create_work

@@ -56,7 +56,7 @@ def test_the_prompt_that_trl_trains_on_is_the_one_that_the_judge_is_asked(
             batches.append(next(iter(trainer.get_train_dataloader())))
         return []
 
-    monkeypatch.setattr("mrb_lib.build.training.trl_trainee.fit", first_batch)
+    monkeypatch.setattr("mrb_lib.build.training.trainee.fit", first_batch)
     trainee.fit(tmp_path, 2, lambda progress: None)
     [batch] = batches
     prefix = "" if "input_ids" in batch else "prompt_"

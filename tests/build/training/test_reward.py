@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -12,7 +13,7 @@ import pytest
 import torch
 
 from mrb_lib.benchmarks.benchmark import Benchmark
-from mrb_lib.build.training.reward import RewardLoss, give_head, reward_cases
+from mrb_lib.build.training.reward import give_head, reward_cases, reward_loss
 from mrb_lib.judges.local.base import LocalJudge
 from mrb_lib.judges.local.reward import RewardHead, RewardJudge
 from mrb_lib.judges.roster.engines import JudgeRequest
@@ -51,7 +52,7 @@ def test_the_loss_is_the_likelihood_of_the_labels_under_the_judge_s_own_scores(
     cases, failures = reward_cases(judge, shown)
     assert not failures
     judge.weights.model.eval()
-    loss = RewardLoss(judge.weights)(judge.weights.model, cases)
+    loss = reward_loss(judge.weights, judge.weights.model, cases)
     scored = judge.judge(shown.drop(columns=["p_first", "weight"]))
     assert scored["p_first"].std() > 0.05
     terms = [
@@ -66,7 +67,7 @@ def test_a_tie_asks_for_equal_values(
 ) -> None:
     judge = _judge(tiny("llama"), pictured.images)
     [case], _ = reward_cases(judge, labelled(pictured.cases.head(1), ("AB",)))
-    loss = RewardLoss(judge.weights)
+    loss = partial(reward_loss, judge.weights)
     tie = replace(case, p_first=torch.full((2,), 0.5), weight=torch.ones(2))
     swapped = replace(tie, conversations=replace(tie.conversations, inputs=tie.conversations.inputs[::-1]))
     model = judge.weights.model

@@ -103,12 +103,15 @@ def answered_before(work: Work, step: str, models: pd.DataFrame) -> Answered:
     return Answered(len(kept), int(kept.sum()), models, [])
 
 
-def asked_question(question: str, choices: Sequence[str] | None) -> str:
-    """Return what a model is asked about an item: its question, then its options by letter where it has some."""
-    if choices is None or len(choices) == 0:
-        return question
-    options = "\n".join(f"{letter}. {choice}" for letter, choice in zip(LETTERS, choices, strict=False))
-    return f"{question}\n\n{options}"
+def asked_questions(items: pd.DataFrame) -> pd.Series:
+    """Return what a model is asked about each item: its question, then its options by letter where it has some."""
+    asked = []
+    for question, choices in zip(items["question"], items["choices"], strict=True):
+        options = [
+            f"{letter}. {choice}" for letter, choice in zip(LETTERS, [] if choices is None else choices, strict=False)
+        ]
+        asked.append("\n".join([question, "", *options]) if options else question)
+    return pd.Series(asked, index=items.index, dtype="str")
 
 
 def ask_about(items: pd.DataFrame, images: Path, *, name: str, kind: Kind, digest: str) -> Asked:
@@ -119,11 +122,10 @@ def ask_about(items: pd.DataFrame, images: Path, *, name: str, kind: Kind, diges
     items : `item_id, images, question, choices`; may also hold `response_a` and `reference`, for a model that marks
     digest : see `items_digest`
     """
-    questions = [asked_question(*row) for row in zip(items["question"], items["choices"], strict=True)]
     cases = pd.DataFrame(
         {
             "case_id": items["item_id"].astype("str"),
-            "question": pd.Series(questions, index=items.index, dtype="str"),
+            "question": asked_questions(items),
             "response_a": items.get("response_a", ""),
             "response_b": "",
             "images": items["images"],

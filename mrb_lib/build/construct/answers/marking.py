@@ -105,12 +105,8 @@ def chosen_option(answer: str, choices: Sequence[str]) -> int | None:
         return named
     # "B. cystitis" where B is pneumonia states both.
     rest = normalised(text[1:].lstrip(").:] -*"))
-    other = [i for i, option in enumerate(_plain_options(tuple(choices))) if option == rest]
+    other = [i for i, option in enumerate(map(normalised, choices)) if option == rest]
     return None if other and stated not in other and len(rest) > 1 else stated
-
-
-def _plain_options(choices: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(map(normalised, choices))
 
 
 def _by_letter(text: str, n: int) -> int | None:
@@ -127,7 +123,7 @@ def _by_letter(text: str, n: int) -> int | None:
 
 
 def _by_text(text: str, choices: Sequence[str]) -> int | None:
-    whole, options = normalised(text), _plain_options(tuple(choices))
+    whole, options = normalised(text), [*map(normalised, choices)]
     same = [i for i, option in enumerate(options) if option and option == whole]
     if same:
         return same[0] if len(same) == 1 else None
@@ -146,16 +142,10 @@ def _by_text(text: str, choices: Sequence[str]) -> int | None:
     return found.pop() if len(found) == 1 else None
 
 
-def _reference_option(reference: str, choices: tuple[str, ...]) -> int | None:
+def _reference_option(reference: str, choices: Sequence[str]) -> int | None:
     whole = normalised(reference)
-    same = [i for i, option in enumerate(_plain_options(choices)) if option == whole]
-    if same:
-        return same[0]
-    letter = _LETTER_ALONE.fullmatch(reference.strip())
-    if letter is not None:
-        place = LETTERS.find(letter[1].upper())
-        return place if 0 <= place < len(choices) else None
-    return _by_letter(reference.strip(), len(choices))
+    same = [i for i, option in enumerate(map(normalised, choices)) if option == whole]
+    return same[0] if same else _by_letter(reference.strip(), len(choices))
 
 
 def is_same_text(answer: str, reference: str) -> bool:
@@ -217,7 +207,7 @@ def mark_one(answer: str, reference: str, choices: Sequence[str] | None, options
     """Return whether an answer is right, and by which rule; see `mark` for those that cannot be marked."""
     rule = rule_of(reference, choices) if options.marking in ("auto", "judge") else options.marking
     if rule == "letter" and choices is not None and len(choices):
-        meant = _reference_option(reference, tuple(choices))
+        meant = _reference_option(reference, choices)
         return meant is not None and chosen_option(answer, choices) == meant, "letter"
     if rule == "number":
         return is_same_number(answer, reference, options.tolerance), "number"
@@ -230,7 +220,7 @@ def why_unmarked(reference: object, choices: Sequence[str] | None) -> str | None
     """Why no answer to an item can be marked; None where they can."""
     if not isinstance(reference, str) or not reference.strip():
         return NO_REFERENCE
-    if choices is not None and len(choices) and _reference_option(reference, tuple(choices)) is None:
+    if choices is not None and len(choices) and _reference_option(reference, choices) is None:
         return NO_OPTION
     return None
 

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from mrb_lib.benchmarks.near_duplicates import Pairs, components, similar_texts
+from mrb_lib.benchmarks.near_duplicates import Pairs, components, similar_texts, with_first
 
 COPY: Final = "a copy of another item"
 NEAR_COPY: Final = "the question of another item about a copy of its image"
@@ -41,9 +41,8 @@ def duplicate_reasons(items: pd.DataFrame, pictures: Mapping[str, int]) -> pd.Se
     question = items["question"].map(plain_question)
     shown = items["images"].map(lambda names: tuple(sorted(pictures[name] for name in names)))
     stored = items["images"].map(lambda names: tuple(sorted(names)))
-    first = pd.DataFrame({"shown": shown, "question": question}).groupby(["shown", "question"], sort=False).ngroup()
     order = pd.Series(np.arange(len(items)), index=items.index)
-    original = order.groupby(first).transform("first").to_numpy()
+    original = order.groupby([shown, question], sort=False).transform("first").to_numpy()
     reference = items["reference"].fillna("").map(plain_question).to_numpy(dtype=object)
     same_reference = reference == reference[original]
     same_bytes = stored.to_numpy(dtype=object) == stored.to_numpy(dtype=object)[original]
@@ -85,12 +84,7 @@ def clusters(items: pd.DataFrame, pictures: Mapping[str, int], also: pd.DataFram
     n = len(items)
     pairs = [_vignettes(items)]
     shown = items["images"].map(lambda names: [pictures[name] for name in names]).reset_index(drop=True).explode()
-    joined = [shown, *(also[name].reset_index(drop=True).dropna() for name in also.columns)]
-    for values in joined:
-        codes, _ = pd.factorize(values.to_numpy(dtype=object))
-        rows = values.index.to_numpy(dtype=np.int64)
-        first = rows[np.unique(codes, return_index=True)[1]] if len(rows) else rows
-        pairs.append((first[codes], rows))
+    pairs += map(with_first, [shown, *(also[name].reset_index(drop=True) for name in also.columns)])
     one, other = (np.concatenate(side) for side in zip(*pairs, strict=True))
     codes = components(n, one, other)
     leaders = np.unique(codes, return_index=True)[1]

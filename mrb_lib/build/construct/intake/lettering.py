@@ -38,17 +38,14 @@ def _has_line(mask: NDArray[np.bool_]) -> bool:
     letters = [box for box in boxes if _is_letter(box)]
     if len(letters) < _LETTERS:
         return False
-    top, bottom, left, right = (np.array([getattr(box[axis], end) for box in letters]) for axis, end in _ENDS)
-    height = bottom - top
-    return any(_in_line(i, top, bottom, left, right, height) >= _LETTERS for i in range(len(letters)))
+    ends = np.array([(down.start, down.stop, across.start, across.stop) for down, across in letters])
+    return any(_in_line(i, ends) >= _LETTERS for i in range(len(letters)))
 
 
-_ENDS = ((0, "start"), (0, "stop"), (1, "start"), (1, "stop"))
-
-
-def _in_line(i: int, top: NDArray[np.int64], bottom: NDArray[np.int64], left: NDArray[np.int64],
-             right: NDArray[np.int64], height: NDArray[np.int64]) -> int:  # fmt: skip
+def _in_line(i: int, ends: NDArray[np.int64]) -> int:
     """Return how many shapes stand in a row to the right of a shape, with it, none far from the one before."""
+    top, bottom, left, right = ends.T
+    height = bottom - top
     near = (np.abs(bottom - bottom[i]) <= 0.2 * height[i] + 1) & (np.abs(height - height[i]) <= 0.3 * height[i] + 1)
     row = np.flatnonzero(near & (left >= left[i]))
     row = row[np.argsort(left[row])]

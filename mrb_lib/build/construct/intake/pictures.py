@@ -10,8 +10,8 @@ from typing import Final
 
 from PIL import Image
 
-from mrb_lib.benchmarks.images import is_dicom, open_image, raster
-from mrb_lib.benchmarks.images.dicom import DicomFacts, facts, without_patient
+from mrb_lib.benchmarks.images.dicom import DicomFacts, facts, is_dicom, without_patient
+from mrb_lib.benchmarks.images.pictures import open_image, raster
 from mrb_lib.build.construct.intake.lettering import looks_lettered
 from mrb_lib.build.construct.layouts import SourceImage
 from mrb_lib.tables.errors import InputError

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from math import isnan
 from pathlib import Path
@@ -161,11 +162,11 @@ def image_in(folders: Sequence[Path], name: str) -> SourceImage:
 
     A name that leads out of them, by itself or through a link, is the name of no file.
     """
+    return SourceImage(name, next(filter(Path.is_file, places(folders, name)), None))
+
+
+def places(folders: Sequence[Path], name: str) -> Iterator[Path]:
+    """Yield where a name is in each folder; none where it leads out of that."""
     for folder in folders:
-        try:
-            path = inside(folder, name)
-        except InputError:
-            continue
-        if path.is_file():
-            return SourceImage(name, path)
-    return SourceImage(name)
+        with suppress(InputError):
+            yield inside(folder, name)

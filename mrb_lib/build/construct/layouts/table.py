@@ -15,10 +15,18 @@ from pathlib import Path
 from mrb_lib.benchmarks.benchmark import read_table
 from mrb_lib.benchmarks.formats import SourceRow, read_csv, read_json_array, read_jsonl
 from mrb_lib.benchmarks.formats.cells import read_workbook, renamed_columns
-from mrb_lib.build.construct.layouts.base import SourceImage, SourceItem, image_in, layout, location, text_of, texts_of
+from mrb_lib.build.construct.layouts.base import (
+    SourceImage,
+    SourceItem,
+    image_in,
+    layout,
+    location,
+    places,
+    text_of,
+    texts_of,
+)
 from mrb_lib.build.construct.tables import ABOUT
 from mrb_lib.tables.errors import InputError
-from mrb_lib.tables.files import inside
 
 SUFFIXES = (".csv", ".xlsx", ".jsonl", ".json", ".parquet")
 _NAMES = ("items", "questions", "cases")
@@ -109,13 +117,10 @@ def _natural(path: Path) -> tuple[list[str | int], str]:
 
 def _images(folders: Sequence[Path], name: str) -> Iterator[SourceImage]:
     """Yield the image of a name, or all of a folder in the order of their names, numbers by size: 2 before 10."""
-    for folder in folders:
-        try:
-            path = inside(folder, name)
-        except InputError:
-            continue
-        if name and path.is_dir() and path != folder:
-            files = sorted((each for each in path.iterdir() if each.is_file()), key=_natural)
-            yield from (SourceImage(f"{name}/{each.name}", each) for each in files)
-            return
-    yield image_in(folders, name)
+    found = ((folder, path) for folder in folders for path in places([folder], name))
+    series = next((path for folder, path in found if path.is_dir() and path != folder), None)
+    if series is None:
+        yield image_in(folders, name)
+    else:
+        files = sorted(filter(Path.is_file, series.iterdir()), key=_natural)
+        yield from (SourceImage(f"{name}/{each.name}", each) for each in files)

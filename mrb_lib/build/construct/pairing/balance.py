@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 from scipy import sparse
 from scipy.sparse.csgraph import breadth_first_order
 
@@ -91,9 +92,8 @@ def first_shown(pair: IntArray, longer: IntArray, rng: np.random.Generator) -> B
     shape (n,); of every pair half (or one more or less), and so among its cases whose second response is longer
     """
     order = np.lexsort((rng.random(len(pair)), longer, pair))
-    start = np.append(True, np.diff(pair[order]) != 0) if len(pair) else np.zeros(0, dtype=bool)
-    group = np.cumsum(start) - 1
-    place = np.arange(len(pair)) - np.flatnonzero(start)[group] + rng.integers(2, size=int(start.sum()))[group]
+    cases = pd.Series(order).groupby(pair[order])
+    place = cases.cumcount().to_numpy() + rng.integers(2, size=cases.ngroups)[cases.ngroup().to_numpy()]
     out = np.zeros(len(pair), dtype=bool)
     out[order] = place % 2 == 1
     return out
@@ -102,9 +102,8 @@ def first_shown(pair: IntArray, longer: IntArray, rng: np.random.Generator) -> B
 def annotation_order(pair: IntArray, rng: np.random.Generator) -> IntArray:
     """A random order, as places from 0, in which each case of a pair waits until every pair had as many."""
     order = np.lexsort((rng.random(len(pair)), pair))
-    start = np.append(True, np.diff(pair[order]) != 0) if len(pair) else np.zeros(0, dtype=bool)
     within = np.empty(len(pair), dtype=np.int64)
-    within[order] = np.arange(len(pair)) - np.flatnonzero(start)[np.cumsum(start) - 1]
+    within[order] = pd.Series(order).groupby(pair[order]).cumcount()
     place = np.empty(len(pair), dtype=np.int64)
     place[np.lexsort((rng.random(len(pair)), within))] = np.arange(len(pair))
     return place

@@ -15,7 +15,8 @@ import tomli_w
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.case_digests import case_digests, image_digests
 from mrb_lib.benchmarks.formats import counted
-from mrb_lib.benchmarks.images import is_dicom, open_image, png, raster
+from mrb_lib.benchmarks.images.dicom import is_dicom
+from mrb_lib.benchmarks.images.pictures import open_image, png, raster
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import write_atomic
 from mrb_lib.tables.schema import SIMULATED
@@ -75,6 +76,7 @@ def write_rows(
     `images_file_names`, which `datasets` reads as the column `images` that TRL's trainers take. Names in a `.json`
     file would make it read that file instead, hence `rows.toml`. Validated by tests/build/training/test_export.py.
     """
+    left_out = {reason: n for reason, n in left_out.items() if n}
     if rows.empty:
         reasons = "; ".join(f"{n:,} {reason}" for reason, n in left_out.items()) or "no case has a label"
         raise InputError(f"{form.name}: no row is left to write ({reasons}); name another split or other dimensions.")
@@ -97,7 +99,7 @@ def write_rows(
         **{name: value for name, value in stated.items() if value is not None},
         "n_rows": len(rows),
         "n_cases": len(cases),
-        "left_out": dict(left_out),
+        "left_out": left_out,
         "columns": {name: form.columns[name] for name in columns},
         "cases": list(digests.index),
         "digests": list(digests),
@@ -105,10 +107,9 @@ def write_rows(
     }
     write_atomic(out / "rows.toml", tomli_w.dumps(record))
     written = f"{len(rows):,} rows of {len(cases):,} cases"
-    findings = [Finding("info", file, None, None, written, "rows.toml says what shaped them")]
-    for reason, n in left_out.items():
-        findings += counted(n, "info", file, f"left out: {reason}", "nothing to do if that is what you want")
-    return findings
+    cure = "nothing to do if that is what you want"
+    lost = [one for reason, n in left_out.items() for one in counted(n, "info", file, f"left out: {reason}", cure)]
+    return [Finding("info", file, None, None, written, "rows.toml says what shaped them"), *lost]
 
 
 def _schema(columns: Sequence[str]) -> pa.Schema:
@@ -119,15 +120,10 @@ def _schema(columns: Sequence[str]) -> pa.Schema:
 
 def readable(benchmark: Benchmark, case_ids: Sequence[str]) -> tuple[list[str], int]:
     """The cases whose images are all there and can be read, and how many are not among them."""
-    kept = []
     shown = benchmark.cases.set_index("case_id")["images"]
-    sound: dict[str, bool] = {}
-    for case in case_ids:
-        for name in shown[case]:
-            if name not in sound:
-                sound[name] = _is_readable(benchmark.images, name)
-        if all(sound[name] for name in shown[case]):
-            kept.append(case)
+    names = dict.fromkeys(name for case in case_ids for name in shown[case])
+    sound = {name for name in names if _is_readable(benchmark.images, name)}
+    kept = [case for case in case_ids if sound.issuperset(shown[case])]
     return kept, len(case_ids) - len(kept)
 
 

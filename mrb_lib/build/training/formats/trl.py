@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Final, cast
@@ -15,7 +14,7 @@ from mrb_lib.benchmarks.formats.base import Write
 from mrb_lib.benchmarks.splits import SPLIT, check_split
 from mrb_lib.build.training.examples import ExampleOptions, Examples, References, Ties, examples
 from mrb_lib.build.training.formats.rows import RowFormat, readable, write_rows
-from mrb_lib.build.training.replies import LACKS_A_LABEL, SAME_REPLY, label_keys, message, one_of_two, reply_rows
+from mrb_lib.build.training.replies import label_keys, learnable, message, one_of_two, reply_rows
 from mrb_lib.judges.fences import defuse, marks_pattern
 from mrb_lib.judges.prompts import Prompt, load_prompt
 from mrb_lib.tables.errors import InputError
@@ -68,18 +67,12 @@ def _writer_of_replies(form: RowFormat) -> Write:
         asked = load_prompt(prompt)
         with_reference = _with_reference(asked, options)
         made, left_out = _examples(benchmark, split, options)
-        rows = reply_rows(benchmark, made, (asked, with_reference))
-        left_out[LACKS_A_LABEL] = int(rows["chosen"].isna().sum())
-        rows = rows.dropna(subset="chosen")
-        if form is _DPO:
-            same = rows["chosen"] == rows["rejected"]
-            left_out[SAME_REPLY] = int(same.sum())
-            rows = rows[~same]
+        rows, lost = learnable(reply_rows(benchmark, made, (asked, with_reference)), as_pairs=form is _DPO)
         rows = rows.assign(completion=rows["chosen"])
         for name in ("completion", "chosen", "rejected"):
             rows[name] = pd.Series([message("assistant", text) for text in rows[name]], rows.index, dtype=object)
         stated = {**_stated(split, options), "prompt_id": asked.id, "prompt_hash": asked.hash, "prompt": asked.text}
-        return write_rows(out, benchmark, rows, form, stated=stated, left_out=_counted(left_out))
+        return write_rows(out, benchmark, rows, form, stated=stated, left_out=left_out | lost)
 
     return write
 
@@ -126,15 +119,11 @@ def write_reward(
             answers = {"chosen": message("assistant", chosen), "rejected": message("assistant", rejected)}
             rows.append({**label_keys(label), "prompt": question, **answers, "weight": weight})
     stated = _stated(split, options)
-    return write_rows(out, benchmark, pd.DataFrame(rows), _REWARD, stated=stated, left_out=_counted(left_out))
+    return write_rows(out, benchmark, pd.DataFrame(rows), _REWARD, stated=stated, left_out=left_out)
 
 
 def _options(dimension: list[str] | None, ties: str) -> ExampleOptions:
-    return ExampleOptions(
-        dimensions=tuple(dimension) if dimension else None,
-        swap=False,
-        ties=cast(Ties, ties),
-    )
+    return ExampleOptions(dimensions=tuple(dimension) if dimension else None, swap=False, ties=cast(Ties, ties))
 
 
 def _with_reference(prompt: Prompt, options: ExampleOptions) -> Prompt:
@@ -167,7 +156,3 @@ def _examples(benchmark: Benchmark, split: str, options: ExampleOptions) -> tupl
 def _stated(split: str, options: ExampleOptions) -> dict[str, object]:
     values = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(options).items()}
     return {"exported_split": split, "options": {name: value for name, value in values.items() if value is not None}}
-
-
-def _counted(left_out: Mapping[str, int]) -> dict[str, int]:
-    return {reason: n for reason, n in left_out.items() if n}
