@@ -1,47 +1,15 @@
-"""Limits of asking a server: options until it refuses them, requests at a time, waits, and when to give up."""
+"""Limits of asking a server: requests at a time, waits, and when to give up."""
 
 from __future__ import annotations
 
-import base64
-import io
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from math import ceil
 from threading import Condition
-from typing import Final, Literal
-
-from PIL import Image
-
-from mrb_lib.judges.settings import Settings
+from typing import Final
 
 ATTEMPTS: Final = 6
-_CHARACTERS_A_TOKEN: Final = 4
-_PIXELS_A_TOKEN: Final = 28 * 28
 _FEWEST_FAILURES: Final = 3 * ATTEMPTS
 _SHORTEST_OUTAGE_S: Final = 60.0
-
-
-def estimated_prompt_tokens(content: str | Sequence[Mapping[str, object]]) -> int:
-    """Return roughly the tokens of a message: one for 4 characters, and one for 28 x 28 pixels of an image as sent.
-
-    Parameters
-    ----------
-    content : text, or parts as the chat protocol has them, with images as data URLs
-    """
-    if isinstance(content, str):
-        return ceil(len(content) / _CHARACTERS_A_TOKEN)
-    tokens = 0
-    for part in content:
-        picture = part.get("image_url")
-        if isinstance(picture, Mapping):
-            _, _, data = str(picture["url"]).partition(",")
-            with Image.open(io.BytesIO(base64.b64decode(data))) as image:  # reads the header alone
-                tokens += ceil(image.width * image.height / _PIXELS_A_TOKEN)
-        else:
-            tokens += ceil(len(str(part.get("text", ""))) / _CHARACTERS_A_TOKEN)
-    return tokens
 
 
 class Turns:
@@ -51,7 +19,7 @@ class Turns:
 
     Parameters
     ----------
-    settings : `concurrency` is taken from it
+    most : at a time
     sleep : waits so many seconds
     clock : seconds since any moment
     stopped : whether nobody need wait any more
@@ -63,13 +31,12 @@ class Turns:
 
     def __init__(
         self,
-        settings: Settings,
+        most: int,
         sleep: Callable[[float], object],
         clock: Callable[[], float],
         stopped: Callable[[], bool],
     ) -> None:
-        self._most = settings.concurrency
-        self._width = float(self._most)
+        self._most, self._width = most, float(most)
         self._sleep, self._clock, self._stopped = sleep, clock, stopped
         self._held_until = self._failing_since = clock()
         self._inside = self._failures = self.n_answered = 0
@@ -126,60 +93,3 @@ class Turns:
             self._failures += 1
             is_long = self._clock() - self._failing_since >= _SHORTEST_OUTAGE_S
             return is_long and self._failures >= max(ATTEMPTS * self._most, _FEWEST_FAILURES)
-
-
-Limit = Literal["max_tokens", "max_completion_tokens"]
-
-TOP_LOGPROBS: Final = 20
-_FEWER_LOGPROBS: Final = 5  # the most that several hosts give
-_NAMES: Final[Mapping[str, re.Pattern[str]]] = {
-    "schema": re.compile(r"response_format|json_schema|structured|guided|grammar", re.IGNORECASE),
-    "logprobs": re.compile("logprobs", re.IGNORECASE),
-    "seed": re.compile(r"\bseed\b", re.IGNORECASE),
-    "temperature": re.compile("temperature", re.IGNORECASE),
-}
-CONSEQUENCES: Final[Mapping[str, str]] = {
-    "schema": "replies are parsed as they come",
-    "logprobs": "p_a is null from here on",
-    "seed": "a sampled reply cannot be reproduced",
-    "temperature": "replies are drawn as the server sets it, and may differ from time to time",
-}
-
-
-@dataclass(frozen=True)
-class RequestOptions:
-    """The options of a request.
-
-    Attributes
-    ----------
-    names : "schema" (a reply held to a JSON schema), "logprobs" (the alternatives of each token, with their
-        probabilities), "seed" (sampling from one) and "temperature" (that of the settings), as far as they are wanted
-    top_logprobs : how many alternatives
-    limit : the name by which the longest reply is stated; newer hosts refuse the older one
-    """
-
-    names: frozenset[str]
-    top_logprobs: int = TOP_LOGPROBS
-    limit: Limit = "max_tokens"
-
-    def relax(self, refusal: str, proven: frozenset[str]) -> RequestOptions | None:
-        """Return the options to try after a refusal; None if there is nothing left that could be the reason.
-
-        Parameters
-        ----------
-        refusal : what the server said
-        proven : the names of options that it granted before: a refusal that does not name them is not about them
-        """
-        if self.limit == "max_tokens" and "max_completion_tokens" in refusal:
-            return replace(self, limit="max_completion_tokens")
-        named = frozenset(name for name in self.names if _NAMES[name].search(refusal))
-        if "logprobs" in named and self.top_logprobs > _FEWER_LOGPROBS:
-            return replace(self, names=self.names - named | {"logprobs"}, top_logprobs=_FEWER_LOGPROBS)
-        # Every server knows a temperature, so it is the reason only where it is named.
-        suspects = named or self.names - proven - {"temperature"}
-        return replace(self, names=self.names - suspects) if suspects else None
-
-
-def names_an_option(refusal: str) -> bool:
-    """Return whether a refusal names an option."""
-    return any(pattern.search(refusal) for pattern in _NAMES.values())

@@ -101,7 +101,8 @@ def mapping_of(value: object) -> Mapping[str, object]:
 def text_of(value: object) -> str:
     """Return a text of JSON, plain or in parts; an empty one where it is something else."""
     if isinstance(value, list):
-        return "".join(text_of(mapping_of(piece).get("text")) for piece in value)
+        return "".join(text_of(mapping_of(piece).get("text", piece)) for piece in value)
+    value = mapping_of(value).get("text", value)
     return whole_characters(value) if isinstance(value, str) else ""
 
 

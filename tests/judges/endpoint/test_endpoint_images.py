@@ -12,8 +12,7 @@ import pytest
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
-from mrb_lib.judges.endpoint.limits import estimated_prompt_tokens
-from mrb_lib.judges.endpoint.requests import data_url
+from mrb_lib.judges.endpoint.requests import ChatRequest, data_url
 
 PIXELS = np.random.default_rng(0).integers(0, 256, (30, 20, 3), dtype=np.uint8)
 
@@ -70,5 +69,4 @@ def test_an_image_is_sent_the_right_way_up() -> None:
 
 
 def test_an_image_counts_as_a_token_for_each_28_by_28_pixels_as_sent() -> None:
-    picture = {"type": "image_url", "image_url": {"url": data_url(_stored("PNG"), "x", 10_000)}}
-    assert estimated_prompt_tokens([{"type": "text", "text": "12345"}, picture]) == 2 + 1
+    assert ChatRequest("12345", (data_url(_stored("PNG"), "x", 10_000),), None, 0).prompt_tokens == 2 + 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -97,17 +98,21 @@ def test_a_failed_request_leaves_no_half_verdict_and_hides_no_cost(server: ChatS
 
 
 @pytest.mark.parametrize(("n_answered", "whole"), [(1, []), (3, ["x"])])
-def test_a_run_that_stops_in_the_middle_of_a_case_leaves_it_pending(
-    server: ChatServer, n_answered: int, whole: list[str]
+def test_a_run_that_stops_in_the_middle_of_a_case_leaves_it_pending_and_its_cost_to_the_next(
+    server: ChatServer, tmp_path: Path, n_answered: int, whole: list[str]
 ) -> None:
+    def stream() -> Iterator[pd.DataFrame]:
+        made = judge(server.url, runs=tmp_path, concurrency=1, price_prompt=1.0, price_completion=1.0)
+        yield from (rows for _, rows in made.stream(iter([shown("x"), shown("y")])))
+
     server.answer = lambda received: decide(received) if len(server.received) <= n_answered else error(401, "no")
     done = list[pd.DataFrame]()
     with pytest.raises(RunError):
-        done.extend(rows for _, rows in judge(server.url, concurrency=1).stream(iter([shown("x"), shown("y")])))
-    judged = to_case_frame(pd.concat(done))
-    assert judged["case_id"].drop_duplicates().tolist() == whole
-    assert judged["status"].eq("ok").all()
-    assert len(judged) == 4 * len(whole)
+        done.extend(stream())
+    assert [rows["case_id"].unique().tolist() for rows in done] == [[case] for case in whole]
+    assert all(rows["status"].eq("ok").all() and len(rows) == 4 for rows in done)
+    server.answer = decide
+    assert sum(rows["cost_usd"].sum() for rows in [*done, *stream()]) == pytest.approx(4 * 110 / 1e6)
 
 
 def test_a_judged_benchmark_keeps_decisions_and_analyses_them(server: ChatServer, tmp_path: Path) -> None:
