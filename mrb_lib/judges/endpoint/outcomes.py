@@ -234,10 +234,10 @@ def _error(received: Received, data: object, server: Address, model: str) -> Fai
 
 def _reply(body: Mapping[str, object], received: Received, server: Address) -> ChatReply | Fault:
     choice, usage, clean = _choice(body), mapping_of(body.get("usage")), server.without_key
-    finishes = [each for name in _REASONS if isinstance(each := choice.get(name), str) and each]
-    finish = next(iter(finishes), "")
+    finishes = list(filter(None, (text_of(choice.get(name)) for name in _REASONS)))
+    finish = finishes[0] if finishes else ""
     filtered = next((each for each in finishes if _FILTERED.search(each)), "")
-    is_cut_off = _CUT_OFF.search(finish) is not None
+    is_cut_off = bool(_CUT_OFF.search(finish))
     if finish and not (filtered or is_cut_off or _COMPLETE.search(finish)):
         return Fault(f"finish_reason {printable(clean(finish))!r}: the reply is not complete", may_cost=True)
     text, refusal, thought = _texts(_message(choice))
