@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from functools import cache
-from threading import Event, Lock
+from threading import Condition, Event, Lock
 from typing import Final
 
 import httpx
@@ -19,7 +19,6 @@ import numpy as np
 
 from mrb_lib.judges.budget import Budget
 from mrb_lib.judges.endpoint.address import Address, address
-from mrb_lib.judges.endpoint.limits import ATTEMPTS, Turns
 from mrb_lib.judges.endpoint.outcomes import (
     GO_ON,
     MAX_BYTES,
@@ -37,11 +36,14 @@ from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.tables.errors import InputError, RunError
 
 _CONNECT_S: Final = 10.0
+_ATTEMPTS: Final = 6
 # Of a request that a busy server put off while it answered others.
 _ATTEMPTS_IF_PUT_OFF: Final = 30
 # A server that has never answered is more likely not there than restarting.
 _ATTEMPTS_AT_FIRST: Final = 3
 _LONGEST_BACKOFF_S: Final = 30.0
+_FEWEST_FAILURES: Final = 3 * _ATTEMPTS
+_SHORTEST_OUTAGE_S: Final = 60.0
 _SHORTEST_SAID_S: Final = 5.0
 _LOG: Final = logging.getLogger(__name__)
 
@@ -78,6 +80,89 @@ def http_client(server: Address, timeout_s: float, connections: int = 1) -> http
         limits=httpx.Limits(max_connections=connections, max_keepalive_connections=connections),
         timeout=httpx.Timeout(timeout_s, connect=min(timeout_s, _CONNECT_S), pool=None),
     )
+
+
+class Turns:
+    """Lets attempts through: so many at a time, and none while the server asks for time.
+
+    A server that asks for time is asked half as many at a time, and slowly more again as it answers.
+
+    Parameters
+    ----------
+    most : at a time
+    sleep : waits so many seconds
+    clock : seconds since any moment
+    stopped : whether nobody need wait any more
+
+    Attributes
+    ----------
+    n_answered : how many attempts the server answered
+    """
+
+    def __init__(
+        self,
+        most: int,
+        sleep: Callable[[float], object],
+        clock: Callable[[], float],
+        stopped: Callable[[], bool],
+    ) -> None:
+        self._most, self._width = most, float(most)
+        self._sleep, self._clock, self._stopped = sleep, clock, stopped
+        self._held_until = self._failing_since = clock()
+        self._inside = self._failures = self.n_answered = 0
+        self._changed = Condition()
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Wait for the turn of an attempt: until there is room, and the server does not ask for time."""
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._inside < int(self._width))
+                wait_s = self._held_until - self._clock()
+                if wait_s <= 0 or self._stopped():
+                    self._inside += 1
+                    break
+            self._sleep(wait_s)
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._inside -= 1
+                self._changed.notify_all()
+
+    def hold(self, seconds: float) -> None:
+        """Let no attempt begin for so long. Attempts that come back meanwhile say nothing new of the server."""
+        with self._changed:
+            now = self._clock()
+            if now >= self._held_until:
+                self._width = max(self._width / 2.0, 1.0)
+            self._held_until = max(self._held_until, now + seconds)
+
+    def answered(self) -> None:
+        """Note that an attempt was answered."""
+        with self._changed:
+            self._width = min(self._width + 1.0 / self._width, float(self._most))
+            self._failures = 0
+            self.n_answered += 1
+            self._changed.notify_all()
+
+    @property
+    def outage_s(self) -> float:
+        """Return the seconds since the first of the attempts that failed in a row; 0 after one was answered."""
+        with self._changed:
+            return self._clock() - self._failing_since if self._failures else 0.0
+
+    def failed(self) -> bool:
+        """Note that an attempt failed; True once the server is gone.
+
+        It is gone when no attempt was answered for a minute, and as many failed as all requests at a time may have; at
+        least 18, so that a case that a server cannot answer in either order ends no run.
+        """
+        with self._changed:
+            self._failing_since = self._failing_since if self._failures else self._clock()
+            self._failures += 1
+            is_long = self._clock() - self._failing_since >= _SHORTEST_OUTAGE_S
+            return is_long and self._failures >= max(_ATTEMPTS * self._most, _FEWEST_FAILURES)
 
 
 class ChatClient:
@@ -249,7 +334,7 @@ class ChatClient:
             is_missing = answer.unreachable and not self._reached and n_counted >= _ATTEMPTS_AT_FIRST
             if self._turns.failed() or is_missing:
                 raise self._gone(answer)
-            if n_counted >= ATTEMPTS or n_attempts >= _ATTEMPTS_IF_PUT_OFF:
+            if n_counted >= _ATTEMPTS or n_attempts >= _ATTEMPTS_IF_PUT_OFF:
                 return Failure(f"after {n_attempts} attempts: {answer.reason}")
             backoff = min(2.0 ** max(n_counted - 1, 0), _LONGEST_BACKOFF_S) * (0.5 + 0.5 * float(waits.random()))
             self._wait(answer, max(backoff, answer.wait_s))

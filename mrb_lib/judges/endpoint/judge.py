@@ -1,8 +1,8 @@
 """Judging through any server that speaks the OpenAI chat protocol: vLLM, SGLang, TGI, llama.cpp, or a hosted model.
 
 The parts: `address` (where, and whether cases may go there), `requests` (what is asked), `cache` (what was asked
-before), `client` (asking, again if need be, within `limits`), `outcomes` (what becomes of what came back), `reply`
-(a reply and its probabilities).
+before), `client` (asking, again if need be, within limits), `outcomes` (what becomes of what came back), `reply` (a
+reply and its probabilities).
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class EndpointJudge(AsksPrompts):
 
     A reply to a prompt that says "Reply with one JSON object and nothing else" is held
     to a JSON schema, and the probabilities of tokens are asked for, both until the
-    server refuses; see `mrb_lib.judges.endpoint.limits`. `p_first` is read from these
+    server refuses; see `mrb_lib.judges.endpoint.requests`. `p_first` is read from these
     probabilities; see `mrb_lib.judges.endpoint.reply`.
 
     Where a reply answers several rows, `reply` is on each of them, and its
