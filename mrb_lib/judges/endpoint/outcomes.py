@@ -189,6 +189,10 @@ def outcome_of(received: Received, server: Address, model: str) -> Answer:
         return Failure(why, stop=RunError(why))
     try:
         data = _parsed(received.body)
+        if received.status < 400:
+            body = mapping_of(data)
+            wrong = _error_within(body)
+            return _reply(body, received, server) if wrong is None else _error(received, wrong, server, model)
     # Also an integer of too many digits, bytes that are not text, and nesting deeper than the stack.
     except (ValueError, RecursionError, zlib.error):
         start = whole_characters(received.body[: 4 * _LONGEST_QUOTE].decode("utf-8", "replace"))[:_LONGEST_QUOTE]
@@ -196,11 +200,7 @@ def outcome_of(received: Received, server: Address, model: str) -> Answer:
         if received.status < 400:
             what = f"a reply that is cut off or not JSON: {data}" if start.strip() else data
             return Fault(printable(server.without_key(what)), may_cost=True)
-    if received.status >= 400:
-        return _error(received, data, server, model)
-    body = mapping_of(data)
-    wrong = _error_within(body)
-    return _reply(body, received, server) if wrong is None else _error(received, wrong, server, model)
+    return _error(received, data, server, model)
 
 
 def _error_within(body: Mapping[str, object]) -> object:
