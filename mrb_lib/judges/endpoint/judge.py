@@ -412,7 +412,7 @@ class ServedBatchJudge(EndpointJudge):
     """A judge behind a server that ranks all responses to an item; see `mrb_lib.judges.makers` for their order.
 
     A prompt for all dimensions is sent once for each item, direction and repeat. No probabilities are read.
-    Validated by tests/judges/endpoint/test_served_batch.py.
+    Validated by tests/judges/endpoint/test_served.py.
     """
 
     engine = "served-batch"
@@ -427,7 +427,7 @@ class ServedRubricJudge(EndpointJudge):
 
     Both orders share the replies, of which `reply` holds both. What they took stands in the first row of the case, also
     where a request failed, so that the case has no verdict. No probabilities are read.
-    Validated by tests/judges/endpoint/test_served_rubric.py.
+    Validated by tests/judges/endpoint/test_served.py.
     """
 
     engine = "served-rubric"

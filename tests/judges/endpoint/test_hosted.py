@@ -251,7 +251,7 @@ def test_a_server_that_falls_silent_ends_the_run_and_what_it_said_is_kept(server
     server.answer = answer
     try:
         with pytest.raises(RunError, match="answers no more"):
-            stream = served(server.url, tmp_path, timeout_s=0.2, **PRICES).stream(batches(40))
+            stream = served(server.url, tmp_path, timeout_s=0.5, **PRICES).stream(batches(40))
             made.extend(verdicts for _, verdicts in stream)
         assert len(server.received) <= 20 + 24 + 4
         assert (pd.concat(made)["status"] == "ok").sum() == 2 * 20

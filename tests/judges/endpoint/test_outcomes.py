@@ -248,16 +248,6 @@ def test_a_failed_attempt_is_repeated_then_told_and_half_a_reply_is_no_verdict(
     assert len(server.received) == 6
 
 
-@pytest.mark.parametrize("response", [failed(400, "too long"), failed(413, "too large"), failed(422, "bad image")])
-def test_what_is_declined_is_an_error_of_that_case(server: ChatServer, response: Response) -> None:
-    judged = judge(server.url)
-    judged.judge(shown())  # grants the options
-    server.answer = lambda _: response
-    verdicts = judged.judge(shown("Where else?"))
-    assert set(verdicts["status"]) == {"error"}
-    assert len(server.received) == 2
-
-
 ENGLISH, CHINESE = (
     "The lung fields are clear and the heart is of normal size. " * 600,
     "双肺纹理清晰心影大小正常" * 900,
