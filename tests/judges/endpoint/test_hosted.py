@@ -32,7 +32,6 @@ from mrb_lib.verdicts.store import load_verdicts, read_run, run_folders
 from tests.judges.endpoint.asked import benchmark_of, judge_of, rows_of
 from tests.judges.endpoint.chat_server import ChatServer, Received, Response, error, message
 
-DIMENSIONS = ("accuracy", "overall")
 REPLY = '{"accuracy": "A", "overall": "B"}'
 COST = (100 * 1.0 + 10 * 2.0) / 1e6  # of a reply of `message`, at these prices
 KEY = "sk-test-0123456789abcdef"
@@ -42,16 +41,16 @@ PRICES = {"price_prompt": 1.0, "price_completion": 2.0}
 def benchmark(folder: Path, cases: int, **edited: str) -> Benchmark:
     """Cases `case 0`, `case 1` ...; `edited` are other questions, by the number of the case as `q3`."""
     asked = {f"case {i}": edited.get(f"q{i}", f"Where is lesion {i}?") for i in range(cases)}
-    return benchmark_of(folder, asked, DIMENSIONS)
+    return benchmark_of(folder, asked)
 
 
 def shown(cases: int) -> pd.DataFrame:
-    rows = rows_of([f"case {number}" for number in range(cases)], DIMENSIONS, ("AB",), responses=("Left.", "Right."))
+    rows = rows_of([f"case {number}" for number in range(cases)], orders=("AB",), responses=("Left.", "Right."))
     return rows.assign(question="Where is lesion " + rows["case_id"].str[5:] + "?")
 
 
 def served(url: str, runs: Path | None = None, entry: Entry | None = None, **settings: object) -> EndpointJudge:
-    return judge_of(url, entry=entry, runs=runs, **{"dimensions": DIMENSIONS, **settings})
+    return judge_of(url, entry=entry, runs=runs, **settings)
 
 
 def batches(cases: int) -> Iterator[pd.DataFrame]:

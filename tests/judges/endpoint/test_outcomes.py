@@ -20,17 +20,15 @@ from tests.judges.endpoint.chat_server import ChatServer, Response, error, messa
 CHOICES = {"accuracy": "B", "overall": "A"}
 VERDICT = json.dumps(CHOICES)
 HALF = '{"accuracy": "B", "overall": "A'
-
-
 say_idle = ChatClient.say_idle
 
 
 def shown(question: str = "Where?") -> pd.DataFrame:
-    return rows_of("x", tuple(CHOICES), ("AB",), question=question, responses=("Left.", "Right."))
+    return rows_of("x", orders=("AB",), question=question, responses=("Left.", "Right."))
 
 
 def judge(url: str, **settings: object) -> EndpointJudge:
-    return judge_of(url, dimensions=tuple(CHOICES), concurrency=1, **settings)
+    return judge_of(url, concurrency=1, **settings)
 
 
 USUAL = message(VERDICT)

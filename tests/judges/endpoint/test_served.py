@@ -26,11 +26,10 @@ from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.verdicts.manifest import read_manifest
 from mrb_lib.verdicts.orders import to_case_frame
 from mrb_lib.verdicts.store import load_verdicts, run_folders
-from tests.judges.endpoint.asked import judge_of, rows_of
+from tests.judges.endpoint.asked import DIMENSIONS, judge_of, rows_of
 from tests.judges.endpoint.chat_server import ChatServer, Received, Response, error, message
 from tests.judges.item_cases import better_of, by_worth, item_cases, ranking_by, shown_to_batch
 
-DIMENSIONS = ("accuracy", "overall")
 RUBRIC = json.dumps(
     [
         {"criterion": "names the left", "weight": 4},
@@ -42,11 +41,11 @@ RUBRIC = json.dumps(
 
 def shown(*cases: str) -> pd.DataFrame:
     responses = ("{}: left apex", "{}: nowhere, you fool")
-    return rows_of(cases, DIMENSIONS, responses=responses, rubric=RUBRIC)
+    return rows_of(cases, responses=responses, rubric=RUBRIC)
 
 
 def judge(url: str, **settings: object) -> ServedRubricJudge:
-    return judge_of(url, ServedRubricJudge, **{"dimensions": DIMENSIONS, **settings})
+    return judge_of(url, ServedRubricJudge, **settings)
 
 
 def decide(received: Received) -> Response:
@@ -155,7 +154,7 @@ RANK = ranking_by(by_worth, DIMENSIONS)
 
 
 def ranks(url: str, **settings: object) -> ServedBatchJudge:
-    return judge_of(url, ServedBatchJudge, **{"dimensions": DIMENSIONS, **settings})
+    return judge_of(url, ServedBatchJudge, **settings)
 
 
 @pytest.fixture
