@@ -94,13 +94,9 @@ def sent(manifest: Manifest, case: Mapping[str, pd.Series], order: str, dimensio
         criteria = [one.text for one in rubric_of(row)] if prompt.checks else []
         alone = prompt.asks == "rating" or prompt.checks
         first, second = responses_of(row)
+        asked = "" if prompt.asks in ("all", "categories") else dimension
         texts = [
-            writer.write(
-                row,
-                responses,
-                "" if prompt.asks in ("all", "categories") else dimension,
-                criteria=criteria,
-            ).text
+            writer.write(row, responses, asked, criteria=criteria).text
             for responses in ([[first], [second]] if alone else [[first]] if prompt.rates else [[first, second]])
         ]
     except InputError as error:
