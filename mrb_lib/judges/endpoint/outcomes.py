@@ -4,7 +4,7 @@
 | --- | --- | --- | --- |
 | reply | text, parts, arguments of tool calls, an event stream or lines of JSON unasked for | as the text reads | |
 | refused | a filter's finish reason (`SAFETY`) or error, a `refusal`, a blocked prompt | `refused` | the words |
-| account | `insufficient_quota`, a billing or daily limit, 402 in any place, a closed account | judge stops | what to top up |
+| account | `insufficient_quota`, a billing or daily limit, any 402, a closed account | judge stops | what to top up |
 | key | 401, 403, `invalid_api_key`, "API key not valid" | judge stops | the variable that holds the key |
 | model | 404, 405, 410, `model_not_found`, "model 'x' not found, try pulling it" | judge stops | the model, `--url` |
 | redirect | 3xx | judge stops, nothing is sent elsewhere | to pass the final address |
