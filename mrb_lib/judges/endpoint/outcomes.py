@@ -189,18 +189,19 @@ def outcome_of(received: Received, server: Address, model: str) -> Answer:
         return Failure(why, stop=RunError(why))
     try:
         data = _parsed(received.body)
-        if received.status < 400:
-            body = mapping_of(data)
-            wrong = _error_within(body)
-            return _reply(body, received, server) if wrong is None else _error(received, wrong, server, model)
+        if received.status >= 400:
+            return _error(received, data, server, model)
+        body = mapping_of(data)
+        wrong = _error_within(body)
+        return _reply(body, received, server) if wrong is None else _error(received, wrong, server, model)
     # Also an integer of too many digits, bytes that are not text, and nesting deeper than the stack.
     except (ValueError, RecursionError, zlib.error):
         start = whole_characters(received.body[: 4 * _LONGEST_QUOTE].decode("utf-8", "replace"))[:_LONGEST_QUOTE]
-        data = f"{start} ({received.content_type or 'no content type'})" if start.strip() else "an empty reply"
-        if received.status < 400:
-            what = f"a reply that is cut off or not JSON: {data}" if start.strip() else data
-            return Fault(printable(server.without_key(what)), may_cost=True)
-    return _error(received, data, server, model)
+        quote = f"{start} ({received.content_type or 'no content type'})" if start.strip() else "an empty reply"
+        if received.status >= 400:
+            return _error(received, quote, server, model)
+        what = f"a reply that is cut off or not JSON: {quote}" if start.strip() else quote
+        return Fault(printable(server.without_key(what)), may_cost=True)
 
 
 def _error_within(body: Mapping[str, object]) -> object:
@@ -212,7 +213,9 @@ def _error_within(body: Mapping[str, object]) -> object:
 
 def _error(received: Received, data: object, server: Address, model: str) -> Failure | Fault:
     leaves = list(_leaves(data))
-    stated = [int(str(value)) for key, value in leaves if _CODES.fullmatch(key) and re.fullmatch("[45]..", str(value))]
+    stated = [
+        int(str(value)) for key, value in leaves if _CODES.fullmatch(key) and re.fullmatch(r"[45]\d\d", str(value))
+    ]
     status = received.status if received.status >= 400 else min(stated, default=500)
     codes, text = {status, *stated}, " ".join(f"{key} {value}" for key, value in leaves)
     where = f"HTTP {received.status}: {printable(server.without_key(error_message(data)))}"

@@ -214,7 +214,7 @@ def test_what_no_other_request_would_fare_better_with_stops_the_judge_and_what_i
         (failed(429, "slow down"), "HTTP 429: slow down"),
         (failed(429, OVER_QUOTA, **GEMINI_MINUTE), "HTTP 429"),
         (failed(529, "Overloaded", type="overloaded_error"), "Overloaded"),
-        (failed(500, "loading model"), "loading model"),
+        (failed(500, "loading model", code="5xx"), "loading model"),
         (body(error={"code": 502, "message": "Provider returned error"}), "Provider returned error"),
         (body(error={"message": "upstream died"}, choices=[{"message": {"content": VERDICT}}]), "upstream died"),
         (choice(VERDICT, "error", error={"code": 502, "message": "broken off"}), "broken off"),
