@@ -17,7 +17,7 @@ class Estimate:
     Attributes
     ----------
     requests : to be sent; those whose replies are kept from earlier runs are not
-    prompt_tokens : by the rule of `mrb_lib.judges.endpoint.limits.estimated_prompt_tokens`
+    prompt_tokens : by the rule of `mrb_lib.judges.endpoint.requests.ChatRequest.prompt_tokens`
     reply_tokens : at most, were every reply as long as allowed
     least_usd, most_usd : US dollars, with replies of no length and with the longest
     budget_usd : what may be spent

@@ -90,8 +90,9 @@ def sent(manifest: Manifest, case: Mapping[str, pd.Series], order: str, dimensio
         images = writer.images(row)
         alone = prompt.asks == "rating" or prompt.checks
         first, second = responses_of(row)
+        asked = "" if prompt.asks in ("all", "categories") else dimension
         texts = [
-            writer.write(row, responses, "" if prompt.asks in ("all", "categories") else dimension).text
+            writer.write(row, responses, asked).text
             for responses in ([[first], [second]] if alone else [[first]] if prompt.rates else [[first, second]])
         ]
     except InputError as error:

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from dataclasses import replace
 from os import environ
 from pathlib import Path
@@ -81,7 +81,8 @@ class ServerJudge(AsksPrompts):
         self._weights = self._model if folder is None else str(folder)
         self._request, self._engine = request, _served_engine(request)
         self._judge = self._built("http://127.0.0.1:1/v1", self._model)  # no server yet
-        self._server: RunningServer | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._log = (request.runs or Path(gettempdir())) / f"{slug(self._judge.name)}.server.log"
         self.name, self.dimensions, self._own_prompt = self._judge.name, self._judge.dimensions, self._judge._own_prompt
         self.cases_per_batch = self._judge.cases_per_batch
         self.device = f"server of {Path(self._command[0]).name} on this machine"
@@ -109,34 +110,48 @@ class ServerJudge(AsksPrompts):
         RunError
             It ended at once, or does not answer in time; with the end of its log.
         """
-        if self._server is not None:
+        if self._process is not None:
             return
-        port, folder = _free_port(), self._request.runs or Path(gettempdir())
-        folder.mkdir(parents=True, exist_ok=True)
+        port, settings = _free_port(), self._request.settings
+        with socket.socket() as caller:
+            if caller.connect_ex(("127.0.0.1", port)) == 0:
+                raise RunError(f"judge {self.name}: another server listens on port {port}; run the command again.")
         command = [
             argument.replace("{model}", self._weights).replace("{port}", str(port)).replace("{name}", self._model)
             for argument in self._command
         ]
-        settings = self._request.settings
         gpus = [part.removeprefix("cuda:") for part in settings.device.split(",") if part.startswith("cuda:")]
         more = {"VLLM_NO_USAGE_STATS": "1"} | ({"CUDA_VISIBLE_DEVICES": ",".join(gpus)} if gpus else {})
         more |= {} if settings.download else {"HF_HUB_OFFLINE": "1"}  # no network unless asked for
-        self._server = RunningServer(self.name, command, port, folder / f"{slug(self.name)}.server.log", more)
+        self._log.parent.mkdir(parents=True, exist_ok=True)
+        with self._log.open("wb") as output:
+            self._process = process = subprocess.Popen(
+                [sys.executable, guard.__file__, *command],
+                stdin=subprocess.PIPE,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                env={**environ, **more},
+            )
         try:
-            model, version = self._server.wait(self._model)
+            model, version = self._wait(f"http://127.0.0.1:{port}")
         except BaseException:
             self.unload()
             raise
-        self._judge = self._built(self._server.url, model)
-        # A server that ends on the way would be asked for a minute more.
-        Thread(target=self._server.call_when_ended, args=(self._judge.stop,), daemon=True).start()
+        judge = self._judge = self._built(f"http://127.0.0.1:{port}/v1", model)
+
+        def stop_when_ended() -> None:  # otherwise the server would be asked for a minute more
+            process.wait()
+            judge.stop()
+
+        Thread(target=stop_when_ended, daemon=True).start()
         self.provenance["server"] = {"command": shlex.join(command), "version": version, "model": model}
 
     def unload(self) -> None:
-        """Stop the server and all that it started."""
-        server, self._server = self._server, None
-        if server is not None:
-            server.stop()
+        """Stop the server and all that it started, its whole process group; see `mrb_lib.judges.guard`."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.communicate(timeout=guard.GRACE_S + 5)
 
     def prepare(self, shown: pd.DataFrame) -> BatchAnswer:
         """See `Judge.prepare`."""
@@ -144,15 +159,12 @@ class ServerJudge(AsksPrompts):
 
     def stream(self, batches: Iterable[pd.DataFrame]) -> Generator[tuple[pd.DataFrame, pd.DataFrame], None, None]:
         """See `EndpointJudge.stream`; a server that ended on the way is reported with the end of its log."""
-        stopped: RunError | None = None
         try:
             yield from self._judge.stream(batches)
-        except RunError as error:
-            stopped = error
-        if self._server is not None:
-            self._server.check()
-        if stopped is not None:
-            raise stopped
+        except RunError:
+            self._check()
+            raise
+        self._check()
 
     def estimate(self, shown: pd.DataFrame, scale: float) -> Estimate | None:
         """See `EndpointJudge.estimate`."""
@@ -162,84 +174,47 @@ class ServerJudge(AsksPrompts):
         """See `EndpointJudge.stop`."""
         self._judge.stop()
 
-
-class RunningServer:
-    """A server that was started on this machine.
-
-    Parameters
-    ----------
-    judge : the judge it serves, for messages
-    command : its arguments
-    port : on which it will listen, of 127.0.0.1
-    log : the file that takes what it prints
-    more : what its environment has besides ours
-    """
-
-    def __init__(self, judge: str, command: list[str], port: int, log: Path, more: Mapping[str, str]) -> None:
-        self.url = f"http://127.0.0.1:{port}/v1"
-        self._judge, self._program, self._log = judge, Path(command[0]).name, log
-        with socket.socket() as caller:
-            if caller.connect_ex(("127.0.0.1", port)) == 0:
-                raise RunError(f"judge {judge}: another server listens on port {port}; run the command again.")
-        with log.open("wb") as output:
-            self._process = subprocess.Popen(
-                [sys.executable, guard.__file__, *command],
-                stdin=subprocess.PIPE,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-                env={**environ, **more},
-            )
-
-    def wait(self, wanted: str) -> tuple[str, str]:
-        """Wait until it answers, with a line on stderr every ten seconds.
+    def _wait(self, root: str) -> tuple[str, str]:
+        """Wait until the server answers, with a line on stderr every ten seconds.
 
         Returns
         -------
         tuple of str
-            The name of its model, `wanted` where it lists that, else the first one listed; and its version, "unknown"
-            where it states none.
+            The name of its model, ours where it lists that, else the first one listed; and its version, "unknown" where
+            it states none.
 
         Raises
         ------
         RunError
             It ended, or did not answer within `START_LIMIT_S`.
         """
-        start, said = time.monotonic(), 0.0
+        start, said, program = time.monotonic(), 0.0, Path(self._command[0]).name
         with httpx.Client(trust_env=False, timeout=5.0) as http:
             while True:
-                self.check()
-                listed = _stated(http, f"{self.url}/models").get("data")
+                self._check()
+                listed = _stated(http, f"{root}/v1/models").get("data")
                 if isinstance(listed, list) and listed:
                     models = [str(model["id"]) for model in listed]
                     pages = ("version", "get_server_info")  # of vLLM and of SGLang, which state a version
-                    stated = [_stated(http, f"{self.url.removesuffix('/v1')}/{page}") for page in pages]
+                    stated = [_stated(http, f"{root}/{page}") for page in pages]
                     version = next((str(page["version"]) for page in stated if page.get("version")), "unknown")
-                    return wanted if wanted in models else models[0], printable(version)
+                    return self._model if self._model in models else models[0], printable(version)
                 waited = time.monotonic() - start
                 if waited > START_LIMIT_S:
                     raise RunError(
-                        f"judge {self._judge}: {self._program} did not answer within {START_LIMIT_S:g} s: {self._tail}"
+                        f"judge {self.name}: {program} did not answer within {START_LIMIT_S:g} s: {self._tail}"
                     )
                 if waited - said >= SECONDS_BETWEEN_LINES:
                     said = waited
-                    waits = f"{self._judge}: {self._program} is starting ({waited:.0f} of at most {START_LIMIT_S:g} s)"
+                    waits = f"{self.name}: {program} is starting ({waited:.0f} of at most {START_LIMIT_S:g} s)"
                     print(f"{waits}: {self._tail.rpartition(' | ')[2]}", file=sys.stderr, flush=True)
                 time.sleep(0.2)
 
-    def check(self) -> None:
-        """Raise `RunError`, with the end of its log, where it has ended."""
-        if self._process.poll() is not None:
-            raise RunError(f"judge {self._judge}: {self._program} ended; {self._log} ends with: {self._tail}")
-
-    def call_when_ended(self, call: Callable[[], None]) -> None:
-        """Wait until it has ended, then call a function."""
-        self._process.wait()
-        call()
-
-    def stop(self) -> None:
-        """Stop it and its whole process group; see `mrb_lib.judges.guard`."""
-        self._process.communicate(timeout=guard.GRACE_S + 5)
+    def _check(self) -> None:
+        """Raise `RunError`, with the end of its log, where the server has ended."""
+        if self._process is not None and self._process.poll() is not None:
+            program = Path(self._command[0]).name
+            raise RunError(f"judge {self.name}: {program} ended; {self._log} ends with: {self._tail}")
 
     @property
     def _tail(self) -> str:

@@ -123,7 +123,7 @@ def _server(entry: Entry, settings: Settings) -> list[str]:
     """That a server does not answer, or not to this key; any other answer will do, as many have no list of models."""
     import httpx
 
-    from mrb_lib.judges.endpoint.transport import http_client
+    from mrb_lib.judges.endpoint.client import http_client
 
     try:
         server = address(entry, settings)

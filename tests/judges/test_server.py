@@ -10,17 +10,16 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges import server as module
 from mrb_lib.judges.roster.roster import entries, resolve
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge
+from mrb_lib.runs.outcomes import RunSummary
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.tables.schema import DIMENSIONS
 from mrb_lib.verdicts.manifest import read_manifest
@@ -34,40 +33,45 @@ NINE = (
 )  # fmt: skip
 
 
-@pytest.fixture
-def benchmark(tmp_path: Path) -> Benchmark:
-    return benchmark_of(tmp_path / "bench", dict.fromkeys("xy", "Where?"), DIMENSIONS)
+class Place:
+    """A folder with a benchmark of two cases, weights, and the notes of a stand-in server."""
+
+    def __init__(self, folder: Path) -> None:
+        self.runs, self.notes, self.weights = folder / "runs", folder / "notes.json", folder / "my model"
+        self.benchmark = benchmark_of(folder / "bench", dict.fromkeys("xy", "Where?"), DIMENSIONS)
+        self.weights.mkdir()
+        (self.weights / "config.json").write_text("{}", encoding="utf-8")
+        (self.weights / "model.safetensors").write_bytes(b"weights")
+
+    def command(self, behaviour: str = "answers") -> str:
+        """Return the command of the stand-in server that behaves as named."""
+        return shlex.join([sys.executable, str(STAND_IN), behaviour, str(self.notes)]) + " {model} {port}"
+
+    def judge(self, ending: str = "", behaviour: str = "answers", **settings: Any) -> RunSummary:
+        """Judge with the weights."""
+        given = Settings(**{"server_command": self.command(behaviour), **settings})
+        [done] = judge(self.benchmark, self.runs, [f"path:{self.weights}{ending}"], settings=given)
+        return done
+
+    @property
+    def noted(self) -> dict[str, Any]:
+        """What the server noted of its start."""
+        noted: dict[str, Any] = json.loads(self.notes.read_text(encoding="utf-8"))
+        return noted
+
+    def is_clear(self, within_s: float = 20.0) -> bool:
+        """Return whether the server and its child end within some seconds."""
+        until = time.monotonic() + within_s
+        while any(is_running(pid) for pid in self.noted["pids"]):
+            if time.monotonic() > until:
+                return False
+            time.sleep(0.05)
+        return True
 
 
 @pytest.fixture
-def weights(tmp_path: Path) -> Path:
-    folder = tmp_path / "my model"
-    folder.mkdir()
-    (folder / "config.json").write_text("{}", encoding="utf-8")
-    (folder / "model.safetensors").write_bytes(b"weights")
-    return folder
-
-
-@pytest.fixture
-def notes(tmp_path: Path) -> Path:
-    return tmp_path / "notes.json"
-
-
-@pytest.fixture
-def stand_in(notes: Path) -> Callable[[str], str]:
-    """The command of the stand-in server that behaves as named."""
-    return lambda behaviour: shlex.join([sys.executable, str(STAND_IN), behaviour, str(notes)]) + " {model} {port}"
-
-
-def gone(notes: Path, within_s: float = 20.0) -> bool:
-    """Return whether the server and its child end within some seconds."""
-    until = time.monotonic() + within_s
-    pids = json.loads(notes.read_text(encoding="utf-8"))["pids"]
-    while any(is_running(pid) for pid in pids):
-        if time.monotonic() > until:
-            return False
-        time.sleep(0.05)
-    return True
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
 
 
 def is_running(pid: int) -> bool:
@@ -80,43 +84,33 @@ def is_running(pid: int) -> bool:
         return False
 
 
-def test_letters_are_read_from_a_server_of_its_own_that_is_recorded_and_gone(
-    benchmark: Benchmark, weights: Path, notes: Path, stand_in: Callable[[str], str], tmp_path: Path
-) -> None:
-    settings = Settings(server_command=stand_in("answers"))
-    [done] = judge(benchmark, tmp_path / "runs", [f"path:{weights}+vllm"], settings=settings)
+def test_letters_are_read_from_a_server_of_its_own_that_is_recorded_and_gone(place: Place) -> None:
+    done = place.judge("+vllm")
     verdicts = read_run(done.folder)
     assert verdicts["judge"].unique().tolist() == ["my model+vllm"]
     assert verdicts["status"].unique().tolist() == ["ok"]
-    assert verdicts.set_index("order")["choice"].groupby(level=0).unique().map(list).to_dict() == {
-        "AB": ["A"], "BA": ["B"],
-    }  # fmt: skip
+    chosen = verdicts.set_index("order")["choice"].groupby(level=0).unique().map(list).to_dict()
+    assert chosen == {"AB": ["A"], "BA": ["B"]}
     assert verdicts.loc[verdicts["order"] == "AB", "p_a"].unique() == pytest.approx([0.832], abs=1e-3)
-    said = json.loads(notes.read_text(encoding="utf-8"))
-    assert (said["model"], said["offline"]) == (str(weights), "1")
+    assert (place.noted["model"], place.noted["offline"]) == (str(place.weights), "1")
     manifest = read_manifest(done.folder)
     served = manifest.provenance["server"]
     assert isinstance(served, dict)
-    assert (served["version"], served["model"]) == ("9.8.7", f"served/{weights}")
-    assert str(weights) in served["command"]
-    assert (manifest.spec["engine"], manifest.spec["server"]) == (
-        "letters",
-        shlex.join(shlex.split(stand_in("answers"))),
-    )
+    assert (served["version"], served["model"]) == ("9.8.7", f"served/{place.weights}")
+    assert str(place.weights) in served["command"]
+    assert manifest.spec["engine"] == "letters"
+    assert manifest.spec["server"] == shlex.join(shlex.split(place.command()))
     assert str(manifest.spec["revision"]).startswith("sha256:")
     assert (manifest.sent_to, "url" in manifest.spec) == ("", False)
-    assert gone(notes)
+    assert place.is_clear()
 
 
-def test_a_rerun_is_the_same_run_and_starts_no_server(
-    benchmark: Benchmark, weights: Path, notes: Path, stand_in: Callable[[str], str], tmp_path: Path
-) -> None:
-    settings = Settings(server_command=stand_in("answers"))
-    [first] = judge(benchmark, tmp_path / "runs", [f"path:{weights}+vllm"], settings=settings)
-    notes.unlink()
-    [again] = judge(benchmark, tmp_path / "runs", [f"path:{weights}+vllm"], settings=settings)
+def test_a_rerun_is_the_same_run_and_starts_no_server(place: Place) -> None:
+    first = place.judge("+vllm")
+    place.notes.unlink()
+    again = place.judge("+vllm")
     assert (again.folder, again.made, again.before) == (first.folder, 0, first.made)
-    assert not notes.exists()
+    assert not place.notes.exists()
 
 
 @pytest.mark.parametrize(
@@ -135,10 +129,10 @@ def test_a_rerun_is_the_same_run_and_starts_no_server(
     ],
 )
 def test_packed_judges_read_letters_and_others_replies(
-    tmp_path: Path, stand_in: Callable[[str], str], name: str, more: dict[str, Any], engine: str
+    place: Place, name: str, more: dict[str, Any], engine: str
 ) -> None:
-    settings = Settings(server_command=stand_in("answers"), **more)
-    assert resolve(name, runs=tmp_path / "runs", images={}, settings=settings).spec["engine"] == engine
+    settings = Settings(server_command=place.command(), **more)
+    assert resolve(name, runs=place.runs, images={}, settings=settings).spec["engine"] == engine
 
 
 @pytest.mark.parametrize(
@@ -149,12 +143,11 @@ def test_packed_judges_read_letters_and_others_replies(
     ],
 )
 def test_the_program_on_the_path_is_started_with_what_the_settings_say(
-    benchmark: Benchmark, weights: Path, notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-    program: str, wanted: list[str],
-) -> None:  # fmt: skip
+    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str, wanted: list[str]
+) -> None:
     stub = tmp_path / "bin" / program
     stub.parent.mkdir()
-    call = shlex.join([sys.executable, str(STAND_IN), "answers", str(notes)])
+    call = shlex.join([sys.executable, str(STAND_IN), "answers", str(place.notes)])
     stub.write_text(
         f'#!/bin/sh\nmodel="$2"; [ "$2" = --model-path ] && model="$3"\nall="$@"\n'
         f'while [ "$1" != --port ]; do shift; done\nexec {call} "$model" "$2" "$all"\n',
@@ -163,14 +156,13 @@ def test_the_program_on_the_path_is_started_with_what_the_settings_say(
     stub.chmod(0o755)
     monkeypatch.setenv("PATH", f"{stub.parent}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
-    settings = Settings(device="cuda:0,cuda:1", dtype="bfloat16")
-    [done] = judge(benchmark, tmp_path / "runs", [f"path:{weights}+{program}"], orders=["AB"], settings=settings)
+    done = place.judge(f"+{program}", server_command=None, device="cuda:0,cuda:1", dtype="bfloat16")
     assert set(read_run(done.folder)["status"]) == {"ok"}
-    [arguments] = json.loads(notes.read_text(encoding="utf-8"))["more"]
+    [arguments] = place.noted["more"]
     for argument in wanted:
-        assert argument.replace("MODEL", str(weights)) in arguments
-    assert f"--served-model-name {weights.name}+{program}".partition("+")[0] in arguments
-    assert gone(notes)
+        assert argument.replace("MODEL", str(place.weights)) in arguments
+    assert f"--served-model-name {place.weights.name}" in arguments
+    assert place.is_clear()
 
 
 @pytest.mark.parametrize(
@@ -182,58 +174,45 @@ def test_the_program_on_the_path_is_started_with_what_the_settings_say(
     ],
 )
 def test_a_server_that_fails_ends_the_run_with_the_end_of_its_log(
-    benchmark: Benchmark, weights: Path, notes: Path, stand_in: Callable[[str], str], tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch, behaviour: str, said: str,
-) -> None:  # fmt: skip
+    place: Place, monkeypatch: pytest.MonkeyPatch, behaviour: str, said: str
+) -> None:
     if behaviour == "hangs":
         monkeypatch.setattr(module, "START_LIMIT_S", 0.5)
-    settings = Settings(server_command=stand_in(behaviour), concurrency=1)
     with pytest.raises(RunError, match=said) as caught:
-        judge(benchmark, tmp_path / "runs", [f"path:{weights}"], settings=settings)
-    assert len(str(caught.value)) <= 500 + 2 * len(str(tmp_path))
-    assert gone(notes)
+        place.judge(behaviour=behaviour, concurrency=1)
+    assert len(str(caught.value)) <= 500 + 2 * len(str(place.runs))
+    assert place.is_clear()
 
 
-def test_a_port_that_is_taken_is_never_judged_through(
-    benchmark: Benchmark, weights: Path, notes: Path, stand_in: Callable[[str], str], tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
-    with socket.socket() as other:
-        other.bind(("127.0.0.1", 0))
-        other.listen()
+def test_a_port_that_is_taken_is_never_judged_through(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
         monkeypatch.setattr(module, "_free_port", lambda: other.getsockname()[1])
-        settings = Settings(server_command=stand_in("answers"))
         with pytest.raises(RunError, match="another server listens on port"):
-            judge(benchmark, tmp_path / "runs", [f"path:{weights}"], settings=settings)
-    assert not notes.exists()
+            place.judge()
+    assert not place.notes.exists()
+
+
+KILLS = signal.SIGKILL, signal.SIGTERM
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("behaviour", "number"),
-    [
-        ("hangs", signal.SIGKILL),
-        ("hangs", signal.SIGTERM),
-        ("hangs", signal.SIGINT),
-        ("waits", signal.SIGKILL),
-        ("waits", signal.SIGTERM),
-    ],
+    [*(("hangs", number) for number in (*KILLS, signal.SIGINT)), *(("waits", number) for number in KILLS)],
 )
 def test_a_run_that_is_killed_leaves_no_process(
-    benchmark: Benchmark, weights: Path, notes: Path, stand_in: Callable[[str], str], tmp_path: Path,
-    behaviour: str, number: signal.Signals,
-) -> None:  # fmt: skip
-    arguments = ["judge", tmp_path / "bench", tmp_path / "runs", "--judge", f"path:{weights}"]
+    place: Place, tmp_path: Path, behaviour: str, number: signal.Signals
+) -> None:
+    arguments = ["judge", tmp_path / "bench", place.runs, "--judge", f"path:{place.weights}"]
     code = "from mrb_lib.cli.main import main; main()"
     run = subprocess.Popen(
-        [sys.executable, "-c", code, *map(str, arguments), "--server-command", stand_in(behaviour)],
+        [sys.executable, "-c", code, *map(str, arguments), "--server-command", place.command(behaviour)],
         stderr=subprocess.DEVNULL,
         # A process that a shell started in the background ignores this signal, and so would what it starts.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     until = time.monotonic() + 60
-    manifest = tmp_path / "runs"
-    while not notes.exists() or (behaviour == "waits" and not list(manifest.glob("*/manifest.json"))):
+    while not place.notes.exists() or (behaviour == "waits" and not list(place.runs.glob("*/manifest.json"))):
         assert time.monotonic() < until and run.poll() is None
         time.sleep(0.05)
     time.sleep(0.2)
@@ -242,7 +221,7 @@ def test_a_run_that_is_killed_leaves_no_process(
         time.sleep(0.5)
         run.send_signal(number)  # a second one stops at once
     assert run.wait(30) != 0
-    assert gone(notes)
+    assert place.is_clear()
 
 
 @pytest.mark.parametrize(
@@ -258,7 +237,7 @@ def test_a_run_that_is_killed_leaves_no_process(
     ],
 )
 def test_what_cannot_be_served_is_refused(
-    tmp_path: Path, weights: Path, monkeypatch: pytest.MonkeyPatch, name: str, more: dict[str, Any], said: str
+    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, more: dict[str, Any], said: str
 ) -> None:
     stub = tmp_path / "vllm"
     stub.write_text("#!/bin/sh\n", encoding="utf-8")
@@ -266,15 +245,11 @@ def test_what_cannot_be_served_is_refused(
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     adapter = tmp_path / "adapter"
     adapter.mkdir()
-    (adapter / "adapter_config.json").write_text(json.dumps({"base_model_name_or_path": str(weights)}))
+    (adapter / "adapter_config.json").write_text(json.dumps({"base_model_name_or_path": str(place.weights)}))
     (adapter / "adapter_model.safetensors").write_bytes(b"weights")
     with pytest.raises(InputError, match=said):
-        resolve(
-            name.format(weights=weights, adapter=adapter),
-            runs=tmp_path / "runs",
-            images={},
-            settings=Settings(**more),
-        )
+        named = name.format(weights=place.weights, adapter=adapter)
+        resolve(named, runs=place.runs, images={}, settings=Settings(**more))
 
 
 @pytest.mark.parametrize("name", NINE)

@@ -32,16 +32,13 @@ class ReplyCache:
 
     Parameters
     ----------
-    path : created with the first use
+    path : created with the first use; None keeps nothing
     notices : grows with what the user should know
     """
 
-    def __init__(self, path: Path, notices: dict[str, None]) -> None:
-        self._path = path
-        self._notices = notices
-        self._lock = Lock()
+    def __init__(self, path: Path | None, notices: dict[str, None]) -> None:
+        self._path, self._notices, self._lock = path, notices, Lock()
         self._database: sqlite3.Connection | None = None
-        self._is_usable = True
 
     def get(self, asked: bytes) -> ChatReply | None:
         """Return the reply to what was asked; None where there is none, or it is damaged."""
@@ -59,18 +56,13 @@ class ReplyCache:
 
     def claim(self, asked: bytes) -> bool:
         """Return whether a verdict must state the cost of a kept reply, since none did before; from now on one does."""
-        first = "UPDATE paid SET is_stated = 1 WHERE asked = ? AND NOT is_stated RETURNING 1"
-        return bool(self._execute(first, (_hash(asked),))) or not self._is_usable
-
-    def release(self, asked: bytes) -> None:
-        """Take back a claim whose verdict was not stored."""
-        self._execute("UPDATE paid SET is_stated = 0 WHERE asked = ?", (_hash(asked),))
+        claims = "UPDATE paid SET is_stated = is_stated + 1 WHERE asked = ? RETURNING is_stated"
+        return self._execute(claims, (_hash(asked),)) in ([(1,)], [])
 
     def __contains__(self, asked: bytes) -> bool:
         # To look is no reason to make the file.
-        if not self._path.is_file():
-            return False
-        return bool(self._execute("SELECT 1 FROM paid WHERE asked = ?", (_hash(asked),)))
+        is_there = self._path is not None and self._path.is_file()
+        return is_there and bool(self._execute("SELECT 1 FROM paid WHERE asked = ?", (_hash(asked),)))
 
     def close(self) -> None:
         """Let go of the file until it is used again."""
@@ -81,20 +73,18 @@ class ReplyCache:
 
     def _execute(self, statement: str, values: tuple[object, ...]) -> list[tuple[Any, ...]]:
         with self._lock:
-            if not self._is_usable:
+            if self._path is None:
                 return []
             try:
                 if self._database is None:
                     self._database = _opened(self._path)
                 return self._database.execute(statement, values).fetchall()
             except (sqlite3.Error, OSError) as error:
-                self._is_usable = False
                 # What is locked, full or read-only is as it was; only what is no database has to go.
-                is_damaged = isinstance(error, sqlite3.DatabaseError) and not isinstance(
-                    error, sqlite3.OperationalError
-                )
-                cure = "remove the file" if is_damaged else "others may use it; it is left as it is"
+                is_kept = isinstance(error, sqlite3.OperationalError | OSError)
+                cure = "others may use it; it is left as it is" if is_kept else "remove the file"
                 self._notices.setdefault(f"{self._path}: replies are neither kept nor found there ({error}); {cure}")
+                self._path = None
                 return []
 
 
@@ -118,7 +108,5 @@ def _written(reply: ChatReply) -> str:
 
 def _read(text: str) -> ChatReply:
     values = json.loads(text)
-    tokens = tuple(
-        Token(bytes.fromhex(content), listed, unlisted) for content, listed, unlisted in values.pop("tokens")
-    )
-    return ChatReply(**values, tokens=tokens)
+    tokens = [Token(bytes.fromhex(content), *others) for content, *others in values.pop("tokens")]
+    return ChatReply(**values, tokens=tuple(tokens))

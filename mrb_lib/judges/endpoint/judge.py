@@ -1,8 +1,8 @@
 """Judging through any server that speaks the OpenAI chat protocol: vLLM, SGLang, TGI, llama.cpp, or a hosted model.
 
 The parts: `address` (where, and whether cases may go there), `requests` (what is asked), `cache` (what was asked
-before), `client` (asking, again if need be, within `limits`), `transport` (one attempt), `outcomes` (what becomes of
-what came back), `reply` (a reply and its probabilities).
+before), `client` (asking, again if need be, within limits), `outcomes` (what becomes of what came back), `reply` (a
+reply and its probabilities).
 """
 
 from __future__ import annotations
@@ -10,28 +10,23 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import closing
-from dataclasses import dataclass, field
-from functools import partial
-from itertools import groupby, islice
+from dataclasses import dataclass
+from functools import cache, partial
+from itertools import groupby
 from typing import Final, Literal
 
 import numpy as np
 import pandas as pd
 
-from mrb_lib.judges.budget import Budget, Estimate
-from mrb_lib.judges.endpoint.address import address
+from mrb_lib.judges.budget import Estimate
 from mrb_lib.judges.endpoint.cache import FILE_NAME, ReplyCache
-from mrb_lib.judges.endpoint.client import Ask, ChatClient, Prices
-from mrb_lib.judges.endpoint.limits import RequestOptions
+from mrb_lib.judges.endpoint.client import ChatClient
 from mrb_lib.judges.endpoint.outcomes import Failure
 from mrb_lib.judges.endpoint.reply import ChatReply, p_of_first, p_of_key, p_of_letter
-from mrb_lib.judges.endpoint.requests import RequestWriter, ServedTask
-from mrb_lib.judges.endpoint.transport import Transport
+from mrb_lib.judges.endpoint.requests import ChatRequest, RequestOptions, data_url
 from mrb_lib.judges.prompts import RANKINGS, RATES, Asks, Prompt, UsualPrompt, fitting_prompt
 from mrb_lib.judges.roster.engines import JudgeRequest
-from mrb_lib.judges.settings import Settings
-from mrb_lib.judges.tasks import MAX_PIXELS, AsksPrompts, Reply, Task, task_maker
+from mrb_lib.judges.tasks import MAX_PIXELS, AsksPrompts, Reply, Task, stored_image, task_maker
 from mrb_lib.replies.labels import LETTERS
 from mrb_lib.replies.reading import parse
 from mrb_lib.tables.errors import InputError
@@ -45,7 +40,7 @@ _ONLY_THOUGHT: Final = (
     "start the server without its reasoning parser"
 )
 
-Chain = Sequence[ServedTask]
+Chain = Sequence[tuple[Task, ChatRequest | Failure]]
 """Requests that are sent one after the other, because what is asked first makes the next one cheaper."""
 
 
@@ -53,7 +48,7 @@ Chain = Sequence[ServedTask]
 class Answered:
     """A task and what came of it; None where it was not asked. `cached` is what was asked, of a reply in the cache."""
 
-    task: ServedTask
+    task: Task
     answer: ChatReply | Failure | None
     is_kept: bool = False
     cached: bytes | None = None
@@ -61,13 +56,10 @@ class Answered:
 
 @dataclass(eq=False)
 class _Batch:
-    """A batch under way: its rows, open chains, ended requests, and the replies in the cache whose cost they state."""
+    """A batch under way, and its chains, each in a thread."""
 
     shown: pd.DataFrame
-    rows: VerdictRows
-    n_open: int
-    n_stated: int = 0
-    claimed: list[bytes] = field(default_factory=list)
+    chains: Sequence[Future[list[Answered]]]
 
 
 class EndpointJudge(AsksPrompts):
@@ -80,7 +72,7 @@ class EndpointJudge(AsksPrompts):
 
     A reply to a prompt that says "Reply with one JSON object and nothing else" is held
     to a JSON schema, and the probabilities of tokens are asked for, both until the
-    server refuses; see `mrb_lib.judges.endpoint.limits`. `p_first` is read from these
+    server refuses; see `mrb_lib.judges.endpoint.requests`. `p_first` is read from these
     probabilities; see `mrb_lib.judges.endpoint.reply`.
 
     Where a reply answers several rows, `reply` is on each of them, and its
@@ -131,9 +123,7 @@ class EndpointJudge(AsksPrompts):
             )
         compares = self.usual_prompt, self.asks
         prompt = self._own_prompt = fitting_prompt(entry.name, self.engine, settings, compares, self.rates)
-        self._prices = _prices(settings)
-        server = address(entry, settings)
-        sees, max_pixels = entry.vision is not False, settings.max_pixels or MAX_PIXELS
+        sees, self._max_pixels = entry.vision is not False, settings.max_pixels or MAX_PIXELS
         usual_length = 1 if self.reads_first_token else prompt.reply_limit(thinks=entry.thinks, labels=settings.labels)
         max_tokens = settings.max_new_tokens or usual_length
         wanted = {"seed", "temperature", *(["schema"] if prompt.asks_json else [])}
@@ -142,6 +132,9 @@ class EndpointJudge(AsksPrompts):
         fixed: dict[str, object] = {"model": entry.model or entry.name, "temperature": temperature}
         if template := entry.chat.get("template"):
             fixed["chat_template_kwargs"] = template
+        self._notices: dict[str, None] = {}  # each once, in their order, from any thread
+        self._client = ChatClient(request, fixed, max_tokens, options, self._notices, sleep, clock)
+        server = self._client.server
         self.name = entry.name
         self.device = f"server {server.host}"
         self.cases_per_batch = settings.batch_size or max(2 * settings.concurrency, 8)
@@ -156,36 +149,18 @@ class EndpointJudge(AsksPrompts):
             **({"items": settings.items} if prompt.asks in RANKINGS else {}),
             "seed": settings.seed,
             "max_tokens": max_tokens,
-            "max_pixels": max_pixels,
+            "max_pixels": self._max_pixels,
             "images": sees and not settings.without_images,
             **({"without_images": True} if settings.without_images else {}),
             "schema": "schema" in wanted,
             "top_logprobs": options.top_logprobs if "logprobs" in options.names else 0,
         }
-        self._concurrency = settings.concurrency
-        self._rated = settings.is_rating
-        self._budget = request.budget or (Budget(settings.budget) if settings.budget else None)
-        self._notices: dict[str, None] = {}  # each once, in their order, from any thread
         if not (server.is_local or server.is_encrypted):
             self._notices.setdefault(f"the connection to {server.host} is not encrypted: others may read the cases")
-        self._cache = ReplyCache(runs / FILE_NAME, self._notices) if runs is not None else None
+        self._settings, self._images = settings, request.images
+        self._cache = ReplyCache(None if runs is None else runs / FILE_NAME, self._notices)
         self._n_replies = self._n_kept = 0
-        self._is_local = server.is_local
         self._tasks = task_maker(prompt, settings, sees=sees)
-        self._writer = RequestWriter(self._tasks, request.images, max_pixels)
-        self._client = ChatClient(
-            self.name,
-            Transport(server, str(fixed["model"]), settings),
-            fixed,
-            max_tokens,
-            options,
-            settings,
-            budget=self._budget,
-            prices=self._prices,
-            notices=self._notices,
-            sleep=sleep,
-            clock=clock,
-        )
 
     @property
     def notices(self) -> list[str]:
@@ -193,7 +168,7 @@ class EndpointJudge(AsksPrompts):
         if not self._n_kept:
             return list(self._notices)
         kept = f"{self._n_kept} of {self._n_replies} replies were there from earlier requests and cost nothing again"
-        other = ", as after loading other weights under the same name" if self._is_local else ""
+        other = ", as after loading other weights under the same name" if self._client.server.is_local else ""
         return [*self._notices, f"{kept} (remove {FILE_NAME} from the folder of runs to ask anew{other})"]
 
     def load(self) -> None:
@@ -206,7 +181,7 @@ class EndpointJudge(AsksPrompts):
     def judge(self, shown: pd.DataFrame) -> pd.DataFrame:
         """See `Judge.judge`."""
         done = list(self.stream([shown]))
-        return done[0][1] if done else VerdictRows(shown, rated=self._rated).frame(partial=True)
+        return done[0][1] if done else VerdictRows(shown, rated=self._settings.is_rating).frame(partial=True)
 
     def stream(self, batches: Iterable[pd.DataFrame]) -> Generator[tuple[pd.DataFrame, pd.DataFrame], None, None]:
         """Judge batches without waiting for the slowest request of one before the next is begun.
@@ -228,33 +203,30 @@ class EndpointJudge(AsksPrompts):
             No other request would fare better (see `mrb_lib.judges.endpoint.outcomes`), the server is gone, or the
             budget is used up. The verdicts that were made before are yielded first.
         """
-        under_way: list[_Batch] = []
-
-        def begun() -> Iterator[tuple[_Batch, Chain]]:
-            for shown in batches:
-                chains = self._chains(shown)
-                batch = _Batch(shown, VerdictRows(shown, rated=self._rated), len(chains))
-                under_way.append(batch)
-                for chain in chains:
-                    if self._client.is_stopped:
-                        return
-                    yield batch, chain
-
-        try:
-            with self._client.open() as ask, closing(self._answers(ask, begun())) as answers:
-                for batch, answered in answers:
-                    self._note(batch, answered)
-                    if not batch.n_open and not self._client.is_stopped:
+        source, under_way, n_wanted = iter(batches), list[_Batch](), 2 * self._settings.concurrency
+        idle_s = 0.0
+        with self._client.open(), ThreadPoolExecutor(self._settings.concurrency) as pool:
+            try:
+                while True:
+                    for batch in [batch for batch in under_way if all(chain.done() for chain in batch.chains)]:
                         under_way.remove(batch)
-                        yield batch.shown, self._frame(batch)
-            while under_way:
-                batch = under_way.pop(0)
-                if batch.n_stated:
-                    yield batch.shown, self._frame(batch)
-        finally:
-            if self._cache is not None:
-                for asked in (asked for batch in under_way for asked in batch.claimed):
-                    self._cache.release(asked)
+                        verdicts = self._verdicts(batch)
+                        if len(verdicts):
+                            yield batch.shown, verdicts
+                    running = [chain for batch in under_way for chain in batch.chains if not chain.done()]
+                    has_room = len(running) < n_wanted and not self._client.is_stopped
+                    if has_room and (shown := next(source, None)) is not None:
+                        chains = [pool.submit(self._ask_chain, chain) for chain in self._chains(shown)]
+                        under_way.append(_Batch(shown, chains))
+                    elif running:
+                        idle_s = 0.0 if wait(running, _IDLE_S, FIRST_COMPLETED).done else idle_s + _IDLE_S
+                        if idle_s:
+                            self._client.say_idle(idle_s)
+                    elif not under_way:
+                        break
+            finally:
+                self._client.stop()
+                pool.shutdown()
                 self._cache.close()
         if self._client.stopped_by is not None:
             raise self._client.stopped_by
@@ -271,66 +243,53 @@ class EndpointJudge(AsksPrompts):
         shown : some of the rows to judge
         scale : how many rows are to be judged for each of these
         """
-        if self._budget is None or self._prices is None:
+        budget, client = self._client.budget, self._client
+        if budget is None:
             return None
-        requests = [task.request for task in self._writer.tasks(shown) if task.request is not None]
-        if self._cache is not None:
-            requests = [request for request in requests if self._client.wanted(request) not in self._cache]
-            self._cache.close()
-        bounds = scale * np.array([self._client.bounds(request) for request in requests]).reshape(-1, 2).sum(axis=0)
+        requests = [request for _, request in self._requests(shown) if isinstance(request, ChatRequest)]
+        requests = [request for request in requests if client.wanted(request) not in self._cache]
+        self._cache.close()
+        bounds = scale * np.array([client.bounds(request) for request in requests]).reshape(-1, 2).sum(axis=0)
         prompt, reply = (round(float(number)) for number in bounds)
-        least, most = self._prices.cost(prompt, 0) or 0.0, self._prices.cost(prompt, reply) or 0.0
-        left = self._budget.usd - self._budget.spent
-        return Estimate(round(scale * len(requests)), prompt, reply, least, most, left)
+        least, most = client.cost(prompt, 0) or 0.0, client.cost(prompt, reply) or 0.0
+        return Estimate(round(scale * len(requests)), prompt, reply, least, most, budget.usd - budget.spent)
+
+    def _requests(self, shown: pd.DataFrame) -> Iterator[tuple[Task, ChatRequest | Failure]]:
+        """Yield the tasks about a batch, each with its request or why there is none; an image is encoded once."""
+
+        @cache
+        def picture(name: str) -> str:
+            return data_url(stored_image(self._images, name), name, self._max_pixels)
+
+        for task in self._tasks.tasks(shown):
+            if task.problem:
+                yield task, Failure(task.problem)
+                continue
+            try:
+                pictures = tuple(picture(name) for name in task.images)
+            except InputError as error:
+                yield task, Failure(str(error))
+            else:
+                schema = self._tasks.schema(task) if self._own_prompt.asks_json else None
+                yield task, ChatRequest(task.text, pictures, schema, task.seed)
 
     def _chains(self, shown: pd.DataFrame) -> list[Chain]:
-        tasks = self._writer.tasks(shown)
+        requests = self._requests(shown)
         if not self._own_prompt.is_of_one:
-            return [[task] for task in tasks]
-        return [list(of_case) for _, of_case in groupby(tasks, lambda task: task.case_id)]
+            return [[request] for request in requests]
+        return [list(of_case) for _, of_case in groupby(requests, lambda request: request[0].case_id)]
 
-    def _answers(
-        self, ask: Ask, begun: Iterator[tuple[_Batch, Chain]]
-    ) -> Generator[tuple[_Batch, list[Answered]], None, None]:
-        """Yield what came of each chain as it ends, asked in a few threads.
-
-        No chain waits for a slow one, and few are drawn before their time. Where the iteration ends early, chains that
-        were not begun are left out, and others are waited for.
-        """
-        running: dict[Future[list[Answered]], _Batch] = {}
-        idle_s = 0.0
-        with ThreadPoolExecutor(self._concurrency) as pool:
-            try:
-                while True:
-                    for batch, chain in islice(begun, 2 * self._concurrency - len(running)):
-                        running[pool.submit(self._ask_chain, ask, chain)] = batch
-                    if not running:
-                        return
-                    done = wait(running, _IDLE_S, FIRST_COMPLETED).done
-                    idle_s = 0.0 if done else idle_s + _IDLE_S
-                    if not done:
-                        self._client.say_idle(idle_s)
-                    for future in done:
-                        yield running.pop(future), future.result()
-            except BaseException:
-                self._client.stop()
-                pool.shutdown(cancel_futures=True)
-                raise
-
-    def _ask_chain(self, ask: Ask, chain: Chain) -> list[Answered]:
+    def _ask_chain(self, chain: Chain) -> list[Answered]:
         """Ask the requests of a chain one after the other, in one of several threads."""
-        return [self._ask(ask, task) for task in chain]
+        return [self._ask(task, request) for task, request in chain]
 
-    def _ask(self, ask: Ask, task: ServedTask) -> Answered:
-        if task.request is None:
-            return Answered(task, Failure(task.problem))
-        if self._cache is None:
-            return Answered(task, ask(task.request))
-        wanted = self._client.wanted(task.request)
-        kept = self._cache.get(wanted)
-        if kept is not None:
+    def _ask(self, task: Task, request: ChatRequest | Failure) -> Answered:
+        if isinstance(request, Failure):
+            return Answered(task, request)
+        wanted = self._client.wanted(request)
+        if (kept := self._cache.get(wanted)) is not None:
             return Answered(task, kept, is_kept=True, cached=wanted)
-        answer = ask(task.request)
+        answer = self._client.ask(request)
         if not isinstance(answer, ChatReply) or not self._is_whole(task, answer):
             return Answered(task, answer)
         self._cache.put(wanted, answer)
@@ -340,37 +299,42 @@ class EndpointJudge(AsksPrompts):
         """Return whether all that was asked for can be read from a reply."""
         return self._tasks.is_whole(task, _reply(reply, {}))
 
-    def _note(self, batch: _Batch, answered: Sequence[Answered]) -> None:
-        """Put what came of a chain into the rows of its batch; what was not asked stays open."""
-        batch.n_open -= 1
+    def _verdicts(self, batch: _Batch) -> pd.DataFrame:
+        """Return the verdicts of a batch that is done; what was not asked stays pending.
+
+        That a reply in the cache is paid for is claimed no earlier: a batch that nobody takes leaves it to others.
+        """
+        rows = VerdictRows(batch.shown, rated=self._settings.is_rating)
+        answered = [one for chain in batch.chains for one in chain.result()]
+        # Of two responses that are checked alone, neither makes a verdict where one was not asked about.
+        halves = {id(one.task.joint) for one in answered if one.answer is None and one.task.joint is not None}
         for one in answered:
-            if one.answer is None:
+            if id(one.task.joint) in halves or one.answer is None:
                 continue
-            batch.n_stated += 1
             if isinstance(one.answer, ChatReply):
                 self._n_replies += 1
                 self._n_kept += one.is_kept
                 self._note_lacks(one.answer)
-                is_first = self._cache is None or one.cached is None or self._cache.claim(one.cached)
-                batch.claimed += [one.cached] if is_first and one.cached is not None else []
-                self._put(batch.rows, one.task, one.answer, self._took(one.answer, is_stated=not is_first))
+                is_first = one.cached is None or self._cache.claim(one.cached)
+                self._put(rows, one.task, one.answer, self._took(one.answer, is_stated=not is_first))
             else:
                 failure = one.answer
                 took = {} if failure.reply is None else self._took(failure.reply, is_stated=False)
                 told = Reply(took=took, is_refused=failure.refused, problem=failure.reason)
-                self._tasks.put(batch.rows, one.task, told)
+                self._tasks.put(rows, one.task, told)
+        frame = rows.frame(partial=True)
+        has_prices = self._settings.price_prompt is not None
+        return frame.assign(cost_usd=np.nan) if has_prices and "cost_usd" not in frame else frame
 
     def _took(self, reply: ChatReply, *, is_stated: bool) -> dict[str, object]:
         """Return the cost of a reply, for the first of its rows; 0 USD where it is stated elsewhere."""
-        took: dict[str, object] = {
+        cost = self._client.cost(reply.prompt_tokens, reply.completion_tokens)
+        return {
             "latency_s": reply.latency_s,
             "prompt_tokens": reply.prompt_tokens,
             "completion_tokens": reply.completion_tokens,
+            "cost_usd": 0.0 if is_stated and self._settings.price_prompt is not None else cost,
         }
-        if self._prices is not None:
-            cost = self._prices.cost(reply.prompt_tokens, reply.completion_tokens)
-            took["cost_usd"] = 0.0 if is_stated else cost
-        return took
 
     def _put(self, rows: VerdictRows, task: Task, reply: ChatReply, took: dict[str, object]) -> None:
         """Read a reply into its rows; what it took stands on the first of them."""
@@ -393,10 +357,6 @@ class EndpointJudge(AsksPrompts):
             self._notices.setdefault(_ONLY_THOUGHT if reply.reasoning else "replies are empty: the server sent no text")
         if self._own_prompt.asks in ("all", "one") and not reply.tokens:
             self._notices.setdefault("replies came without probabilities of tokens: their p_a is null")
-
-    def _frame(self, batch: _Batch) -> pd.DataFrame:
-        frame = batch.rows.frame(partial=True)
-        return frame.assign(cost_usd=np.nan) if self._prices is not None and "cost_usd" not in frame else frame
 
 
 class LettersJudge(EndpointJudge):
@@ -451,7 +411,7 @@ class ServedBatchJudge(EndpointJudge):
     """A judge behind a server that ranks all responses to an item; see `mrb_lib.judges.tasks` for their order.
 
     A prompt for all dimensions is sent once for each item, direction and repeat. No probabilities are read.
-    Validated by tests/judges/endpoint/test_served_batch.py.
+    Validated by tests/judges/endpoint/test_served.py.
     """
 
     engine = "served-batch"
@@ -466,7 +426,7 @@ class ServedRubricJudge(EndpointJudge):
 
     Both orders share the replies, of which `reply` holds both. What they took stands in the first row of the case, also
     where a request failed, so that the case has no verdict. No probabilities are read.
-    Validated by tests/judges/endpoint/test_served_rubric.py.
+    Validated by tests/judges/endpoint/test_served.py.
     """
 
     engine = "served-rubric"
@@ -477,13 +437,3 @@ class ServedRubricJudge(EndpointJudge):
 
 def _reply(reply: ChatReply, took: Mapping[str, object]) -> Reply:
     return Reply(reply.content, took, reply.whole, reply.refused, reply.cut_off)
-
-
-def _prices(settings: Settings) -> Prices | None:
-    """Return US dollars per million tokens of the prompt and of the reply; None where the cost is not counted."""
-    prompt, reply = settings.price_prompt, settings.price_completion
-    if prompt is None and reply is None:
-        return None
-    if prompt is None or reply is None:
-        raise InputError("one of price_prompt and price_completion is given; give both, or neither.")
-    return Prices(prompt, reply)

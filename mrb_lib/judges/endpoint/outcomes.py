@@ -2,11 +2,11 @@
 
 | outcome | the server sends | verdicts and run | the user reads |
 | --- | --- | --- | --- |
-| reply | text, parts, arguments of tool calls, an event stream that nobody asked for | as the text reads | |
+| reply | text, parts, arguments of tool calls, an event stream or lines of JSON unasked for | as the text reads | |
 | refused | a filter's finish reason (`SAFETY`) or error, a `refusal`, a blocked prompt | `refused` | the words |
-| account | `insufficient_quota`, a billing limit, 402 in any place, a closed account | judge stops | what to top up |
+| account | `insufficient_quota`, a billing or daily limit, any 402, a closed account | judge stops | what to top up |
 | key | 401, 403, `invalid_api_key`, "API key not valid" | judge stops | the variable that holds the key |
-| model | 404, `model_not_found`, "model 'x' not found, try pulling it first" | judge stops | the model, `--url` |
+| model | 404, 405, 410, `model_not_found`, "model 'x' not found, try pulling it" | judge stops | the model, `--url` |
 | redirect | 3xx | judge stops, nothing is sent elsewhere | to pass the final address |
 | failed | 429, 5xx, a timeout, an error in a 200 or a choice, `finish_reason: error` | retried, then `error` | why |
 | not JSON | an empty body, half of one, HTML | retried, then `error` | content type and first 200 characters |
@@ -30,10 +30,9 @@ import re
 import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, cast
+from typing import Final, NamedTuple
 
 from mrb_lib.judges.endpoint.address import Address
-from mrb_lib.judges.endpoint.limits import names_an_option
 from mrb_lib.judges.endpoint.reply import ChatReply, mapping_of, text_of, tokens_of, whole_characters
 from mrb_lib.tables.errors import RunError
 
@@ -41,86 +40,110 @@ MAX_BYTES: Final = 64_000_000
 GO_ON: Final = "what was judged is kept, and the same command goes on"
 _LONGEST_MESSAGE: Final = 260
 _LONGEST_QUOTE: Final = 200
-_LARGEST_COUNT: Final = 2**53
 _DEEPEST: Final = 12
 _SHORTEST_CONTEXT: Final = 128
 
-ErrorRow = Literal["refused", "account", "key", "model", "failed", "declined"]
-"""The rows of the table that an error may belong to."""
+
+class _Row(NamedTuple):
+    """A row of the table that an error may belong to.
+
+    Attributes
+    ----------
+    signs : found in the codes, types and messages of an error; the first row that has one counts
+    statuses : of HTTP, or codes in a body, where no sign decides
+    stop : what the user reads where the judge stops
+    """
+
+    signs: re.Pattern[str]
+    statuses: Collection[int] = ()
+    stop: str = ""
 
 
 def _pattern(text: str) -> re.Pattern[str]:
     return re.compile(text, re.IGNORECASE | re.DOTALL)
 
 
-# Found in the codes, types and messages of an error; the first row that has a sign counts.
-_SIGNS: Final[Mapping[ErrorRow, re.Pattern[str]]] = {
-    "refused": _pattern(
-        r"content.?filter(?!_?results?)|content.?policy|prohibited.?content|inappropriate content|content exists risk"
-        r"|filtered True|block(?:ed)?.?reason|blocked by|requires moderation|\bflagged\b|usage (?:policy|guidelines)"
-        r"|blocked True|finish.?reason (?:image_)?(?:safety|recitation|blocklist|spii)|high risk|responsible.?ai"
-        r"|data_?inspection|guardrail|不安全|敏感"
+_ROWS: Final[Mapping[str, _Row]] = {
+    "refused": _Row(
+        _pattern(
+            r"content.?filter(?!_?results?)|content.?(?:management.)?policy|prohibited.?content|inappropriate content"
+            r"|content exists risk|filtered True|block(?:ed)?.?reason|blocked by|blocked True|requires moderation"
+            r"|moderation.?blocked|\bflagged\b|usage (?:policy|guidelines)|high risk|responsible.?ai|guardrail"
+            r"|data_?inspection|finish.?reason (?:image_)?(?:safety|recitation|blocklist|spii)|safety system"
+            r"|不安全|敏感"
+        )
     ),
-    "account": _pattern(
-        r"insufficient.{0,20}(?:quota|balance|credit|funds)|quota.{0,20}(?:used up|exhausted)|exceeded_current_quota"
-        r"|billing.{0,3}(?:hard|limit|not|is not)|check your billing|payment.?required|spending limit|good standing"
-        r"|credit balance|credits? (?:limit|exhausted|balance)|(?:more|enough|out of|no|all available) credits"
-        r"|account.{0,40}(?:deactivated|not active|suspended|overdue|disabled|terminated)|access_terminated"
-        r"|inactive subscription|free.?tier.{0,60}(?:exhausted|only)|per-day\b|perday|\blimit: 0\b|arrearage"
-        r"|欠费|余额不足"
-        # The same words come with a limit per minute, which passes.
-        r"|^(?!.*(?:RESOURCE_EXHAUSTED|retryDelay|per.?minute)).*exceeded your current quota"
+    "account": _Row(
+        _pattern(
+            r"insufficient.{0,20}(?:quota|balance|credit|funds)|quota.{0,20}(?:used up|exhausted)|spending limit"
+            r"|exceeded_current_quota|billing.{0,3}(?:hard|limit|not|is not|to be enabled)|check your billing|arrearage"
+            r"|payment.?required|good standing|credit balance|credits? (?:limit|exhausted|balance)|key limit exceeded"
+            r"|(?:more|enough|out of|no|all available) credits|budget.{0,20}exceeded|access_terminated"
+            r"|account.{0,40}(?:deactivated|not active|suspended|overdue|disabled|terminated)|inactive subscription"
+            r"|free.?tier.{0,60}(?:exhausted|only)|per.?day|\blimit: 0\b|欠费|余额不足"
+            # The same words come with a limit per minute, which passes.
+            r"|^(?!.*(?:RESOURCE_EXHAUSTED|retryDelay|per.?minute)).*exceeded your current quota"
+        ),
+        (402,),
+        "the account has no quota or credit left, or is closed; top it up, or put another key into {server.key_env}",
     ),
-    "key": _pattern(
-        r"(?:invalid|incorrect).{0,20}api.?key|api.?key.{0,20}(?:not valid|invalid|expired|required)"
-        r"|no auth credentials|authentication.?(?:error|fail|required)|\bunauthori[sz]ed\b|unauthenticated"
+    "key": _Row(
+        _pattern(
+            r"(?:invalid|incorrect).{0,20}api.?key|api.?key.{0,20}(?:not valid|invalid|expired|required)"
+            r"|no auth credentials|authentication.?(?:error|fail|required)|\bunauthori[sz]ed\b|unauthenticated"
+        ),
+        (401, 403),
+        "the key in the environment variable {server.key_env} {state}; set it to a key that may use this model",
     ),
-    "model": _pattern(
-        r"model_(?:not_found|not_available|decommissioned|not_supported)|model not (?:found|exist)|no models? loaded"
-        r"|model:? ?\S{1,120} (?:was |is )?(?:not found|does not exist|has been (?:decommissioned|deprecated))"
-        r"|not a valid model|(?:unknown|invalid|no such) model|access to (?:the )?model|try pulling"
-        r"|deployment ?not ?found|deployment.{0,40}does not exist"
+    "model": _Row(
+        _pattern(
+            r"model_(?:not_found|not_available|decommissioned|deprecated|not_supported)|no models? loaded|try pulling"
+            r"|model:? ?\S{1,120} (?:was |is )?(?:not found|does not exist|has been (?:decommissioned|deprecated))"
+            r"|model not (?:found|exist)|not a valid model|(?:unknown|invalid|no such) model|access to (?:the )?model"
+            r"|deployment ?not ?found|deployment.{0,40}does not exist"
+        ),
+        (404, 405, 410),
+        "knows no model {model!r}, or is not the base URL (which often ends in /v1); correct the judge's name or --url",
     ),
 }
-# Of HTTP, or codes in a body, where no sign decides.
-_STATUSES: Final[Mapping[ErrorRow, Collection[int]]] = {
-    "account": (402,),
-    "key": (401, 403),
-    "model": (404,),
-    "failed": (408, 409, 425, 429, *range(500, 600)),
-}
-_FILTERED: Final = re.compile(
-    r"content.?filter|content.?policy|safety|prohibited|recitation|blocklist|spii|refus|guardrail|sensitive|moderat"
-    r"|toxic|flagged|blocked",
-    re.IGNORECASE,
+_RETRIED: Final = (408, 409, 425, 429, *range(500, 600))
+_BUSY: Final = (429, 503, 529)
+_NEGOTIABLE: Final = (400, 403, 404, 422)
+_FILTERED: Final = _pattern(
+    r"filter|content.?policy|safety|prohibited|recitation|blocklist|spii|refus|guardrail|sensitive|moderat|toxic|flagged"
+    r"|blocked"
 )
-_CUT_OFF: Final = re.compile(r"length|max.?(?:output.?|new.?)?tokens|token.?limit|context.?window", re.IGNORECASE)
-_COMPLETE: Final = re.compile(
-    r"^(?:finish_?reason[._])?(?:stop|eos|end|complet|done|finish|success|normal|tool|function)", re.IGNORECASE
+_CUT_OFF: Final = _pattern(r"length|max.?(?:output.?|new.?)?tokens|token.?limit|context.?window")
+_COMPLETE: Final = _pattern(
+    r"^(?:finish_?reason[._])?(?:stop|eos|end|complet|done|finish|success|normal|tool|function)"
 )
-_CODES: Final = re.compile(r"(?:error|http|status)?_?(?:code|status)", re.IGNORECASE)
+_CODES: Final = _pattern(r"(?:error|http|status)?_?(?:code|status)")
 # What quotes the prompt, in whose words no sign is looked for.
 _QUOTES: Final = ("input", "flagged_input", "prompt", "messages", "body")
 _MESSAGES: Final = ("error", "message", "detail", "base_resp", "status_msg", "error_msg", "msg", "errors")
-_REASONS: Final = ("finish_reason", "finishReason", "native_finish_reason", "stop_reason")
+_REASONS: Final = ("finish_reason", "finishReason", "native_finish_reason", "stop_reason", "done_reason")
 _REASONING: Final = ("reasoning_content", "reasoning", "thinking")
 _CJK: Final = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]")
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A request that got no reply.
+    """A request that got no reply, and that would get none if it were repeated.
 
     Attributes
     ----------
     reason : for the reader of the verdicts
     refused : a filter of the host declined
     reply : the reply that is none, for its cost; None where nothing came
+    stop : ends the judge; None where the next request may fare better
+    is_negotiable : the server may have declined because of an option
     """
 
     reason: str
     refused: bool = False
     reply: ChatReply | None = None
+    stop: RunError | None = None
+    is_negotiable: bool = False
 
 
 @dataclass(frozen=True)
@@ -142,23 +165,7 @@ class Fault:
     wait_s: float = 0.0
 
 
-@dataclass(frozen=True)
-class Refusal:
-    """A request that the server declined, perhaps because of an option.
-
-    Attributes
-    ----------
-    status : of HTTP, 400 to 499
-    message : of the server
-    stop : ends the judge unless asking for less helps; None where the next request may fare better
-    """
-
-    status: int
-    message: str
-    stop: RunError | None = None
-
-
-Answer = ChatReply | Fault | Refusal | Failure
+Answer = ChatReply | Fault | Failure
 
 
 @dataclass(frozen=True)
@@ -173,32 +180,28 @@ class Received:
 
 
 def outcome_of(received: Received, server: Address, model: str) -> Answer:
-    """Return the meaning of a response, by the table above.
-
-    Raises
-    ------
-    RunError
-        No other request would fare better.
-    """
+    """Return the meaning of a response, by the table above."""
     if 300 <= received.status < 400:
-        raise RunError(
+        why = (
             f"{server.host}: answers HTTP {received.status}, a redirect, and cases are sent to no address but the one "
             "that was named; find out the final base URL and pass it as --url."
         )
+        return Failure(why, stop=RunError(why))
     try:
-        data = _parsed(received)
+        data = _parsed(received.body)
+        if received.status >= 400:
+            return _error(received, data, server, model)
+        body = mapping_of(data)
+        wrong = _error_within(body)
+        return _reply(body, received, server) if wrong is None else _error(received, wrong, server, model)
     # Also an integer of too many digits, bytes that are not text, and nesting deeper than the stack.
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError, zlib.error):
         start = whole_characters(received.body[: 4 * _LONGEST_QUOTE].decode("utf-8", "replace"))[:_LONGEST_QUOTE]
-        data = f"{start} ({received.content_type or 'no content type'})" if start.strip() else "an empty reply"
-        if received.status < 400:
-            what = f"a reply that is cut off or not JSON: {data}" if start.strip() else data
-            return Fault(printable(server.without_key(what)), may_cost=True)
-    if received.status >= 400:
-        return _error(received, data, server, model)
-    body = mapping_of(data)
-    wrong = _error_within(body)
-    return _reply(body, received, server) if wrong is None else _error(received, wrong, server, model)
+        quote = f"{start} ({received.content_type or 'no content type'})" if start.strip() else "an empty reply"
+        if received.status >= 400:
+            return _error(received, quote, server, model)
+        what = f"a reply that is cut off or not JSON: {quote}" if start.strip() else quote
+        return Fault(printable(server.without_key(what)), may_cost=True)
 
 
 def _error_within(body: Mapping[str, object]) -> object:
@@ -208,55 +211,39 @@ def _error_within(body: Mapping[str, object]) -> object:
     return wrong if choice or wrong is not None else body
 
 
-def _error(received: Received, data: object, server: Address, model: str) -> Answer:
+def _error(received: Received, data: object, server: Address, model: str) -> Failure | Fault:
     leaves = list(_leaves(data))
-    codes = [int(str(value)) for key, value in leaves if _CODES.fullmatch(key) and re.fullmatch("[45]..", str(value))]
-    status = received.status if received.status >= 400 else min(codes, default=500)
-    message = printable(server.without_key(error_message(data)))
-    where = f"HTTP {received.status}: {message}"
-    row = _row(" ".join(f"{key} {value}" for key, value in leaves), {status, *codes})
-    if row == "failed":
-        busy = not {429, 503, 529}.isdisjoint({status, *codes})
-        return Fault(where, busy=busy, may_cost=received.status < 400, wait_s=received.wait_s)
-    if row == "refused":
-        return Failure(where, refused=True)
-    if row == "declined":
-        return Refusal(status, where)
-    stop = _stop(row, where, server, model)
+    stated = [
+        int(str(value)) for key, value in leaves if _CODES.fullmatch(key) and re.fullmatch(r"[45]\d\d", str(value))
+    ]
+    status = received.status if received.status >= 400 else min(stated, default=500)
+    codes, text = {status, *stated}, " ".join(f"{key} {value}" for key, value in leaves)
+    where = f"HTTP {received.status}: {printable(server.without_key(error_message(data)))}"
+    signed = [name for name, row in _ROWS.items() if row.signs.search(text)]
+    coded = [name for name, row in _ROWS.items() if not codes.isdisjoint(row.statuses)]
+    name = next(iter([*signed, *coded]), "")
+    if not name and not codes.isdisjoint(_RETRIED):
+        is_busy = not codes.isdisjoint(_BUSY)
+        return Fault(where, busy=is_busy, may_cost=received.status < 400, wait_s=received.wait_s)
+    stop = None
+    if name in _ROWS and _ROWS[name].stop:
+        state = "is rejected" if server.key else "is not set"
+        cure = _ROWS[name].stop.format(server=server, state=state, model=model)
+        stop = RunError(f"{server.host}: {cure} ({where}): {GO_ON}.")
     # "You are not allowed to request logprobs from this model" is a 403, too, and no word about the key.
-    if row != "account" and names_an_option(message):
-        return Refusal(status, where, stop)
-    raise stop
-
-
-def _row(text: str, codes: Collection[int]) -> ErrorRow:
-    """Return the row of an error: by a sign in its text, else by its codes."""
-    signed = [row for row, signs in _SIGNS.items() if signs.search(text)]
-    coded = [row for row, statuses in _STATUSES.items() if not set(codes).isdisjoint(statuses)]
-    return [*signed, *coded, "declined"][0]
-
-
-def _stop(row: ErrorRow, where: str, server: Address, model: str) -> RunError:
-    state = "is rejected" if server.key else "is not set"
-    text = {
-        "account": "the account has no quota or credit left, or is closed; top it up, or put another key into "
-        f"{server.key_env}",
-        "key": f"the key in the environment variable {server.key_env} {state}; set it to a key that may use this model",
-        "model": f"knows no model {model!r}, or is not the base URL (which often ends in /v1); correct the judge's "
-        "name or --url",
-    }[row]
-    return RunError(f"{server.host}: {text} ({where}): {GO_ON}.")
+    is_negotiable = status in _NEGOTIABLE and name not in ("refused", "account")
+    return Failure(where, refused=name == "refused", stop=stop, is_negotiable=is_negotiable)
 
 
 def _reply(body: Mapping[str, object], received: Received, server: Address) -> ChatReply | Fault:
-    choice = _choice(body)
-    message, usage = mapping_of(choice.get("message")), mapping_of(body.get("usage"))
-    finishes = [str(each) for name in _REASONS if isinstance(each := choice.get(name), str) and each]
-    text, refusal, thought = _texts(message)
-    clean = server.without_key
+    choice, usage, clean = _choice(body), mapping_of(body.get("usage")), server.without_key
+    finishes = list(filter(None, (text_of(choice.get(name)) for name in _REASONS)))
+    finish = finishes[0] if finishes else ""
     filtered = next((each for each in finishes if _FILTERED.search(each)), "")
-    if not filtered and finishes and not (_COMPLETE.search(finishes[0]) or _CUT_OFF.search(finishes[0])):
-        return Fault(f"finish_reason {printable(clean(finishes[0]))!r}: the reply is not complete", may_cost=True)
+    is_cut_off = bool(_CUT_OFF.search(finish))
+    if finish and not (filtered or is_cut_off or _COMPLETE.search(finish)):
+        return Fault(f"finish_reason {printable(clean(finish))!r}: the reply is not complete", may_cost=True)
+    text, refusal, thought = _texts(_message(choice))
     if refusal or filtered:
         text = text or refusal or f"[no text, finish_reason {filtered}]"
     tokens = tokens_of(mapping_of(choice.get("logprobs")).get("content"))
@@ -265,7 +252,7 @@ def _reply(body: Mapping[str, object], received: Received, server: Address) -> C
         content=clean(text),
         reasoning=clean(thought),
         refused=bool(refusal or filtered),
-        cut_off=bool(finishes) and _CUT_OFF.search(finishes[0]) is not None,
+        cut_off=is_cut_off,
         tokens=tokens if clean(spelled) == spelled else (),
         prompt_tokens=_count(usage.get("prompt_tokens")),
         completion_tokens=_count(usage.get("completion_tokens")),
@@ -276,24 +263,31 @@ def _reply(body: Mapping[str, object], received: Received, server: Address) -> C
 
 def _choice(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return the first choice if it holds a message, an error or a reason; a bare message counts as one."""
-    choices = body.get("choices")
-    first = mapping_of(choices[0]) if isinstance(choices, list) and choices else {}
-    if not first and "content" in body:
-        first = {"message": body, "stop_reason": body.get("stop_reason")}
-    return first if any(first.get(name) for name in ("message", "error", *_REASONS)) else {}
+    first = mapping_of(next(iter(_list(body.get("choices"))), None))
+    if not first and ("content" in body or isinstance(body.get("message"), dict)):
+        first = {"message": body, **body}
+    return first if any(first.get(name) for name in ("message", "text", "error", *_REASONS)) else {}
+
+
+def _message(choice: Mapping[str, object]) -> Mapping[str, object]:
+    """Return the message of a choice, or the part of it that an event holds; of a mere text, one of that text."""
+    members = (mapping_of(choice.get(name)) for name in ("delta", "message"))
+    return next(filter(None, members), {"content": choice.get("text")})
 
 
 def _texts(message: Mapping[str, object]) -> tuple[str, str, str]:
     """Return the text of a message with the arguments of its tool calls, its refusal, and the thought before it."""
     content = message.get("content")
-    parts = [mapping_of(part) for part in content] if isinstance(content, list) else [{"text": content}]
+    parts = [mapping_of(part) or {"text": part} for part in _list(content)]
     thought = next((found for name in _REASONING if (found := text_of(message.get(name)))), "")
     thought = thought or "".join(text_of(part.get("thinking")) for part in parts)
     refusal = text_of(message.get("refusal")) or "".join(text_of(part.get("refusal")) for part in parts)
     listed = [*_list(message.get("tool_calls")), message.get("function_call"), *parts]
     calls = [mapping_of(mapping_of(call).get("function")) or mapping_of(call) for call in listed]
-    arguments = (_argument(call.get("arguments") or call.get("input")) for call in calls)
-    return "\n".join(filter(None, (text_of(parts), *arguments))), refusal, thought
+    arguments = [_argument(call.get("arguments") or call.get("input")) for call in calls]
+    # Some hosts parse a reply in JSON before they send it.
+    parsed = _argument(content) if isinstance(content, dict) and not {"type", "text"} & content.keys() else ""
+    return "\n".join(filter(None, (text_of(parts), *arguments, parsed))), refusal, thought
 
 
 def _argument(value: object) -> str:
@@ -303,51 +297,45 @@ def _argument(value: object) -> str:
     return whole_characters(json.dumps(value, ensure_ascii=False))
 
 
-def _parsed(received: Received) -> object:
-    """Return the JSON of a body, or the reply that the events of a stream make together."""
-    body = received.body
-    if body.startswith(b"\x1f\x8b"):
-        body = _unpacked(body)
-    if received.content_type.startswith("text/event-stream") or re.match(rb"\s*(?:data|event|id|retry)?:", body):
-        return _joined(body.decode())
-    return cast(object, json.loads(body))
-
-
-def _unpacked(body: bytes) -> bytes:
-    """Return a body that was compressed without a word."""
+def _parsed(body: bytes) -> object:
+    """Return the JSON of a body, or the reply that the events of a stream, or lines of JSON, make together."""
+    if body.startswith(b"\x1f\x8b"):  # compressed without a word
+        body = zlib.decompressobj(31).decompress(body, MAX_BYTES)
     try:
-        return zlib.decompressobj(31).decompress(body, MAX_BYTES)
-    except zlib.error:
-        return body
+        data = json.loads(body)
+    except ValueError:
+        lines = (line for line in re.split("[\r\n]+", body.decode()) if not re.match("(?:event|id|retry)?:", line))
+        events = (line.removeprefix("data:").strip() for line in lines)
+        data = [{"done": True} if event == "[DONE]" else json.loads(event) for event in events if event]
+    return _joined(data) if isinstance(data, list) else data
 
 
-def _joined(text: str) -> object:
+def _joined(events: Sequence[object]) -> object:
     """Return the reply that the events of a stream make together; `ValueError` where the stream ends early."""
-    events = [line[5:].strip() for line in re.split("[\r\n]+", text) if line.startswith("data:")]
     whole: dict[str, object] = {}
     choice: dict[str, object] = {}
     message: dict[str, str] = {}
     arguments: dict[str, str] = {}
     logprobs: list[object] = []
-    for event in (mapping_of(json.loads(event)) for event in events if event not in ("", "[DONE]")):
+    for event in map(mapping_of, events):
         whole |= {name: value for name, value in event.items() if value}
         part = _choice(event) or mapping_of(next(iter(_list(event.get("choices"))), None))
         choice |= {name: value for name, value in part.items() if value is not None}
-        delta = mapping_of(part.get("delta")) or mapping_of(part.get("message"))
+        delta = _message(part)
         for name in ("content", "refusal", *_REASONING):
             message[name] = message.get(name, "") + text_of(delta.get(name))
         for call in map(mapping_of, _list(delta.get("tool_calls"))):
             place = str(call.get("index", 0))
-            arguments[place] = arguments.get(place, "") + text_of(mapping_of(call.get("function")).get("arguments"))
+            arguments[place] = arguments.get(place, "") + _argument(mapping_of(call.get("function")).get("arguments"))
         logprobs += _list(mapping_of(part.get("logprobs")).get("content"))
-    if "[DONE]" not in events and not any(choice.get(name) for name in ("error", *_REASONS)) and "error" not in whole:
+    if not any(whole.get(name) for name in ("done", "error")) and not any(map(choice.get, ("error", *_REASONS))):
         raise ValueError("the stream ends early")
     calls = [{"arguments": value} for value in arguments.values()]
-    choice |= {"message": message | {"tool_calls": calls}, "logprobs": {"content": logprobs}}
-    return whole | {"choices": [choice] if events else []}
+    choice |= {"delta": None, "message": message | {"tool_calls": calls}, "logprobs": {"content": logprobs}}
+    return whole | {"choices": [choice]}
 
 
-def cut_prompt(reply: ChatReply, content: str | Sequence[Mapping[str, object]]) -> Failure | None:
+def cut_prompt(reply: ChatReply, text: str) -> Failure | None:
     """Return the failure that a reply to a cut prompt is; None where the server may have read all of it.
 
     Every tokenizer makes one token of a word at least, and of three Chinese, Japanese or Korean characters. Images,
@@ -355,12 +343,10 @@ def cut_prompt(reply: ChatReply, content: str | Sequence[Mapping[str, object]]) 
 
     Parameters
     ----------
-    content : of the message that was sent
+    text : of the message that was sent
     """
     if reply.prompt_tokens is None:
         return None
-    parts = [{"text": content}] if isinstance(content, str) else content
-    text = " ".join(text_of(part.get("text")) for part in parts)
     fewest = len(_CJK.sub(" ", text).split()) + len(_CJK.findall(text)) // 3
     counted = reply.prompt_tokens + reply.cached_tokens
     if not _SHORTEST_CONTEXT < counted < fewest:
@@ -402,8 +388,11 @@ def _leaves(value: object, key: str = "", depth: int = 0) -> Iterator[tuple[str,
 
 
 def _list(value: object) -> list[object]:
-    return value if isinstance(value, list) else []
+    """Return a list of JSON; one of a single element where it is an object or a text."""
+    return value if isinstance(value, list) else [value] if isinstance(value, dict | str) else []
 
 
 def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _LARGEST_COUNT else None
+    """Return a number of tokens, which some servers write as 12.0 or "12"; None where it is something else."""
+    written = re.fullmatch(r"(\d{1,15})(?:\.0+)?", str(value))
+    return None if written is None else int(written[1])

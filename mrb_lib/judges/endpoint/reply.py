@@ -10,8 +10,10 @@ most what the listed ones leave; the ratio is the bound that this implies. Where
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from math import exp, log
 from typing import Final, cast
 
@@ -101,7 +103,8 @@ def mapping_of(value: object) -> Mapping[str, object]:
 def text_of(value: object) -> str:
     """Return a text of JSON, plain or in parts; an empty one where it is something else."""
     if isinstance(value, list):
-        return "".join(text_of(mapping_of(piece).get("text")) for piece in value)
+        return "".join(text_of(mapping_of(piece).get("text", piece)) for piece in value)
+    value = mapping_of(value).get("text", value)
     return whole_characters(value) if isinstance(value, str) else ""
 
 
@@ -191,21 +194,12 @@ def p_of_key(
     if start < 0:
         return None
     offset = start + len(reply[: stated[-1].start(1)].encode("utf-8", "replace"))
-    return _ratio(_at(tokens, offset), labels)
+    ends = list(accumulate(len(token.content) for token in tokens))
+    return _ratio(tokens[bisect_right(ends, offset)], labels)
 
 
 def _label_of(choice: str | None, labels: Labels) -> str | None:
     return dict(zip(LETTERS, labels, strict=True)).get(choice or "", choice)
-
-
-def _at(tokens: Iterable[Token], offset: int) -> Token:
-    """Return the token that holds the byte at a place of the tokens' whole text."""
-    end = 0
-    for token in tokens:
-        end += len(token.content)
-        if end > offset:
-            return token
-    raise ValueError(f"no token holds byte {offset}")
 
 
 def _ratio(token: Token, labels: Labels) -> Probability | None:

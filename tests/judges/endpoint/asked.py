@@ -17,12 +17,13 @@ from mrb_lib.judges.settings import Settings
 from mrb_lib.tables.schema import ORDERS
 from tests.judges.endpoint.clock import Clock
 
+DIMENSIONS = ("accuracy", "overall")
 Kind = TypeVar("Kind", bound=EndpointJudge)
 
 
 def rows_of(
     cases: Iterable[str],
-    dimensions: Sequence[str],
+    dimensions: Sequence[str] = DIMENSIONS,
     orders: Sequence[str] = ORDERS,
     *,
     question: str = "Where is the nodule?",
@@ -51,13 +52,14 @@ def judge_of(
     clock: Clock | None = None,
     **settings: object,
 ) -> Kind:
-    """A judge behind a server, for which time passes where it waits."""
-    given, clock = Settings(**{"url": url, "concurrency": 4, **settings}), clock or Clock()
+    """A judge behind a server, for which time passes where it waits; `dimensions` are two unless given."""
+    usual = {"url": url, "concurrency": 4, "dimensions": DIMENSIONS}
+    given, clock = Settings(**{**usual, **settings}), clock or Clock()
     entry = entry or Entry("served", kind.engine, model="m")
     return kind(JudgeRequest(entry, given, images or {}, runs=runs), sleep=clock.sleep, clock=clock)
 
 
-def benchmark_of(folder: Path, questions: Mapping[str, str], dimensions: Sequence[str]) -> Benchmark:
+def benchmark_of(folder: Path, questions: Mapping[str, str], dimensions: Sequence[str] = DIMENSIONS) -> Benchmark:
     """A benchmark with these questions by case, in which A is always better."""
     cases = pd.DataFrame(questions.items(), columns=["case_id", "question"])
     cases = cases.assign(response_a="left apex", response_b="right base")

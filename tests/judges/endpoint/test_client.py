@@ -1,100 +1,120 @@
-"""Tests of failed attempts: what they mean for a request, the others and the budget. No server is needed."""
+"""Failed attempts, and money that several threads may spend. No server is needed."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import cast
+from collections.abc import Callable
+from threading import Thread
 
 import numpy as np
 import pytest
 
 from mrb_lib.judges.budget import Budget
-from mrb_lib.judges.endpoint.address import address
-from mrb_lib.judges.endpoint.client import ChatClient, ChatRequest, Prices
-from mrb_lib.judges.endpoint.limits import RequestOptions
-from mrb_lib.judges.endpoint.outcomes import Failure, Fault
+from mrb_lib.judges.endpoint.client import ChatClient
+from mrb_lib.judges.endpoint.outcomes import Answer, Failure, Fault
 from mrb_lib.judges.endpoint.reply import ChatReply
-from mrb_lib.judges.endpoint.transport import Send, Transport
+from mrb_lib.judges.endpoint.requests import ChatRequest, RequestOptions
+from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.settings import Settings
 from tests.judges.endpoint.clock import Clock
 
 
-class Line:
-    """A line to a server that never was, for one request at a time: what comes of the attempts is scripted."""
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
 
-    def __init__(self, send: Send) -> None:
-        self.send = send
-        self.clock = Clock()
-        self.reached = True
-        self.address = address(Entry("m", "endpoint", model="m"), Settings(url="http://127.0.0.1:9/v1"))
 
-    @contextmanager
-    def open(self) -> Iterator[Send]:
-        yield self.send
+@pytest.fixture
+def client(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> Callable[..., ChatClient]:
+    """Makes a client whose attempts go nowhere: what comes of each is scripted."""
 
-    def client(
-        self,
-        budget: Budget | None = None,
-        sleep: Callable[[float], object] | None = None,
-    ) -> ChatClient:
-        return ChatClient(
-            "m",
-            cast(Transport, self),
-            {},
-            10,
-            RequestOptions(frozenset({"seed"})),
-            Settings(),
-            budget=budget,
-            prices=Prices(1.0, 2.0),
-            notices={},
-            sleep=sleep or self.clock.sleep,
-            clock=self.clock,
-        )
+    def made(send: Callable[[bytes], Answer], budget: Budget | None = None) -> ChatClient:
+        monkeypatch.setattr(ChatClient, "_send", lambda client, body: send(body))
+        settings = Settings(url="http://127.0.0.1:9/v1", price_prompt=1.0, price_completion=2.0)
+        request = JudgeRequest(Entry("m", "endpoint", model="m"), settings, {}, budget=budget)
+        options = RequestOptions(frozenset({"seed"}))
+        return ChatClient(request, {"model": "m"}, 10, options, {}, lambda s: clock.sleep(s), clock)
+
+    return made
 
 
 def chat(seed: int = 0) -> ChatRequest:
-    return ChatRequest("Which?", None, seed)
+    return ChatRequest("Which?", (), None, seed)
 
 
-def test_a_request_that_a_busy_server_puts_off_while_it_answers_others_is_answered_in_the_end() -> None:
-    def send(body: bytes) -> ChatReply | Fault:
-        is_poor = json.loads(body)["seed"] == 0
-        if not is_poor or len(attempts) > 20:
+def test_a_request_that_a_busy_server_puts_off_while_it_answers_others_is_answered_in_the_end(
+    client: Callable[..., ChatClient], clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attempts, pass_by = list[float](), clock.sleep
+
+    def send(body: bytes) -> Answer:
+        if json.loads(body)["seed"] or len(attempts) > 20:
             return ChatReply("A")
-        attempts.append(line.clock.now)
+        attempts.append(clock.now)
         return Fault("HTTP 429", busy=True, wait_s=7.0)
 
-    line, attempts = Line(send), list[float]()
-
-    def sleep(seconds: float) -> None:
-        line.clock.sleep(seconds)
-        ask(chat(seed=1))
-
-    with line.client(sleep=sleep).open() as ask:
-        assert isinstance(ask(chat()), ChatReply)
+    asked = client(send)
+    monkeypatch.setattr(clock, "sleep", lambda seconds: (pass_by(seconds), asked.ask(chat(seed=1))))
+    with asked.open():
+        assert isinstance(asked.ask(chat()), ChatReply)
     assert len(attempts) == 21
     assert set(np.diff(attempts)) == {7.0}
 
 
-def test_attempts_whose_reply_is_lost_are_paid_for() -> None:
+def test_attempts_whose_reply_is_lost_are_paid_for(client: Callable[..., ChatClient]) -> None:
     sent: list[bytes] = []
 
-    def send(body: bytes) -> Fault:
+    def send(body: bytes) -> Answer:
         sent.append(body)
         return Fault("no reply", may_cost=True)
 
     most = (2 * 1.0 + 10 * 2.0) / 1e6  # of a question of 6 characters and a reply of 10 tokens
-    budget = Budget(3.5 * most)
-    client = Line(send).client(budget)
-    with client.open() as ask:
-        assert ask(chat()) is None
+    budget, declined = Budget(3.5 * most), Budget(1.0)
+    poor = client(send, budget)
+    with poor.open():
+        assert poor.ask(chat()) is None
     assert len(sent) == 3
     assert budget.spent == pytest.approx(3 * most)
-    assert "budget" in str(client.stopped_by)
-    declined = Budget(1.0)
-    with Line(lambda _: Fault("HTTP 503", busy=True)).client(declined).open() as ask:
-        assert isinstance(ask(chat()), Failure)
+    assert "budget" in str(poor.stopped_by)
+    busy = client(lambda _: Fault("HTTP 503", busy=True), declined)
+    with busy.open():
+        assert isinstance(busy.ask(chat()), Failure)
     assert declined.spent == 0
+
+
+def never() -> bool:
+    return False
+
+
+def test_a_request_waits_for_what_is_in_flight_which_may_cost_less_than_was_reserved() -> None:
+    budget, got = Budget(1.0), []
+    trial = budget.reserve(0.1, never)
+    assert trial is not None
+    budget.settle(trial, 0.1, 0.1)
+    held = budget.reserve(0.8, never)
+    assert held is not None
+    waiting = Thread(target=lambda: got.append(budget.reserve(0.5, never)))
+    waiting.start()
+    budget.settle(held, 0.8, 0.2)
+    waiting.join(timeout=10)
+    assert got == [0.5]
+
+
+def test_the_first_request_goes_alone_and_corrects_the_estimate_of_the_others() -> None:
+    budget, got = Budget(1.0), []
+    trial = budget.reserve(0.01, never)
+    assert trial is not None
+    waiting = Thread(target=lambda: got.append(budget.reserve(0.01, never)))
+    waiting.start()
+    waiting.join(timeout=0.3)
+    assert got == [], "what a request really costs is not known yet"
+    budget.settle(trial, 0.01, 0.3)
+    waiting.join(timeout=10)
+    assert got == [pytest.approx(0.3)]
+
+
+def test_nobody_waits_for_money_once_the_run_stops() -> None:
+    budget = Budget(1.0)
+    assert budget.reserve(0.9, never) is not None
+    assert budget.reserve(0.9, lambda: True) is None

@@ -9,13 +9,18 @@ import logging
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from threading import Barrier
 
+import numpy as np
 import pandas as pd
+import pydicom
 import pytest
 from PIL import Image
+from PIL.PngImagePlugin import PngInfo
 
 from mrb_lib.judges.endpoint.judge import EndpointJudge
+from mrb_lib.judges.endpoint.requests import ChatRequest, data_url
 from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.settings import Settings
@@ -42,9 +47,12 @@ def verdicts(*choices: str) -> str:
 USUAL = message(verdicts("A", "B", "tie"))
 
 
-def png(width: int = 4, height: int = 4, **more: object) -> bytes:
+PIXELS = np.random.default_rng(0).integers(0, 256, (30, 20, 3), dtype=np.uint8)
+
+
+def _stored(kind: str, **more: object) -> bytes:
     stream = io.BytesIO()
-    Image.new("L", (width, height), 100).save(stream, format="PNG", **more)
+    Image.fromarray(PIXELS).save(stream, format=kind, **more)
     return stream.getvalue()
 
 
@@ -89,12 +97,12 @@ def test_the_number_of_requests_at_a_time_is_bounded_and_reached(server: ChatSer
 
 
 def test_images_come_first_as_data_urls(server: ChatServer) -> None:
-    judge(server.url, {"x.png": png()}).judge(shown("x", images=[["x.png", "x.png"]] * 6))
+    judge(server.url, {"x.png": _stored("PNG")}).judge(shown("x", images=[["x.png", "x.png"]] * 6))
     parts = server.received[0].body["messages"][0]["content"]
     assert [part["type"] for part in parts] == ["image_url", "image_url", "text"]
     head, data = parts[0]["image_url"]["url"].split(",")
     assert head == "data:image/png;base64"
-    assert Image.open(io.BytesIO(base64.b64decode(data))).size == (4, 4)
+    assert Image.open(io.BytesIO(base64.b64decode(data))).size == (20, 30)
     assert "medical images" in parts[-1]["text"]
 
 
@@ -102,7 +110,7 @@ def test_a_case_whose_image_is_absent_or_damaged_fails_alone_and_says_why(server
     rows = pd.concat(
         [shown(name, images=[[f"{name}.png"]] * 6) for name in ("good", "absent", "damaged")], ignore_index=True
     )
-    images = {"good.png": png(), "damaged.png": png()[:40]}
+    images = {"good.png": _stored("PNG"), "damaged.png": _stored("PNG")[:40]}
     judged = judge(server.url, images).judge(rows)
     assert judged["status"].tolist() == ["ok"] * 6 + ["error"] * 12
     assert judged["error"].iloc[6].startswith("image absent.png:")
@@ -299,3 +307,52 @@ def test_a_real_server_keeps_to_a_schema_and_every_choice_is_read(smollm_server:
     assert judged["pick"].notna().all()
     assert judged["p_first"].between(0, 1, inclusive="neither").mean() > 0.5
     assert served.notices == []
+
+
+def _sent(content: bytes, max_pixels: int = 10_000) -> tuple[str, bytes]:
+    head, data = data_url(content, "x", max_pixels).split(",")
+    return head, base64.b64decode(data)
+
+
+def test_dicom_is_sent_in_its_window_as_png_that_says_nothing_of_the_patient() -> None:
+    path = Path(pydicom.__file__).parent / "data" / "test_files" / "CT_small.dcm"
+    head, content = _sent(path.read_bytes(), max_pixels=100_000)
+    assert head == "data:image/png;base64"
+    with Image.open(io.BytesIO(content)) as picture:
+        assert (picture.mode, picture.size, picture.info) == ("L", (128, 128), {})
+        assert np.asarray(picture).std() > 10
+    assert str(pydicom.dcmread(path).PatientName).encode() not in content
+
+
+def test_a_large_image_is_made_smaller_in_proportion() -> None:
+    _, content = _sent(_stored("JPEG"), max_pixels=150)
+    assert Image.open(io.BytesIO(content)).size == (10, 15)
+
+
+def _tagged(kind: str) -> bytes:
+    exif = Image.Exif()
+    exif[0x010E] = "JANE DOE"
+    text = PngInfo()
+    text.add_text("Patient", "JANE DOE")
+    return _stored(kind, exif=exif, **({"pnginfo": text} if kind == "PNG" else {"comment": b"JANE DOE"}))
+
+
+@pytest.mark.parametrize("kind", ["PNG", "JPEG"])
+def test_what_a_file_says_of_its_patient_is_not_sent(kind: str) -> None:
+    assert b"JANE" in _tagged(kind)
+    head, content = _sent(_tagged(kind))
+    assert head == "data:image/png;base64"
+    assert b"JANE" not in content
+    if kind == "PNG":
+        assert np.array_equal(np.asarray(Image.open(io.BytesIO(content))), PIXELS)
+
+
+def test_an_image_is_sent_the_right_way_up() -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    _, content = _sent(_stored("PNG", exif=exif))
+    assert np.array_equal(np.asarray(Image.open(io.BytesIO(content))), np.rot90(PIXELS, -1))
+
+
+def test_an_image_counts_as_a_token_for_each_28_by_28_pixels_as_sent() -> None:
+    assert ChatRequest("12345", (data_url(_stored("PNG"), "x", 10_000),), None, 0).prompt_tokens == 2 + 1

@@ -24,15 +24,14 @@ OPTIONAL = {"response_format", "logprobs", "top_logprobs", "seed"}
 
 def shown(cases: int) -> pd.DataFrame:
     names = [f"case {number}" for number in range(cases)]
-    return rows_of(names, ("accuracy", "overall"), responses=("Left.", "Right.")).assign(first="Left.", second="Right.")
+    return rows_of(names).assign(first="Left.", second="Right.")
 
 
 def judge(url: str, waited: list[float] | None = None, **settings: object) -> EndpointJudge:
     """A judge that notes its waits instead of waiting."""
     clock = Clock()
-    if waited is not None:
-        clock.waits = waited
-    return judge_of(url, clock=clock, dimensions=("accuracy", "overall"), **settings)
+    clock.waits = [] if waited is None else waited
+    return judge_of(url, clock=clock, **settings)
 
 
 def by_text(received: Received) -> Response:
@@ -180,15 +179,16 @@ def test_a_file_without_certificates_is_named(server: ChatServer, tmp_path: Path
         judge(server.url, ca_file=str(tmp_path / "ca.pem")).judge(shown(1))
 
 
-def test_what_the_server_cannot_take_is_an_error_of_that_case_alone(server: ChatServer) -> None:
+@pytest.mark.parametrize("status", [400, 413, 422])
+def test_what_the_server_cannot_take_is_an_error_of_that_case_alone(server: ChatServer, status: int) -> None:
     long = "request (6031 tokens) exceeds the available context size (2048 tokens)"
-    server.answer = lambda received: error(400, long) if "Up." in received.text else by_text(received)
+    server.answer = lambda received: error(status, long) if "Up." in received.text else by_text(received)
     rows = shown(3)
     rows.loc[rows["case_id"] == "case 1", "first"] = "Up."
     served = judge(server.url, concurrency=1)
     judged = served.judge(rows)
     assert judged["status"].tolist() == ["ok"] * 4 + ["error"] * 4 + ["ok"] * 4
-    assert judged["error"].iloc[4] == f"HTTP 400: {long}"
+    assert judged["error"].iloc[4] == f"HTTP {status}: {long}"
     # The schema and the probabilities were granted before, so nothing is given up for a case that is too long.
     assert len(server.received) == 6
     assert served.notices == []

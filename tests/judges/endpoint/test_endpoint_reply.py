@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mrb_lib.judges.endpoint.address import Address
-from mrb_lib.judges.endpoint.outcomes import Answer, Fault, Received, outcome_of, printable
+from mrb_lib.judges.endpoint.outcomes import Answer, Fault, Received, outcome_of
 from mrb_lib.judges.endpoint.reply import ChatReply, Probability, Token, p_of_first, p_of_key, p_of_letter
 from mrb_lib.tables.errors import RunError
 
@@ -71,11 +71,6 @@ def test_no_bytes_are_a_reply_or_raise_anything(body: bytes) -> None:
 @pytest.mark.parametrize("body", [b"[" * 200_000, b'{"choices": ' + b"9" * 5000 + b"}", b'{"choices": []}', b"null"])
 def test_bodies_that_break_readers_are_faults(body: bytes) -> None:
     assert isinstance(outcome(body), Fault)
-
-
-def test_foreign_text_is_short_and_printable() -> None:
-    assert printable("\x1b]0;owned\x07\u202e") == r"\x1b]0;owned\x07\u202e"
-    assert len(printable("x" * 10_000)) == 260
 
 
 @given(a=st.floats(-9999, 0), b=st.floats(-9999, 0))

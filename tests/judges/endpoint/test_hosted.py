@@ -32,25 +32,25 @@ from mrb_lib.verdicts.store import load_verdicts, read_run, run_folders
 from tests.judges.endpoint.asked import benchmark_of, judge_of, rows_of
 from tests.judges.endpoint.chat_server import ChatServer, Received, Response, error, message
 
-DIMENSIONS = ("accuracy", "overall")
 REPLY = '{"accuracy": "A", "overall": "B"}'
 COST = (100 * 1.0 + 10 * 2.0) / 1e6  # of a reply of `message`, at these prices
+KEY = "sk-test-0123456789abcdef"
 PRICES = {"price_prompt": 1.0, "price_completion": 2.0}
 
 
 def benchmark(folder: Path, cases: int, **edited: str) -> Benchmark:
     """Cases `case 0`, `case 1` ...; `edited` are other questions, by the number of the case as `q3`."""
     asked = {f"case {i}": edited.get(f"q{i}", f"Where is lesion {i}?") for i in range(cases)}
-    return benchmark_of(folder, asked, DIMENSIONS)
+    return benchmark_of(folder, asked)
 
 
 def shown(cases: int) -> pd.DataFrame:
-    rows = rows_of([f"case {number}" for number in range(cases)], DIMENSIONS, ("AB",), responses=("Left.", "Right."))
+    rows = rows_of([f"case {number}" for number in range(cases)], orders=("AB",), responses=("Left.", "Right."))
     return rows.assign(question="Where is lesion " + rows["case_id"].str[5:] + "?")
 
 
 def served(url: str, runs: Path | None = None, entry: Entry | None = None, **settings: object) -> EndpointJudge:
-    return judge_of(url, entry=entry, runs=runs, **{"dimensions": DIMENSIONS, **settings})
+    return judge_of(url, entry=entry, runs=runs, **settings)
 
 
 def batches(cases: int) -> Iterator[pd.DataFrame]:
@@ -250,7 +250,7 @@ def test_a_server_that_falls_silent_ends_the_run_and_what_it_said_is_kept(server
     server.answer = answer
     try:
         with pytest.raises(RunError, match="answers no more"):
-            stream = served(server.url, tmp_path, timeout_s=0.2, **PRICES).stream(batches(40))
+            stream = served(server.url, tmp_path, timeout_s=0.5, **PRICES).stream(batches(40))
             made.extend(verdicts for _, verdicts in stream)
         assert len(server.received) <= 20 + 24 + 4
         assert (pd.concat(made)["status"] == "ok").sum() == 2 * 20
@@ -387,21 +387,15 @@ def test_a_model_that_thinks_has_room_for_it_with_every_prompt(
     assert served(server.url, entry=entry, prompt="single", max_new_tokens=7).spec["max_tokens"] == 7
 
 
-def test_nothing_but_replies_and_hashes_is_kept(server: ChatServer, tmp_path: Path) -> None:
-    served(server.url, tmp_path).judge(shown(3))
-    [file] = [path for path in tmp_path.iterdir() if path.is_file()]
-    content = file.read_bytes()
-    assert json.dumps(REPLY).encode() in content
-    assert b"lesion" not in content
-    assert b"Left." not in content
-
-
-def test_a_kept_reply_that_was_damaged_is_asked_for_again_and_the_file_is_its_owners(
+def test_the_file_holds_replies_and_hashes_for_its_owner_alone_and_a_damaged_reply_is_asked_for_again(
     server: ChatServer, tmp_path: Path
 ) -> None:
     served(server.url, tmp_path).judge(shown(2))
     path = tmp_path / ".replies.sqlite"
     assert path.stat().st_mode & 0o777 == 0o600
+    content = path.read_bytes()
+    assert json.dumps(REPLY).encode() in content
+    assert b"lesion" not in content and b"Left." not in content
     with closing(sqlite3.connect(path)) as database:
         [(asked, reply), *_] = database.execute("SELECT asked, reply FROM paid").fetchall()
         database.execute("UPDATE paid SET reply = ? WHERE asked = ?", (reply.replace("A", "B"), asked))
@@ -424,3 +418,20 @@ def test_a_file_that_others_hold_is_not_said_to_be_damaged(
         assert set(judging.judge(shown(1))["status"]) == {"ok"}
     [said] = [notice for notice in judging.notices if "neither kept" in notice]
     assert "locked" in said and "left as it is" in said
+
+
+def test_the_manifest_says_where_cases_went_and_nothing_on_disk_holds_the_key(
+    server: ChatServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MRB_ENDPOINT_KEY", KEY)
+    server.answer = lambda _: message(f"{REPLY} {KEY}")
+    settings = Settings(url=server.url, **PRICES)
+    [summary] = judge(benchmark(tmp_path / "bench", 2), tmp_path / "runs", ["endpoint:m"], settings=settings)
+    assert {received.headers["Authorization"] for received in server.received} == {f"Bearer {KEY}"}
+    [manifest] = summary.folder.glob("manifest*")
+    assert server.url in manifest.read_text()
+    chosen = read_run(summary.folder).groupby(["order", "dimension"])["choice"].unique().map(list).unstack()
+    assert chosen.to_dict() == {"accuracy": {"AB": ["A"], "BA": ["B"]}, "overall": {"AB": ["B"], "BA": ["A"]}}
+    assert KEY not in json.dumps([str(value) for value in vars(summary).values()])
+    for path in (path for path in tmp_path.rglob("*") if path.is_file()):
+        assert KEY.encode() not in path.read_bytes()

@@ -33,7 +33,7 @@ def shown(*cases: str, dimensions: tuple[str, ...] = DIMENSIONS) -> pd.DataFrame
 
 
 def served(url: str, entry: Entry | None = None, **settings: object) -> LettersJudge:
-    return judge_of(url, LettersJudge, entry=entry, **settings)
+    return judge_of(url, LettersJudge, entry=entry, **{"dimensions": DIMENSIONS, **settings})
 
 
 USUAL = letter("A", A=0.6, B=0.2, The=0.1)

@@ -20,17 +20,15 @@ from tests.judges.endpoint.chat_server import ChatServer, Response, error, messa
 CHOICES = {"accuracy": "B", "overall": "A"}
 VERDICT = json.dumps(CHOICES)
 HALF = '{"accuracy": "B", "overall": "A'
-
-
 say_idle = ChatClient.say_idle
 
 
 def shown(question: str = "Where?") -> pd.DataFrame:
-    return rows_of("x", tuple(CHOICES), ("AB",), question=question, responses=("Left.", "Right."))
+    return rows_of("x", orders=("AB",), question=question, responses=("Left.", "Right."))
 
 
 def judge(url: str, **settings: object) -> EndpointJudge:
-    return judge_of(url, dimensions=tuple(CHOICES), concurrency=1, **settings)
+    return judge_of(url, concurrency=1, **settings)
 
 
 USUAL = message(VERDICT)
@@ -64,6 +62,10 @@ def tool_call(arguments: object) -> dict[str, object]:
     return {"id": "1", "type": "function", "function": {"name": "verdict", "arguments": arguments}}
 
 
+ENVELOPES = (b"\xef\xbb\xbf", b""), (b"[", b"]"), (b": OPENROUTER PROCESSING\n\n", b""), (b'{"choices": []}\n', b"\n")
+NESTED: object = VERDICT
+for _ in range(400):
+    NESTED = [{"text": NESTED}]
 HTML = b"<!doctype html><html><title>Sign in to the hospital network</title>" + b"<p>" * 200
 GEMINI_MINUTE = {"code": 429, "status": "RESOURCE_EXHAUSTED", "details": [{"retryDelay": "7s"}]}
 GEMINI_DAY = {"code": 429, "status": "RESOURCE_EXHAUSTED", "details": [{"quotaId": "GenerateRequestsPerDayPerProject"}]}
@@ -79,20 +81,26 @@ BLOCKED = {"prompt_filter_results": [{"content_filter_results": {"violence": {"f
         message(VERDICT, finish="FinishReason.STOP"),
         message(VERDICT, finish=""),
         choice([{"type": "text", "text": VERDICT}]),
+        choice({"type": "text", "text": VERDICT}),
+        choice([VERDICT[:9], VERDICT[9:]]),
+        choice(CHOICES),
         choice([{"type": "thinking", "thinking": [{"type": "text", "text": HALF}]}, {"type": "text", "text": VERDICT}]),
         spoken(tool_calls=[tool_call(VERDICT)]),
         spoken(tool_calls=[tool_call(CHOICES)]),
         spoken(tool_calls=[{"name": "verdict", "arguments": CHOICES}]),
+        spoken(tool_calls=tool_call(VERDICT)),
         spoken(function_call={"name": "verdict", "arguments": VERDICT}),
         choice([{"type": "tool_use", "name": "verdict", "input": CHOICES}], "tool_use"),
         body(type="message", content=[{"type": "text", "text": VERDICT}], stop_reason="end_turn"),
+        body(message={"content": VERDICT}, done=True, done_reason="stop"),
+        body(choices=[{"text": VERDICT, "finish_reason": "stop"}]),
         body(error={"message": "", "code": None}, choices=[{"message": {"content": VERDICT}}]),
         events({"role": "assistant"}, {"content": VERDICT[:9]}, {"content": VERDICT[9:]}),
         events({"tool_calls": [tool_call(VERDICT[:9])]}, {"tool_calls": [{"function": {"arguments": VERDICT[9:]}}]}),
         Response(b": ping\n\n" + bytes(events({"content": VERDICT}).body)),
         Response(gzip.compress(json.dumps(message(VERDICT).body).encode()), headers={"Content-Encoding": "gzip"}),
         Response(gzip.compress(json.dumps(message(VERDICT).body).encode())),
-        Response(b"\xef\xbb\xbf" + json.dumps(message(VERDICT).body).encode()),
+        *(Response(start + json.dumps(message(VERDICT).body).encode() + end) for start, end in ENVELOPES),
     ],
 )
 def test_a_complete_reply_of_any_form_is_a_verdict(server: ChatServer, response: Response) -> None:
@@ -109,7 +117,9 @@ def test_a_complete_reply_of_any_form_is_a_verdict(server: ChatServer, response:
     [
         *(
             (message(HALF, finish=finish), HALF)
-            for finish in ("content_filter", "refusal", "guardrail_intervened", "sensitive", "content_filter: SPII")
+            for finish in (
+                "content_filter", "refusal", "guardrail_intervened", "sensitive", "content_filter: SPII", "filter",
+            )
         ),
         *(
             (choice(None, finish), finish)
@@ -126,6 +136,8 @@ def test_a_complete_reply_of_any_form_is_a_verdict(server: ChatServer, response:
         (spoken(refusal="I can't help with that."), "I can't help"),
         (choice([{"type": "refusal", "refusal": "I won't."}]), "I won't."),
         (failed(400, "The response was filtered", **AZURE), "was filtered"),
+        (failed(400, "triggering Azure OpenAI's content management policy"), "triggering"),
+        (failed(400, "rejected as a result of our safety system"), "rejected"),
         (failed(400, "policy", code="content_policy_violation"), "policy"),
         (failed(403, MODERATED, code=403, metadata={"flagged_input": "Where?"}), "flagged"),
         (failed(400, "Content Exists Risk"), "Exists Risk"),
@@ -160,6 +172,10 @@ def test_a_filter_is_a_refusal_after_one_request(server: ChatServer, response: R
         (body(choices=None, base_resp={"status_code": 1008, "status_msg": "insufficient balance"}), "insufficient"),
         (failed(401, "The account was deactivated", code="account_deactivated"), "deactivated"),
         (failed(403, "Your team has used all available credits"), "available credits"),
+        (failed(403, "This API method requires billing to be enabled"), "no quota or credit"),
+        (failed(403, "Key limit exceeded (total limit)", code=403), "no quota or credit"),
+        (failed(400, "ExceededBudget: Budget has been exceeded! Max budget: 0.5"), "no quota or credit"),
+        (failed(429, "Rate limit reached for model `m` on tokens per day (TPD): Limit 100000"), "no quota or credit"),
         (failed(401, "Incorrect API key provided"), "MRB_ENDPOINT_KEY"),
         (failed(403, "You may not use this"), "MRB_ENDPOINT_KEY"),
         (Response(HTML, 401, {"Content-Type": "text/html"}), "Sign in"),
@@ -170,6 +186,8 @@ def test_a_filter_is_a_refusal_after_one_request(server: ChatServer, response: R
         (Response({"error": "model 'm' not found, try pulling it first"}, 404), "try pulling"),
         (failed(400, "m is not a valid model ID"), "knows no model 'm'"),
         (failed(400, "gone", code="model_not_found"), "knows no model 'm'"),
+        (failed(410, "The model `m` has been retired"), "knows no model 'm'"),
+        (Response({"detail": "Method Not Allowed"}, 405), "correct the judge's name or --url"),
         (failed(503, "The model `m` does not exist", code="model_not_found"), "knows no model 'm'"),
         (failed(404, "The API deployment for this resource does not exist", code="DeploymentNotFound"), "deployment"),
         (Response(b"404 page not found", 404, {"Content-Type": "text/plain"}), "page not found"),
@@ -196,7 +214,7 @@ def test_what_no_other_request_would_fare_better_with_stops_the_judge_and_what_i
         (failed(429, "slow down"), "HTTP 429: slow down"),
         (failed(429, OVER_QUOTA, **GEMINI_MINUTE), "HTTP 429"),
         (failed(529, "Overloaded", type="overloaded_error"), "Overloaded"),
-        (failed(500, "loading model"), "loading model"),
+        (failed(500, "loading model", code="5xx"), "loading model"),
         (body(error={"code": 502, "message": "Provider returned error"}), "Provider returned error"),
         (body(error={"message": "upstream died"}, choices=[{"message": {"content": VERDICT}}]), "upstream died"),
         (choice(VERDICT, "error", error={"code": 502, "message": "broken off"}), "broken off"),
@@ -212,6 +230,8 @@ def test_what_no_other_request_would_fare_better_with_stops_the_judge_and_what_i
         (Response(b""), "an empty reply"),
         (Response(gzip.compress(VERDICT.encode())[:20], headers={"Content-Encoding": "gzip"}), "after 6 attempts"),
         (Response(json.dumps(message(VERDICT).body).encode()[:-9]), "cut off or not JSON"),
+        (Response(json.dumps(message(VERDICT).body).encode() + b'\n{"error": "upstream died"}'), "upstream died"),
+        (choice(NESTED), "cut off or not JSON"),
     ],
 )
 def test_a_failed_attempt_is_repeated_then_told_and_half_a_reply_is_no_verdict(
@@ -226,16 +246,6 @@ def test_a_failed_attempt_is_repeated_then_told_and_half_a_reply_is_no_verdict(
     assert len(server.received) == 6
 
 
-@pytest.mark.parametrize("response", [failed(400, "too long"), failed(413, "too large"), failed(422, "bad image")])
-def test_what_is_declined_is_an_error_of_that_case(server: ChatServer, response: Response) -> None:
-    judged = judge(server.url)
-    judged.judge(shown())  # grants the options
-    server.answer = lambda _: response
-    verdicts = judged.judge(shown("Where else?"))
-    assert set(verdicts["status"]) == {"error"}
-    assert len(server.received) == 2
-
-
 ENGLISH, CHINESE = (
     "The lung fields are clear and the heart is of normal size. " * 600,
     "双肺纹理清晰心影大小正常" * 900,
@@ -247,7 +257,8 @@ ENGLISH, CHINESE = (
     [
         (ENGLISH, {"prompt_tokens": 2050}, True),
         (ENGLISH, {"prompt_tokens": 2050, "prompt_tokens_details": {"cached_tokens": 0}}, True),
-        (ENGLISH, {"prompt_tokens": 9000}, False),
+        (ENGLISH, {"prompt_tokens": "2050"}, True),
+        (ENGLISH, {"prompt_tokens": 9000.0}, False),
         (ENGLISH, {"prompt_tokens": 300, "prompt_tokens_details": {"cached_tokens": 8700}}, False),
         (ENGLISH, {"prompt_tokens": 300, "prompt_cache_hit_tokens": 8700}, False),
         (ENGLISH, {"prompt_tokens": 0}, False),

@@ -1,9 +1,10 @@
-"""A server is asked once a response which criteria it meets, and the replies become points."""
+"""Rankings of all responses to an item, and decisions on the criteria of a rubric, in one request each."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -12,20 +13,23 @@ import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
-from mrb_lib.judges.endpoint.judge import ServedRubricJudge
+from mrb_lib.judges.endpoint.judge import EndpointJudge, ServedBatchJudge, ServedRubricJudge
 from mrb_lib.judges.prompts import load_prompt
+from mrb_lib.judges.roster.engines import JudgeRequest
+from mrb_lib.judges.roster.entry import Entry
+from mrb_lib.judges.roster.roster import entry_of
 from mrb_lib.judges.sent import sent, shown_case
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge as judge_all
 from mrb_lib.stats.analyze import analyze
-from mrb_lib.tables.errors import RunError
+from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.verdicts.manifest import read_manifest
 from mrb_lib.verdicts.orders import to_case_frame
 from mrb_lib.verdicts.store import load_verdicts, run_folders
-from tests.judges.endpoint.asked import judge_of, rows_of
+from tests.judges.endpoint.asked import DIMENSIONS, judge_of, rows_of
 from tests.judges.endpoint.chat_server import ChatServer, Received, Response, error, message
+from tests.judges.item_cases import better_of, by_worth, item_cases, ranking_by, shown_to_batch
 
-DIMENSIONS = ("accuracy", "overall")
 RUBRIC = json.dumps(
     [
         {"criterion": "names the left", "weight": 4},
@@ -37,11 +41,11 @@ RUBRIC = json.dumps(
 
 def shown(*cases: str) -> pd.DataFrame:
     responses = ("{}: left apex", "{}: nowhere, you fool")
-    return rows_of(cases, DIMENSIONS, responses=responses, rubric=RUBRIC)
+    return rows_of(cases, responses=responses, rubric=RUBRIC)
 
 
 def judge(url: str, **settings: object) -> ServedRubricJudge:
-    return judge_of(url, ServedRubricJudge, **{"dimensions": DIMENSIONS, **settings})
+    return judge_of(url, ServedRubricJudge, **settings)
 
 
 def decide(received: Received) -> Response:
@@ -97,17 +101,21 @@ def test_a_failed_request_leaves_no_half_verdict_and_hides_no_cost(server: ChatS
 
 
 @pytest.mark.parametrize(("n_answered", "whole"), [(1, []), (3, ["x"])])
-def test_a_run_that_stops_in_the_middle_of_a_case_leaves_it_pending(
-    server: ChatServer, n_answered: int, whole: list[str]
+def test_a_run_that_stops_in_the_middle_of_a_case_leaves_it_pending_and_its_cost_to_the_next(
+    server: ChatServer, tmp_path: Path, n_answered: int, whole: list[str]
 ) -> None:
+    def stream() -> Iterator[pd.DataFrame]:
+        made = judge(server.url, runs=tmp_path, concurrency=1, price_prompt=1.0, price_completion=1.0)
+        yield from (rows for _, rows in made.stream(iter([shown("x"), shown("y")])))
+
     server.answer = lambda received: decide(received) if len(server.received) <= n_answered else error(401, "no")
     done = list[pd.DataFrame]()
     with pytest.raises(RunError):
-        done.extend(rows for _, rows in judge(server.url, concurrency=1).stream(iter([shown("x"), shown("y")])))
-    judged = to_case_frame(pd.concat(done))
-    assert judged["case_id"].drop_duplicates().tolist() == whole
-    assert judged["status"].eq("ok").all()
-    assert len(judged) == 4 * len(whole)
+        done.extend(stream())
+    assert [rows["case_id"].unique().tolist() for rows in done] == [[case] for case in whole]
+    assert all(rows["status"].eq("ok").all() and len(rows) == 4 for rows in done)
+    server.answer = decide
+    assert sum(rows["cost_usd"].sum() for rows in [*done, *stream()]) == pytest.approx(4 * 110 / 1e6)
 
 
 def test_a_judged_benchmark_keeps_decisions_and_analyses_them(server: ChatServer, tmp_path: Path) -> None:
@@ -140,3 +148,54 @@ def test_a_judged_benchmark_keeps_decisions_and_analyses_them(server: ChatServer
     assert all(received.text in known.text for received in server.received if "left apex" in received.text)
     assert "one prompt for each response" in known.note
     assert manifest.prompt_hash == load_prompt("criteria").hash
+
+
+RANK = ranking_by(by_worth, DIMENSIONS)
+
+
+def ranks(url: str, **settings: object) -> ServedBatchJudge:
+    return judge_of(url, ServedBatchJudge, **settings)
+
+
+@pytest.fixture
+def ranking_server(server: ChatServer) -> ChatServer:
+    server.answer = lambda received: message(RANK(received.text))
+    return server
+
+
+def test_one_request_answers_all_pairs_of_an_item_and_is_counted_once(ranking_server: ChatServer) -> None:
+    cases = item_cases(3, 4)
+    rows = ranks(ranking_server.url).judge(shown_to_batch(cases, DIMENSIONS))
+    assert len(ranking_server.received) == 3 * 2
+    chosen = to_case_frame(rows)
+    right = dict(zip(cases["case_id"], better_of(cases), strict=True))
+    assert (chosen["choice"] == chosen["case_id"].map(right)).all()
+    assert set(rows["status"]) == {"ok"}
+    assert rows["prompt_tokens"].sum() == 6 * 100
+    assert rows["latency_s"].notna().sum() == 6
+    assert "p_first" not in rows
+
+
+def test_the_schema_lists_the_letters_shown_and_lets_equal_ones_stand_together_where_a_tie_may_be(
+    ranking_server: ChatServer,
+) -> None:
+    cases = item_cases(1, 3)
+    for choices in (("A", "B", "tie"), ("A", "B")):
+        ranks(ranking_server.url, choices=choices).judge(shown_to_batch(cases, DIMENSIONS))
+    schemas = [received.body["response_format"]["json_schema"]["schema"] for received in ranking_server.received]
+    with_ties, without = (schemas[i]["properties"]["overall"]["items"] for i in (0, 2))
+    assert without == {"type": "string", "enum": ["A", "B", "C"]}
+    assert with_ties["anyOf"][0] == without
+    assert schemas[0]["required"] == list(DIMENSIONS)
+
+
+def test_the_same_name_is_of_weights_or_of_a_server(tmp_path: Path) -> None:
+    assert entry_of("endpoint:m+batch").engine == "served-batch"
+    assert entry_of("endpoint:m+batch").model == "m"
+    assert entry_of("qwen2-vl-7b+batch").engine == "batch"
+    assert {entry_of(f"{name}+batch").engine for name in ("gpt-4o",)} == {"served-batch"}
+    with pytest.raises(InputError, match=r"asks for rankings.*\+batch"):
+        settings = Settings(url="http://127.0.0.1:1/v1", prompt="batch")
+        EndpointJudge(JudgeRequest(Entry("m", "endpoint", model="m"), settings, {}))
+    with pytest.raises(InputError, match="asks for all dimensions in one reply, but this engine reads rankings"):
+        ranks("http://127.0.0.1:1/v1", prompt="plain")
