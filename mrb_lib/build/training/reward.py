@@ -89,7 +89,8 @@ def reward_cases(judge: RewardJudge, shown: pd.DataFrame) -> tuple[list[RewardCa
     cases = []
     for one in judge.requests(rows, asked, ("case_id", "probe"), judge.conversations):
         wanted, weighs = torch.zeros(len(judge.dimensions)), torch.zeros(len(judge.dimensions))
-        for position, column in zip(one.positions, one.columns, strict=True):
+        for position, record in zip(one.positions, one.records, strict=True):
+            column = judge.dimensions.index(str(record["dimension"]))
             wanted[column], weighs[column] = p_first[position], weight[position]
         cases.append(RewardCase(one, wanted, weighs))
     return cases, rows.failures()

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
-from typing import ClassVar, Final, TypeVar
+from typing import ClassVar, Final, Protocol, TypeVar
 
 import pandas as pd
 import torch
@@ -38,8 +38,19 @@ LOW_MASS: Final = 0.05
 
 T = TypeVar("T")
 R = TypeVar("R")
+W = TypeVar("W", bound="Waiting")
 Positions = Sequence[int]
 Records = Sequence[Record]
+
+
+class Waiting(Protocol):
+    """The inputs of one pass or row of it: the tokens that the memory is to hold, and the images of each row."""
+
+    @property
+    def n_tokens(self) -> int: ...
+
+    @property
+    def n_images(self) -> int: ...
 
 
 class LocalJudge(AsksPrompts):
@@ -268,57 +279,44 @@ class LocalJudge(AsksPrompts):
     def _workers(self) -> ThreadPoolExecutor:
         return ThreadPoolExecutor(min(os.cpu_count() or 1, MOST_WORKERS), thread_name_prefix="images")
 
-    def by_images(
-        self,
-        items: Sequence[T],
-        n_images: Callable[[T], int],
-        n_tokens: Callable[[T], int],
-        function: Callable[[Sequence[T]], Sequence[R]],
-    ) -> Iterator[tuple[T, R | None]]:
-        """Yield items with what a function makes of them; None where the memory does not hold one alone.
+    def in_batches(
+        self, items: Sequence[W], function: Callable[[Sequence[W]], Sequence[R]]
+    ) -> Iterator[tuple[W, R | None]]:
+        """Yield items with what a function makes of them, as many at a time as the memory holds.
 
-        Some models take images a row of the batch, and so as many in each.
+        None is made of one that alone is too much. Items of one batch have as many images each, since some models take
+        images a row of the batch.
         """
-        for _, alike in groupby(sorted(items, key=n_images), n_images):
-            some = list(alike)
-            yield from zip(some, self._in_batches(some, function, list(map(n_tokens, some))), strict=True)
+        for _, alike in groupby(sorted(items, key=lambda one: (one.n_images, -one.n_tokens)), lambda one: one.n_images):
+            waiting, before = list(alike), self._most_tokens
+            while waiting:
+                longest = waiting[0].n_tokens
+                size = min(max(self._most_tokens // longest, 1), len(waiting))
+                results = self._tried(function, waiting[:size])
+                if results is None and size > 1:
+                    self._most_tokens = longest * ((size + 1) // 2)
+                    self.notice(f"the memory did not hold {size} at a time: going on with {(size + 1) // 2}")
+                    continue
+                if results is None:
+                    # One case that never fits says nothing about how many others do.
+                    self._most_tokens = before
+                    yield waiting[0], None
+                else:
+                    before = self._most_tokens
+                    yield from zip(waiting[:size], results, strict=True)
+                waiting = waiting[size:]
 
-    def _in_batches(
-        self, items: Sequence[T], function: Callable[[Sequence[T]], Sequence[R]], n_tokens: Sequence[int]
-    ) -> list[R | None]:
-        """Apply a function to as many items at a time as the memory holds; None for one that alone is too much.
-
-        Parameters
-        ----------
-        n_tokens : of each item
-        """
-        out: list[R | None] = [None] * len(items)
-        waiting = sorted(range(len(items)), key=lambda i: -n_tokens[i])
-        before = self._most_tokens
-        while waiting:
-            longest = n_tokens[waiting[0]]
-            size = min(max(self._most_tokens // longest, 1), len(waiting))
-            now, results = waiting[:size], None
-            try:
-                with torch.inference_mode():
-                    results = function([items[i] for i in now])
-            except RuntimeError as error:
-                if not is_out_of_memory(error):
-                    raise
-            if results is not None:
-                for i, result in zip(now, results, strict=True):
-                    out[i] = result
-                waiting, before = waiting[size:], self._most_tokens
-                continue
-            if self._devices[0].type == "cuda":
-                torch.cuda.empty_cache()
-            if size == 1:
-                # One case that never fits says nothing about how many others do.
-                waiting, self._most_tokens = waiting[1:], before
-            else:
-                self._most_tokens = longest * ((size + 1) // 2)
-                self.notice(f"the memory did not hold {size} at a time: going on with {(size + 1) // 2}")
-        return out
+    def _tried(self, function: Callable[[Sequence[W]], Sequence[R]], items: Sequence[W]) -> Sequence[R] | None:
+        """What a function makes of items; None where the memory does not hold them."""
+        try:
+            with torch.inference_mode():
+                return function(items)
+        except RuntimeError as error:
+            if not is_out_of_memory(error):
+                raise
+        if self._devices[0].type == "cuda":
+            torch.cuda.empty_cache()
+        return None
 
 
 def _trained_prompt(folder: Path, trained: Mapping[str, object], engine: str) -> str | None:

@@ -12,7 +12,7 @@ import torch
 from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList
 
 from mrb_lib.judges.local.base import TOO_LARGE, LocalJudge
-from mrb_lib.judges.local.weights import Tensors, check_context, context_length
+from mrb_lib.judges.local.weights import Tensors, check_context
 from mrb_lib.judges.makers import task_maker
 from mrb_lib.judges.prompt_files import RATES, UsualPrompt
 from mrb_lib.judges.prompts import RANKINGS, Asks
@@ -23,10 +23,12 @@ from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
 
 
 class _Request(NamedTuple):
-    """A task as the model reads it."""
+    """A task as the model reads it; `n_tokens` are those of the prompt and of the longest reply."""
 
     task: Task
     inputs: Tensors
+    n_images: int
+    n_tokens: int
 
 
 class GenerativeJudge(LocalJudge):
@@ -77,22 +79,20 @@ class GenerativeJudge(LocalJudge):
             return InputError(task.problem)
         try:
             pictures = self.pictures(task.images)
-            inputs = self.weights.encode([self.weights.chat(task.text, len(pictures), self._template)], [pictures])
-            check_context(inputs["input_ids"].shape[1], context_length(self.weights), self._length)
+            inputs = self.weights.encode(self.weights.chat(task.text, len(pictures), self._template), pictures)
+            n_prompt = inputs["input_ids"].shape[1]
+            check_context(self.weights, n_prompt, self._length)
         except InputError as error:
             return error
-        return _Request(task, inputs)
+        return _Request(task, inputs, len(pictures), n_prompt + self._length)
 
     def _answer(self, rows: VerdictRows, requests: Sequence[_Request]) -> pd.DataFrame:
-        for one, reply in self.by_images(requests, lambda one: len(one.task.images), self._n_tokens, self._write):
+        for one, reply in self.in_batches(requests, self._write):
             if reply is None:
                 self._tasks.fail(rows, one.task, TOO_LARGE)
             else:
                 self._tasks.put(rows, one.task, reply)
         return rows.frame()
-
-    def _n_tokens(self, request: _Request) -> int:
-        return request.inputs["input_ids"].shape[1] + self._length
 
     def _write(self, requests: Sequence[_Request]) -> list[Reply]:
         """Let the model write the replies."""

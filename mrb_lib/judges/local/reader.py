@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import sys
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from inspect import signature
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 import pandas as pd
 import torch
 from PIL import Image
 
-from mrb_lib.judges.local.base import TOO_LARGE, LocalJudge, Positions, Records, T, is_out_of_memory
-from mrb_lib.judges.local.tree import Tree, grow, pack
-from mrb_lib.judges.local.weights import Tensors, Weights, check_context, context_length
+from mrb_lib.judges.local.base import TOO_LARGE, LocalJudge, Positions, Records, is_out_of_memory
+from mrb_lib.judges.local.tree import Texts, Tree, grow, pack
+from mrb_lib.judges.local.weights import Tensors, Weights, check_context
+from mrb_lib.judges.tasks import Record
 from mrb_lib.tables.errors import InputError, RunError
-from mrb_lib.verdicts.protocol import VerdictRows
+from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
 
 _LOWEST: Final = 1e-45  # the smallest single-precision number: a ratio of probabilities stays defined
 
@@ -37,27 +40,49 @@ _ROWS_AT_A_TIME: Final = 16_384
 Probabilities = list[list[list[float]]]
 
 
-CASE: Final = ("case_id", "probe")
-"""The rows that one pass answers: all questions about a case."""
+@dataclass(frozen=True)
+class Apart:
+    """The prompts of a case that cannot share, each by itself; `prompts` are the inputs by branch and leaf."""
+
+    prompts: list[list[Tensors]]
+
+    @property
+    def _lengths(self) -> list[int]:
+        return [inputs["input_ids"].shape[1] for row in self.prompts for inputs in row]
+
+    @property
+    def n_tokens(self) -> int:
+        """Tokens that are read in all."""
+        return sum(self._lengths)
+
+    @property
+    def n_longest(self) -> int:
+        """Tokens of the longest prompt."""
+        return max(self._lengths)
 
 
 @dataclass(frozen=True)
-class CasePrompts:
-    """The prompts of one case.
+class Case:
+    """The prompts of a case, and the rows that wait for them.
 
     Attributes
     ----------
-    tree : of all prompts; None where they cannot share
-    alone : each prompt by itself where they cannot share, branch by branch
-    n_leaves : of each branch, prompts in `alone`
-    n_tokens, n_longest : tokens that are read in all, and of the longest prompt
+    asked : of each row the branch and the leaf of its prompt, where it waits for one
+    words : of each row the places, in what is read, of what its prompt calls the response shown first, and the second;
+        of a rating, those of the categories
     """
 
-    tree: Tree | None
-    alone: Sequence[Tensors]
-    n_leaves: tuple[int, ...]
-    n_tokens: int
-    n_longest: int
+    prompts: Tree | Apart
+    positions: Positions
+    records: Records
+    asked: Sequence[tuple[int, int]] = ()
+    words: Sequence[tuple[int, ...]] = ()
+    n_images: ClassVar[int] = 0  # trees of any number of images are read in one row
+
+    @property
+    def n_tokens(self) -> int:
+        """Tokens that are read in all."""
+        return self.prompts.n_tokens
 
 
 def logits_at(
@@ -129,7 +154,6 @@ class TreeReader:
         self._weights = weights
         self._groups = [_single_tokens(weights, group) for group in groups]
         self._keeps = keeps_columns(weights) and len(weights.devices) == 1
-        self._limit = context_length(weights)
         self._batches, self._most = False, sys.maxsize
         self.why_apart = ""
         self.why_alone = _why_alone(weights)
@@ -142,35 +166,30 @@ class TreeReader:
             self._groups.append(single)
         return self._groups.index(single)
 
-    def question(self, texts: Sequence[Sequence[str]], pictures: Sequence[Image.Image]) -> CasePrompts:
+    def question(self, texts: Texts, pictures: Sequence[Image.Image]) -> Tree | Apart:
         """The prompts of one case made ready; see `grow` for the parameters and what is raised.
 
         Raises `InputError`, too, where a prompt is longer than the model's context.
         """
-        tree = None
+        prompts: Tree | Apart | None = None
         if not self.why_alone:
             try:
-                tree = grow(self._weights, texts, pictures)
+                prompts = grow(self._weights, texts, pictures)
             except ValueError as error:
                 self.why_apart = str(error)
-        if tree is None:
-            # Read now, so that what the processor refuses is known before the model's turn.
-            question = self._alone(texts, pictures)
-        else:
-            question = CasePrompts(tree, (), (), tree.n_tokens, tree.n_longest)
-        check_context(question.n_longest, self._limit)
-        return question
+        # Read now, so that what the processor refuses is known before the model's turn.
+        prompts = prompts or self._apart(texts, pictures)
+        check_context(self._weights, prompts.n_longest)
+        return prompts
 
-    def _alone(self, texts: Sequence[Sequence[str]], pictures: Sequence[Image.Image]) -> CasePrompts:
-        alone = [self._weights.encode([text], [pictures]) for row in texts for text in row]
-        lengths = [inputs["input_ids"].shape[1] for inputs in alone]
-        return CasePrompts(None, alone, tuple(map(len, texts)), sum(lengths), max(lengths))
+    def _apart(self, texts: Texts, pictures: Sequence[Image.Image]) -> Apart:
+        return Apart([[self._weights.encode(text, pictures) for text in row] for row in texts])
 
-    def read(self, questions: Sequence[CasePrompts]) -> list[Probabilities]:
+    def read(self, questions: Sequence[Tree | Apart]) -> list[Probabilities]:
         """The probability of each group, by question, branch and leaf."""
-        trees = [question.tree for question in questions if question.tree is not None]
-        of_trees = iter(self.read_trees(trees)) if trees else iter(())
-        return [self.read_alone(question) if question.tree is None else next(of_trees) for question in questions]
+        trees = [question for question in questions if isinstance(question, Tree)]
+        of_trees = iter(self.read_trees(trees) if trees else ())
+        return [next(of_trees) if isinstance(one, Tree) else self.read_apart(one) for one in questions]
 
     def read_trees(self, trees: Sequence[Tree]) -> list[Probabilities]:
         """All prompts of some trees in one pass; the probability of each group by tree, branch and leaf."""
@@ -178,24 +197,24 @@ class TreeReader:
         rows = iter(self._of_groups(self._logits(inputs, ends))[0].tolist())
         return [[[next(rows) for _ in leaves] for leaves in tree.leaves] for tree in trees]
 
-    def read_alone(self, question: CasePrompts) -> Probabilities:
+    def read_apart(self, question: Apart) -> Probabilities:
         """Each prompt by itself, as the model's code sees to it, as many in a batch as the memory has held so far."""
+        prompts = [inputs for row in question.prompts for inputs in row]
         rows: list[list[float]] = []
-        while len(rows) < len(question.alone):
-            size = min(len(question.alone) - len(rows), self._most) if self._batches else 1
+        while len(rows) < len(prompts):
+            size = min(len(prompts) - len(rows), self._most) if self._batches else 1
             try:
-                rows += self._read_batch(question.alone[len(rows) : len(rows) + size])
-            except (torch.OutOfMemoryError, RuntimeError) as error:
+                rows += self._read_batch(prompts[len(rows) : len(rows) + size])
+            except RuntimeError as error:
                 if size == 1 or not is_out_of_memory(error):
                     raise
                 self._most = (size + 1) // 2
         at = iter(rows)
-        return [[next(at) for _ in range(n)] for n in question.n_leaves]
+        return [[next(at) for _ in row] for row in question.prompts]
 
-    def _read_batch(self, alone: Sequence[Tensors]) -> list[list[float]]:
+    def _read_batch(self, prompts: Sequence[Tensors]) -> list[list[float]]:
         """Prompts in one pass."""
-        weights = self._weights
-        logits = self._logits(weights.to_device(weights.collate(alone)), None)
+        logits = self._logits(self._weights.to_device(self._weights.collate(prompts)), None)
         groups: list[list[float]] = self._of_groups(logits)[:, 0].tolist()
         return groups
 
@@ -213,10 +232,10 @@ class TreeReader:
         """Read a few small prompts in different ways: whether they can be read together, and alone in one batch."""
         cases = self._samples()
         try:
-            prompts = [self._alone(texts, pictures) for texts, pictures in cases]
-            alone = torch.tensor([self.read_alone(one) for one in prompts])
+            prompts = [self._apart(*case) for case in cases]
+            alone = torch.tensor([self.read_apart(one) for one in prompts])
             self._batches = True
-            batched = self._tried(lambda: [self.read_alone(one) for one in prompts])
+            batched = self._tried(lambda: [self.read_apart(one) for one in prompts])
             noise = _gaps(batched, alone).max() if isinstance(batched, torch.Tensor) else np.inf
             self._batches = noise <= _LARGEST_GAP
             if self.why_alone:
@@ -300,34 +319,47 @@ class TreeJudge(LocalJudge):
         self._reader = None
         super().unload()
 
-    def case_requests(
-        self,
-        rows: VerdictRows,
-        shown: pd.DataFrame,
-        request: Callable[[Positions, Records], T],
-        keys: Sequence[str] = CASE,
-    ) -> list[T]:
-        """One request a case, or a group of rows that share the keys; says where questions must be read apart."""
+    def prepare(self, shown: pd.DataFrame) -> BatchAnswer:
+        """See `Judge.prepare`."""
+        rows = VerdictRows(shown, rated=self._settings.is_rating)
+        return partial(self._answer, rows, self.cases(rows, shown))
+
+    @abstractmethod
+    def case(self, positions: Positions, records: Records) -> Case:
+        """The prompts about some rows of a case, made ready; see `group_rows` for the parameters.
+
+        Raises
+        ------
+        InputError
+            An image is missing or cannot be read, the prompt needs a reference that the case lacks, or what a probe
+            calls the responses is not one token of the model.
+        """
+
+    @abstractmethod
+    def _put(self, rows: VerdictRows, case: Case, reading: Probabilities) -> None:
+        """State the verdicts of a case, given what is read of its prompts."""
+
+    def _shared(self, row: Record) -> tuple[object, ...]:
+        """What the rows of one case have in common."""
+        return row["case_id"], row["probe"]
+
+    def cases(self, rows: VerdictRows, shown: pd.DataFrame) -> list[Case]:
+        """Make the cases ready; says where questions must be read apart."""
         self.load()
-        requests = self.requests(rows, shown, keys, request)
+        shared = [self._shared({str(name): value for name, value in row.items()}) for row in shown.to_dict("records")]
+        shown = shown.assign(shared=pd.Series(shared, index=shown.index, dtype=object))
+        cases = self.requests(rows, shown, ("shared",), self.case)
         if self.reader.why_apart:
             self.notice(f"some cases are read one question at a time ({self.reader.why_apart})")
-        return requests
+        return cases
 
-    def read_cases(
-        self, rows: VerdictRows, cases: Sequence[tuple[T, CasePrompts, Sequence[int]]]
-    ) -> Iterator[tuple[T, Probabilities]]:
-        """Yield cases, each given with its prompts and the positions of its rows, with what is read of them.
-
-        The rows of a case that the memory does not hold fail.
-        """
-        prompts = [prompts for _, prompts, _ in cases]
-        readings = self._in_batches(prompts, self.reader.read, [one.n_tokens for one in prompts])
-        for (case, _, positions), reading in zip(cases, readings, strict=True):
+    def _answer(self, rows: VerdictRows, cases: Sequence[Case]) -> pd.DataFrame:
+        for case, reading in self.in_batches(cases, lambda some: self.reader.read([one.prompts for one in some])):
             if reading is None:
-                rows.fail(positions, TOO_LARGE)
+                rows.fail(case.positions, TOO_LARGE)
             else:
-                yield case, reading
+                self._put(rows, case, reading)
+        return rows.frame()
 
 
 def _gaps(some: torch.Tensor, others: torch.Tensor) -> np.ndarray:

@@ -18,7 +18,7 @@ import torch
 from PIL import Image
 
 from mrb_lib.judges.local import reader
-from mrb_lib.judges.local.attention import Masked, TreeLayout
+from mrb_lib.judges.local.attention import TreeLayout
 from mrb_lib.judges.local.base import LocalJudge
 from mrb_lib.judges.local.packed import PackedJudge
 from mrb_lib.judges.local.pointwise import RatingJudge, RubricJudge
@@ -29,9 +29,9 @@ from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
-from mrb_lib.judges.tasks import group_rows
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.verdicts.orders import KEYS
+from mrb_lib.verdicts.protocol import VerdictRows
 from tests.judges.local.by_hand import AskFor, ByHand, Tiny, made, png
 
 ARCHITECTURES = ("llava", "qwen2_5_vl", "llama")
@@ -240,12 +240,11 @@ class TestAContextThatIsTooShort:
         judge.load()
         lengths = {}
         for case in ("short", "two"):
-            positions, records = group_rows(some[some["case_id"] == case], reader.CASE)[0]
-            tree = judge.case_questions(positions, records).prompts.tree
-            lengths[case] = max(len(path) for row in _paths(tree) for path in row)
+            own = some[some["case_id"] == case]
+            [one] = judge.cases(VerdictRows(own), own)
+            lengths[case] = max(len(path) for row in _paths(one.prompts) for path in row)
         assert lengths["short"] < lengths["two"]
         judge.weights.model.config.get_text_config().max_position_embeddings = lengths["two"] - 1
-        judge._reader = None
         rows = judge.judge(some).set_index("case_id")
         assert rows.loc["short", "status"].eq("ok").all()
         assert (
@@ -280,15 +279,12 @@ class TestAModelThatCannotShare:
     def test_is_found_out_when_questions_see_each_other(
         self, architecture: str, tiny: Tiny, asked: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        masked = TreeLayout.masked
+        masks = TreeLayout.masks
 
-        def causal(self: TreeLayout, window: int | None, device: torch.device) -> list[Masked]:
-            return [
-                part._replace(mask=torch.ones_like(part.mask).tril(part.mask.shape[1] - part.mask.shape[0]))
-                for part in masked(self, window, device)
-            ]
+        def causal(self: TreeLayout, window: int | None, device: torch.device) -> list[torch.Tensor]:
+            return [torch.ones_like(mask).tril() for mask in masks(self, window, device)]
 
-        monkeypatch.setattr(TreeLayout, "masked", causal)
+        monkeypatch.setattr(TreeLayout, "masks", causal)
         self._falls_back(tiny(architecture), asked)
 
     @pytest.mark.parametrize(
@@ -300,7 +296,7 @@ class TestAModelThatCannotShare:
     ) -> None:
         judge = _judge(tiny("llama"))
         judge.load()
-        one_by_one = [judge.reader.read_alone(judge.reader._alone(*case)) for case in judge.reader._samples()]
+        one_by_one = [judge.reader.read_apart(judge.reader._apart(*case)) for case in judge.reader._samples()]
 
         def off(by: float, whole: bool) -> list[list[list[list[float]]]]:
             odds = torch.tensor(one_by_one, dtype=torch.float64)
@@ -309,7 +305,7 @@ class TestAModelThatCannotShare:
             return odds.tolist()
 
         reads = iter([*one_by_one, *off(noise, False)])
-        monkeypatch.setattr(reader.TreeReader, "read_alone", lambda *_: next(reads))
+        monkeypatch.setattr(reader.TreeReader, "read_apart", lambda *_: next(reads))
         monkeypatch.setattr(reader.TreeReader, "read_trees", lambda *_: off(largest, everywhere))
         judge.reader._check()
         assert (not judge.reader.why_alone) == shares
@@ -317,10 +313,10 @@ class TestAModelThatCannotShare:
     def test_is_found_out_when_its_code_fails(
         self, tiny: Tiny, asked: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        def refuse(self: TreeLayout, window: int | None, device: torch.device) -> list[Masked]:
+        def refuse(self: TreeLayout, window: int | None, device: torch.device) -> list[torch.Tensor]:
             raise NotImplementedError("masks of its own")
 
-        monkeypatch.setattr(TreeLayout, "masked", refuse)
+        monkeypatch.setattr(TreeLayout, "masks", refuse)
         self._falls_back(tiny("llama"), asked)
 
     @pytest.mark.parametrize("architecture", ["llava", "qwen2_5_vl"])
@@ -453,10 +449,10 @@ class TestOutOfMemory:
     def test_while_it_is_tried_whether_work_can_be_shared_is_told_plainly(
         self, tiny: Tiny, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        def full(self: TreeLayout, window: int | None, device: torch.device) -> list[Masked]:
+        def full(self: TreeLayout, window: int | None, device: torch.device) -> list[torch.Tensor]:
             raise torch.OutOfMemoryError("CUDA out of memory.")
 
-        monkeypatch.setattr(TreeLayout, "masked", full)
+        monkeypatch.setattr(TreeLayout, "masks", full)
         with pytest.raises(RunError, match="leave no memory"):
             _judge(tiny("llama")).load()
 

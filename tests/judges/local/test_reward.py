@@ -223,4 +223,4 @@ def test_unloading_forgets_the_weights_and_the_head(headed: Callable[[str], Path
     model, weight = weakref.ref(judge.weights.model), weakref.ref(judge.head.weight)
     judge.unload()
     assert (model(), weight()) == (None, None)
-    judge.head.check()
+    judge.load()

@@ -98,7 +98,7 @@ def test_paths_are_the_tokens_of_each_whole_prompt(
         tree = grow(held, chats, pictures)
         for row, paths in zip(chats, _paths(tree), strict=True):
             for text, path in zip(row, paths, strict=True):
-                assert path == held.encode([text], [pictures])["input_ids"][0].tolist()
+                assert path == held.encode(text, pictures)["input_ids"][0].tolist()
         assert all(leaf for row in tree.leaves for leaf in row), "each prompt has a last token of its own"
         assert tree.n_tokens <= sum(len(path) for row in _paths(tree) for path in row)
 

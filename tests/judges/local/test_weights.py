@@ -54,7 +54,7 @@ class TestLoading:
     def test_needs_no_torchvision(self, architecture: str, tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "torchvision", None)
         weights = _load(tiny(architecture))
-        assert "pixel_values" in weights.encode([weights.chat("hello", 1, {})], [[PICTURE]])
+        assert "pixel_values" in weights.encode(weights.chat("hello", 1, {}), [PICTURE])
 
     def test_refuses_weights_that_are_only_pickled(self, copy: Callable[[str], Path]) -> None:
         folder = copy("llama")
@@ -219,7 +219,7 @@ class TestInputs:
         folder = copy("llama")
         _change(folder / "tokenizer_config.json", pad_token=None)
         weights = _load(folder)
-        inputs = weights.encode(["a", "a longer text"], [[], []])
+        inputs = weights.collate([weights.encode(text) for text in ("a", "a longer text")])
         assert inputs["attention_mask"][0].tolist() == sorted(inputs["attention_mask"][0].tolist()), "on the left"
         assert inputs["attention_mask"].sum(1).tolist() == [
             len(weights.tokens(text)) for text in ("a", "a longer text")
@@ -251,7 +251,7 @@ class TestInputs:
         first = weights.tokenizer.convert_tokens_to_ids("<|system|>")
         assert weights.tokens(text).count(first) == 1
         assert weights.tokens(text)[0] == first
-        assert weights.encode([text], [[]])["input_ids"][0].tolist() == weights.tokens(text)
+        assert weights.encode(text)["input_ids"][0].tolist() == weights.tokens(text)
 
     def test_a_chat_template_kept_with_the_tokenizer_is_found(self, copy: Callable[[str], Path], tiny: Tiny) -> None:
         folder = copy("llava")
