@@ -18,7 +18,7 @@ from mrb_lib.build.training.loop import CurvePoint, Report
 from mrb_lib.build.training.plan import Plan
 from mrb_lib.build.training.trainee import Trainee, TrainingCases, judge_request
 from mrb_lib.judges.local.packed import PackedJudge
-from mrb_lib.judges.local.reader import Apart, keeps_columns, logits_at
+from mrb_lib.judges.local.reader import Apart, logits_at
 from mrb_lib.judges.local.tree import Tree, pack
 from mrb_lib.judges.local.weights import Weights
 from mrb_lib.replies.labels import LETTERS, Labels
@@ -58,7 +58,7 @@ class LetterLoss:
     """
 
     def __init__(self, weights: Weights) -> None:
-        self.weights, self._keeps = weights, keeps_columns(weights)
+        self.weights = weights
 
     def __call__(self, model: Callable[..., Any], cases: Sequence[LetterCase]) -> torch.Tensor:
         """The mean over cases and prompts of weight times cross-entropy; a prompt without a label counts as 0."""
@@ -76,12 +76,12 @@ class LetterLoss:
             for inputs in row
         ]
         if apart:
-            alone = [logits_at(model, self.weights.to_device(inputs), None, keeps=self._keeps) for inputs in apart]
+            alone = [logits_at(self.weights, model, self.weights.to_device(inputs), None) for inputs in apart]
             logits = torch.cat(alone, dim=1)
         else:
             trees = [case.prompts for case in cases if isinstance(case.prompts, Tree)]
             inputs, ends = pack(trees, self.weights.to_device)
-            logits = logits_at(model, inputs, ends, keeps=self._keeps)
+            logits = logits_at(self.weights, model, inputs, ends)
         p_first = torch.cat([case.p_first.flatten() for case in cases]).to(logits.device)
         weight = torch.cat([case.weight.flatten() for case in cases]).to(logits.device)
         tokens = torch.tensor([case.tokens for case in cases for _ in range(case.weight.numel())])

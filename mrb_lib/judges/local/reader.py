@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import sys
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from inspect import signature
 from typing import Any, ClassVar, Final
 
 import numpy as np
@@ -86,37 +84,24 @@ class Case:
 
 
 def logits_at(
-    model: Callable[..., Any], inputs: Mapping[str, Any], columns: torch.Tensor | None, *, keeps: bool
+    weights: Weights,
+    model: Callable[..., Any],
+    inputs: Mapping[str, Any],
+    columns: torch.Tensor | None,
+    *,
+    exactly: bool = False,
 ) -> torch.Tensor:
     """Return the logits after the tokens at some columns, None for the last; (B, columns, vocabulary).
 
     Parameters
     ----------
-    keeps : the model can be told which columns are wanted, and computes no others
-    """
-    wanted = {"logits_to_keep": 1 if columns is None else columns} if keeps else {}
-    logits: torch.Tensor = model(**inputs, use_cache=False, **wanted).logits
-    if columns is None:
-        return logits[:, -1:]
-    # A model may take the wish and not heed it.
-    return logits if logits.shape[1] == columns.numel() else logits[:, columns]
-
-
-def keeps_columns(weights: Weights) -> bool:
-    """Return whether a model can be told the columns for which to compute logits."""
-    return "logits_to_keep" in signature(weights.model.forward).parameters
-
-
-@contextmanager
-def _reading_head(weights: Weights, columns: torch.Tensor | None) -> Iterator[None]:
-    """Have the language model head multiply in single precision: in bfloat16 a logit of 16 has steps of an eighth.
-
-    Over several GPUs it also chooses the columns, None for all, since transformers looks for them on another device.
+    model : that of the weights, or what wraps it; its language model head is given these columns and no others
+    exactly : the head multiplies in single precision: in bfloat16 a logit of 16 has steps of an eighth
     """
     head = weights.model.get_output_embeddings()
 
-    def narrow(_: torch.nn.Module, inputs: tuple[torch.Tensor]) -> tuple[torch.Tensor]:
-        return (inputs[0] if columns is None else inputs[0][:, columns.to(inputs[0].device)],)
+    def chosen(states: torch.Tensor) -> torch.Tensor:
+        return states[:, -1:] if columns is None else states[:, columns.to(states.device)]
 
     def again(head: torch.nn.Linear, inputs: tuple[torch.Tensor], logits: torch.Tensor) -> torch.Tensor:
         # A part of the vocabulary at a time, so that the head is never there twice.
@@ -124,14 +109,16 @@ def _reading_head(weights: Weights, columns: torch.Tensor | None) -> Iterator[No
         out = torch.cat([states @ rows.float().T for rows in torch.split(head.weight, _ROWS_AT_A_TIME)], dim=-1)
         return out if head.bias is None else out + head.bias.float()
 
-    hooks = [head.register_forward_pre_hook(narrow)] if len(weights.devices) > 1 else []
-    if type(head) is torch.nn.Linear and head.weight.dtype is not torch.float32:
+    hooks = [] if head is None else [head.register_forward_pre_hook(lambda _, inputs: (chosen(inputs[0]),))]
+    if exactly and type(head) is torch.nn.Linear and head.weight.dtype is not torch.float32:
         hooks.append(head.register_forward_hook(again))
     try:
-        yield
+        logits: torch.Tensor = model(**inputs, use_cache=False).logits
     finally:
         for hook in hooks:
             hook.remove()
+    # A model that does not call its head as a module gives the logits of all columns.
+    return logits if logits.shape[1] == (1 if columns is None else columns.numel()) else chosen(logits)
 
 
 class TreeReader:
@@ -153,7 +140,6 @@ class TreeReader:
     def __init__(self, weights: Weights, groups: Sequence[Sequence[str]]) -> None:
         self._weights = weights
         self._groups = [_single_tokens(weights, group) for group in groups]
-        self._keeps = keeps_columns(weights) and len(weights.devices) == 1
         self._batches, self._most = False, sys.maxsize
         self.why_apart = ""
         self.why_alone = _why_alone(weights)
@@ -219,8 +205,7 @@ class TreeReader:
         return groups
 
     def _logits(self, inputs: Mapping[str, Any], columns: torch.Tensor | None) -> torch.Tensor:
-        with _reading_head(self._weights, columns):
-            return logits_at(self._weights.model, inputs, columns, keeps=self._keeps)
+        return logits_at(self._weights, self._weights.model, inputs, columns, exactly=True)
 
     def _of_groups(self, logits: torch.Tensor) -> torch.Tensor:
         every = logits.float().log_softmax(-1)

@@ -180,7 +180,7 @@ def test_in_half_precision_the_answers_logits_have_no_steps(tiny: Tiny, asked: p
     judge.load()
     model = judge.weights.model
     states, logits = [], []
-    model.lm_head.register_forward_pre_hook(lambda _, inputs: states.append(inputs[0]))
+    model.lm_head.register_forward_hook(lambda _, inputs, __: states.append(inputs[0]))
     plain = reader.logits_at
 
     def noted(*args: object, **options: object) -> torch.Tensor:
@@ -364,26 +364,16 @@ class TestAModelThatCannotShare:
         assert _gap(rows, some[list(KEYS)].assign(p=alone(folder, some))) < 1e-4
 
 
-@pytest.mark.parametrize("knows_the_wish", [True, False])
-def test_a_model_that_does_not_heed_which_logits_are_wanted_is_read_at_the_right_ones(
-    knows_the_wish: bool, tiny: Tiny, asked: pd.DataFrame, truth: Callable[[str], pd.DataFrame]
+def test_a_model_that_does_not_call_its_head_is_read_at_the_right_columns(
+    tiny: Tiny, asked: pd.DataFrame, truth: Callable[[str], pd.DataFrame]
 ) -> None:
     judge = _judge(tiny("llama"))
     super(PackedJudge, judge).load()
-    forward = judge.weights.model.forward
-
-    def every(input_ids: torch.Tensor, logits_to_keep: object = 0, **inputs: object) -> object:
-        return forward(input_ids=input_ids, **inputs)
-
-    def without(
-        input_ids: torch.Tensor, attention_mask: object, position_ids: object = None, tree: object = None, **_: bool
-    ) -> object:
-        return forward(input_ids=input_ids, attention_mask=attention_mask, position_ids=position_ids, tree=tree)
-
-    judge.weights.model.forward = every if knows_the_wish else without
-    some = asked[asked["case_id"].isin(["short", "long"])]
-    assert _gap(judge.judge(some), truth("llama")) < 1e-4
-    assert not any("share" in notice for notice in judge.notices)
+    for head in (None, torch.nn.Linear(1, 1)):
+        judge.weights.model.get_output_embeddings = lambda head=head: head
+        some = asked[asked["case_id"].isin(["short", "long"])]
+        assert _gap(judge.judge(some), truth("llama")) < 1e-4
+        assert not any("share" in notice for notice in judge.notices)
 
 
 class TestOutOfMemory:
