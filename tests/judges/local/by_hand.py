@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -50,13 +51,20 @@ def made(
     folder: Path,
     images: Mapping[str, bytes] | None = None,
     entry: Entry | None = None,
+    settings: Settings | None = None,
     **wishes: object,
 ) -> Made:
     """A judge of some kind on the weights in a folder; a model of text is shown no images."""
     blind = "vision_config" not in (folder / "config.json").read_text()
-    settings = Settings(**{"device": "cpu", "without_images": blind, **wishes})
+    settings = replace(settings or Settings(), **{"device": "cpu", "without_images": blind, **wishes})
     entry = entry or Entry("tiny", kind.engine, path=folder)
     return kind(JudgeRequest(entry, settings, images or {}, WeightsSource(folder, "sha256:0")))
+
+
+def one_response(cases: pd.DataFrame, dimensions: Sequence[str]) -> pd.DataFrame:
+    """The rows that a judge is shown where one response a case is rated."""
+    rows = cases.merge(pd.DataFrame({"dimension": list(dimensions)}), how="cross")
+    return rows.rename(columns={"response_a": "first"}).assign(order="AB", repeat=0, probe="none", second="")
 
 
 class ByHand:

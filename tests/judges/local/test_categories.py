@@ -20,7 +20,7 @@ from mrb_lib.runs.execute import judge
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.orders import KEYS
 from mrb_lib.verdicts.store import load_verdicts, read_run
-from tests.judges.local.by_hand import ByHand, Tiny, made, png
+from tests.judges.local.by_hand import ByHand, Tiny, made, one_response, png
 
 RISKS = ("no risk", "low risk", "high risk")
 DIMENSIONS = ("accuracy", "harm")
@@ -45,16 +45,6 @@ def _judge(kind: type[CategoriesJudge], folder: Path, **wishes: object) -> Categ
     return made(kind, folder, IMAGES, **(usual | wishes))
 
 
-def _shown(repeats: int = 1) -> pd.DataFrame:
-    keys = [(name, repeat) for repeat in range(repeats) for name in DIMENSIONS]
-    rows = [
-        {**case, "dimension": name, "order": "AB", "repeat": repeat, "probe": "none", "first": case["response_a"]}
-        for case in CASES.to_dict("records")
-        for name, repeat in keys
-    ]
-    return pd.DataFrame(rows).assign(second="").drop(columns="response_a")
-
-
 def _alone(folder: Path, shown: pd.DataFrame, marks: str) -> np.ndarray:
     """The share of each mark as the next token, each question in an ordinary pass of transformers of its own."""
     hand, prompt, found = ByHand(folder), load_prompt("single-rate"), []
@@ -71,7 +61,7 @@ def _alone(folder: Path, shown: pd.DataFrame, marks: str) -> np.ndarray:
 
 @pytest.mark.parametrize("architecture", ["llava", "qwen2_5_vl", "llama"])
 def test_probabilities_are_those_of_asking_each_question_alone(architecture: str, tiny: Tiny) -> None:
-    folder, shown = tiny(architecture), _shown()
+    folder, shown = tiny(architecture), one_response(CASES, DIMENSIONS)
     one = _judge(CategoriesJudge, folder)
     judged = one.judge(shown)
     shares = np.array([json.loads(stated) for stated in judged["p_categories"]])
@@ -85,14 +75,16 @@ def test_probabilities_are_those_of_asking_each_question_alone(architecture: str
 
 def test_categories_that_are_numbers_are_their_own_marks_and_scores(tiny: Tiny) -> None:
     one = _judge(CategoriesJudge, tiny("llama"), choices=("1", "2", "5"), definitions={})
-    judged = one.judge(_shown())
+    judged = one.judge(one_response(CASES, DIMENSIONS))
     shares = np.array([json.loads(stated) for stated in judged["p_categories"]])
     assert np.allclose(judged["score_first"], shares @ [1, 2, 5])
     assert set(judged["category"]) <= {"1", "2", "5"}
 
 
 def test_categories_without_an_order_have_no_score_and_the_engine_rating_compares(tiny: Tiny) -> None:
-    assert "score_first" not in _judge(CategoriesJudge, tiny("llama"), is_ordered=False).judge(_shown())
+    assert "score_first" not in _judge(CategoriesJudge, tiny("llama"), is_ordered=False).judge(
+        one_response(CASES, DIMENSIONS)
+    )
     with pytest.raises(InputError, match=r"rating compares two responses.*NAME\+packed"):
         _judge(RatingJudge, tiny("llama"))
 
@@ -138,7 +130,7 @@ def test_a_rating_has_one_order(bench: Benchmark, tmp_path: Path) -> None:
 
 
 def test_a_probe_that_the_prompt_cannot_show_is_an_error_of_its_rows_alone(tiny: Tiny) -> None:
-    plain = _shown()
+    plain = one_response(CASES, DIMENSIONS)
     rows = pd.concat([plain.assign(probe_wording=0), plain.assign(probe="prompt/wording:1", probe_wording=1)])
     judged = _judge(CategoriesJudge, tiny("llama")).judge(rows.reset_index(drop=True)).set_index("probe")
     assert (judged.loc["none", "status"] == "ok").all()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -15,15 +13,12 @@ from mrb_lib.judges.local.categories import CategoriesJudge
 from mrb_lib.judges.local.generative import GenerativeJudge
 from mrb_lib.judges.makers import task_maker
 from mrb_lib.judges.prompt_files import load_prompt
-from mrb_lib.judges.roster.engines import JudgeRequest
-from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
 from mrb_lib.judges.tasks import Reply
 from mrb_lib.runs.execute import judge, settings_for
 from mrb_lib.verdicts.store import load_verdicts
+from tests.judges.local.by_hand import Made, Tiny, made, one_response
 
-Tiny = Callable[[str], Path]
 LABELS = {"errors": ("omission", '"wrong" <|end|> side', "Ω")}
 RISKS = ("no risk", "low risk", "high risk")
 META = BenchmarkMeta(
@@ -41,30 +36,18 @@ CASES = pd.DataFrame(
         "case_id": ["one", "two"],
         "question": ["What is seen?", "Which side?"],
         "response_a": ["A lesion.", "The left. " * 9],
-        "response_b": "",
         "images": [[], []],
     }
 )
 BENCHMARK = Benchmark(META, CASES, pd.DataFrame(columns=["case_id", "annotator", "dimension", "choice"], dtype="str"))
 
 
-def made(kind: type, folder: Path, **wishes: object) -> CategoriesJudge:
-    settings = replace(settings_for(BENCHMARK, Settings(device="cpu"), 1), **wishes)
-    return kind(JudgeRequest(Entry("tiny", kind.engine, path=folder), settings, {}, WeightsSource(folder, "sha256:0")))
-
-
-def shown(repeats: int = 1) -> pd.DataFrame:
-    rows = [
-        {**case, "dimension": name, "order": "AB", "repeat": repeat, "probe": "none", "first": case["response_a"]}
-        for case in CASES.to_dict("records")
-        for repeat in range(repeats)
-        for name in META.dimensions
-    ]
-    return pd.DataFrame(rows).assign(second="").drop(columns=["response_a", "response_b"])
+def labelled(kind: type[Made], folder: Path) -> Made:
+    return made(kind, folder, settings=settings_for(BENCHMARK, Settings(), 1))
 
 
 def test_a_written_reply_is_asked_for_a_list_and_read(tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
-    written = made(GenerativeJudge, tiny("llama"))
+    written = labelled(GenerativeJudge, tiny("llama"))
     written.load()
     replies = iter(['{"risk": "low risk", "errors": ["omission"]}', '{"risk": "low risk", "errors": ["x"]}'])
     asked = []
@@ -74,7 +57,7 @@ def test_a_written_reply_is_asked_for_a_list_and_read(tiny: Tiny, monkeypatch: p
         return [Reply(next(replies)) for _ in requests]
 
     monkeypatch.setattr(written, "_write", write)
-    answers = written.judge(shown())
+    answers = written.judge(one_response(CASES, META.dimensions))
     assert len(asked) == 2
     found = answers.astype("object").where(answers.notna(), None)[["dimension", "category", "status"]]
     assert sorted(found.to_numpy().tolist(), key=str) == [
@@ -88,7 +71,7 @@ def test_a_written_reply_is_asked_for_a_list_and_read(tiny: Tiny, monkeypatch: p
 def test_a_server_is_held_to_lists_of_the_labels() -> None:
     settings = settings_for(BENCHMARK, Settings(), 1)
     maker = task_maker(load_prompt("rate"), settings, sees=False)
-    task = next(iter(maker.tasks(shown())))
+    task = next(iter(maker.tasks(one_response(CASES, META.dimensions))))
     properties = maker.schema(task)["properties"]
     assert properties["errors"] == {"type": "array", "items": {"type": "string", "enum": list(LABELS["errors"])}}
     assert properties["risk"] == {"type": "string", "enum": list(RISKS)}
@@ -102,4 +85,4 @@ def test_judges_by_probability_leave_out_the_dimension_and_say_so(tiny: Tiny, tm
     verdicts = load_verdicts(tmp_path / "runs", benchmark.cases)
     assert verdicts["judge"].nunique() == 2
     assert set(verdicts["dimension"]) == {"risk"}
-    assert "no errors, where several labels may apply" in " ".join(made(CategoriesJudge, tiny("llama")).notices)
+    assert "no errors, where several labels may apply" in " ".join(labelled(CategoriesJudge, tiny("llama")).notices)
