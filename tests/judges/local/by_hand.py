@@ -17,6 +17,7 @@ from PIL import Image
 from mrb_lib.judges.fences import marks_pattern
 from mrb_lib.judges.local.base import LocalJudge
 from mrb_lib.judges.local.checkpoint import special_tokens, still_processor
+from mrb_lib.judges.local.tree import Tree
 from mrb_lib.judges.local.weights import Weights
 from mrb_lib.judges.prompt_files import load_prompt
 from mrb_lib.judges.roster.engines import JudgeRequest
@@ -65,6 +66,13 @@ def one_response(cases: pd.DataFrame, dimensions: Sequence[str]) -> pd.DataFrame
     """The rows that a judge is shown where one response a case is rated."""
     rows = cases.merge(pd.DataFrame({"dimension": list(dimensions)}), how="cross")
     return rows.rename(columns={"response_a": "first"}).assign(order="AB", repeat=0, probe="none", second="")
+
+
+def paths_of(tree: Tree) -> list[list[list[int]]]:
+    """The tokens of each prompt of a tree, by branch and leaf."""
+    return [
+        [tree.trunk + branch + leaf for leaf in row] for branch, row in zip(tree.branches, tree.leaves, strict=True)
+    ]
 
 
 class ByHand:

@@ -25,14 +25,11 @@ from mrb_lib.judges.local.pointwise import RatingJudge, RubricJudge
 from mrb_lib.judges.local.tree import Texts, Tree, grow, pack
 from mrb_lib.judges.local.weights import Weights
 from mrb_lib.judges.prompts import phrasing_of
-from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.source import WeightsSource
-from mrb_lib.judges.settings import Settings
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.verdicts.orders import KEYS
 from mrb_lib.verdicts.protocol import VerdictRows
-from tests.judges.local.by_hand import AskFor, ByHand, Tiny, made, png
+from tests.judges.local.by_hand import AskFor, ByHand, Tiny, made, paths_of, png
 
 ARCHITECTURES = ("llava", "qwen2_5_vl", "llama")
 ASKED = ("accuracy", "creativity", "overall")
@@ -219,10 +216,8 @@ class TestSight:
 
     def test_weights_of_text_are_refused_where_they_are_said_to_see(self, tiny: Tiny, tmp_path: Path) -> None:
         folder = tiny("llama")
-        entry = Entry("tiny", "packed", path=folder, vision=True)
-        judge = PackedJudge(JudgeRequest(entry, Settings(device="cpu"), IMAGES, WeightsSource(folder, "x")))
         with pytest.raises(InputError, match="the roster says that it sees images") as raised:
-            judge.load()
+            made(PackedJudge, folder, IMAGES, Entry("tiny", "packed", path=folder, vision=True)).load()
         assert "\n" not in str(raised.value)
         stated = tmp_path / "stated"
         shutil.copytree(folder, stated)
@@ -242,7 +237,7 @@ class TestAContextThatIsTooShort:
         for case in ("short", "two"):
             own = some[some["case_id"] == case]
             [one] = judge.cases(VerdictRows(own), own)
-            lengths[case] = max(len(path) for row in _paths(one.prompts) for path in row)
+            lengths[case] = max(len(path) for row in paths_of(one.prompts) for path in row)
         assert lengths["short"] < lengths["two"]
         judge.weights.model.config.get_text_config().max_position_embeddings = lengths["two"] - 1
         rows = judge.judge(some).set_index("case_id")
@@ -256,36 +251,33 @@ class TestAContextThatIsTooShort:
         )
 
 
-def _paths(tree: Tree) -> list[list[list[int]]]:
-    return [
-        [tree.trunk + branch + leaf for leaf in row] for branch, row in zip(tree.branches, tree.leaves, strict=True)
-    ]
-
-
 class TestAModelThatCannotShare:
-    @pytest.mark.parametrize("architecture", ["llava", "qwen2_5_vl", "llama"])
-    def test_is_found_out_when_it_does_not_heed_positions(
-        self, architecture: str, tiny: Tiny, asked: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
+    @pytest.mark.parametrize("architecture", ARCHITECTURES)
+    @pytest.mark.parametrize("fault", ["does not heed positions", "questions see each other", "its code fails"])
+    def test_is_found_out_and_reads_alone(
+        self, fault: str, architecture: str, tiny: Tiny, asked: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
     ) -> None:
+        masks = TreeLayout.masks
+
         def counted(trees: Sequence[Tree], move: Callable[..., dict[str, torch.Tensor]]) -> tuple[object, ...]:
             inputs, ends = pack(trees, move)
             columns = torch.arange(inputs["input_ids"].shape[1])
             return {**inputs, "position_ids": columns.expand(inputs["position_ids"].shape)}, ends
 
-        monkeypatch.setattr(reader, "pack", counted)
-        self._falls_back(tiny(architecture), asked)
-
-    @pytest.mark.parametrize("architecture", ["llava", "qwen2_5_vl", "llama"])
-    def test_is_found_out_when_questions_see_each_other(
-        self, architecture: str, tiny: Tiny, asked: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        masks = TreeLayout.masks
-
         def causal(self: TreeLayout, window: int | None, device: torch.device) -> list[torch.Tensor]:
+            if fault == "its code fails":
+                raise NotImplementedError("masks of its own")
             return [torch.ones_like(mask).tril() for mask in masks(self, window, device)]
 
-        monkeypatch.setattr(TreeLayout, "masks", causal)
-        self._falls_back(tiny(architecture), asked)
+        if fault == "does not heed positions":
+            monkeypatch.setattr(reader, "pack", counted)
+        else:
+            monkeypatch.setattr(TreeLayout, "masks", causal)
+        some = asked[asked["case_id"].isin(["two", "none"]) & (asked["dimension"] == "overall")]
+        judge = _judge(tiny(architecture))
+        rows = judge.judge(some)
+        assert any("cannot share" in notice for notice in judge.notices)
+        assert _gap(rows, some[list(KEYS)].assign(p=alone(tiny(architecture), some))) < 1e-4
 
     @pytest.mark.parametrize(
         ("noise", "largest", "everywhere", "shares"),
@@ -309,15 +301,6 @@ class TestAModelThatCannotShare:
         monkeypatch.setattr(reader.TreeReader, "read_trees", lambda *_: off(largest, everywhere))
         judge.reader._check()
         assert (not judge.reader.why_alone) == shares
-
-    def test_is_found_out_when_its_code_fails(
-        self, tiny: Tiny, asked: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        def refuse(self: TreeLayout, window: int | None, device: torch.device) -> list[torch.Tensor]:
-            raise NotImplementedError("masks of its own")
-
-        monkeypatch.setattr(TreeLayout, "masks", refuse)
-        self._falls_back(tiny("llama"), asked)
 
     @pytest.mark.parametrize("architecture", ["llava", "qwen2_5_vl"])
     def test_reads_its_prompts_in_a_batch_as_one_by_one(
@@ -354,14 +337,6 @@ class TestAModelThatCannotShare:
         rows = judge.judge(some)
         assert any("read one question at a time (the processor changes" in notice for notice in judge.notices)
         assert _gap(rows, some[list(KEYS)].assign(p=alone(tiny("llava"), some))) < 1e-4
-
-    @staticmethod
-    def _falls_back(folder: Path, asked: pd.DataFrame) -> None:
-        some = asked[asked["case_id"].isin(["two", "none"]) & (asked["dimension"] == "overall")]
-        judge = _judge(folder)
-        rows = judge.judge(some)
-        assert any("cannot share" in notice for notice in judge.notices)
-        assert _gap(rows, some[list(KEYS)].assign(p=alone(folder, some))) < 1e-4
 
 
 def test_a_model_that_does_not_call_its_head_is_read_at_the_right_columns(
@@ -408,28 +383,21 @@ class TestOutOfMemory:
         self, tiny: Tiny, asked: pd.DataFrame
     ) -> None:
         some = asked[asked["dimension"] == "overall"]
-        judge, widths = _judge(tiny("llama")), {}
-        judge.load()
-        forward, limit = judge.weights.model.forward, math.inf
+        judge = _judge(tiny("llama"))
+        free = judge.judge(some)
+        forward = judge.weights.model.forward
+        widest = max(judge.cases(VerdictRows(some), some), key=lambda case: case.n_tokens)
 
         @wraps(forward)
         def limited(*args: object, **inputs: torch.Tensor) -> object:
-            longest = max(end - start for start, end in inputs["tree"].cases)
-            widths[len(inputs["tree"].cases)] = longest
-            if longest >= limit:
+            if any(end - start >= widest.n_tokens for start, end in inputs["tree"].cases):
                 raise torch.OutOfMemoryError("CUDA out of memory.")
             return forward(*args, **inputs)
 
         judge.weights.model.forward = limited
-        widest = {}
-        for case in CASES["case_id"]:
-            judge.judge(some[some["case_id"] == case])
-            widest[case] = widths[1]
-        free = judge.judge(some)
-        limit = max(widest.values())
         rows = judge.judge(some)
         lost = rows["status"] == "error"
-        assert set(rows.loc[lost, "case_id"]) == {case for case, width in widest.items() if width == limit}
+        assert set(rows.loc[lost, "case_id"]) == {widest.records[0]["case_id"]}
         assert rows.loc[lost, "error"].str.contains("does not fit").all()
         assert rows.loc[lost, "pick"].isna().all()
         assert rows.loc[lost, "p_first"].isna().all()
@@ -507,7 +475,7 @@ def test_a_label_that_is_not_one_token_is_an_error_of_its_rows_alone(tiny: Tiny,
 def test_a_judge_that_always_reasons_is_warned_about(tiny: Tiny) -> None:
     folder = tiny("llama")
     entry = Entry("tiny", "packed", path=folder, thinking="always")
-    judge = PackedJudge(JudgeRequest(entry, Settings(device="cpu"), {}, WeightsSource(folder, "sha256:0")))
+    judge = made(PackedJudge, folder, entry=entry)
     assert any("reasons before it replies" in notice for notice in judge.notices)
 
 
@@ -544,8 +512,7 @@ def test_what_is_not_a_number_is_an_error_and_never_a_tie(
 
 def test_a_model_of_the_hub_states_what_it_was_trained_on(tiny: Tiny, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(tiny("llama"), tmp_path / "snapshot"))
-    entry, source = Entry("mine", "packed", model="some-lab/judge"), WeightsSource(folder, "f" * 40)
-    judge = PackedJudge(JudgeRequest(entry, Settings(device="cpu"), {}, source))
+    judge = made(PackedJudge, folder, entry=Entry("mine", "packed", model="some-lab/judge"))
     assert judge.provenance == {}
     (folder / "training.json").write_text('{"method": "sft", "cases": ["c1"]}', encoding="utf-8")
     assert judge.provenance == {"training": {"method": "sft", "cases": ["c1"]}}

@@ -6,7 +6,7 @@ import json
 import shutil
 import socket
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,13 +21,9 @@ from mrb_lib.judges.local.checkpoint import devices_needed, load_checkpoint, spe
 from mrb_lib.judges.local.packed import PackedJudge
 from mrb_lib.judges.local.reader import TreeReader
 from mrb_lib.judges.local.weights import Weights, choose_devices
-from mrb_lib.judges.roster.engines import JudgeRequest
-from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.source import WeightsSource
-from mrb_lib.judges.settings import Settings
 from mrb_lib.tables.errors import InputError
+from tests.judges.local.by_hand import Tiny, made
 
-Tiny = Callable[[str], Path]
 CPU = torch.device("cpu")
 PICTURE = Image.new("RGB", (80, 60), (200, 30, 90))
 
@@ -146,23 +142,14 @@ class TestRemoteCode:
         ("architecture", "file", "values"),
         [
             ("llama", "config.json", {"model_type": "evil", "auto_map": {"AutoConfig": "evil.C"}}),
-            (
-                "llama",
-                "tokenizer_config.json",
-                {"tokenizer_class": "EvilTokenizer", "auto_map": {"AutoTokenizer": ["evil.T", "evil.T"]}},
-            ),
-            (
-                "llava",
-                "processor_config.json",
-                {"processor_class": "EvilProcessor", "auto_map": {"AutoProcessor": "evil.P"}},
-            ),
-            (
-                "llava",
-                "processor_config.json",
-                {"image_processor": {"image_processor_type": "Evil", "auto_map": {"AutoImageProcessor": "evil.I"}}},
-            ),
+            ("llama", "tokenizer_config.json",
+             {"tokenizer_class": "EvilTokenizer", "auto_map": {"AutoTokenizer": ["evil.T", "evil.T"]}}),
+            ("llava", "processor_config.json",
+             {"processor_class": "EvilProcessor", "auto_map": {"AutoProcessor": "evil.P"}}),
+            ("llava", "processor_config.json",
+             {"image_processor": {"image_processor_type": "Evil", "auto_map": {"AutoImageProcessor": "evil.I"}}}),
         ],
-    )
+    )  # fmt: skip
     def test_is_refused_and_not_run(
         self, architecture: str, file: str, values: dict[str, object], copy: Callable[[str], Path]
     ) -> None:
@@ -195,14 +182,11 @@ class TestRemoteCode:
 
     def test_is_part_of_what_a_run_is_recognised_by(self, copy: Callable[[str], Path]) -> None:
         folder = copy("llama")
-        entry, source = Entry("tiny", "packed", path=folder), WeightsSource(folder, "sha256:0")
-
-        def spec(*, trusted: bool) -> Mapping[str, object]:
-            return PackedJudge(JudgeRequest(entry, Settings(device="cpu", trust_remote_code=trusted), {}, source)).spec
-
-        assert spec(trusted=True) == spec(trusted=False)
-        _change(folder / "config.json", auto_map={"AutoConfig": "evil.C"})
-        assert spec(trusted=True) != spec(trusted=False)
+        for names_code in (False, True):
+            if names_code:
+                _change(folder / "config.json", auto_map={"AutoConfig": "evil.C"})
+            specs = [made(PackedJudge, folder, trust_remote_code=trusted).spec for trusted in (True, False)]
+            assert (specs[0] != specs[1]) == names_code
 
 
 def test_the_need_of_torchvision_is_named(copy: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -290,11 +274,10 @@ class TestInputs:
         assert "   " not in special_tokens(tokenizer)
 
 
-class TestDevice:
-    def test_of_an_unknown_name_is_bad_input(self) -> None:
-        for name in ("gpu", "cuda:9999", "", "cpu cpu", "meta"):
-            with pytest.raises(InputError, match="mrb doctor"):
-                choose_devices(name)
+@pytest.mark.parametrize("name", ["gpu", "cuda:9999", "", "cpu cpu", "meta"])
+def test_a_device_of_an_unknown_name_is_bad_input(name: str) -> None:
+    with pytest.raises(InputError, match="mrb doctor"):
+        choose_devices(name)
 
 
 class TestWhereWeightsGo:
@@ -343,15 +326,11 @@ class TestQuantisedWeights:
         published: object,
         asked: str | None,
         message: str,
-        tiny: Tiny,
-        tmp_path: Path,
+        copy: Callable[[str], Path],
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
-        folder = tmp_path / "model"
-        shutil.copytree(tiny("llama"), folder)
-        if published is not None:
-            config = json.loads((folder / "config.json").read_text())
-            (folder / "config.json").write_text(json.dumps({**config, "quantization_config": published}))
+        folder = copy("llama")
+        _change(folder / "config.json", quantization_config=published)
         monkeypatch.setattr(checkpoint, "find_spec", lambda _: None)
         with pytest.raises(InputError, match=message) as raised:
             load_checkpoint(folder, devices=[CPU], dtype=torch.bfloat16, quantize=asked)
