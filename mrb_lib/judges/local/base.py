@@ -8,10 +8,11 @@ import sys
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cached_property, partial
 from itertools import groupby
 from pathlib import Path
-from typing import ClassVar, Final, Protocol, TypeVar
+from typing import ClassVar, Final, Generic, TypeVar
 
 import pandas as pd
 import torch
@@ -20,7 +21,7 @@ from PIL import Image
 from mrb_lib.judges.local.checkpoint import load_checkpoint
 from mrb_lib.judges.local.weights import Weights, choose_devices, choose_dtype, describe
 from mrb_lib.judges.prompt_files import UsualPrompt, fitting_prompt
-from mrb_lib.judges.prompts import Asks, Prompt, Rendered
+from mrb_lib.judges.prompts import Asks, Rendered
 from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.source import names_code, provenance_of, trained_as
 from mrb_lib.judges.settings import BLIND
@@ -36,21 +37,26 @@ MOST_WORKERS: Final = 8
 # Below this probability of all admissible answers together, their ratio says little about the model.
 LOW_MASS: Final = 0.05
 
-T = TypeVar("T")
 R = TypeVar("R")
 W = TypeVar("W", bound="Waiting")
 Positions = Sequence[int]
 Records = Sequence[Record]
 
 
-class Waiting(Protocol):
-    """The inputs of one pass or row of it: the tokens that the memory is to hold, and the images of each row."""
+@dataclass(frozen=True)
+class Waiting:
+    """Rows that wait for a pass.
 
-    @property
-    def n_tokens(self) -> int: ...
+    Attributes
+    ----------
+    n_images : that each of a batch shows, which some models want to be as many; 0 where that does not matter
+    n_tokens : that the memory is to hold
+    """
 
-    @property
-    def n_images(self) -> int: ...
+    positions: Positions
+    records: Records
+    n_images: int
+    n_tokens: int
 
 
 class LocalJudge(AsksPrompts):
@@ -98,7 +104,7 @@ class LocalJudge(AsksPrompts):
         compares = self.usual_prompt or "plain", self.asks or ("all",)
         trained_on = _trained_prompt(self._source.folder, trained, self.engine)
         prompt = fitting_prompt(self.name, self.engine, settings, compares, self.rates, trained_on)
-        self._own_prompt = None if self.usual_prompt is None else prompt
+        self._prompt, self._own_prompt = prompt, prompt if self.usual_prompt is not None else None
         self._devices = choose_devices(settings.device)
         is_on_gpu = self._devices[0].type == "cuda"
         self.cases_per_batch = settings.batch_size or (_CASES_ON_GPU if is_on_gpu else _CASES)
@@ -211,12 +217,6 @@ class LocalJudge(AsksPrompts):
         self._n_low += mass < LOW_MASS
 
     @property
-    def _prompt(self) -> Prompt:
-        if self._own_prompt is None:
-            raise RunError(f"judge {self.name}: takes no prompt.")
-        return self._own_prompt
-
-    @property
     def weights(self) -> Weights:
         """The loaded model; `RunError` before `load`."""
         if self._loaded is None:
@@ -245,36 +245,6 @@ class LocalJudge(AsksPrompts):
     def _chat(self, rendered: Rendered, n_images: int) -> str:
         return self.weights.chat(rendered.text, n_images, self._template)
 
-    def requests(
-        self, rows: VerdictRows, shown: pd.DataFrame, keys: Sequence[str], request: Callable[[Positions, Records], T]
-    ) -> list[T]:
-        """One request for each group of rows that share the keys; where a case cannot be asked, its rows fail.
-
-        Images are decoded and processed in several threads. Of a case with several probes that cannot be asked as a
-        whole, each probe is tried alone.
-        """
-
-        def tried(positions: Positions, records: Records) -> list[tuple[Positions, T | InputError]]:
-            try:
-                return [(positions, request(positions, records))]
-            except InputError as error:
-                probes = [record["probe"] for record in records]
-                parts = [[i for i, name in enumerate(probes) if name == probe] for probe in dict.fromkeys(probes)]
-                if len(parts) == 1:
-                    return [(positions, error)]
-                return [
-                    made for part in parts for made in tried([positions[i] for i in part], [records[i] for i in part])
-                ]
-
-        requests: list[T] = []
-        for group in self._workers.map(lambda group: tried(*group), group_rows(shown, keys)):
-            for positions, made in group:
-                if isinstance(made, InputError):
-                    rows.fail(positions, str(made))
-                else:
-                    requests.append(made)
-        return requests
-
     @cached_property
     def _workers(self) -> ThreadPoolExecutor:
         return ThreadPoolExecutor(min(os.cpu_count() or 1, MOST_WORKERS), thread_name_prefix="images")
@@ -282,11 +252,7 @@ class LocalJudge(AsksPrompts):
     def in_batches(
         self, items: Sequence[W], function: Callable[[Sequence[W]], Sequence[R]]
     ) -> Iterator[tuple[W, R | None]]:
-        """Yield items with what a function makes of them, as many at a time as the memory holds.
-
-        None is made of one that alone is too much. Items of one batch have as many images each, since some models take
-        images a row of the batch.
-        """
+        """Yield items with what a function makes of as many as fit into memory; None for one that alone does not."""
         for _, alike in groupby(sorted(items, key=lambda one: (one.n_images, -one.n_tokens)), lambda one: one.n_images):
             waiting, before = list(alike), self._most_tokens
             while waiting:
@@ -317,6 +283,73 @@ class LocalJudge(AsksPrompts):
         if self._devices[0].type == "cuda":
             torch.cuda.empty_cache()
         return None
+
+
+class CaseJudge(LocalJudge, Generic[W, R]):
+    """A judge that reads all that is asked about a case at once."""
+
+    @abstractmethod
+    def case(self, positions: Positions, records: Records) -> W:
+        """Make some rows of a case ready.
+
+        Raises
+        ------
+        InputError
+            An image is missing or cannot be read, the prompt needs a reference that the case lacks, or what a probe
+            calls the responses is not one token of the model.
+        """
+
+    @abstractmethod
+    def _read(self, cases: Sequence[W]) -> Sequence[R]:
+        """Read cases in one pass."""
+
+    @abstractmethod
+    def _put(self, rows: VerdictRows, case: W, reading: R) -> None:
+        """State the verdicts of a case, given what is read of it."""
+
+    def _shared(self, row: Record) -> tuple[object, ...]:
+        """What the rows of one case have in common."""
+        return row["case_id"], row["probe"]
+
+    def prepare(self, shown: pd.DataFrame) -> BatchAnswer:
+        """See `Judge.prepare`."""
+        rows = VerdictRows(shown, rated=self._settings.is_rating)
+        return partial(self._answer, rows, self.cases(rows, shown))
+
+    def cases(self, rows: VerdictRows, shown: pd.DataFrame) -> list[W]:
+        """Make cases ready; of one that cannot be asked, the rows fail.
+
+        Images are decoded and processed in several threads. Of a case with several probes that cannot be asked as a
+        whole, each probe is tried alone.
+        """
+
+        def tried(positions: Positions, records: Records) -> list[W | tuple[Positions, str]]:
+            probes = [record["probe"] for record in records]
+            try:
+                return [self.case(positions, records)]
+            except InputError as error:
+                if len(set(probes)) == 1:
+                    return [(positions, str(error))]
+            parts = [[i for i, name in enumerate(probes) if name == probe] for probe in dict.fromkeys(probes)]
+            return [one for part in parts for one in tried([positions[i] for i in part], [records[i] for i in part])]
+
+        self.load()
+        cases: list[W] = []
+        for group in self._workers.map(lambda group: tried(*group), group_rows(shown, self._shared)):
+            for one in group:
+                if isinstance(one, tuple):
+                    rows.fail(*one)
+                else:
+                    cases.append(one)
+        return cases
+
+    def _answer(self, rows: VerdictRows, cases: Sequence[W]) -> pd.DataFrame:
+        for case, reading in self.in_batches(cases, self._read):
+            if reading is None:
+                rows.fail(case.positions, TOO_LARGE)
+            else:
+                self._put(rows, case, reading)
+        return rows.frame()
 
 
 def _trained_prompt(folder: Path, trained: Mapping[str, object], engine: str) -> str | None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, Literal, NamedTuple, cast
+from typing import ClassVar, Literal, cast
 
 import pandas as pd
 import torch
 from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList
 
-from mrb_lib.judges.local.base import TOO_LARGE, LocalJudge
+from mrb_lib.judges.local.base import TOO_LARGE, LocalJudge, Waiting
 from mrb_lib.judges.local.weights import Tensors, check_context
 from mrb_lib.judges.makers import task_maker
 from mrb_lib.judges.prompt_files import RATES, UsualPrompt
@@ -22,13 +23,12 @@ from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
 
 
-class _Request(NamedTuple):
-    """A task as the model reads it; `n_tokens` are those of the prompt and of the longest reply."""
+@dataclass(frozen=True)
+class _Request(Waiting):
+    """A task as the model reads it; its tokens are those of the prompt and of the longest reply."""
 
     task: Task
     inputs: Tensors
-    n_images: int
-    n_tokens: int
 
 
 class GenerativeJudge(LocalJudge):
@@ -84,7 +84,8 @@ class GenerativeJudge(LocalJudge):
             check_context(self.weights, n_prompt, self._length)
         except InputError as error:
             return error
-        return _Request(task, inputs, len(pictures), n_prompt + self._length)
+        positions = [position for position, _ in task.rows]
+        return _Request(positions, task.records, len(pictures), n_prompt + self._length, task, inputs)
 
     def _answer(self, rows: VerdictRows, requests: Sequence[_Request]) -> pd.DataFrame:
         for one, reply in self.in_batches(requests, self._write):

@@ -39,12 +39,12 @@ class PackedJudge(TreeJudge):
             self.notice("reasons before it replies, so its first token is not its verdict: use NAME+generative")
 
     def _shared(self, row: Record) -> tuple[object, ...]:
-        """See `TreeJudge._shared`: case, images, texts and labels, whatever the order, the probe or the question."""
+        """See `CaseJudge._shared`: case, images, texts and labels, whatever the order, the probe or the question."""
         texts = row["question"], frozenset((row[FIRST], row.get(SECOND)))
         return row["case_id"], *image_names(row), *texts, labels_of(row)
 
     def case(self, positions: Positions, records: Records) -> Case:
-        """See `TreeJudge.case`."""
+        """See `CaseJudge.case`."""
         pictures = self.pictures(image_names(records[0]))
         # In each order, prompts that differ only in what they ask share a branch, and those that do not differ a leaf.
         leaves: dict[tuple[str, str], dict[str, int]] = {}
@@ -60,7 +60,7 @@ class PackedJudge(TreeJudge):
                 asked[key] = list(leaves).index(branch), leaf
         words = [self._read_as(self.writer.labels(row)) for row in records]
         prompts = self.reader.question([list(row) for row in leaves.values()], pictures)
-        return Case(prompts, positions, records, [asked[key] for key in keys], words)
+        return Case(positions, records, 0, prompts.n_tokens, prompts, [asked[key] for key in keys], words)
 
     def _read_as(self, labels: Labels) -> tuple[int, ...]:
         """The places in what is read of the labels of the two responses; of a rating, those of the categories."""

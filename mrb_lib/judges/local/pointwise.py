@@ -33,12 +33,13 @@ class PointwiseJudge(TreeJudge):
         """State the verdicts of a case, given the shares of the replies, (responses, questions, replies)."""
 
     def case(self, positions: Positions, records: Records) -> Case:
-        """See `TreeJudge.case`."""
+        """See `CaseJudge.case`."""
         pictures = self.pictures(image_names(records[0]))
         # Of two equal responses one is read: read side by side, rounding would find one of them better.
         responses = dict.fromkeys(responses_of(records[0]))
         texts = [self._questions(records, response, len(pictures)) for response in responses]
-        return Case(self.reader.question(texts, pictures), positions, records)
+        prompts = self.reader.question(texts, pictures)
+        return Case(positions, records, 0, prompts.n_tokens, prompts)
 
     def _put(self, rows: VerdictRows, case: Case, reading: Probabilities) -> None:
         self._put_shares(rows, case, np.array(reading if len(reading) == 2 else reading * 2))

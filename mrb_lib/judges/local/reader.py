@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import sys
-from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, ClassVar, Final
+from functools import cached_property
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 import torch
 from PIL import Image
 
-from mrb_lib.judges.local.base import TOO_LARGE, LocalJudge, Positions, Records, is_out_of_memory
+from mrb_lib.judges.local.base import CaseJudge, Waiting, is_out_of_memory
 from mrb_lib.judges.local.tree import Texts, Tree, grow, pack
 from mrb_lib.judges.local.weights import Tensors, Weights, check_context
-from mrb_lib.judges.tasks import Record
 from mrb_lib.tables.errors import InputError, RunError
-from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
+from mrb_lib.verdicts.protocol import VerdictRows
 
 _LOWEST: Final = 1e-45  # the smallest single-precision number: a ratio of probabilities stays defined
 
@@ -60,7 +58,7 @@ class Apart:
 
 
 @dataclass(frozen=True)
-class Case:
+class Case(Waiting):
     """The prompts of a case, and the rows that wait for them.
 
     Attributes
@@ -71,16 +69,8 @@ class Case:
     """
 
     prompts: Tree | Apart
-    positions: Positions
-    records: Records
     asked: Sequence[tuple[int, int]] = ()
     words: Sequence[tuple[int, ...]] = ()
-    n_images: ClassVar[int] = 0  # trees of any number of images are read in one row
-
-    @property
-    def n_tokens(self) -> int:
-        """Tokens that are read in all."""
-        return self.prompts.n_tokens
 
 
 def logits_at(
@@ -269,7 +259,7 @@ class TreeReader:
         return cases
 
 
-class TreeJudge(LocalJudge):
+class TreeJudge(CaseJudge[Case, Probabilities]):
     """A judge that reads probabilities of single tokens, with all questions about a case in one pass.
 
     A subclass states the answers whose probability is read, `_marks`.
@@ -277,22 +267,19 @@ class TreeJudge(LocalJudge):
 
     _marks: Sequence[str]
     _lead = ""
-    _reader: TreeReader | None = None
 
-    @property
+    @cached_property
     def reader(self) -> TreeReader:
         """Return the reader of the probabilities; loads the weights."""
-        if self._reader is None:
-            super().load()
-            # Where a reply's first number is a space and then its digits, as in Llama 2, it is read after the space.
-            is_apart = self._marks[0].isdigit() and len(self.weights.tokens_of(self._marks[0])) > 1
-            self._lead = " " if is_apart else ""
-            self._reader = TreeReader(self.weights, [[mark, f" {mark}"] for mark in self._marks])
-        return self._reader
+        super().load()
+        # Where a reply's first number is a space and then its digits, as in Llama 2, it is read after the space.
+        is_apart = self._marks[0].isdigit() and len(self.weights.tokens_of(self._marks[0])) > 1
+        self._lead = " " if is_apart else ""
+        return TreeReader(self.weights, [[mark, f" {mark}"] for mark in self._marks])
 
     def share(self, other: TreeJudge) -> None:
         """Judge with the weights of another judge of the same model, as it has loaded them."""
-        self._loaded, self._reader = other.weights, other.reader
+        self._loaded, self.reader = other.weights, other.reader
 
     def load(self) -> None:
         """Read the weights, and try whether prompts can share their beginnings."""
@@ -301,50 +288,18 @@ class TreeJudge(LocalJudge):
 
     def unload(self) -> None:
         """See `LocalJudge.unload`."""
-        self._reader = None
+        self.__dict__.pop("reader", None)
         super().unload()
 
-    def prepare(self, shown: pd.DataFrame) -> BatchAnswer:
-        """See `Judge.prepare`."""
-        rows = VerdictRows(shown, rated=self._settings.is_rating)
-        return partial(self._answer, rows, self.cases(rows, shown))
-
-    @abstractmethod
-    def case(self, positions: Positions, records: Records) -> Case:
-        """The prompts about some rows of a case, made ready; see `group_rows` for the parameters.
-
-        Raises
-        ------
-        InputError
-            An image is missing or cannot be read, the prompt needs a reference that the case lacks, or what a probe
-            calls the responses is not one token of the model.
-        """
-
-    @abstractmethod
-    def _put(self, rows: VerdictRows, case: Case, reading: Probabilities) -> None:
-        """State the verdicts of a case, given what is read of its prompts."""
-
-    def _shared(self, row: Record) -> tuple[object, ...]:
-        """What the rows of one case have in common."""
-        return row["case_id"], row["probe"]
-
     def cases(self, rows: VerdictRows, shown: pd.DataFrame) -> list[Case]:
-        """Make the cases ready; says where questions must be read apart."""
-        self.load()
-        shared = [self._shared({str(name): value for name, value in row.items()}) for row in shown.to_dict("records")]
-        shown = shown.assign(shared=pd.Series(shared, index=shown.index, dtype=object))
-        cases = self.requests(rows, shown, ("shared",), self.case)
+        """See `CaseJudge.cases`; says where questions must be read apart."""
+        cases = super().cases(rows, shown)
         if self.reader.why_apart:
             self.notice(f"some cases are read one question at a time ({self.reader.why_apart})")
         return cases
 
-    def _answer(self, rows: VerdictRows, cases: Sequence[Case]) -> pd.DataFrame:
-        for case, reading in self.in_batches(cases, lambda some: self.reader.read([one.prompts for one in some])):
-            if reading is None:
-                rows.fail(case.positions, TOO_LARGE)
-            else:
-                self._put(rows, case, reading)
-        return rows.frame()
+    def _read(self, cases: Sequence[Case]) -> list[Probabilities]:
+        return self.reader.read([case.prompts for case in cases])
 
 
 def _gaps(some: torch.Tensor, others: torch.Tensor) -> np.ndarray:

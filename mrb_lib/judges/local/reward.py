@@ -9,25 +9,24 @@ import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
 import numpy as np
-import pandas as pd
 import torch
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
 from mrb_lib.judges.fences import defuse
-from mrb_lib.judges.local.base import NO_NUMBER, TOO_LARGE, LocalJudge, Positions, Records
+from mrb_lib.judges.local.base import NO_NUMBER, CaseJudge, Positions, Records, Waiting
 from mrb_lib.judges.local.weights import Tensors, Weights, check_context
 from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.tasks import image_names, responses_of
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.orders import pick_of
-from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
+from mrb_lib.verdicts.protocol import VerdictRows
 
 FloatArray = NDArray[np.float64]
 
@@ -36,26 +35,16 @@ OVERALL: Final = ("overall",)
 
 
 @dataclass(frozen=True)
-class Conversations:
+class Conversations(Waiting):
     """The conversations of a case, one a response, and the rows that wait for their scores.
 
-    Attributes
-    ----------
-    inputs : of each of the two
+    `inputs` are those of the two in the order of the first row; equal responses are the same.
     """
 
     inputs: tuple[Tensors, Tensors]
-    n_images: int
-    positions: Positions
-    records: Records
-
-    @property
-    def n_tokens(self) -> int:
-        """Return the tokens that are read, filled up to the longer of the two."""
-        return 2 * max(inputs["input_ids"].shape[1] for inputs in self.inputs)
 
 
-class RewardJudge(LocalJudge):
+class RewardJudge(CaseJudge[Conversations, tuple[FloatArray, float]]):
     """A reward of each response as the assistant's reply to the question.
 
     A head with one value judges the dimension that it was trained on (`overall` where it does not say), one with a
@@ -67,47 +56,28 @@ class RewardJudge(LocalJudge):
 
     engine = "reward"
     speaks = False
-    _head: RewardHead | None = None
 
     def __init__(self, request: JudgeRequest) -> None:
         super().__init__(request)
         self.dimensions: tuple[str, ...] = head_dimensions(self._source.folder)
 
-    @property
+    @cached_property
     def head(self) -> RewardHead:
-        """The scalar head; loads the weights."""
-        if self._head is None:
-            super().load()
-            self._head = load_head(self._source.folder, self.weights)
-        return self._head
-
-    def use_head(self, head: RewardHead) -> None:
-        """Judge with a head that is not in the folder, as one that is being trained."""
-        self._head = head
+        """The scalar head, with the weights; another may take its place, as one that is being trained."""
+        super().load()
+        return load_head(self._source.folder, self.weights)
 
     def load(self) -> None:
         """Read the weights and the head."""
-        self._head = self.head
+        self.head  # noqa: B018
 
     def unload(self) -> None:
         """See `LocalJudge.unload`."""
-        self._head = None
+        self.__dict__.pop("head", None)
         super().unload()
 
-    def prepare(self, shown: pd.DataFrame) -> BatchAnswer:
-        """See `Judge.prepare`."""
-        self.load()
-        rows = VerdictRows(shown)
-        return partial(self._answer, rows, self.requests(rows, shown, ("case_id", "probe"), self.conversations))
-
-    def conversations(self, positions: Positions, records: Records) -> Conversations:
-        """The conversations of one case's rows; see `group_rows` for the parameters.
-
-        Raises
-        ------
-        InputError
-            An image is missing or cannot be read.
-        """
+    def case(self, positions: Positions, records: Records) -> Conversations:
+        """See `CaseJudge.case`."""
         row = records[0]
         pictures = self.pictures(image_names(row))
         marks = self.weights.marks
@@ -117,25 +87,20 @@ class RewardJudge(LocalJudge):
             for response in responses_of(row)
         ]
         encoded = [self.weights.encode(text, pictures) for text in dict.fromkeys(texts)]
-        first, second = encoded[0], encoded[-1]  # equal responses are the same, and have the same score
-        one = Conversations((first, second), len(pictures), positions, records)
-        check_context(self.weights, one.n_tokens // 2)
-        return one
+        longest = max(inputs["input_ids"].shape[1] for inputs in encoded)
+        check_context(self.weights, longest)
+        # Filled up to the longer of the two; equal responses are the same, and have the same score.
+        return Conversations(positions, records, len(pictures), 2 * longest, (encoded[0], encoded[-1]))
 
-    def _answer(self, rows: VerdictRows, scored: Sequence[Conversations]) -> pd.DataFrame:
-        for one, result in self.in_batches(scored, self._score):
-            self._put(rows, one, result)
-        return rows.frame()
-
-    def _put(self, rows: VerdictRows, one: Conversations, result: tuple[FloatArray, float] | None) -> None:
-        if result is None or not np.isfinite(result[0]).all():
-            rows.fail(one.positions, TOO_LARGE if result is None else NO_NUMBER)
+    def _put(self, rows: VerdictRows, case: Conversations, reading: tuple[FloatArray, float]) -> None:
+        values, seconds = reading
+        if not np.isfinite(values).all():
+            rows.fail(case.positions, NO_NUMBER)
             return
-        values, seconds = result
-        tokens = sum(inputs["input_ids"].shape[1] for inputs in one.inputs)
-        for i, (position, record) in enumerate(zip(one.positions, one.records, strict=True)):
+        tokens = sum(inputs["input_ids"].shape[1] for inputs in case.inputs)
+        for i, (position, record) in enumerate(zip(case.positions, case.records, strict=True)):
             of_dimension = values[:, self.dimensions.index(str(record["dimension"]))]
-            a, b = map(float, of_dimension[::-1] if record["order"] != one.records[0]["order"] else of_dimension)
+            a, b = map(float, of_dimension[::-1] if record["order"] != case.records[0]["order"] else of_dimension)
             rows.put(
                 position,
                 "ok",
@@ -147,14 +112,14 @@ class RewardJudge(LocalJudge):
                 latency_s=None if i else seconds,
             )
 
-    def _score(self, scored: Sequence[Conversations]) -> list[tuple[FloatArray, float]]:
+    def _read(self, cases: Sequence[Conversations]) -> list[tuple[FloatArray, float]]:
         """Values (2, dimensions) and seconds of each case."""
         start = time.perf_counter()
-        inputs = self.weights.collate([inputs for one in scored for inputs in one.inputs])
+        inputs = self.weights.collate([inputs for one in cases for inputs in one.inputs])
         scores = self.head.scores(self.weights.to_device(inputs)).double().numpy()
-        seconds = (time.perf_counter() - start) / len(scored)
+        seconds = (time.perf_counter() - start) / len(cases)
         # Beside one another, rounding would tell equal responses apart.
-        places = [(2 * i, 2 * i + (one.inputs[0] is not one.inputs[1])) for i, one in enumerate(scored)]
+        places = [(2 * i, 2 * i + (one.inputs[0] is not one.inputs[1])) for i, one in enumerate(cases)]
         return [(scores[list(both)], seconds) for both in places]
 
 

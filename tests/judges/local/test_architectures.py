@@ -11,10 +11,9 @@ import pandas as pd
 import pytest
 import torch
 import transformers
-from transformers import ImageProcessingMixin, PreTrainedModel, ProcessorMixin
+from transformers import ImageProcessingMixin
 
 from mrb_lib.judges.local import tiny as makes
-from mrb_lib.judges.local.checkpoint import still_processor
 from mrb_lib.judges.local.generative import GenerativeJudge
 from mrb_lib.judges.local.packed import PackedJudge
 from mrb_lib.tables.schema import DIMENSIONS
@@ -22,67 +21,23 @@ from mrb_lib.verdicts.orders import KEYS
 from tests.judges.local.by_hand import AskFor, ByHand, made, png
 
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # PaliGemma's processor
-Made = tuple[PreTrainedModel, ProcessorMixin]
 
 _VISION = {
     "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4, "image_size": 64,
     "patch_size": 16,
 }  # fmt: skip
 _TILES = [[64, 128], [128, 64], [128, 128]]
-_QWEN = {"image_token": "<|image_pad|>", "video_token": "<|video_pad|>",
-         "vision_start_token": "<|vision_start|>", "vision_end_token": "<|vision_end|>"}  # fmt: skip
 _LAYERS = {"head_dim": 32, "sliding_window": 32, "layer_types": ["sliding_attention", "full_attention"]}
 
 
-def built(
-    name: str,
-    tokens: dict[str, str],
-    image: str,
-    images: ImageProcessingMixin,
-    *,
-    text: dict[str, object],
-    vision: dict[str, object],
-    config: dict[str, object],
-    processor: dict[str, object] | None = None,
-) -> Made:
-    """A tiny model of a class of transformers, and its processor.
-
-    Parameters
-    ----------
-    tokens : named tokens of the tokenizer, which `config` names, too
-    image : what a prompt shows for an image
-    images : the image processor
-    text, vision : what the configurations of both parts state of their own
-    """
-    tokenizer = makes._tokenizer(makes._corpus(()), 1000, list(tokens.values()), tokens)
-    if "bos_token_id" in text:
-        tokenizer.add_special_tokens({"bos_token": "<|system|>"})
-    named = {key: tokenizer.convert_tokens_to_ids(value) if value in tokens.values() else value
-             for key, value in config.items()}  # fmt: skip
-    stated = getattr(transformers, f"{name}Config")(
-        text_config={**makes._text(tokenizer, 96, 2), **text}, vision_config=vision, **named
-    )
-    reads = still_processor(getattr(transformers, f"{name}Processor"))(
-        image_processor=images, tokenizer=tokenizer, chat_template=makes._CHAT.replace("IMAGE", image),
-        **(processor or {}),
-    )  # fmt: skip
-    return getattr(transformers, f"{name}ForConditionalGeneration")(stated), reads
+CORPUS, SIZE = makes.corpus_of(()), makes.Size(96, 2, 1000)
 
 
-def qwen(name: str, rope: dict[str, object], vision: dict[str, object]) -> Made:
-    patch = vision["patch_size"]
-    return built(
-        name, _QWEN, "<|vision_start|><|image_pad|><|vision_end|>",
-        transformers.Qwen2VLImageProcessorPil(
-            patch_size=patch, merge_size=2, size={"shortest_edge": (4 * patch) ** 2, "longest_edge": (8 * patch) ** 2}
-        ),
-        text={"head_dim": 32, "rope_parameters": {"rope_type": "default", "rope_theta": 10_000.0, **rope}},
-        vision={"num_heads": 4, **vision},
-        config={"tie_word_embeddings": True, **{f"{key}_id": token for key, token in _QWEN.items()}},
-    )  # fmt: skip
+def built(name: str, tokens: dict[str, str], image: str, images: ImageProcessingMixin, **stated: object) -> makes.Made:
+    return makes.with_images(name, tokens, image, images, CORPUS, SIZE, **stated)
 
 
-MAKES: dict[str, Callable[[], Made]] = {
+MAKES: dict[str, Callable[[], makes.Made]] = {
     "llava_next": lambda: built(
         "LlavaNext", {"image_token": "<image>"}, "<image>",
         transformers.LlavaNextImageProcessorPil(
@@ -101,14 +56,14 @@ MAKES: dict[str, Callable[[], Made]] = {
         config={"image_token_index": "<image>", "video_token_index": "<video>", "vision_feature_layer": -1,
                 "vision_feature_select_strategy": "full", "image_grid_pinpoints": _TILES, "tie_word_embeddings": True},
     ),
-    "qwen2_vl": lambda: qwen(
+    "qwen2_vl": lambda: makes.qwen(
         "Qwen2VL", {"mrope_section": [4, 6, 6]},
-        {"depth": 2, "embed_dim": 64, "hidden_size": 96, "mlp_ratio": 2, "patch_size": 14},
+        {"depth": 2, "embed_dim": 64, "hidden_size": 96, "mlp_ratio": 2, "patch_size": 14}, CORPUS, SIZE,
     ),
-    "qwen3_vl": lambda: qwen(
+    "qwen3_vl": lambda: makes.qwen(
         "Qwen3VL", {"mrope_section": [6, 5, 5], "mrope_interleaved": True},
         {"depth": 3, "hidden_size": 64, "intermediate_size": 128, "out_hidden_size": 96, "patch_size": 16,
-         "deepstack_visual_indexes": [0, 1], "num_position_embeddings": 64},
+         "deepstack_visual_indexes": [0, 1], "num_position_embeddings": 64}, CORPUS, SIZE,
     ),
     "internvl": lambda: built(
         "InternVL",
