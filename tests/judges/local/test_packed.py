@@ -17,6 +17,7 @@ import pytest
 import torch
 from PIL import Image
 
+from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.local import reader
 from mrb_lib.judges.local.attention import TreeLayout
 from mrb_lib.judges.local.base import LocalJudge
@@ -29,6 +30,7 @@ from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.verdicts.orders import KEYS
 from mrb_lib.verdicts.protocol import VerdictRows
+from tests.judges.conftest import ASKED as KNOWN
 from tests.judges.local.by_hand import AskFor, ByHand, Tiny, made, paths_of, png
 
 ARCHITECTURES = ("llava", "qwen2_5_vl", "llama")
@@ -169,6 +171,23 @@ def test_a_case_of_twelve_thousand_tokens(architecture: str, tiny: Tiny, ask_for
     assert rows["prompt_tokens"].sum() > 12_000
     last = asked.tail(1)  # the second branch of the tree, behind all of the first
     assert np.abs(rows["p_first"].tail(1).to_numpy() - alone(tiny(architecture), last)).max() < 1e-4
+
+
+@pytest.mark.slow
+def test_verdicts_of_a_real_model_are_those_of_asking_each_question_alone(
+    smollm: Path, smollm_packed: PackedJudge, pictured: Benchmark, ask_for: AskFor
+) -> None:
+    """SmolLM2-135M-Instruct, on texts that are cut to a length that a CPU reads in a moment."""
+    lengths = {"question": 60, "response_a": 60, "response_b": 40}
+    cases = pictured.cases.head(1).assign(**{name: pictured.cases[name].str[:n] for name, n in lengths.items()})
+    asked = ask_for(cases, KNOWN)
+    verdicts, some = smollm_packed.judge(asked), [0, 3]  # both orders, and both dimensions
+    assert not [notice for notice in smollm_packed.notices if "share" in notice]
+    hand = ByHand(smollm)
+    truth = [hand.p_first({**row, "images": []}, {}, KNOWN) for row in asked.iloc[some].to_dict("records")]
+    assert np.abs(verdicts["p_first"][some] - truth).max() < 1e-4
+    assert verdicts["status"].eq("ok").all()
+    assert verdicts["p_first"].nunique() > len(verdicts) / 2
 
 
 def test_in_half_precision_the_answers_logits_have_no_steps(tiny: Tiny, asked: pd.DataFrame) -> None:
