@@ -19,7 +19,7 @@ from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.fences import defuse
 from mrb_lib.judges.local.reward import HEAD_FILE, RewardJudge, save_head
 from mrb_lib.tables.errors import InputError
-from tests.judges.local.by_hand import CASES, AskFor, ByHand, Tiny, made, png
+from tests.judges.local.by_hand import CASES, AskFor, ByHand, Tiny, made
 
 CASES = pd.concat(
     [
@@ -172,16 +172,6 @@ class TestLimits:
         json.dumps(judge.spec)
         with pytest.raises(InputError, match="takes no prompt"):
             _judge(folder, prompt="plain")
-
-    def test_a_case_that_cannot_be_judged_is_an_error_with_a_reason(
-        self, headed: Callable[[str], Path], ask_for: AskFor, pictured: Benchmark
-    ) -> None:
-        images = {**pictured.images, "sliver.png": png(900, 2)}
-        cases = CASES.assign(images=[["sliver.png"], list(pictured.cases["images"].iloc[0]), ["absent.png"], []])
-        rows = _judge(headed("qwen2_5_vl"), images).judge(ask_for(cases, ("overall",), ("AB",))).set_index("case_id")
-        assert "aspect ratio" in rows.loc["alpha", "error"]
-        assert "image absent.png: is not among" in rows.loc["same", "error"]
-        assert rows.loc[["beta", "hostile"], "status"].eq("ok").all()
 
 
 class TestAValueADimension:
