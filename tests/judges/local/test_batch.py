@@ -7,7 +7,6 @@ import json
 from collections import Counter
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -83,9 +82,9 @@ class TestVerdicts:
     ) -> None:
         cases = item_cases(1, 3)
         _scripted(monkeypatch, json.dumps({name: ["A", ["B", "C"]] for name in DIMENSIONS}))
-        for choices, expected in ((("A", "B", "tie"), {"tie": "ok"}), (("A", "B"), {None: "unparsed"})):
+        for choices, expected in ((("A", "B", "tie"), {"tie": "ok"}), (("A", "B"), {"none": "unparsed"})):
             rows = _judge(tiny("llama"), choices=choices).judge(shown_to_batch(cases, DIMENSIONS))
-            equal = rows[~rows["pick"].isin(["first", "second"])].replace(np.nan, None)
+            equal = rows.fillna({"pick": "none"})[~rows["pick"].isin(["first", "second"])]
             assert len(equal) == 2 * 2  # one pair a prompt, in two dimensions
             assert dict(zip(equal["pick"], equal["status"], strict=True)) == expected
 
