@@ -38,17 +38,15 @@ class Segments:
     Attributes
     ----------
     queries, keys : columns, int64 of shapes (queries,) and (keys,), run by run
-    query_bounds, key_bounds : where runs begin and end in them, int32 of shape (runs + 1,)
-    longest : queries and keys of the longest runs
+    runs : where runs begin and end among queries, and among keys, int32 of shape (runs + 1,); the most queries and the
+        most keys of a run
     is_causal : the last query of a run attends to all of its keys, each one before it to one key less; otherwise all
         queries attend to all keys
     """
 
     queries: torch.Tensor
     keys: torch.Tensor
-    query_bounds: torch.Tensor
-    key_bounds: torch.Tensor
-    longest: tuple[int, int]
+    runs: tuple[torch.Tensor, torch.Tensor, int, int]
     is_causal: bool
 
     def attend(
@@ -56,18 +54,10 @@ class Segments:
     ) -> torch.Tensor:
         """The attention of these queries, (queries, heads, D), of tensors of shape (columns, heads, D)."""
         # A window counts the query itself; its right end is where the run's keys end.
-        left = -1 if window is None else window - 1
-        out = varlen.varlen_attn(
-            query[self.queries],
-            key[self.keys],
-            value[self.keys],
-            self.query_bounds,
-            self.key_bounds,
-            *self.longest,
-            scale=scale,
-            window_size=(left, 0 if self.is_causal else -1),
-            enable_gqa=query.shape[1] != key.shape[1],
-        )
+        sizes = (-1 if window is None else window - 1, 0 if self.is_causal else -1)
+        q, k, v = query[self.queries], key[self.keys], value[self.keys]
+        is_grouped = query.shape[1] != key.shape[1]
+        out = varlen.varlen_attn(q, k, v, *self.runs, scale=scale, window_size=sizes, enable_gqa=is_grouped)
         return cast("torch.Tensor", out)
 
 
@@ -94,7 +84,17 @@ class TreeLayout:
     def segments(self, device: torch.device) -> tuple[Segments, ...]:
         """All queries: those that attend to what is before them, and those of blocks; kept for each device."""
         if device not in self._segments:
-            self._segments[device] = self._runs(device)
+            causal: list[tuple[Span, tuple[Span, ...]]] = []
+            mutual: list[tuple[Span, tuple[Span, ...]]] = []
+            for path in (path for paths in self.paths for path in paths):
+                (start, end), before = path[-1], path[:-1]
+                for first, last in (block for block in self.blocks if start <= block[0] < end):
+                    causal += [((start, first), (*before, (path[-1][0], first)))] if first > start else []
+                    mutual.append(((first, last), (*before, (path[-1][0], last))))
+                    start = last
+                causal += [((start, end), path)] if end > start else []
+            kinds = ((causal, True), (mutual, False))
+            self._segments[device] = tuple(_segments(runs, is_causal, device) for runs, is_causal in kinds if runs)
         return self._segments[device]
 
     def masks(self, window: int | None, device: torch.device) -> list[torch.Tensor]:
@@ -105,20 +105,6 @@ class TreeLayout:
                 self._mask(*tree, window).to(device) for tree in zip(self.cases, self.paths, strict=True)
             ]
         return self._masks[key]
-
-    def _runs(self, device: torch.device) -> tuple[Segments, ...]:
-        causal: list[tuple[Span, tuple[Span, ...]]] = []
-        mutual: list[tuple[Span, tuple[Span, ...]]] = []
-        for path in (path for paths in self.paths for path in paths):
-            (start, end), before = path[-1], path[:-1]
-            for first, last in (block for block in self.blocks if start <= block[0] < end):
-                causal += [((start, first), (*before, (path[-1][0], first)))] if first > start else []
-                mutual.append(((first, last), (*before, (path[-1][0], last))))
-                start = last
-            causal += [((start, end), path)] if end > start else []
-        return tuple(
-            _segments(runs, is_causal, device) for runs, is_causal in ((causal, True), (mutual, False)) if runs
-        )
 
     def _mask(self, case: Span, paths: Sequence[tuple[Span, ...]], window: int | None) -> torch.Tensor:
         start, end = case
@@ -144,14 +130,9 @@ def _segments(runs: Sequence[tuple[Span, Sequence[Span]]], is_causal: bool, devi
     def bounds(lengths: Sequence[int]) -> torch.Tensor:
         return torch.tensor([0, *accumulate(lengths)], dtype=torch.int32, device=device)
 
-    return Segments(
-        queries=torch.cat([torch.arange(*span) for span, _ in runs]).to(device),
-        keys=torch.cat([torch.arange(*span) for _, spans in runs for span in spans]).to(device),
-        query_bounds=bounds(n_queries),
-        key_bounds=bounds(n_keys),
-        longest=(max(n_queries), max(n_keys)),
-        is_causal=is_causal,
-    )
+    queries = torch.cat([torch.arange(*span) for span, _ in runs]).to(device)
+    keys = torch.cat([torch.arange(*span) for _, spans in runs for span in spans]).to(device)
+    return Segments(queries, keys, (bounds(n_queries), bounds(n_keys), max(n_queries), max(n_keys)), is_causal)
 
 
 def has_kernel(query: torch.Tensor) -> bool:
