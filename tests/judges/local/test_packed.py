@@ -8,7 +8,7 @@ import shutil
 import struct
 import zlib
 from collections.abc import Callable, Sequence
-from functools import wraps
+from functools import cache, wraps
 from pathlib import Path
 
 import numpy as np
@@ -76,14 +76,7 @@ def asked(ask_for: AskFor) -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def truth(tiny: Tiny, asked: pd.DataFrame) -> Callable[[str], pd.DataFrame]:
-    known: dict[str, pd.DataFrame] = {}
-
-    def of(architecture: str) -> pd.DataFrame:
-        if architecture not in known:
-            known[architecture] = asked[list(KEYS)].assign(p=alone(tiny(architecture), asked))
-        return known[architecture]
-
-    return of
+    return cache(lambda architecture: asked[list(KEYS)].assign(p=alone(tiny(architecture), asked)))
 
 
 @pytest.fixture(scope="module")
