@@ -18,6 +18,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from typing import Final, cast
 
 import pandas as pd
@@ -230,7 +231,7 @@ class TaskMaker(PromptWriter):
 
     def tasks(self, shown: pd.DataFrame) -> Iterator[Task]:
         """Yield the tasks about a batch; see `mrb_lib.verdicts.protocol.Judge.judge` for the rows."""
-        for positions, records in group_rows(shown, self._shared):
+        for positions, records in group_rows(shown, itemgetter(*self._shared)):
             yield from self._of_group(tuple(zip(positions, records, strict=True)))
 
     def is_whole(self, task: Task, reply: Reply) -> bool:
@@ -578,12 +579,12 @@ def records_of(shown: pd.DataFrame) -> list[Record]:
     return [{str(name): value for name, value in row.items()} for row in shown.to_dict("records")]
 
 
-def group_rows(shown: pd.DataFrame, keys: Sequence[str]) -> list[tuple[list[int], list[Record]]]:
-    """Return the rows that share the keys, by their positions in `shown` and as mappings, in order of appearance."""
+def group_rows(shown: pd.DataFrame, shared: Callable[[Record], object]) -> list[tuple[list[int], list[Record]]]:
+    """Return the rows that have the same in common, by position in `shown` and as mappings, in order of appearance."""
     records = records_of(shown)
-    positions_of: dict[tuple[object, ...], list[int]] = {}
+    positions_of: dict[object, list[int]] = {}
     for position, record in enumerate(records):
-        positions_of.setdefault(tuple(record[key] for key in keys), []).append(position)
+        positions_of.setdefault(shared(record), []).append(position)
     return [(positions, [records[i] for i in positions]) for positions in positions_of.values()]
 
 

@@ -32,14 +32,9 @@ def smollm_packed(smollm: Path) -> PackedJudge:
     """The judge `packed` with these weights, which it has loaded and checked; it knows two dimensions."""
     from mrb_lib.judges.local.packed import PackedJudge
     from mrb_lib.judges.local.reader import TreeReader
-    from mrb_lib.judges.roster.engines import JudgeRequest
-    from mrb_lib.judges.roster.entry import Entry
-    from mrb_lib.judges.roster.source import WeightsSource
-    from mrb_lib.judges.settings import Settings
+    from tests.judges.local.by_hand import made
 
-    entry = Entry("smollm2-135m", "packed", vision=False)
-    settings = Settings(dimensions=ASKED, without_images=True)
-    judge = PackedJudge(JudgeRequest(entry, settings, {}, WeightsSource(smollm, "package")))
+    judge = made(PackedJudge, smollm, dimensions=ASKED)
     samples = TreeReader._samples
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TreeReader, "_samples", lambda own: samples(own)[:1])  # of two cases, which take seconds

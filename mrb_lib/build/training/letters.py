@@ -16,9 +16,9 @@ import torch
 from mrb_lib.build.training.loop import MakeTrainer
 from mrb_lib.build.training.plan import Plan
 from mrb_lib.build.training.trainee import Trainee, TrainingCases, judge_request
-from mrb_lib.judges.local.packed import CaseQuestions, PackedJudge
-from mrb_lib.judges.local.reader import keeps_columns, logits_at
-from mrb_lib.judges.local.tree import pack
+from mrb_lib.judges.local.packed import PackedJudge
+from mrb_lib.judges.local.reader import Apart, logits_at
+from mrb_lib.judges.local.tree import Tree, pack
 from mrb_lib.judges.local.weights import Weights
 from mrb_lib.replies.labels import LETTERS, Labels
 from mrb_lib.tables.errors import InputError
@@ -39,7 +39,7 @@ class LetterCase:
     weight : (branches, leaves), 0 where a prompt has no label
     """
 
-    questions: CaseQuestions
+    prompts: Tree | Apart
     tokens: tuple[int, int]
     p_first: torch.Tensor
     weight: torch.Tensor
@@ -57,33 +57,35 @@ class LetterLoss:
     """
 
     def __init__(self, weights: Weights) -> None:
-        self.weights, self._keeps = weights, keeps_columns(weights)
+        self.weights = weights
 
     def __call__(self, model: Callable[..., Any], cases: Sequence[LetterCase]) -> torch.Tensor:
         """The mean over cases and prompts of weight times cross-entropy; a prompt without a label counts as 0."""
-        shared = [case for case in cases if case.questions.prompts.tree is not None]
-        groups = [*([shared] if shared else []), *([case] for case in cases if case.questions.prompts.tree is None)]
+        shared = [case for case in cases if isinstance(case.prompts, Tree)]
+        groups = [*([shared] if shared else []), *([case] for case in cases if isinstance(case.prompts, Apart))]
         total = sum((self._sum(model, group) for group in groups), torch.zeros((), device=self.weights.device))
         return total / sum(case.weight.numel() for case in cases)
 
     def _sum(self, model: Callable[..., Any], cases: Sequence[LetterCase]) -> torch.Tensor:
-        trees = [tree for case in cases if (tree := case.questions.prompts.tree) is not None]
-        if trees:
-            inputs, ends = pack(trees, self.weights.to_device)
-            logits = logits_at(model, inputs, ends, keeps=self._keeps)
+        apart = [
+            inputs
+            for case in cases
+            if isinstance(case.prompts, Apart)
+            for row in case.prompts.prompts
+            for inputs in row
+        ]
+        if apart:
+            alone = [logits_at(self.weights, model, self.weights.to_device(inputs), None) for inputs in apart]
+            logits = torch.cat(alone, dim=1)
         else:
-            logits = self._alone(model, cases[0])
+            trees = [case.prompts for case in cases if isinstance(case.prompts, Tree)]
+            inputs, ends = pack(trees, self.weights.to_device)
+            logits = logits_at(self.weights, model, inputs, ends)
         p_first = torch.cat([case.p_first.flatten() for case in cases]).to(logits.device)
         weight = torch.cat([case.weight.flatten() for case in cases]).to(logits.device)
         tokens = torch.tensor([case.tokens for case in cases for _ in range(case.weight.numel())])
         log_p = logits[0].float().log_softmax(-1).gather(-1, tokens.to(logits.device))
         return -(weight * (p_first * log_p[..., 0] + (1 - p_first) * log_p[..., 1])).sum()
-
-    def _alone(self, model: Callable[..., Any], case: LetterCase) -> torch.Tensor:
-        """The logits of each prompt in a pass of its own, (1, prompts, vocabulary)."""
-        prompts, weights = case.questions.prompts, self.weights
-        logits = [logits_at(model, weights.to_device(inputs), None, keeps=self._keeps) for inputs in prompts.alone]
-        return torch.cat(logits, dim=1)
 
 
 def letter_cases(judge: PackedJudge, shown: pd.DataFrame) -> tuple[list[LetterCase], Mapping[str, str]]:
@@ -102,14 +104,13 @@ def letter_cases(judge: PackedJudge, shown: pd.DataFrame) -> tuple[list[LetterCa
     rows = VerdictRows(shown)
     p_first, weight = (torch.tensor(shown[name].to_numpy(dtype="float32")) for name in ("p_first", "weight"))
     cases = []
-    for questions in judge.case_requests(rows, shown.drop(columns=["p_first", "weight"]), judge.case_questions):
-        shape = [1 + max(places) for places in zip(*questions.positions_of, strict=True)]
+    for case in judge.cases(rows, shown.drop(columns=["p_first", "weight"])):
+        shape = [1 + max(places) for places in zip(*case.asked, strict=True)]
         wanted, weighs = torch.zeros(shape), torch.zeros(shape)
-        for (branch, leaf), (position, *_) in questions.positions_of.items():
-            wanted[branch, leaf], weighs[branch, leaf] = p_first[position], weight[position]
-        row = shown.iloc[next(iter(questions.positions_of.values()))[0]]
-        labels = judge.writer.labels({str(name): value for name, value in row.items()})
-        cases.append(LetterCase(questions, letter_tokens(judge.weights, labels), wanted, weighs))
+        for place, position in zip(case.asked, case.positions, strict=True):
+            wanted[place], weighs[place] = p_first[position], weight[position]
+        tokens = letter_tokens(judge.weights, judge.writer.labels(case.records[0]))
+        cases.append(LetterCase(case.prompts, tokens, wanted, weighs))
     return cases, rows.failures()
 
 

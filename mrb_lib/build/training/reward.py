@@ -84,9 +84,10 @@ def reward_cases(judge: RewardJudge, shown: pd.DataFrame) -> tuple[list[RewardCa
     p_first, weight = (torch.tensor(shown[name].to_numpy(dtype="float32")) for name in ("p_first", "weight"))
     asked = shown.drop(columns=["p_first", "weight"])
     cases = []
-    for one in judge.requests(rows, asked, ("case_id", "probe"), judge.conversations):
+    for one in judge.cases(rows, asked):
         wanted, weighs = torch.zeros(len(judge.dimensions)), torch.zeros(len(judge.dimensions))
-        for position, column in zip(one.positions, one.columns, strict=True):
+        for position, record in zip(one.positions, one.records, strict=True):
+            column = judge.dimensions.index(str(record["dimension"]))
             wanted[column], weighs[column] = p_first[position], weight[position]
         cases.append(RewardCase(one, wanted, weighs))
     return cases, rows.failures()
@@ -129,7 +130,7 @@ class RewardTrainee(Trainee):
                 head.weight.copy_(load_head(folder, weights).weight)
         self._adapt()
         self._head = _trained_linear(weights.model.get_output_embeddings())
-        self.judge.use_head(RewardHead(weights, self._head.weight, torch.zeros(len(names)), names))
+        self.judge.head = RewardHead(weights, self._head.weight, torch.zeros(len(names)), names)
 
     def _new_modules(self) -> list[str]:
         model = self.judge.weights.model

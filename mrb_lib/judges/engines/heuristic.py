@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 
 import numpy as np
 import pandas as pd
 
 from mrb_lib.judges.roster.engines import JudgeRequest, engine
+from mrb_lib.judges.settings import Settings
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.orders import FIRST, KEYS, SECOND, TIE
 from mrb_lib.verdicts.protocol import Judge, PromptlessJudge
@@ -23,45 +24,31 @@ _WORD = re.compile(r"\w+")
 
 
 class RandomJudge(PromptlessJudge):
-    """A fair coin for each verdict, from the seed and the verdict's key alone.
+    """A fair coin for each verdict, from the seed and the verdict's key alone; of ratings, each category as likely.
 
-    The same key always gets the same pick, whatever the batch or the order of cases.
+    The same key always gets the same pick, whatever the batch or the order of cases. Of ratings it says nothing in
+    dimensions of several labels.
     """
 
     name = "random"
 
-    def __init__(self, seed: int) -> None:
-        self.spec: Mapping[str, object] = {"seed": seed}
+    def __init__(self, settings: Settings) -> None:
+        seed, rated = settings.seed, settings.is_rating
+        self.dimensions = settings.one_choice if rated else None
+        self.spec: Mapping[str, object] = {"seed": seed, **({"choices": list(settings.choices)} if rated else {})}
+        self._categories = np.array(settings.choices if rated else (), dtype=object)
         self._salt = hashlib.blake2b(f"random judge {seed}".encode(), digest_size=16).digest()
 
-    def _digest(self, key: tuple[str, ...], size: int) -> bytes:
-        return hashlib.blake2b("\0".join(key).encode(), digest_size=size, key=self._salt).digest()
-
     def judge(self, shown: pd.DataFrame) -> pd.DataFrame:
-        """Pick one of the two at random; see `Judge.judge`."""
-        keys = zip(*(shown[name].astype("str") for name in KEYS), strict=True)
-        heads = [self._digest(key, 1)[0] < 128 for key in keys]
-        return _verdicts(shown, np.where(heads, FIRST, SECOND))
-
-
-class RandomRatingJudge(RandomJudge):
-    """One of the categories, each as likely as the others, from the seed and the verdict's key alone.
-
-    It says nothing in dimensions of several labels.
-    """
-
-    def __init__(self, seed: int, categories: Sequence[str], dimensions: tuple[str, ...] | None = None) -> None:
-        super().__init__(seed)
-        self.dimensions = dimensions
-        self._categories = np.array(categories, dtype=object)
-        self.spec = {"seed": seed, "choices": list(categories)}
-
-    def judge(self, shown: pd.DataFrame) -> pd.DataFrame:
-        """Pick a category at random; see `Judge.judge`."""
-        keys = zip(*(shown[name].astype("str") for name in KEYS), strict=True)
-        drawn = [int.from_bytes(self._digest(key, 8), "big") % len(self._categories) for key in keys]
-        out = shown[list(KEYS)].copy()
-        return out.assign(category=pd.Series(self._categories[drawn], index=shown.index, dtype="str"), status="ok")
+        """Pick at random; see `Judge.judge`."""
+        n, keys = len(self._categories), zip(*(shown[name].astype("str") for name in KEYS), strict=True)
+        digests = [
+            hashlib.blake2b("\0".join(key).encode(), digest_size=8 if n else 1, key=self._salt).digest() for key in keys
+        ]
+        if not n:
+            return _verdicts(shown, np.where([digest[0] < 128 for digest in digests], FIRST, SECOND))
+        drawn = [int.from_bytes(digest, "big") % n for digest in digests]
+        return _verdicts(shown, self._categories[drawn], "category")
 
 
 class FirstJudge(PromptlessJudge):
@@ -130,10 +117,8 @@ def _overlap(response: frozenset[str], targets: list[frozenset[str]]) -> float:
     return float(np.mean([2 * len(response & target) / max(len(response) + len(target), 1) for target in targets]))
 
 
-def _verdicts(shown: pd.DataFrame, pick: np.ndarray) -> pd.DataFrame:
-    out = shown[list(KEYS)].copy()
-    out["pick"] = pd.Series(pick, index=shown.index, dtype="str")
-    return out.assign(status="ok")
+def _verdicts(shown: pd.DataFrame, pick: np.ndarray, column: str = "pick") -> pd.DataFrame:
+    return shown[list(KEYS)].assign(**{column: pd.Series(pick, index=shown.index, dtype="str")}, status="ok")
 
 
 @engine("heuristic", about="a rule without a model, as longer or random", is_internal=True)
@@ -145,14 +130,12 @@ def build_heuristic(request: JudgeRequest) -> Judge:
     InputError
         It compares two responses, and the benchmark has ratings of one.
     """
-    if request.settings.is_rating:
-        if request.entry.name != "random":
-            raise InputError(
-                f"judge {request.entry.name}: compares two responses, and the benchmark has ratings of one; use random."
-            )
-        return RandomRatingJudge(request.settings.seed, request.settings.choices, request.settings.one_choice)
+    if request.settings.is_rating and request.entry.name != "random":
+        raise InputError(
+            f"judge {request.entry.name}: compares two responses, and the benchmark has ratings of one; use random."
+        )
     judges = (
-        RandomJudge(request.settings.seed),
+        RandomJudge(request.settings),
         FirstJudge(),
         ScoreJudge("longer", {"unit": "words"}, _lengths),
         ScoreJudge("shorter", {"unit": "words"}, partial(_lengths, sign=-1.0)),

@@ -1,20 +1,18 @@
 """Attention over many short sequences at once: the prompts of trees of tokens, and the windows of an image encoder.
 
 On a GPU in half precision each is one call of variable-length attention a layer (`torch.nn.attention.varlen`), which
-needs neither a mask nor padding. Elsewhere trees are read branch by branch under a mask, which a CPU does faster than
-many small products, and windows of the same length together.
+needs neither a mask nor padding. Elsewhere each tree is read under one mask, and each window alone.
 
 The two functions are registered with transformers under the names `TREE` and `WINDOWS` when this module is imported.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from inspect import signature
-from itertools import accumulate, groupby
-from typing import Any, Final, NamedTuple, cast
+from itertools import accumulate
+from typing import Any, Final, cast
 
 import torch
 from torch.nn.attention import varlen
@@ -40,17 +38,15 @@ class Segments:
     Attributes
     ----------
     queries, keys : columns, int64 of shapes (queries,) and (keys,), run by run
-    query_bounds, key_bounds : where runs begin and end in them, int32 of shape (runs + 1,)
-    longest : queries and keys of the longest runs
+    runs : where runs begin and end among queries, and among keys, int32 of shape (runs + 1,); the most queries and the
+        most keys of a run
     is_causal : the last query of a run attends to all of its keys, each one before it to one key less; otherwise all
         queries attend to all keys
     """
 
     queries: torch.Tensor
     keys: torch.Tensor
-    query_bounds: torch.Tensor
-    key_bounds: torch.Tensor
-    longest: tuple[int, int]
+    runs: tuple[torch.Tensor, torch.Tensor, int, int]
     is_causal: bool
 
     def attend(
@@ -58,34 +54,11 @@ class Segments:
     ) -> torch.Tensor:
         """The attention of these queries, (queries, heads, D), of tensors of shape (columns, heads, D)."""
         # A window counts the query itself; its right end is where the run's keys end.
-        left = -1 if window is None else window - 1
-        out = varlen.varlen_attn(
-            query[self.queries],
-            key[self.keys],
-            value[self.keys],
-            self.query_bounds,
-            self.key_bounds,
-            *self.longest,
-            scale=scale,
-            window_size=(left, 0 if self.is_causal else -1),
-            enable_gqa=query.shape[1] != key.shape[1],
-        )
+        sizes = (-1 if window is None else window - 1, 0 if self.is_causal else -1)
+        q, k, v = query[self.queries], key[self.keys], value[self.keys]
+        is_grouped = query.shape[1] != key.shape[1]
+        out = varlen.varlen_attn(q, k, v, *self.runs, scale=scale, window_size=sizes, enable_gqa=is_grouped)
         return cast("torch.Tensor", out)
-
-
-class Masked(NamedTuple):
-    """Queries that are read under one mask.
-
-    Attributes
-    ----------
-    queries : their columns
-    keys : the spans of columns that any of them attends to, in order
-    mask : what may attend to what, bool of shape (queries, keys)
-    """
-
-    queries: Span
-    keys: tuple[Span, ...]
-    mask: torch.Tensor
 
 
 @dataclass(frozen=True)
@@ -106,45 +79,37 @@ class TreeLayout:
     paths: tuple[tuple[tuple[Span, ...], ...], ...]
     blocks: tuple[Span, ...]
     _segments: dict[torch.device, tuple[Segments, ...]] = field(default_factory=dict)
-    _masked: dict[tuple[int | None, torch.device], list[Masked]] = field(default_factory=dict)
+    _masks: dict[tuple[int | None, torch.device], list[torch.Tensor]] = field(default_factory=dict)
 
     def segments(self, device: torch.device) -> tuple[Segments, ...]:
         """All queries: those that attend to what is before them, and those of blocks; kept for each device."""
         if device not in self._segments:
-            self._segments[device] = self._runs(device)
+            causal: list[tuple[Span, tuple[Span, ...]]] = []
+            mutual: list[tuple[Span, tuple[Span, ...]]] = []
+            for path in (path for paths in self.paths for path in paths):
+                (start, end), before = path[-1], path[:-1]
+                for first, last in (block for block in self.blocks if start <= block[0] < end):
+                    causal += [((start, first), (*before, (path[-1][0], first)))] if first > start else []
+                    mutual.append(((first, last), (*before, (path[-1][0], last))))
+                    start = last
+                causal += [((start, end), path)] if end > start else []
+            kinds = ((causal, True), (mutual, False))
+            self._segments[device] = tuple(_segments(runs, is_causal, device) for runs, is_causal in kinds if runs)
         return self._segments[device]
 
-    def masked(self, window: int | None, device: torch.device) -> list[Masked]:
-        """The queries of each trunk, and of each branch with its leaves, with what they may attend to; kept as well."""
+    def masks(self, window: int | None, device: torch.device) -> list[torch.Tensor]:
+        """What may attend to what in each tree, bool of shape (columns, columns); kept as well."""
         key = window, device
-        if key not in self._masked:
-            self._masked[key] = [
-                self._part(list(part), window, device)
-                for paths in self.paths
-                for _, part in groupby(paths, key=lambda path: path[1:2])
+        if key not in self._masks:
+            self._masks[key] = [
+                self._mask(*tree, window).to(device) for tree in zip(self.cases, self.paths, strict=True)
             ]
-        return self._masked[key]
+        return self._masks[key]
 
-    def _runs(self, device: torch.device) -> tuple[Segments, ...]:
-        causal: list[tuple[Span, tuple[Span, ...]]] = []
-        mutual: list[tuple[Span, tuple[Span, ...]]] = []
-        for path in (path for paths in self.paths for path in paths):
-            (start, end), before = path[-1], path[:-1]
-            for first, last in (block for block in self.blocks if start <= block[0] < end):
-                causal += [((start, first), (*before, (path[-1][0], first)))] if first > start else []
-                mutual.append(((first, last), (*before, (path[-1][0], last))))
-                start = last
-            causal += [((start, end), path)] if end > start else []
-        return tuple(
-            _segments(runs, is_causal, device) for runs, is_causal in ((causal, True), (mutual, False)) if runs
-        )
-
-    def _part(self, part: Sequence[tuple[Span, ...]], window: int | None, device: torch.device) -> Masked:
-        start, end = part[0][-1][0], part[-1][-1][1]
-        keys = (*((first, last) for first, last in part[0] if first < last <= start), (start, end))
-        known = torch.cat([torch.arange(*span) for span in keys])
-        allowed = torch.zeros(end - start, len(known), dtype=torch.bool)
-        for path in part:
+    def _mask(self, case: Span, paths: Sequence[tuple[Span, ...]], window: int | None) -> torch.Tensor:
+        start, end = case
+        allowed = torch.zeros(end - start, end - start, dtype=torch.bool)
+        for path in paths:
             columns = torch.cat([torch.arange(*span) for span in path])
             first_query, end_query = path[-1]
             n_before = len(columns) - (end_query - first_query)
@@ -154,9 +119,8 @@ class TreeLayout:
                 seen |= inside[n_before:, None] & inside
             if window is not None:
                 seen.triu_(n_before - window + 1)
-            rows = allowed[first_query - start : end_query - start]
-            rows.index_copy_(1, torch.searchsorted(known, columns), seen)
-        return Masked((start, end), keys, allowed.to(device))
+            allowed[first_query - start : end_query - start, columns - start] = seen
+        return allowed
 
 
 def _segments(runs: Sequence[tuple[Span, Sequence[Span]]], is_causal: bool, device: torch.device) -> Segments:
@@ -166,14 +130,9 @@ def _segments(runs: Sequence[tuple[Span, Sequence[Span]]], is_causal: bool, devi
     def bounds(lengths: Sequence[int]) -> torch.Tensor:
         return torch.tensor([0, *accumulate(lengths)], dtype=torch.int32, device=device)
 
-    return Segments(
-        queries=torch.cat([torch.arange(*span) for span, _ in runs]).to(device),
-        keys=torch.cat([torch.arange(*span) for _, spans in runs for span in spans]).to(device),
-        query_bounds=bounds(n_queries),
-        key_bounds=bounds(n_keys),
-        longest=(max(n_queries), max(n_keys)),
-        is_causal=is_causal,
-    )
+    queries = torch.cat([torch.arange(*span) for span, _ in runs]).to(device)
+    keys = torch.cat([torch.arange(*span) for _, spans in runs for span in spans]).to(device)
+    return Segments(queries, keys, (bounds(n_queries), bounds(n_keys), max(n_queries), max(n_keys)), is_causal)
 
 
 def has_kernel(query: torch.Tensor) -> bool:
@@ -213,16 +172,11 @@ def _tree_attention(
     grouped = query.shape[1] // key.shape[1]
     if grouped > 1:
         key, value = (some.repeat_interleave(grouped, dim=1) for some in (key, value))
-    parts = [
-        _sdpa(query[:, :, start:end], _columns(key, keys), _columns(value, keys), attn_mask=mask, scale=scaling)
-        for (start, end), keys, mask in tree.masked(sliding_window, query.device)
-    ]
+    parts = []
+    for (start, end), mask in zip(tree.cases, tree.masks(sliding_window, query.device), strict=True):
+        q, k, v = (some[:, :, start:end] for some in (query, key, value))
+        parts.append(_sdpa(q, k, v, attn_mask=mask, scale=scaling))
     return torch.cat(parts, dim=2).transpose(1, 2), None
-
-
-def _columns(some: torch.Tensor, spans: Sequence[Span]) -> torch.Tensor:
-    parts = [some[:, :, start:end] for start, end in spans]
-    return parts[0] if len(parts) == 1 else torch.cat(parts, dim=2)
 
 
 def _window_attention(
@@ -239,20 +193,14 @@ def _window_attention(
     """Attention of an image encoder's layer within windows, see `AttentionInterface`."""
     if cu_seq_lens_q is None or max_length_q is None:
         raise ValueError("its image encoder names no windows")
-    q, k, v = (some[0].transpose(0, 1) for some in (query, key, value))
     if has_kernel(query):
+        q, k, v = (some[0].transpose(0, 1) for some in (query, key, value))
         bounds = cu_seq_lens_q.to(torch.int32)
         out = varlen.varlen_attn(q, k, v, bounds, bounds, max_length_q, max_length_q, scale=scaling)
         return cast("torch.Tensor", out)[None], None
     lengths = cu_seq_lens_q.diff().tolist()
-    starts = cu_seq_lens_q[:-1].tolist()
-    out = torch.empty_like(q)
-    for length in Counter(lengths):
-        first = torch.tensor([start for start, other in zip(starts, lengths, strict=True) if other == length])
-        columns = (first[:, None] + torch.arange(length)).to(query.device)
-        together = (some[columns].transpose(1, 2) for some in (q, k, v))
-        out[columns] = _sdpa(*together, scale=scaling).transpose(1, 2)
-    return out[None], None
+    windows = zip(*(torch.split(some, lengths, dim=2) for some in (query, key, value)), strict=True)
+    return torch.cat([_sdpa(*window, scale=scaling) for window in windows], dim=2).transpose(1, 2), None
 
 
 AttentionInterface.register(TREE, _tree_attention)

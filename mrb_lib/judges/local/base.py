@@ -8,10 +8,11 @@ import sys
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cached_property, partial
 from itertools import groupby
 from pathlib import Path
-from typing import ClassVar, Final, TypeVar
+from typing import ClassVar, Final, Generic, TypeVar
 
 import pandas as pd
 import torch
@@ -19,7 +20,7 @@ from PIL import Image
 
 from mrb_lib.judges.local.checkpoint import load_checkpoint
 from mrb_lib.judges.local.weights import Weights, choose_devices, choose_dtype, describe
-from mrb_lib.judges.prompts import Asks, Prompt, Rendered, UsualPrompt, fitting_prompt
+from mrb_lib.judges.prompts import Asks, Rendered, UsualPrompt, fitting_prompt
 from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.source import names_code, provenance_of, trained_as
 from mrb_lib.judges.settings import BLIND
@@ -35,10 +36,26 @@ MOST_WORKERS: Final = 8
 # Below this probability of all admissible answers together, their ratio says little about the model.
 LOW_MASS: Final = 0.05
 
-T = TypeVar("T")
 R = TypeVar("R")
+W = TypeVar("W", bound="Waiting")
 Positions = Sequence[int]
 Records = Sequence[Record]
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """Rows that wait for a pass.
+
+    Attributes
+    ----------
+    n_images : that each of a batch shows, which some models want to be as many; 0 where that does not matter
+    n_tokens : that the memory is to hold
+    """
+
+    positions: Positions
+    records: Records
+    n_images: int
+    n_tokens: int
 
 
 class LocalJudge(AsksPrompts):
@@ -86,7 +103,7 @@ class LocalJudge(AsksPrompts):
         compares = self.usual_prompt or "plain", self.asks or ("all",)
         trained_on = _trained_prompt(self._source.folder, trained, self.engine)
         prompt = fitting_prompt(self.name, self.engine, settings, compares, self.rates, trained_on)
-        self._own_prompt = None if self.usual_prompt is None else prompt
+        self._prompt, self._own_prompt = prompt, prompt if self.usual_prompt is not None else None
         self._devices = choose_devices(settings.device)
         is_on_gpu = self._devices[0].type == "cuda"
         self.cases_per_batch = settings.batch_size or (_CASES_ON_GPU if is_on_gpu else _CASES)
@@ -199,12 +216,6 @@ class LocalJudge(AsksPrompts):
         self._n_low += mass < LOW_MASS
 
     @property
-    def _prompt(self) -> Prompt:
-        if self._own_prompt is None:
-            raise RunError(f"judge {self.name}: takes no prompt.")
-        return self._own_prompt
-
-    @property
     def weights(self) -> Weights:
         """The loaded model; `RunError` before `load`."""
         if self._loaded is None:
@@ -233,91 +244,111 @@ class LocalJudge(AsksPrompts):
     def _chat(self, rendered: Rendered, n_images: int) -> str:
         return self.weights.chat(rendered.text, n_images, self._template)
 
-    def requests(
-        self, rows: VerdictRows, shown: pd.DataFrame, keys: Sequence[str], request: Callable[[Positions, Records], T]
-    ) -> list[T]:
-        """One request for each group of rows that share the keys; where a case cannot be asked, its rows fail.
+    @cached_property
+    def _workers(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(min(os.cpu_count() or 1, MOST_WORKERS), thread_name_prefix="images")
+
+    def in_batches(
+        self, items: Sequence[W], function: Callable[[Sequence[W]], Sequence[R]]
+    ) -> Iterator[tuple[W, R | None]]:
+        """Yield items with what a function makes of as many as fit into memory; None for one that alone does not."""
+        for _, alike in groupby(sorted(items, key=lambda one: (one.n_images, -one.n_tokens)), lambda one: one.n_images):
+            waiting, before = list(alike), self._most_tokens
+            while waiting:
+                longest = waiting[0].n_tokens
+                size = min(max(self._most_tokens // longest, 1), len(waiting))
+                results = self._tried(function, waiting[:size])
+                if results is None and size > 1:
+                    self._most_tokens = longest * ((size + 1) // 2)
+                    self.notice(f"the memory did not hold {size} at a time: going on with {(size + 1) // 2}")
+                    continue
+                if results is None:
+                    # One case that never fits says nothing about how many others do.
+                    self._most_tokens = before
+                    yield waiting[0], None
+                else:
+                    before = self._most_tokens
+                    yield from zip(waiting[:size], results, strict=True)
+                waiting = waiting[size:]
+
+    def _tried(self, function: Callable[[Sequence[W]], Sequence[R]], items: Sequence[W]) -> Sequence[R] | None:
+        """What a function makes of items; None where the memory does not hold them."""
+        try:
+            with torch.inference_mode():
+                return function(items)
+        except RuntimeError as error:
+            if not is_out_of_memory(error):
+                raise
+        if self._devices[0].type == "cuda":
+            torch.cuda.empty_cache()
+        return None
+
+
+class CaseJudge(LocalJudge, Generic[W, R]):
+    """A judge that reads all that is asked about a case at once."""
+
+    @abstractmethod
+    def case(self, positions: Positions, records: Records) -> W:
+        """Make some rows of a case ready.
+
+        Raises
+        ------
+        InputError
+            An image is missing or cannot be read, the prompt needs a reference that the case lacks, or what a probe
+            calls the responses is not one token of the model.
+        """
+
+    @abstractmethod
+    def _read(self, cases: Sequence[W]) -> Sequence[R]:
+        """Read cases in one pass."""
+
+    @abstractmethod
+    def _put(self, rows: VerdictRows, case: W, reading: R) -> None:
+        """State the verdicts of a case, given what is read of it."""
+
+    def _shared(self, row: Record) -> tuple[object, ...]:
+        """What the rows of one case have in common."""
+        return row["case_id"], row["probe"]
+
+    def prepare(self, shown: pd.DataFrame) -> BatchAnswer:
+        """See `Judge.prepare`."""
+        rows = VerdictRows(shown, rated=self._settings.is_rating)
+        return partial(self._answer, rows, self.cases(rows, shown))
+
+    def cases(self, rows: VerdictRows, shown: pd.DataFrame) -> list[W]:
+        """Make cases ready; of one that cannot be asked, the rows fail.
 
         Images are decoded and processed in several threads. Of a case with several probes that cannot be asked as a
         whole, each probe is tried alone.
         """
 
-        def tried(positions: Positions, records: Records) -> list[tuple[Positions, T | InputError]]:
+        def tried(positions: Positions, records: Records) -> list[W | tuple[Positions, str]]:
+            probes = [record["probe"] for record in records]
             try:
-                return [(positions, request(positions, records))]
+                return [self.case(positions, records)]
             except InputError as error:
-                probes = [record["probe"] for record in records]
-                parts = [[i for i, name in enumerate(probes) if name == probe] for probe in dict.fromkeys(probes)]
-                if len(parts) == 1:
-                    return [(positions, error)]
-                return [
-                    made for part in parts for made in tried([positions[i] for i in part], [records[i] for i in part])
-                ]
+                if len(set(probes)) == 1:
+                    return [(positions, str(error))]
+            parts = [[i for i, name in enumerate(probes) if name == probe] for probe in dict.fromkeys(probes)]
+            return [one for part in parts for one in tried([positions[i] for i in part], [records[i] for i in part])]
 
-        requests: list[T] = []
-        for group in self._workers.map(lambda group: tried(*group), group_rows(shown, keys)):
-            for positions, made in group:
-                if isinstance(made, InputError):
-                    rows.fail(positions, str(made))
+        self.load()
+        cases: list[W] = []
+        for group in self._workers.map(lambda group: tried(*group), group_rows(shown, self._shared)):
+            for one in group:
+                if isinstance(one, tuple):
+                    rows.fail(*one)
                 else:
-                    requests.append(made)
-        return requests
+                    cases.append(one)
+        return cases
 
-    @cached_property
-    def _workers(self) -> ThreadPoolExecutor:
-        return ThreadPoolExecutor(min(os.cpu_count() or 1, MOST_WORKERS), thread_name_prefix="images")
-
-    def by_images(
-        self,
-        items: Sequence[T],
-        n_images: Callable[[T], int],
-        n_tokens: Callable[[T], int],
-        function: Callable[[Sequence[T]], Sequence[R]],
-    ) -> Iterator[tuple[T, R | None]]:
-        """Yield items with what a function makes of them; None where the memory does not hold one alone.
-
-        Some models take images a row of the batch, and so as many in each.
-        """
-        for _, alike in groupby(sorted(items, key=n_images), n_images):
-            some = list(alike)
-            yield from zip(some, self._in_batches(some, function, list(map(n_tokens, some))), strict=True)
-
-    def _in_batches(
-        self, items: Sequence[T], function: Callable[[Sequence[T]], Sequence[R]], n_tokens: Sequence[int]
-    ) -> list[R | None]:
-        """Apply a function to as many items at a time as the memory holds; None for one that alone is too much.
-
-        Parameters
-        ----------
-        n_tokens : of each item
-        """
-        out: list[R | None] = [None] * len(items)
-        waiting = sorted(range(len(items)), key=lambda i: -n_tokens[i])
-        before = self._most_tokens
-        while waiting:
-            longest = n_tokens[waiting[0]]
-            size = min(max(self._most_tokens // longest, 1), len(waiting))
-            now, results = waiting[:size], None
-            try:
-                with torch.inference_mode():
-                    results = function([items[i] for i in now])
-            except RuntimeError as error:
-                if not is_out_of_memory(error):
-                    raise
-            if results is not None:
-                for i, result in zip(now, results, strict=True):
-                    out[i] = result
-                waiting, before = waiting[size:], self._most_tokens
-                continue
-            if self._devices[0].type == "cuda":
-                torch.cuda.empty_cache()
-            if size == 1:
-                # One case that never fits says nothing about how many others do.
-                waiting, self._most_tokens = waiting[1:], before
+    def _answer(self, rows: VerdictRows, cases: Sequence[W]) -> pd.DataFrame:
+        for case, reading in self.in_batches(cases, self._read):
+            if reading is None:
+                rows.fail(case.positions, TOO_LARGE)
             else:
-                self._most_tokens = longest * ((size + 1) // 2)
-                self.notice(f"the memory did not hold {size} at a time: going on with {(size + 1) // 2}")
-        return out
+                self._put(rows, case, reading)
+        return rows.frame()
 
 
 def _trained_prompt(folder: Path, trained: Mapping[str, object], engine: str) -> str | None:

@@ -106,7 +106,10 @@ def load_checkpoint(
         sees = type(config) in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
         processor = _processor(folder, config, options) if sees else None
         tokenizer = AutoTokenizer.from_pretrained(folder, **options) if processor is None else processor.tokenizer
-        _complete(tokenizer, processor)
+        if tokenizer.pad_token_id is None:  # padding is never attended to, so any token does
+            tokenizer.pad_token = tokenizer.eos_token or tokenizer.convert_ids_to_tokens(0)
+        if processor is not None and processor.chat_template is None:
+            processor.chat_template = tokenizer.chat_template
         kind = cast("Any", AutoModelForImageTextToText if sees else AutoModelForCausalLM)
         read = partial(
             kind.from_pretrained,
@@ -114,7 +117,9 @@ def load_checkpoint(
             output_loading_info=True,
             dtype=dtype,
             use_safetensors=True,
-            **_placement(used),
+            # To one device, or layer by layer over these and no others.
+            device_map={"": used[0]} if len(used) == 1 else "balanced",
+            max_memory={gpu.index: torch.cuda.mem_get_info(gpu)[0] for gpu in used} if len(used) > 1 else None,
             **_rounding(folder, config, quantize, dtype),
             **options,
         )
@@ -161,13 +166,6 @@ def devices_needed(
     return tuple(used)
 
 
-def _placement(devices: Sequence[torch.device]) -> dict[str, object]:
-    """Return where weights go, for transformers: to one device, or layer by layer over these and no others."""
-    if len(devices) == 1:
-        return {"device_map": {"": devices[0]}}
-    return {"device_map": "balanced", "max_memory": {gpu.index: torch.cuda.mem_get_info(gpu)[0] for gpu in devices}}
-
-
 def _check_placed(folder: Path, model: PreTrainedModel, devices: Sequence[torch.device]) -> None:
     """Raise `RunError` where layers were left in main memory, or on disk, since the GPUs do not hold them."""
     placed = set(map(str, (getattr(model, "hf_device_map", None) or {}).values()))
@@ -187,9 +185,7 @@ def _rounding(
     InputError
         The package that reads or makes them is missing, or they are to be rounded twice.
     """
-    published = getattr(config, "quantization_config", None)
-    method = published.get("quant_method") if isinstance(published, dict) else getattr(published, "quant_method", None)
-    method = getattr(method, "value", method)
+    method = (getattr(config, "quantization_config", None) or {}).get("quant_method")
     if quantize is not None and method is not None:
         raise InputError(f"{folder}: its weights are quantised already ({method}); leave --quantize out.")
     if quantize is not None or method is not None:
@@ -266,15 +262,6 @@ class _WithoutAbsentParts(ProcessorMixin):
         super().__init__(*args, **held)  # type: ignore[no-untyped-call]
 
 
-def _complete(tokenizer: PreTrainedTokenizerBase, processor: ProcessorMixin | None) -> None:
-    """Give a tokenizer and a processor what publishers leave out."""
-    if tokenizer.pad_token_id is None:
-        # Padding is never attended to, so any token does.
-        tokenizer.pad_token = tokenizer.eos_token or tokenizer.convert_ids_to_tokens(0)
-    if processor is not None and processor.chat_template is None:
-        processor.chat_template = tokenizer.chat_template
-
-
 def _check_code(folder: Path) -> None:
     """Raise `InputError` where trusted code lies in another repository: it would be fetched unasked."""
     for path in sorted(folder.glob("*config.json")):
@@ -298,22 +285,15 @@ def _check_found(folder: Path, model: PreTrainedModel, missing: Iterable[str], s
         )
 
 
-def _declared(folder: Path) -> str | None:
-    """The name of the processor's class that a folder states."""
-    for name in ("processor_config.json", "preprocessor_config.json", "tokenizer_config.json"):
-        if (folder / name).is_file():
-            stated = json.loads((folder / name).read_text(encoding="utf-8")).get("processor_class")
-            if isinstance(stated, str):
-                return stated
-    return None
-
-
 def _processor(folder: Path, config: PreTrainedConfig, options: Mapping[str, bool]) -> ProcessorMixin:
     kind: object = PROCESSOR_MAPPING.get(type(config), None)
-    declared = _declared(folder)
-    if declared is not None and declared != getattr(kind, "__name__", None):
-        # As Pixtral's, whose architecture is LLaVA's and whose processor is not.
-        kind = getattr(transformers, declared, None)
+    for name in ("processor_config.json", "preprocessor_config.json", "tokenizer_config.json"):
+        file = folder / name
+        declared = json.loads(file.read_text(encoding="utf-8")).get("processor_class") if file.is_file() else None
+        if declared is not None:
+            if declared != getattr(kind, "__name__", None):  # as Pixtral's, whose architecture is LLaVA's
+                kind = getattr(transformers, declared, None)
+            break
     is_known = isinstance(kind, type) and issubclass(kind, ProcessorMixin)
     reads: Any = still_processor(cast("Any", kind)) if is_known else transformers.AutoProcessor
     loaded: object = reads.from_pretrained(folder, **options)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, Literal, NamedTuple, cast
+from typing import ClassVar, Literal, cast
 
 import pandas as pd
 import torch
 from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList
 
-from mrb_lib.judges.local.base import TOO_LARGE, LocalJudge
-from mrb_lib.judges.local.weights import Tensors, check_context, context_length
+from mrb_lib.judges.local.base import TOO_LARGE, LocalJudge, Waiting
+from mrb_lib.judges.local.weights import Tensors, check_context
 from mrb_lib.judges.prompts import RANKINGS, RATES, Asks, UsualPrompt
 from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.tasks import Reply, Task, task_maker
@@ -20,8 +21,9 @@ from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
 
 
-class _Request(NamedTuple):
-    """A task as the model reads it."""
+@dataclass(frozen=True)
+class _Request(Waiting):
+    """A task as the model reads it; its tokens are those of the prompt and of the longest reply."""
 
     task: Task
     inputs: Tensors
@@ -75,19 +77,18 @@ class GenerativeJudge(LocalJudge):
             return InputError(task.problem)
         try:
             pictures = self.pictures(task.images)
-            inputs = self.weights.encode([self.weights.chat(task.text, len(pictures), self._template)], [pictures])
-            check_context(inputs["input_ids"].shape[1], context_length(self.weights), self._length)
+            inputs = self.weights.encode(self.weights.chat(task.text, len(pictures), self._template), pictures)
+            n_prompt = inputs["input_ids"].shape[1]
+            check_context(self.weights, n_prompt, self._length)
         except InputError as error:
             return error
-        return _Request(task, inputs)
+        positions, records = [position for position, _ in task.rows], [row for _, row in task.rows]
+        return _Request(positions, records, len(pictures), n_prompt + self._length, task, inputs)
 
     def _answer(self, rows: VerdictRows, requests: Sequence[_Request]) -> pd.DataFrame:
-        for one, reply in self.by_images(requests, lambda one: len(one.task.images), self._n_tokens, self._write):
+        for one, reply in self.in_batches(requests, self._write):
             self._tasks.put(rows, one.task, reply or Reply(problem=TOO_LARGE))
         return rows.frame()
-
-    def _n_tokens(self, request: _Request) -> int:
-        return request.inputs["input_ids"].shape[1] + self._length
 
     def _write(self, requests: Sequence[_Request]) -> list[Reply]:
         """Let the model write the replies."""

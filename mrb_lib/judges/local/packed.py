@@ -8,38 +8,15 @@ of a case share what they have in common; see `mrb_lib.judges.local.tree`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from math import isfinite
-from typing import NamedTuple
-
-import pandas as pd
 
 from mrb_lib.judges.local.base import NO_NUMBER, Positions, Records
-from mrb_lib.judges.local.reader import CasePrompts, TreeJudge
-from mrb_lib.judges.prompts import Rendered
+from mrb_lib.judges.local.reader import Case, Probabilities, TreeJudge
 from mrb_lib.judges.roster.engines import JudgeRequest
-from mrb_lib.judges.tasks import Record, image_names, records_of, responses_of
+from mrb_lib.judges.tasks import Record, image_names, responses_of
 from mrb_lib.replies.labels import LETTERS, Labels, labels_of
 from mrb_lib.verdicts.orders import FIRST, SECOND, pick_of
-from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
-
-
-class CaseQuestions(NamedTuple):
-    """The prompts of one case, by branch and leaf, and the positions of the rows that wait for each.
-
-    `words` has the places, in what is read, of what each prompt calls the response shown first, and the second; of a
-    rating, those of the categories.
-    """
-
-    prompts: CasePrompts
-    positions_of: dict[tuple[int, int], list[int]]
-    words: dict[tuple[int, int], tuple[int, ...]]
-
-
-def _tree_of(row: Record) -> tuple[object, ...]:
-    """Return what the rows of one tree share: case, images, texts and labels, whatever is asked in either order."""
-    texts = row["question"], frozenset((row[FIRST], row.get(SECOND)))
-    return row["case_id"], *image_names(row), *texts, labels_of(row)
+from mrb_lib.verdicts.protocol import VerdictRows
 
 
 class PackedJudge(TreeJudge):
@@ -61,66 +38,46 @@ class PackedJudge(TreeJudge):
         if request.entry.thinking == "always":
             self.notice("reasons before it replies, so its first token is not its verdict: use NAME+generative")
 
-    def prepare(self, shown: pd.DataFrame) -> BatchAnswer:
-        """See `Judge.prepare`."""
-        rows = VerdictRows(shown, rated=self._settings.is_rating)
-        shown = shown.assign(tree=pd.Series(map(_tree_of, records_of(shown)), index=shown.index, dtype=object))
-        return partial(self._answer, rows, self.case_requests(rows, shown, self.case_questions, ("tree",)))
+    def _shared(self, row: Record) -> tuple[object, ...]:
+        """See `CaseJudge._shared`: case, images, texts and labels, whatever the order, the probe or the question."""
+        texts = row["question"], frozenset((row[FIRST], row.get(SECOND)))
+        return row["case_id"], *image_names(row), *texts, labels_of(row)
 
-    def case_questions(self, positions: Positions, records: Records) -> CaseQuestions:
-        """The prompts of one case's rows, made ready; see `group_rows` for the parameters.
-
-        Raises
-        ------
-        InputError
-            An image is missing or cannot be read, the prompt needs a reference that the case lacks, or what a probe
-            calls the responses is not one token of the model.
-        """
+    def case(self, positions: Positions, records: Records) -> Case:
+        """See `CaseJudge.case`."""
         pictures = self.pictures(image_names(records[0]))
         # In each order, prompts that differ only in what they ask share a branch, and those that do not differ a leaf.
         leaves: dict[tuple[str, str], dict[str, int]] = {}
-        words: dict[tuple[int, int], tuple[int, ...]] = {}
-        positions_of: dict[tuple[int, int], list[int]] = {}
-        prompts: dict[tuple[object, ...], tuple[int, int]] = {}
-        for position, row in zip(positions, records, strict=True):
-            key = row["probe"], row["order"], row["dimension"]
-            if key not in prompts:
-                rendered = self._rendered(row)
+        asked: dict[tuple[object, ...], tuple[int, int]] = {}
+        keys = [(row["probe"], row["order"], row["dimension"]) for row in records]
+        for key, row in zip(keys, records, strict=True):
+            if key not in asked:
+                responses = responses_of(row, rated=self._settings.is_rating)
+                rendered = self.writer.write(row, responses, str(row["dimension"]))
                 branch = str(row["order"]), rendered.case + rendered.responses
-                asked = leaves.setdefault(branch, {})
-                leaf = asked.setdefault(self._chat(rendered, len(pictures)) + self._lead, len(asked))
-                prompts[key] = list(leaves).index(branch), leaf
-                words[prompts[key]] = self._read_as(self.writer.labels(row))
-            positions_of.setdefault(prompts[key], []).append(position)
-        texts = [list(row) for row in leaves.values()]
-        return CaseQuestions(self.reader.question(texts, pictures), positions_of, words)
-
-    def _rendered(self, row: Record) -> Rendered:
-        responses = responses_of(row, rated=self._settings.is_rating)
-        return self.writer.write(row, responses, str(row["dimension"]))
+                own = leaves.setdefault(branch, {})
+                leaf = own.setdefault(self._chat(rendered, len(pictures)) + self._lead, len(own))
+                asked[key] = list(leaves).index(branch), leaf
+        words = [self._read_as(self.writer.labels(row)) for row in records]
+        prompts = self.reader.question([list(row) for row in leaves.values()], pictures)
+        return Case(positions, records, 0, prompts.n_tokens, prompts, [asked[key] for key in keys], words)
 
     def _read_as(self, labels: Labels) -> tuple[int, ...]:
         """The places in what is read of the labels of the two responses; of a rating, those of the categories."""
         return tuple(map(self.reader.place_of, labels))
 
-    def _answer(self, rows: VerdictRows, questions: Sequence[CaseQuestions]) -> pd.DataFrame:
-        asked = [
-            (one, one.prompts, [place for places in one.positions_of.values() for place in places]) for one in questions
-        ]
-        for (prompts, positions_of, words), reading in self.read_cases(rows, asked):
-            at_first: int | None = prompts.n_tokens
-            for (branch, leaf), positions in positions_of.items():
-                shares = [reading[branch][leaf][place] for place in words[branch, leaf]]
-                mass = sum(shares)
-                if not isfinite(mass):  # neither more nor less than a half, which is not a tie
-                    rows.fail(positions, NO_NUMBER)
-                    continue
-                pick, values = self._verdict([share / mass for share in shares])
-                for position in positions:
-                    self._note_mass(mass)
-                    rows.put(position, "ok", pick, **values, answer_mass=mass, prompt_tokens=at_first)
-                    at_first = None
-        return rows.frame()
+    def _put(self, rows: VerdictRows, case: Case, reading: Probabilities) -> None:
+        tokens: int | None = case.n_tokens
+        for position, (branch, leaf), words in zip(case.positions, case.asked, case.words, strict=True):
+            shares = [reading[branch][leaf][place] for place in words]
+            mass = sum(shares)
+            if not isfinite(mass):  # neither more nor less than a half, which is not a tie
+                rows.fail([position], NO_NUMBER)
+                continue
+            self._note_mass(mass)
+            pick, values = self._verdict([share / mass for share in shares])
+            rows.put(position, "ok", pick, **values, answer_mass=mass, prompt_tokens=tokens)
+            tokens = None
 
     def _verdict(self, shares: Sequence[float]) -> tuple[str, dict[str, object]]:
         """The pick, and further columns of the row, by the probabilities of what may be replied."""

@@ -8,63 +8,40 @@ most probable value (Liu et al., G-Eval, EMNLP 2023, section 2).
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Mapping
 
 import numpy as np
-import pandas as pd
 
 from mrb_lib.judges.local.base import NO_NUMBER, Positions, Records
-from mrb_lib.judges.local.reader import CasePrompts, TreeJudge
+from mrb_lib.judges.local.reader import Case, Probabilities, TreeJudge
 from mrb_lib.judges.prompts import HIGHEST_RATING
-from mrb_lib.judges.tasks import Record, image_names, put_points, responses_of, rubric_of
+from mrb_lib.judges.tasks import image_names, put_points, responses_of, rubric_of
 from mrb_lib.verdicts.orders import pick_of
-from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
-
-
-@dataclass(frozen=True)
-class ResponsePrompts:
-    """The prompts of a case, a branch per response and a leaf per question.
-
-    Attributes
-    ----------
-    records : the rows that wait for them, in the order of `positions`
-    """
-
-    prompts: CasePrompts
-    positions: tuple[int, ...]
-    records: tuple[Record, ...]
+from mrb_lib.verdicts.protocol import VerdictRows
 
 
 class PointwiseJudge(TreeJudge):
-    """A judge that is asked about each response alone; both orders share what it says."""
-
-    def prepare(self, shown: pd.DataFrame) -> BatchAnswer:
-        """See `Judge.prepare`."""
-        rows = VerdictRows(shown)
-        return partial(self._answer, rows, self.case_requests(rows, shown, self._case))
+    """A judge that is asked about each response alone, a branch each; both orders share what it says."""
 
     @abstractmethod
     def _questions(self, records: Records, response: str, n_images: int) -> list[str]:
         """Return all prompts about a response of some rows of one case."""
 
     @abstractmethod
-    def _put(self, rows: VerdictRows, case: ResponsePrompts, shares: np.ndarray) -> None:
+    def _put_shares(self, rows: VerdictRows, case: Case, shares: np.ndarray) -> None:
         """State the verdicts of a case, given the shares of the replies, (responses, questions, replies)."""
 
-    def _case(self, positions: Positions, records: Records) -> ResponsePrompts:
+    def case(self, positions: Positions, records: Records) -> Case:
+        """See `CaseJudge.case`."""
         pictures = self.pictures(image_names(records[0]))
         # Of two equal responses one is read: read side by side, rounding would find one of them better.
-        texts = [
-            self._questions(records, response, len(pictures)) for response in dict.fromkeys(responses_of(records[0]))
-        ]
-        return ResponsePrompts(self.reader.question(texts, pictures), tuple(positions), tuple(records))
+        responses = dict.fromkeys(responses_of(records[0]))
+        texts = [self._questions(records, response, len(pictures)) for response in responses]
+        prompts = self.reader.question(texts, pictures)
+        return Case(positions, records, 0, prompts.n_tokens, prompts)
 
-    def _answer(self, rows: VerdictRows, cases: Sequence[ResponsePrompts]) -> pd.DataFrame:
-        for case, reading in self.read_cases(rows, [(case, case.prompts, case.positions) for case in cases]):
-            self._put(rows, case, np.array(reading if len(reading) == 2 else reading * 2))
-        return rows.frame()
+    def _put(self, rows: VerdictRows, case: Case, reading: Probabilities) -> None:
+        self._put_shares(rows, case, np.array(reading if len(reading) == 2 else reading * 2))
 
 
 class RatingJudge(PointwiseJudge):
@@ -88,8 +65,8 @@ class RatingJudge(PointwiseJudge):
         written = [self.writer.write(records[0], [response], name) for name in _dimensions(records)]
         return [self._chat(one, n_images) + self._lead for one in written]
 
-    def _put(self, rows: VerdictRows, case: ResponsePrompts, shares: np.ndarray) -> None:
-        dimensions, tokens = _dimensions(case.records), case.prompts.n_tokens
+    def _put_shares(self, rows: VerdictRows, case: Case, shares: np.ndarray) -> None:
+        dimensions, tokens = _dimensions(case.records), case.n_tokens
         for i, (position, record) in enumerate(zip(case.positions, case.records, strict=True)):
             of_leaf = shares[:, dimensions.index(str(record["dimension"]))]
             first, second = of_leaf[::-1] if record["order"] != case.records[0]["order"] else of_leaf
@@ -140,7 +117,7 @@ class RubricJudge(PointwiseJudge):
             for place in range(len(rubric_of(records[0])))
         ]
 
-    def _put(self, rows: VerdictRows, case: ResponsePrompts, shares: np.ndarray) -> None:
+    def _put_shares(self, rows: VerdictRows, case: Case, shares: np.ndarray) -> None:
         masses = shares.sum(axis=2)
         if not np.isfinite(masses).all():
             rows.fail(case.positions, NO_NUMBER)
@@ -158,7 +135,7 @@ class RubricJudge(PointwiseJudge):
                 (met[::-1] if is_swapped else met).tolist(),
                 self._settings.choices,
                 answer_mass=mass,
-                prompt_tokens=None if i else case.prompts.n_tokens,
+                prompt_tokens=None if i else case.n_tokens,
             )
 
 

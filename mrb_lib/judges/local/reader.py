@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from inspect import signature
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -14,9 +13,9 @@ import pandas as pd
 import torch
 from PIL import Image
 
-from mrb_lib.judges.local.base import TOO_LARGE, LocalJudge, Positions, Records, T, is_out_of_memory
-from mrb_lib.judges.local.tree import Tree, grow, pack
-from mrb_lib.judges.local.weights import Tensors, Weights, check_context, context_length
+from mrb_lib.judges.local.base import CaseJudge, Waiting, is_out_of_memory
+from mrb_lib.judges.local.tree import Texts, Tree, grow, pack
+from mrb_lib.judges.local.weights import Tensors, Weights, check_context
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.verdicts.protocol import VerdictRows
 
@@ -37,61 +36,62 @@ _ROWS_AT_A_TIME: Final = 16_384
 Probabilities = list[list[list[float]]]
 
 
-CASE: Final = ("case_id", "probe")
-"""The rows that one pass answers: all questions about a case."""
+@dataclass(frozen=True)
+class Apart:
+    """The prompts of a case that cannot share, each by itself; `prompts` are the inputs by branch and leaf."""
+
+    prompts: list[list[Tensors]]
+
+    @property
+    def _lengths(self) -> list[int]:
+        return [inputs["input_ids"].shape[1] for row in self.prompts for inputs in row]
+
+    @property
+    def n_tokens(self) -> int:
+        """Tokens that are read in all."""
+        return sum(self._lengths)
+
+    @property
+    def n_longest(self) -> int:
+        """Tokens of the longest prompt."""
+        return max(self._lengths)
 
 
 @dataclass(frozen=True)
-class CasePrompts:
-    """The prompts of one case.
+class Case(Waiting):
+    """The prompts of a case, and the rows that wait for them.
 
     Attributes
     ----------
-    tree : of all prompts; None where they cannot share
-    alone : each prompt by itself where they cannot share, branch by branch
-    n_leaves : of each branch, prompts in `alone`
-    n_tokens, n_longest : tokens that are read in all, and of the longest prompt
+    asked : of each row the branch and the leaf of its prompt, where it waits for one
+    words : of each row the places, in what is read, of what its prompt calls the response shown first, and the second;
+        of a rating, those of the categories
     """
 
-    tree: Tree | None
-    alone: Sequence[Tensors]
-    n_leaves: tuple[int, ...]
-    n_tokens: int
-    n_longest: int
+    prompts: Tree | Apart
+    asked: Sequence[tuple[int, int]] = ()
+    words: Sequence[tuple[int, ...]] = ()
 
 
 def logits_at(
-    model: Callable[..., Any], inputs: Mapping[str, Any], columns: torch.Tensor | None, *, keeps: bool
+    weights: Weights,
+    model: Callable[..., Any],
+    inputs: Mapping[str, Any],
+    columns: torch.Tensor | None,
+    *,
+    exactly: bool = False,
 ) -> torch.Tensor:
     """Return the logits after the tokens at some columns, None for the last; (B, columns, vocabulary).
 
     Parameters
     ----------
-    keeps : the model can be told which columns are wanted, and computes no others
-    """
-    wanted = {"logits_to_keep": 1 if columns is None else columns} if keeps else {}
-    logits: torch.Tensor = model(**inputs, use_cache=False, **wanted).logits
-    if columns is None:
-        return logits[:, -1:]
-    # A model may take the wish and not heed it.
-    return logits if logits.shape[1] == columns.numel() else logits[:, columns]
-
-
-def keeps_columns(weights: Weights) -> bool:
-    """Return whether a model can be told the columns for which to compute logits."""
-    return "logits_to_keep" in signature(weights.model.forward).parameters
-
-
-@contextmanager
-def _reading_head(weights: Weights, columns: torch.Tensor | None) -> Iterator[None]:
-    """Have the language model head multiply in single precision: in bfloat16 a logit of 16 has steps of an eighth.
-
-    Over several GPUs it also chooses the columns, None for all, since transformers looks for them on another device.
+    model : that of the weights, or what wraps it; its language model head is given these columns and no others
+    exactly : the head multiplies in single precision: in bfloat16 a logit of 16 has steps of an eighth
     """
     head = weights.model.get_output_embeddings()
 
-    def narrow(_: torch.nn.Module, inputs: tuple[torch.Tensor]) -> tuple[torch.Tensor]:
-        return (inputs[0] if columns is None else inputs[0][:, columns.to(inputs[0].device)],)
+    def chosen(states: torch.Tensor) -> torch.Tensor:
+        return states[:, -1:] if columns is None else states[:, columns.to(states.device)]
 
     def again(head: torch.nn.Linear, inputs: tuple[torch.Tensor], logits: torch.Tensor) -> torch.Tensor:
         # A part of the vocabulary at a time, so that the head is never there twice.
@@ -99,14 +99,16 @@ def _reading_head(weights: Weights, columns: torch.Tensor | None) -> Iterator[No
         out = torch.cat([states @ rows.float().T for rows in torch.split(head.weight, _ROWS_AT_A_TIME)], dim=-1)
         return out if head.bias is None else out + head.bias.float()
 
-    hooks = [head.register_forward_pre_hook(narrow)] if len(weights.devices) > 1 else []
-    if type(head) is torch.nn.Linear and head.weight.dtype is not torch.float32:
+    hooks = [] if head is None else [head.register_forward_pre_hook(lambda _, inputs: (chosen(inputs[0]),))]
+    if exactly and type(head) is torch.nn.Linear and head.weight.dtype is not torch.float32:
         hooks.append(head.register_forward_hook(again))
     try:
-        yield
+        logits: torch.Tensor = model(**inputs, use_cache=False).logits
     finally:
         for hook in hooks:
             hook.remove()
+    # A model that does not call its head as a module gives the logits of all columns.
+    return logits if logits.shape[1] == (1 if columns is None else columns.numel()) else chosen(logits)
 
 
 class TreeReader:
@@ -128,8 +130,6 @@ class TreeReader:
     def __init__(self, weights: Weights, groups: Sequence[Sequence[str]]) -> None:
         self._weights = weights
         self._groups = [_single_tokens(weights, group) for group in groups]
-        self._keeps = keeps_columns(weights) and len(weights.devices) == 1
-        self._limit = context_length(weights)
         self._batches, self._most = False, sys.maxsize
         self.why_apart = ""
         self.why_alone = _why_alone(weights)
@@ -142,35 +142,30 @@ class TreeReader:
             self._groups.append(single)
         return self._groups.index(single)
 
-    def question(self, texts: Sequence[Sequence[str]], pictures: Sequence[Image.Image]) -> CasePrompts:
+    def question(self, texts: Texts, pictures: Sequence[Image.Image]) -> Tree | Apart:
         """The prompts of one case made ready; see `grow` for the parameters and what is raised.
 
         Raises `InputError`, too, where a prompt is longer than the model's context.
         """
-        tree = None
+        prompts: Tree | Apart | None = None
         if not self.why_alone:
             try:
-                tree = grow(self._weights, texts, pictures)
+                prompts = grow(self._weights, texts, pictures)
             except ValueError as error:
                 self.why_apart = str(error)
-        if tree is None:
-            # Read now, so that what the processor refuses is known before the model's turn.
-            question = self._alone(texts, pictures)
-        else:
-            question = CasePrompts(tree, (), (), tree.n_tokens, tree.n_longest)
-        check_context(question.n_longest, self._limit)
-        return question
+        # Read now, so that what the processor refuses is known before the model's turn.
+        prompts = prompts or self._apart(texts, pictures)
+        check_context(self._weights, prompts.n_longest)
+        return prompts
 
-    def _alone(self, texts: Sequence[Sequence[str]], pictures: Sequence[Image.Image]) -> CasePrompts:
-        alone = [self._weights.encode([text], [pictures]) for row in texts for text in row]
-        lengths = [inputs["input_ids"].shape[1] for inputs in alone]
-        return CasePrompts(None, alone, tuple(map(len, texts)), sum(lengths), max(lengths))
+    def _apart(self, texts: Texts, pictures: Sequence[Image.Image]) -> Apart:
+        return Apart([[self._weights.encode(text, pictures) for text in row] for row in texts])
 
-    def read(self, questions: Sequence[CasePrompts]) -> list[Probabilities]:
+    def read(self, questions: Sequence[Tree | Apart]) -> list[Probabilities]:
         """The probability of each group, by question, branch and leaf."""
-        trees = [question.tree for question in questions if question.tree is not None]
-        of_trees = iter(self.read_trees(trees)) if trees else iter(())
-        return [self.read_alone(question) if question.tree is None else next(of_trees) for question in questions]
+        trees = [question for question in questions if isinstance(question, Tree)]
+        of_trees = iter(self.read_trees(trees) if trees else ())
+        return [next(of_trees) if isinstance(one, Tree) else self.read_apart(one) for one in questions]
 
     def read_trees(self, trees: Sequence[Tree]) -> list[Probabilities]:
         """All prompts of some trees in one pass; the probability of each group by tree, branch and leaf."""
@@ -178,30 +173,29 @@ class TreeReader:
         rows = iter(self._of_groups(self._logits(inputs, ends))[0].tolist())
         return [[[next(rows) for _ in leaves] for leaves in tree.leaves] for tree in trees]
 
-    def read_alone(self, question: CasePrompts) -> Probabilities:
+    def read_apart(self, question: Apart) -> Probabilities:
         """Each prompt by itself, as the model's code sees to it, as many in a batch as the memory has held so far."""
+        prompts = [inputs for row in question.prompts for inputs in row]
         rows: list[list[float]] = []
-        while len(rows) < len(question.alone):
-            size = min(len(question.alone) - len(rows), self._most) if self._batches else 1
+        while len(rows) < len(prompts):
+            size = min(len(prompts) - len(rows), self._most) if self._batches else 1
             try:
-                rows += self._read_batch(question.alone[len(rows) : len(rows) + size])
-            except (torch.OutOfMemoryError, RuntimeError) as error:
+                rows += self._read_batch(prompts[len(rows) : len(rows) + size])
+            except RuntimeError as error:
                 if size == 1 or not is_out_of_memory(error):
                     raise
                 self._most = (size + 1) // 2
         at = iter(rows)
-        return [[next(at) for _ in range(n)] for n in question.n_leaves]
+        return [[next(at) for _ in row] for row in question.prompts]
 
-    def _read_batch(self, alone: Sequence[Tensors]) -> list[list[float]]:
+    def _read_batch(self, prompts: Sequence[Tensors]) -> list[list[float]]:
         """Prompts in one pass."""
-        weights = self._weights
-        logits = self._logits(weights.to_device(weights.collate(alone)), None)
+        logits = self._logits(self._weights.to_device(self._weights.collate(prompts)), None)
         groups: list[list[float]] = self._of_groups(logits)[:, 0].tolist()
         return groups
 
     def _logits(self, inputs: Mapping[str, Any], columns: torch.Tensor | None) -> torch.Tensor:
-        with _reading_head(self._weights, columns):
-            return logits_at(self._weights.model, inputs, columns, keeps=self._keeps)
+        return logits_at(self._weights, self._weights.model, inputs, columns, exactly=True)
 
     def _of_groups(self, logits: torch.Tensor) -> torch.Tensor:
         every = logits.float().log_softmax(-1)
@@ -213,10 +207,10 @@ class TreeReader:
         """Read a few small prompts in different ways: whether they can be read together, and alone in one batch."""
         cases = self._samples()
         try:
-            prompts = [self._alone(texts, pictures) for texts, pictures in cases]
-            alone = torch.tensor([self.read_alone(one) for one in prompts])
+            prompts = [self._apart(*case) for case in cases]
+            alone = torch.tensor([self.read_apart(one) for one in prompts])
             self._batches = True
-            batched = self._tried(lambda: [self.read_alone(one) for one in prompts])
+            batched = self._tried(lambda: [self.read_apart(one) for one in prompts])
             noise = _gaps(batched, alone).max() if isinstance(batched, torch.Tensor) else np.inf
             self._batches = noise <= _LARGEST_GAP
             if self.why_alone:
@@ -265,7 +259,7 @@ class TreeReader:
         return cases
 
 
-class TreeJudge(LocalJudge):
+class TreeJudge(CaseJudge[Case, Probabilities]):
     """A judge that reads probabilities of single tokens, with all questions about a case in one pass.
 
     A subclass states the answers whose probability is read, `_marks`.
@@ -273,22 +267,19 @@ class TreeJudge(LocalJudge):
 
     _marks: Sequence[str]
     _lead = ""
-    _reader: TreeReader | None = None
 
-    @property
+    @cached_property
     def reader(self) -> TreeReader:
         """Return the reader of the probabilities; loads the weights."""
-        if self._reader is None:
-            super().load()
-            # Where a reply's first number is a space and then its digits, as in Llama 2, it is read after the space.
-            is_apart = self._marks[0].isdigit() and len(self.weights.tokens_of(self._marks[0])) > 1
-            self._lead = " " if is_apart else ""
-            self._reader = TreeReader(self.weights, [[mark, f" {mark}"] for mark in self._marks])
-        return self._reader
+        super().load()
+        # Where a reply's first number is a space and then its digits, as in Llama 2, it is read after the space.
+        is_apart = self._marks[0].isdigit() and len(self.weights.tokens_of(self._marks[0])) > 1
+        self._lead = " " if is_apart else ""
+        return TreeReader(self.weights, [[mark, f" {mark}"] for mark in self._marks])
 
     def share(self, other: TreeJudge) -> None:
         """Judge with the weights of another judge of the same model, as it has loaded them."""
-        self._loaded, self._reader = other.weights, other.reader
+        self._loaded, self.reader = other.weights, other.reader
 
     def load(self) -> None:
         """Read the weights, and try whether prompts can share their beginnings."""
@@ -297,37 +288,18 @@ class TreeJudge(LocalJudge):
 
     def unload(self) -> None:
         """See `LocalJudge.unload`."""
-        self._reader = None
+        self.__dict__.pop("reader", None)
         super().unload()
 
-    def case_requests(
-        self,
-        rows: VerdictRows,
-        shown: pd.DataFrame,
-        request: Callable[[Positions, Records], T],
-        keys: Sequence[str] = CASE,
-    ) -> list[T]:
-        """One request a case, or a group of rows that share the keys; says where questions must be read apart."""
-        self.load()
-        requests = self.requests(rows, shown, keys, request)
+    def cases(self, rows: VerdictRows, shown: pd.DataFrame) -> list[Case]:
+        """See `CaseJudge.cases`; says where questions must be read apart."""
+        cases = super().cases(rows, shown)
         if self.reader.why_apart:
             self.notice(f"some cases are read one question at a time ({self.reader.why_apart})")
-        return requests
+        return cases
 
-    def read_cases(
-        self, rows: VerdictRows, cases: Sequence[tuple[T, CasePrompts, Sequence[int]]]
-    ) -> Iterator[tuple[T, Probabilities]]:
-        """Yield cases, each given with its prompts and the positions of its rows, with what is read of them.
-
-        The rows of a case that the memory does not hold fail.
-        """
-        prompts = [prompts for _, prompts, _ in cases]
-        readings = self._in_batches(prompts, self.reader.read, [one.n_tokens for one in prompts])
-        for (case, _, positions), reading in zip(cases, readings, strict=True):
-            if reading is None:
-                rows.fail(positions, TOO_LARGE)
-            else:
-                yield case, reading
+    def _read(self, cases: Sequence[Case]) -> list[Probabilities]:
+        return self.reader.read([case.prompts for case in cases])
 
 
 def _gaps(some: torch.Tensor, others: torch.Tensor) -> np.ndarray:

@@ -9,25 +9,24 @@ import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
 import numpy as np
-import pandas as pd
 import torch
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
 from mrb_lib.judges.fences import defuse
-from mrb_lib.judges.local.base import NO_NUMBER, TOO_LARGE, LocalJudge, Positions, Records
-from mrb_lib.judges.local.weights import Tensors, Weights, check_context, context_length
+from mrb_lib.judges.local.base import NO_NUMBER, CaseJudge, Positions, Records, Waiting
+from mrb_lib.judges.local.weights import Tensors, Weights, check_context
 from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.tasks import image_names, responses_of
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.orders import pick_of
-from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
+from mrb_lib.verdicts.protocol import VerdictRows
 
 FloatArray = NDArray[np.float64]
 
@@ -36,29 +35,16 @@ OVERALL: Final = ("overall",)
 
 
 @dataclass(frozen=True)
-class Conversations:
+class Conversations(Waiting):
     """The conversations of a case, one a response, and the rows that wait for their scores.
 
-    Attributes
-    ----------
-    inputs : of each of the two
-    columns : of each row, the column of its dimension among the head's values
-    swapped : of each row, whether its responses are shown the other way round than those of `inputs`
+    `inputs` are those of the two in the order of the first row; equal responses are the same.
     """
 
     inputs: tuple[Tensors, Tensors]
-    n_images: int
-    positions: tuple[int, ...]
-    columns: tuple[int, ...]
-    swapped: tuple[bool, ...]
-
-    @property
-    def n_tokens(self) -> int:
-        """Return the tokens that are read, filled up to the longer of the two."""
-        return 2 * max(inputs["input_ids"].shape[1] for inputs in self.inputs)
 
 
-class RewardJudge(LocalJudge):
+class RewardJudge(CaseJudge[Conversations, tuple[FloatArray, float]]):
     """A reward of each response as the assistant's reply to the question.
 
     A head with one value judges the dimension that it was trained on (`overall` where it does not say), one with a
@@ -70,48 +56,28 @@ class RewardJudge(LocalJudge):
 
     engine = "reward"
     speaks = False
-    _head: RewardHead | None = None
 
     def __init__(self, request: JudgeRequest) -> None:
         super().__init__(request)
         self.dimensions: tuple[str, ...] = head_dimensions(self._source.folder)
 
-    @property
+    @cached_property
     def head(self) -> RewardHead:
-        """The scalar head; loads the weights."""
-        if self._head is None:
-            super().load()
-            self._head = load_head(self._source.folder, self.weights)
-        return self._head
-
-    def use_head(self, head: RewardHead) -> None:
-        """Judge with a head that is not in the folder, as one that is being trained."""
-        head.check()
-        self._head = head
+        """The scalar head, with the weights; another may take its place, as one that is being trained."""
+        super().load()
+        return load_head(self._source.folder, self.weights)
 
     def load(self) -> None:
         """Read the weights and the head."""
-        self.head.check()
+        self.head  # noqa: B018
 
     def unload(self) -> None:
         """See `LocalJudge.unload`."""
-        self._head = None
+        self.__dict__.pop("head", None)
         super().unload()
 
-    def prepare(self, shown: pd.DataFrame) -> BatchAnswer:
-        """See `Judge.prepare`."""
-        self.load()
-        rows = VerdictRows(shown)
-        return partial(self._answer, rows, self.requests(rows, shown, ("case_id", "probe"), self.conversations))
-
-    def conversations(self, positions: Positions, records: Records) -> Conversations:
-        """The conversations of one case's rows; see `group_rows` for the parameters.
-
-        Raises
-        ------
-        InputError
-            An image is missing or cannot be read.
-        """
+    def case(self, positions: Positions, records: Records) -> Conversations:
+        """See `CaseJudge.case`."""
         row = records[0]
         pictures = self.pictures(image_names(row))
         marks = self.weights.marks
@@ -120,26 +86,21 @@ class RewardJudge(LocalJudge):
             self.weights.chat(question, len(pictures), self._template, reply=defuse(response, marks))
             for response in responses_of(row)
         ]
-        encoded = [self.weights.encode([text], [pictures]) for text in dict.fromkeys(texts)]
-        first, second = encoded[0], encoded[-1]  # equal responses are the same, and have the same score
-        longest = max(inputs["input_ids"].shape[1] for inputs in (first, second))
-        check_context(longest, context_length(self.weights))
-        columns = tuple(self.dimensions.index(str(record["dimension"])) for record in records)
-        swapped = tuple(record["order"] != row["order"] for record in records)
-        return Conversations((first, second), len(pictures), tuple(positions), columns, swapped)
+        encoded = [self.weights.encode(text, pictures) for text in dict.fromkeys(texts)]
+        longest = max(inputs["input_ids"].shape[1] for inputs in encoded)
+        check_context(self.weights, longest)
+        # Filled up to the longer of the two; equal responses are the same, and have the same score.
+        return Conversations(positions, records, len(pictures), 2 * longest, (encoded[0], encoded[-1]))
 
-    def _answer(self, rows: VerdictRows, scored: Sequence[Conversations]) -> pd.DataFrame:
-        for one, result in self.by_images(scored, lambda one: one.n_images, lambda one: one.n_tokens, self._score):
-            self._put(rows, one, result)
-        return rows.frame()
-
-    def _put(self, rows: VerdictRows, one: Conversations, result: tuple[FloatArray, int, float] | None) -> None:
-        if result is None or not np.isfinite(result[0]).all():
-            rows.fail(one.positions, TOO_LARGE if result is None else NO_NUMBER)
+    def _put(self, rows: VerdictRows, case: Conversations, reading: tuple[FloatArray, float]) -> None:
+        values, seconds = reading
+        if not np.isfinite(values).all():
+            rows.fail(case.positions, NO_NUMBER)
             return
-        values, tokens, seconds = result
-        for i, (position, column, swapped) in enumerate(zip(one.positions, one.columns, one.swapped, strict=True)):
-            a, b = map(float, values[::-1, column] if swapped else values[:, column])
+        tokens = sum(inputs["input_ids"].shape[1] for inputs in case.inputs)
+        for i, (position, record) in enumerate(zip(case.positions, case.records, strict=True)):
+            of_dimension = values[:, self.dimensions.index(str(record["dimension"]))]
+            a, b = map(float, of_dimension[::-1] if record["order"] != case.records[0]["order"] else of_dimension)
             rows.put(
                 position,
                 "ok",
@@ -151,18 +112,15 @@ class RewardJudge(LocalJudge):
                 latency_s=None if i else seconds,
             )
 
-    def _score(self, scored: Sequence[Conversations]) -> list[tuple[FloatArray, int, float]]:
-        """Values (2, dimensions), tokens and seconds of each case."""
+    def _read(self, cases: Sequence[Conversations]) -> list[tuple[FloatArray, float]]:
+        """Values (2, dimensions) and seconds of each case."""
         start = time.perf_counter()
-        inputs = self.weights.collate([inputs for one in scored for inputs in one.inputs])
+        inputs = self.weights.collate([inputs for one in cases for inputs in one.inputs])
         scores = self.head.scores(self.weights.to_device(inputs)).double().numpy()
-        lengths = inputs["attention_mask"].sum(1).tolist()
-        seconds = (time.perf_counter() - start) / len(scored)
-        results = []
-        for i, (first, second) in enumerate(one.inputs for one in scored):
-            values = scores[[2 * i, 2 * i + (first is not second)]]  # beside one another rounding would tell them apart
-            results.append((values, int(lengths[2 * i] + lengths[2 * i + 1]), seconds))
-        return results
+        seconds = (time.perf_counter() - start) / len(cases)
+        # Beside one another, rounding would tell equal responses apart.
+        places = [(2 * i, 2 * i + (one.inputs[0] is not one.inputs[1])) for i, one in enumerate(cases)]
+        return [(scores[list(both)], seconds) for both in places]
 
 
 HEAD_FILE: Final = "reward_head.safetensors"
@@ -173,15 +131,20 @@ _KEYS: Final = (("weight", "bias"), ("v_head.summary.weight", "v_head.summary.bi
 
 @dataclass(frozen=True)
 class RewardHead:
-    """A linear map from the last token's hidden state to a value a dimension; `weight` (D, H), `bias` (D,)."""
+    """A linear map from the last token's hidden state to a value a dimension; `weight` (D, H), `bias` (D,).
+
+    Raises
+    ------
+    InputError
+        It does not fit the model.
+    """
 
     weights: Weights
     weight: torch.Tensor
     bias: torch.Tensor
     dimensions: tuple[str, ...] = OVERALL
 
-    def check(self) -> None:
-        """Raise `InputError` where the head does not fit the model."""
+    def __post_init__(self) -> None:
         size = self.weights.model.config.get_text_config().hidden_size
         n_dimensions = len(self.dimensions)
         if self.weight.shape != (n_dimensions, size) or self.bias.shape != (n_dimensions,):
@@ -243,9 +206,7 @@ def load_head(folder: Path, weights: Weights) -> RewardHead:
             if weight_key in found:
                 weight = found[weight_key].reshape(-1, found[weight_key].shape[-1])
                 bias = found.get(bias_key, torch.zeros(len(weight))).reshape(-1)
-                head = RewardHead(weights, weight, bias, head_dimensions(folder))
-                head.check()
-                return head
+                return RewardHead(weights, weight, bias, head_dimensions(folder))
     raise InputError(
         f"{folder}: holds no scalar head ({', '.join(key for key, _ in _KEYS)}), so it is not a reward model; judge "
         "with it as NAME+packed or NAME+rating."

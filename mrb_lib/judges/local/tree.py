@@ -18,7 +18,7 @@ import torch
 from PIL import Image
 
 from mrb_lib.judges.local.attention import Span, TreeLayout
-from mrb_lib.judges.local.weights import TOKENWISE, Tensors, Weights, common, join
+from mrb_lib.judges.local.weights import TOKENWISE, Tensors, Weights, join
 
 Texts = Sequence[Sequence[str]]
 
@@ -76,15 +76,11 @@ def grow(weights: Weights, texts: Texts, pictures: Sequence[Image.Image]) -> Tre
         The processor changes what comes after the images, so that prompts cannot be put together.
     """
     prompts = [[weights.tokens(text) for text in row] for row in texts]
-    paths = [ids for row in prompts for ids in row]
-    n_trunk = common([row[0] for row in prompts] if len(prompts) > 1 else paths)
-    heads = [common(row) if len(row) > 1 else len(row[0]) - 1 for row in prompts]
-    n_trunk = min(n_trunk, *heads)
+    heads = list(map(_common, prompts))
+    n_trunk = min(_common([row[0] for row in prompts]), *heads)
     branches = [row[0][n_trunk:head] for row, head in zip(prompts, heads, strict=True)]
     leaves = [[ids[head:] for ids in row] for row, head in zip(prompts, heads, strict=True)]
-    if weights.processor is None:
-        return Tree(prompts[0][0][:n_trunk], branches, leaves, {})
-    inputs = weights.encode([texts[0][0]], [pictures])
+    inputs = weights.encode(texts[0][0], pictures)
     whole = inputs["input_ids"][0].tolist()
     rest = prompts[0][0][n_trunk:]
     trunk = whole[: len(whole) - len(rest)]
@@ -99,6 +95,13 @@ def grow(weights: Weights, texts: Texts, pictures: Sequence[Image.Image]) -> Tre
         places=_places(weights, inputs, len(trunk)),
         blocks=_blocks(inputs["token_type_ids"][0, : len(trunk)].tolist()) if "token_type_ids" in inputs else (),
     )
+
+
+def _common(sequences: Sequence[Sequence[int]]) -> int:
+    """Return the number of tokens with which all sequences begin, at most all but the last of the shortest."""
+    most = min(map(len, sequences)) - 1
+    columns = zip(*(ids[:most] for ids in sequences), strict=True)
+    return next((i for i, tokens in enumerate(columns) if len(set(tokens)) > 1), most)
 
 
 def _places(weights: Weights, inputs: Tensors, n_trunk: int) -> torch.Tensor | None:
@@ -134,37 +137,36 @@ def pack(
         The model's keyword arguments, `tree` among them, the layout that says what attends to what; and the column of
         the last token of each prompt, tree by tree and branch by branch, int64 of shape (prompts,).
     """
-    three = any(tree.places is not None for tree in trees)
-    ids: list[int] = []
-    kinds: list[int] = []
-    positions, cases, paths, blocks, ends = [], [], [], list[Span](), list[int]()
+    rows = 3 if any(tree.places is not None for tree in trees) else 1
+    ids, kinds, ends = list[int](), list[int](), list[int]()
+    positions, cases, paths, blocks = list[torch.Tensor](), list[Span](), [], list[Span]()
+
+    def put(tokens: Sequence[int], places: torch.Tensor) -> Span:
+        ids.extend(tokens)
+        positions.append(places.expand(rows, -1))
+        return len(ids) - len(tokens), len(ids)
+
     for tree in trees:
-        start = len(ids)
         places = torch.arange(len(tree.trunk)) if tree.places is None else tree.places
-        positions.append(places.expand(3, -1) if three else places)
         # After the images a model goes on counting from its own highest position.
-        follows = int(places.max()) + 1 if len(tree.trunk) else 0
-        ids += tree.trunk
-        trunk = (start, len(ids))
+        follows = int(places.max()) + 1 if tree.trunk else 0
+        trunk = put(tree.trunk, places)
         runs: list[tuple[Span, ...]] = [(trunk,)] if tree.trunk else []
         for branch, leaves in zip(tree.branches, tree.leaves, strict=True):
-            span = (len(ids), len(ids) + len(branch))
-            ids += branch
-            positions.append(_counted(follows, len(branch), three))
+            begins = follows + len(branch)
+            span = put(branch, torch.arange(follows, begins))
             runs += [(trunk, span)] if branch else []
             for leaf in leaves:
-                runs.append((trunk, span, (len(ids), len(ids) + len(leaf))))
-                ids += leaf
-                positions.append(_counted(follows + len(branch), len(leaf), three))
+                runs.append((trunk, span, put(leaf, torch.arange(begins, begins + len(leaf)))))
                 ends.append(len(ids) - 1)
         kinds += (tree.kinds or [0] * len(tree.trunk)) + [0] * (len(ids) - trunk[1])
-        cases.append((start, len(ids)))
+        cases.append((trunk[0], len(ids)))
         paths.append(tuple(runs))
-        blocks += [(start + first, start + last) for first, last in tree.blocks]
+        blocks += [(trunk[0] + first, trunk[0] + last) for first, last in tree.blocks]
     place = torch.cat(positions, dim=-1)
     inputs = {
         "input_ids": torch.tensor([ids]),
-        "position_ids": place[:, None] if three else place[None],
+        "position_ids": place[:, None] if rows > 1 else place,
         # A mask of four dimensions is handed to the layers as it is; ours look at the layout instead.
         "attention_mask": torch.empty(1, 1, 0, 0, dtype=torch.bool),
     }
@@ -174,8 +176,3 @@ def pack(
     moved = move({**inputs, "ends": torch.tensor(ends)})
     last = moved.pop("ends")
     return {**moved, **join([move(tree.pictures) for tree in trees]), "tree": layout}, last
-
-
-def _counted(start: int, length: int, three: bool) -> torch.Tensor:
-    positions = torch.arange(start, start + length)
-    return positions.expand(3, -1) if three else positions

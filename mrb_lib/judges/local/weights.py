@@ -140,40 +140,25 @@ class Weights:
         ids = self._reading[0](text, add_special_tokens=self._adds_marks(text))["input_ids"]
         return cast("list[int]", ids)
 
-    def encode(self, texts: Sequence[str], images: Sequence[Sequence[Image.Image]]) -> Tensors:
-        """Texts and their images as inputs, padded on the left.
-
-        Parameters
-        ----------
-        texts : chat template texts
-        images : those of each text; ignored by a model that reads text only
+    def encode(self, text: str, images: Sequence[Image.Image] = ()) -> Tensors:
+        """A chat template's text and its images as inputs; images are ignored by a model that reads text only.
 
         Returns
         -------
         dict
-            `input_ids` and `attention_mask` with shape (texts, tokens), on the CPU, and what the images need.
+            `input_ids` and `attention_mask` with shape (1, tokens), on the CPU, and what the images need.
 
         Raises
         ------
         InputError
             The processor refuses an image, as one that is hundreds of times as wide as high.
         """
-        marks = any(self._adds_marks(text) for text in texts)
-        arguments: dict[str, object] = {
-            "text": list(texts),
-            "return_tensors": "pt",
-            "padding": True,
-            "padding_side": "left",
-            "add_special_tokens": marks,
-        }
-        tokenizer, processor = self._reading
+        arguments = {"text": [text], "return_tensors": "pt", "add_special_tokens": self._adds_marks(text)}
+        tokenizer, processor = cast("tuple[Any, Any]", self._reading)
         if processor is None:
-            arguments["return_token_type_ids"] = False
-            return dict(cast("Any", tokenizer)(**arguments))
-        if any(images):
-            arguments["images"] = [list(some) for some in images]
+            return dict(tokenizer(**arguments, return_token_type_ids=False))
         try:
-            made = cast("Any", processor)(**arguments)
+            made = processor(**arguments, **({"images": [list(images)]} if images else {}))
         except (ValueError, TypeError, LookupError, ArithmeticError) as error:
             reason = " ".join(str(error).split())[:200]
             raise InputError(f"the model's processor refuses the case ({reason})") from error
@@ -186,16 +171,10 @@ class Weights:
         filled = []
         for some in inputs:
             gap = longest - some["input_ids"].shape[1]
-            filled.append(
-                {
-                    name: pad(
-                        value, (0, 0) * (value.ndim - 2) + (gap, 0), value=self.pad_id if name == "input_ids" else 0
-                    )
-                    if name in TOKENWISE
-                    else value
-                    for name, value in some.items()
-                }
-            )
+            filled.append(dict(some))
+            for name in some.keys() & TOKENWISE:
+                fill = self.pad_id if name == "input_ids" else 0
+                filled[-1][name] = pad(some[name], (0, 0) * (some[name].ndim - 2) + (gap, 0), value=fill)
         return join(filled)
 
     def near_device(self, value: torch.Tensor) -> torch.Tensor:
@@ -217,16 +196,6 @@ class Weights:
         return not (isinstance(first, str) and text.startswith(first))
 
 
-def common(sequences: Sequence[Sequence[int]]) -> int:
-    """Return the number of tokens with which all sequences begin, at most all but the last of the shortest."""
-    shortest = min(len(ids) for ids in sequences) - 1
-    first = sequences[0]
-    for i in range(shortest):
-        if any(ids[i] != first[i] for ids in sequences[1:]):
-            return i
-    return shortest
-
-
 def join(inputs: Sequence[Mapping[str, torch.Tensor]]) -> Tensors:
     """The images' inputs of several cases as those of one batch; tiles are filled up with zeros to the same number."""
     out = {}
@@ -241,8 +210,8 @@ def join(inputs: Sequence[Mapping[str, torch.Tensor]]) -> Tensors:
     return out
 
 
-def context_length(weights: Weights) -> int | None:
-    """The longest sequence of tokens that a model was made for; None where its configuration does not say.
+def check_context(weights: Weights, n_tokens: int, n_reply: int = 0) -> None:
+    """Raise `InputError` where a prompt, with the longest reply it may get, is longer than a model was made for.
 
     Where all layers look back over a window alone, nothing sees what lies before it.
     """
@@ -251,11 +220,7 @@ def context_length(weights: Weights) -> int | None:
     kinds = set(getattr(config, "layer_types", None) or ())
     if kinds == {"sliding_attention"} or (not kinds and getattr(config, "use_sliding_window", True)):
         stated.append(getattr(config, "sliding_window", None))
-    return min((length for length in stated if isinstance(length, int) and length > 0), default=None)
-
-
-def check_context(n_tokens: int, limit: int | None, n_reply: int = 0) -> None:
-    """Raise `InputError` where a prompt, with the longest reply it may get, is longer than a model's context."""
+    limit = min((length for length in stated if isinstance(length, int) and length > 0), default=None)
     if limit is not None and n_tokens + n_reply > limit:
         reply = f" and a reply of up to {n_reply:,}" if n_reply else ""
         cure = "lower --max-pixels or --max-new-tokens" if n_reply else "lower --max-pixels"
@@ -292,9 +257,8 @@ def choose_devices(devices: str) -> tuple[torch.device, ...]:
 
 def choose_dtype(dtype: DType, device: torch.device) -> torch.dtype:
     """bfloat16 on a GPU and float32 on a CPU, unless one is named."""
-    if dtype == "auto":
-        return torch.bfloat16 if device.type == "cuda" else torch.float32
-    return torch.bfloat16 if dtype == "bfloat16" else torch.float32
+    is_half = device.type == "cuda" if dtype == "auto" else dtype == "bfloat16"
+    return torch.bfloat16 if is_half else torch.float32
 
 
 def describe(device: torch.device) -> str:

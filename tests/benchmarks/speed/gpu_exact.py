@@ -18,17 +18,17 @@ import numpy as np
 import pandas as pd
 import torch
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "judges" / "local"))
-from test_packed import ARCHITECTURES, CASES, Alone, _judge
-
+sys.path.insert(0, str(Path(__file__).parents[3]))
 from mrb_lib.judges.local import attention
 from mrb_lib.judges.local.tiny import write_tiny
 from mrb_lib.runs.plan import Plan
 from mrb_lib.verdicts.orders import to_shown_frame
+from tests.judges.local.by_hand import ByHand
+from tests.judges.local.test_packed import ARCHITECTURES, ASKED, CASES, IMAGES, _judge
 
 
-class OnGpu(Alone):
-    """`Alone`, whose model and inputs are on the GPU."""
+class OnGpu(ByHand):
+    """`ByHand`, whose model and inputs are on the GPU."""
 
     def __init__(self, folder: Path, dtype: torch.dtype = torch.float32) -> None:
         super().__init__(folder, dtype)
@@ -43,13 +43,14 @@ def _to_gpu(module: torch.nn.Module, args: tuple[object, ...], options: dict[str
 
 def main() -> None:
     print(torch.cuda.get_device_name(), "torch", torch.__version__)
-    plan = Plan(CASES, ("accuracy", "creativity", "overall"), ("AB", "BA"))
+    plan = Plan(CASES, ASKED, ("AB", "BA"))
     shown = to_shown_frame(plan.rows(np.arange(len(plan))))
     with tempfile.TemporaryDirectory() as temporary:
         for architecture in ARCHITECTURES:
             folder = write_tiny(Path(temporary) / architecture, architecture, width=384, texts=CASES["response_a"])
             for name, dtype in (("float32", torch.float32), ("bfloat16", torch.bfloat16)):
-                alone = OnGpu(folder, dtype).of(shown)
+                hand = OnGpu(folder, dtype)
+                alone = np.array([hand.p_first(row, IMAGES, ASKED) for row in shown.to_dict("records")])
                 judge = _judge(folder, device="cuda", dtype=name)
                 judge.load()
                 with patch.object(attention.varlen, "varlen_attn", wraps=attention.varlen.varlen_attn) as kernel:

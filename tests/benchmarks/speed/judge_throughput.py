@@ -39,9 +39,9 @@ from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
-from mrb_lib.judges.tasks import group_rows
 from mrb_lib.runs.plan import Plan
 from mrb_lib.verdicts.orders import to_shown_frame
+from mrb_lib.verdicts.protocol import VerdictRows
 
 # Qwen2.5-VL-7B as its published configuration has it.
 SEVEN_B: Mapping[str, object] = {
@@ -163,11 +163,7 @@ def separate(judge: PackedJudge, cases: pd.DataFrame, benchmark: Benchmark, batc
 
     @torch.inference_mode()
     def one(numbers: np.ndarray) -> None:
-        trees: list[Tree] = []
-        for positions, records in group_rows(to_shown_frame(plan.rows(numbers)), ("case_id", "probe")):
-            tree = judge.case_questions(positions, records).prompts.tree
-            assert tree is not None
-            trees.append(tree)
+        trees = _trees(judge, plan, numbers)
         for branch in range(2):
             for leaf in range(len(benchmark.meta.dimensions)):
                 held.model(**_plain(held, trees, branch, leaf), use_cache=False, logits_to_keep=1).logits.cpu()
@@ -177,6 +173,11 @@ def separate(judge: PackedJudge, cases: pd.DataFrame, benchmark: Benchmark, batc
     for numbers in batches:
         one(numbers)
     return len(cases) / (time.perf_counter() - start)
+
+
+def _trees(judge: PackedJudge, plan: Plan, numbers: np.ndarray) -> list[Tree]:
+    shown = to_shown_frame(plan.rows(numbers))
+    return [case.prompts for case in judge.cases(VerdictRows(shown), shown) if isinstance(case.prompts, Tree)]
 
 
 def _plain(held: Weights, trees: list[Tree], branch: int, leaf: int) -> dict[str, torch.Tensor]:
@@ -287,11 +288,7 @@ def compare(n: int, batch: int, tokens: int | None, words: int | None) -> None:
 def _unique_tokens(judge: PackedJudge, cases: pd.DataFrame, benchmark: Benchmark) -> tuple[float, float]:
     """Mean tokens of a case's tree, and of one prompt."""
     plan = Plan(cases, benchmark.meta.dimensions, ("AB", "BA"))
-    trees = [
-        judge.case_questions(positions, records).prompts.tree
-        for positions, records in group_rows(to_shown_frame(plan.rows(np.arange(len(plan)))), ("case_id", "probe"))
-    ]
-    found = [tree for tree in trees if tree is not None]
+    found = _trees(judge, plan, np.arange(len(plan)))
     return float(np.mean([t.n_tokens for t in found])), float(
         np.mean([len(t.trunk) + len(t.branches[0]) + len(t.leaves[0][0]) for t in found])
     )

@@ -45,8 +45,8 @@ def separate(
             shown = {**row, FIRST: responses[0], SECOND: responses[1]}
             rendered = judge.writer.write(shown, responses, dimension)
             texts.append(judge._chat(rendered, len(pictures)))
-    inputs = weights.to_device(weights.encode(texts, [pictures] * len(texts)))
-    log_p = logits_at(weights.model, inputs, None, keeps=True)[:, 0].float().log_softmax(-1)[:, list(case.tokens)]
+    inputs = weights.to_device(weights.collate([weights.encode(text, pictures) for text in texts]))
+    log_p = logits_at(weights, weights.model, inputs, None)[:, 0].float().log_softmax(-1)[:, list(case.tokens)]
     p_first, weight = (tensor.flatten().to(log_p.device) for tensor in (case.p_first, case.weight))
     return -(weight * (p_first * log_p[:, 0] + (1 - p_first) * log_p[:, 1])).sum() / weight.numel()
 

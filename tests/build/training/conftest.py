@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.local.packed import PackedJudge
-from mrb_lib.judges.roster.engines import JudgeRequest
-from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.source import WeightsSource
-from mrb_lib.judges.settings import Settings
 from mrb_lib.verdicts.orders import to_shown_frame
+from tests.judges.local.by_hand import made
 
 DIMENSIONS = ("accuracy", "overall")
 
@@ -40,18 +38,9 @@ def with_split(pictured: Benchmark) -> Benchmark:
 def packed_judge(pictured: Benchmark) -> Callable[..., PackedJudge]:
     """Makes a judge of letters from a folder of weights."""
 
-    def make(folder: object, **settings: object) -> PackedJudge:
-        chosen = Settings(
-            **{
-                "device": "cpu",
-                "without_images": "vision_config" not in (folder / "config.json").read_text(),
-                "dimensions": DIMENSIONS,
-                "choices": ("A", "B", "tie"),
-                **settings,
-            }
-        )
-        source = WeightsSource(folder, "sha256:0")
-        return PackedJudge(JudgeRequest(Entry("tiny", "packed", path=folder), chosen, pictured.images, source=source))
+    def make(folder: Path, **settings: object) -> PackedJudge:
+        wishes = {"dimensions": DIMENSIONS, "choices": ("A", "B", "tie"), **settings}
+        return made(PackedJudge, folder, pictured.images, **wishes)
 
     return make
 

@@ -12,7 +12,8 @@ import torch
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.build.training.letters import LetterLoss, letter_cases, letter_tokens
 from mrb_lib.judges.local.packed import PackedJudge
-from mrb_lib.judges.local.reader import CasePrompts
+from mrb_lib.judges.local.reader import Apart
+from mrb_lib.judges.local.tree import Tree
 from mrb_lib.judges.local.weights import Weights
 from mrb_lib.tables.errors import InputError
 
@@ -40,7 +41,7 @@ def _alone(judge: PackedJudge, shown: pd.DataFrame) -> torch.Tensor:
             pictures = judge.pictures(record["images"])
             responses = [record["first"], record["second"]]
             rendered = judge.writer.write(record, responses, record["dimension"])
-            inputs = weights.encode([judge._chat(rendered, len(pictures))], [pictures])
+            inputs = weights.encode(judge._chat(rendered, len(pictures)), pictures)
             log_p = weights.model(**weights.to_device(inputs)).logits[0, -1].log_softmax(-1)
             p = record["p_first"]
             total = total - record["weight"] * (p * log_p[a] + (1 - p) * log_p[b])
@@ -59,7 +60,7 @@ def test_loss_and_gradients_are_those_of_every_prompt_alone(
     shown = labelled(pictured.cases.head(3).assign(question=options))
     cases, failures = letter_cases(judge, shown)
     assert len({case.tokens for case in cases}) == 2, "beside options of these letters, the responses are 1 and 2"
-    assert not failures and all(case.questions.prompts.tree is not None for case in cases)
+    assert not failures and all(isinstance(case.prompts, Tree) for case in cases)
     together = LetterLoss(judge.weights)(judge.weights.model, cases)
     alone = _alone(judge, shown)
     assert together.item() == pytest.approx(alone.item(), abs=1e-5)
@@ -80,9 +81,7 @@ def test_a_model_that_cannot_share_learns_each_prompt_alone(
     cases, _ = letter_cases(judge, shown)
     judge.reader.why_alone = "it is told not to"
     apart, _ = letter_cases(judge, shown)
-    assert all(
-        isinstance(case.questions.prompts, CasePrompts) and case.questions.prompts.tree is None for case in apart
-    )
+    assert all(isinstance(case.prompts, Apart) for case in apart)
     loss = LetterLoss(judge.weights)
     model = judge.weights.model
     assert loss(model, cases).item() == pytest.approx(loss(model, apart).item(), abs=1e-5)

@@ -74,7 +74,7 @@ def test_the_prompt_that_trl_trains_on_is_the_one_that_the_judge_is_asked(
             pictures = judge.pictures(row["images"])
             for dimension in ("",) if method == "sft" else ("accuracy", "overall"):
                 text = judge._chat(judge.writer.write(row, responses, dimension), len(pictures))
-                asked.append(weights.encode([text], [pictures])["input_ids"][0].tolist())
+                asked.append(weights.encode(text, pictures)["input_ids"][0].tolist())
     for ids in read:
         assert any(ids[: len(prompt)] == prompt and len(ids) >= len(prompt) for prompt in asked)
 

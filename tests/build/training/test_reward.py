@@ -36,7 +36,7 @@ def _judge(folder: Path, images: object) -> RewardJudge:
     head = give_head(judge.weights, 2, seed=1)
     with torch.no_grad():
         head.weight *= 30  # values that differ
-    judge.use_head(RewardHead(judge.weights, head.weight, torch.zeros(2), DIMENSIONS))
+    judge.head = RewardHead(judge.weights, head.weight, torch.zeros(2), DIMENSIONS)
     return judge
 
 

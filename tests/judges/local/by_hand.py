@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -16,6 +17,7 @@ from PIL import Image
 from mrb_lib.judges.fences import marks_pattern
 from mrb_lib.judges.local.base import LocalJudge
 from mrb_lib.judges.local.checkpoint import special_tokens, still_processor
+from mrb_lib.judges.local.tree import Tree
 from mrb_lib.judges.local.weights import Weights
 from mrb_lib.judges.prompts import load_prompt
 from mrb_lib.judges.roster.engines import JudgeRequest
@@ -50,13 +52,27 @@ def made(
     folder: Path,
     images: Mapping[str, bytes] | None = None,
     entry: Entry | None = None,
+    settings: Settings | None = None,
     **wishes: object,
 ) -> Made:
     """A judge of some kind on the weights in a folder; a model of text is shown no images."""
     blind = "vision_config" not in (folder / "config.json").read_text()
-    settings = Settings(**{"device": "cpu", "without_images": blind, **wishes})
+    settings = replace(settings or Settings(), **{"device": "cpu", "without_images": blind, **wishes})
     entry = entry or Entry("tiny", kind.engine, path=folder)
     return kind(JudgeRequest(entry, settings, images or {}, WeightsSource(folder, "sha256:0")))
+
+
+def one_response(cases: pd.DataFrame, dimensions: Sequence[str]) -> pd.DataFrame:
+    """The rows that a judge is shown where one response a case is rated."""
+    rows = cases.merge(pd.DataFrame({"dimension": list(dimensions)}), how="cross")
+    return rows.rename(columns={"response_a": "first"}).assign(order="AB", repeat=0, probe="none", second="")
+
+
+def paths_of(tree: Tree) -> list[list[list[int]]]:
+    """The tokens of each prompt of a tree, by branch and leaf."""
+    return [
+        [tree.trunk + branch + leaf for leaf in row] for branch, row in zip(tree.branches, tree.leaves, strict=True)
+    ]
 
 
 class ByHand:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
 import torch
 from hypothesis import assume, given
@@ -12,12 +9,11 @@ from hypothesis import strategies as st
 from torch.nn.attention import varlen
 
 from mrb_lib.judges.local import attention
-from mrb_lib.judges.local.attention import TREE, WINDOWS
 from mrb_lib.judges.local.checkpoint import load_checkpoint
 from mrb_lib.judges.local.reader import TreeReader
 from mrb_lib.judges.local.tree import Tree, pack
+from tests.judges.local.by_hand import Tiny
 
-Tiny = Callable[[str], Path]
 SEGMENT = st.lists(st.integers(1, 99), max_size=5)
 LEAF = st.lists(st.integers(1, 99), min_size=1, max_size=4)
 
@@ -107,15 +103,3 @@ def test_a_layer_costs_one_call_for_a_tree_and_an_encoder_one_for_its_windows(
     layers = weights.model.config.get_text_config().num_hidden_layers
     windows = weights.model.config.vision_config.depth if architecture == "qwen2_5_vl" else 0
     assert len(calls) == layers + windows
-
-
-def test_attention_is_chosen_for_the_language_model_and_the_image_encoder_apart(tiny: Tiny) -> None:
-    chosen = {}
-    for architecture in ("llava", "qwen2_5_vl", "llama"):
-        model = load_checkpoint(tiny(architecture), devices=[torch.device("cpu")], dtype=torch.float32).model
-        vision = getattr(model.config, "vision_config", None)
-        chosen[architecture] = (
-            model.config.get_text_config()._attn_implementation,
-            vision._attn_implementation if vision else None,
-        )
-    assert chosen == {"llava": (TREE, "sdpa"), "qwen2_5_vl": (TREE, WINDOWS), "llama": (TREE, None)}

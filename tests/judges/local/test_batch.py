@@ -77,33 +77,16 @@ class TestPrompts:
 
 
 class TestVerdicts:
-    def test_a_ranking_by_worth_is_right_in_all_pairs_and_counted_once(
-        self, tiny: Tiny, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        _scripted(monkeypatch, ranking_by(by_worth, DIMENSIONS))
-        cases = item_cases(2, 5)
-        rows = _judge(tiny("llama")).judge(shown_to_batch(cases, DIMENSIONS))
-        assert len(rows) == len(cases) * 4
-        chosen = to_case_frame(rows)
-        right = dict(zip(cases["case_id"], better_of(cases), strict=True))
-        assert (chosen["choice"] == chosen["case_id"].map(right)).all()
-        assert set(rows["status"]) == {"ok"}
-        assert rows["prompt_tokens"].notna().sum() == rows["latency_s"].notna().sum() == 4
-        assert rows["reply"].notna().all()
-
     def test_equal_places_are_ties_only_where_the_benchmark_has_ties(
         self, tiny: Tiny, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         cases = item_cases(1, 3)
         _scripted(monkeypatch, json.dumps({name: ["A", ["B", "C"]] for name in DIMENSIONS}))
-        for choices, expected in ((("A", "B", "tie"), {"tie": "ok"}), (("A", "B"), {None: "unparsed"})):
+        for choices, expected in ((("A", "B", "tie"), {"tie": "ok"}), (("A", "B"), {"none": "unparsed"})):
             rows = _judge(tiny("llama"), choices=choices).judge(shown_to_batch(cases, DIMENSIONS))
-            equal = rows[~rows["pick"].isin(["first", "second"])]
+            equal = rows.fillna({"pick": "none"})[~rows["pick"].isin(["first", "second"])]
             assert len(equal) == 2 * 2  # one pair a prompt, in two dimensions
-            assert {
-                None if pd.isna(pick) else pick: status
-                for pick, status in zip(equal["pick"], equal["status"], strict=True)
-            } == expected
+            assert dict(zip(equal["pick"], equal["status"], strict=True)) == expected
 
     def test_a_ranking_that_lacks_one_is_unparsed_and_a_refusal_is_refused(
         self, tiny: Tiny, monkeypatch: pytest.MonkeyPatch

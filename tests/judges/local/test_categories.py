@@ -12,14 +12,16 @@ import pytest
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.judges.local.categories import CategoriesJudge
+from mrb_lib.judges.local.generative import GenerativeJudge
 from mrb_lib.judges.local.pointwise import RatingJudge
 from mrb_lib.judges.prompts import DEFINITIONS, load_prompt
 from mrb_lib.judges.settings import Settings
-from mrb_lib.runs.execute import judge
+from mrb_lib.judges.tasks import Reply, task_maker
+from mrb_lib.runs.execute import judge, settings_for
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.orders import KEYS
 from mrb_lib.verdicts.store import load_verdicts, read_run
-from tests.judges.local.by_hand import ByHand, Tiny, made, png
+from tests.judges.local.by_hand import ByHand, Made, Tiny, made, one_response, png
 
 RISKS = ("no risk", "low risk", "high risk")
 DIMENSIONS = ("accuracy", "harm")
@@ -44,16 +46,6 @@ def _judge(kind: type[CategoriesJudge], folder: Path, **wishes: object) -> Categ
     return made(kind, folder, IMAGES, **(usual | wishes))
 
 
-def _shown(repeats: int = 1) -> pd.DataFrame:
-    keys = [(name, repeat) for repeat in range(repeats) for name in DIMENSIONS]
-    rows = [
-        {**case, "dimension": name, "order": "AB", "repeat": repeat, "probe": "none", "first": case["response_a"]}
-        for case in CASES.to_dict("records")
-        for name, repeat in keys
-    ]
-    return pd.DataFrame(rows).assign(second="").drop(columns="response_a")
-
-
 def _alone(folder: Path, shown: pd.DataFrame, marks: str) -> np.ndarray:
     """The share of each mark as the next token, each question in an ordinary pass of transformers of its own."""
     hand, prompt, found = ByHand(folder), load_prompt("single-rate"), []
@@ -70,7 +62,7 @@ def _alone(folder: Path, shown: pd.DataFrame, marks: str) -> np.ndarray:
 
 @pytest.mark.parametrize("architecture", ["llava", "qwen2_5_vl", "llama"])
 def test_probabilities_are_those_of_asking_each_question_alone(architecture: str, tiny: Tiny) -> None:
-    folder, shown = tiny(architecture), _shown()
+    folder, shown = tiny(architecture), one_response(CASES, DIMENSIONS)
     one = _judge(CategoriesJudge, folder)
     judged = one.judge(shown)
     shares = np.array([json.loads(stated) for stated in judged["p_categories"]])
@@ -84,14 +76,16 @@ def test_probabilities_are_those_of_asking_each_question_alone(architecture: str
 
 def test_categories_that_are_numbers_are_their_own_marks_and_scores(tiny: Tiny) -> None:
     one = _judge(CategoriesJudge, tiny("llama"), choices=("1", "2", "5"), definitions={})
-    judged = one.judge(_shown())
+    judged = one.judge(one_response(CASES, DIMENSIONS))
     shares = np.array([json.loads(stated) for stated in judged["p_categories"]])
     assert np.allclose(judged["score_first"], shares @ [1, 2, 5])
     assert set(judged["category"]) <= {"1", "2", "5"}
 
 
 def test_categories_without_an_order_have_no_score_and_the_engine_rating_compares(tiny: Tiny) -> None:
-    assert "score_first" not in _judge(CategoriesJudge, tiny("llama"), is_ordered=False).judge(_shown())
+    assert "score_first" not in _judge(CategoriesJudge, tiny("llama"), is_ordered=False).judge(
+        one_response(CASES, DIMENSIONS)
+    )
     with pytest.raises(InputError, match=r"rating compares two responses.*NAME\+packed"):
         _judge(RatingJudge, tiny("llama"))
 
@@ -137,8 +131,76 @@ def test_a_rating_has_one_order(bench: Benchmark, tmp_path: Path) -> None:
 
 
 def test_a_probe_that_the_prompt_cannot_show_is_an_error_of_its_rows_alone(tiny: Tiny) -> None:
-    plain = _shown()
+    plain = one_response(CASES, DIMENSIONS)
     rows = pd.concat([plain.assign(probe_wording=0), plain.assign(probe="prompt/wording:1", probe_wording=1)])
     judged = _judge(CategoriesJudge, tiny("llama")).judge(rows.reset_index(drop=True)).set_index("probe")
     assert (judged.loc["none", "status"] == "ok").all()
     assert judged.loc["prompt/wording:1", "error"].str.contains("has no wording 1").all()
+
+
+LABELS = {"errors": ("omission", '"wrong" <|end|> side', "Ω")}
+LABELLED = BenchmarkMeta(
+    "labelled",
+    "general",
+    ("risk", "errors"),
+    RISKS,
+    "ordinal",
+    "rating",
+    labels=LABELS,
+    definitions={"omission": "left out"},
+)
+TWO = pd.DataFrame(
+    {
+        "case_id": ["one", "two"],
+        "question": ["What is seen?", "Which side?"],
+        "response_a": ["A lesion.", "The left. " * 9],
+        "images": [[], []],
+    }
+)
+BENCHMARK = Benchmark(LABELLED, TWO, pd.DataFrame(columns=["case_id", "annotator", "dimension", "choice"], dtype="str"))
+
+
+def labelled(kind: type[Made], folder: Path) -> Made:
+    return made(kind, folder, settings=settings_for(BENCHMARK, Settings(), 1))
+
+
+def test_a_written_reply_is_asked_for_a_list_and_read(tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
+    written = labelled(GenerativeJudge, tiny("llama"))
+    written.load()
+    replies = iter(['{"risk": "low risk", "errors": ["omission"]}', '{"risk": "low risk", "errors": ["x"]}'])
+    asked = []
+
+    def write(requests: list) -> list:
+        asked.extend(requests)
+        return [Reply(next(replies)) for _ in requests]
+
+    monkeypatch.setattr(written, "_write", write)
+    answers = written.judge(one_response(TWO, LABELLED.dimensions))
+    assert len(asked) == 2
+    found = answers.astype("object").where(answers.notna(), None)[["dimension", "category", "status"]]
+    assert sorted(found.to_numpy().tolist(), key=str) == [
+        ["errors", "omission", "ok"],
+        ["errors", None, "unparsed"],
+        ["risk", "low risk", "ok"],
+        ["risk", "low risk", "repaired"],
+    ]
+
+
+def test_a_server_is_held_to_lists_of_the_labels() -> None:
+    settings = settings_for(BENCHMARK, Settings(), 1)
+    maker = task_maker(load_prompt("rate"), settings, sees=False)
+    task = next(iter(maker.tasks(one_response(TWO, LABELLED.dimensions))))
+    properties = maker.schema(task)["properties"]
+    assert properties["errors"] == {"type": "array", "items": {"type": "string", "enum": list(LABELS["errors"])}}
+    assert properties["risk"] == {"type": "string", "enum": list(RISKS)}
+    assert "But of errors, the value is a list" in task.text
+
+
+def test_judges_by_probability_leave_out_the_dimension_and_say_so(tiny: Tiny, tmp_path: Path) -> None:
+    save(BENCHMARK, tmp_path / "bench")
+    benchmark = load(tmp_path / "bench")
+    judge(benchmark, tmp_path / "runs", [f"path:{tiny('llama')}", "random"], settings=Settings(device="cpu"))
+    verdicts = load_verdicts(tmp_path / "runs", benchmark.cases)
+    assert verdicts["judge"].nunique() == 2
+    assert set(verdicts["dimension"]) == {"risk"}
+    assert "no errors, where several labels may apply" in " ".join(labelled(CategoriesJudge, tiny("llama")).notices)

@@ -117,7 +117,8 @@ class TestReading:
         self, tiny: Tiny, ask_for: AskFor, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         Script(monkeypatch, lambda prompt: JSON_A)
-        rows = _judge(tiny("llama")).judge(ask_for(CASES, DIMENSIONS))
+        judge = _judge(tiny("llama"))
+        rows = judge.judge(ask_for(CASES, DIMENSIONS))
         assert rows["reply"].eq(JSON_A).all(), "without end marks and padding"
         assert rows["pick"].eq("first").all()
         assert rows["status"].eq("ok").all()
@@ -125,49 +126,16 @@ class TestReading:
         for column in ("prompt_tokens", "completion_tokens", "latency_s"):
             assert groups[column].count().eq(1).all()
             assert groups.head(1)[column].notna().all()
-        tokenizer = _judge(tiny("llama"))
-        tokenizer.load()
-        written = len(tokenizer.weights.tokenizer(JSON_A)["input_ids"])
+        written = len(judge.weights.tokenizer(JSON_A)["input_ids"])
         assert rows["completion_tokens"].dropna().eq(written + 1).all(), "the end mark was written, too"
 
-    def test_is_of_the_order_shown(self, tiny: Tiny, ask_for: AskFor, monkeypatch: pytest.MonkeyPatch) -> None:
-        def longer(prompt: str) -> str:
-            body = prompt[prompt.index("<<<response A") :]
-            first = body[: body.index("<<<end of response A")]
-            return JSON_A if "No lesion." in first else JSON_A.replace('"A"', '"tie"')
-
-        Script(monkeypatch, longer)
-        rows = _judge(tiny("llama")).judge(ask_for(CASES.head(1), DIMENSIONS))
-        assert rows.loc[rows["order"] == "AB", "pick"].eq("tie").all()
-        assert rows.loc[rows["order"] == "BA", "pick"].eq("first").all()
-
-    @pytest.mark.parametrize(
-        ("reply", "status", "pick"),
-        [
-            ("I'm sorry, but I cannot compare these responses.", "refused", None),
-            ("", "unparsed", None),
-            ('{"accuracy": "B", "overall": "B', "repaired", "second"),
-            (
-                "<think>Both look like A to me. overall: A. accuracy: A</think>" + JSON_A.replace('"A"', '"B"'),
-                "ok",
-                "second",
-            ),
-        ],
-    )
-    def test_replies_of_every_kind(
-        self,
-        reply: str,
-        status: str,
-        pick: str | None,
-        tiny: Tiny,
-        ask_for: AskFor,
-        monkeypatch: pytest.MonkeyPatch,
-    ) -> None:
+    def test_thinking_is_kept_and_not_read(self, tiny: Tiny, ask_for: AskFor, monkeypatch: pytest.MonkeyPatch) -> None:
+        reply = "<think>Both look like A to me. overall: A. accuracy: A</think>" + JSON_A.replace('"A"', '"B"')
         Script(monkeypatch, lambda prompt: reply)
         rows = _judge(tiny("llama")).judge(ask_for(CASES, ("accuracy",)))
-        assert rows["reply"].eq(reply).all(), "thinking is kept"
-        assert rows["status"].eq(status).all()
-        assert rows["pick"].isna().all() if pick is None else rows["pick"].eq(pick).all()
+        assert rows["reply"].eq(reply).all()
+        assert rows["status"].eq("ok").all()
+        assert rows["pick"].eq("second").all()
 
     def test_ends_at_the_tokenizers_end_mark_where_the_configuration_names_another(
         self, tiny: Tiny, tmp_path: Path, ask_for: AskFor, monkeypatch: pytest.MonkeyPatch
@@ -199,13 +167,8 @@ class TestSpec:
     def test_changes_with_what_shapes_a_verdict(self, tiny: Tiny) -> None:
         folder = tiny("llama")
         usual = _judge(folder)
-        for wish in (
-            {"temperature": 0.5},
-            {"max_new_tokens": 9},
-            {"dtype": "bfloat16"},
-            {"max_pixels": 1000},
-            {"dimensions": ("overall",)},
-        ):
+        wishes = {"temperature": 0.5, "max_new_tokens": 9, "dtype": "bfloat16", "max_pixels": 1000}
+        for wish in ({name: value} for name, value in (*wishes.items(), ("dimensions", ("overall",)))):
             assert _judge(folder, **wish).spec != usual.spec, wish
         thinks = Entry("tiny", "generative", path=folder, chat={"template": {"enable_thinking": True}})
         assert _judge(folder, thinks).spec != usual.spec
@@ -228,11 +191,8 @@ class TestWhatCannotBeJudged:
         images = {**pictured.images, "sliver.png": png(900, 2)}
         good = list(pictured.cases["images"].iloc[0])
         cases = CASES.assign(images=[["sliver.png"], good, ["absent.png"], []])
-        rows = (
-            _judge(tiny("qwen2_5_vl"), images=images)
-            .judge(ask_for(cases, ("overall",)))
-            .set_index(["case_id", "order"])
-        )
+        judge = _judge(tiny("qwen2_5_vl"), images=images)
+        rows = judge.judge(ask_for(cases, ("overall",))).set_index(["case_id", "order"])
         assert "aspect ratio" in rows.loc[("alpha", "AB"), "error"]
         assert "image absent.png: is not among" in rows.loc[("gamma", "BA"), "error"]
         assert rows.loc["beta", "reply"].notna().all()

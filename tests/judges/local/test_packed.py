@@ -8,7 +8,7 @@ import shutil
 import struct
 import zlib
 from collections.abc import Callable, Sequence
-from functools import wraps
+from functools import cache, wraps
 from pathlib import Path
 
 import numpy as np
@@ -17,22 +17,21 @@ import pytest
 import torch
 from PIL import Image
 
+from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.local import reader
-from mrb_lib.judges.local.attention import Masked, TreeLayout
+from mrb_lib.judges.local.attention import TreeLayout
 from mrb_lib.judges.local.base import LocalJudge
 from mrb_lib.judges.local.packed import PackedJudge
 from mrb_lib.judges.local.pointwise import RatingJudge, RubricJudge
 from mrb_lib.judges.local.tree import Texts, Tree, grow, pack
 from mrb_lib.judges.local.weights import Weights
 from mrb_lib.judges.prompts import phrasing_of
-from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.source import WeightsSource
-from mrb_lib.judges.settings import Settings
-from mrb_lib.judges.tasks import group_rows
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.verdicts.orders import KEYS
-from tests.judges.local.by_hand import AskFor, ByHand, Tiny, made, png
+from mrb_lib.verdicts.protocol import VerdictRows
+from tests.judges.conftest import ASKED as KNOWN
+from tests.judges.local.by_hand import AskFor, ByHand, Tiny, made, paths_of, png
 
 ARCHITECTURES = ("llava", "qwen2_5_vl", "llama")
 ASKED = ("accuracy", "creativity", "overall")
@@ -77,14 +76,7 @@ def asked(ask_for: AskFor) -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def truth(tiny: Tiny, asked: pd.DataFrame) -> Callable[[str], pd.DataFrame]:
-    known: dict[str, pd.DataFrame] = {}
-
-    def of(architecture: str) -> pd.DataFrame:
-        if architecture not in known:
-            known[architecture] = asked[list(KEYS)].assign(p=alone(tiny(architecture), asked))
-        return known[architecture]
-
-    return of
+    return cache(lambda architecture: asked[list(KEYS)].assign(p=alone(tiny(architecture), asked)))
 
 
 @pytest.fixture(scope="module")
@@ -174,13 +166,30 @@ def test_a_case_of_twelve_thousand_tokens(architecture: str, tiny: Tiny, ask_for
     assert np.abs(rows["p_first"].tail(1).to_numpy() - alone(tiny(architecture), last)).max() < 1e-4
 
 
+@pytest.mark.slow
+def test_verdicts_of_a_real_model_are_those_of_asking_each_question_alone(
+    smollm: Path, smollm_packed: PackedJudge, pictured: Benchmark, ask_for: AskFor
+) -> None:
+    """SmolLM2-135M-Instruct, on texts that are cut to a length that a CPU reads in a moment."""
+    lengths = {"question": 60, "response_a": 60, "response_b": 40}
+    cases = pictured.cases.head(1).assign(**{name: pictured.cases[name].str[:n] for name, n in lengths.items()})
+    asked = ask_for(cases, KNOWN)
+    verdicts, some = smollm_packed.judge(asked), [0, 3]  # both orders, and both dimensions
+    assert not [notice for notice in smollm_packed.notices if "share" in notice]
+    hand = ByHand(smollm)
+    truth = [hand.p_first({**row, "images": []}, {}, KNOWN) for row in asked.iloc[some].to_dict("records")]
+    assert np.abs(verdicts["p_first"][some] - truth).max() < 1e-4
+    assert verdicts["status"].eq("ok").all()
+    assert verdicts["p_first"].nunique() > len(verdicts) / 2
+
+
 def test_in_half_precision_the_answers_logits_have_no_steps(tiny: Tiny, asked: pd.DataFrame) -> None:
     """In bfloat16 logits from 8 to 16 lie on multiples of 1/16, so that different cases would have equal odds."""
     judge = _judge(tiny("llama"), dtype="bfloat16")
     judge.load()
     model = judge.weights.model
     states, logits = [], []
-    model.lm_head.register_forward_pre_hook(lambda _, inputs: states.append(inputs[0]))
+    model.lm_head.register_forward_hook(lambda _, inputs, __: states.append(inputs[0]))
     plain = reader.logits_at
 
     def noted(*args: object, **options: object) -> torch.Tensor:
@@ -219,10 +228,8 @@ class TestSight:
 
     def test_weights_of_text_are_refused_where_they_are_said_to_see(self, tiny: Tiny, tmp_path: Path) -> None:
         folder = tiny("llama")
-        entry = Entry("tiny", "packed", path=folder, vision=True)
-        judge = PackedJudge(JudgeRequest(entry, Settings(device="cpu"), IMAGES, WeightsSource(folder, "x")))
         with pytest.raises(InputError, match="the roster says that it sees images") as raised:
-            judge.load()
+            made(PackedJudge, folder, IMAGES, Entry("tiny", "packed", path=folder, vision=True)).load()
         assert "\n" not in str(raised.value)
         stated = tmp_path / "stated"
         shutil.copytree(folder, stated)
@@ -240,12 +247,11 @@ class TestAContextThatIsTooShort:
         judge.load()
         lengths = {}
         for case in ("short", "two"):
-            positions, records = group_rows(some[some["case_id"] == case], reader.CASE)[0]
-            tree = judge.case_questions(positions, records).prompts.tree
-            lengths[case] = max(len(path) for row in _paths(tree) for path in row)
+            own = some[some["case_id"] == case]
+            [one] = judge.cases(VerdictRows(own), own)
+            lengths[case] = max(len(path) for row in paths_of(one.prompts) for path in row)
         assert lengths["short"] < lengths["two"]
         judge.weights.model.config.get_text_config().max_position_embeddings = lengths["two"] - 1
-        judge._reader = None
         rows = judge.judge(some).set_index("case_id")
         assert rows.loc["short", "status"].eq("ok").all()
         assert (
@@ -257,39 +263,33 @@ class TestAContextThatIsTooShort:
         )
 
 
-def _paths(tree: Tree) -> list[list[list[int]]]:
-    return [
-        [tree.trunk + branch + leaf for leaf in row] for branch, row in zip(tree.branches, tree.leaves, strict=True)
-    ]
-
-
 class TestAModelThatCannotShare:
-    @pytest.mark.parametrize("architecture", ["llava", "qwen2_5_vl", "llama"])
-    def test_is_found_out_when_it_does_not_heed_positions(
-        self, architecture: str, tiny: Tiny, asked: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
+    @pytest.mark.parametrize("architecture", ARCHITECTURES)
+    @pytest.mark.parametrize("fault", ["does not heed positions", "questions see each other", "its code fails"])
+    def test_is_found_out_and_reads_alone(
+        self, fault: str, architecture: str, tiny: Tiny, asked: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
     ) -> None:
+        masks = TreeLayout.masks
+
         def counted(trees: Sequence[Tree], move: Callable[..., dict[str, torch.Tensor]]) -> tuple[object, ...]:
             inputs, ends = pack(trees, move)
             columns = torch.arange(inputs["input_ids"].shape[1])
             return {**inputs, "position_ids": columns.expand(inputs["position_ids"].shape)}, ends
 
-        monkeypatch.setattr(reader, "pack", counted)
-        self._falls_back(tiny(architecture), asked)
+        def causal(self: TreeLayout, window: int | None, device: torch.device) -> list[torch.Tensor]:
+            if fault == "its code fails":
+                raise NotImplementedError("masks of its own")
+            return [torch.ones_like(mask).tril() for mask in masks(self, window, device)]
 
-    @pytest.mark.parametrize("architecture", ["llava", "qwen2_5_vl", "llama"])
-    def test_is_found_out_when_questions_see_each_other(
-        self, architecture: str, tiny: Tiny, asked: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        masked = TreeLayout.masked
-
-        def causal(self: TreeLayout, window: int | None, device: torch.device) -> list[Masked]:
-            return [
-                part._replace(mask=torch.ones_like(part.mask).tril(part.mask.shape[1] - part.mask.shape[0]))
-                for part in masked(self, window, device)
-            ]
-
-        monkeypatch.setattr(TreeLayout, "masked", causal)
-        self._falls_back(tiny(architecture), asked)
+        if fault == "does not heed positions":
+            monkeypatch.setattr(reader, "pack", counted)
+        else:
+            monkeypatch.setattr(TreeLayout, "masks", causal)
+        some = asked[asked["case_id"].isin(["two", "none"]) & (asked["dimension"] == "overall")]
+        judge = _judge(tiny(architecture))
+        rows = judge.judge(some)
+        assert any("cannot share" in notice for notice in judge.notices)
+        assert _gap(rows, some[list(KEYS)].assign(p=alone(tiny(architecture), some))) < 1e-4
 
     @pytest.mark.parametrize(
         ("noise", "largest", "everywhere", "shares"),
@@ -300,7 +300,7 @@ class TestAModelThatCannotShare:
     ) -> None:
         judge = _judge(tiny("llama"))
         judge.load()
-        one_by_one = [judge.reader.read_alone(judge.reader._alone(*case)) for case in judge.reader._samples()]
+        one_by_one = [judge.reader.read_apart(judge.reader._apart(*case)) for case in judge.reader._samples()]
 
         def off(by: float, whole: bool) -> list[list[list[list[float]]]]:
             odds = torch.tensor(one_by_one, dtype=torch.float64)
@@ -309,19 +309,10 @@ class TestAModelThatCannotShare:
             return odds.tolist()
 
         reads = iter([*one_by_one, *off(noise, False)])
-        monkeypatch.setattr(reader.TreeReader, "read_alone", lambda *_: next(reads))
+        monkeypatch.setattr(reader.TreeReader, "read_apart", lambda *_: next(reads))
         monkeypatch.setattr(reader.TreeReader, "read_trees", lambda *_: off(largest, everywhere))
         judge.reader._check()
         assert (not judge.reader.why_alone) == shares
-
-    def test_is_found_out_when_its_code_fails(
-        self, tiny: Tiny, asked: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        def refuse(self: TreeLayout, window: int | None, device: torch.device) -> list[Masked]:
-            raise NotImplementedError("masks of its own")
-
-        monkeypatch.setattr(TreeLayout, "masked", refuse)
-        self._falls_back(tiny("llama"), asked)
 
     @pytest.mark.parametrize("architecture", ["llava", "qwen2_5_vl"])
     def test_reads_its_prompts_in_a_batch_as_one_by_one(
@@ -359,35 +350,17 @@ class TestAModelThatCannotShare:
         assert any("read one question at a time (the processor changes" in notice for notice in judge.notices)
         assert _gap(rows, some[list(KEYS)].assign(p=alone(tiny("llava"), some))) < 1e-4
 
-    @staticmethod
-    def _falls_back(folder: Path, asked: pd.DataFrame) -> None:
-        some = asked[asked["case_id"].isin(["two", "none"]) & (asked["dimension"] == "overall")]
-        judge = _judge(folder)
-        rows = judge.judge(some)
-        assert any("cannot share" in notice for notice in judge.notices)
-        assert _gap(rows, some[list(KEYS)].assign(p=alone(folder, some))) < 1e-4
 
-
-@pytest.mark.parametrize("knows_the_wish", [True, False])
-def test_a_model_that_does_not_heed_which_logits_are_wanted_is_read_at_the_right_ones(
-    knows_the_wish: bool, tiny: Tiny, asked: pd.DataFrame, truth: Callable[[str], pd.DataFrame]
+def test_a_model_that_does_not_call_its_head_is_read_at_the_right_columns(
+    tiny: Tiny, asked: pd.DataFrame, truth: Callable[[str], pd.DataFrame]
 ) -> None:
     judge = _judge(tiny("llama"))
     super(PackedJudge, judge).load()
-    forward = judge.weights.model.forward
-
-    def every(input_ids: torch.Tensor, logits_to_keep: object = 0, **inputs: object) -> object:
-        return forward(input_ids=input_ids, **inputs)
-
-    def without(
-        input_ids: torch.Tensor, attention_mask: object, position_ids: object = None, tree: object = None, **_: bool
-    ) -> object:
-        return forward(input_ids=input_ids, attention_mask=attention_mask, position_ids=position_ids, tree=tree)
-
-    judge.weights.model.forward = every if knows_the_wish else without
-    some = asked[asked["case_id"].isin(["short", "long"])]
-    assert _gap(judge.judge(some), truth("llama")) < 1e-4
-    assert not any("share" in notice for notice in judge.notices)
+    for head in (None, torch.nn.Linear(1, 1)):
+        judge.weights.model.get_output_embeddings = lambda head=head: head
+        some = asked[asked["case_id"].isin(["short", "long"])]
+        assert _gap(judge.judge(some), truth("llama")) < 1e-4
+        assert not any("share" in notice for notice in judge.notices)
 
 
 class TestOutOfMemory:
@@ -422,28 +395,21 @@ class TestOutOfMemory:
         self, tiny: Tiny, asked: pd.DataFrame
     ) -> None:
         some = asked[asked["dimension"] == "overall"]
-        judge, widths = _judge(tiny("llama")), {}
-        judge.load()
-        forward, limit = judge.weights.model.forward, math.inf
+        judge = _judge(tiny("llama"))
+        free = judge.judge(some)
+        forward = judge.weights.model.forward
+        widest = max(judge.cases(VerdictRows(some), some), key=lambda case: case.n_tokens)
 
         @wraps(forward)
         def limited(*args: object, **inputs: torch.Tensor) -> object:
-            longest = max(end - start for start, end in inputs["tree"].cases)
-            widths[len(inputs["tree"].cases)] = longest
-            if longest >= limit:
+            if any(end - start >= widest.n_tokens for start, end in inputs["tree"].cases):
                 raise torch.OutOfMemoryError("CUDA out of memory.")
             return forward(*args, **inputs)
 
         judge.weights.model.forward = limited
-        widest = {}
-        for case in CASES["case_id"]:
-            judge.judge(some[some["case_id"] == case])
-            widest[case] = widths[1]
-        free = judge.judge(some)
-        limit = max(widest.values())
         rows = judge.judge(some)
         lost = rows["status"] == "error"
-        assert set(rows.loc[lost, "case_id"]) == {case for case, width in widest.items() if width == limit}
+        assert set(rows.loc[lost, "case_id"]) == {widest.records[0]["case_id"]}
         assert rows.loc[lost, "error"].str.contains("does not fit").all()
         assert rows.loc[lost, "pick"].isna().all()
         assert rows.loc[lost, "p_first"].isna().all()
@@ -453,10 +419,10 @@ class TestOutOfMemory:
     def test_while_it_is_tried_whether_work_can_be_shared_is_told_plainly(
         self, tiny: Tiny, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        def full(self: TreeLayout, window: int | None, device: torch.device) -> list[Masked]:
+        def full(self: TreeLayout, window: int | None, device: torch.device) -> list[torch.Tensor]:
             raise torch.OutOfMemoryError("CUDA out of memory.")
 
-        monkeypatch.setattr(TreeLayout, "masked", full)
+        monkeypatch.setattr(TreeLayout, "masks", full)
         with pytest.raises(RunError, match="leave no memory"):
             _judge(tiny("llama")).load()
 
@@ -521,7 +487,7 @@ def test_a_label_that_is_not_one_token_is_an_error_of_its_rows_alone(tiny: Tiny,
 def test_a_judge_that_always_reasons_is_warned_about(tiny: Tiny) -> None:
     folder = tiny("llama")
     entry = Entry("tiny", "packed", path=folder, thinking="always")
-    judge = PackedJudge(JudgeRequest(entry, Settings(device="cpu"), {}, WeightsSource(folder, "sha256:0")))
+    judge = made(PackedJudge, folder, entry=entry)
     assert any("reasons before it replies" in notice for notice in judge.notices)
 
 
@@ -558,8 +524,7 @@ def test_what_is_not_a_number_is_an_error_and_never_a_tie(
 
 def test_a_model_of_the_hub_states_what_it_was_trained_on(tiny: Tiny, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(tiny("llama"), tmp_path / "snapshot"))
-    entry, source = Entry("mine", "packed", model="some-lab/judge"), WeightsSource(folder, "f" * 40)
-    judge = PackedJudge(JudgeRequest(entry, Settings(device="cpu"), {}, source))
+    judge = made(PackedJudge, folder, entry=Entry("mine", "packed", model="some-lab/judge"))
     assert judge.provenance == {}
     (folder / "training.json").write_text('{"method": "sft", "cases": ["c1"]}', encoding="utf-8")
     assert judge.provenance == {"training": {"method": "sft", "cases": ["c1"]}}

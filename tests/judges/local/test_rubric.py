@@ -6,7 +6,6 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -15,9 +14,6 @@ from mrb_lib.judges import ENGINES
 from mrb_lib.judges.local.generative import GenerativeJudge
 from mrb_lib.judges.local.pointwise import RubricJudge
 from mrb_lib.judges.prompts import load_prompt
-from mrb_lib.judges.roster.engines import JudgeRequest
-from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import DIMENSIONS
@@ -37,9 +33,7 @@ CASES = CASES.assign(
 )
 
 
-def settings(folder: Path, **wishes: object) -> Settings:
-    blind = "vision_config" not in (folder / "config.json").read_text()
-    return Settings(**{"device": "cpu", "without_images": blind, **wishes})
+CRITERIA = Settings(device="cpu", prompt="criteria")
 
 
 def judge(folder: Path, images: object = None, **wishes: object) -> RubricJudge:
@@ -168,26 +162,6 @@ class TestPrompts:
 
 
 class TestWritten:
-    def test_replies_are_shared_by_both_orders_and_add_up(
-        self, monkeypatch: pytest.MonkeyPatch, tiny: Tiny, ask_for: AskFor
-    ) -> None:
-        def reply(prompt: str) -> str:
-            met = "on the left" in prompt
-            return json.dumps({"1": "met" if met else "not met", "2": "not met", "3": "met"})
-
-        Script(monkeypatch, reply)
-        rows = written(tiny("llama")).judge(ask_for(CASES[CASES["case_id"] != "beta"], ("accuracy", "overall")))
-        alpha = rows[rows["case_id"] == "alpha"]
-        assert alpha["status"].eq("ok").all()
-        assert (alpha["pick"] == np.where(alpha["order"] == "AB", "first", "second")).all()
-        verdicts = to_case_frame(alpha)
-        assert verdicts["score_a"].eq(1.0).all()
-        assert verdicts["score_b"].eq(1.5 / 6.5).all()
-        assert verdicts["criteria"].map(json.loads).tolist() == [{"a": [1, 0, 1], "b": [0, 0, 1]}] * 4
-        assert "p_first" not in rows
-        assert alpha["completion_tokens"].count() == 1
-        assert rows.loc[rows["case_id"] == "same", "pick"].eq("tie").all()
-
     def test_a_criterion_without_a_decision_makes_the_row_unparsed(
         self, monkeypatch: pytest.MonkeyPatch, tiny: Tiny, ask_for: AskFor
     ) -> None:
@@ -214,18 +188,15 @@ class TestWritten:
 
 
 def test_the_prompt_and_the_suffix_choose_the_way(tiny: Tiny) -> None:
-    folder = tiny("llama")
-    request = JudgeRequest(
-        Entry("tiny", "generative", path=folder), settings(folder, prompt="criteria"), {}, WeightsSource(folder, "0")
-    )
+    request = replace(judge(tiny("llama")).request, settings=CRITERIA)
     build_rubric, build_generative = (ENGINES[name].build for name in ("rubric", "generative"))
     assert build_generative(request).prompt_id == "criteria"
-    plain = replace(request, settings=settings(folder))
+    plain = replace(request, settings=Settings(device="cpu"))
     assert isinstance(build_rubric(plain), RubricJudge)
     assert build_rubric(plain).prompt_id == build_rubric(request).prompt_id == "single-criteria"
     with pytest.raises(InputError, match="one letter a criterion"):
-        build_rubric(replace(request, settings=settings(folder, prompt="plain")))
-    rated = settings(folder, prompt="criteria", task="rating", choices=("low", "high"))
+        build_rubric(replace(request, settings=replace(CRITERIA, prompt="plain")))
+    rated = replace(CRITERIA, task="rating", choices=("low", "high"))
     for build, why in ((build_rubric, "has ratings of one"), (build_generative, "but this engine reads a category")):
         with pytest.raises(InputError, match=why):
             build(replace(request, settings=rated))

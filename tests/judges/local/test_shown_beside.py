@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,26 +12,21 @@ import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.context import context_of
-from mrb_lib.judges.local.base import LocalJudge
 from mrb_lib.judges.local.categories import CategoriesJudge
 from mrb_lib.judges.local.generative import GenerativeJudge
 from mrb_lib.judges.local.packed import PackedJudge
 from mrb_lib.judges.local.pointwise import RatingJudge
 from mrb_lib.judges.local.reward import RewardJudge
-from mrb_lib.judges.roster.engines import JudgeRequest
-from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.beside import beside_of
 from mrb_lib.runs.execute import settings_for
 from mrb_lib.runs.plan import Plan, make_plan
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.orders import KEYS, to_shown_frame
-from tests.judges.local.by_hand import ByHand
+from tests.judges.local.by_hand import ByHand, Made, Tiny, made
 from tests.judges.shown_benchmark import DIMENSIONS, rating_benchmark, shown_benchmark
 
-Tiny = Callable[[str], Path]
-SHOWN = Settings(reference="weak", evidence=True, examples=2, device="cpu", max_new_tokens=4)
+SHOWN = Settings(reference="weak", evidence=True, examples=2, max_new_tokens=4)
 
 
 @pytest.fixture(scope="module")
@@ -51,11 +45,8 @@ def rows_of(bench: Benchmark, settings: Settings = SHOWN) -> pd.DataFrame:
     return to_shown_frame(plan.rows(plan.all_numbers))
 
 
-def judge_of(kind: type[LocalJudge], folder: Path, bench: Benchmark, settings: Settings = SHOWN) -> LocalJudge:
-    own = settings_for(bench, settings, 1)
-    made = kind(JudgeRequest(Entry("tiny", kind.engine, path=folder), own, {}, WeightsSource(folder, "sha256:0")))
-    made.load()
-    return made
+def judge_of(kind: type[Made], folder: Path, bench: Benchmark, settings: Settings = SHOWN) -> Made:
+    return made(kind, folder, settings=settings_for(bench, settings, 1))
 
 
 def test_packed_reads_what_it_reads_alone(tiny: Tiny, bench: Benchmark) -> None:

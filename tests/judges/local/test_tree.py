@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -14,11 +16,11 @@ from PIL import Image
 
 from mrb_lib.judges.fences import marks_pattern
 from mrb_lib.judges.local.checkpoint import load_checkpoint, special_tokens
-from mrb_lib.judges.local.tree import Tree, grow
+from mrb_lib.judges.local.tree import grow
 from mrb_lib.judges.local.weights import Weights
 from mrb_lib.judges.prompts import Prompt, load_prompt
+from tests.judges.local.by_hand import Tiny, paths_of
 
-Tiny = Callable[[str], Path]
 CPU = torch.device("cpu")
 PICTURE = Image.new("RGB", (90, 70), (10, 120, 200))
 TEXTS = st.one_of(
@@ -44,14 +46,16 @@ ABRUPT = Prompt(
 
 
 @pytest.fixture(scope="module")
-def weights(tiny: Tiny) -> Callable[[str], Weights]:
-    made: dict[str, Weights] = {}
+def weights(tiny: Tiny, smollm: Path) -> Callable[[str], Weights]:
+    """Tiny models; of "smollm" the tokenizer, before a tiny model, since weights are not read."""
 
-    def of(architecture: str) -> Weights:
-        if architecture not in made:
-            folder = tiny(architecture)
-            made[architecture] = load_checkpoint(folder, devices=[torch.device("cpu")], dtype=torch.float32)
-        return made[architecture]
+    @cache
+    def of(name: str) -> Weights:
+        held = load_checkpoint(tiny("llama" if name == "smollm" else name), devices=[CPU], dtype=torch.float32)
+        if name != "smollm":
+            return held
+        tokenizer = transformers.AutoTokenizer.from_pretrained(smollm)
+        return replace(held, tokenizer=tokenizer, marks=marks_pattern(special_tokens(tokenizer)))
 
     return of
 
@@ -70,13 +74,7 @@ def _chats(
     ]
 
 
-def _paths(tree: Tree) -> list[list[list[int]]]:
-    return [
-        [tree.trunk + branch + leaf for leaf in row] for branch, row in zip(tree.branches, tree.leaves, strict=True)
-    ]
-
-
-@pytest.mark.parametrize("architecture", ["llava", "qwen2_5_vl", "llama"])
+@pytest.mark.parametrize("architecture", ["llava", "qwen2_5_vl", "llama", "smollm"])
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(TEXTS, TEXTS, TEXTS, NAMES, st.booleans(), st.booleans())
 def test_paths_are_the_tokens_of_each_whole_prompt(
@@ -95,31 +93,11 @@ def test_paths_are_the_tokens_of_each_whole_prompt(
     for pair in ((first, second), (second + "x", first)):
         chats = _chats(held, prompt, question, pair, names, len(pictures))
         tree = grow(held, chats, pictures)
-        for row, paths in zip(chats, _paths(tree), strict=True):
+        for row, paths in zip(chats, paths_of(tree), strict=True):
             for text, path in zip(row, paths, strict=True):
-                assert path == held.encode([text], [pictures])["input_ids"][0].tolist()
+                assert path == held.encode(text, pictures)["input_ids"][0].tolist()
         assert all(leaf for row in tree.leaves for leaf in row), "each prompt has a last token of its own"
-        assert tree.n_tokens <= sum(len(path) for row in _paths(tree) for path in row)
-
-
-@pytest.fixture(scope="module")
-def with_smollm(smollm: Path, tiny: Tiny) -> Weights:
-    """SmolLM2's tokenizer; its weights are not read, so a tiny model stands in for them."""
-    tokenizer = transformers.AutoTokenizer.from_pretrained(smollm)
-    stand_in = load_checkpoint(tiny("llama"), devices=[torch.device("cpu")], dtype=torch.float32).model
-    return Weights(stand_in, tokenizer, None, (torch.device("cpu"),), marks_pattern(special_tokens(tokenizer)))
-
-
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(TEXTS, TEXTS, TEXTS, NAMES, st.booleans())
-def test_paths_are_the_tokens_of_each_whole_prompt_with_a_real_tokenizer(
-    with_smollm: Weights, question: str, first: str, second: str, names: list[str], abrupt: bool
-) -> None:
-    prompt = ABRUPT if abrupt else load_prompt("single")
-    for pair in ((first, second), (second, first + " ")):
-        chats = _chats(with_smollm, prompt, question, pair, names, 0)
-        for row, paths in zip(chats, _paths(grow(with_smollm, chats, [])), strict=True):
-            assert paths == [with_smollm.tokens(text) for text in row]
+        assert tree.n_tokens <= sum(len(path) for row in paths_of(tree) for path in row)
 
 
 def test_questions_are_short_leaves_and_the_two_orders_share_case_and_images(weights: Callable[[str], Weights]) -> None:
@@ -132,4 +110,4 @@ def test_questions_are_short_leaves_and_the_two_orders_share_case_and_images(wei
     assert all(image not in branch for branch in tree.branches)
     assert max(len(leaf) for row in tree.leaves for leaf in row) < 20
     assert len(tree.trunk) > 100
-    assert tree.n_tokens < 0.6 * sum(len(path) for row in _paths(tree) for path in row)
+    assert tree.n_tokens < 0.6 * sum(len(path) for row in paths_of(tree) for path in row)

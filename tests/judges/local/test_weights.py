@@ -6,7 +6,7 @@ import json
 import shutil
 import socket
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,13 +21,9 @@ from mrb_lib.judges.local.checkpoint import devices_needed, load_checkpoint, spe
 from mrb_lib.judges.local.packed import PackedJudge
 from mrb_lib.judges.local.reader import TreeReader
 from mrb_lib.judges.local.weights import Weights, choose_devices
-from mrb_lib.judges.roster.engines import JudgeRequest
-from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.source import WeightsSource
-from mrb_lib.judges.settings import Settings
 from mrb_lib.tables.errors import InputError
+from tests.judges.local.by_hand import Tiny, made
 
-Tiny = Callable[[str], Path]
 CPU = torch.device("cpu")
 PICTURE = Image.new("RGB", (80, 60), (200, 30, 90))
 
@@ -39,6 +35,11 @@ def _load(folder: Path, **more: bool) -> Weights:
 def _change(file: Path, **values: object) -> None:
     stated = {**json.loads(file.read_text()), **values}
     file.write_text(json.dumps({key: value for key, value in stated.items() if value is not None}))
+
+
+def _pickle(folder: Path) -> None:
+    torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
+    (folder / "model.safetensors").unlink()
 
 
 @pytest.fixture
@@ -54,14 +55,7 @@ class TestLoading:
     def test_needs_no_torchvision(self, architecture: str, tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "torchvision", None)
         weights = _load(tiny(architecture))
-        assert "pixel_values" in weights.encode([weights.chat("hello", 1, {})], [[PICTURE]])
-
-    def test_refuses_weights_that_are_only_pickled(self, copy: Callable[[str], Path]) -> None:
-        folder = copy("llama")
-        torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
-        (folder / "model.safetensors").unlink()
-        with pytest.raises(InputError, match="cannot be loaded"):
-            _load(folder)
+        assert "pixel_values" in weights.encode(weights.chat("hello", 1, {}), [PICTURE])
 
     @pytest.mark.parametrize("architecture", ["llama", "llava"])
     def test_refuses_a_folder_that_lacks_some_of_its_weights(
@@ -99,21 +93,23 @@ class TestLoading:
             lambda folder: (folder / "model.safetensors").write_bytes(b""),
             lambda folder: (folder / "tokenizer.json").write_text("[]"),
             lambda folder: [(folder / name).unlink() for name in ("tokenizer.json", "tokenizer_config.json")],
+            _pickle,
         ],
-        ids=["half a config", "unknown type", "wrong type", "other shapes", "cut off", "empty", "no tokenizer", "none"],
-    )
+        ids=[
+            "half a config", "unknown type", "wrong type", "other shapes", "cut off", "empty", "no tokenizer", "none",
+            "pickled",
+        ],
+    )  # fmt: skip
     def test_of_a_damaged_folder_is_an_error_that_names_it(
         self, damage: Callable[[Path], object], copy: Callable[[str], Path]
     ) -> None:
         folder = copy("llama")
         damage(folder)
-        with pytest.raises(InputError, match="copy-llama"):
+        with pytest.raises(InputError, match="copy-llama: cannot be loaded"):
             _load(folder)
 
     @pytest.mark.parametrize("architecture", ["llava", "qwen2_5_vl"])
-    def test_of_a_model_for_images_without_a_processor_is_refused(
-        self, architecture: str, copy: Callable[[str], Path]
-    ) -> None:
+    def test_needs_the_processor_of_a_model_for_images(self, architecture: str, copy: Callable[[str], Path]) -> None:
         folder = copy(architecture)
         (folder / "processor_config.json").unlink()
         with pytest.raises(InputError, match=f"copy-{architecture}"):
@@ -146,23 +142,14 @@ class TestRemoteCode:
         ("architecture", "file", "values"),
         [
             ("llama", "config.json", {"model_type": "evil", "auto_map": {"AutoConfig": "evil.C"}}),
-            (
-                "llama",
-                "tokenizer_config.json",
-                {"tokenizer_class": "EvilTokenizer", "auto_map": {"AutoTokenizer": ["evil.T", "evil.T"]}},
-            ),
-            (
-                "llava",
-                "processor_config.json",
-                {"processor_class": "EvilProcessor", "auto_map": {"AutoProcessor": "evil.P"}},
-            ),
-            (
-                "llava",
-                "processor_config.json",
-                {"image_processor": {"image_processor_type": "Evil", "auto_map": {"AutoImageProcessor": "evil.I"}}},
-            ),
+            ("llama", "tokenizer_config.json",
+             {"tokenizer_class": "EvilTokenizer", "auto_map": {"AutoTokenizer": ["evil.T", "evil.T"]}}),
+            ("llava", "processor_config.json",
+             {"processor_class": "EvilProcessor", "auto_map": {"AutoProcessor": "evil.P"}}),
+            ("llava", "processor_config.json",
+             {"image_processor": {"image_processor_type": "Evil", "auto_map": {"AutoImageProcessor": "evil.I"}}}),
         ],
-    )
+    )  # fmt: skip
     def test_is_refused_and_not_run(
         self, architecture: str, file: str, values: dict[str, object], copy: Callable[[str], Path]
     ) -> None:
@@ -195,14 +182,11 @@ class TestRemoteCode:
 
     def test_is_part_of_what_a_run_is_recognised_by(self, copy: Callable[[str], Path]) -> None:
         folder = copy("llama")
-        entry, source = Entry("tiny", "packed", path=folder), WeightsSource(folder, "sha256:0")
-
-        def spec(*, trusted: bool) -> Mapping[str, object]:
-            return PackedJudge(JudgeRequest(entry, Settings(device="cpu", trust_remote_code=trusted), {}, source)).spec
-
-        assert spec(trusted=True) == spec(trusted=False)
-        _change(folder / "config.json", auto_map={"AutoConfig": "evil.C"})
-        assert spec(trusted=True) != spec(trusted=False)
+        for names_code in (False, True):
+            if names_code:
+                _change(folder / "config.json", auto_map={"AutoConfig": "evil.C"})
+            specs = [made(PackedJudge, folder, trust_remote_code=trusted).spec for trusted in (True, False)]
+            assert (specs[0] != specs[1]) == names_code
 
 
 def test_the_need_of_torchvision_is_named(copy: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -219,7 +203,7 @@ class TestInputs:
         folder = copy("llama")
         _change(folder / "tokenizer_config.json", pad_token=None)
         weights = _load(folder)
-        inputs = weights.encode(["a", "a longer text"], [[], []])
+        inputs = weights.collate([weights.encode(text) for text in ("a", "a longer text")])
         assert inputs["attention_mask"][0].tolist() == sorted(inputs["attention_mask"][0].tolist()), "on the left"
         assert inputs["attention_mask"].sum(1).tolist() == [
             len(weights.tokens(text)) for text in ("a", "a longer text")
@@ -251,7 +235,7 @@ class TestInputs:
         first = weights.tokenizer.convert_tokens_to_ids("<|system|>")
         assert weights.tokens(text).count(first) == 1
         assert weights.tokens(text)[0] == first
-        assert weights.encode([text], [[]])["input_ids"][0].tolist() == weights.tokens(text)
+        assert weights.encode(text)["input_ids"][0].tolist() == weights.tokens(text)
 
     def test_a_chat_template_kept_with_the_tokenizer_is_found(self, copy: Callable[[str], Path], tiny: Tiny) -> None:
         folder = copy("llava")
@@ -290,11 +274,10 @@ class TestInputs:
         assert "   " not in special_tokens(tokenizer)
 
 
-class TestDevice:
-    def test_of_an_unknown_name_is_bad_input(self) -> None:
-        for name in ("gpu", "cuda:9999", "", "cpu cpu", "meta"):
-            with pytest.raises(InputError, match="mrb doctor"):
-                choose_devices(name)
+@pytest.mark.parametrize("name", ["gpu", "cuda:9999", "", "cpu cpu", "meta"])
+def test_a_device_of_an_unknown_name_is_bad_input(name: str) -> None:
+    with pytest.raises(InputError, match="mrb doctor"):
+        choose_devices(name)
 
 
 class TestWhereWeightsGo:
@@ -343,15 +326,11 @@ class TestQuantisedWeights:
         published: object,
         asked: str | None,
         message: str,
-        tiny: Tiny,
-        tmp_path: Path,
+        copy: Callable[[str], Path],
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
-        folder = tmp_path / "model"
-        shutil.copytree(tiny("llama"), folder)
-        if published is not None:
-            config = json.loads((folder / "config.json").read_text())
-            (folder / "config.json").write_text(json.dumps({**config, "quantization_config": published}))
+        folder = copy("llama")
+        _change(folder / "config.json", quantization_config=published)
         monkeypatch.setattr(checkpoint, "find_spec", lambda _: None)
         with pytest.raises(InputError, match=message) as raised:
             load_checkpoint(folder, devices=[CPU], dtype=torch.bfloat16, quantize=asked)
