@@ -120,7 +120,7 @@ def read(
         read_as = frame.assign(choice=choices.reindex(frame.index).where(one, frame["choice"]))
         frames[table] = meta.conform(read_as, table, files[table])
         check_references(frames[table], cases, files[table])
-    votes, judged = frames.get("annotations"), frames.get("verdicts")
+    votes, judged = frames.get("annotations", ()), frames.get("verdicts", ())
     made = import_tables(meta, cases, votes, judged, findings, source=Path(src), images=pictures)
     return made._replace(understood=tuple(understood))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from mrb_lib.benchmarks.formats.base import Imported, annotation_table, import_tables, reads
+from mrb_lib.benchmarks.formats.base import Imported, import_tables, reads
 from mrb_lib.benchmarks.formats.official.cases import OrganFile, combine, read_organ
 from mrb_lib.benchmarks.formats.official.results import read_results, result_files
 from mrb_lib.benchmarks.formats.sources import SourceRow, by_id, read_jsonl
@@ -73,10 +73,9 @@ def read(src: Path) -> Imported:
     ties = sum(row[3] == "tie" for row in rows)
     findings += counted(ties, "warning", data, "labels are ties", "the published script counts every judge wrong there")
     meta = _meta(files, data, ("A", "tie", "B") if ties else ("A", "B"))
-    annotations = annotation_table(rows, data, meta)
     results = result_files(src, {file.organ for file in files}, findings)
     verdicts = read_results(results, case_ids, cases, src, findings)
-    return import_tables(meta, cases, annotations, verdicts, findings, source=data, images=images)
+    return import_tables(meta, cases, rows, verdicts, findings, source=data, images=images)
 
 
 def _read_organs(data: Path, findings: list[Finding]) -> tuple[list[OrganFile], dict[tuple[str, str], dict[str, str]]]:

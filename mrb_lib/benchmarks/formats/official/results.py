@@ -19,7 +19,6 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from mrb_lib.benchmarks.formats.base import verdict_table
 from mrb_lib.benchmarks.formats.sources import SourceRow, read_jsonl
 from mrb_lib.replies.reading import choices_in_object, parse
 from mrb_lib.tables.errors import InputError
@@ -71,8 +70,8 @@ def read_results(
     cases: pd.DataFrame,
     source: Path,
     findings: list[Finding],
-) -> pd.DataFrame:
-    """Return the verdicts of all result files; order AB, repeat 0, probe none.
+) -> list[tuple[str | None, ...]]:
+    """Return the verdicts of all result files in the order AB, as rows for `import_tables`.
 
     Parameters
     ----------
@@ -81,7 +80,7 @@ def read_results(
 
     Returns
     -------
-    DataFrame
+    list of tuples
         Six rows a judge and case that has a row in a result file. Where there is a raw
         reply, choice and status are what `mrb_lib.replies.reading` reads in it, whatever
         the normalized file says. Where there is only a normalized object, its choices are
@@ -111,7 +110,7 @@ def read_results(
         judge_rows = [row for case_id in cases["case_id"] for row in _rows_of(name, judge, case_id)]
         rows += judge_rows
         findings += _count(name, judge, judge_rows, len(cases), source)
-    return verdict_table(rows, source)
+    return rows
 
 
 def _take(
