@@ -33,9 +33,17 @@ from mrb_lib.benchmarks.formats.cells import (
     renamed_columns,
     with_points,
 )
-from mrb_lib.benchmarks.formats.flat import OVERALL, is_blank, long_labels, split_flat, with_sides, with_texts
+from mrb_lib.benchmarks.formats.flat import (
+    OVERALL,
+    is_blank,
+    is_dimension,
+    long_labels,
+    split_flat,
+    with_sides,
+    with_texts,
+)
 from mrb_lib.benchmarks.formats.image_files import ImageFiles
-from mrb_lib.benchmarks.formats.labels import read_labels, refuse_unused, stated_labels
+from mrb_lib.benchmarks.formats.labels import by_model, read_labels, refuse_unused, stated_labels
 from mrb_lib.benchmarks.formats.mapping import column_map
 from mrb_lib.benchmarks.formats.parquet_images import ImageIndex, ParquetImages, holds_bytes
 from mrb_lib.benchmarks.formats.sources import SourceRow, id_text, read_json_array, read_jsonl
@@ -106,7 +114,10 @@ def read(
     if categories is not None and not meta.is_preference and "response_b" not in cases:
         meta = replace(meta, task="rating")
     _refuse_incomplete(cases, ("case_id", "question", "response_a"), files["cases"])
-    frames = {table: _complete(frame, table, files[table], findings) for table, frame in frames.items()}
+    frames = {
+        table: by_model(_complete(frame, table, files[table], findings), cases, files[table], findings)
+        for table, frame in frames.items()
+    }
     meta = replace(meta, dimensions=meta.dimensions or dimensions_of([*frames.values(), _rubric_dimensions(cases)]))
     pictures = sources["cases"].images
     if pictures is None and "images" in cases:
@@ -129,10 +140,13 @@ def _sources(src: Path, verdicts: Sequence[str], findings: list[Finding]) -> tup
     """Return the tables of a folder or workbook, or those made of one flat file; and the files that were read."""
     if src.is_dir():
         found = {table: path for table in _TABLES if (path := _find_table(src, table)) is not None}
+        others = [path for path in sorted(src.iterdir()) if path.suffix.lower() in READ_SUFFIXES]
         if "cases" in found:
+            unread = ", ".join(path.name for path in others if path not in found.values())
+            problem, cure = f"files are not read: {unread}", "call them annotations or verdicts if they are"
+            findings += counted(len(others) - len(found), "warning", src, problem, cure)
             whole = {table: next(iter(_read(path, table, findings).values())) for table, path in found.items()}
             return _whole(whole, verdicts)
-        others = [path for path in sorted(src.iterdir()) if path.suffix.lower() in READ_SUFFIXES]
         shards = sorted(src.rglob("*.parquet"))
         if shards and set(others) <= set(shards):
             whole_set = _from_parquet(shards, findings)
@@ -281,6 +295,10 @@ def _rubric_dimensions(cases: pd.DataFrame) -> pd.DataFrame:
 
 def _complete(frame: pd.DataFrame, table: TableName, file: str, findings: list[Finding]) -> pd.DataFrame:
     """Return annotations or verdicts with a row per dimension and the defaults; blank labels are taken out of them."""
+    if table == "annotations" and "choice" in frame:
+        beside = [str(name) for name in frame if is_dimension(str(name))]
+        problem = f"columns named after dimensions are not read as labels beside choice: {', '.join(beside)}"
+        findings += counted(len(beside), "warning", file, problem, "leave out choice, or import each by itself")
     frame = long_labels(frame) if table == "annotations" else frame
     defaults = {"dimension": OVERALL} | ({"annotator": CONSENSUS} if table == "annotations" else {"order": "AB"})
     for name, value in defaults.items():
@@ -312,7 +330,7 @@ def _typed(source: Source, table: TableName) -> pd.DataFrame:
         if source.has_decimal_commas:
             text = {name for name, column in contract.items() if column.type not in ("int", "float")} - {"choice"}
             numeric = [name for name in frame if name not in text]
-            frame = frame.assign(**frame[numeric].apply(with_points))
+            frame = frame.assign(**with_points(frame[numeric]))
         columns = {name: _from_text(frame[name], contract.get(name), source.file) for name in frame.columns}
         others = [name for name in columns if name not in contract] if table == "cases" else []
         return pd.DataFrame(columns | {name: plain_numbers(columns[name]) for name in others})

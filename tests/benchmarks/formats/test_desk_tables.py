@@ -92,6 +92,15 @@ def test_a_decimal_comma_in_an_answer_stays(tmp_path: Path) -> None:
     assert (case["response_a"], case["response_b"], case["dose"]) == ("2,5", "0,25", 1.5)
 
 
+def test_points_between_thousands_are_taken_out_where_commas_are_decimal(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text(
+        "question;response_a;response_b;dose;n;share\nq;a;b;1\u202f250,5;1.250;0.125\nr;a;b;0,25;12;7\n",
+        encoding="utf-8",
+    )
+    cases = read_source("table", tmp_path / "x.csv").benchmark.cases
+    assert cases[["dose", "n", "share"]].to_numpy().tolist() == [[1250.5, 1250, 0.125], [0.25, 12, 7]]
+
+
 def test_ratings_with_a_decimal_comma_are_the_numbers_of_the_categories(tmp_path: Path) -> None:
     rows = [f"{i};q{i};r{i};Dr A;{('0,5', '1', '1,5')[i % 3]}" for i in range(6)]
     (tmp_path / "x.csv").write_text("\n".join(["case_id;question;response_a;annotator;overall", *rows]))
@@ -141,6 +150,20 @@ def test_a_workbook_may_hold_the_tables_as_sheets(tmp_path: Path) -> None:
     assert bench.meta.dimensions == ("accuracy", "overall")
 
 
+def test_zeros_that_a_format_shows_stay_and_hidden_sheets_come_last(tmp_path: Path) -> None:
+    head = ["case_id", "question", "response_a", "response_b", "study"]
+    path = workbook(
+        tmp_path / "x.xlsx", Alt=[head, [9, "old", "a", "b", 1]], Neu=[head, [7, "q", "a", "b", 10**15 + 0.5]]
+    )
+    book = openpyxl.load_workbook(path)
+    book["Alt"].sheet_state, book["Neu"]["A2"].number_format = "hidden", "000"
+    book.save(path)
+    made = read_source("table", path)
+    assert made.benchmark.cases["case_id"].tolist() == ["007"]
+    said = "\n".join(map(str, made.findings))
+    assert "1 numbers have more digits than Excel keeps" in said and "1 sheets are passed over: Alt" in said
+
+
 def test_what_is_no_workbook_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "x.xlsx").write_bytes(b"PK\x03\x04 cut off")
     with pytest.raises(InputError, match=r"x\.xlsx: is not a readable \.xlsx workbook"):
@@ -185,6 +208,47 @@ def test_winners_of_other_harnesses_need_one_map(tmp_path: Path, first: str, sec
     assert made.annotations["choice"].tolist() == ["A", "B", "tie"]
 
 
+@pytest.mark.parametrize(
+    ("choices", "labels", "message"),
+    [
+        (("-1", "1"), None, "'-1'"),
+        (("0", "1"), "0=A", "'1'"),
+        (("0", "1"), None, "'0'"),
+        (("1", "2", "NA"), None, "NA"),
+    ],
+)
+def test_a_label_that_only_looks_like_a_known_one_is_refused(
+    tmp_path: Path, choices: Sequence[str], labels: str | None, message: str
+) -> None:
+    rows = "".join(f"{i},q{i},a,b,{choice}\n" for i, choice in enumerate(choices))
+    (tmp_path / "x.csv").write_text("case_id,question,response_a,response_b,choice\n" + rows)
+    with pytest.raises(InputError, match=f"1 labels are none of A, B, tie: {message}"):
+        read_source("table", tmp_path / "x.csv", labels=labels)
+
+
+def test_a_winner_may_be_named_by_its_model(tmp_path: Path) -> None:
+    rows = "1,q,a,b,left-7b,right-7b,left-7b\n2,q,a,b,right-7b,left-7b,left-7b\n3,q,a,b,left-7b,right-7b,tie\n"
+    (tmp_path / "x.csv").write_text("case_id,question,response_a,response_b,model_a,model_b,choice\n" + rows)
+    made = read_source("table", tmp_path / "x.csv")
+    assert made.benchmark.annotations["choice"].tolist() == ["A", "B", "tie"]
+    assert "2 labels name a responder and are read as its side" in "\n".join(map(str, made.findings))
+
+
+@pytest.mark.parametrize(
+    ("more", "problem"),
+    [
+        ("annotator,A,B\nc1,q,a,b,Dr X,x,", "no column is named choice or after a dimension, so there are no labels"),
+        ("choice,accuracy\nc1,q,a,b,A,B", "1 columns named after dimensions are not read as labels beside choice: acc"),
+    ],
+)
+def test_labels_that_are_not_read_are_said(tmp_path: Path, more: str, problem: str) -> None:
+    (tmp_path / "x.csv").write_text("case_id,question,response_a,response_b," + more + "\n")
+    assert problem in "\n".join(map(str, read_source("table", tmp_path / "x.csv").findings))
+    (tmp_path / "x.csv").rename(tmp_path / "cases.csv")
+    (tmp_path / "annotation.csv").write_text("case_id,annotator,choice\nc1,r,A\n")
+    assert "1 files are not read: annotation.csv" in str(read_source("table", tmp_path).findings[0])
+
+
 def test_numbers_with_gaps_that_parquet_stores_as_fractions_are_winners_too(tmp_path: Path) -> None:
     rows = {
         "case_id": ["1", "2", "3"],
@@ -193,7 +257,7 @@ def test_numbers_with_gaps_that_parquet_stores_as_fractions_are_winners_too(tmp_
         "response_b": "b",
         "choice": [1.0, None, 2.0],
     }
-    pd.DataFrame(rows).to_parquet(tmp_path / "x.parquet")
+    pd.DataFrame(rows).set_index("case_id").to_parquet(tmp_path / "x.parquet")
     made = read_source("table", tmp_path / "x.parquet")
     assert made.benchmark.annotations[["case_id", "choice"]].to_numpy().tolist() == [["1", "A"], ["3", "B"]]
     assert "1 labels are blank" in "\n".join(map(str, made.findings))
