@@ -345,15 +345,8 @@ def _from_text(values: pd.Series, column: Column | None, file: str) -> pd.Series
     if column is not None and column.type == "names":
         cells = [_names(cell, file, row) for row, cell in enumerate(values, start=1)]
         return pd.Series(cells, index=values.index, dtype=object)
-    if column is None or column.nullable or column.type != "str":
-        values = values.mask(values == "")
-    if column is None or column.type in ("str", "rubric"):
-        return values
-    try:
-        # float() reads what repr() wrote to the last digit; pandas' own parser may not.
-        return values.map(_number, na_action="ignore").astype("float64")
-    except ValueError:
-        return values
+    is_missing_if_empty = column is None or column.nullable or column.type != "str"
+    return values.mask(values == "") if is_missing_if_empty else values
 
 
 def plain_numbers(texts: pd.Series) -> pd.Series:
@@ -368,13 +361,6 @@ def plain_numbers(texts: pd.Series) -> pd.Series:
     if not given.str.contains("[.e]").any():
         return texts.astype("Int64") if len(given) < len(texts) else texts.astype("int64")
     return pd.Series([np.nan if pd.isna(text) else float(text) for text in texts], index=texts.index, dtype="float64")
-
-
-def _number(text: str) -> float:
-    number = float(text)
-    if number != number or "_" in text:
-        raise ValueError(text)
-    return number
 
 
 def _names(cell: object, file: str, row: int) -> list[str]:
