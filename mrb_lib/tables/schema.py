@@ -142,8 +142,8 @@ CASES = (
     _optional("rubric", "rubric"),
 )
 SEEN_BY_JUDGES = (
-    "question", "before", "response_a", "response_b", "images", "reference", "rubric", "organ", "department", "modality",
-    "question_type",
+    "question", "before", "response_a", "response_b", "images", "reference", "rubric", "organ", "department",
+    "modality", "question_type",
 )  # fmt: skip
 """The columns of the cases that may reach a judge; who wrote a response, which split a case is in and since when it is
 public may not.
