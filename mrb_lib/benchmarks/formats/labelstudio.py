@@ -17,7 +17,7 @@ import pandas as pd
 
 from mrb_lib.benchmarks.benchmark import LazyImages
 from mrb_lib.benchmarks.formats.base import Imported, import_tables, reads
-from mrb_lib.benchmarks.formats.image_files import ImageFiles
+from mrb_lib.benchmarks.formats.images import ImageFiles
 from mrb_lib.benchmarks.formats.labels import winner
 from mrb_lib.benchmarks.formats.sources import SourceRow, id_text, read_json_array, renamed
 from mrb_lib.benchmarks.meta import dimensions_of, meta_from

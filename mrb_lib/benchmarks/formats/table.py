@@ -42,10 +42,9 @@ from mrb_lib.benchmarks.formats.flat import (
     with_sides,
     with_texts,
 )
-from mrb_lib.benchmarks.formats.image_files import ImageFiles
+from mrb_lib.benchmarks.formats.images import ImageFiles, ImageIndex, ParquetImages, holds_bytes
 from mrb_lib.benchmarks.formats.labels import by_model, read_labels, refuse_unused, stated_labels
 from mrb_lib.benchmarks.formats.mapping import column_map
-from mrb_lib.benchmarks.formats.parquet_images import ImageIndex, ParquetImages, holds_bytes
 from mrb_lib.benchmarks.formats.sources import SourceRow, id_text, read_json_array, read_jsonl
 from mrb_lib.benchmarks.meta import BenchmarkMeta, dimensions_of, meta_from, read_raw_meta, write_meta
 from mrb_lib.tables.errors import InputError

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,13 +9,14 @@ from pathlib import Path
 import openpyxl
 import pandas as pd
 import pytest
-from PIL import Image
 
 from mrb_lib.benchmarks.audit.folder import audit
 from mrb_lib.benchmarks.benchmark import load, save
 from mrb_lib.benchmarks.formats import Imported, read_source
 from mrb_lib.benchmarks.where import case_lookup, matching
 from mrb_lib.tables.errors import InputError, MrbError
+
+from .conftest import png
 
 HEADER = ["Fall", "Frage", "Antwort 1", "Antwort 2", "Leser", "Urteil", "Alter", "Dosis"]
 MAP = [
@@ -311,18 +311,12 @@ def test_two_rows_of_a_case_that_differ_are_named(tmp_path: Path) -> None:
         flat(tmp_path / "x.csv", export(rows))
 
 
-def picture(shade: int = 0) -> bytes:
-    stream = io.BytesIO()
-    Image.new("RGB", (30, 20), (shade, 0, 0)).save(stream, "PNG")
-    return stream.getvalue()
-
-
 def test_images_are_found_whatever_their_folder_case_and_composition(tmp_path: Path) -> None:
     folder = tmp_path / "Bilder" / "2024"
     folder.mkdir(parents=True)
     composed = unicodedata.normalize("NFC", "Tömö.png")
     for name, shade in ((unicodedata.normalize("NFD", composed), 1), ("scan2.png", 2), ("scan3.PNG", 3)):
-        (folder / name).write_bytes(picture(shade))
+        (folder / name).write_bytes(png(shade))
     (tmp_path / "x.csv").write_text(
         f"case_id,question,response_a,response_b,image\n1,q,a,b,{composed}\n2,q,a,c,C:\\bilder\\scan2.png\n3,q,a,d,scan3\n"
     )
@@ -330,26 +324,26 @@ def test_images_are_found_whatever_their_folder_case_and_composition(tmp_path: P
     assert "images: 3 of 3 found in" in imported.understood[1]
     save(imported.benchmark, tmp_path / "bench")
     made = load(tmp_path / "bench")
-    assert [made.images[names[0]] for names in made.cases["images"]] == [picture(i) for i in (1, 2, 3)]
+    assert [made.images[names[0]] for names in made.cases["images"]] == [png(i) for i in (1, 2, 3)]
     image = made.cases["images"][0][0]
     (tmp_path / "bench" / "images" / image).rename(tmp_path / "bench" / "images" / unicodedata.normalize("NFD", image))
-    assert made.images[image] == picture(1), "a file system may decompose names"
+    assert made.images[image] == png(1), "a file system may decompose names"
     assert not [each for each in audit(tmp_path / "bench") if "image" in each.problem]
     save(made, tmp_path / "copy")
-    assert load(tmp_path / "copy").images[image] == picture(1), "a copy keeps it"
+    assert load(tmp_path / "copy").images[image] == png(1), "a copy keeps it"
 
 
 @pytest.mark.parametrize("several", [False, True])
 def test_pictures_within_a_parquet_file_are_read(tmp_path: Path, several: bool) -> None:
     rows = []
     for i in range(6):
-        image = {"bytes": picture(i), "path": None if i else "first.png"}
+        image = {"bytes": png(i), "path": None if i else "first.png"}
         rows.append({"question": f"q{i}?", "response_a": "x", "response_b": "yy",
-                     "image": [image, image | {"bytes": picture(50 + i)}] if several else image})  # fmt: skip
+                     "image": [image, image | {"bytes": png(50 + i)}] if several else image})  # fmt: skip
     pd.DataFrame(rows).to_parquet(tmp_path / "train.parquet")
     save(read_source("table", tmp_path / "train.parquet").benchmark, tmp_path / "bench")
     made = load(tmp_path / "bench")
-    assert [made.images[names[0]] for names in made.cases["images"]] == [picture(i) for i in range(6)]
+    assert [made.images[names[0]] for names in made.cases["images"]] == [png(i) for i in range(6)]
     assert {len(names) for names in made.cases["images"]} == {2 if several else 1}
 
 
@@ -357,12 +351,12 @@ def test_the_shards_of_a_data_set_are_one_table(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     for shard in range(2):
         rows = [{"question": f"{shard}{i}?", "response_a": "x", "response_b": "y",
-                 "image": {"bytes": picture(10 * shard + i), "path": "x.png"}} for i in range(3)]  # fmt: skip
+                 "image": {"bytes": png(10 * shard + i), "path": "x.png"}} for i in range(3)]  # fmt: skip
         pd.DataFrame(rows).to_parquet(tmp_path / "data" / f"train-0000{shard}-of-00002.parquet")
     made = read_source("table", tmp_path).benchmark
     assert made.cases["question"].tolist() == ["00?", "01?", "02?", "10?", "11?", "12?"]
     shades = [10 * shard + i for shard in range(2) for i in range(3)]
-    assert [made.images[names[0]] for names in made.cases["images"]] == [picture(shade) for shade in shades]
+    assert [made.images[names[0]] for names in made.cases["images"]] == [png(shade) for shade in shades]
 
 
 def test_bytes_in_a_column_of_other_things_are_said_and_left_out(tmp_path: Path) -> None:
