@@ -214,7 +214,7 @@ def test_winners_of_other_harnesses_need_one_map(tmp_path: Path, first: str, sec
         (("-1", "1"), None, "'-1'"),
         (("0", "1"), "0=A", "'1'"),
         (("0", "1"), None, "'0'"),
-        (("1", "2", "NA"), None, "NA"),
+        (("1", "NA"), None, "'NA'"),
     ],
 )
 def test_a_label_that_only_looks_like_a_known_one_is_refused(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
+from collections.abc import Hashable, Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -122,7 +123,7 @@ def _expressible(cases: pd.DataFrame, findings: list[Finding]) -> pd.DataFrame:
     return kept
 
 
-def _consensus(benchmark: Benchmark, cases: pd.DataFrame, findings: list[Finding]) -> dict[str, dict[str, str]]:
+def _consensus(benchmark: Benchmark, cases: pd.DataFrame, findings: list[Finding]) -> Mapping[Hashable, object]:
     """The labels of the cases that have one in each of the six dimensions."""
     annotators = set(benchmark.annotations["annotator"])
     if annotators - {CONSENSUS}:
