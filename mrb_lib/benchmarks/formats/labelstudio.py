@@ -125,7 +125,7 @@ def _labels(task: SourceRow, counts: Counter[str]) -> Iterator[_Label]:
                 if result.get("type") not in ("pairwise", "choices") or not isinstance(value, dict):
                     counts["other"] += 1
                     continue
-                selected = value.get("selected") or (value.get("choices") or [None])[0]
+                selected = value.get("selected") or ", ".join(map(str, value.get("choices") or [None]))
                 choice = winner(str(selected))
                 if choice is None:
                     raise task.error(key, f"{str(selected)[:60]!r} is neither left nor right nor a tie", "correct it")

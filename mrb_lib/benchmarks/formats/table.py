@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -144,7 +144,9 @@ def _sources(src: Path, verdicts: Sequence[str], findings: list[Finding]) -> tup
             unread = ", ".join(path.name for path in others if path not in found.values())
             problem, cure = f"files are not read: {unread}", "call them annotations or verdicts if they are"
             findings += counted(len(others) - len(found), "warning", src, problem, cure)
-            whole = {table: next(iter(_read(path, table, findings).values())) for table, path in found.items()}
+            whole = {
+                table: _sheet(_read(path, table, findings), table, path, findings) for table, path in found.items()
+            }
             return _whole(whole, verdicts)
         shards = sorted(src.rglob("*.parquet"))
         if shards and set(others) <= set(shards):
@@ -159,11 +161,23 @@ def _sources(src: Path, verdicts: Sequence[str], findings: list[Finding]) -> tup
     sheets = _read(src, None, findings)
     tables = {table: sheets[table] for table in _TABLES if table in sheets}
     if "cases" in tables:
+        _say_passed_over(sheets, tables, src, findings)
         return _whole(tables, verdicts)
-    first, *more = sheets.values()
-    passed_over = f"sheets are passed over: {', '.join(list(sheets)[1:])}"
-    findings += counted(len(more), "warning", src, passed_over, "put the sheet you mean first, or name it cases")
-    return _split(first, verdicts, findings), [first.understood]
+    flat = _sheet(sheets, "cases", src, findings)
+    return _split(flat, verdicts, findings), [flat.understood]
+
+
+def _sheet(sheets: Mapping[str, Source], table: TableName, path: Path, findings: list[Finding]) -> Source:
+    """Return the sheet that is named after a table, else the first."""
+    name = table if table in sheets else next(iter(sheets))
+    _say_passed_over(sheets, [name], path, findings)
+    return sheets[name]
+
+
+def _say_passed_over(sheets: Mapping[str, Source], used: Collection[str], path: Path, findings: list[Finding]) -> None:
+    others = [name for name in sheets if name not in used]
+    problem, cure = f"sheets are passed over: {', '.join(others)}", "put the sheet you mean first, or name it cases"
+    findings += counted(len(others), "warning", path, problem, cure)
 
 
 def _whole(tables: dict[TableName, Source], verdicts: Sequence[str]) -> tuple[dict[TableName, Source], list[str]]:

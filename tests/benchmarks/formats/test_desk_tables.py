@@ -80,6 +80,14 @@ def test_one_file_with_a_row_per_case_and_reader(tmp_path: Path, content: bytes,
     assert imported.understood[0] == f"{tmp_path / 'befund.csv'}: {about}, 4 rows"
 
 
+def test_a_chinese_export_is_read_as_such(tmp_path: Path) -> None:
+    rows = "case_id,question,response_a,response_b\n1,左肺有结节吗,有结节,没有\n"
+    (tmp_path / "x.csv").write_bytes(rows.encode("gbk"))
+    made = read_source("table", tmp_path / "x.csv")
+    assert made.benchmark.cases["question"].tolist() == ["左肺有结节吗"]
+    assert "was read as GB 18030" in str(made.findings[0])
+
+
 def test_tabs_and_bars_separate_too(tmp_path: Path) -> None:
     for separator, suffix in (("\t", "tsv"), ("|", "txt")):
         rows = [[*row[:-1], row[-1].replace("1.250,25", "1250.25").replace("0,5", "0.5")] for row in ROWS]
@@ -140,8 +148,9 @@ def test_a_workbook_may_hold_the_tables_as_sheets(tmp_path: Path) -> None:
         [7, "q", "a", "b", pd.Timestamp("2024-05-06"), "#DIV/0!"],
     ]
     annotations = [["case_id", "annotator", "accuracy", "Overall"], [7, "r", "A", "tie"]]
-    path = workbook(tmp_path / "mine.xlsx", Cases=cases, annotations=annotations)
+    path = workbook(tmp_path / "mine.xlsx", Cases=cases, annotations=annotations, Urteile=annotations)
     imported = read_source("table", path)
+    assert "1 sheets are passed over: Urteile" in "\n".join(map(str, imported.findings))
     bench = imported.benchmark
     assert bench.cases[["case_id", "seen"]].to_numpy().tolist() == [["7", "2024-05-06"]]
     assert bench.cases["sum"].isna().all()
