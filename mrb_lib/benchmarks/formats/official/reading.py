@@ -397,9 +397,9 @@ def read_results(
         A file is damaged, two files give different verdicts of a judge on a case, or
         none of a judge's rows is about a case of this data.
     """
-    owners: dict[str, list[str]] = defaultdict(list)
-    for organ, question in case_ids:
-        owners[question].append(organ)
+    cases_of: dict[str, dict[str, str]] = defaultdict(dict)
+    for (organ, question), case_id in case_ids.items():
+        cases_of[question][organ] = case_id
     judges: dict[str, _JudgeResults] = defaultdict(_JudgeResults)
     for file in files:
         records = read_jsonl(file.path)
@@ -407,7 +407,7 @@ def read_results(
             problem = "is empty (the published script empties it before it judges)"
             findings.append(Finding("warning", str(file.path), None, None, problem, "judge again or restore it"))
         for record in records:
-            _take(record, file, judges[file.judge], owners, case_ids)
+            _take(record, file, judges[file.judge], cases_of)
     rows: list[tuple[str | None, ...]] = []
     for name, judge in sorted(judges.items()):
         if judge.counts["rows"] and judge.counts["rows"] == judge.counts["unknown"]:
@@ -418,26 +418,20 @@ def read_results(
     return rows
 
 
-def _take(
-    record: SourceRow,
-    file: ResultFile,
-    judge: _JudgeResults,
-    owners: Mapping[str, Sequence[str]],
-    case_ids: Mapping[tuple[str, str], str],
-) -> None:
+def _take(record: SourceRow, file: ResultFile, judge: _JudgeResults, cases_of: Mapping[str, Mapping[str, str]]) -> None:
     """Remember the verdict of a record; a different one on the same case is refused."""
     judge.counts["rows"] += 1
     question, answer = record.id("question_id"), record.get("chosen_answer")
-    organs = owners.get(question, ())
+    organs = cases_of.get(question)
     if not organs:
         judge.counts["unknown"] += 1
         return
-    stated = [organ for organ in (record.values.get("modality_type"), file.group) if organ in organs]
+    stated = [organ for organ in (str(record.values.get(ORGAN)), file.group) if organ in organs]
     if len(organs) > 1 and not stated:
-        raise record.error("modality_type", f"question {question} occurs in {', '.join(organs)}", "state one of them")
+        raise record.error(ORGAN, f"question {question} occurs in {', '.join(organs)}", "state one of them")
     if answer is not None and not isinstance(answer, (str, dict)):
         raise record.error("chosen_answer", f"is {type(answer).__name__}, not text or an object", "restore it")
-    case_id = case_ids[str(stated[0]) if len(organs) > 1 else organs[0], question]
+    case_id = organs[stated[0] if len(organs) > 1 else next(iter(organs))]
     known = judge.choices if isinstance(answer, dict) else judge.replies
     value, first = known.setdefault(case_id, (answer, record))
     judge.counts["repeated"] += first is not record
@@ -467,12 +461,11 @@ def _count(
     name: str, judge: _JudgeResults, rows: Sequence[tuple[str | None, ...]], n_cases: int, source: Path
 ) -> list[Finding]:
     statuses, by, stay = Counter(row[5] for row in rows), f"judge {name}", "they stay, without a choice"
+    repeated = f"rows of {by} repeat another's verdict"
     null = sum(reply is None and case not in judge.choices for case, (reply, _) in judge.replies.items())
     absent = n_cases - len(rows) // len(DIMENSIONS)
     changed = f"verdicts of {by} differ from the normalized file"
-    findings = counted(
-        judge.counts["repeated"], "info", source, f"rows of {by} repeat another's verdict", "one is read"
-    )
+    findings = counted(judge.counts["repeated"], "info", source, repeated, "one is read")
     for n, problem, cure in (
         (judge.counts["unknown"], f"rows of {by} are about no case of this data", "they are left out"),
         (judge.counts["changed"], changed, "the choice in the reply counts"),
