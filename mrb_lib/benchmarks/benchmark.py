@@ -218,14 +218,14 @@ def _damaged(path: Path, error: Exception) -> InputError:
 
 
 def read_table(path: Path, columns: list[str] | None = None) -> pd.DataFrame:
-    """Read one parquet file; raises `InputError` as `open_parquet`."""
+    """Read one parquet file, the named index of one that pandas wrote among its columns; raises as `open_parquet`."""
     try:
         table = open_parquet(path).read(columns=columns)
         table.validate(full=True)
         frame: pd.DataFrame = table.to_pandas()
     except (pa.ArrowException, OSError) as error:
         raise _damaged(path, error) from error
-    return frame
+    return frame if frame.index.names == [None] else frame.reset_index()
 
 
 def load(path: str | Path) -> Benchmark:

@@ -10,7 +10,7 @@ import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 
 from mrb_lib.tables.errors import InputError
@@ -118,17 +118,20 @@ def decoded(content: bytes) -> tuple[str, str]:
     """Return the text of a file and its encoding.
 
     A byte order mark decides between UTF-8 and UTF-16 and is left out. A text without one that is not UTF-8 is taken
-    for Windows-1252, which nearly all other files of Western Europe and America are.
+    for Chinese if its bytes beyond ASCII are words of two bytes per character, else for Windows-1252, which nearly all
+    other files of Western Europe and America are.
     """
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return content.decode("utf-16"), "UTF-16"
-    try:
+    with suppress(UnicodeDecodeError):
         return content.decode("utf-8-sig"), "UTF-8"
-    except UnicodeDecodeError:
-        try:
-            return content.decode("cp1252"), "Windows-1252"
-        except UnicodeDecodeError:
-            return content.decode("latin-1"), "Latin-1"
+    words = re.findall(rb"[\x80-\xff]+", content[:1_000_000])
+    is_chinese = sum(len(word) % 2 for word in words) <= len(words) / 10 and sum(map(len, words)) >= 4 * len(words)
+    for encoding, name in (("gb18030", "GB 18030"), ("cp1252", "Windows-1252")):
+        if encoding == "cp1252" or is_chinese:
+            with suppress(UnicodeDecodeError):
+                return content.decode(encoding), name
+    return content.decode("latin-1"), "Latin-1"
 
 
 def read_text(path: Path) -> str:

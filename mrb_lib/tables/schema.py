@@ -61,17 +61,7 @@ ORGAN_DEPARTMENT: dict[str, str] = {
     "upper_limb": "Orthopedics",
 }
 ORGANS = tuple(ORGAN_DEPARTMENT)
-DEPARTMENTS = (
-    "Neurology",
-    "Ophthalmology",
-    "Stomatology",
-    "Cardiology",
-    "Pulmonology",
-    "Gastroenterology",
-    "Gynecology",
-    "Orthopedics",
-)
-
+DEPARTMENTS = tuple(dict.fromkeys(ORGAN_DEPARTMENT.values()))
 
 SUBFIELDS = ("organ", "department", "modality", "question_type", "dataset", "institution", "split")
 """The optional columns of the cases that a table may be broken down by."""
@@ -138,50 +128,23 @@ def _optional(name: str, type_: ColumnType = "str", low: float | None = None, hi
     return Column(name, type_, required=False, nullable=True, low=low, high=high)
 
 
+_CASE_TEXTS = (
+    "organ", "department", "modality", "question_type", "dataset", "model_a", "model_b", "reference", "reference_weak",
+    "evidence", "cluster", "item", "split", "fold", "original_id",
+)  # fmt: skip
 CASES = (
-    Column("case_id"),
-    Column("question"),
-    Column("response_a"),
-    Column("response_b"),
+    *(Column(name) for name in ("case_id", "question", "response_a", "response_b")),
     Column("images", "names", required=False),
-    _optional("organ"),
-    _optional("department"),
-    *(
-        _optional(name)
-        for name in (
-            "modality",
-            "question_type",
-            "dataset",
-            "model_a",
-            "model_b",
-            "reference",
-            "reference_weak",
-            "evidence",
-            "cluster",
-            "item",
-            "split",
-            "fold",
-            "original_id",
-        )
-    ),
+    *(_optional(name) for name in _CASE_TEXTS),
     _optional("step", "int", low=1, high=999_999),
     _optional("before"),
     _optional("date", "date"),
     _optional("rubric", "rubric"),
 )
 SEEN_BY_JUDGES = (
-    "question",
-    "before",
-    "response_a",
-    "response_b",
-    "images",
-    "reference",
-    "rubric",
-    "organ",
-    "department",
-    "modality",
-    "question_type",
-)
+    "question", "before", "response_a", "response_b", "images", "reference", "rubric", "organ", "department",
+    "modality", "question_type",
+)  # fmt: skip
 """The columns of the cases that may reach a judge; who wrote a response, which split a case is in and since when it is
 public may not.
 

@@ -345,7 +345,8 @@ def _cast(values: pd.Series, type_: ColumnType) -> pd.Series:
         return values.map(list)
     if values.dtype == ("float64" if type_ == "float" else "int64"):
         return values
-    numbers = pd.to_numeric(values)
+    # float() reads what repr() wrote to the last digit; pandas' own parser may not.
+    numbers = pd.to_numeric(values.map(float, na_action="ignore") if values.dtype == "str" else values)
     if type_ == "float":
         return numbers.astype("float64")
     return numbers.astype("Int64" if numbers.isna().any() else "int64")

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.benchmarks.formats import kqa, pandalm
+from mrb_lib.benchmarks.formats import READERS
 from mrb_lib.stats import intervals
 from tests.stats.small_tables import agreement, annotator_pairs, estimated
 
@@ -146,21 +146,21 @@ PANDALM = {"fleiss_kappa": (0.8415, 0.8869), "krippendorff_alpha": (0.8415, 0.88
 KQA = {"fleiss_kappa": (0.6666, 0.7711), "krippendorff_alpha": (0.6668, 0.7714), "gwet_ac1": (0.7669, 0.8410)}
 
 
-@pytest.mark.parametrize(("reader", "folder", "expected"), [(pandalm, "pandalm", PANDALM), (kqa, "kqa", KQA)])
+@pytest.mark.parametrize(("name", "expected"), [("pandalm", PANDALM), ("kqa", KQA)])
 def test_errors_of_real_annotators_give_the_intervals_of_irrcac(
-    reference_data: Path, reader: object, folder: str, expected: dict[str, tuple[float, float]]
+    reference_data: Path, name: str, expected: dict[str, tuple[float, float]]
 ) -> None:
     """Its intervals are by Student's t; those of the table are percentiles of the bootstrap, and as wide to 10%.
 
     The error of alpha differs by the correction for small samples, as in `test_three_abstractors_as_in_irrcac`.
     """
-    benchmark = reader.read(reference_data / folder).benchmark
+    benchmark = READERS[name].convert(reference_data / name).benchmark
     people, categories = benchmark.annotations, benchmark.meta.categories
     row = agreement(people, benchmark.cases, categories=categories, cluster="case_id").iloc[0]
-    for name, bounds in expected.items():
-        e = estimated(people, benchmark.cases, name, categories=categories)
-        factor = len(people) / (len(people) - 1) if name == "krippendorff_alpha" else 1
+    for coefficient, bounds in expected.items():
+        e = estimated(people, benchmark.cases, coefficient, categories=categories)
+        factor = len(people) / (len(people) - 1) if coefficient == "krippendorff_alpha" else 1
         found = intervals.t(replace(e, error=e.error * factor))
-        assert [found.low[0], found.high[0]] == pytest.approx(bounds, abs=5.1e-5), name
-        width = row[f"{name}_high"] - row[f"{name}_low"]
-        assert width == pytest.approx(bounds[1] - bounds[0], rel=0.1), name
+        assert [found.low[0], found.high[0]] == pytest.approx(bounds, abs=5.1e-5), coefficient
+        width = row[f"{coefficient}_high"] - row[f"{coefficient}_low"]
+        assert width == pytest.approx(bounds[1] - bounds[0], rel=0.1), coefficient

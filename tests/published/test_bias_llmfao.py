@@ -11,7 +11,7 @@ import pytest
 import statsmodels.api as sm
 from scipy.stats import t as student
 
-from mrb_lib.benchmarks.formats import llmfao
+from mrb_lib.benchmarks.formats.published import read_llmfao
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.stats.methods.response_traits import family_of
 from tests.stats.small_tables import bias
@@ -20,7 +20,7 @@ from tests.stats.small_tables import bias
 @pytest.fixture(scope="module")
 def data(reference_data: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The table, and one row a judge and case made with pandas alone."""
-    imported = llmfao.read(reference_data / "llmfao")
+    imported = read_llmfao(reference_data / "llmfao")
     cases, verdicts, labels = imported.benchmark.cases, imported.verdicts, gold(imported.benchmark)
     table = bias(verdicts, labels, cases, policy="official", cluster="case_id")
     rows = verdicts.merge(labels[["case_id", "choice"]].rename(columns={"choice": "gold"}), on="case_id", how="left")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mrb_lib.benchmarks.formats import llmbar
+from mrb_lib.benchmarks.formats.published import read_llmbar
 from tests.stats.small_tables import rows_of
 
 
@@ -15,7 +15,7 @@ from tests.stats.small_tables import rows_of
 def test_consistency_and_ties(reference_data: Path, subset: str) -> None:
     """Nobody may answer tie: where all was parsed, the consistency is the published share."""
     folder = reference_data / "llmbar_casestudy" / "Dataset" / "CaseStudy" / subset
-    imported = llmbar.read(folder)
+    imported = read_llmbar(folder)
     verdicts = imported.verdicts
     rows = rows_of("consistency", imported.benchmark.cases, verdicts).set_index("judge")
     parsed = verdicts["choice"].notna().groupby(verdicts["judge"]).all()

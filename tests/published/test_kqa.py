@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mrb_lib.benchmarks.formats import kqa
 from mrb_lib.benchmarks.formats.base import Imported
+from mrb_lib.benchmarks.formats.published import read_kqa
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.stats.analyze import analyze
 from mrb_lib.tables.errors import InputError
@@ -17,7 +17,7 @@ EXACT = 1e-6
 
 @pytest.fixture(scope="module")
 def imported(reference_data: Path) -> Imported:
-    return kqa.read(reference_data / "kqa")
+    return read_kqa(reference_data / "kqa")
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from mrb_lib.benchmarks.formats import llmbar
 from mrb_lib.benchmarks.formats.base import Imported
+from mrb_lib.benchmarks.formats.published import read_llmbar
 from mrb_lib.stats.analyze import analyze
 from tests.stats.small_tables import annotator_pairs
 
@@ -30,7 +30,7 @@ def subset(request: pytest.FixtureRequest, reference_data: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def imported(subset: Path) -> Imported:
-    return llmbar.read(subset)
+    return read_llmbar(subset)
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from mrb_lib.benchmarks.formats import llmfao
 from mrb_lib.benchmarks.formats.base import Imported
+from mrb_lib.benchmarks.formats.published import read_llmfao
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.stats.analyze import analyze
 
@@ -17,7 +17,7 @@ EXACT = 1e-6
 
 @pytest.fixture(scope="module")
 def imported(reference_data: Path) -> Imported:
-    return llmfao.read(reference_data / "llmfao")
+    return read_llmfao(reference_data / "llmfao")
 
 
 def test_agreement(imported: Imported) -> None:

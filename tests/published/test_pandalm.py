@@ -11,8 +11,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from mrb_lib.benchmarks.formats import pandalm
 from mrb_lib.benchmarks.formats.base import Imported
+from mrb_lib.benchmarks.formats.published import read_pandalm
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.stats.analyze import analyze
 
@@ -21,12 +21,12 @@ EXACT = 1e-6
 
 @pytest.fixture(scope="module")
 def imported(reference_data: Path) -> Imported:
-    return pandalm.read(reference_data / "pandalm")
+    return read_pandalm(reference_data / "pandalm")
 
 
 @pytest.fixture(scope="module")
 def as_tie(reference_data: Path) -> Imported:
-    return pandalm.read(reference_data / "pandalm", unparsed_as_tie=True)
+    return read_pandalm(reference_data / "pandalm", unparsed_as_tie=True)
 
 
 def table(imported: Imported, name: str, **options: object) -> pd.DataFrame:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mrb_lib.benchmarks.formats import pandalm
+from mrb_lib.benchmarks.formats.published import read_pandalm
 from mrb_lib.benchmarks.votes import gold
 from tests.stats.small_tables import rows_of
 
@@ -33,7 +33,7 @@ def by_the_paper(y: np.ndarray, f: np.ndarray, f_more: np.ndarray) -> tuple[floa
 @pytest.mark.parametrize("responder", ["llama-7b", "opt-7b"])
 @pytest.mark.parametrize("judge", ["gpt-3.5-turbo", "pandalm-7b"])
 def test_win_rates_of_pandalm_from_three_hundred_labels(reference_data: Path, judge: str, responder: str) -> None:
-    imported = pandalm.read(reference_data / "pandalm", unparsed_as_tie=True)
+    imported = read_pandalm(reference_data / "pandalm", unparsed_as_tie=True)
     cases, labels = imported.benchmark.cases, gold(imported.benchmark)
     kept = np.random.default_rng(5).permutation(cases["case_id"])[:300]
     few = labels[labels["case_id"].isin(kept)]

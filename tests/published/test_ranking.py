@@ -13,8 +13,8 @@ import pandas as pd
 import pytest
 
 import mrb_lib
-from mrb_lib.benchmarks.formats import llmfao, pandalm
 from mrb_lib.benchmarks.formats.base import Imported
+from mrb_lib.benchmarks.formats.published import read_llmfao, read_pandalm
 from mrb_lib.stats.methods.rank_agreement import Strengths, agreement
 
 EXACT = 1e-6
@@ -61,12 +61,12 @@ def of(frame: pd.DataFrame, source: str, judge: str) -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def responders_of_pandalm(reference_data: Path) -> pd.DataFrame:
-    return table(pandalm.read(reference_data / "pandalm", unparsed_as_tie=True))
+    return table(read_pandalm(reference_data / "pandalm", unparsed_as_tie=True))
 
 
 @pytest.fixture(scope="module")
 def responders_of_llmfao(reference_data: Path) -> pd.DataFrame:
-    return table(llmfao.read(reference_data / "llmfao"))
+    return table(read_llmfao(reference_data / "llmfao"))
 
 
 @pytest.mark.parametrize("judge", list(PANDALM))

@@ -8,11 +8,9 @@ from mrb_lib.benchmarks.formats.base import (
     READERS,
     WRITERS,
     Imported,
-    annotation_table,
     import_tables,
     read_source,
     reads,
-    verdict_table,
     writes,
 )
 from mrb_lib.benchmarks.formats.cells import read_csv
@@ -24,7 +22,6 @@ __all__ = [
     "WRITERS",
     "Imported",
     "SourceRow",
-    "annotation_table",
     "counted",
     "csv_records",
     "import_tables",
@@ -33,6 +30,5 @@ __all__ = [
     "read_jsonl",
     "read_source",
     "reads",
-    "verdict_table",
     "writes",
 ]

@@ -10,12 +10,13 @@ from typing import Final, Generic, NamedTuple, TypeVar
 
 import pandas as pd
 
-from mrb_lib.benchmarks.benchmark import Benchmark, empty_annotations
+from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.formats.mapping import mapped_columns
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.registry import Registry
-from mrb_lib.tables.validation import Finding, check_references, conform
+from mrb_lib.tables.schema import TableName
+from mrb_lib.tables.validation import Finding, check_references
 
 ANNOTATION_COLUMNS = ("case_id", "annotator", "dimension", "choice")
 VERDICT_COLUMNS = ("judge", "case_id", "dimension", "order", "choice", "status", "reply")
@@ -130,57 +131,24 @@ def declared_options(function: Read | Write) -> dict[str, inspect.Parameter]:
     return {name: one for name, one in parameters.items() if one.kind is inspect.Parameter.KEYWORD_ONLY}
 
 
-def annotation_table(
-    rows: Iterable[tuple[str, str, str, str]], source: str | Path, meta: BenchmarkMeta
-) -> pd.DataFrame:
-    """Annotations from `(case_id, annotator, dimension, choice)` tuples.
-
-    Parameters
-    ----------
-    source : the file to name in messages
-    meta : of the benchmark, whose dimensions and categories are the only ones allowed
-
-    Raises
-    ------
-    InputError
-        An annotator labels the same case and dimension twice, or a label is unknown.
-    """
-    listed = list(rows)
-    frame = pd.DataFrame(listed, columns=list(ANNOTATION_COLUMNS), dtype="str") if listed else empty_annotations()
-    return meta.conform(frame, "annotations", str(source))
-
-
-def verdict_table(rows: Iterable[Sequence[object]], source: str | Path) -> pd.DataFrame:
-    """Verdicts from tuples in the order of `VERDICT_COLUMNS`; repeat 0, probe none.
-
-    Raises
-    ------
-    InputError
-        A judge speaks twice about the same case, dimension and order.
-    """
-    listed = list(rows)
-    columns = zip(*listed, strict=True) if listed else ([] for _ in VERDICT_COLUMNS)
-    frame = pd.DataFrame(
-        {name: pd.Series(list(values), dtype="str") for name, values in zip(VERDICT_COLUMNS, columns, strict=True)}
-    )
-    return conform(frame, "verdicts", str(source))
-
-
 def import_tables(
     meta: BenchmarkMeta,
-    cases: pd.DataFrame,
-    annotations: pd.DataFrame | None = None,
-    verdicts: pd.DataFrame | None = None,
+    cases: pd.DataFrame | Sequence[Mapping[str, object]],
+    annotations: pd.DataFrame | Iterable[Sequence[object]] = (),
+    verdicts: pd.DataFrame | Iterable[Sequence[object]] = (),
     findings: Iterable[Finding] = (),
     *,
     source: Path,
     images: Mapping[str, bytes] | None = None,
 ) -> Imported:
-    """Validate the tables and put them together.
+    """Validate the tables, or the rows that a format made of its source, and put them together.
 
     Parameters
     ----------
-    annotations, verdicts : as `annotation_table` and `verdict_table` make them; None where the source has none
+    cases : the table, or its rows as `SourceRow.case` makes them
+    annotations : a table that is validated already, or rows in the order of `ANNOTATION_COLUMNS`
+    verdicts : a table that is validated already, or rows in the order of `VERDICT_COLUMNS`; of rows, repeat is 0 and
+        probe none
     findings : what was counted on the way
     source : the file to name in messages
     images : the bytes of each image by name, read when asked for
@@ -188,16 +156,29 @@ def import_tables(
     Raises
     ------
     InputError
-        A table breaks its contract, or names a case that does not exist.
+        There are no cases, a table breaks its contract, or it names a case that does not exist.
     """
+    cases = pd.DataFrame(cases)
     if cases.empty:
         raise InputError(f"{source}: holds no cases; check that it is the folder you mean.")
     cases = meta.conform(cases, "cases", str(source))
-    annotations = empty_annotations() if annotations is None else annotations
-    verdicts = verdict_table([], source) if verdicts is None else verdicts
-    check_references(annotations, cases, str(source))
-    check_references(verdicts, cases, str(source))
+    annotations = _checked(annotations, "annotations", meta, cases, str(source))
+    verdicts = _checked(verdicts, "verdicts", meta, cases, str(source))
     return Imported(Benchmark(meta, cases, annotations, images or {}), verdicts, list(findings))
+
+
+def _checked(
+    rows: pd.DataFrame | Iterable[Sequence[object]],
+    table: TableName,
+    meta: BenchmarkMeta,
+    cases: pd.DataFrame,
+    source: str,
+) -> pd.DataFrame:
+    if not isinstance(rows, pd.DataFrame):
+        names = ANNOTATION_COLUMNS if table == "annotations" else VERDICT_COLUMNS
+        rows = meta.conform(pd.DataFrame(list(rows), columns=list(names), dtype="str"), table, source)
+    check_references(rows, cases, source)
+    return rows
 
 
 def no_verdicts(path: Path, judge: str) -> Finding:

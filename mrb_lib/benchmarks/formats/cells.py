@@ -7,12 +7,11 @@ import io
 import re
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime
 from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pandas as pd
 
@@ -24,7 +23,9 @@ from mrb_lib.tables.validation import Finding, counted
 TEXT_SUFFIXES: Final = (".csv", ".tsv", ".txt")
 SEPARATORS: Final[Mapping[str, str]] = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _SNIFFED = 50  # rows that decide on the separator
-_DECIMAL_COMMA = re.compile(r"-?[0-9]{1,3}((\.[0-9]{3})+|[0-9]*),[0-9]+")
+_THOUSANDS = "[.'\u00a0\u202f]"
+_GERMAN_NUMBER = re.compile(rf"-?([0-9]+|[1-9][0-9]{{0,2}}({_THOUSANDS}[0-9]{{3}})+)(,[0-9]+)?")
+_MOST_EXACT = 10**15  # Excel keeps 15 digits of a number
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,7 @@ def read_cells(path: Path, findings: list[Finding] | None = None) -> Source:
         text, encoding = decoded(path.read_bytes())
     stated = re.match(r"sep=(.)\r?\n", text)
     text = text[stated.end() :] if stated else text
+    csv.field_size_limit(sys.maxsize)  # a response may be longer than its 128 KiB
     separator = stated[1] if stated else _separator(text)
     found = [] if findings is None else findings
     if not encoding.startswith("UTF"):
@@ -80,7 +82,9 @@ def read_cells(path: Path, findings: list[Finding] | None = None) -> Source:
 
 
 def read_workbook(path: Path, findings: list[Finding]) -> dict[str, Source]:
-    """Read the sheets of an Excel workbook that are not empty, by name; merged cells all have their value.
+    """Read the sheets of an Excel workbook that are not empty, by name, hidden ones last.
+
+    Merged cells all have their value, and whole numbers the zeros in front that their format shows.
 
     Raises
     ------
@@ -99,33 +103,44 @@ def read_workbook(path: Path, findings: list[Finding]) -> dict[str, Source]:
             f"{path}: is not a readable .xlsx workbook ({type(error).__name__}); save it again."
         ) from error
     sheets: dict[str, Source] = {}
-    for sheet in book.worksheets:
-        values = {
-            (cell.row, cell.column): "" if cell.data_type == "e" else _cell_text(cell.value)
-            for row in sheet.iter_rows()
-            for cell in row
-        }
+    for sheet in sorted(book.worksheets, key=lambda each: each.sheet_state != "visible"):
+        cells = {(cell.row, cell.column): cell for row in sheet.iter_rows() for cell in row}
+        texts = {place: _cell_text(cell) for place, cell in cells.items()}
         for area in sheet.merged_cells.ranges:
-            values |= dict.fromkeys(area.cells, values.get((area.min_row, area.min_col), ""))
-        rows = [[values[cell.row, cell.column] for cell in row] for row in sheet.iter_rows()]
+            texts |= dict.fromkeys(area.cells, texts.get((area.min_row, area.min_col), ""))
+        rows = [[texts[cell.row, cell.column] for cell in row] for row in sheet.iter_rows()]
         first = next((i for i, row in enumerate(rows) if any(row)), None)
         if first is None:
             continue
         where = path.with_name(f"{path.name} ({sheet.title})")
         frame = _table(iter(rows[first:]), where, findings)
-        errors = sum(cell.data_type == "e" for row in sheet.iter_rows() for cell in row)
+        errors = sum(cell.data_type == "e" for cell in cells.values())
         problem = "cells hold an Excel error and are empty here"
         findings += counted(errors, "warning", where, problem, "correct the formulas")
+        large = sum(isinstance(cell.value, int | float) and abs(cell.value) >= _MOST_EXACT for cell in cells.values())
+        problem = "numbers have more digits than Excel keeps"
+        findings += counted(large, "warning", where, problem, "store such ids as text, from their source")
         sheets[sheet.title] = Source(frame, str(path), f"Excel, sheet {sheet.title}", True)
     if not sheets:
         raise InputError(f"{path}: has no filled sheet; fill one, with the names of the columns in its first row.")
     return sheets
 
 
+def _cell_text(cell: Any) -> str:
+    value = cell.value
+    if value is None or cell.data_type == "e":
+        return ""
+    if isinstance(value, datetime | date):
+        return value.isoformat().removesuffix("T00:00:00")
+    value = int(value) if isinstance(value, float) and value.is_integer() else value
+    padded = isinstance(value, int) and re.fullmatch("0+", cell.number_format)
+    return str(value).zfill(len(cell.number_format)) if padded else str(value)
+
+
 def read_csv(path: Path, findings: list[Finding] | None = None) -> pd.DataFrame:
     """Read a CSV file, see `read_cells`, with decimal points; its columns have the names that `--map` gives them."""
     source = read_cells(path, findings)
-    return renamed_columns(source.frame.apply(with_points) if source.has_decimal_commas else source.frame, path)
+    return renamed_columns(with_points(source.frame) if source.has_decimal_commas else source.frame, path)
 
 
 def renamed_columns(frame: pd.DataFrame, path: Path | str) -> pd.DataFrame:
@@ -141,8 +156,7 @@ def _separator(text: str) -> str:
     fits = {}
     for separator in SEPARATORS:
         try:
-            with _long_cells():
-                first = list(islice(csv.reader(io.StringIO(text, newline=""), delimiter=separator), _SNIFFED))
+            first = list(islice(csv.reader(io.StringIO(text, newline=""), delimiter=separator), _SNIFFED))
         except csv.Error:
             continue
         header, *rows = [row for row in first if any(row)] or [[]]
@@ -153,13 +167,12 @@ def _separator(text: str) -> str:
 
 def _rows(text: str, separator: str, path: Path) -> Iterator[list[str]]:
     number = -1
-    with _long_cells():
-        try:
-            for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True):
-                number += 1
-                yield row
-        except csv.Error as error:
-            raise InputError(f"{path}, row {number + 1}: is not valid CSV ({error}); check its quotes.") from error
+    try:
+        for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True):
+            number += 1
+            yield row
+    except csv.Error as error:
+        raise InputError(f"{path}, row {number + 1}: is not valid CSV ({error}); check its quotes.") from error
 
 
 def _table(rows: Iterator[list[str]], path: Path, findings: list[Finding]) -> pd.DataFrame:
@@ -179,48 +192,25 @@ def _table(rows: Iterator[list[str]], path: Path, findings: list[Finding]) -> pd
                 "check the quotes and separators of the row."
             )
         cells.append(row[: len(header)])
-    if blank:
-        problem = f"skipped: {blank:,} blank lines"
-        findings.append(Finding("info", str(path), None, None, problem, "look whether rows are missing"))
-    return _named(pd.DataFrame(cells, columns=range(len(header)), dtype="str"), header, path, findings)
+    findings += counted(blank, "info", path, "blank lines are skipped", "look whether rows are missing")
+    names = [name if name.strip() else f"unnamed {place}" for place, name in enumerate(header, start=1)]
+    if repeated := [name for name in names if names.count(name) > 1]:
+        raise InputError(f"{path}, column {repeated[0]}: the name occurs twice in the header; rename one of the two.")
+    frame = pd.DataFrame(cells, columns=names, dtype="str")
+    nameless = [name for name, stated in zip(names, header, strict=True) if not stated.strip()]
+    empty = [name for name in nameless if (frame[name] == "").all()]
+    kept = ", ".join(name for name in nameless if name not in empty)
+    problem = f"columns have no name: {f'kept as {kept}' if kept else 'empty, left out'}"
+    findings += counted(len(nameless), "info", path, problem, "name them if they matter")
+    return frame.drop(columns=empty)
 
 
-def _named(frame: pd.DataFrame, header: list[str], path: Path, findings: list[Finding]) -> pd.DataFrame:
-    nameless = [place for place, name in enumerate(header) if not name.strip()]
-    empty = [place for place in nameless if (frame[place] == "").all()]
-    if nameless:
-        named = ", ".join(f"unnamed {place + 1}" for place in nameless if place not in empty)
-        problem = f"{len(nameless)} columns have no name: " + (f"kept as {named}" if named else "empty, left out")
-        findings.append(Finding("info", str(path), None, None, problem, "name them if they matter"))
-    names = [f"unnamed {place + 1}" if place in nameless else name for place, name in enumerate(header)]
-    for name in names:
-        if names.count(name) > 1:
-            raise InputError(f"{path}, column {name}: the name occurs twice in the header; rename one of the two.")
-    return frame.set_axis(names, axis="columns").drop(columns=[f"unnamed {place + 1}" for place in empty])
+def with_points(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a table of texts with decimal points, where a column of nothing but numbers has a decimal comma.
 
-
-def with_points(texts: pd.Series) -> pd.Series:
-    """Return decimal commas as points where each text of a column is a number with one, or a whole number."""
-    given = [text for text in texts if text]
-    commas = sum(bool(_DECIMAL_COMMA.fullmatch(text)) for text in given)
-    if not commas or not all(_DECIMAL_COMMA.fullmatch(text) or text.lstrip("-").isdecimal() for text in given):
-        return texts
-    return texts.str.replace(".", "", regex=False).str.replace(",", ".", regex=False)
-
-
-def _cell_text(value: object) -> str:
-    if isinstance(value, datetime | date):
-        return value.isoformat().removesuffix("T00:00:00")
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return "" if value is None else str(value)
-
-
-@contextmanager
-def _long_cells() -> Iterator[None]:
-    """Lift the csv module's limit of 128 KiB per cell: a response may be longer."""
-    limit = csv.field_size_limit(sys.maxsize)
-    try:
-        yield
-    finally:
-        csv.field_size_limit(limit)
+    Then the signs between thousands are taken out of all such columns.
+    """
+    numbers = frame[[name for name in frame if all(_GERMAN_NUMBER.fullmatch(text) for text in frame[name] if text)]]
+    if not any(values.str.contains(",").any() for _, values in numbers.items()):
+        return frame
+    return frame.assign(**numbers.replace(_THOUSANDS, "", regex=True).replace(",", ".", regex=True))

@@ -13,7 +13,7 @@ import pandas as pd
 from mrb_lib.tables.errors import InputError, nearest
 from mrb_lib.tables.names import spelling_key
 from mrb_lib.tables.schema import CASES, DIMENSIONS, VERDICTS
-from mrb_lib.tables.validation import Finding, counted
+from mrb_lib.tables.validation import Finding, Severity, counted
 
 OVERALL = "overall"
 _LABELS = ("annotator", "dimension", "choice")
@@ -74,6 +74,10 @@ def split_flat(flat: pd.DataFrame, verdict_columns: Sequence[str], source: str, 
             raise InputError(f"{source}, row {row + 1}, column {name}: {problem}; correct one of the two.")
         else:
             own.append(name)
+    if not (labels or is_judged or verdict_columns):
+        severity: Severity = "warning" if "annotator" in flat else "info"
+        problem = "no column is named choice or after a dimension, so there are no labels"
+        findings.append(Finding(severity, source, None, None, problem, "name it with --map theirs=choice"))
     cases = _first_given(flat[shared], case)
     repeated = 0 if labels or is_judged or verdict_columns else len(flat) - len(cases)
     findings += counted(repeated, "warning", source, "rows repeat a case word for word", "each case is read once")

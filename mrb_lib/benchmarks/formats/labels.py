@@ -11,7 +11,7 @@ import pandas as pd
 from mrb_lib.tables.errors import InputError, nearest
 from mrb_lib.tables.names import spelling_key, visible
 from mrb_lib.tables.schema import CHOICES
-from mrb_lib.tables.validation import Finding
+from mrb_lib.tables.validation import Finding, counted
 
 _SIDE: Final = "(model|response|assistant|answer|output|option)?"
 WINNERS: Final = {
@@ -25,7 +25,7 @@ _MT_BENCH_TIE: Final = "[[c]]"  # a bare C would be the third of several options
 
 def winner(text: str) -> str | None:
     """Return the choice that a word of another harness stands for; None where it is not known."""
-    word = re.sub(r"[\s_-]", "", spelling_key(text))
+    word = re.sub(r"[\s_]|(?<=\w)-", "", spelling_key(text))  # -1 is not 1
     plain = "tie" if word == _MT_BENCH_TIE else re.sub(r"[\[\]()\"']", "", word)
     return next((choice for choice, words in WINNERS.items() if words.fullmatch(plain)), None)
 
@@ -75,10 +75,12 @@ def read_labels(
     counts = choices.value_counts()
     by_key = {spelling_key(theirs): ours for theirs, ours in stated.items()}
     known = {spelling_key(name): name for name in categories} if set(categories) <= set(CHOICES) else {}
+    # Who says that 0 is A has to say what 1 is.
+    counts_from_0 = any(theirs.isdecimal() and ours != "tie" for theirs, ours in stated.items())
     read: dict[str, str] = {}
     for label in map(str, counts.index):
         ours = stated.get(label) or by_key.get(spelling_key(label)) or (label if label in categories else None)
-        if ours is None and known:
+        if ours is None and known and not (counts_from_0 and label.isdecimal()):
             ours = known.get(spelling_key(label)) or winner(label)
         if ours is not None and ours in categories:
             read[label] = ours
@@ -96,6 +98,18 @@ def read_labels(
         problem = f"labels are read as: {', '.join(changed)}"
         findings.append(Finding("info", source, None, "choice", problem, "say otherwise with --labels"))
     return choices.map(read, na_action="ignore").astype("str")
+
+
+def by_model(rows: pd.DataFrame, cases: pd.DataFrame, source: str, findings: list[Finding]) -> pd.DataFrame:
+    """Return annotations or verdicts whose choice is A or B where it was the name of the responder on that side."""
+    if not {"model_a", "model_b"} <= set(cases):
+        return rows
+    models = cases.drop_duplicates("case_id").set_index("case_id")[["model_a", "model_b"]].reindex(rows["case_id"])
+    is_a, is_b = ((models[name] == rows["choice"].to_numpy()).to_numpy() for name in models)
+    named = (is_a != is_b) & ~rows["choice"].isin(list(CHOICES)).to_numpy()
+    problem, cure = "labels name a responder and are read as its side", "say otherwise with --labels"
+    findings += counted(int(named.sum()), "info", source, problem, cure, "choice")
+    return rows.assign(choice=rows["choice"].mask(named & is_a, "A").mask(named & is_b, "B"))
 
 
 def refuse_unused(stated: Mapping[str, str], labels: Iterable[str]) -> None:

@@ -16,8 +16,8 @@ from urllib.parse import unquote
 import pandas as pd
 
 from mrb_lib.benchmarks.benchmark import LazyImages
-from mrb_lib.benchmarks.formats.base import Imported, annotation_table, import_tables, reads, verdict_table
-from mrb_lib.benchmarks.formats.image_files import ImageFiles
+from mrb_lib.benchmarks.formats.base import Imported, import_tables, reads
+from mrb_lib.benchmarks.formats.images import ImageFiles
 from mrb_lib.benchmarks.formats.labels import winner
 from mrb_lib.benchmarks.formats.sources import SourceRow, id_text, read_json_array, renamed
 from mrb_lib.benchmarks.meta import dimensions_of, meta_from
@@ -81,9 +81,8 @@ def read(
     found = {name: path for name in named if files is not None and (path := files.find(name)) is not None}
     absent = len(named) - len(found)
     findings += counted(absent, "warning", src, "images are not there", "name their folder with --images", "images")
-    annotations, verdicts = annotation_table(people, src, meta), verdict_table(judged, src)
     pictures = LazyImages(found, lambda name: found[name].read_bytes())
-    return import_tables(meta, cases, annotations, verdicts, findings, source=Path(src), images=pictures)
+    return import_tables(meta, cases, people, judged, findings, source=Path(src), images=pictures)
 
 
 class _Label(NamedTuple):
@@ -126,7 +125,7 @@ def _labels(task: SourceRow, counts: Counter[str]) -> Iterator[_Label]:
                 if result.get("type") not in ("pairwise", "choices") or not isinstance(value, dict):
                     counts["other"] += 1
                     continue
-                selected = value.get("selected") or (value.get("choices") or [None])[0]
+                selected = value.get("selected") or ", ".join(map(str, value.get("choices") or [None]))
                 choice = winner(str(selected))
                 if choice is None:
                     raise task.error(key, f"{str(selected)[:60]!r} is neither left nor right nor a tie", "correct it")

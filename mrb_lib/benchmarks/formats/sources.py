@@ -58,6 +58,10 @@ class SourceRow:
             raise self.error(column, f"{_kind(value)} where text belongs", "write plain text")
         return value
 
+    def texts(self, **names: str) -> dict[str, object]:
+        """The values of fields that must be text, under our names: `texts(question="prompt")`."""
+        return {ours: self.text(theirs) for ours, theirs in names.items()}
+
     def optional_text(self, column: str) -> str | None:
         """The value of a field that may be null."""
         return None if self.get(column) is None else self.text(column)
@@ -171,7 +175,7 @@ def _no_constant(name: str) -> object:
 
 
 def read_json_array(path: Path) -> list[SourceRow]:
-    """The objects of a file that holds one JSON array.
+    """The objects of a JSON file that holds one array of objects.
 
     Raises
     ------
@@ -181,18 +185,12 @@ def read_json_array(path: Path) -> list[SourceRow]:
     text = read_text(path)
     if not text.strip():
         raise InputError(f"{path}: is empty; restore it from its source.")
-    try:
-        values = parse_json(text)
-    except ValueError as error:
-        raise InputError(f"{path}: is not valid JSON ({error}); restore it from its source.") from error
+    values = _parsed(text, str(path), "restore it from its source")
     if not isinstance(values, list):
         what = f"holds {_kind(values)} where an array of objects belongs"
         raise InputError(f"{path}: {what}; check that it is the file you mean.")
-    for i, value in enumerate(values, start=1):
-        if not isinstance(value, dict):
-            what = f"{_kind(value)} where an object belongs"
-            raise InputError(f"{path}, row {i}: {what}; restore the file from its source.")
-    return renamed([SourceRow(str(path), f"row {i}", value) for i, value in enumerate(values, start=1)], path)
+    records = ((f"row {i}", value) for i, value in enumerate(values, start=1))
+    return _records(records, path, "restore the file from its source")
 
 
 def read_jsonl(path: Path) -> list[SourceRow]:
@@ -203,20 +201,24 @@ def read_jsonl(path: Path) -> list[SourceRow]:
     InputError
         The file is missing or is not UTF-8, or a line is not a JSON object; names the line.
     """
-    text = read_text(path)
+    lines = [(f"line {i}", line) for i, line in enumerate(read_text(path).split("\n"), start=1) if line.strip()]
+    records = ((where, _parsed(line, f"{path}, {where}", "correct or remove the line")) for where, line in lines)
+    return _records(records, path, "write one object a line")
+
+
+def _parsed(text: str, where: str, cure: str) -> object:
+    try:
+        return parse_json(text)
+    except ValueError as error:
+        raise InputError(f"{where}: is not valid JSON ({error}); {cure}.") from error
+
+
+def _records(values: Iterable[tuple[str, object]], path: Path, cure: str) -> list[SourceRow]:
     records = []
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
-        try:
-            value = parse_json(line)
-        except ValueError as error:
-            raise InputError(
-                f"{path}, line {number}: is not valid JSON ({error}); correct or remove the line."
-            ) from error
+    for location, value in values:
         if not isinstance(value, dict):
-            raise InputError(f"{path}, line {number}: {_kind(value)} where an object belongs; write one object a line.")
-        records.append(SourceRow(str(path), f"line {number}", value))
+            raise InputError(f"{path}, {location}: {_kind(value)} where an object belongs; {cure}.")
+        records.append(SourceRow(str(path), location, value))
     return renamed(records, path)
 
 
@@ -238,8 +240,7 @@ def csv_records(path: Path, required: tuple[str, ...]) -> list[SourceRow]:
         See `read_cells`; or a required column is missing.
     """
     rows = read_cells(path).frame.to_dict("records")
-    records = [SourceRow(str(path), f"row {i}", {str(k): v for k, v in row.items()}) for i, row in enumerate(rows, 1)]
-    records = renamed(records, path)
+    records = _records(((f"row {i}", row) for i, row in enumerate(rows, start=1)), path, "")
     for name in required:
         if records and name not in records[0].values:
             raise InputError(f"{path}, column {name}: the column is missing; check that it is the file you mean.")

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -33,11 +33,18 @@ from mrb_lib.benchmarks.formats.cells import (
     renamed_columns,
     with_points,
 )
-from mrb_lib.benchmarks.formats.flat import OVERALL, is_blank, long_labels, split_flat, with_sides, with_texts
-from mrb_lib.benchmarks.formats.image_files import ImageFiles
-from mrb_lib.benchmarks.formats.labels import read_labels, refuse_unused, stated_labels
+from mrb_lib.benchmarks.formats.flat import (
+    OVERALL,
+    is_blank,
+    is_dimension,
+    long_labels,
+    split_flat,
+    with_sides,
+    with_texts,
+)
+from mrb_lib.benchmarks.formats.images import ImageFiles, ImageIndex, ParquetImages, holds_bytes
+from mrb_lib.benchmarks.formats.labels import by_model, read_labels, refuse_unused, stated_labels
 from mrb_lib.benchmarks.formats.mapping import column_map
-from mrb_lib.benchmarks.formats.parquet_images import ImageIndex, ParquetImages, holds_bytes
 from mrb_lib.benchmarks.formats.sources import SourceRow, id_text, read_json_array, read_jsonl
 from mrb_lib.benchmarks.meta import BenchmarkMeta, dimensions_of, meta_from, read_raw_meta, write_meta
 from mrb_lib.tables.errors import InputError
@@ -106,7 +113,10 @@ def read(
     if categories is not None and not meta.is_preference and "response_b" not in cases:
         meta = replace(meta, task="rating")
     _refuse_incomplete(cases, ("case_id", "question", "response_a"), files["cases"])
-    frames = {table: _complete(frame, table, files[table], findings) for table, frame in frames.items()}
+    frames = {
+        table: by_model(_complete(frame, table, files[table], findings), cases, files[table], findings)
+        for table, frame in frames.items()
+    }
     meta = replace(meta, dimensions=meta.dimensions or dimensions_of([*frames.values(), _rubric_dimensions(cases)]))
     pictures = sources["cases"].images
     if pictures is None and "images" in cases:
@@ -120,7 +130,7 @@ def read(
         read_as = frame.assign(choice=choices.reindex(frame.index).where(one, frame["choice"]))
         frames[table] = meta.conform(read_as, table, files[table])
         check_references(frames[table], cases, files[table])
-    votes, judged = frames.get("annotations"), frames.get("verdicts")
+    votes, judged = frames.get("annotations", ()), frames.get("verdicts", ())
     made = import_tables(meta, cases, votes, judged, findings, source=Path(src), images=pictures)
     return made._replace(understood=tuple(understood))
 
@@ -129,10 +139,15 @@ def _sources(src: Path, verdicts: Sequence[str], findings: list[Finding]) -> tup
     """Return the tables of a folder or workbook, or those made of one flat file; and the files that were read."""
     if src.is_dir():
         found = {table: path for table in _TABLES if (path := _find_table(src, table)) is not None}
-        if "cases" in found:
-            whole = {table: next(iter(_read(path, table, findings).values())) for table, path in found.items()}
-            return _whole(whole, verdicts)
         others = [path for path in sorted(src.iterdir()) if path.suffix.lower() in READ_SUFFIXES]
+        if "cases" in found:
+            unread = ", ".join(path.name for path in others if path not in found.values())
+            problem, cure = f"files are not read: {unread}", "call them annotations or verdicts if they are"
+            findings += counted(len(others) - len(found), "warning", src, problem, cure)
+            whole = {
+                table: _sheet(_read(path, table, findings), table, path, findings) for table, path in found.items()
+            }
+            return _whole(whole, verdicts)
         shards = sorted(src.rglob("*.parquet"))
         if shards and set(others) <= set(shards):
             whole_set = _from_parquet(shards, findings)
@@ -146,11 +161,23 @@ def _sources(src: Path, verdicts: Sequence[str], findings: list[Finding]) -> tup
     sheets = _read(src, None, findings)
     tables = {table: sheets[table] for table in _TABLES if table in sheets}
     if "cases" in tables:
+        _say_passed_over(sheets, tables, src, findings)
         return _whole(tables, verdicts)
-    first, *more = sheets.values()
-    passed_over = f"sheets are passed over: {', '.join(list(sheets)[1:])}"
-    findings += counted(len(more), "warning", src, passed_over, "put the sheet you mean first, or name it cases")
-    return _split(first, verdicts, findings), [first.understood]
+    flat = _sheet(sheets, "cases", src, findings)
+    return _split(flat, verdicts, findings), [flat.understood]
+
+
+def _sheet(sheets: Mapping[str, Source], table: TableName, path: Path, findings: list[Finding]) -> Source:
+    """Return the sheet that is named after a table, else the first."""
+    name = table if table in sheets else next(iter(sheets))
+    _say_passed_over(sheets, [name], path, findings)
+    return sheets[name]
+
+
+def _say_passed_over(sheets: Mapping[str, Source], used: Collection[str], path: Path, findings: list[Finding]) -> None:
+    others = [name for name in sheets if name not in used]
+    problem, cure = f"sheets are passed over: {', '.join(others)}", "put the sheet you mean first, or name it cases"
+    findings += counted(len(others), "warning", path, problem, cure)
 
 
 def _whole(tables: dict[TableName, Source], verdicts: Sequence[str]) -> tuple[dict[TableName, Source], list[str]]:
@@ -281,6 +308,10 @@ def _rubric_dimensions(cases: pd.DataFrame) -> pd.DataFrame:
 
 def _complete(frame: pd.DataFrame, table: TableName, file: str, findings: list[Finding]) -> pd.DataFrame:
     """Return annotations or verdicts with a row per dimension and the defaults; blank labels are taken out of them."""
+    if table == "annotations" and "choice" in frame:
+        beside = [str(name) for name in frame if is_dimension(str(name))]
+        problem = f"columns named after dimensions are not read as labels beside choice: {', '.join(beside)}"
+        findings += counted(len(beside), "warning", file, problem, "leave out choice, or import each by itself")
     frame = long_labels(frame) if table == "annotations" else frame
     defaults = {"dimension": OVERALL} | ({"annotator": CONSENSUS} if table == "annotations" else {"order": "AB"})
     for name, value in defaults.items():
@@ -312,7 +343,7 @@ def _typed(source: Source, table: TableName) -> pd.DataFrame:
         if source.has_decimal_commas:
             text = {name for name, column in contract.items() if column.type not in ("int", "float")} - {"choice"}
             numeric = [name for name in frame if name not in text]
-            frame = frame.assign(**frame[numeric].apply(with_points))
+            frame = frame.assign(**with_points(frame[numeric]))
         columns = {name: _from_text(frame[name], contract.get(name), source.file) for name in frame.columns}
         others = [name for name in columns if name not in contract] if table == "cases" else []
         return pd.DataFrame(columns | {name: plain_numbers(columns[name]) for name in others})
@@ -327,15 +358,8 @@ def _from_text(values: pd.Series, column: Column | None, file: str) -> pd.Series
     if column is not None and column.type == "names":
         cells = [_names(cell, file, row) for row, cell in enumerate(values, start=1)]
         return pd.Series(cells, index=values.index, dtype=object)
-    if column is None or column.nullable or column.type != "str":
-        values = values.mask(values == "")
-    if column is None or column.type in ("str", "rubric"):
-        return values
-    try:
-        # float() reads what repr() wrote to the last digit; pandas' own parser may not.
-        return values.map(_number, na_action="ignore").astype("float64")
-    except ValueError:
-        return values
+    is_missing_if_empty = column is None or column.nullable or column.type != "str"
+    return values.mask(values == "") if is_missing_if_empty else values
 
 
 def plain_numbers(texts: pd.Series) -> pd.Series:
@@ -350,13 +374,6 @@ def plain_numbers(texts: pd.Series) -> pd.Series:
     if not given.str.contains("[.e]").any():
         return texts.astype("Int64") if len(given) < len(texts) else texts.astype("int64")
     return pd.Series([np.nan if pd.isna(text) else float(text) for text in texts], index=texts.index, dtype="float64")
-
-
-def _number(text: str) -> float:
-    number = float(text)
-    if number != number or "_" in text:
-        raise ValueError(text)
-    return number
 
 
 def _names(cell: object, file: str, row: int) -> list[str]:

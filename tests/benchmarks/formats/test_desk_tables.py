@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,13 +9,14 @@ from pathlib import Path
 import openpyxl
 import pandas as pd
 import pytest
-from PIL import Image
 
 from mrb_lib.benchmarks.audit.folder import audit
 from mrb_lib.benchmarks.benchmark import load, save
 from mrb_lib.benchmarks.formats import Imported, read_source
 from mrb_lib.benchmarks.where import case_lookup, matching
 from mrb_lib.tables.errors import InputError, MrbError
+
+from .conftest import png
 
 HEADER = ["Fall", "Frage", "Antwort 1", "Antwort 2", "Leser", "Urteil", "Alter", "Dosis"]
 MAP = [
@@ -80,6 +80,14 @@ def test_one_file_with_a_row_per_case_and_reader(tmp_path: Path, content: bytes,
     assert imported.understood[0] == f"{tmp_path / 'befund.csv'}: {about}, 4 rows"
 
 
+def test_a_chinese_export_is_read_as_such(tmp_path: Path) -> None:
+    rows = "case_id,question,response_a,response_b\n1,左肺有结节吗,有结节,没有\n"
+    (tmp_path / "x.csv").write_bytes(rows.encode("gbk"))
+    made = read_source("table", tmp_path / "x.csv")
+    assert made.benchmark.cases["question"].tolist() == ["左肺有结节吗"]
+    assert "was read as GB 18030" in str(made.findings[0])
+
+
 def test_tabs_and_bars_separate_too(tmp_path: Path) -> None:
     for separator, suffix in (("\t", "tsv"), ("|", "txt")):
         rows = [[*row[:-1], row[-1].replace("1.250,25", "1250.25").replace("0,5", "0.5")] for row in ROWS]
@@ -90,6 +98,15 @@ def test_a_decimal_comma_in_an_answer_stays(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("question;response_a;response_b;dose\nWhich dose?;2,5;0,25;1,5\n")
     [case] = read_source("table", tmp_path / "x.csv").benchmark.cases.to_dict("records")
     assert (case["response_a"], case["response_b"], case["dose"]) == ("2,5", "0,25", 1.5)
+
+
+def test_points_between_thousands_are_taken_out_where_commas_are_decimal(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text(
+        "question;response_a;response_b;dose;n;share\nq;a;b;1\u202f250,5;1.250;0.125\nr;a;b;0,25;12;7\n",
+        encoding="utf-8",
+    )
+    cases = read_source("table", tmp_path / "x.csv").benchmark.cases
+    assert cases[["dose", "n", "share"]].to_numpy().tolist() == [[1250.5, 1250, 0.125], [0.25, 12, 7]]
 
 
 def test_ratings_with_a_decimal_comma_are_the_numbers_of_the_categories(tmp_path: Path) -> None:
@@ -131,14 +148,29 @@ def test_a_workbook_may_hold_the_tables_as_sheets(tmp_path: Path) -> None:
         [7, "q", "a", "b", pd.Timestamp("2024-05-06"), "#DIV/0!"],
     ]
     annotations = [["case_id", "annotator", "accuracy", "Overall"], [7, "r", "A", "tie"]]
-    path = workbook(tmp_path / "mine.xlsx", Cases=cases, annotations=annotations)
+    path = workbook(tmp_path / "mine.xlsx", Cases=cases, annotations=annotations, Urteile=annotations)
     imported = read_source("table", path)
+    assert "1 sheets are passed over: Urteile" in "\n".join(map(str, imported.findings))
     bench = imported.benchmark
     assert bench.cases[["case_id", "seen"]].to_numpy().tolist() == [["7", "2024-05-06"]]
     assert bench.cases["sum"].isna().all()
     assert "1 cells hold an Excel error and are empty here" in str(imported.findings[0])
     assert bench.annotations[["dimension", "choice"]].to_numpy().tolist() == [["accuracy", "A"], ["overall", "tie"]]
     assert bench.meta.dimensions == ("accuracy", "overall")
+
+
+def test_zeros_that_a_format_shows_stay_and_hidden_sheets_come_last(tmp_path: Path) -> None:
+    head = ["case_id", "question", "response_a", "response_b", "study"]
+    path = workbook(
+        tmp_path / "x.xlsx", Alt=[head, [9, "old", "a", "b", 1]], Neu=[head, [7, "q", "a", "b", 10**15 + 0.5]]
+    )
+    book = openpyxl.load_workbook(path)
+    book["Alt"].sheet_state, book["Neu"]["A2"].number_format = "hidden", "000"
+    book.save(path)
+    made = read_source("table", path)
+    assert made.benchmark.cases["case_id"].tolist() == ["007"]
+    said = "\n".join(map(str, made.findings))
+    assert "1 numbers have more digits than Excel keeps" in said and "1 sheets are passed over: Alt" in said
 
 
 def test_what_is_no_workbook_is_one_line(tmp_path: Path) -> None:
@@ -185,6 +217,47 @@ def test_winners_of_other_harnesses_need_one_map(tmp_path: Path, first: str, sec
     assert made.annotations["choice"].tolist() == ["A", "B", "tie"]
 
 
+@pytest.mark.parametrize(
+    ("choices", "labels", "message"),
+    [
+        (("-1", "1"), None, "'-1'"),
+        (("0", "1"), "0=A", "'1'"),
+        (("0", "1"), None, "'0'"),
+        (("1", "NA"), None, "'NA'"),
+    ],
+)
+def test_a_label_that_only_looks_like_a_known_one_is_refused(
+    tmp_path: Path, choices: Sequence[str], labels: str | None, message: str
+) -> None:
+    rows = "".join(f"{i},q{i},a,b,{choice}\n" for i, choice in enumerate(choices))
+    (tmp_path / "x.csv").write_text("case_id,question,response_a,response_b,choice\n" + rows)
+    with pytest.raises(InputError, match=f"1 labels are none of A, B, tie: {message}"):
+        read_source("table", tmp_path / "x.csv", labels=labels)
+
+
+def test_a_winner_may_be_named_by_its_model(tmp_path: Path) -> None:
+    rows = "1,q,a,b,left-7b,right-7b,left-7b\n2,q,a,b,right-7b,left-7b,left-7b\n3,q,a,b,left-7b,right-7b,tie\n"
+    (tmp_path / "x.csv").write_text("case_id,question,response_a,response_b,model_a,model_b,choice\n" + rows)
+    made = read_source("table", tmp_path / "x.csv")
+    assert made.benchmark.annotations["choice"].tolist() == ["A", "B", "tie"]
+    assert "2 labels name a responder and are read as its side" in "\n".join(map(str, made.findings))
+
+
+@pytest.mark.parametrize(
+    ("more", "problem"),
+    [
+        ("annotator,A,B\nc1,q,a,b,Dr X,x,", "no column is named choice or after a dimension, so there are no labels"),
+        ("choice,accuracy\nc1,q,a,b,A,B", "1 columns named after dimensions are not read as labels beside choice: acc"),
+    ],
+)
+def test_labels_that_are_not_read_are_said(tmp_path: Path, more: str, problem: str) -> None:
+    (tmp_path / "x.csv").write_text("case_id,question,response_a,response_b," + more + "\n")
+    assert problem in "\n".join(map(str, read_source("table", tmp_path / "x.csv").findings))
+    (tmp_path / "x.csv").rename(tmp_path / "cases.csv")
+    (tmp_path / "annotation.csv").write_text("case_id,annotator,choice\nc1,r,A\n")
+    assert "1 files are not read: annotation.csv" in str(read_source("table", tmp_path).findings[0])
+
+
 def test_numbers_with_gaps_that_parquet_stores_as_fractions_are_winners_too(tmp_path: Path) -> None:
     rows = {
         "case_id": ["1", "2", "3"],
@@ -193,7 +266,7 @@ def test_numbers_with_gaps_that_parquet_stores_as_fractions_are_winners_too(tmp_
         "response_b": "b",
         "choice": [1.0, None, 2.0],
     }
-    pd.DataFrame(rows).to_parquet(tmp_path / "x.parquet")
+    pd.DataFrame(rows).set_index("case_id").to_parquet(tmp_path / "x.parquet")
     made = read_source("table", tmp_path / "x.parquet")
     assert made.benchmark.annotations[["case_id", "choice"]].to_numpy().tolist() == [["1", "A"], ["3", "B"]]
     assert "1 labels are blank" in "\n".join(map(str, made.findings))
@@ -247,18 +320,12 @@ def test_two_rows_of_a_case_that_differ_are_named(tmp_path: Path) -> None:
         flat(tmp_path / "x.csv", export(rows))
 
 
-def picture(shade: int = 0) -> bytes:
-    stream = io.BytesIO()
-    Image.new("RGB", (30, 20), (shade, 0, 0)).save(stream, "PNG")
-    return stream.getvalue()
-
-
 def test_images_are_found_whatever_their_folder_case_and_composition(tmp_path: Path) -> None:
     folder = tmp_path / "Bilder" / "2024"
     folder.mkdir(parents=True)
     composed = unicodedata.normalize("NFC", "Tömö.png")
     for name, shade in ((unicodedata.normalize("NFD", composed), 1), ("scan2.png", 2), ("scan3.PNG", 3)):
-        (folder / name).write_bytes(picture(shade))
+        (folder / name).write_bytes(png(shade))
     (tmp_path / "x.csv").write_text(
         f"case_id,question,response_a,response_b,image\n1,q,a,b,{composed}\n2,q,a,c,C:\\bilder\\scan2.png\n3,q,a,d,scan3\n"
     )
@@ -266,26 +333,26 @@ def test_images_are_found_whatever_their_folder_case_and_composition(tmp_path: P
     assert "images: 3 of 3 found in" in imported.understood[1]
     save(imported.benchmark, tmp_path / "bench")
     made = load(tmp_path / "bench")
-    assert [made.images[names[0]] for names in made.cases["images"]] == [picture(i) for i in (1, 2, 3)]
+    assert [made.images[names[0]] for names in made.cases["images"]] == [png(i) for i in (1, 2, 3)]
     image = made.cases["images"][0][0]
     (tmp_path / "bench" / "images" / image).rename(tmp_path / "bench" / "images" / unicodedata.normalize("NFD", image))
-    assert made.images[image] == picture(1), "a file system may decompose names"
+    assert made.images[image] == png(1), "a file system may decompose names"
     assert not [each for each in audit(tmp_path / "bench") if "image" in each.problem]
     save(made, tmp_path / "copy")
-    assert load(tmp_path / "copy").images[image] == picture(1), "a copy keeps it"
+    assert load(tmp_path / "copy").images[image] == png(1), "a copy keeps it"
 
 
 @pytest.mark.parametrize("several", [False, True])
 def test_pictures_within_a_parquet_file_are_read(tmp_path: Path, several: bool) -> None:
     rows = []
     for i in range(6):
-        image = {"bytes": picture(i), "path": None if i else "first.png"}
+        image = {"bytes": png(i), "path": None if i else "first.png"}
         rows.append({"question": f"q{i}?", "response_a": "x", "response_b": "yy",
-                     "image": [image, image | {"bytes": picture(50 + i)}] if several else image})  # fmt: skip
+                     "image": [image, image | {"bytes": png(50 + i)}] if several else image})  # fmt: skip
     pd.DataFrame(rows).to_parquet(tmp_path / "train.parquet")
     save(read_source("table", tmp_path / "train.parquet").benchmark, tmp_path / "bench")
     made = load(tmp_path / "bench")
-    assert [made.images[names[0]] for names in made.cases["images"]] == [picture(i) for i in range(6)]
+    assert [made.images[names[0]] for names in made.cases["images"]] == [png(i) for i in range(6)]
     assert {len(names) for names in made.cases["images"]} == {2 if several else 1}
 
 
@@ -293,12 +360,12 @@ def test_the_shards_of_a_data_set_are_one_table(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     for shard in range(2):
         rows = [{"question": f"{shard}{i}?", "response_a": "x", "response_b": "y",
-                 "image": {"bytes": picture(10 * shard + i), "path": "x.png"}} for i in range(3)]  # fmt: skip
+                 "image": {"bytes": png(10 * shard + i), "path": "x.png"}} for i in range(3)]  # fmt: skip
         pd.DataFrame(rows).to_parquet(tmp_path / "data" / f"train-0000{shard}-of-00002.parquet")
     made = read_source("table", tmp_path).benchmark
     assert made.cases["question"].tolist() == ["00?", "01?", "02?", "10?", "11?", "12?"]
     shades = [10 * shard + i for shard in range(2) for i in range(3)]
-    assert [made.images[names[0]] for names in made.cases["images"]] == [picture(shade) for shade in shades]
+    assert [made.images[names[0]] for names in made.cases["images"]] == [png(shade) for shade in shades]
 
 
 def test_bytes_in_a_column_of_other_things_are_said_and_left_out(tmp_path: Path) -> None:

@@ -12,10 +12,10 @@ from mrb_lib.benchmarks.formats import Imported, read_source
 from mrb_lib.tables.errors import InputError
 
 
-def result(selected: str, control: str = "comparison") -> dict[str, Any]:
-    shape = {"type": "pairwise", "value": {"selected": selected}}
-    if selected not in ("left", "right"):
-        shape = {"type": "choices", "value": {"choices": [selected]}}
+def result(*selected: str, control: str = "comparison") -> dict[str, Any]:
+    shape = {"type": "pairwise", "value": {"selected": selected[0]}}
+    if selected[0] not in ("left", "right"):
+        shape = {"type": "choices", "value": {"choices": selected}}
     return {"from_name": control, "to_name": "answer1,answer2", **shape}
 
 
@@ -47,7 +47,7 @@ def test_comparisons_are_annotations_and_predictions_verdicts(tmp_path: Path) ->
 
 
 def test_several_controls_are_dimensions_and_other_keys_are_mapped(tmp_path: Path) -> None:
-    tasks = [task(1, result("left", "accuracy"), result("right", "tone"))]
+    tasks = [task(1, result("left", control="accuracy"), result("right", control="tone"))]
     tasks[0]["data"] = {"case text": "Q?", "bot one": "a", "bot two": "b", "image": "/data/upload/3/ab-film%201.png"}
     names = ["case text=question", "bot one=response_a", "bot two=response_b"]
     imported = export(tmp_path / "p.json", tasks, map_=names)
@@ -62,6 +62,7 @@ def test_several_controls_are_dimensions_and_other_keys_are_mapped(tmp_path: Pat
         ({"data": None}, "row 1, column data: is no object with the texts of the task"),
         ({"data": {"prompt": "q", "answer1": "a"}}, "row 1, column response_b: the field is missing"),
         ({"annotations": [{"result": [result("maybe")]}]}, "'maybe' is neither left nor right nor a tie"),
+        ({"annotations": [{"result": [result("A", "B")]}]}, "'A, B' is neither left nor right nor a tie"),
     ],
 )
 def test_what_cannot_be_read_is_named(tmp_path: Path, change: dict[str, Any], message: str) -> None:

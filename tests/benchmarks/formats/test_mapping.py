@@ -16,6 +16,7 @@ import pytest
 from mrb_lib.benchmarks.benchmark import load, save
 from mrb_lib.benchmarks.formats import READERS, read_source
 from mrb_lib.tables.errors import InputError
+from mrb_lib.verdicts.store import load_verdicts, save_imported
 
 Change = Callable[[dict[str, object]], dict[str, object]]
 
@@ -89,7 +90,11 @@ def test_a_field_with_another_name_and_an_unknown_column_are_read(
     pd.testing.assert_frame_equal(after.verdicts, before.verdicts)
     save(after.benchmark, tmp_path / "bench")
     noted = {"format": name, "columns": {theirs: ours, "body part": carried}}
-    assert load(tmp_path / "bench").meta.extra["import"] == noted
+    loaded = load(tmp_path / "bench")
+    assert (loaded.meta.extra["import"], len(loaded.cases)) == (noted, len(cases))
+    if len(after.verdicts):
+        save_imported(after.verdicts, tmp_path / "runs", benchmark=name, kind=loaded.meta.kind, source=name)
+        assert len(load_verdicts(tmp_path / "runs", loaded.cases)) == len(after.verdicts)
 
 
 def pandalm(folder: Path, records: Iterable[dict[str, object]]) -> Path:

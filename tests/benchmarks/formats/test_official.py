@@ -1,4 +1,4 @@
-"""The published layout: what is imported, exported and imported again is identical, and the published metric agrees."""
+"""The published layout: what is imported, exported and imported again is identical."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from mrb_lib.benchmarks.formats.base import Imported
 from mrb_lib.benchmarks.formats.official import read, write
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.benchmarks.votes import gold
-from mrb_lib.stats.analyze import analyze
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import DIMENSIONS, ORGANS
 from mrb_lib.tables.validation import conform
+from mrb_lib.verdicts.store import empty_verdicts
 
 
 def verdicts_for(case_ids: list[str], judge: str, seed: int) -> pd.DataFrame:
@@ -100,27 +100,6 @@ def test_drawn_verdicts_are_read_back_and_stay_marked(reference_data: Path, tmp_
     assert again["reply"].str.contains("SIMULATED").all()
 
 
-def published_metric(root: Path, judge: str, organ: str) -> dict[str, float]:
-    """The metric of the published script, from its description: correct / ground-truth rows, by question id."""
-    truth_lines = (root / "pair_gt_all" / f"{organ}.jsonl").read_text(encoding="utf-8").splitlines()
-    path = root / "data" / "benchmark_result_parquet_normalized1" / organ / f"pair_{judge}.jsonl"
-    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    said = {row["question_id"]: row["chosen_answer"] for row in rows}
-    truth = {row["question_id"]: row["human_answer"] for row in map(json.loads, truth_lines)}
-    return {d: sum(said.get(q, {}).get(d) == labels[d] for q, labels in truth.items()) / len(truth) for d in DIMENSIONS}
-
-
-def test_the_published_metric_is_our_official_policy(reference_data: Path, tmp_path: Path) -> None:
-    benchmark = read(reference_data / "official_sample").benchmark
-    write(benchmark, verdicts_for(benchmark.cases["case_id"].tolist(), "org/J", 3), tmp_path)
-    again = read(tmp_path)
-    rows = analyze(again.benchmark, again.verdicts, "accuracy", by=["organ"], policy="official", resamples=0)
-    rows = rows[rows["judge"].eq("org/J") & rows["subfield"].notna()]
-    ours = rows.set_index(["subfield", "dimension"])["accuracy"]
-    for organ in benchmark.cases["organ"].unique():
-        assert published_metric(tmp_path, "org/J", organ) == pytest.approx(ours[organ][list(DIMENSIONS)].to_dict())
-
-
 def test_documented_rows(reference_data: Path, tmp_path: Path) -> None:
     imported = read(reference_data / "official_sample")
     write(imported.benchmark, verdicts_for(imported.benchmark.cases["case_id"].tolist(), "J", 0), tmp_path)
@@ -184,33 +163,27 @@ def benchmark_of(n: int, categories: tuple[str, ...] = ("A", "B", "tie"), seed: 
 
 def test_three_annotators_keep_their_consensus(tmp_path: Path) -> None:
     benchmark = benchmark_of(80, ("A", "B"))
-    findings = write(benchmark, read_nothing(), tmp_path)
+    findings = write(benchmark, empty_verdicts(), tmp_path)
     again = read(tmp_path).benchmark
     assert_frame_equal(benchmark.cases, again.cases)
     columns = ["case_id", "dimension", "choice"]
     assert_frame_equal(gold(benchmark)[columns], gold(again)[columns])
     assert dict(benchmark.images) == dict(again.images)
+    assert (again.meta.kind, again.meta.name, again.meta.source, again.meta.licence) == (
+        "simulated",
+        "made",
+        "a seed",
+        "MIT",
+    )
     assert [str(f) for f in findings] == [
         "export, column annotator: annotations of 3 annotators became one label a case and dimension, by majority; "
         "export as table to keep them."
     ]
 
 
-def read_nothing() -> pd.DataFrame:
-    names = ["judge", "case_id", "dimension", "order", "choice"]
-    return conform(pd.DataFrame(columns=names, dtype="str"), "verdicts", "made")
-
-
-def test_simulated_stays_simulated(tmp_path: Path) -> None:
-    benchmark = benchmark_of(8, ("A", "B"))
-    write(benchmark, read_nothing(), tmp_path)
-    meta = read(tmp_path).benchmark.meta
-    assert (meta.kind, meta.name, meta.source, meta.licence) == ("simulated", "made", "a seed", "MIT")
-
-
 def test_ties_are_kept_and_cases_without_a_majority_are_counted(tmp_path: Path) -> None:
     benchmark = benchmark_of(80)
-    findings = "\n".join(str(f) for f in write(benchmark, read_nothing(), tmp_path))
+    findings = "\n".join(str(f) for f in write(benchmark, empty_verdicts(), tmp_path))
     again = read(tmp_path).benchmark
     before, after = gold(benchmark), gold(again)
     complete = before.groupby("case_id")["choice"].transform(lambda c: c.notna().all())
@@ -291,5 +264,5 @@ def test_what_does_not_fit_at_all_is_refused(
     tmp_path: Path, change: Callable[[Benchmark], Benchmark], message: str
 ) -> None:
     with pytest.raises(InputError, match=message):
-        write(change(benchmark_of(8, ("A", "B"))), read_nothing(), tmp_path)
+        write(change(benchmark_of(8, ("A", "B"))), empty_verdicts(), tmp_path)
     assert list(tmp_path.iterdir()) == []

@@ -252,6 +252,10 @@ def test_empty_and_truncated_files(tree) -> None:
         with pytest.raises(InputError, match=rf"brain\.parquet: {message}"):
             read(root)
     tree.pairs_path().write_bytes(good)
+    pq.write_table(pq.read_table(tree.pairs_path()).slice(0, 0), tree.pairs_path())
+    with pytest.raises(InputError, match="has no rows"):
+        read(root)
+    tree.pairs_path().write_bytes(good)
     tree.labels_path().write_text("")
     with pytest.raises(InputError, match=r"brain\.jsonl: is empty"):
         read(root)
@@ -389,13 +393,6 @@ def test_no_data(tmp_path: Path) -> None:
     (tmp_path / "pair_gt_all" / "parquet").mkdir(parents=True)
     with pytest.raises(InputError, match=r"holds no \.parquet file"):
         read(tmp_path)
-
-
-def test_a_parquet_file_without_rows(tree) -> None:
-    root = tree.write()
-    pq.write_table(pq.read_table(tree.pairs_path()).slice(0, 0), tree.pairs_path())
-    with pytest.raises(InputError, match="has no rows"):
-        read(root)
 
 
 @pytest.mark.parametrize("column", ["question", "image"])

@@ -16,15 +16,15 @@ from pandas.testing import assert_frame_equal
 
 from mrb_lib.benchmarks.benchmark import Benchmark, empty_annotations, save
 from mrb_lib.benchmarks.formats import read_source
-from mrb_lib.benchmarks.formats.base import verdict_table
 from mrb_lib.benchmarks.formats.table import plain_numbers, read, write
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.benchmarks.where import case_lookup, matching
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import CHOICES
 from mrb_lib.tables.validation import conform
+from mrb_lib.verdicts.store import empty_verdicts
 
-NO_VERDICTS = verdict_table([], "verdicts")
+NO_VERDICTS = empty_verdicts()
 CASES = "case_id,question,response_a,response_b\n001,q,a,b\n002,q,None,NA\n"
 SAVAGE = ["None", "NA", "nan", "null", "", " ", '"', '""', ",", "a,b", "\n", "\r", "\r\n", "a\r\nb", "😀", "=1+1", "[",
           ";", "#", "'", "\\", "\\n", "\ufeffx", "\u2028", "\x85", "true", "1e3", "-0", "007"]  # fmt: skip

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
+from collections.abc import Hashable, Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -18,7 +19,7 @@ import pyarrow.parquet as pq
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.formats.base import writes
-from mrb_lib.benchmarks.formats.official.cases import IMAGE, NOTE, ORDER, ORGAN, RENAMED
+from mrb_lib.benchmarks.formats.official.reading import ALL, DATA, IMAGE, NOTE, ORDER, ORGAN, PREFIX, RENAMED
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import inside, is_safe_name, slug
@@ -81,7 +82,7 @@ def write(benchmark: Benchmark, verdicts: pd.DataFrame, out: Path) -> list[Findi
             if case_id in labels
         ]
         if lines:
-            (out / "pair_gt_all" / f"{organ}.jsonl").write_text("".join(lines), encoding="utf-8", newline="\n")
+            (out / DATA / f"{organ}.jsonl").write_text("".join(lines), encoding="utf-8", newline="\n")
         else:
             problem = f"no case of {organ} has a label in every dimension, so it has no ground truth file"
             findings.append(Finding("warning", _FILE, None, "choice", problem, "annotate it, or expect no score of it"))
@@ -93,7 +94,7 @@ def _refuse_unfit(benchmark: Benchmark) -> None:
     meta, columns = benchmark.meta, set(benchmark.cases.columns)
     absent = [name for name in DIMENSIONS if name not in meta.dimensions]
     organs = list(benchmark.cases["organ"].dropna().unique()) if "organ" in columns else []
-    unfit = [organ for organ in organs if not re.fullmatch(r"\w[\w-]{0,99}", organ) or organ in ("all", "parquet")]
+    unfit = [organ for organ in organs if not re.fullmatch(r"\w[\w-]{0,99}", organ) or organ in (ALL, "parquet")]
     taken = ({IMAGE, ORGAN, ORDER, *RENAMED} - {"question"}) & columns
     fault = ""
     if not meta.is_preference:
@@ -122,7 +123,7 @@ def _expressible(cases: pd.DataFrame, findings: list[Finding]) -> pd.DataFrame:
     return kept
 
 
-def _consensus(benchmark: Benchmark, cases: pd.DataFrame, findings: list[Finding]) -> dict[str, dict[str, str]]:
+def _consensus(benchmark: Benchmark, cases: pd.DataFrame, findings: list[Finding]) -> Mapping[Hashable, object]:
     """The labels of the cases that have one in each of the six dimensions."""
     annotators = set(benchmark.annotations["annotator"])
     if annotators - {CONSENSUS}:
@@ -144,11 +145,8 @@ def _consensus(benchmark: Benchmark, cases: pd.DataFrame, findings: list[Finding
     ties = int((written["choice"] == "tie").sum())
     cure = "the published prompt offers no tie, so its judges count as wrong there"
     findings += counted(ties, "warning", _FILE, "labels are ties", cure, "choice")
-
-    labels: dict[str, dict[str, str]] = {}
-    for case_id, dimension, choice in zip(written["case_id"], written["dimension"], written["choice"], strict=True):
-        labels.setdefault(case_id, {})[dimension] = choice
-    return {case_id: {name: choices[name] for name in DIMENSIONS} for case_id, choices in labels.items()}
+    labels = written.pivot(index="case_id", columns="dimension", values="choice").reindex(columns=list(DIMENSIONS))
+    return labels.to_dict("index")
 
 
 def _write_pairs(benchmark: Benchmark, cases: pd.DataFrame, out: Path, findings: list[Finding]) -> None:
@@ -156,7 +154,7 @@ def _write_pairs(benchmark: Benchmark, cases: pd.DataFrame, out: Path, findings:
     note = _metadata(benchmark, cases, table.schema)
     schema = table.schema.insert(1, pa.field(IMAGE, _IMAGE_TYPE)).with_metadata(note)
 
-    folder = out / "pair_gt_all" / "parquet"
+    folder = out / DATA / "parquet"
     folder.mkdir(parents=True)
     imageless = int((cases["images"].map(len) == 0).sum())
     gone = 0
@@ -253,9 +251,9 @@ def _write_results(verdicts: pd.DataFrame, cases: pd.DataFrame, out: Path, findi
             "answer_model": judge,
         }
         organ = case["modality_type"]
-        files[f"{RAW}/all/pair_{name}.jsonl"].append(line)
-        files[f"{RAW}/{organ}/pair_{name}.jsonl"].append(line)
-        files[f"{NORMALIZED}/{organ}/pair_{name}.jsonl"] += [line | {"chosen_answer": choices}] if choices else []
+        files[f"{RAW}/{ALL}/{PREFIX}{name}.jsonl"].append(line)
+        files[f"{RAW}/{organ}/{PREFIX}{name}.jsonl"].append(line)
+        files[f"{NORMALIZED}/{organ}/{PREFIX}{name}.jsonl"] += [line | {"chosen_answer": choices}] if choices else []
     cure = "its choices are written as JSON"
     findings += counted(replaced, "info", _FILE, "cases have no single reply of a judge", cure, "reply")
     for file, lines in files.items():
