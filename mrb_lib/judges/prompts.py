@@ -139,10 +139,10 @@ class Prompt:
         """Return whether a case without a reference answer cannot be shown."""
         return "reference" in self._variables
 
-    @property
+    @cached_property
     def names_choices(self) -> bool:
         """Return whether the text depends on the choices that the benchmark has."""
-        return bool(self._variables & {"choices", "offer"})
+        return self._example() != self._example(choices=CHOICES[:2])
 
     @property
     def takes_labels(self) -> bool:
@@ -160,19 +160,21 @@ class Prompt:
     @cached_property
     def _examples(self) -> list[str]:
         """Return the prompt rendered for a fixed case; under other labels, too, where it takes them."""
+        examples = [self._example()]
+        if self.compares:
+            with suppress(OtherLabelsError):
+                examples.append(self._example(labels=BESIDE_OPTIONS))
+        return examples
+
+    def _example(self, *, choices: Sequence[str] = CHOICES, labels: Labels = LETTERS) -> str:
         n_shown = 1 if self.asks == "rating" or self.rates or self.checks else 3 if self.asks in RANKINGS else 2
         sample, dimensions = ["first", "second", "third"][:n_shown], list(DEFINITIONS)
         one = "" if self.asks in ("all", "rankings") else "overall"
         criteria = ["criterion", "another"] if self.checks else []
-        render = partial(
-            self.render, "question", sample, dimensions, one,
-            reference="reference", before="before", n_images=1, criteria=criteria,
-        )  # fmt: skip
-        examples = [render().text]
-        if self.compares:
-            with suppress(OtherLabelsError):
-                examples.append(render(labels=BESIDE_OPTIONS).text)
-        return examples
+        return self.render(
+            "question", sample, dimensions, one,
+            reference="reference", before="before", n_images=1, criteria=criteria, choices=choices, labels=labels,
+        ).text  # fmt: skip
 
     @property
     def rates(self) -> bool:
@@ -309,6 +311,7 @@ class Prompt:
             {"mark": mark, "name": written(name), "meaning": written(definitions.get(name, ""))}
             for mark, name in marked
         ]
+        defined = {written(name): written(definitions[name]) for name in dimensions if name in definitions}
         named, offered = [written(name) for name in dimensions], [option["name"] for option in options] or choices
         variables: dict[str, object] = {
             "question": defused[0],
@@ -317,7 +320,8 @@ class Prompt:
             "responses": list(zip(RANKED, defused[1 : len(responses) + 1], strict=False)),
             "dimensions": named,
             "keys": [*named, *(["reason"] if self.gives_reason else [])],
-            "definitions": {written(name): written(definitions[name]) for name in dimensions if name in definitions},
+            "definitions": defined,
+            "qualities": "\n".join(f"- {name}: {defined[name]}" if name in defined else f"- {name}" for name in named),
             "options": options,
             "marks": [option["mark"] for option in options],
             "ordered": ordered,
@@ -331,6 +335,8 @@ class Prompt:
             "reference": defused[-1] if reference is not None else None,
             "before": written(before) if before else None,
             "n_images": n_images,
+            "about": " about a medical image" if n_images == 1 else " about medical images" if n_images else "",
+            "asks": self.asks,
             "scale": HIGHEST_RATING,
             "choices": list(offered),
             "offer": offer(offered),
@@ -352,7 +358,8 @@ class Prompt:
             )
         if labels != LETTERS and self.compares:
             texts_of_others = {"question": "", "first": "", "second": "", "dimensions": [], "definitions": {}}
-            plain = self._blocks({**variables, **texts_of_others, "fence": lambda name, text: ""})
+            no_texts = {**variables, **texts_of_others, "qualities": "", "fence": lambda name, text: ""}
+            plain = self._blocks(no_texts)
             if names_letters(plain[0] + plain[1]):
                 raise OtherLabelsError(
                     f"prompt {self.id}: calls the responses A and B outside fence(), so no other labels can be put in."
