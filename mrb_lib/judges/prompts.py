@@ -307,6 +307,8 @@ class Prompt:
         written, fence = partial(defuse, marks=marks or GENERIC), fence_of(key, labels)
         defused = [written(text) for text in texts]
         marked = zip(marks_of(choices), choices, strict=True) if self.rates else ()
+        lettered = list(zip(RANKED, defused[1 : len(responses) + 1], strict=False))
+        named_texts = [(f"response {letter}" if len(lettered) > 1 else "response", text) for letter, text in lettered]
         options = [
             {"mark": mark, "name": written(name), "meaning": written(definitions.get(name, ""))}
             for mark, name in marked
@@ -317,7 +319,8 @@ class Prompt:
             "question": defused[0],
             "first": defused[1],
             "second": defused[2] if len(responses) == 2 else None,
-            "responses": list(zip(RANKED, defused[1 : len(responses) + 1], strict=False)),
+            "responses": lettered,
+            "fenced": "".join(f"{fence(name, text)}\n\n" for name, text in named_texts),
             "dimensions": named,
             "keys": [*named, *(["reason"] if self.gives_reason else [])],
             "definitions": defined,
@@ -358,7 +361,7 @@ class Prompt:
             )
         if labels != LETTERS and self.compares:
             texts_of_others = {"question": "", "first": "", "second": "", "dimensions": [], "definitions": {}}
-            no_texts = {**variables, **texts_of_others, "qualities": "", "fence": lambda name, text: ""}
+            no_texts = {**variables, **texts_of_others, "qualities": "", "fenced": "", "fence": lambda name, text: ""}
             plain = self._blocks(no_texts)
             if names_letters(plain[0] + plain[1]):
                 raise OtherLabelsError(
