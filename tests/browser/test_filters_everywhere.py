@@ -172,6 +172,12 @@ def test_a_view_is_seen_by_everybody_and_replaced_by_none(new_page: NewPage, ser
     other.keyboard.press("Enter")
     expect(there.get_by_role("status")).to_contain_text("is there already, by Dr View")
     expect(there.get_by_role("button", name="Eyes to discuss", exact=True)).to_be_visible()
+    remove = there.get_by_role("button", name="the view Eyes to discuss for everyone")
+    remove.click()
+    expect(remove).to_have_text("Press again to remove")
+    expect(there.get_by_role("listitem")).to_have_count(1)
+    remove.click()
+    expect(there.get_by_role("listitem")).to_have_text("No view is saved yet.")
 
 
 def test_pictures_come_after_the_rows_and_can_be_hidden(page: Page, served: Served) -> None:

@@ -81,7 +81,7 @@ def test_twenty_failures_by_keyboard_and_a_second_reviewer_who_sees_nothing_befo
         expect(blind.locator(".mrb-history")).to_contain_text("Dr Able")
         blind.keyboard.press("j")
     _at(blind, 4, n)
-    blind.locator("[data-filter=review]").select_option("disagree")
+    blind.locator("[data-filter=review]").select_option("=disagree")
     expect(blind.locator(".mrb-position")).to_contain_text("1 of 2 cases")
     able_said = reviews_of(bench, "Dr Able")
     assert able_said["case_id"].nunique() == len(able_said) == N

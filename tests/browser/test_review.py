@@ -293,6 +293,7 @@ def test_the_list_filters_and_views_work_by_mouse_touch_and_keys(hand: Hand, rev
     hand.use(hand.page.get_by_role("button", name="Menu", exact=True))
     _button(hand, "Views")
     _button(hand, f"Remove the view {own} for everyone")
+    _button(hand, f"Press again to remove the view {own} for everyone")
     expect(dialog.get_by_role("status")).to_contain_text("is removed")
     assert own not in _views(bench)
     hand.use(dialog.get_by_role("button", name="Close"), "Escape")
