@@ -58,13 +58,6 @@ def plain_case(images: Mapping[str, bytes], **fields: object) -> str:
     )
 
 
-def stored(values: np.ndarray) -> bytes:
-    """An array as PNG, 8 or 16 bits a channel as it has."""
-    stream = io.BytesIO()
-    Image.fromarray(values).save(stream, format="PNG")
-    return stream.getvalue()
-
-
 def dicom(values: np.ndarray, **tags: object) -> bytes:
     """A CT file of these stored values, with tags of its own."""
     dataset = pydicom.Dataset()

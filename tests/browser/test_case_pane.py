@@ -10,8 +10,10 @@ import pandas as pd
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.pictures import png
+
 from .hand import Hand
-from .pages import SCROLLBARS, bounds, explorer, stored
+from .pages import SCROLLBARS, bounds, explorer
 from .server import Served, path_of, simulated
 
 LAPTOP = {"width": 1366, "height": 768}
@@ -25,7 +27,7 @@ SMALL = (
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """Four simulated cases, the first about a picture that is wider than tall, and two judges that never agree."""
-    ramp = stored(np.tile(np.linspace(0, 255, 1200).astype(np.uint8), (800, 1)))
+    ramp = png(np.tile(np.linspace(0, 255, 1200).astype(np.uint8), (800, 1)))
 
     def images(cases: pd.DataFrame) -> list[Any]:
         return [["wide.png"], *cases["images"].iloc[1:]]

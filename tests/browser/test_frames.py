@@ -9,8 +9,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from mrb_lib.benchmarks.benchmark import Benchmark
+from tests.pictures import png
 
-from .pages import dicom, on_screen, one_to_one, press, sign_in, stored
+from .pages import dicom, on_screen, one_to_one, press, sign_in
 from .server import Served, deal, path_of, reviews_of, simulated
 
 N, TALL, WIDE = 4, 300, 400
@@ -29,7 +30,7 @@ def levels(frame: int) -> np.ndarray:
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
     """Two cases: one about a file of four frames, one about two images of which one is such a file."""
     cine = dicom(FRAMES.reshape(-1, WIDE), Rows=TALL, NumberOfFrames=N, PixelSpacing=[0.25, 0.25])
-    pictures = {"cine.dcm": cine, "flat.png": stored(np.zeros((40, 40), np.uint8))}
+    pictures = {"cine.dcm": cine, "flat.png": png(np.zeros((40, 40), np.uint8))}
     images = [["cine.dcm"], ["flat.png", "cine.dcm"]]
     made = simulated(tmp_path_factory.mktemp("frames"), 2, seed=6, pictures=pictures, images=images)
     deal(made, "Dr A")
@@ -133,7 +134,7 @@ SIXTEEN = (DOWN * 311).astype(np.uint16) + (ACROSS * 977).astype(np.uint16)
 @pytest.fixture(scope="module")
 def large(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
     """Two cases, one with a large picture in 8 bits, one with one in 16."""
-    pictures = {"eight.png": stored(EIGHT), "sixteen.png": stored(SIXTEEN)}
+    pictures = {"eight.png": png(EIGHT), "sixteen.png": png(SIXTEEN)}
     images = [[name] for name in pictures]
     made = simulated(tmp_path_factory.mktemp("whole"), 2, seed=6, pictures=pictures, images=images)
     deal(made, "Dr A")
