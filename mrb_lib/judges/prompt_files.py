@@ -70,9 +70,9 @@ def load_prompt(id_or_file: str) -> Prompt:
     dimensions with their definitions, one a line), `choices` (those of A, B and tie that the benchmark has, or its
     categories), `options` (the categories, each with `mark`, `name` and `meaning`), `marks`, `ordered`, `labels` (each
     with `dimension`, `name` and `meaning`), `labelled` (their dimensions), `criteria` (of the rubric, each with `mark`
-    and `text`), `criterion`, `responses` (letters and texts), `fenced` (each of them in a fence), `offer` (the choices in words, quoted), `keys` (of the
-    reply's object, in order), and `fence(name, text)`, which encloses a text so that it cannot end its enclosure, or
-    `section(name, text)`, which does so by the marks of the published pipeline.
+    and `text`), `criterion`, `responses` (letters and texts), `fenced` (each of them in a fence), `offer` (the choices
+    in words, quoted), `keys` (of the reply's object, in order), and `fence(name, text)`, which encloses a text so that
+    it cannot end its enclosure, or `section(name, text)`, which does so by the marks of the published pipeline.
 
     Raises
     ------

@@ -91,6 +91,11 @@ def in_one_view(page: Page, within: str) -> None:
         assert page.locator(f"{within} .mrb-case *, {within}.mrb-case *").evaluate_all(SCROLLBARS) == []
 
 
+def through(real: np.ndarray, centre: float, width: float) -> np.ndarray:
+    """The formula: black at centre - width / 2, white at centre + width / 2, linear between, to the nearest level."""
+    return np.floor(np.clip((real - centre) / width + 0.5, 0, 1) * 255 + 0.5)
+
+
 def on_screen(page: Page, expected: np.ndarray) -> None:
     """The middle of the view is, pixel for pixel, that of the image there, whose grey levels are expected."""
     view = page.locator(".mrb-view")

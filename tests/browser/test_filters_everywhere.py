@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -39,12 +39,6 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
     torn = path_of(made) / "images" / str(made.cases["images"].iloc[2][0])
     torn.write_bytes(torn.read_bytes()[:200])
     return made
-
-
-@pytest.fixture(scope="module")
-def served(bench: Benchmark) -> Iterator[Served]:
-    with Served("review", path_of(bench)) as running:
-        yield running
 
 
 def resized(page: Page, width: int) -> None:

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from mrb_lib.benchmarks.benchmark import Benchmark
 from tests.pictures import png
 
-from .pages import dicom, on_screen, one_to_one, press, sign_in
+from .pages import dicom, on_screen, one_to_one, press, sign_in, through
 from .server import Served, deal, path_of, reviews_of, simulated
 
 N, TALL, WIDE = 4, 300, 400
@@ -23,7 +23,7 @@ VALUE = ".mrb-pixel"
 def levels(frame: int) -> np.ndarray:
     """The grey levels of a frame in the window that the file opens with: the range of its first frame."""
     low, span = float(FRAMES[0].min()), float(np.ptp(FRAMES[0]))
-    return np.floor(np.clip((FRAMES[frame - 1] - low) / span, 0, 1) * 255 + 0.5).astype(np.uint8)
+    return through(FRAMES[frame - 1], low + span / 2, span)
 
 
 @pytest.fixture(scope="module")
@@ -161,7 +161,7 @@ def test_native_pixels_of_eight_and_sixteen_bits(app: Page) -> None:
     expect(page.locator(".mrb-view.mrb-live")).to_be_visible()
     one_to_one(page)
     low, span = float(SIXTEEN.min()), float(np.ptp(SIXTEEN))
-    on_screen(page, windowed(low + span / 2, span))
+    on_screen(page, through(SIXTEEN, low + span / 2, span))
     for name, value in (("level", 30_000.0), ("window", (3000 / span) ** 0.5)):
         slider = page.locator(f"[data-sets={name}]")
         slider.evaluate("(input, value) => { input.value = value; }", value)
@@ -170,9 +170,4 @@ def test_native_pixels_of_eight_and_sixteen_bits(app: Page) -> None:
     expect(page.locator("output")).to_contain_text("window 3000")
     page.wait_for_timeout(1000)
     asked = [float(page.locator(f"[data-sets={name}]").input_value()) for name in ("level", "window")]
-    on_screen(page, windowed(asked[0], asked[1] ** 2 * span))
-
-
-def windowed(centre: float, width: float) -> np.ndarray:
-    """What a window makes of the sixteen bits: black at centre - width / 2, white at centre + width / 2."""
-    return np.floor(np.clip((SIXTEEN - centre) / width + 0.5, 0, 1) * 255 + 0.5).astype(np.uint8)
+    on_screen(page, through(SIXTEEN, asked[0], asked[1] ** 2 * span))

@@ -21,7 +21,7 @@ from mrb_lib.review.pages import csp_hash
 from tests.pictures import png
 
 from .hand import Hand
-from .pages import bounds, dicom, document, plain_case, press, show
+from .pages import bounds, dicom, document, plain_case, press, show, through
 
 _READ = """(shown) => {
   const canvas = document.createElement("canvas");
@@ -49,11 +49,6 @@ def levels(shown: Locator) -> np.ndarray:
     height, width, alike, *values = shown.evaluate(_READ)
     assert alike
     return np.array(values).reshape(height, width)
-
-
-def through(real: np.ndarray, centre: float, width: float) -> np.ndarray:
-    """The formula: black at centre - width / 2, white at centre + width / 2, linear between, to the nearest level."""
-    return np.floor(np.clip((real - centre) / width + 0.5, 0, 1) * 255 + 0.5)
 
 
 def slide(page: Page, span: float, centre: float, width: float) -> tuple[float, float]:
