@@ -14,7 +14,7 @@ import tomllib
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property, lru_cache, partial
+from functools import cache, cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Final, Literal, TypedDict, cast, get_args
 
@@ -61,7 +61,8 @@ UsualPrompt = tuple[str, tuple[Asks, ...]]
 """The id of the usual prompt of an engine, and the kinds of prompts whose replies it reads."""
 RATES: Final[UsualPrompt] = ("rate", ("categories", "category"))
 """The usual prompt of engines that read a written rating, and the kinds that they read."""
-_HEADER = re.compile(r"\A\{#-?\s*asks:\s*(\w+)(\s+and\s+reason)?(?:,\s*(\d+)\s+tokens)?\s*-?#\}\n?")
+_HEADER = re.compile(r"\A\{#-?\s*asks:\s*(\w+)(?:\s+or\s+(\w+))?(\s+and\s+reason)?(?:,\s*(\d+)\s+tokens)?\s*-?#\}\n?")
+_EITHER = re.compile(r"\{# asks: \w+ or ")
 
 _ASKS: Final[Mapping[Asks, tuple[str, str]]] = {
     "all": ("all dimensions in one reply", "generative"),
@@ -162,10 +163,10 @@ class Prompt:
         """Return whether a case without a reference answer cannot be shown."""
         return "reference" in self._variables
 
-    @property
+    @cached_property
     def names_choices(self) -> bool:
         """Return whether the text depends on the choices that the benchmark has."""
-        return bool(self._variables & {"choices", "offer"})
+        return self._example() != self._example(choices=CHOICES[:2])
 
     @property
     def takes_labels(self) -> bool:
@@ -183,19 +184,21 @@ class Prompt:
     @cached_property
     def _examples(self) -> list[str]:
         """Return the prompt rendered for a fixed case; under other labels, too, where it takes them."""
+        examples = [self._example()]
+        if self.compares:
+            with suppress(OtherLabelsError):
+                examples.append(self._example(labels=BESIDE_OPTIONS))
+        return examples
+
+    def _example(self, *, choices: Sequence[str] = CHOICES, labels: Labels = LETTERS) -> str:
         n_shown = 1 if self.asks == "rating" or self.rates or self.checks else 3 if self.asks in RANKINGS else 2
         sample, dimensions = ["first", "second", "third"][:n_shown], list(DEFINITIONS)
         one = "" if self.asks in ("all", "rankings") else "overall"
         criteria = ["criterion", "another"] if self.checks else []
-        render = partial(
-            self.render, "question", sample, dimensions, one,
-            reference="reference", before="before", n_images=1, criteria=criteria,
-        )  # fmt: skip
-        examples = [render().text]
-        if self.compares:
-            with suppress(OtherLabelsError):
-                examples.append(render(labels=BESIDE_OPTIONS).text)
-        return examples
+        return self.render(
+            "question", sample, dimensions, one,
+            reference="reference", before="before", n_images=1, criteria=criteria, choices=choices, labels=labels,
+        ).text  # fmt: skip
 
     @property
     def rates(self) -> bool:
@@ -332,16 +335,21 @@ class Prompt:
             return {"name": written(name), "meaning": written(definitions.get(name, ""))}
 
         marked = zip(marks_of(choices), choices, strict=True) if self.rates else ()
+        lettered = list(zip(RANKED, defused[1 : len(responses) + 1], strict=False))
+        named_texts = [(f"response {letter}" if len(lettered) > 1 else "response", text) for letter, text in lettered]
         options = [{"mark": mark, **described(name)} for mark, name in marked]
+        defined = {written(name): written(definitions[name]) for name in dimensions if name in definitions}
         named, offered = [written(name) for name in dimensions], [option["name"] for option in options] or choices
         variables: dict[str, object] = {
             "question": defused[0],
             "first": defused[1],
             "second": defused[2] if len(responses) == 2 else None,
-            "responses": list(zip(RANKED, defused[1 : len(responses) + 1], strict=False)),
+            "responses": lettered,
+            "fenced": "".join(f"{fence(name, text)}\n\n" for name, text in named_texts),
             "dimensions": named,
             "keys": [*named, *(["reason"] if self.gives_reason else [])],
-            "definitions": {written(name): written(definitions[name]) for name in dimensions if name in definitions},
+            "definitions": defined,
+            "qualities": "\n".join(f"- {name}: {defined[name]}" if name in defined else f"- {name}" for name in named),
             "options": options,
             "marks": [option["mark"] for option in options],
             "ordered": ordered,
@@ -355,6 +363,8 @@ class Prompt:
             "reference": defused[-1] if reference is not None else None,
             "before": written(before) if before else None,
             "n_images": n_images,
+            "about": " about a medical image" if n_images == 1 else " about medical images" if n_images else "",
+            "asks": self.asks,
             "scale": HIGHEST_RATING,
             "choices": list(offered),
             "offer": offer(offered),
@@ -375,7 +385,8 @@ class Prompt:
             )
         if labels != LETTERS and self.compares:
             texts_of_others = {"question": "", "first": "", "second": "", "dimensions": [], "definitions": {}}
-            plain = self._blocks({**variables, **texts_of_others, "fence": lambda name, text: ""})
+            no_texts = {**variables, **texts_of_others, "qualities": "", "fenced": "", "fence": lambda name, text: ""}
+            plain = self._blocks(no_texts)
             if names_letters(plain[0] + plain[1]):
                 raise OtherLabelsError(
                     f"prompt {self.id}: calls the responses A and B outside fence(), so no other labels can be put in."
@@ -419,39 +430,48 @@ class Prompt:
 
 def builtin_ids(kind: PromptKind = "") -> tuple[str, ...]:
     """The ids of the prompts of a kind that come with the library; without one, of those that ask for preferences."""
-    return tuple(sorted(path.stem for path in (FOLDER / kind).glob("*.jinja")))
+    return tuple(name for name, (own, _) in builtin_prompts().items() if own == kind)
 
 
-@lru_cache
-def builtin_files() -> Mapping[str, Path]:
-    """Return the template of each prompt that comes with the library, by id."""
-    return {path.stem: path for kind in get_args(PromptKind) for path in sorted((FOLDER / kind).glob("*.jinja"))}
+@cache
+def builtin_prompts() -> Mapping[str, tuple[PromptKind, str]]:
+    """Kind and template by id; one that asks for either of two things has another id for the second."""
+    found = dict[str, tuple[PromptKind, str]]()
+    for kind in get_args(PromptKind):
+        texts = {path.stem: path.read_text(encoding="utf-8-sig") for path in (FOLDER / kind).glob("*.jinja")}
+        texts |= {f"single-{name}": text for name, text in texts.items() if _EITHER.match(text)}
+        found |= {name: (kind, text) for name, text in sorted(texts.items())}
+    return found
 
 
 def load_prompt(id_or_file: str) -> Prompt:
     """A prompt by its id, or from a template file, whose name without its ending becomes the id.
 
-    The file's first line is `{# asks: all #}` (or another of `Asks`; `all and reason` where the reply's object is to
-    end with a key `reason`; `, 4096 tokens` where a reply may be that long), then come the blocks `case`, `responses`
-    and `ask`. They may use `question, first, second, dimensions, definitions, dimension, reference, before, n_images,
-    scale`, `choices` (those of A, B and tie that the benchmark has, or its categories), `options` (the categories, each
-    with `mark`, `name` and `meaning`), `marks`, `ordered`, `labels` (each with `dimension`, `name` and `meaning`),
-    `labelled` (their dimensions), `criteria` (of the rubric, each with `mark` and `text`),
-    `criterion`, `responses` (letters and texts), `offer` (the choices in words, quoted), `keys` (of the reply's object,
-    in order), and `fence(name, text)`, which encloses a text so that it cannot end its enclosure, or
-    `section(name, text)`, which does so by the marks of the published pipeline.
+    The file's first line is `{# asks: all #}` (or another of `Asks`; `all or one` where the template asks for either,
+    and for the second under an id that begins with `single-`; `all and reason` where the reply's object is to end with
+    a key `reason`; `, 4096 tokens` where a reply may be that long), then come the blocks `case`, `responses` and `ask`.
+    They may use `question, first, second, dimensions, definitions, dimension, reference, before, n_images, scale`,
+    `asks` (what it asks for now), `about` (what follows "a question": how many images it is about), `qualities` (the
+    dimensions with their definitions, one a line), `choices` (those of A, B and tie that the benchmark has, or its
+    categories), `options` (the categories, each with `mark`, `name` and `meaning`), `marks`, `ordered`, `labels` (each
+    with `dimension`, `name` and `meaning`), `labelled` (their dimensions), `criteria` (of the rubric, each with `mark`
+    and `text`), `criterion`, `responses` (letters and texts), `fenced` (each of them in a fence), `offer` (the choices
+    in words, quoted), `keys` (of the reply's object, in order), and `fence(name, text)`, which encloses a text so that
+    it cannot end its enclosure, or `section(name, text)`, which does so by the marks of the published pipeline.
 
     Raises
     ------
     InputError
         There is no such prompt or file, or it is not such a template.
     """
-    path = builtin_files().get(id_or_file, Path(id_or_file))
+    if id_or_file in builtin_prompts():
+        return prompt_from_text(id_or_file, builtin_prompts()[id_or_file][1])
+    path = Path(id_or_file)
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, ValueError) as error:
         raise InputError(
-            f"prompt {id_or_file!r}: is none of {', '.join(builtin_files())} and cannot be read as a file; "
+            f"prompt {id_or_file!r}: is none of {', '.join(builtin_prompts())} and cannot be read as a file; "
             "name one of these or a template file."
         ) from error
     return prompt_from_text(path.stem, text)
@@ -460,8 +480,8 @@ def load_prompt(id_or_file: str) -> Prompt:
 def load_prompt_of_one(id_or_file: str) -> Prompt:
     """As `load_prompt`; of this library's prompts that ask for all dimensions at once, the one that asks for one."""
     prompt, single = load_prompt(id_or_file), f"single-{id_or_file}"
-    has_single = prompt.asks in ("all", "categories", "criteria") and single in builtin_files()
-    return load_prompt(single) if has_single else prompt
+    of_all = prompt.asks in ("all", "categories", "criteria")
+    return load_prompt(single) if of_all and single in builtin_prompts() else prompt
 
 
 def fitting_prompt(
@@ -514,15 +534,16 @@ def prompt_from_text(name: str, text: str) -> Prompt:
         It is not such a template; see `load_prompt`.
     """
     header = _HEADER.match(text)
-    if header is None or header.group(1) not in get_args(Asks):
+    stated = header and header[2 if header[2] and name.startswith("single-") else 1]
+    if header is None or stated not in get_args(Asks):
         listed = ", ".join(f"{{# asks: {asks} #}}" for asks in get_args(Asks))
         raise InputError(f"prompt {name}, row 1: must be one of {listed}.")
-    asks, gives_reason = cast(Asks, header.group(1)), header.group(2) is not None
+    asks, gives_reason = cast(Asks, stated), header[3] is not None
     if gives_reason and asks != "all":
         raise InputError(
             f"prompt {name}, row 1: a reason is a key beside all dimensions; write {{# asks: all and reason #}}."
         )
-    return Prompt(name, text, asks, gives_reason, int(header.group(3)) if header.group(3) else None)
+    return Prompt(name, text, asks, gives_reason, int(header[4]) if header[4] else None)
 
 
 def offer(choices: Sequence[str]) -> str:

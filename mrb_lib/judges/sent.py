@@ -14,7 +14,7 @@ from typing import Final, cast, get_args
 import pandas as pd
 
 from mrb_lib.judges.context import ReferenceLevel
-from mrb_lib.judges.prompts import RANKINGS, Prompt, builtin_files, load_prompt
+from mrb_lib.judges.prompts import RANKINGS, Prompt, builtin_prompts, load_prompt
 from mrb_lib.judges.roster.engines import ENGINES
 from mrb_lib.judges.settings import Settings
 from mrb_lib.judges.tasks import PromptWriter, responses_of
@@ -76,7 +76,7 @@ def sent(manifest: Manifest, case: Mapping[str, pd.Series], order: str, dimensio
     if probe != NO_PROBE:
         return Sent("", f"the run does not say what was asked: the probe {probe} changed the case before it was shown")
     # A template may come from anyone, and its work be without end: only this library's own are filled in.
-    prompt = load_prompt(manifest.prompt_id) if manifest.prompt_id in builtin_files() else None
+    prompt = load_prompt(manifest.prompt_id) if manifest.prompt_id in builtin_prompts() else None
     if prompt is None or (prompt.hash, prompt.text) != (manifest.prompt_hash, manifest.prompt_text):
         return Sent(
             manifest.prompt_text, "the run's template, not filled in: it is not a prompt of this version of the library"

@@ -77,7 +77,7 @@ def probe_cases(study: Study, probes: Table, *, n: int = 3) -> Text:
         for judge, probe, case_id in zip(cases["judge"], cases["probe"], cases["case_id"], strict=True)
     ]  # fmt: skip
     title = "Cases that show what judges get wrong"
-    page = template("cases_beside").render(sections=sections, note=study.note, styles=STYLES)
+    page = template("static").render(styles=STYLES, note=study.note, html=sections)
     caption = (
         "One case for each of the probes that are broken most, chosen to show the fault, not how often it occurs. "
         f"Choices of the judge at fault on {dimension}, and how many judges leave the right choice."

@@ -241,7 +241,7 @@ def to_html(shown: TableText, caption: str) -> str:
     """The table as HTML, all text escaped; at most `MOST_ROWS` rows."""
     more = len(shown.rows[MOST_ROWS:])
     caption = f"{caption} ({more} more rows in the CSV)" if more else caption
-    return templates().get_template("notebook_table.html.jinja").render(**shown.grid(), caption=caption)
+    return templates().get_template("notebook_table.html.jinja").render(block=shown.grid(), caption=caption)
 
 
 @cache

@@ -20,9 +20,11 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
+from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.report.html.pdf import browser
 
 from .hand import WAYS, Hand
+from .server import Served, path_of
 
 _ALLOWED = ("http://127.0.0.1:", "ws://127.0.0.1:", "file:", "data:", "blob:", "about:")
 _BROKEN = (
@@ -100,6 +102,14 @@ def unhurried(page: Page, patch: pytest.MonkeyPatch) -> None:
         press(key, **options)
 
     patch.setattr(page.keyboard, "press", press_when_painted)
+
+
+@pytest.fixture(scope="module")
+def served(request: pytest.FixtureRequest, bench: Benchmark) -> Iterator[Served]:
+    """The review of a module's `bench` while its tests last, or the app that it names as `APP`, with its `OPTIONS`."""
+    app, options = (getattr(request.module, name, usual) for name, usual in (("APP", "review"), ("OPTIONS", ())))
+    with Served(app, path_of(bench), *options) as running:
+        yield running
 
 
 @pytest.fixture

@@ -5,13 +5,11 @@ An attack that succeeds sets `window.__pwned`, opens a dialog, asks for a file, 
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from PIL import Image
 from playwright.sync_api import Frame, Page
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
@@ -20,6 +18,7 @@ from mrb_lib.review.records.marks import Adjudication, AnnotatorAnswer
 from mrb_lib.review.records.store import open_store
 from mrb_lib.tables.schema import ORDERS
 from mrb_lib.verdicts.store import save_imported
+from tests.pictures import png
 
 ATTACKS = (
     "<script>window.__pwned=1</script>",
@@ -210,6 +209,4 @@ def flood(long: int) -> str:
 def picture(seed: int) -> bytes:
     """A small grey PNG."""
     values: Any = np.random.default_rng(seed).integers(0, 255, (48, 64)).astype("uint8")
-    stream = io.BytesIO()
-    Image.fromarray(values).save(stream, format="PNG")
-    return stream.getvalue()
+    return png(values)

@@ -58,13 +58,6 @@ def plain_case(images: Mapping[str, bytes], **fields: object) -> str:
     )
 
 
-def stored(values: np.ndarray) -> bytes:
-    """An array as PNG, 8 or 16 bits a channel as it has."""
-    stream = io.BytesIO()
-    Image.fromarray(values).save(stream, format="PNG")
-    return stream.getvalue()
-
-
 def dicom(values: np.ndarray, **tags: object) -> bytes:
     """A CT file of these stored values, with tags of its own."""
     dataset = pydicom.Dataset()
@@ -96,6 +89,11 @@ def in_one_view(page: Page, within: str) -> None:
         lines = "one => (innerHeight - one.getBoundingClientRect().top) / parseFloat(getComputedStyle(one).lineHeight)"
         assert answer.evaluate(lines) >= 4
         assert page.locator(f"{within} .mrb-case *, {within}.mrb-case *").evaluate_all(SCROLLBARS) == []
+
+
+def through(real: np.ndarray, centre: float, width: float) -> np.ndarray:
+    """The formula: black at centre - width / 2, white at centre + width / 2, linear between, to the nearest level."""
+    return np.floor(np.clip((real - centre) / width + 0.5, 0, 1) * 255 + 0.5)
 
 
 def on_screen(page: Page, expected: np.ndarray) -> None:

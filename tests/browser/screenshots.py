@@ -6,14 +6,7 @@ Run it by hand after `make report`: `make screenshots`. It writes figures/screen
 from __future__ import annotations
 
 import io
-import json
-import os
-import signal
-import subprocess
-import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from PIL import Image
@@ -23,34 +16,13 @@ from mrb_lib.demo import write_demo
 from mrb_lib.report.html.pdf import browser
 from tests.browser.conftest import FLAGS
 from tests.browser.pages import sign_in
+from tests.browser.server import Served, lab_settings
 
 ROOT = Path(__file__).parent.parent.parent
 SCREENS = ROOT / "figures" / "screens"
-MRB = Path(sys.executable).with_name("mrb")
 SIZE = (1280, 900)
 COLOURS = 128
 PATIENT = 120_000
-
-
-@contextmanager
-def served(*command: str, folder: Path) -> Iterator[str]:
-    """The address that a command prints."""
-    settings = folder / "config"
-    settings.mkdir(exist_ok=True)
-    (settings / "jupyter_lab_config.json").write_text(json.dumps({"LabApp": {"expose_app_in_browser": True}}))
-    environment = {
-        **os.environ,
-        "JUPYTER_CONFIG_DIR": str(settings),
-        "JUPYTERLAB_WORKSPACES_DIR": str(folder / "spaces"),
-    }
-    with subprocess.Popen(
-        [str(MRB), *command, "--no-browser"], stdout=subprocess.PIPE, text=True, env=environment
-    ) as it:
-        assert it.stdout is not None
-        try:
-            yield it.stdout.readline().strip()
-        finally:
-            it.send_signal(signal.SIGINT)
 
 
 def keep(page: Page, name: str) -> None:
@@ -61,8 +33,8 @@ def keep(page: Page, name: str) -> None:
 
 def review(page: Page, folder: Path) -> None:
     """The failure explorer: a judge's confident errors, and a reviewer about to mark one."""
-    with served("review", "demo", "--store", str(folder / "review.sqlite"), folder=folder) as address:
-        page.goto(f"{address}#judge=simulated-specialist&dimension=overall&kind=wrong&sort=confidence&desc=1")
+    with Served("review", Path("demo"), "--store", str(folder / "review.sqlite"), home=folder / "home") as served:
+        page.goto(f"{served.address}#judge=simulated-specialist&dimension=overall&kind=wrong&sort=confidence&desc=1")
         expect(page.locator(".mrb-case-pane .mrb-view.mrb-live").first).to_be_visible(timeout=PATIENT)
         sign_in(page, "Dr Example")
         expect(page.get_by_text("Signed in as Dr Example")).to_be_visible()
@@ -75,8 +47,8 @@ def annotate(page: Page, folder: Path) -> None:
     bench = folder / "demo"
     write_demo(bench, cases=60, seed=0)
     options = ("--annotators", "Dr Example,Dr Sample", "--overlap", "2", "--store", str(folder / "annotate.sqlite"))
-    with served("annotate", str(bench), *options, folder=folder) as address:
-        page.goto(address)
+    with Served("annotate", bench, *options) as served:
+        page.goto(served.address)
         page.get_by_role("button", name="Dr Example").click(timeout=PATIENT)
         expect(page.locator(".mrb-view.mrb-live").first).to_be_visible(timeout=PATIENT)
         page.keyboard.press("a")
@@ -87,8 +59,9 @@ def annotate(page: Page, folder: Path) -> None:
 
 def lab(page: Page, folder: Path) -> None:
     """Controls in JupyterLab: the accuracy of each judge by organ, on the cases that a filter leaves."""
-    with served("lab", "demo", "--folder", str(folder / "lab"), folder=folder) as address:
-        page.goto(f"{address.replace('00_start', '02_leaderboard')}&reset", wait_until="domcontentloaded")
+    options = ("--folder", str(folder / "lab"))
+    with Served("lab", Path("demo"), *options, home=folder / "home", **lab_settings(folder)) as served:
+        page.goto(f"{served.address.replace('00_start', '02_leaderboard')}&reset", wait_until="domcontentloaded")
         page.wait_for_function(
             """() => {
               const shown = window.jupyterapp?.shell?.currentWidget, kernel = shown?.sessionContext?.session?.kernel;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -107,22 +108,36 @@ def reviews_of(benchmark: Benchmark, who: str) -> pd.DataFrame:
     return rows[rows["reviewer"] == who]
 
 
-class Served:
-    """`mrb review` or `mrb annotate` on a benchmark while the block runs; `address` is what it printed."""
+def lab_settings(folder: Path) -> dict[str, str]:
+    """The environment of a JupyterLab with all settings in a folder of its own, whose app scripts may reach."""
+    (folder / "config").mkdir()
+    config = {"LabApp": {"expose_app_in_browser": True}}
+    (folder / "config" / "jupyter_lab_config.json").write_text(json.dumps(config), encoding="utf-8")
+    own = {"JUPYTER_CONFIG_DIR": "config", "JUPYTER_DATA_DIR": "data", "JUPYTER_RUNTIME_DIR": "run"}
+    own |= {"JUPYTERLAB_SETTINGS_DIR": "set", "JUPYTERLAB_WORKSPACES_DIR": "spaces", "IPYTHONDIR": "ipython"}
+    return {name: str(folder / place) for name, place in own.items()}
 
-    def __init__(self, app: str, bench: Path, *options: str) -> None:
+
+class Served:
+    """`mrb review`, `annotate` or `lab` on a benchmark while the block runs; `address` is what it printed."""
+
+    def __init__(self, app: str, bench: Path, *options: str, home: Path | None = None, **environment: str) -> None:
         self._log = tempfile.TemporaryFile("w+")  # noqa: SIM115  # it is closed with the block
         self.process = subprocess.Popen(
             [MRB, app, str(bench), "--no-browser", *options], stdout=subprocess.PIPE, stderr=self._log, text=True,
-            env=_environment(bench.parent / "home"),
+            env=_environment(home or bench.parent / "home") | environment,
         )  # fmt: skip
         assert self.process.stdout is not None
         self.address = self.process.stdout.readline().strip()
 
     def __enter__(self) -> Served:
-        self._log.seek(0)
-        assert self.address.startswith("http://127.0.0.1:"), self._log.read()
+        assert self.address.startswith("http://127.0.0.1:"), self.log()
         return self
+
+    def log(self) -> str:
+        """What it has said beside its address."""
+        self._log.seek(0)
+        return self._log.read()
 
     def __exit__(self, *_error: object) -> None:
         if self.process.poll() is None:

@@ -18,6 +18,7 @@ from .haste import paused
 from .pages import at_case, desk, told
 from .server import Served, answers_of, deal, path_of, screening, simulated
 
+APP = "annotate"
 LONG = " The second sentence of this answer says a little more about the image. " * 30
 WINDOWS = {
     "laptop": {"viewport": {"width": 1366, "height": 650}},
@@ -60,12 +61,6 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
     made = simulated(root, 4, seed=7, annotated=False, response_a=first, response_b=second)
     deal(made, "Dr Mouse", "Dr Touch", "Dr Keys", "Dr Two", "Dr Back", "Dr Lost", "Dr Later", "Dr Moves")
     return made
-
-
-@pytest.fixture(scope="module")
-def served(bench: Benchmark) -> Iterator[Served]:
-    with Served("annotate", path_of(bench)) as running:
-        yield running
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,9 +10,12 @@ import pandas as pd
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from mrb_lib.benchmarks.benchmark import Benchmark
+from tests.pictures import png
+
 from .hand import Hand
-from .pages import SCROLLBARS, bounds, explorer, stored
-from .server import Served, path_of, simulated
+from .pages import SCROLLBARS, bounds, explorer
+from .server import Served, simulated
 
 LAPTOP = {"width": 1366, "height": 768}
 SMALL = (
@@ -23,17 +26,15 @@ SMALL = (
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
     """Four simulated cases, the first about a picture that is wider than tall, and two judges that never agree."""
-    ramp = stored(np.tile(np.linspace(0, 255, 1200).astype(np.uint8), (800, 1)))
+    ramp = png(np.tile(np.linspace(0, 255, 1200).astype(np.uint8), (800, 1)))
 
     def images(cases: pd.DataFrame) -> list[Any]:
         return [["wide.png"], *cases["images"].iloc[1:]]
 
     root = tmp_path_factory.mktemp("pane")
-    bench = simulated(root, 4, judged=True, pictures={"wide.png": ramp}, images=images)
-    with Served("review", path_of(bench)) as running:
-        yield running
+    return simulated(root, 4, judged=True, pictures={"wide.png": ramp}, images=images)
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -24,13 +24,6 @@ ME = "Dr Cut Off"
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
     return simulated(tmp_path_factory.mktemp("door"), cases=6, seed=2)
-
-
-@pytest.fixture(scope="module")
-def served(bench: Benchmark) -> Iterator[Served]:
-    """For tests that leave their server as it is, or let it stand still for a while."""
-    with Served("review", path_of(bench)) as running:
-        yield running
 
 
 def test_a_review_in_hand_outlives_its_server(page: Page, bench: Benchmark) -> None:

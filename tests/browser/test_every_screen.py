@@ -9,8 +9,10 @@ import pydicom
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.pictures import png
+
 from .axe import violations, violations_in_both_schemes
-from .pages import desk, document, explorer, plain_case, press, show, sign_in, stored
+from .pages import desk, document, explorer, plain_case, press, show, sign_in
 from .server import Served, path_of, simulated
 from .small_site import address, first_case, shared_site
 from .test_image import RAMPS
@@ -85,7 +87,7 @@ def test_the_report(new_page: Callable[..., Page], tmp_path_factory: pytest.Temp
 
 def cases() -> str:
     """Two cases: one with a deep, a plain and a damaged image, one without any."""
-    images = {"ct.dcm": CT.read_bytes(), "grey.png": stored(RAMPS["8 bits"]), "torn.png": b"no image"}
+    images = {"ct.dcm": CT.read_bytes(), "grey.png": png(RAMPS["8 bits"]), "torn.png": b"no image"}
     long = "No fracture of the left femur, 5 mm. " * 80
     full = {"response_a": long, "model_a": "responder-1", "reference": "Left.", "dataset": "teaching files"}
     first = plain_case(images, **full)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -39,12 +39,6 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
     torn = path_of(made) / "images" / str(made.cases["images"].iloc[2][0])
     torn.write_bytes(torn.read_bytes()[:200])
     return made
-
-
-@pytest.fixture(scope="module")
-def served(bench: Benchmark) -> Iterator[Served]:
-    with Served("review", path_of(bench)) as running:
-        yield running
 
 
 def resized(page: Page, width: int) -> None:
@@ -172,6 +166,12 @@ def test_a_view_is_seen_by_everybody_and_replaced_by_none(new_page: NewPage, ser
     other.keyboard.press("Enter")
     expect(there.get_by_role("status")).to_contain_text("is there already, by Dr View")
     expect(there.get_by_role("button", name="Eyes to discuss", exact=True)).to_be_visible()
+    remove = there.get_by_role("button", name="the view Eyes to discuss for everyone")
+    remove.click()
+    expect(remove).to_have_text("Press again to remove")
+    expect(there.get_by_role("listitem")).to_have_count(1)
+    remove.click()
+    expect(there.get_by_role("listitem")).to_have_text("No view is saved yet.")
 
 
 def test_pictures_come_after_the_rows_and_can_be_hidden(page: Page, served: Served) -> None:

@@ -9,8 +9,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from mrb_lib.benchmarks.benchmark import Benchmark
+from tests.pictures import png
 
-from .pages import dicom, on_screen, one_to_one, press, sign_in, stored
+from .pages import dicom, on_screen, one_to_one, press, sign_in, through
 from .server import Served, deal, path_of, reviews_of, simulated
 
 N, TALL, WIDE = 4, 300, 400
@@ -22,14 +23,14 @@ VALUE = ".mrb-pixel"
 def levels(frame: int) -> np.ndarray:
     """The grey levels of a frame in the window that the file opens with: the range of its first frame."""
     low, span = float(FRAMES[0].min()), float(np.ptp(FRAMES[0]))
-    return np.floor(np.clip((FRAMES[frame - 1] - low) / span, 0, 1) * 255 + 0.5).astype(np.uint8)
+    return through(FRAMES[frame - 1], low + span / 2, span)
 
 
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
     """Two cases: one about a file of four frames, one about two images of which one is such a file."""
     cine = dicom(FRAMES.reshape(-1, WIDE), Rows=TALL, NumberOfFrames=N, PixelSpacing=[0.25, 0.25])
-    pictures = {"cine.dcm": cine, "flat.png": stored(np.zeros((40, 40), np.uint8))}
+    pictures = {"cine.dcm": cine, "flat.png": png(np.zeros((40, 40), np.uint8))}
     images = [["cine.dcm"], ["flat.png", "cine.dcm"]]
     made = simulated(tmp_path_factory.mktemp("frames"), 2, seed=6, pictures=pictures, images=images)
     deal(made, "Dr A")
@@ -133,7 +134,7 @@ SIXTEEN = (DOWN * 311).astype(np.uint16) + (ACROSS * 977).astype(np.uint16)
 @pytest.fixture(scope="module")
 def large(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
     """Two cases, one with a large picture in 8 bits, one with one in 16."""
-    pictures = {"eight.png": stored(EIGHT), "sixteen.png": stored(SIXTEEN)}
+    pictures = {"eight.png": png(EIGHT), "sixteen.png": png(SIXTEEN)}
     images = [[name] for name in pictures]
     made = simulated(tmp_path_factory.mktemp("whole"), 2, seed=6, pictures=pictures, images=images)
     deal(made, "Dr A")
@@ -160,7 +161,7 @@ def test_native_pixels_of_eight_and_sixteen_bits(app: Page) -> None:
     expect(page.locator(".mrb-view.mrb-live")).to_be_visible()
     one_to_one(page)
     low, span = float(SIXTEEN.min()), float(np.ptp(SIXTEEN))
-    on_screen(page, windowed(low + span / 2, span))
+    on_screen(page, through(SIXTEEN, low + span / 2, span))
     for name, value in (("level", 30_000.0), ("window", (3000 / span) ** 0.5)):
         slider = page.locator(f"[data-sets={name}]")
         slider.evaluate("(input, value) => { input.value = value; }", value)
@@ -169,9 +170,4 @@ def test_native_pixels_of_eight_and_sixteen_bits(app: Page) -> None:
     expect(page.locator("output")).to_contain_text("window 3000")
     page.wait_for_timeout(1000)
     asked = [float(page.locator(f"[data-sets={name}]").input_value()) for name in ("level", "window")]
-    on_screen(page, windowed(asked[0], asked[1] ** 2 * span))
-
-
-def windowed(centre: float, width: float) -> np.ndarray:
-    """What a window makes of the sixteen bits: black at centre - width / 2, white at centre + width / 2."""
-    return np.floor(np.clip((SIXTEEN - centre) / width + 0.5, 0, 1) * 255 + 0.5).astype(np.uint8)
+    on_screen(page, through(SIXTEEN, asked[0], asked[1] ** 2 * span))

@@ -18,9 +18,10 @@ from pydicom.data import get_testdata_file
 from pydicom.pixels import apply_modality_lut
 
 from mrb_lib.review.pages import csp_hash
+from tests.pictures import png
 
 from .hand import Hand
-from .pages import bounds, dicom, document, plain_case, press, show, stored
+from .pages import bounds, dicom, document, plain_case, press, show, through
 
 _READ = """(shown) => {
   const canvas = document.createElement("canvas");
@@ -48,11 +49,6 @@ def levels(shown: Locator) -> np.ndarray:
     height, width, alike, *values = shown.evaluate(_READ)
     assert alike
     return np.array(values).reshape(height, width)
-
-
-def through(real: np.ndarray, centre: float, width: float) -> np.ndarray:
-    """The formula: black at centre - width / 2, white at centre + width / 2, linear between, to the nearest level."""
-    return np.floor(np.clip((real - centre) / width + 0.5, 0, 1) * 255 + 0.5)
 
 
 def slide(page: Page, span: float, centre: float, width: float) -> tuple[float, float]:
@@ -99,7 +95,7 @@ RAMPS = {
 def test_a_planted_ramp_is_shown_as_the_formula_says(page: Page, depth: str) -> None:
     ramp = RAMPS[depth]
     low, high = float(ramp.min()), float(ramp.max())
-    show(page, document(plain_case({"ramp.png": stored(ramp)})))
+    show(page, document(plain_case({"ramp.png": png(ramp)})))
     first = through(ramp, (low + high) / 2, high - low)
     np.testing.assert_array_equal(levels(page.locator(".mrb-view img")), first)
     canvas = page.locator(".mrb-view canvas")
@@ -129,7 +125,7 @@ def test_a_ct_is_windowed_in_hounsfield_units(page: Page) -> None:
 
 
 def test_with_alt_keys_zoom_move_and_fit(page: Page) -> None:
-    show(page, document(plain_case({"ramp.png": stored(RAMPS["12 bits"])})))
+    show(page, document(plain_case({"ramp.png": png(RAMPS["12 bits"])})))
     view = page.locator(".mrb-view")
     view.focus()
     whole = place(page)
@@ -149,7 +145,7 @@ def test_with_alt_keys_zoom_move_and_fit(page: Page) -> None:
 @pytest.mark.parametrize(("depth", "button"), [("12 bits", "left"), ("colour", "left"), ("colour", "right")])
 def test_a_drag_moves_the_image(page: Page, depth: str, button: Literal["left", "right"]) -> None:
     values = RAMPS.get(depth, np.zeros((8, 8, 3), np.uint8))
-    show(page, document(plain_case({"ramp.png": stored(values)})))
+    show(page, document(plain_case({"ramp.png": png(values)})))
     said, before = page.locator("output").inner_text(), place(page)
     expect(page.locator("[data-sets=level]")).to_have_count(int(depth != "colour"))
     drag(page, 30, -20, button=button)
@@ -159,7 +155,7 @@ def test_a_drag_moves_the_image(page: Page, depth: str, button: Literal["left", 
 
 @pytest.mark.parametrize("key", ["", "Control"])
 def test_the_wheel_zooms_about_the_mouse(page: Page, key: str) -> None:
-    show(page, document(plain_case({"ramp.png": stored(RAMPS["12 bits"])})))
+    show(page, document(plain_case({"ramp.png": png(RAMPS["12 bits"])})))
     drag(page, 30, -20)
     x, y, zoom = place(page)
     if key:
@@ -176,7 +172,7 @@ def test_the_wheel_zooms_about_the_mouse(page: Page, key: str) -> None:
 
 def test_the_wheel_scrolls_the_page_past_an_image_that_it_brings_under_the_mouse(page: Page) -> None:
     tall = "<p>above</p>" * 30
-    show(page, document(tall, plain_case({"ramp.png": stored(RAMPS["8 bits"])}), tall * 3))
+    show(page, document(tall, plain_case({"ramp.png": png(RAMPS["8 bits"])}), tall * 3))
     view, before = page.locator(".mrb-view"), place(page)
     box = bounds(view)
     page.mouse.move(box["x"] + 100, 300)
@@ -189,7 +185,7 @@ def test_the_wheel_scrolls_the_page_past_an_image_that_it_brings_under_the_mouse
 
 
 def test_at_the_whole_image_the_wheel_scrolls_on(page: Page) -> None:
-    show(page, document(plain_case({"x.png": stored(np.zeros((2000, 900), np.uint8))}), "<p>end</p>" * 200))
+    show(page, document(plain_case({"x.png": png(np.zeros((2000, 900), np.uint8))}), "<p>end</p>" * 200))
     before = place(page)
     page.locator(".mrb-view").hover()
     page.mouse.wheel(0, 300)
@@ -199,7 +195,7 @@ def test_at_the_whole_image_the_wheel_scrolls_on(page: Page) -> None:
 
 @pytest.mark.parametrize(("button", "key"), [("right", ""), ("left", "Alt")])
 def test_the_right_button_or_alt_sets_level_and_window(page: Page, button: Literal["left", "right"], key: str) -> None:
-    show(page, document(plain_case({"ramp.png": stored(RAMPS["12 bits"])})))
+    show(page, document(plain_case({"ramp.png": png(RAMPS["12 bits"])})))
     before = place(page)
     drag(page, 0, 40, button=button, key=key)
     expect(page.locator("output")).to_contain_text("level 2457 \u00b7 window 4095")
@@ -209,7 +205,7 @@ def test_the_right_button_or_alt_sets_level_and_window(page: Page, button: Liter
 
 
 def test_fit_shows_all_of_the_image_and_one_to_one_its_own_size(page: Page) -> None:
-    show(page, document(plain_case({"wide.png": stored(np.zeros((90, 400), np.uint8))})))
+    show(page, document(plain_case({"wide.png": png(np.zeros((90, 400), np.uint8))})))
     width = "selector => document.querySelector(selector).getBoundingClientRect().width"
     around = page.evaluate(width, ".mrb-view")
     assert page.evaluate(width, ".mrb-view img") == pytest.approx(around, abs=1)
@@ -223,7 +219,7 @@ def test_fit_shows_all_of_the_image_and_one_to_one_its_own_size(page: Page) -> N
 
 
 def test_where_the_keyboard_is_can_be_seen(page: Page) -> None:
-    show(page, document(plain_case({"ramp.png": stored(RAMPS["8 bits"])})))
+    show(page, document(plain_case({"ramp.png": png(RAMPS["8 bits"])})))
     page.keyboard.press("Tab")
     outline, ring = page.evaluate(
         "[document.activeElement].map(getComputedStyle).flatMap(({ outline, boxShadow }) => [outline, boxShadow])"
@@ -239,7 +235,7 @@ def test_where_the_keyboard_is_can_be_seen(page: Page) -> None:
 
 def test_two_fingers_pinch(new_page: Callable[..., Page]) -> None:
     page = new_page(has_touch=True)
-    show(page, document(plain_case({"ramp.png": stored(RAMPS["12 bits"])})))
+    show(page, document(plain_case({"ramp.png": png(RAMPS["12 bits"])})))
     box = bounds(page.locator(".mrb-view"))
     before = place(page)[2]
     touch = page.context.new_cdp_session(page)
@@ -257,7 +253,7 @@ def test_two_fingers_pinch(new_page: Callable[..., Page]) -> None:
 
 def test_what_is_shown_smaller_is_told_with_its_own_size_and_has_no_more_pixels_without_an_app(page: Page) -> None:
     ramp = np.tile(np.arange(2048) % 256, (1500, 1)).astype(np.uint8)
-    show(page, document(plain_case({"ramp.png": stored(ramp)})))
+    show(page, document(plain_case({"ramp.png": png(ramp)})))
     assert "shown at most 1024 wide or high" in page.locator("figcaption").inner_text()
     more(page)
     page.get_by_role("button", name="1:1").click()
@@ -332,7 +328,7 @@ def test_the_value_under_the_pointer_is_that_pixel_s(page: Page, zooms: int) -> 
 
 
 def test_inverted_black_is_white_and_said(page: Page) -> None:
-    show(page, document(plain_case({"grey.png": stored(np.tile(np.array([[0, 255]], np.uint8), (8, 4)))})))
+    show(page, document(plain_case({"grey.png": png(np.tile(np.array([[0, 255]], np.uint8), (8, 4)))})))
     tool(page, "invert")
     page.wait_for_selector(".mrb-view canvas")
     shown = page.evaluate(
@@ -381,14 +377,14 @@ def test_a_preset_sets_the_window_of_a_ct_and_only_of_one(page: Page) -> None:
 def test_a_colour_image_says_its_values(page: Page) -> None:
     colours = np.zeros((8, 8, 3), np.uint8)
     colours[3, 5] = (10, 20, 30)
-    show(page, document(plain_case({"colour.png": stored(colours)})))
+    show(page, document(plain_case({"colour.png": png(colours)})))
     hover(page, 5.5, 3.5)
     expect(page.locator(".mrb-pixel")).to_have_text("x 5, y 3: 10 20 30")
 
 
 def test_a_series_is_one_image_at_a_time_by_wheel_keys_and_buttons(hand: Hand) -> None:
     page = hand.page
-    show(page, document(plain_case({f"{i}.png": stored(np.full((9, 9), 20 * i, np.uint8)) for i in range(6)})))
+    show(page, document(plain_case({f"{i}.png": png(np.full((9, 9), 20 * i, np.uint8)) for i in range(6)})))
     said = page.locator(".mrb-series output")
     expect(said).to_have_text("image 1 of 6")
     expect(page.locator(".mrb-view:visible")).to_have_count(1)
@@ -489,7 +485,7 @@ def test_a_region_is_marked_by_keys_alone_and_stays_inside(new_page: Callable[..
 
 
 def test_without_alt_every_key_reaches_the_page_after_a_click_in_the_image(page: Page) -> None:
-    show(page, document(plain_case({"ramp.png": stored(RAMPS["8 bits"])})))
+    show(page, document(plain_case({"ramp.png": png(RAMPS["8 bits"])})))
     page.evaluate("window.heard = []; addEventListener('keydown', event => heard.push(event.key)); undefined")
     view = page.locator(".mrb-view")
     view.click()
@@ -512,7 +508,7 @@ _WHERE = (
 
 
 def test_all_of_it_is_reached_by_the_tab_key(page: Page) -> None:
-    show(page, document(plain_case({"ramp.png": stored(RAMPS["12 bits"])})))
+    show(page, document(plain_case({"ramp.png": png(RAMPS["12 bits"])})))
     page.keyboard.press("Tab")
     reached = []
     for _ in range(6):

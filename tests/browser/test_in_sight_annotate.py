@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +20,9 @@ from tests.rated import write_ranking
 from .haste import ACTIONS, ME, act, click, hasty_benchmark, paused, press, stalled
 from .haste import RECORD as KEYS
 from .pages import settled
-from .server import Served, answers_of, deal, path_of, screening, store_of
+from .server import Served, answers_of, deal, screening, store_of
 
+APP = "annotate"
 ITEMS = 150
 STALLED = "Dr Stalled"
 PICKS = {"a": "first", "b": "second", "t": "tie"}
@@ -74,12 +75,6 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
         deal(made, who, orders=[("BA", "AB", "AB")[(at + turn) % 3] for turn in range(3)])
     deal(made, STALLED, first=3)
     return made
-
-
-@pytest.fixture(scope="module")
-def annotating(bench: Benchmark) -> Iterator[Served]:
-    with Served("annotate", path_of(bench)) as running:
-        yield running
 
 
 def _act(page: Page, way: str, chance: random.Random) -> None:
@@ -142,9 +137,9 @@ def _wrong(store: Store, benchmark: Benchmark, who: str, clicked: list[dict[str,
     return len(rows), wrong
 
 
-def test_annotations_by_keys(new_page: NewPage, annotating: Served, bench: Benchmark) -> None:
+def test_annotations_by_keys(new_page: NewPage, served: Served, bench: Benchmark) -> None:
     page, chance = new_page(hasty=True), random.Random(2)
-    _open(page, annotating.address, ME)
+    _open(page, served.address, ME)
     page.evaluate(KEYS, {"case": ".mrb-sheet h2", "row": ".mrb-row.mrb-now .mrb-name"})
     steps: list[Callable[[], object]] = [
         *(lambda key=key: page.keyboard.press(key) for key in (*PICKS, *PICKS, "1", "4", "j", "p", *["Enter"] * 2)),
@@ -152,7 +147,7 @@ def test_annotations_by_keys(new_page: NewPage, annotating: Served, bench: Bench
         lambda: click(page, ".mrb-pick", chance),
         lambda: click(page, ".mrb-forward", chance),
     ]
-    with stalled(annotating.process, seed=2):
+    with stalled(served.process, seed=2):
         act(page, steps, chance)
     page.wait_for_timeout(3000)
     actions = page.evaluate("window.mrbActions")
@@ -171,12 +166,12 @@ def test_annotations_by_keys(new_page: NewPage, annotating: Served, bench: Bench
 
 
 def test_keys_pressed_while_the_server_stands_still_flip_no_answer(
-    new_page: NewPage, annotating: Served, bench: Benchmark
+    new_page: NewPage, served: Served, bench: Benchmark
 ) -> None:
     page = new_page(hasty=True)
-    _open(page, annotating.address, STALLED)
+    _open(page, served.address, STALLED)
     settled(page)
-    with paused(annotating.process):
+    with paused(served.process):
         press(page, (*"aaaaaa", "Enter", *"bbbbbb"), 0)
         expect(page.locator(".mrb-annotate")).to_contain_class("mrb-changing")
         expect(page.locator(".mrb-annotate")).to_contain_class("mrb-dimmed")
@@ -188,25 +183,25 @@ def test_keys_pressed_while_the_server_stands_still_flip_no_answer(
 
 
 @pytest.mark.parametrize("way", ["mouse", "touch"])
-def test_annotations(new_page: NewPage, annotating: Served, bench: Benchmark, way: str) -> None:
+def test_annotations(new_page: NewPage, served: Served, bench: Benchmark, way: str) -> None:
     page, who = new_page(hasty=True, has_touch=way == "touch"), f"Dr {way.title()}"
-    _open(page, annotating.address, who)
-    clicked = _haste(page, annotating, way, seed=3)
+    _open(page, served.address, who)
+    clicked = _haste(page, served, way, seed=3)
     with open_store(store_of(bench), create=False) as store:
         n, wrong = _wrong(store, bench, who, clicked)
     assert n > ACTIONS // 20, "much of what is chosen is stored"
     assert wrong == []
 
 
-def test_three_annotators_at_once(new_page: NewPage, annotating: Served, bench: Benchmark) -> None:
+def test_three_annotators_at_once(new_page: NewPage, served: Served, bench: Benchmark) -> None:
     hands = [
         (new_page(hasty=True, has_touch=way == "touch"), way, f"Dr {name}")
         for way, name in (("mouse", "One"), ("touch", "Two"), ("mouse", "Three"))
     ]
     for page, _, who in hands:
-        _open(page, annotating.address, who)
+        _open(page, served.address, who)
     chance = random.Random(4)
-    with stalled(annotating.process, seed=4):
+    with stalled(served.process, seed=4):
         while sum(page.evaluate("window.mrbPresses") for page, _, _ in hands) < ACTIONS:
             for page, way, _ in hands:
                 _act(page, way, chance)

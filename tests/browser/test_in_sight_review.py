@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,7 +15,7 @@ from mrb_lib.benchmarks.benchmark import Benchmark
 from .haste import ACTIONS, CASES, ME, RECORD, act, click, hasty_benchmark, paused, press, stalled
 from .pages import explorer, reviewing
 from .pages import press as press_all
-from .server import Served, path_of, reviews_of
+from .server import Served, reviews_of
 
 TEXTS = {"case": ".mrb-shown .mrb-title bdi", "row": '[aria-selected="true"] b', "form": ".mrb-of-case bdi"}
 VERDICTS = {"1": "gold_right", "3": "ambiguous", "4": "image_unusable"}
@@ -29,12 +29,6 @@ def page(new_page: Callable[..., Page]) -> Page:
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
     return hasty_benchmark(tmp_path_factory.mktemp("sight"))
-
-
-@pytest.fixture(scope="module")
-def served(bench: Benchmark) -> Iterator[Served]:
-    with Served("review", path_of(bench)) as running:
-        yield running
 
 
 def test_reviews_are_of_the_case_in_sight(page: Page, served: Served, bench: Benchmark) -> None:

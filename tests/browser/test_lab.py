@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
-import signal
-import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -24,7 +20,7 @@ from mrb_lib.review.records.store import open_store
 from .conftest import Watched, unhurried
 from .hostile import ATTACKS, harm, write_hostile
 from .pages import press
-from .server import MRB
+from .server import Served, lab_settings
 
 CASES = 60
 READY = """() => {
@@ -97,33 +93,14 @@ def write_notebook(path: Path, cells: Sequence[str], bench: Path) -> None:
 
 @pytest.fixture(scope="module")
 def address(bench: Path) -> Iterator[str]:
-    """The address that `mrb lab` prints, with the notebook of the views in place of the first of the library's.
-
-    The tests' own settings let scripts reach the app of JupyterLab.
-    """
-    work = bench.parent
-    settings = work / "config"
-    settings.mkdir()
-    config = {"LabApp": {"expose_app_in_browser": True}}
-    (settings / "jupyter_lab_config.json").write_text(json.dumps(config), encoding="utf-8")
-    own = {"JUPYTER_CONFIG_DIR": "config", "JUPYTER_DATA_DIR": "data", "JUPYTER_RUNTIME_DIR": "run"}
-    own |= {"JUPYTERLAB_SETTINGS_DIR": "set", "JUPYTERLAB_WORKSPACES_DIR": "spaces", "IPYTHONDIR": "ipython"}
-    environment = {**os.environ, "MRB_HOME": str(work / "home"), "OMP_NUM_THREADS": "1"}
-    environment |= {name: str(work / folder) for name, folder in own.items()}
-    words = ("lab", str(bench), "--no-browser", "--folder", str(work / "mine"))
-    with (work / "log.txt").open("w") as log:
-        server = subprocess.Popen([MRB, *words], env=environment, stdout=subprocess.PIPE, stderr=log, text=True)
-    assert server.stdout is not None
-    with server.stdout:
-        line = server.stdout.readline().strip()
-        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/lab/tree/00_start\.ipynb\?token=\S{43}", line), line + (
-            work / "log.txt"
-        ).read_text(encoding="utf-8")
-        assert "Warning" not in (work / "log.txt").read_text(encoding="utf-8")
-        write_notebook(work / "mine" / "views.ipynb", VIEWS, bench)
-        yield line.replace("00_start.ipynb", "views.ipynb")
-        server.send_signal(signal.SIGTERM)
-        assert server.wait(60) == 0
+    """The address that `mrb lab` prints, with the notebook of the views in place of the first of the library's."""
+    mine = bench.parent / "mine"
+    with Served("lab", bench, "--folder", str(mine), **lab_settings(bench.parent)) as lab:
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/lab/tree/00_start\.ipynb\?token=\S{43}", lab.address), lab.address
+        assert "Warning" not in lab.log()
+        write_notebook(mine / "views.ipynb", VIEWS, bench)
+        yield lab.address.replace("00_start.ipynb", "views.ipynb")
+    assert lab.process.returncode == 0
 
 
 @pytest.fixture(scope="module")

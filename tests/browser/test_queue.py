@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import quote
 
@@ -19,21 +19,14 @@ from .server import Served, mrb, path_of, reviews_of, simulated, store_of
 
 N = 20
 WRONG = "judge=longer&dimension=overall&kind=wrong"
+OPTIONS = ("--assign", "Dr Able,Dr Blind", "--overlap", "2", "--query", WRONG)
+"""What that judge got wrong is assigned to two reviewers, all of it to both."""
 
 
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
     """More cases than are reviewed, and a judge that is wrong in half of them."""
     return simulated(tmp_path_factory.mktemp("queue"), 110, seed=6, judged=True)
-
-
-@pytest.fixture(scope="module")
-def served(bench: Benchmark) -> Iterator[Served]:
-    """Serves what that judge got wrong to two reviewers, both of whom have all of it."""
-    with Served(
-        "review", path_of(bench), "--assign", "Dr Able,Dr Blind", "--overlap", "2", "--query", WRONG
-    ) as running:
-        yield running
 
 
 def _at(page: Page, index: int, n: int) -> None:
@@ -81,7 +74,7 @@ def test_twenty_failures_by_keyboard_and_a_second_reviewer_who_sees_nothing_befo
         expect(blind.locator(".mrb-history")).to_contain_text("Dr Able")
         blind.keyboard.press("j")
     _at(blind, 4, n)
-    blind.locator("[data-filter=review]").select_option("disagree")
+    blind.locator("[data-filter=review]").select_option("=disagree")
     expect(blind.locator(".mrb-position")).to_contain_text("1 of 2 cases")
     able_said = reviews_of(bench, "Dr Able")
     assert able_said["case_id"].nunique() == len(able_said) == N

@@ -41,17 +41,11 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
 
 
 @pytest.fixture(scope="module")
-def review(bench: Benchmark) -> Iterator[Served]:
-    with Served("review", path_of(bench)) as served:
-        yield served
-
-
-@pytest.fixture(scope="module")
-def opened(chromium: Browser, review: Served) -> Iterator[Page]:
+def opened(chromium: Browser, served: Served) -> Iterator[Page]:
     """One page for all who only look, or sign out again; what it complains about fails the last of them."""
     rights = ["clipboard-read", "clipboard-write"]
     watched = Watched(chromium.new_context(accept_downloads=True, permissions=rights))
-    yield explorer(watched.context.new_page(), review.address)
+    yield explorer(watched.context.new_page(), served.address)
     complaints = list(watched.complaints)
     watched.context.close()
     assert complaints == []
@@ -98,7 +92,7 @@ def test_two_judges_are_compared_where_they_differ(desk: Page) -> None:
     assert len(set(said)) == 2
 
 
-def test_an_address_leads_to_a_case_and_is_copied(desk: Page, review: Served) -> None:
+def test_an_address_leads_to_a_case_and_is_copied(desk: Page, served: Served) -> None:
     page = desk
     query = Query(judge="longer", dimension="overall", kind=("wrong",), sort="difficulty")
     _lead(page, to_fragment(query))
@@ -110,7 +104,7 @@ def test_an_address_leads_to_a_case_and_is_copied(desk: Page, review: Served) ->
     page.get_by_role("button", name="Copy link").click()
     expect(page.locator(".mrb-notice")).to_contain_text("copied")
     link = page.evaluate("navigator.clipboard.readText()")
-    assert link == review.address.split("?")[0] + "#" + to_fragment(query, case)
+    assert link == served.address.split("?")[0] + "#" + to_fragment(query, case)
     other = page.context.new_page()
     other.goto(link)
     expect(other.locator(".mrb-title")).to_have_text(f"Case {case}")
@@ -122,10 +116,10 @@ def test_an_address_leads_to_a_case_and_is_copied(desk: Page, review: Served) ->
 
 
 def test_a_mark_outlives_page_and_server_and_is_corrected_not_overwritten_once_the_store_is_there(
-    new_page: NewPage, review: Served, bench: Benchmark, tmp_path: Path
+    new_page: NewPage, served: Served, bench: Benchmark, tmp_path: Path
 ) -> None:
     link = "case=sim-000004&judge=longer&dimension=overall"
-    page = explorer(new_page(), review.address, link, "Dr. Ada")
+    page = explorer(new_page(), served.address, link, "Dr. Ada")
     press(page, "2s")
     expect(page.locator(".mrb-saved")).to_contain_text("choose the right label")
     page.locator("[data-field=choice]:not(:disabled)").first.check()
@@ -175,9 +169,9 @@ def _enter(hand: Hand) -> None:
         _button(hand, "Add the name", "Enter")
 
 
-def test_each_field_of_the_form_is_kept_by_mouse_touch_and_keys(hand: Hand, review: Served, bench: Benchmark) -> None:
+def test_each_field_of_the_form_is_kept_by_mouse_touch_and_keys(hand: Hand, served: Served, bench: Benchmark) -> None:
     case = f"sim-0000{14 + 2 * WAYS.index(hand.way)}"
-    page = explorer(hand.page, review.address, f"case={case}&judge=longer&dimension=overall")
+    page = explorer(hand.page, served.address, f"case={case}&judge=longer&dimension=overall")
     saved, history, verdict = (page.locator(f".mrb-{name}") for name in ("saved", "history li", "verdict label"))
     _enter(hand)
     expect(page.get_by_text(f"Signed in as {hand.name}")).to_be_visible()
@@ -233,8 +227,8 @@ def test_each_field_of_the_form_is_kept_by_mouse_touch_and_keys(hand: Hand, revi
     assert tags.loc[tags["reviewer"] == hand.name, "tag"].tolist() == ["seen twice"]
 
 
-def test_the_list_filters_and_views_work_by_mouse_touch_and_keys(hand: Hand, review: Served, bench: Benchmark) -> None:
-    page = explorer(hand.page, review.address)
+def test_the_list_filters_and_views_work_by_mouse_touch_and_keys(hand: Hand, served: Served, bench: Benchmark) -> None:
+    page = explorer(hand.page, served.address)
     title, position, notice = (page.locator(f".mrb-{name}") for name in ("title", "position", "notice"))
     _enter(hand)
     _button(hand, "next case (J)", "Escape", "j")
@@ -293,6 +287,7 @@ def test_the_list_filters_and_views_work_by_mouse_touch_and_keys(hand: Hand, rev
     hand.use(hand.page.get_by_role("button", name="Menu", exact=True))
     _button(hand, "Views")
     _button(hand, f"Remove the view {own} for everyone")
+    _button(hand, f"Press again to remove the view {own} for everyone")
     expect(dialog.get_by_role("status")).to_contain_text("is removed")
     assert own not in _views(bench)
     hand.use(dialog.get_by_role("button", name="Close"), "Escape")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import signal
-from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -20,6 +19,8 @@ from .pages import IMPATIENT, bounds, explorer, press, reviewing, settled, sign_
 from .server import Served, path_of, reviews_of, simulated, store_of
 
 QUERY = "judge=longer&dimension=overall"
+OPTIONS = ("--assign", "Dr Able,Dr Blind", "--overlap", "2", "--query", QUERY)
+"""All cases of a judge are assigned to two reviewers."""
 LOW = {"width": 1366, "height": 650}
 FORM_KEYS = ("1", "2", "a", "z", "Shift+1", "n", "m", "s", "Enter")
 
@@ -28,14 +29,6 @@ FORM_KEYS = ("1", "2", "a", "z", "Shift+1", "n", "m", "s", "Enter")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
     """Twelve cases and the runs of two judges."""
     return simulated(tmp_path_factory.mktemp("reviewing"), 12, judged=True)
-
-
-@pytest.fixture(scope="module")
-def served(bench: Benchmark) -> Iterator[Served]:
-    """All cases of a judge are assigned to two reviewers."""
-    options = ("--assign", "Dr Able,Dr Blind", "--overlap", "2", "--query", QUERY)
-    with Served("review", path_of(bench), *options) as running:
-        yield running
 
 
 def _case(page: Page, number: int) -> None:

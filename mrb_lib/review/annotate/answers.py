@@ -471,7 +471,7 @@ def annotate(benchmark: Benchmark, store: Store, form: Form | None = None, *, ra
     answers = (desk.initial_state, desk.open, desk.image, desk.choose, desk.skip, desk.comment)
     return App(
         f"Annotation: {benchmark.meta.name}", {each.__name__: each for each in answers}, _SCRIPTS, STYLES,
-        static=lambda: template("annotate_static").render(styles=(), name=benchmark.meta.name, html=""),
+        static=lambda: template("static").render(styles=(), html=(), needs_kernel=benchmark.meta.name),
     )  # fmt: skip
 
 

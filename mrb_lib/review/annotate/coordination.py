@@ -158,7 +158,7 @@ def coordinate(benchmark: Benchmark, store: Store, form: Form | None = None) -> 
     return App(
         f"Coordination: {benchmark.meta.name}", {"overview": desk.overview, "export": desk.export},
         ("annotate/coordinator",), STYLES,
-        static=lambda: template("annotate_static").render(styles=STYLES, html=desk.html()),
+        static=lambda: template("static").render(look="mrb-annotate", styles=STYLES, html=[desk.html()]),
     )  # fmt: skip
 
 

@@ -75,7 +75,7 @@ const MrbPicture = (() => {
       const has = { full: document.fullscreenEnabled, invert: this.grey };
       const buttons = (all) => all.map(([does, text, words, act]) => button(text, () => act(this), { "data-does": does, "aria-label": words, title: words, hidden: has[does] === false }));
       const hint = MOVES + (this.grey ? WINDOWS : "") + KEYS_HELP;
-      const more = element("div", { class: "mrb-tools mrb-more", role: "group", "aria-label": "more for the image", hidden: true }, ...buttons(MORE), ...(this.unit === "HU" ? [this.presets()] : []), ...(this.grey ? this.ranges() : []), element("p", { class: "mrb-legend" }, hint));
+      const more = element("div", { class: "mrb-tools", role: "group", "aria-label": "more for the image", hidden: true }, ...buttons(MORE), ...(this.unit === "HU" ? [this.presets()] : []), ...(this.grey ? this.ranges() : []), element("p", { class: "mrb-legend" }, hint));
       const unfold = ({ currentTarget }) => currentTarget.setAttribute("aria-expanded", String(!(more.hidden = !more.hidden)));
       const menu = button("⋯", unfold, { "aria-expanded": "false", "aria-label": "more for the image", title: "window, invert, measure and more" });
       this.output = element("output", { "aria-live": "polite" });

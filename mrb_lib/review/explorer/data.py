@@ -192,9 +192,10 @@ def static_view(data: ExplorerData, query: Query, positions: list[int]) -> str:
     """The plain view of a notebook: the query in words, the list, and the first cases whole."""
     listed = data.benchmark.cases.iloc[positions][["case_id", "question"]]
     return template("explorer_static").render(
-        note=kind_note(data.benchmark.meta.kind), n=f"{len(positions):,}", words=in_words(query),
+        styles=("case/case", "explorer/explorer"), note=kind_note(data.benchmark.meta.kind),
+        n=f"{len(positions):,}", words=in_words(query),
         rows=listed.head(_STATIC_ROWS).astype(str).values.tolist(), more=len(positions) - _STATIC_ROWS,
-        cases=[data.case_html(position, side=_STATIC_SIDE) for position in positions[:_STATIC_CASES]],
+        html=[data.case_html(position, side=_STATIC_SIDE) for position in positions[:_STATIC_CASES]],
     )  # fmt: skip
 
 

@@ -329,13 +329,8 @@ function render({ link, el, addressed }) {
     const inList = target.matches("[role=listbox]");
     const own = parts.form.action(event, target.closest("button, summary, a, [role=listbox]"));
     if (own) return stale ? parts.form.refuse : parts.form.open() ? own : signInFirst;
-    if (arrows && key === "ArrowRight") return forth;
-    if (arrows && key === "ArrowLeft") return back;
-    if (inList) {
-      const does = { ArrowDown: forth, ArrowUp: back, Home: () => step(0), End: () => step(state.n - 1) }[key];
-      if (does) return does;
-    }
-    return { j: forth, k: back, d: () => parts.stage.querySelector(".mrb-words")?.click(), w: () => parts.stage.querySelector(".mrb-raw")?.click(), "/": () => parts.filters.search.focus(), "#": parts.tags.focus, g: parts.tags.focus, "?": () => parts.dialog.showModal() }[key.toLowerCase()];
+    const moves = { ...(arrows && { ArrowRight: forth, ArrowLeft: back }), ...(inList && { ArrowDown: forth, ArrowUp: back, Home: () => step(0), End: () => step(state.n - 1) }) };
+    return moves[key] ?? { j: forth, k: back, d: () => parts.stage.querySelector(".mrb-words")?.click(), w: () => parts.stage.querySelector(".mrb-raw")?.click(), "/": () => parts.filters.search.focus(), "#": parts.tags.focus, g: parts.tags.focus, "?": () => parts.dialog.showModal() }[key.toLowerCase()];
   }
 
   function signInFirst() {

@@ -10,11 +10,13 @@ function mrbFilters({ kinds, sorts, reviews, change }) {
     ["department", "Department", "any"],
     ["modality", "Modality", "any"],
     ["changed_by", "Changed by probe", "not asked"],
+    ["review", "Reviews", "any"],
   ];
   const SORTS = [["", "benchmark order"], ["confidence", "confidence"], ["distance", "distance from gold"], ["disagreement", "judges’ disagreement"], ["difficulty", "estimated difficulty"]];
   const EMPTY = { judge: null, other: null, dimension: null, organ: null, department: null, modality: null, kind: [], outcome: [], changed_by: null, where: "", review: "", text: "", sort: "", desc: true };
 
-  const named = (name, value) => (name !== "changed_by" ? spoken(value) : value === "*" ? "any probe" : value);
+  const NAMED = { changed_by: (value) => (value === "*" ? "any probe" : value), review: (value) => reviews[value] };
+  const named = (name, value) => (NAMED[name] ?? spoken)(value);
   let query = { ...EMPTY };
   // What was chosen a moment ago counts before its answer is here.
   const ask = (part) => {
@@ -33,7 +35,7 @@ function mrbFilters({ kinds, sorts, reviews, change }) {
   const bar = element("div", { class: "mrb-filters", role: "group", "aria-label": "Filters" });
   for (const [name, label] of CHOSEN) {
     const choose = () => {
-      const value = select.value ? select.value.slice(1) : null;
+      const value = select.value ? select.value.slice(1) : EMPTY[name];
       ask(name === "judge" && value === null ? { judge: null, other: null } : { [name]: value });
     };
     const select = element("select", { "data-filter": name, onchange: choose });
@@ -43,8 +45,6 @@ function mrbFilters({ kinds, sorts, reviews, change }) {
   const probed = selects.get("changed_by").closest("label"); // beside the kinds of failure, with which it is combined
   probed.title = "only verdicts that are another choice under the probe than on the plain case, shown and repeated alike";
   probed.classList.add("mrb-changed-by");
-  const review = element("select", { "data-filter": "review", onchange: () => ask({ review: review.value }) });
-  bar.append(element("label", { class: "mrb-filter", hidden: true }, element("span", {}, "Reviews"), review));
   // JupyterLab keeps Enter from a field, which therefore never says that it has changed.
   const filter = ({ key, isComposing }) => { if (key === undefined || (key === "Enter" && !isComposing)) ask({ where: where.value.trim() }); };
   const where = element("input", { type: "text", "data-filter": "where", placeholder: "length > 700", spellcheck: "false", autocomplete: "off", onchange: filter, onkeydown: filter });
@@ -73,13 +73,14 @@ function mrbFilters({ kinds, sorts, reviews, change }) {
       const words = value ? named(name, value) : "none stated";
       options.push(element("option", { value: `=${value}`, "data-n": n }, value === wanted ? words : `${words} (${n.toLocaleString()})`));
     }
-    if (wanted !== null && !values.some(([value]) => value === wanted)) options.push(element("option", { value: `=${wanted}` }, named(name, wanted)));
+    const isAsked = wanted !== EMPTY[name];
+    if (isAsked && !values.some(([value]) => value === wanted)) options.push(element("option", { value: `=${wanted}` }, named(name, wanted)));
     select.replaceChildren(...options);
-    select.value = wanted === null ? "" : `=${wanted}`;
+    select.value = isAsked ? `=${wanted}` : "";
     select.disabled = !values.length;
-    select.closest("label").hidden = !values.length && ["organ", "department", "modality", "changed_by"].includes(name);
-    if (name === "other") select.closest("label").hidden = query.judge === null || !values.length;
-    select.closest("label").classList.toggle("mrb-on", wanted !== null);
+    const label = select.closest("label");
+    label.hidden = (name === "other" && query.judge === null) || (!values.length && !["judge", "dimension"].includes(name));
+    label.classList.toggle("mrb-on", isAsked);
   }
 
   function update(answer) {
@@ -89,11 +90,6 @@ function mrbFilters({ kinds, sorts, reviews, change }) {
     for (const [name, , any] of CHOSEN) fill(name, any, facets[name]);
     if (document.activeElement !== where) where.value = query.where;
     where.closest("label").classList.toggle("mrb-on", Boolean(query.where));
-    const states = facets.review ?? [];
-    review.replaceChildren(element("option", { value: "" }, "any"), ...states.map(([value, n]) => element("option", { value, "data-n": n }, `${reviews[value]} (${n.toLocaleString()})`)));
-    review.value = query.review;
-    review.closest("label").hidden = !states.length;
-    review.closest("label").classList.toggle("mrb-on", Boolean(query.review));
     sort.value = query.sort;
     turn.hidden = !query.sort;
     turn.replaceChildren(query.desc ? "↓" : "↑", element("span", {}, query.desc ? " highest" : " lowest"));

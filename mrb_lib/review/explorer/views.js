@@ -1,6 +1,8 @@
 // Views: the filters and the order under a name that everybody sees; saved, opened and removed in a dialog.
 // `ask` as of mrbShell.connect; `scope()` is the query and who asks; `open(fragment)` shows a view.
 function mrbViews({ ask, scope, open }) {
+  const AGAIN = "Press again to remove";
+  const FAILED = { keep_view: "Not saved: ", remove_view: "Not removed: " };
   const { button, element, isolated } = mrbShell;
   const name = element("input", { type: "text", maxlength: "80", autocomplete: "off" });
   const save = element("button", { type: "submit", class: "mrb-first" }, "Save");
@@ -11,9 +13,14 @@ function mrbViews({ ask, scope, open }) {
   const dialog = element("dialog", { class: "mrb-keys mrb-views", "aria-label": "Saved views" }, element("h2", {}, "Saved views"), sheet, said, list, close);
   const opener = button("Views", show, { "aria-haspopup": "dialog", title: "Saved views: open, save, remove" });
 
+  // Without a store nothing here works, and why is said.
   function show() {
     dialog.showModal();
-    load();
+    const here = scope().reviewer ? "" : "Sign in to save or remove views; opening them needs no name.";
+    save.disabled = Boolean(here);
+    sheet.hidden = false;
+    list.replaceChildren(); // an earlier list would be replaced while somebody uses it
+    change("views", {}, here);
   }
 
   const say = (words, bad = false) => {
@@ -27,7 +34,13 @@ function mrbViews({ ask, scope, open }) {
       open(view.fragment || "where="); // an empty address would be the explorer's own start
     };
     const opens = button(isolated(view.seen), show);
-    const drop = () => change("remove_view", { name: view.name }, `The view “${view.seen}” is removed.`);
+    // It goes for everyone, so the first press asks.
+    const drop = () => {
+      if (remove.textContent === AGAIN) change("remove_view", { name: view.name }, `The view “${view.seen}” is removed.`);
+      else say(`Remove the view “${view.seen}” for everyone? Press again to do so.`);
+      remove.textContent = AGAIN;
+      remove.setAttribute("aria-label", `${AGAIN} the view ${view.seen} for everyone`);
+    };
     const remove = button("Remove for everyone", drop, { class: "mrb-quiet", "aria-label": `Remove the view ${view.seen} for everyone` });
     const who = element("span", { class: "mrb-when" }, "by ", isolated(view.by), ` · ${view.created.slice(0, 10)}`);
     return element("li", {}, opens, who, remove);
@@ -38,21 +51,6 @@ function mrbViews({ ask, scope, open }) {
     if (!views.length) list.append(element("li", { class: "mrb-hint" }, "No view is saved yet."));
   }
 
-  // Without a store nothing here works, and why is said.
-  async function load() {
-    const here = scope().reviewer ? "" : "Sign in to save or remove views; opening them needs no name.";
-    say(here);
-    save.disabled = Boolean(here);
-    sheet.hidden = false;
-    list.replaceChildren(); // an earlier list would be replaced while somebody uses it
-    try {
-      draw(await ask("views"));
-    } catch (error) {
-      sheet.hidden = true;
-      say(error.message, true);
-    }
-  }
-
   async function change(what, fields, done) {
     const { query, reviewer } = scope();
     try {
@@ -61,7 +59,8 @@ function mrbViews({ ask, scope, open }) {
       if (what === "keep_view") name.value = "";
       if (!dialog.contains(document.activeElement)) name.focus();
     } catch (error) {
-      say(`Not ${what === "keep_view" ? "saved" : "removed"}: ${error.message}`, true);
+      sheet.hidden = what === "views";
+      say(`${FAILED[what] ?? ""}${error.message}`, true);
     }
   }
 

@@ -16,12 +16,7 @@ from mrb_lib.review.case import SCRIPTS
 from mrb_lib.review.case.view import image_html, whole
 from mrb_lib.review.pages import script
 from mrb_lib.tables.errors import InputError
-
-
-def stored(values: np.ndarray) -> bytes:
-    stream = io.BytesIO()
-    Image.fromarray(values).save(stream, format="PNG")
-    return stream.getvalue()
+from tests.pictures import png
 
 
 def drawn(page: str, attribute: str) -> np.ndarray:
@@ -39,7 +34,7 @@ def number(page: str, name: str) -> float:
 
 def test_a_deep_picture_carries_every_value_and_its_window() -> None:
     values = np.linspace(100, 4195, 4096).astype("uint16").reshape(64, 64)
-    page = image_html("x.png", {"x.png": stored(values)})
+    page = image_html("x.png", {"x.png": png(values)})
     packed = drawn(page, "data-packed").astype(int)
     real = number(page, "offset") + number(page, "step") * (packed[..., 0] * 256 + packed[..., 1])
     np.testing.assert_array_equal(real, values)
@@ -49,8 +44,8 @@ def test_a_deep_picture_carries_every_value_and_its_window() -> None:
 
 
 def test_an_8_bit_picture_is_not_carried_twice_and_colour_has_no_window() -> None:
-    grey = image_html("x", {"x": stored(np.zeros((4, 5), "uint8"))})
-    colour = image_html("x", {"x": stored(np.zeros((4, 5, 3), "uint8"))})
+    grey = image_html("x", {"x": png(np.zeros((4, 5), "uint8"))})
+    colour = image_html("x", {"x": png(np.zeros((4, 5, 3), "uint8"))})
     assert "data-packed" not in grey
     assert (number(grey, "centre"), number(grey, "width")) == (127.5, 255)
     assert "data-centre" not in colour

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import io
 import re
 
 import numpy as np
 import pandas as pd
 import pytest
 from bs4 import BeautifulSoup
-from PIL import Image
 
 from mrb_lib.review.case import case_html
+from tests.pictures import png
 
 
 def read(page: str) -> BeautifulSoup:
     """The elements that a browser would see."""
     return BeautifulSoup(page, "html.parser")
-
-
-def picture() -> bytes:
-    stream = io.BytesIO()
-    Image.fromarray(np.arange(64, dtype="uint8").reshape(8, 8)).save(stream, format="PNG")
-    return stream.getvalue()
 
 
 @pytest.fixture
@@ -47,7 +40,7 @@ def shown() -> dict[str, object]:
     ]
     return {
         "case": case,
-        "images": {"a.png": picture()},
+        "images": {"a.png": png(np.arange(64, dtype="uint8").reshape(8, 8))},
         "annotations": pd.DataFrame(votes, columns=["case_id", "annotator", "dimension", "choice"]),
         "gold": pd.DataFrame({"case_id": ["c1"], "dimension": ["overall"], "choice": ["A"]}),
         "verdicts": pd.DataFrame(

@@ -20,6 +20,7 @@ from mrb_lib.review.failures.query import Query, from_fragment
 from mrb_lib.review.records.exchange import guarded
 from mrb_lib.tables.errors import InputError
 from tests.browser.hostile import ATTACKS
+from tests.pictures import png
 from tests.review.explorer.asking import exported, opened, rows_of, sight
 
 ME, OTHER = {"reviewer": "Dr A"}, {"reviewer": "Dr B"}
@@ -119,17 +120,11 @@ def test_hostile_texts_are_kept_as_texts(made: Made, text: str) -> None:
     json.dumps(view, ensure_ascii=False).encode()
 
 
-def _png(picture: Image.Image) -> bytes:
-    stream = BytesIO()
-    picture.save(stream, "png")
-    return stream.getvalue()
-
-
 def test_pictures_are_small_and_the_unreadable_have_a_plain_mark(pictured: Benchmark) -> None:
-    tall = _png(Image.fromarray(np.full((900, 300), 7, dtype=np.uint8)))
+    tall = png(np.full((900, 300), 7, dtype=np.uint8))
     images = {
-        "a.png": tall, "deep.png": _png(Image.fromarray(np.full((60, 60), 7, dtype=np.uint16))), "torn.png": tall[:40],
-        "b": _png(Image.new("1", (20_000, 20_000))),
+        "a.png": tall, "deep.png": png(np.full((60, 60), 7, dtype=np.uint16)), "torn.png": tall[:40],
+        "b": png(Image.new("1", (20_000, 20_000))),
         "script.png": b"<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>",
     }  # fmt: skip
     names = [["a.png", "torn.png"], ["deep.png"], [], ["torn.png"], ["gone.png"], ["b"], ["script.png"]]
