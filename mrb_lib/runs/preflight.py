@@ -18,43 +18,13 @@ from mrb_lib.judges.roster.machine import misfit
 from mrb_lib.judges.roster.roster import entry_of, resolve
 from mrb_lib.judges.roster.source import WeightsSource, locate_weights, pinned_revision
 from mrb_lib.judges.settings import Settings
-from mrb_lib.runs.execute import ReportPlanned, is_complete, judge_each, settings_for
 from mrb_lib.runs.juries import has_run
-from mrb_lib.runs.local import Backend, run_locally
-from mrb_lib.runs.outcomes import RunSummary
-from mrb_lib.runs.planned import PlannedJudge
-from mrb_lib.runs.progress import ReportProgress
-from mrb_lib.runs.ray.cluster import check_installed
-from mrb_lib.tables.errors import InputError, MrbError
+from mrb_lib.runs.planned import PlannedJudge, is_complete, settings_for
+from mrb_lib.runs.scaleout import check_installed
+from mrb_lib.tables.errors import InputError
 
 TIMEOUT_S: Final = 5.0
 """Seconds that a server may take to answer."""
-
-
-def judge_plan(
-    benchmark: Benchmark,
-    runs: Path,
-    judges: Sequence[PlannedJudge],
-    *,
-    extra: Sequence[Path] = (),
-    backend: Backend = run_locally,
-    progress: ReportProgress | None = None,
-    finished: ReportPlanned | None = None,
-) -> list[RunSummary]:
-    """Run judges over a benchmark, each in its own way; of several, those with `problems` are not tried.
-
-    Parameters, results and errors are those of `mrb_lib.runs.execute.judge_each`.
-    """
-
-    def check(one: PlannedJudge) -> list[str]:
-        try:
-            return problems(benchmark, runs, one, extra)
-        except MrbError as error:
-            return [str(error)]
-
-    return judge_each(
-        benchmark, runs, judges, extra=extra, backend=backend, progress=progress, finished=finished, check=check
-    )
 
 
 def problems(benchmark: Benchmark, runs: Path, one: PlannedJudge, extra: Sequence[Path] = ()) -> list[str]:

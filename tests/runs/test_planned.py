@@ -12,10 +12,10 @@ from mrb_lib.judges.budget import Budget
 from mrb_lib.judges.roster.roster import resolve
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs import execute
+from mrb_lib.runs.execute import judge_plan
 from mrb_lib.runs.outcomes import FailedRun, FailedRunsError, Outcome, RunSummary
 from mrb_lib.runs.plan import ProbeOptions
 from mrb_lib.runs.planned import PlannedJudge, read_judges
-from mrb_lib.runs.preflight import judge_plan
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.verdicts.protocol import Judge
 
@@ -176,14 +176,14 @@ def test_judges_that_cannot_start_fail_alone_and_name_the_same_budget_share_it(
         return resolve(name, budget=budget, **options)
 
     monkeypatch.setattr(execute, "resolve", noted)
-    monkeypatch.setattr("mrb_lib.runs.ray.cluster.find_spec", lambda name: None)
+    monkeypatch.setattr("mrb_lib.runs.scaleout.find_spec", lambda name: None)
     five, two = (Settings(budget=usd, price_prompt=1.0, price_completion=1.0) for usd in (5.0, 2.0))
     judges = [
         PlannedJudge("first", five), PlannedJudge("longer", two), PlannedJudge("random", engine="ray"),
         PlannedJudge("shorter"), PlannedJudge("lexical", five),
     ]  # fmt: skip
     with pytest.raises(FailedRunsError) as error:
-        execute.judge_each(little, tmp_path, judges)
+        execute.judge_plan(little, tmp_path, judges, check_first=False)
     [failed] = error.value.failed
     assert failed.judge == "random" and "needs ray; install it" in failed.reason
     assert given["first"] is given["lexical"] is not None and given["first"].usd == 5.0
@@ -201,7 +201,7 @@ def test_a_check_that_fails_is_the_failure_of_that_judge(
             raise RunError("the Hub cannot be reached")
         return []
 
-    monkeypatch.setattr("mrb_lib.runs.preflight.problems", unreachable)
+    monkeypatch.setattr("mrb_lib.runs.execute.problems", unreachable)
     with pytest.raises(FailedRunsError) as raised:
         judge_plan(little, tmp_path, [replace(USUAL, name="first"), replace(USUAL, name="longer")])
     [failed] = raised.value.failed
