@@ -267,13 +267,10 @@ def judge_plan(
         run; of one whatever was raised.
     """
     distinct = [one for number, one in enumerate(judges) if one not in judges[:number]]
-    done, failed, ready = list[RunSummary](), list[FailedRun](), list[PlannedJudge]()
+    outcomes, ready = list[Outcome](), list[PlannedJudge]()
 
     def report(one: PlannedJudge, outcome: Outcome) -> None:
-        if isinstance(outcome, RunSummary):
-            done.append(outcome)
-        else:
-            failed.append(outcome)
+        outcomes.append(outcome)
         if finished is not None:
             finished(one, outcome)
 
@@ -295,9 +292,9 @@ def judge_plan(
             report(one, outcome)
             if isinstance(outcome, FailedRun) and (outcome.is_interrupted or len(distinct) == 1):
                 raise outcome.error
-    if failed:
+    if failed := [one for one in outcomes if isinstance(one, FailedRun)]:
         raise FailedRunsError(failed, len(distinct))
-    return done
+    return [one for one in outcomes if isinstance(one, RunSummary)]
 
 
 def _forget_locals(error: BaseException | None) -> None:

@@ -78,7 +78,6 @@ class Plan:
     items: np.ndarray | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        check_orders(self.orders, self.repeats)
         if self.rules.get("task") == "rating" and self.orders != ("AB",):
             raise InputError(f"orders {','.join(self.orders)}: one response is rated, so the only order is AB.")
 
@@ -241,12 +240,10 @@ def _not_there(name: str, one: FileProbe, case_ids: pd.Series) -> str:
     return told
 
 
-def check_orders(orders: Sequence[str], repeats: int) -> None:
-    """Raise `InputError` unless verdicts can be made in these orders, so many times."""
+def check_orders(orders: Sequence[str]) -> None:
+    """Raise `InputError` unless verdicts can be made in these orders."""
     if not orders or not set(orders) <= set(ORDERS) or len(set(orders)) != len(orders):
         raise InputError(f"orders {','.join(orders)!r}: use AB, BA or both, each once.")
-    if repeats < 1:
-        raise InputError(f"repeats {repeats}: at least 1 is needed.")
 
 
 def check_retry(statuses: Sequence[str]) -> None:

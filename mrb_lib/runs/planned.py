@@ -74,7 +74,7 @@ class PlannedJudge(PlannedModel):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_orders(self.orders, self.repeats)
+        check_orders(self.orders)
         check_retry(self.retry)
         _ = self.probes  # which checks its names and files
 

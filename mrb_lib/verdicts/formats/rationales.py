@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Hashable, Mapping
+from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Annotated, Final
@@ -185,18 +186,16 @@ def _question(meta: BenchmarkMeta, shown: Mapping[Hashable, object], said: Choic
 
 
 def _meta(meta: BenchmarkMeta, limit: int, seed: int) -> BenchmarkMeta:
-    return BenchmarkMeta(
+    return replace(
+        meta,
         name=f"{meta.name} rationales",
-        kind=meta.kind,
         dimensions=(DIMENSION,),
         categories=CATEGORIES,
+        level="nominal",
         task="rating",
         acceptable=(RIGHT,),
+        labels={},
         definitions=_DEFINITIONS,
         description=f"The reasons that judges gave for their verdicts on {meta.name}.",
-        source=meta.source,
-        licence=meta.licence,
-        citation=meta.citation,
-        revision=meta.revision,
         extra={"rationales": {"of": meta.name, "limit": limit, "seed": seed}},
     )
