@@ -75,17 +75,20 @@ TABLES = {
 }
 
 
-@pytest.fixture
-def tables(tmp_path: Path) -> Path:
-    """A folder of tidy tables with one image, as a user might have written them."""
+def write_tables(folder: Path) -> None:
+    """Write tidy tables with one image, as a user might have written them."""
     from PIL import Image
 
-    folder = tmp_path / "tables"
     (folder / "images").mkdir(parents=True)
     for name, text in TABLES.items():
         (folder / name).write_text(text, encoding="utf-8")
     Image.new("L", (8, 8), 90).save(folder / "images" / "1.png")
-    return folder
+
+
+@pytest.fixture
+def tables(tmp_path: Path) -> Path:
+    write_tables(tmp_path / "tables")
+    return tmp_path / "tables"
 
 
 def write_small_demo(folder: Path, cases: int) -> None:

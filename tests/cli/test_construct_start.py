@@ -64,28 +64,6 @@ def test_what_is_passed_over_is_named_in_short_lines(mrb: Mrb, tmp_path: Path) -
     assert open_work(tmp_path / "work").items()["notes"][0].count("._slice_") == 90
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--layout", "nonsense"], "layout 'nonsense' is unknown"),
-        (["--kind", "odd"], "--kind 'odd': must be"),
-        (["--map", "missing=question"], "there is no column missing"),
-        (["--where", "organ =="], "cannot be read"),
-        (["--preset", "odd"], "preset 'odd'"),
-    ],
-)
-def test_bad_input_is_one_line_and_leaves_nothing(
-    mrb: Mrb,
-    source: Path,
-    tmp_path: Path,
-    options: list[str],
-    message: str,
-) -> None:
-    result = mrb("construct", "start", source, tmp_path / "work", *options)
-    assert result.code == 2 and message in result.err and result.err.count("\n") == 1
-    assert not (tmp_path / "work").exists()
-
-
 def test_the_plan_of_the_paper_comes_with_the_next_command_at_every_stage(
     mrb: Mrb, source: Path, tmp_path: Path
 ) -> None:

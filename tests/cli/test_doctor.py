@@ -137,19 +137,6 @@ def test_judges_are_listed_in_aligned_columns(mrb: Callable, mine: Path, monkeyp
     assert lines[-1].split() == ["mine", "-", "-", "Home", "-", "1.0", "packed", "-"]
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["judges", "--access", "secret"],
-        ["judges", "--engine", "magic"],
-        ["judges", "--roster", "nowhere.toml"],
-        ["doctor", "--roster", "nowhere.toml"],
-    ],
-)
-def test_bad_options_end_with_one_line(mrb: Callable, arguments: list[str]) -> None:
-    assert arguments[-1] in mrb(*arguments).refusal
-
-
 def test_clean_empties_the_caches_and_keeps_reviews_and_what_others_put_there(
     mrb: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -95,34 +95,6 @@ def test_repeats_of_a_judge_that_writes_are_sampled_and_that_is_said(
     assert "temperature" not in mrb("judge", bench, tmp_path / "r", "--judge", "first", *options).err
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        ["--engine", "slurm"],
-        ["--workers", "2"],
-        ["--engine", "ray", "--workers", "0"],
-        ["--dtype", "float8"],
-        ["--temperature", "-1"],
-        ["--budget", "1", "--engine", "ray"],
-        ["--budget", "1", "--judge", "endpoint:m", "--price-prompt", "1"],
-        ["--orders", "AC"],
-        ["--retry", "ok"],
-        ["--judge", "nobody"],
-        ["--judge", "path:nowhere"],
-        ["--judge", "consensus-of:first,first"],
-        ["--judge", "consensus-of:first,nobody"],
-        ["--roster", "nowhere.toml"],
-    ],
-)
-def test_wrong_options_end_with_one_line_and_write_nothing(
-    mrb: Callable, bench: Path, tmp_path: Path, options: list[str]
-) -> None:
-    result = mrb("judge", bench, tmp_path / "r", "--judge", "first", *options)
-    assert (result.code, result.out) == (2, ""), result
-    assert len(result.err.splitlines()) == 1, result.err
-    assert not (tmp_path / "r").exists()
-
-
 def _run(folder: Path) -> Path:
     folder.mkdir()
     write_manifest(folder, Manifest(folder.name, "writer"))

@@ -180,10 +180,6 @@ def test_a_server_that_is_off_by_now_fails_no_run_that_is_complete(mrb: Mrb, ben
     assert more.code == 1 and "endpoint:m: failed: " in more.err and "no server answers" in more.err
 
 
-def test_without_a_judge_there_is_nothing_to_do(mrb: Mrb, bench: Path, tmp_path: Path) -> None:
-    assert "no judge is named; pass --judge NAME" in mrb("judge", bench, tmp_path / "runs").refusal
-
-
 def test_one_judge_has_no_table_and_its_own_exit_code(mrb: Mrb, bench: Path, tmp_path: Path) -> None:
     assert mrb("judge", bench, tmp_path / "runs", "--judge", "longer").out.count("\n") == 2
     result = mrb("judge", bench, tmp_path / "runs", "--judge", "qwen2.5-vl-7b")

@@ -29,12 +29,6 @@ def test_the_list_names_every_probe_and_what_should_follow(mrb: Callable) -> Non
     assert {one["changes"] for one in listed} == {"image", "response", "question", "prompt"}
 
 
-def test_judging_refuses_an_unknown_probe_before_it_starts(mrb: Callable, demo: Path, tmp_path: Path) -> None:
-    judged = mrb("judge", demo, tmp_path / "runs", "--judge", "longer", "--probe", "response/sides")
-    assert "the nearest are response/side" in judged.refusal
-    assert not (tmp_path / "runs").exists()
-
-
 def test_judging_and_the_table_of_probes(mrb: Callable, demo: Path, tmp_path: Path) -> None:
     probes = "response/lengthened,image/mirrored"
     judged = mrb("judge", demo, tmp_path / "runs", "--judge", "longer", "--probe", probes)
@@ -77,24 +71,3 @@ def test_the_texts_of_a_file_are_judged_told_and_expected_to_change_nothing(
     assert rows.keys() == {"response/lengthened", "question/file-deutsch", "response/file-answers"}
     german = rows["question/file-deutsch"]
     assert (german["expected"], german["n"], german["changed"], german["target_shift"]) == ("same", 2, 0, None)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("judge", "{demo}", "{runs}", "--judge", "first", "--probe-file", "{runs}.csv"), "the file is missing"),
-        (("judge", "{demo}", "{runs}", "--judge", "first", "--probe-file", "{judges}"), "needs one column case_id"),
-        (("judge", "{demo}", "{runs}", "--judge", "first", "--probe-file", "{strange}"), "2 of 2 cases of its file"),
-        (("judge", "{demo}", "{runs}", "--judge", "first", "--probe-cases", "3"), "--probe-file FILE"),
-    ],
-)
-def test_a_file_that_will_not_do_is_one_line_and_leaves_nothing(
-    mrb: Callable, demo: Path, tmp_path: Path, arguments: tuple[str, ...], message: str
-) -> None:
-    (tmp_path / "strange.csv").write_text("case_id,question\n\x1b[31m,x\nb,y\n", encoding="utf-8")
-    (tmp_path / "judges.csv").write_text("judge,question\n1,x\n", encoding="utf-8")
-    names = {"demo": demo, "runs": tmp_path / "runs", "judges": tmp_path / "judges.csv"}
-    result = mrb(*(text.format(**names, strange=tmp_path / "strange.csv") for text in arguments))
-    assert message in result.refusal
-    assert result.err.count("\n") == 1 and "\x1b" not in result.err
-    assert not (tmp_path / "runs").exists()

@@ -88,7 +88,9 @@ def test_a_judge_that_does_not_exist_is_refused(little: Benchmark, tmp_path: Pat
     assert sorted(path for path in tmp_path.rglob("*") if "bench" not in path.parts) == before
 
 
-@pytest.mark.parametrize("options", [{"orders": ("XY",)}, {"repeats": 0}, {"limit": 0}])
+@pytest.mark.parametrize(
+    "options", [{"orders": ("XY",)}, {"orders": ("AB", "AB")}, {"orders": ()}, {"repeats": 0}, {"limit": 0}]
+)
 def test_options_out_of_range_are_refused_and_nothing_is_written(
     little: Benchmark, tmp_path: Path, options: dict[str, object]
 ) -> None:

@@ -101,6 +101,7 @@ def test_every_setting_may_stand_in_a_plan(tmp_path: Path) -> None:
         ('name = "first"\nengine = "cloud"', "engine 'cloud': is unknown; use local, ray"),
         ('name = "first"\nworkers = 2', "workers and gpus_per_worker: need engine ray"),
         ('name = "first"\nengine = "ray"\nworkers = 0', "workers 0: must be at least 1"),
+        ('name = "first"\nengine = "ray"\ngpus_per_worker = 1.5', "1.5: must be a share of one, or a whole number"),
         ('name = "nobody"', "judge 'nobody' is not in the roster"),
         ('name = "consensus-of:first,nobody"', "judge 'nobody' is not in the roster"),
         ('name = "consensus-of:first"', "with at least two judges"),
@@ -185,7 +186,10 @@ def test_judges_that_cannot_start_fail_alone_and_name_the_same_budget_share_it(
     with pytest.raises(FailedRunsError) as error:
         execute.judge_plan(little, tmp_path, judges, check_first=False)
     [failed] = error.value.failed
-    assert failed.judge == "random" and "needs ray; install it" in failed.reason
+    assert (
+        failed.judge == "random"
+        and "needs ray; install it with `pip install 'mrb-workbench[scaleout]'`" in failed.reason
+    )
     assert given["first"] is given["lexical"] is not None and given["first"].usd == 5.0
     assert given["longer"] is not None and given["longer"].usd == 2.0
     assert given["shorter"] is None
