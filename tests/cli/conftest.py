@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -25,6 +26,18 @@ class Result:
     code: int
     out: str
     err: str
+
+    @property
+    def ok(self) -> Result:
+        """The result of a command that did what it was asked to."""
+        assert self.code == 0, self
+        return self
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows of the table that a command printed as JSON."""
+        rows: list[dict[str, Any]] = json.loads(self.ok.out)["rows"]
+        return rows
 
     @property
     def refusal(self) -> str:

@@ -98,18 +98,18 @@ def test_the_tables_of_reviews_read_the_store_and_say_where_there_is_none(
     write_simulated_runs(bench, bench / "runs", seed=0)
     told = mrb("analyze", bench, "--table", "adjudication", "--resamples", "40", "--json")
     assert (told.code, told.err) == (0, "")
-    assert "reviewers" in {row["part"] for row in json.loads(told.out)["rows"]}
+    assert "reviewers" in {row["part"] for row in told.rows}
     rules = mrb("analyze", bench, "--table", "gold_rules", "--resamples", "40", "--json")
-    moved = [row for row in json.loads(rules.out)["rows"] if row["rule"] == "adjudicated" and row["part"] == "rule"]
+    moved = [row for row in rules.rows if row["rule"] == "adjudicated" and row["part"] == "rule"]
     assert {row["n_adjudicated"] for row in moved if row["dimension"] == "overall"} == {3}
     (bench / REVIEWS).unlink()
     told = mrb("analyze", bench, "--table", "adjudication", "--resamples", "40", "--json")
     assert "warning: there are no reviews" in told.err
-    [row] = json.loads(told.out)["rows"]
+    [row] = told.rows
     assert row["reason"] == "no label was reviewed"
     rules = mrb("analyze", bench, "--table", "gold_rules", "--resamples", "40", "--json")
     assert "warning: there are no reviews" not in rules.err
-    assert "adjudicated" not in {row["rule"] for row in json.loads(rules.out)["rows"]}
+    assert "adjudicated" not in {row["rule"] for row in rules.rows}
     named = mrb("analyze", bench, "--table", "adjudication", "--adjudications", tmp_path / "no.sqlite")
     assert "no.sqlite" in named.refusal
 
@@ -128,9 +128,8 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_tables_are_of_the_tagged_cases(mrb: Callable[..., Any], bench: Path) -> None:
-    done = mrb("analyze", bench, "--table", "composition", "--where", "tag == 'artefact'", "--json")
-    assert done.code == 0, done.err
-    counts = [row["n_cases"] for row in json.loads(done.out)["rows"] if row.get("n_cases") is not None]
+    done = mrb("analyze", bench, "--table", "composition", "--where", "tag == 'artefact'", "--json").ok
+    counts = [row["n_cases"] for row in done.rows if row.get("n_cases") is not None]
     assert sum(counts) == 3
     assert mrb("adjudications", "export", bench, bench / "said.parquet").code == 0
     of_file = mrb("analyze", bench, "--table", "composition", "--where", "tag == 'artefact'", "--json",
@@ -146,8 +145,7 @@ def test_tables_are_of_the_tagged_cases(mrb: Callable[..., Any], bench: Path) ->
 
 def test_tagged_cases_are_dealt_out(mrb: Callable[..., Any], bench: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "serve", lambda *_, **__: None)
-    done = mrb("review", bench, "--no-browser", "--assign", "Dr B", "--query", "where=tag == 'artefact'")
-    assert done.code == 0, done.err
+    assert mrb("review", bench, "--no-browser", "--assign", "Dr B", "--query", "where=tag == 'artefact'").ok
     made = load(bench)
     with open_store(bench / "reviews.sqlite", create=False) as store:
         dealt = store.assignments(made.meta.name, "Dr B", task=REVIEW)

@@ -62,15 +62,14 @@ def test_without_options_the_settings_are_the_defaults(
 def test_every_option_reaches_the_judges(
     mrb: Callable, bench: Path, roster: Path, tmp_path: Path, asked: Asked
 ) -> None:
-    result = mrb(
+    assert mrb(
         "judge", bench, tmp_path / "r", "--judge", "writer", "first", "--orders", "BA", "--repeats", 2, "--limit", 1,
         "--retry", "unparsed, error", "--roster", roster, "--prompt", "rubric", "--seed", 3, "--temperature", 0.2,
         "--max-new-tokens", 9, "--max-pixels", 99, "--batch-size", 4, "--device", "cpu", "--dtype",
         "float32", "--revision", "v1", "--download", "--trust-remote-code", "--url", "http://127.0.0.1:1/v1",
         "--allow-remote", "--concurrency", 5, "--timeout", 7, "--price-prompt", 1.5, "--price-completion", 2.5,
         "--without-images", "--quantize", "4bit", "--budget", 3.5,
-    )  # fmt: skip
-    assert result.code == 0, result
+    ).ok  # fmt: skip
     settings = Settings(
         seed=3, prompt="rubric", temperature=0.2, max_new_tokens=9, max_pixels=99, batch_size=4, device="cpu",
         dtype="float32", revision="v1", download=True, trust_remote_code=True, url="http://127.0.0.1:1/v1",
@@ -162,8 +161,7 @@ def test_a_local_folder_is_judged_with_its_digest_on_record(mrb: Callable, bench
 
     write_tiny(tmp_path / "tiny", "llava")
     command = ["judge", bench, tmp_path / "r", "--judge", f"path:{tmp_path / 'tiny'}", "--device", "cpu"]
-    first = mrb(*command)
-    assert first.code == 0, first.err
+    assert mrb(*command).ok
     [folder] = (tmp_path / "r").iterdir()
     manifest = read_manifest(folder)
     assert (manifest.judge, manifest.spec["revision"]) == ("tiny", digest(tmp_path / "tiny"))

@@ -59,8 +59,7 @@ def test_the_review_opens_on_a_case(
     monkeypatch.setenv("MRB_STORE", str(tmp_path / "reviews.sqlite"))
     asked: dict[str, Any] = {}
     monkeypatch.setattr(server, "serve", lambda app, *_, **__: asked.update(app=app))
-    done = mrb("review", bench, runs, "--no-browser")
-    assert done.code == 0, done.err
+    assert mrb("review", bench, runs, "--no-browser").ok
     app = asked["app"]
     assert app.answer("initial_state", {"fragment": ""})["judges"] == list(JUDGES)
     assert all(name in app.answer("case", {"position": 17})["html"] for name in JUDGES)

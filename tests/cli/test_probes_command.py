@@ -31,12 +31,10 @@ def test_the_list_names_every_probe_and_what_should_follow(mrb: Callable) -> Non
 
 def test_judging_and_the_table_of_probes(mrb: Callable, demo: Path, tmp_path: Path) -> None:
     probes = "response/lengthened,image/mirrored"
-    judged = mrb("judge", demo, tmp_path / "runs", "--judge", "longer", "--probe", probes)
-    assert judged.code == 0, judged.err
+    judged = mrb("judge", demo, tmp_path / "runs", "--judge", "longer", "--probe", probes).ok
     assert "probe image/mirrored: does not apply to" in judged.err
-    table = mrb("analyze", demo, tmp_path / "runs", "--table", "probes", "--dimension", "overall", "--json")
-    assert table.code == 0, table.err
-    rows = [row for row in json.loads(table.out)["rows"] if row["part"] == "probe"]
+    table = mrb("analyze", demo, tmp_path / "runs", "--table", "probes", "--dimension", "overall", "--json").ok
+    rows = [row for row in table.rows if row["part"] == "probe"]
     changed = {row["severity"]: row["changed"] for row in rows if "lengthened" in row["probe"]}
     assert changed.keys() == {1, 2, 3}
     assert 0.2 < changed[1] <= changed[2] <= changed[3]
@@ -57,17 +55,15 @@ def test_the_texts_of_a_file_are_judged_told_and_expected_to_change_nothing(
         "judge", demo, runs, "--judge", "first", "--probe", "response/lengthened:1", "--probe-file", path,
         "--probe-file", tmp_path / "answers.jsonl",
     )  # fmt: skip
-    judged = mrb(*command)
-    assert judged.code == 0, judged.err
+    judged = mrb(*command).ok
     assert "probe question/file-deutsch: does not apply to 24 of 26 cases (the file has no row for it)" in judged.err
     assert "question/file-deutsch: 1 of 3 cases of its file are not in the benchmark ('elsewhere')" in judged.err
     assert "probe response/file-answers: does not apply to 25 of 26 cases" in judged.err
     again = mrb(*command)
     assert "first: 0 SIMULATED verdicts made" in again.out
     path.unlink()
-    table = mrb("analyze", demo, runs, "--table", "probes", "--dimension", "overall", "--json")
-    assert table.code == 0, table.err
-    rows = {row["probe"]: row for row in json.loads(table.out)["rows"] if row["part"] == "probe"}
+    table = mrb("analyze", demo, runs, "--table", "probes", "--dimension", "overall", "--json").ok
+    rows = {row["probe"]: row for row in table.rows if row["part"] == "probe"}
     assert rows.keys() == {"response/lengthened", "question/file-deutsch", "response/file-answers"}
     german = rows["question/file-deutsch"]
     assert (german["expected"], german["n"], german["changed"], german["target_shift"]) == ("same", 2, 0, None)

@@ -45,8 +45,7 @@ def _answer(served: dict[str, Any], what: str = "initial_state", **question: obj
 
 
 def test_the_app_opens_on_what_was_prepared(mrb: Callable[..., Any], bench: Path, served: dict[str, Any]) -> None:
-    done = mrb("review", bench, "--no-browser", "--port", 8123)
-    assert done.code == 0, done.err
+    done = mrb("review", bench, "--no-browser", "--port", 8123).ok
     assert done.out == ""
     assert str(bench / "reviews.sqlite") in done.err
     assert (served["address"].port, served["browse"], served["address"].host) == (8123, False, "127.0.0.1")
@@ -74,8 +73,7 @@ def test_failures_are_dealt_out_and_earlier_ones_stay(
 ) -> None:
     assert mrb("judge", bench, bench / "runs", "--judge", "longer").code == 0
     wrong = "judge=longer&dimension=overall&kind=wrong"
-    done = mrb("review", bench, "--assign", "Dr A, Dr B", "--query", wrong, "--open")
-    assert done.code == 0, done.err
+    done = mrb("review", bench, "--assign", "Dr A, Dr B", "--query", wrong, "--open").ok
     assert served["fragment"] == f"{wrong}&review=queue", "the page opens at what was dealt, with the judge chosen"
     with open_store(bench / "reviews.sqlite", create=False) as store:
         name = load(bench).meta.name
@@ -144,8 +142,7 @@ def test_a_query_that_reviewers_may_fill_yet_is_served(
 
 
 def test_a_password_is_not_printed(mrb: Callable[..., Any], bench: Path, served: dict[str, Any]) -> None:
-    done = mrb("review", bench, "--store", "postgresql://me:secret@host/name")
-    assert done.code == 0
+    done = mrb("review", bench, "--store", "postgresql://me:secret@host/name").ok
     assert "secret" not in done.out + done.err
     trouble = _answer(served)["store"]
     assert "host" in trouble and "secret" not in trouble

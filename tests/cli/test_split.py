@@ -33,8 +33,7 @@ def test_a_split_is_drawn_written_checked_and_replaced_only_when_asked(mrb: Call
     assert "the cases are split already" in refused.refusal
     assert "pass --overwrite" in refused.err
     assert (demo / "cases.parquet").read_bytes() == before
-    made = mrb("split", demo, "--overwrite", "--seed", "4")
-    assert made.code == 0
+    made = mrb("split", demo, "--overwrite", "--seed", "4").ok
     lines = made.out.splitlines()
     assert lines[0] == "split by item: 60 cases in 60 units"
     assert lines[1].split() == ["train", "validation", "test", "all"]
