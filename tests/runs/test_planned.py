@@ -13,7 +13,7 @@ from mrb_lib.judges.roster.roster import resolve
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs import execute
 from mrb_lib.runs.execute import judge_plan
-from mrb_lib.runs.outcomes import FailedRun, FailedRunsError, Outcome, RunSummary
+from mrb_lib.runs.outcomes import FailedRun, FailedRunsError, Outcome
 from mrb_lib.runs.plan import ProbeOptions
 from mrb_lib.runs.planned import PlannedJudge, read_judges
 from mrb_lib.tables.errors import InputError, RunError
@@ -124,35 +124,6 @@ def test_all_mistakes_of_a_file_are_told_at_once_and_missing_weights_are_none(tm
         read_judges(_plan(tmp_path, text), USUAL, tmp_path)
     first, second = str(error.value).split("\n")
     assert "nobody" in first and "limit 0" in second
-
-
-def test_judges_that_fail_the_check_are_told_first_and_the_others_run_in_their_own_ways(
-    little: Benchmark, tmp_path: Path
-) -> None:
-    judges = [
-        replace(USUAL, name="path:nowhere"),
-        replace(USUAL, name="first", limit=2),
-        replace(USUAL, name="random", orders=("AB",), repeats=2),
-        replace(USUAL, name="endpoint:m", settings=Settings()),
-        replace(USUAL, name="longer"),
-        replace(USUAL, name="longer"),
-    ]
-    outcomes: list[tuple[str, Outcome]] = []
-    with pytest.raises(FailedRunsError, match="2 of 5 judges failed") as error:
-        judge_plan(little, tmp_path, judges, finished=lambda one, outcome: outcomes.append((one.name, outcome)))
-    assert error.value.exit_code == 1
-    assert [name for name, _ in outcomes] == ["path:nowhere", "endpoint:m", "first", "random", "longer"]
-    made = {name: outcome.made for name, outcome in outcomes if isinstance(outcome, RunSummary)}
-    assert made == {"first": 2 * 4, "random": 5 * 2 * 2, "longer": 5 * 4}
-    outcomes.clear()
-    with pytest.raises(FailedRunsError):
-        judge_plan(little, tmp_path, judges, finished=lambda one, outcome: outcomes.append((one.name, outcome)))
-    assert all(outcome.made == 0 for _, outcome in outcomes if isinstance(outcome, RunSummary))
-
-
-def test_a_plan_in_which_all_goes_well_gives_its_summaries(little: Benchmark, tmp_path: Path) -> None:
-    done = judge_plan(little, tmp_path, [replace(USUAL, name="first"), replace(USUAL, name="first", limit=7)])
-    assert [(summary.before, summary.made) for summary in done] == [(0, 20), (20, 8)]
 
 
 def test_one_judge_is_not_checked_before_and_raises_what_it_always_did(little: Benchmark, tmp_path: Path) -> None:
