@@ -18,6 +18,7 @@ from mrb_lib.benchmarks.benchmark import load, save
 from mrb_lib.cli.main import main
 from mrb_lib.demo import build
 from mrb_lib.report.places import write_simulated_runs
+from mrb_lib.review import server
 from tests.several_parts import several_parts
 
 
@@ -102,6 +103,25 @@ def write_tables(folder: Path) -> None:
 def tables(tmp_path: Path) -> Path:
     write_tables(tmp_path / "tables")
     return tmp_path / "tables"
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Eighteen SIMULATED cases, with caches and reviews in places of their own."""
+    monkeypatch.setenv("MRB_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("MRB_STORE", raising=False)
+    build.write_demo(tmp_path / "bench", cases=18, seed=3)
+    return tmp_path / "bench"
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """What a command asks the server of apps for, instead of a server."""
+    asked: dict[str, Any] = {}
+    monkeypatch.setattr(
+        server, "serve", lambda app, address, **options: asked.update(options, app=app, address=address)
+    )
+    return asked
 
 
 def write_small_demo(folder: Path, cases: int) -> None:

@@ -12,7 +12,6 @@ import pytest
 
 from mrb_lib.build.construct.screen import CRITERIA
 from mrb_lib.build.construct.work import Work, open_work
-from mrb_lib.review import server
 from mrb_lib.review.records.marks import AnnotatorAnswer
 from mrb_lib.review.records.store import open_store
 
@@ -94,7 +93,7 @@ def test_the_command_prints_the_design(mrb: Callable[..., Result], tmp_path: Pat
     assert mrb("construct", "pair", work.path / "no").code == 2
 
 
-def test_dealt_rated_closed(mrb: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dealt_rated_closed(mrb: Callable[..., Result], tmp_path: Path, served: dict[str, Any]) -> None:
     work = make_work(tmp_path / "work").path
     screen = ("construct", "screen", work)
     early = mrb(*screen, "--close")
@@ -120,8 +119,6 @@ def test_dealt_rated_closed(mrb: Callable[..., Result], tmp_path: Path, monkeypa
     assert strict.out.startswith(f"kept 5 items of {N}"), strict.err
     assert "left out, not accuracy >= 3: 1" in strict.out
 
-    served: dict[str, Any] = {}
-    monkeypatch.setattr(server, "serve", lambda app, address, **options: served.update(app=app, address=address))
     assert mrb(*screen, "--coordinator", "--no-browser").code == 0
     assert "mine (screening)" in served["app"].answer("overview", {})["html"]
     assert mrb(*screen, "--coordinator", "--close").code == 2

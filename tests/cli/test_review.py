@@ -10,32 +10,10 @@ import pytest
 
 from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.benchmarks.votes import gold
-from mrb_lib.demo.build import write_demo
-from mrb_lib.review import server
-from mrb_lib.review.app import App, File
+from mrb_lib.review.app import File
 from mrb_lib.review.records.store import REVIEW, open_store
 from mrb_lib.stats.scoring import correctness
 from mrb_lib.verdicts.store import load_verdicts
-
-
-@pytest.fixture
-def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("MRB_HOME", str(tmp_path / "home"))
-    monkeypatch.delenv("MRB_STORE", raising=False)
-    write_demo(tmp_path / "bench", cases=18, seed=3)
-    return tmp_path / "bench"
-
-
-@pytest.fixture
-def served(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """Return what the command asks the server for, instead of a server."""
-    asked: dict[str, Any] = {}
-
-    def serve(app: App, address: server.Address, **options: Any) -> None:
-        asked.update(options, app=app, address=address)
-
-    monkeypatch.setattr(server, "serve", serve)
-    return asked
 
 
 def _answer(served: dict[str, Any], what: str = "initial_state", **question: object) -> dict[str, Any]:

@@ -106,8 +106,7 @@ def _replies(meta: BenchmarkMeta, verdicts: pd.DataFrame, findings: list[Finding
     findings += counted(int(silent.sum()), "warning", _FILE, problem, "judge again where replies are wanted", "reply")
     answered = plain[~silent]
     pairs = pd.Series(list(zip(answered["dimension"], answered["choice"], strict=True)), answered.index, dtype=object)
-    said = answered.assign(said=pairs).groupby(_REPLY)["said"].agg(list).reset_index()
-    said = said.assign(said=pd.Series([dict(own) for own in said["said"]], said.index, dtype=object))
+    said = answered.assign(said=pairs).groupby(_REPLY)["said"].agg(list).map(dict).reset_index()
     said["reason"] = [stated_reason(str(reply), meta.dimensions, meta.categories) for reply in said["reply"]]
     stated = said.dropna(subset="reason")
     if stated.empty:
