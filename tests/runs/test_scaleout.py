@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import psutil
 import pyarrow as pa
 import pytest
 
@@ -114,7 +113,7 @@ def test_a_worker_that_is_killed_midway_loses_and_doubles_nothing(little: Benchm
 
     def kill_once(status: RunProgress) -> None:
         if 0 < status.held < status.planned and not killed:
-            killed.append(descendants("ray::MapWorker")[0])
+            killed.append(descendants(b"ray::MapWorker")[0])
             os.kill(killed[0], signal.SIGKILL)
 
     there = tmp_path / "there"
@@ -129,7 +128,7 @@ def judge_until_ray_is_killed(bench: Path, runs: Path) -> None:
 
     def kill(status: RunProgress) -> None:
         if status.held:
-            for pid in descendants("raylet/raylet"):
+            for pid in descendants(b"raylet/raylet"):
                 os.kill(pid, signal.SIGKILL)
 
     execute.judge(load(bench), runs, ["longer"], settings=Settings(batch_size=1), progress=kill, **LONE)
@@ -426,6 +425,22 @@ def test_a_cluster_that_cannot_be_used_is_said_in_one_line(
     assert "\n" not in str(caught.value)
 
 
-def descendants(command: str) -> list[int]:
+def descendants(command: bytes) -> list[int]:
     """The processes that this one started, or they in turn, whose command holds this."""
-    return [one.pid for one in psutil.Process().children(recursive=True) if command in " ".join(one.cmdline())]
+    parents: dict[int, int] = {}
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            pid, line = int(entry.name), (entry / "cmdline").read_bytes()
+            parents[pid] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+        except (ValueError, OSError):
+            continue
+        if command in line:
+            found.append(pid)
+    return [pid for pid in found if os.getpid() in ancestors(pid, parents)]
+
+
+def ancestors(pid: int, parents: dict[int, int]) -> Iterator[int]:
+    while pid in parents:
+        pid = parents[pid]
+        yield pid
