@@ -19,12 +19,12 @@ from mrb_lib.cli.listing import line
 from mrb_lib.cli.options import DeclaredCommand, LateBench, Rosters, embedded, options_from, parameters
 from mrb_lib.cli.presets import chosen
 from mrb_lib.cli.progress import verdict_bars
+from mrb_lib.runs.execute import judge_plan
 from mrb_lib.runs.juries import check_known
 from mrb_lib.runs.local import run_locally
 from mrb_lib.runs.outcomes import FailedRun, FailedRunsError, Outcome, RunSummary
 from mrb_lib.runs.plan import RETRIABLE
 from mrb_lib.runs.planned import PlannedJudge, read_judges
-from mrb_lib.runs.preflight import judge_plan
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.tables.options import options_of
 from mrb_lib.verdicts.store import totals

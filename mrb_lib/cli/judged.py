@@ -96,7 +96,7 @@ def measured(benchmark: Benchmark, folders: Sequence[Path]) -> pd.DataFrame:
     )
     manifests = {folder.name: read_manifest(folder) for folder in folders}
     # A judge may have several runs, as with two prompts; training is known by this name, too.
-    names = {f"{manifest.judge}@{manifest.run_id}": folder for folder, manifest in manifests.items()}
+    names = {manifest.name_of_run: folder for folder, manifest in manifests.items()}
     frames = [
         frame.assign(judge=pd.Categorical([name] * len(frame)))
         for name, folder in zip(names, folders, strict=True)

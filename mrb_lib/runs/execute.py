@@ -25,28 +25,27 @@ from mrb_lib.judges.budget import Budget
 from mrb_lib.judges.jury import Jury
 from mrb_lib.judges.prompted import PromptedJudge
 from mrb_lib.judges.roster.roster import resolve
-from mrb_lib.judges.settings import Settings, for_repeats
+from mrb_lib.judges.settings import Settings
 from mrb_lib.probes import ProbedImages
-from mrb_lib.runs.beside import Beside, beside_of
+from mrb_lib.runs.beside import beside_of
 from mrb_lib.runs.interruption import InterruptedRunError, stop_on_signals
-from mrb_lib.runs.items import by_items, digest_of_items
+from mrb_lib.runs.items import by_items
 from mrb_lib.runs.juries import check_known, common_dimensions, convene
 from mrb_lib.runs.local import Backend, HoldsWeights, Job, StreamingJudge, run_locally
 from mrb_lib.runs.outcomes import FailedRun, FailedRunsError, Outcome, RunSummary
-from mrb_lib.runs.plan import Plan, ProbeOptions, make_plan
-from mrb_lib.runs.planned import PlannedJudge, check_suits
+from mrb_lib.runs.plan import Plan, ProbeOptions
+from mrb_lib.runs.planned import HELD, PlannedJudge, check_suits, plan_of, restricted, settings_for
+from mrb_lib.runs.preflight import problems
 from mrb_lib.runs.progress import ReportProgress, Tracker
-from mrb_lib.runs.ray.cluster import Cluster
 from mrb_lib.runs.record import check_covers, check_probes, mark_trained_on, record, run_options, with_records
-from mrb_lib.tables.errors import InputError, without_secrets
-from mrb_lib.tables.schema import KEYS, ORDERS
+from mrb_lib.runs.scaleout import Cluster, on_ray
+from mrb_lib.tables.errors import InputError, MrbError, without_secrets
+from mrb_lib.tables.schema import ORDERS
 from mrb_lib.verdicts.manifest import FILE_NAME, Manifest, git_commit, library_versions, now, run_id
 from mrb_lib.verdicts.parts import damaged_parts, move_aside
 from mrb_lib.verdicts.protocol import Judge
 from mrb_lib.verdicts.store import append_part, clear_leftovers, exclusive, other_runs, read_run, set_aside
 from mrb_lib.verdicts.training import read_record, seen_notice
-
-_HELD = [*KEYS["verdicts"][1:], "status"]
 
 # The verdicts of a run that are to be made again, as an array of bool with shape (rows,).
 Redo = Callable[[pd.DataFrame], np.ndarray]
@@ -54,7 +53,53 @@ ReportPlanned = Callable[[PlannedJudge, Outcome], None]
 
 
 @dataclass(frozen=True)
-class _Call:
+class _Session:
+    """Everything that all judges of one call have in common; those whose settings name the same budget share it."""
+
+    benchmark: Benchmark
+    runs: Path
+    extra: Sequence[Path]
+    backend: Backend
+    progress: ReportProgress | None
+    cluster: Cluster
+    budgets: Mapping[float | None, Budget]
+    fingerprint: str
+
+    def attempt(self, one: PlannedJudge) -> Outcome:
+        """Run a judge; whatever goes wrong is what became of it."""
+        folder = None
+        try:
+            call = self._call(one)
+            judge = call.make(one.name)
+            if isinstance(judge, Jury):
+                return _run_jury(call, judge)
+            folder = call.folder(judge)
+            plan = restricted(call.plan, judge.name, judge.dimensions)
+            return _execute(call, judge, plan, plan.all_numbers, call.redo)
+        except BaseException as error:  # noqa: BLE001  # a library may raise anything; that of one judge is raised again
+            _forget_locals(error)
+            return FailedRun(one.name, error, folder)
+
+    def _call(self, one: PlannedJudge) -> _Call:
+        benchmark, settings, backend = self.benchmark, one.settings, self.backend
+        check_suits(one, benchmark)
+        if one.engine == "ray":
+            settings, backend = on_ray(self.cluster, one)
+        beside = beside_of(benchmark, settings)
+        plan = plan_of(benchmark, one, beside)
+        return _Call(
+            **vars(self) | {"backend": backend},
+            usual=one,
+            settings=settings_for(benchmark, settings, one.repeats, beside),
+            plan=plan,
+            n_cases=len(beside.judged(benchmark.cases)),
+            images=benchmark.images if plan.probing is None else ProbedImages(benchmark.images, benchmark.cases),
+            records=[] if settings.trained_on is None else [read_record(Path(settings.trained_on))],
+        )
+
+
+@dataclass(frozen=True)
+class _Call(_Session):
     """Everything that a judge and its members, if it is a jury, have in common.
 
     Attributes
@@ -65,23 +110,16 @@ class _Call:
     records : of training, given by the user
     """
 
-    benchmark: Benchmark
-    runs: Path
     usual: PlannedJudge
     settings: Settings
     plan: Plan
     n_cases: int
     images: Mapping[str, bytes]
-    extra: Sequence[Path]
-    budget: Budget | None
-    backend: Backend
-    progress: ReportProgress | None
-    fingerprint: str
     records: Sequence[Mapping[str, object]]
 
     def make(self, name: str) -> Judge:
         shared = partial(resolve, runs=self.runs, images=self.images, settings=self.settings, extra=self.extra)
-        return shared(name, budget=self.budget)
+        return shared(name, budget=self.budgets.get(self.settings.budget))
 
     def folder(self, judge: Judge) -> Path:
         return self.runs / run_id(judge, self.fingerprint)
@@ -129,7 +167,7 @@ def judge(
     gpus_per_worker: float | None = None,
     progress: ReportProgress | None = None,
 ) -> list[RunSummary]:
-    """Run judges over a benchmark, all in the same way, and keep their verdicts; see `judge_each`.
+    """Run judges over a benchmark, all in the same way, and keep their verdicts; see `judge_plan`.
 
     Validated by tests/runs/test_execute.py and tests/runs/test_interruption.py.
 
@@ -158,7 +196,7 @@ def judge(
     InputError
         A name is unknown, an option is out of range, or the labels are not preferences.
     InterruptedRunError, RunError
-        As `judge_each`.
+        As `judge_plan`.
     """
     if not names:
         raise InputError("no judge is named; pass --judge NAME (`mrb judges` lists them).")
@@ -179,10 +217,10 @@ def judge(
     for name in names:
         check_known(name, runs, extra)
     judges = [replace(usual, name=name) for name in names]
-    return judge_each(benchmark, runs, judges, extra=extra, progress=progress)
+    return judge_plan(benchmark, runs, judges, extra=extra, progress=progress, check_first=False)
 
 
-def judge_each(
+def judge_plan(
     benchmark: Benchmark,
     runs: Path,
     judges: Sequence[PlannedJudge],
@@ -191,7 +229,7 @@ def judge_each(
     backend: Backend = run_locally,
     progress: ReportProgress | None = None,
     finished: ReportPlanned | None = None,
-    check: Callable[[PlannedJudge], list[str]] | None = None,
+    check_first: bool = True,
 ) -> list[RunSummary]:
     """Run judges over a benchmark, each in its own way, and keep their verdicts.
 
@@ -211,7 +249,7 @@ def judge_each(
     backend : where batches are answered that are not spread over Ray; a jury always counts in this process
     progress : called with a `RunProgress` at the start, after every batch and at the end
     finished : called with what became of each judge as soon as that is known, of those that could not run at first
-    check : returns what would keep a judge from running; of several judges these are not tried
+    check_first : of several judges, those with `mrb_lib.runs.preflight.problems` are not tried
 
     Returns
     -------
@@ -229,126 +267,34 @@ def judge_each(
         run; of one whatever was raised.
     """
     distinct = [one for number, one in enumerate(judges) if one not in judges[:number]]
-    done, failed, ready = list[RunSummary](), list[FailedRun](), list[PlannedJudge]()
+    outcomes, ready = list[Outcome](), list[PlannedJudge]()
 
     def report(one: PlannedJudge, outcome: Outcome) -> None:
-        if isinstance(outcome, RunSummary):
-            done.append(outcome)
-        else:
-            failed.append(outcome)
+        outcomes.append(outcome)
         if finished is not None:
             finished(one, outcome)
 
     for one in distinct:
-        if wrong := check(one) if check is not None and len(distinct) > 1 else []:
+        try:
+            wrong = problems(benchmark, runs, one, extra) if check_first and len(distinct) > 1 else []
+        except MrbError as error:
+            wrong = [str(error)]
+        if wrong:
             report(one, FailedRun(one.name, InputError(" ".join(wrong))))
         else:
             ready.append(one)
     with Cluster() as cluster:
-        budgets = {usd: Budget(usd) for one in ready if (usd := one.settings.budget) is not None}
-        session = _Session(benchmark, runs, extra, backend, progress, cluster, budgets)
+        budgets: dict[float | None, Budget] = {usd: Budget(usd) for one in ready if (usd := one.settings.budget)}
+        fingerprint = benchmark.case_fingerprint()
+        session = _Session(benchmark, runs, extra, backend, progress, cluster, budgets, fingerprint)
         for one in ready:
             outcome = session.attempt(one)
             report(one, outcome)
             if isinstance(outcome, FailedRun) and (outcome.is_interrupted or len(distinct) == 1):
                 raise outcome.error
-    if failed:
+    if failed := [one for one in outcomes if isinstance(one, FailedRun)]:
         raise FailedRunsError(failed, len(distinct))
-    return done
-
-
-@dataclass(frozen=True)
-class _Session:
-    """Share budgets and Ray among the judges of a plan."""
-
-    benchmark: Benchmark
-    runs: Path
-    extra: Sequence[Path]
-    backend: Backend
-    progress: ReportProgress | None
-    cluster: Cluster
-    budgets: Mapping[float, Budget]
-
-    def attempt(self, one: PlannedJudge) -> Outcome:
-        """Run a judge; whatever goes wrong is what became of it."""
-        folder = None
-        try:
-            call = self._call(one)
-            judge = call.make(one.name)
-            if isinstance(judge, Jury):
-                return _run_jury(call, judge)
-            folder = call.folder(judge)
-            plan = _restricted(call.plan, judge.name, judge.dimensions)
-            return _execute(call, judge, plan, plan.all_numbers, call.redo)
-        except BaseException as error:  # noqa: BLE001  # a library may raise anything; that of one judge is raised again
-            _forget_locals(error)
-            return FailedRun(one.name, error, folder)
-
-    def _call(self, one: PlannedJudge) -> _Call:
-        check_suits(one, self.benchmark)
-        benchmark, settings, backend = self.benchmark, one.settings, self.backend
-        if one.engine == "ray":
-            from mrb_lib.runs.ray.scaleout import on_ray
-
-            settings, backend = on_ray(self.cluster, one)
-        beside = beside_of(benchmark, settings)
-        plan = _plan(benchmark, one, beside)
-        return _Call(
-            benchmark=benchmark,
-            runs=self.runs,
-            usual=one,
-            settings=settings_for(benchmark, settings, one.repeats, beside),
-            plan=plan,
-            n_cases=len(beside.judged(benchmark.cases)),
-            images=benchmark.images if plan.probing is None else ProbedImages(benchmark.images, benchmark.cases),
-            extra=self.extra,
-            budget=None if settings.budget is None else self.budgets[settings.budget],
-            backend=backend,
-            progress=self.progress,
-            fingerprint=benchmark.case_fingerprint(),
-            records=[] if settings.trained_on is None else [read_record(Path(settings.trained_on))],
-        )
-
-
-def _plan(benchmark: Benchmark, one: PlannedJudge, beside: Beside) -> Plan:
-    meta = benchmark.meta
-    return make_plan(
-        benchmark.cases, meta.dimensions, orders=one.orders, repeats=one.repeats, limit=one.limit, probes=one.probes,
-        seed=one.settings.seed, ratings=meta.categories if meta.is_rating else (), labels=meta.labels, beside=beside,
-    )  # fmt: skip
-
-
-def is_complete(benchmark: Benchmark, runs: Path, one: PlannedJudge, judge: Judge) -> bool:
-    """Return whether the run of a judge holds all that is planned, so that nobody need be asked."""
-    folder = runs / run_id(judge, benchmark.case_fingerprint())
-    if not folder.is_dir():
-        return False
-    plan = _plan(benchmark, one, beside_of(benchmark, one.settings))
-    plan = _restricted(plan, judge.name, judge.dimensions)
-    held = read_run(folder, _HELD, without=damaged_parts(folder))
-    kept = held[~held["status"].isin(one.retry)]
-    return bool(np.isin(plan.all_numbers, plan.numbers(kept)).all())
-
-
-def settings_for(benchmark: Benchmark, settings: Settings, repeats: int, beside: Beside | None = None) -> Settings:
-    """Return the settings with which judges work on a benchmark: what it says of itself, and repeats that differ.
-
-    Parameters
-    ----------
-    beside : what is shown beside the cases; None finds it out
-    """
-    meta = benchmark.meta
-    return replace(
-        for_repeats(settings, repeats),
-        dimensions=meta.dimensions,
-        choices=meta.choices,
-        task=meta.task,
-        is_ordered=meta.level != "nominal",
-        definitions=dict(meta.definitions),
-        shown=dict((beside or beside_of(benchmark, settings)).shown),
-        items=digest_of_items(benchmark.cases) if "item" in benchmark.cases else "",
-        labels=dict(meta.labels),
-    )
+    return [one for one in outcomes if isinstance(one, RunSummary)]
 
 
 def _forget_locals(error: BaseException | None) -> None:
@@ -365,7 +311,7 @@ def _run_jury(call: _Call, unseated: Jury) -> RunSummary:
     """Ask the members for what the jury lacks, then count; members judge with the settings of the call."""
     seats = convene(unseated, call.runs, call.fingerprint, call.make)
     jury = Jury(unseated.name, {seat.name: seat.folder for seat in seats})
-    plan = _restricted(call.plan, jury.name, common_dimensions(seats, call.plan.dimensions))
+    plan = restricted(call.plan, jury.name, common_dimensions(seats, call.plan.dimensions))
     everything = plan.all_numbers
     for seat in seats:
         check_probes(seat.folder, plan, call.settings.seed)
@@ -378,7 +324,7 @@ def _run_jury(call: _Call, unseated: Jury) -> RunSummary:
     folder = call.folder(jury)
     damaged = damaged_parts(folder)
     check_covers(folder, plan, call.n_cases, damaged)
-    held = read_run(folder, [*_HELD, "reply"], without=damaged)
+    held = read_run(folder, [*HELD, "reply"], without=damaged)
     lacking = np.setdiff1d(everything, plan.numbers(held[~redo_or_outdated(held)]))
     asked = []
     for member, seat in enumerate(seats):
@@ -394,18 +340,6 @@ def _run_jury(call: _Call, unseated: Jury) -> RunSummary:
     return replace(done, notices=notices, members=tuple(asked))
 
 
-def _restricted(plan: Plan, name: str, dimensions: Sequence[str] | None) -> Plan:
-    if dimensions is None:
-        return plan
-    common = tuple(dimension for dimension in plan.dimensions if dimension in dimensions)
-    if not common:
-        raise InputError(
-            f"judge {name}: judges {', '.join(dimensions) or 'no dimension'}, and the benchmark has "
-            f"{', '.join(plan.dimensions)}; choose another judge."
-        )
-    return replace(plan, dimensions=common)
-
-
 def _execute(call: _Call, judge: Judge, plan: Plan, wanted: np.ndarray, redo: Redo) -> RunSummary:
     """Make those of the wanted verdicts that the judge's run does not hold, or that are to be made again."""
     start = time.perf_counter()
@@ -418,7 +352,7 @@ def _execute(call: _Call, judge: Judge, plan: Plan, wanted: np.ndarray, redo: Re
         damaged = damaged_parts(folder)
         check_covers(folder, plan, call.n_cases, damaged)
         check_probes(folder, plan, call.settings.seed)
-        held = read_run(folder, [*_HELD, "reply"] if isinstance(judge, Jury) else _HELD, without=damaged)
+        held = read_run(folder, [*HELD, "reply"] if isinstance(judge, Jury) else HELD, without=damaged)
         numbers = plan.numbers(held)
         again = np.isin(numbers, wanted) & redo(held)
         stays = np.isin(numbers, wanted) & ~again

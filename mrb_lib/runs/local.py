@@ -15,8 +15,8 @@ import pandas as pd
 from mrb_lib.judges.budget import Estimate
 from mrb_lib.runs.plan import Plan
 from mrb_lib.tables.errors import RunError
-from mrb_lib.tables.schema import KEYS, Task
-from mrb_lib.tables.validation import conform
+from mrb_lib.tables.schema import KEYS
+from mrb_lib.tables.validation import Rules, conform
 from mrb_lib.verdicts.orders import to_case_frame, to_shown_frame
 from mrb_lib.verdicts.protocol import Judge
 
@@ -98,14 +98,14 @@ def _streamed(judge: StreamingJudge, job: Job) -> Generator[pd.DataFrame, None, 
     shown = (to_shown_frame(job.plan.rows(numbers)) for numbers in job.batches)
     with closing(judge.stream(shown)) as answers:
         for rows, verdicts in answers:
-            yield _conforming(job.judge, rows, verdicts, job.plan.ratings, job.plan.labels)
+            yield _conforming(job.judge, rows, verdicts, job.plan.rules)
 
 
 def _answers(job: Job) -> Generator[pd.DataFrame, None, None]:
     with ThreadPoolExecutor(1, thread_name_prefix="prepare") as background:
 
         def prepare(numbers: np.ndarray) -> Callable[[], pd.DataFrame]:
-            return prepared(job.judge, to_shown_frame(job.plan.rows(numbers)), job.plan.ratings, job.plan.labels)
+            return prepared(job.judge, to_shown_frame(job.plan.rows(numbers)), job.plan.rules)
 
         ahead = background.submit(prepare, job.batches[0])
         for following in [*job.batches[1:], None]:
@@ -115,15 +115,13 @@ def _answers(job: Job) -> Generator[pd.DataFrame, None, None]:
             yield answer()
 
 
-def prepared(
-    judge: Judge, shown: pd.DataFrame, ratings: Sequence[str], labels: Mapping[str, Sequence[str]]
-) -> Callable[[], pd.DataFrame]:
+def prepared(judge: Judge, shown: pd.DataFrame, rules: Rules) -> Callable[[], pd.DataFrame]:
     """Do what needs no accelerator for rows as a judge is shown them, and return what answers them.
 
     Parameters
     ----------
     judge : loaded
-    ratings, labels : see `mrb_lib.runs.plan.Plan`
+    rules : see `mrb_lib.runs.plan.Plan`
 
     Returns
     -------
@@ -138,26 +136,18 @@ def prepared(
         answers = answer()
         if "latency_s" not in answers.columns and len(answers):
             answers["latency_s"] = (seconds + time.perf_counter() - start) / len(answers)
-        return _conforming(judge, shown, answers, ratings, labels)
+        return _conforming(judge, shown, answers, rules)
 
     return answered
 
 
-def _conforming(
-    judge: Judge,
-    shown: pd.DataFrame,
-    answers: pd.DataFrame,
-    ratings: Sequence[str],
-    labels: Mapping[str, Sequence[str]],
-) -> pd.DataFrame:
+def _conforming(judge: Judge, shown: pd.DataFrame, answers: pd.DataFrame, rules: Rules) -> pd.DataFrame:
     verdicts = to_case_frame(answers).assign(judge=judge.name)
     _check_keys(judge, shown, verdicts)
     if judge.prompt_id:
         verdicts["prompt_id"] = judge.prompt_id
     texts = dict.fromkeys((name for name in _TEXTS if name in verdicts.columns), "str")
-    task: Task = "rating" if ratings else "preference"
-    where, categories = f"judge {judge.name}", ratings or None
-    return conform(verdicts.astype(texts), "verdicts", where, categories=categories, task=task, labels=labels)
+    return conform(verdicts.astype(texts), "verdicts", f"judge {judge.name}", **rules)
 
 
 def _check_keys(judge: Judge, shown: pd.DataFrame, verdicts: pd.DataFrame) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from math import prod
@@ -18,6 +18,7 @@ from mrb_lib.probes.from_file import FileProbe, file_probes
 from mrb_lib.runs.beside import Beside
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import ANSWERED_STATUSES, NO_PROBE, ORDERS, STATUSES
+from mrb_lib.tables.validation import Rules
 from mrb_lib.verdicts.orders import CONTEXT
 
 RETRIABLE = tuple(status for status in STATUSES if status not in ANSWERED_STATUSES)
@@ -62,8 +63,7 @@ class Plan:
     items : int of shape (cases,), the item of each case where all cases of an item must share a batch; see
         `mrb_lib.runs.items`
     notices : to how many cases each probe does not apply, and why; how many cases of a file there are not
-    ratings : the categories of a rating, of which a verdict is one; empty where two responses are compared
-    labels : of a rating, those of each dimension in which several may apply
+    rules : what the benchmark allows in verdicts
     """
 
     cases: pd.DataFrame
@@ -74,13 +74,11 @@ class Plan:
     probing: Probing | None = None
     applies: np.ndarray | None = field(default=None, compare=False)
     notices: tuple[str, ...] = ()
-    ratings: tuple[str, ...] = ()
+    rules: Rules = field(default_factory=Rules)
     items: np.ndarray | None = field(default=None, compare=False)
-    labels: Mapping[str, Sequence[str]] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
-        check_orders(self.orders, self.repeats)
-        if self.ratings and self.orders != ("AB",):
+        if self.rules.get("task") == "rating" and self.orders != ("AB",):
             raise InputError(f"orders {','.join(self.orders)}: one response is rated, so the only order is AB.")
 
     @property
@@ -188,9 +186,8 @@ def make_plan(
     limit: int | None = None,
     probes: ProbeOptions | None = None,
     seed: int = 0,
-    ratings: Sequence[str] = (),
+    rules: Rules | None = None,
     beside: Beside | None = None,
-    labels: Mapping[str, Sequence[str]] | None = None,
 ) -> Plan:
     """Return the plan of a run over a benchmark's cases; with probes, of the plain cases and of each as it is probed.
 
@@ -199,18 +196,18 @@ def make_plan(
     cases : of the whole benchmark; a probe may borrow a picture from any
     limit : the first so many; None for all
     seed : of what the probes draw
-    ratings, labels : see `Plan`; of the orders asked for only AB is made then
+    rules : see `Plan`; of a rating, of the orders asked for only AB is made
     beside : what is shown beside the cases, and which of them are judged; None shows nothing, and judges all
     """
     beside = beside or Beside()
     kept = beside.judged(cases)
     kept = kept.head(limit) if limit else kept
-    names = tuple(dimensions)
-    if ratings:
+    rules = rules or Rules()
+    if rules.get("task") == "rating":
         orders = [order for order in orders if order == "AB"] or orders
+    plan = Plan(kept, tuple(dimensions), tuple(orders), repeats, notices=beside.notices, rules=rules)
     if probes is None or not (probes.names or probes.files):
-        labels = labels or {}
-        return Plan(kept, names, tuple(orders), repeats, notices=beside.notices, ratings=tuple(ratings), labels=labels)
+        return plan
     files = file_probes(probes.files)
     ids = {str(probe): probe for probe in parse_probes(",".join(probes.names))}
     ids |= {name: ProbeId(name) for name in files}
@@ -218,9 +215,9 @@ def make_plan(
     probing, kept = Probing(cases, seed, files), sample(kept, probes.cases, seed)
     reasons = {name: applicable(probing, list(kept["case_id"]), probe) for name, probe in ids.items()}
     applies = np.column_stack([np.ones(len(kept), dtype=bool), *(why.isna().to_numpy() for why in reasons.values())])
-    notices = beside.notices + tuple(_not_applied(name, why) for name, why in reasons.items() if why.notna().any())
-    notices += tuple(filter(None, strangers))
-    return Plan(kept, names, tuple(orders), repeats, (NO_PROBE, *reasons), probing, applies, notices, tuple(ratings))
+    not_applied = [_not_applied(name, why) for name, why in reasons.items() if why.notna().any()]
+    notices = (*beside.notices, *not_applied, *filter(None, strangers))
+    return replace(plan, cases=kept, probes=(NO_PROBE, *reasons), probing=probing, applies=applies, notices=notices)
 
 
 def _not_applied(name: str, reasons: pd.Series) -> str:
@@ -243,12 +240,10 @@ def _not_there(name: str, one: FileProbe, case_ids: pd.Series) -> str:
     return told
 
 
-def check_orders(orders: Sequence[str], repeats: int) -> None:
-    """Raise `InputError` unless verdicts can be made in these orders, so many times."""
+def check_orders(orders: Sequence[str]) -> None:
+    """Raise `InputError` unless verdicts can be made in these orders."""
     if not orders or not set(orders) <= set(ORDERS) or len(set(orders)) != len(orders):
         raise InputError(f"orders {','.join(orders)!r}: use AB, BA or both, each once.")
-    if repeats < 1:
-        raise InputError(f"repeats {repeats}: at least 1 is needed.")
 
 
 def check_retry(statuses: Sequence[str]) -> None:

@@ -1,12 +1,13 @@
-"""Judges and how each is to be run, as options of a command and as tables of a file."""
+"""Judges and how each is to be run: as options of a command, as tables of a file, and over a benchmark."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
+import numpy as np
 from pydantic import Field
 
 from mrb_lib.benchmarks.benchmark import Benchmark
@@ -14,12 +15,21 @@ from mrb_lib.judges.jury import is_jury
 from mrb_lib.judges.plan_file import changed_by_table, read_plan
 from mrb_lib.judges.roster.engines import public_engines
 from mrb_lib.judges.roster.roster import FOLDER
-from mrb_lib.judges.settings import Settings
+from mrb_lib.judges.settings import Settings, for_repeats
+from mrb_lib.runs.beside import Beside, beside_of
+from mrb_lib.runs.items import digest_of_items
 from mrb_lib.runs.juries import check_known
-from mrb_lib.runs.plan import ProbeOptions, check_orders, check_retry
+from mrb_lib.runs.plan import Plan, ProbeOptions, check_orders, check_retry, make_plan
 from mrb_lib.tables.errors import InputError, nearest
 from mrb_lib.tables.options import Names, Option, Paths, checked_dataclass
-from mrb_lib.tables.schema import ANSWER, ORDERS
+from mrb_lib.tables.schema import ANSWER, KEYS, ORDERS
+from mrb_lib.verdicts.manifest import run_id
+from mrb_lib.verdicts.parts import damaged_parts
+from mrb_lib.verdicts.protocol import Judge
+from mrb_lib.verdicts.store import read_run
+
+HELD: Final = [*KEYS["verdicts"][1:], "status"]
+"""The columns that tell which verdicts of a plan a run holds."""
 
 
 @checked_dataclass
@@ -64,7 +74,7 @@ class PlannedJudge(PlannedModel):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_orders(self.orders, self.repeats)
+        check_orders(self.orders)
         check_retry(self.retry)
         _ = self.probes  # which checks its names and files
 
@@ -99,6 +109,61 @@ def check_suits(one: PlannedJudge, benchmark: Benchmark) -> None:
             f"prompt {prompt.id}: asks for verdicts, and answers are wanted; name {known}, or a template that begins "
             "{# asks: answer #}."
         )
+
+
+def plan_of(benchmark: Benchmark, one: PlannedJudge, beside: Beside) -> Plan:
+    """Return the plan of a judge's run over a benchmark."""
+    meta = benchmark.meta
+    return make_plan(
+        benchmark.cases, meta.dimensions, orders=one.orders, repeats=one.repeats, limit=one.limit, probes=one.probes,
+        seed=one.settings.seed, rules=meta.rules, beside=beside,
+    )  # fmt: skip
+
+
+def is_complete(benchmark: Benchmark, runs: Path, one: PlannedJudge, judge: Judge) -> bool:
+    """Return whether the run of a judge holds all that is planned, so that nobody need be asked."""
+    folder = runs / run_id(judge, benchmark.case_fingerprint())
+    if not folder.is_dir():
+        return False
+    plan = plan_of(benchmark, one, beside_of(benchmark, one.settings))
+    plan = restricted(plan, judge.name, judge.dimensions)
+    held = read_run(folder, HELD, without=damaged_parts(folder))
+    kept = held[~held["status"].isin(one.retry)]
+    return bool(np.isin(plan.all_numbers, plan.numbers(kept)).all())
+
+
+def settings_for(benchmark: Benchmark, settings: Settings, repeats: int, beside: Beside | None = None) -> Settings:
+    """Return the settings with which judges work on a benchmark: what it says of itself, and repeats that differ.
+
+    Parameters
+    ----------
+    beside : what is shown beside the cases; None finds it out
+    """
+    meta = benchmark.meta
+    return replace(
+        for_repeats(settings, repeats),
+        dimensions=meta.dimensions,
+        choices=meta.choices,
+        task=meta.task,
+        is_ordered=meta.level != "nominal",
+        definitions=dict(meta.definitions),
+        shown=dict((beside or beside_of(benchmark, settings)).shown),
+        items=digest_of_items(benchmark.cases) if "item" in benchmark.cases else "",
+        labels=dict(meta.labels),
+    )
+
+
+def restricted(plan: Plan, name: str, dimensions: Sequence[str] | None) -> Plan:
+    """Return the plan on the dimensions that a judge can judge, None for all; `InputError` where there is none."""
+    if dimensions is None:
+        return plan
+    common = tuple(dimension for dimension in plan.dimensions if dimension in dimensions)
+    if not common:
+        raise InputError(
+            f"judge {name}: judges {', '.join(dimensions) or 'no dimension'}, and the benchmark has "
+            f"{', '.join(plan.dimensions)}; choose another judge."
+        )
+    return replace(plan, dimensions=common)
 
 
 def read_judges(file: Path, usual: PlannedJudge, runs: Path, extra: Sequence[Path] = ()) -> list[PlannedJudge]:

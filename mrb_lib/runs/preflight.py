@@ -16,45 +16,15 @@ from mrb_lib.judges.roster.engines import ENGINES
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.machine import misfit
 from mrb_lib.judges.roster.roster import entry_of, pinned_revision, resolve
-from mrb_lib.judges.roster.source import WeightsSource, locate_weights
+from mrb_lib.judges.roster.source import locate_weights
 from mrb_lib.judges.settings import Settings
-from mrb_lib.runs.execute import ReportPlanned, is_complete, judge_each, settings_for
 from mrb_lib.runs.juries import has_run
-from mrb_lib.runs.local import Backend, run_locally
-from mrb_lib.runs.outcomes import RunSummary
-from mrb_lib.runs.planned import PlannedJudge
-from mrb_lib.runs.progress import ReportProgress
-from mrb_lib.runs.ray.cluster import check_installed
-from mrb_lib.tables.errors import InputError, MrbError
+from mrb_lib.runs.planned import PlannedJudge, is_complete, settings_for
+from mrb_lib.runs.scaleout import check_installed
+from mrb_lib.tables.errors import InputError
 
 TIMEOUT_S: Final = 5.0
 """Seconds that a server may take to answer."""
-
-
-def judge_plan(
-    benchmark: Benchmark,
-    runs: Path,
-    judges: Sequence[PlannedJudge],
-    *,
-    extra: Sequence[Path] = (),
-    backend: Backend = run_locally,
-    progress: ReportProgress | None = None,
-    finished: ReportPlanned | None = None,
-) -> list[RunSummary]:
-    """Run judges over a benchmark, each in its own way; of several, those with `problems` are not tried.
-
-    Parameters, results and errors are those of `mrb_lib.runs.execute.judge_each`.
-    """
-
-    def check(one: PlannedJudge) -> list[str]:
-        try:
-            return problems(benchmark, runs, one, extra)
-        except MrbError as error:
-            return [str(error)]
-
-    return judge_each(
-        benchmark, runs, judges, extra=extra, backend=backend, progress=progress, finished=finished, check=check
-    )
 
 
 def problems(benchmark: Benchmark, runs: Path, one: PlannedJudge, extra: Sequence[Path] = ()) -> list[str]:
@@ -83,7 +53,12 @@ def problems(benchmark: Benchmark, runs: Path, one: PlannedJudge, extra: Sequenc
     if settings.prompt is not None and not told:
         told += _told(partial(load_prompt, settings.prompt))
     if engine.model == "weights" and settings.server_command is None:
-        source, absent = _source(entry, settings, runs)
+        source, absent = None, list[str]()
+        try:
+            revision = settings.revision or pinned_revision(runs, entry.name, model=entry.model)
+            source = locate_weights(entry, revision=revision, download=False)
+        except InputError as error:
+            absent = [str(error)]
         wrong = misfit(entry, settings, None if source is None else source.folder) if one.engine == "local" else None
         told += [] if wrong is None else [wrong]
         if source is None and settings.download:
@@ -110,15 +85,6 @@ def _told(act: Callable[[], object]) -> list[str]:
     return []
 
 
-def _source(entry: Entry, settings: Settings, runs: Path) -> tuple[WeightsSource | None, list[str]]:
-    """Where the weights lie, None where they do not, and then why."""
-    revision = settings.revision or pinned_revision(runs, entry.name, model=entry.model)
-    try:
-        return locate_weights(entry, revision=revision, download=False), []
-    except InputError as error:
-        return None, [str(error)]
-
-
 def _server(entry: Entry, settings: Settings) -> list[str]:
     """That a server does not answer, or not to this key; any other answer will do, as many have no list of models."""
     import httpx
@@ -127,9 +93,6 @@ def _server(entry: Entry, settings: Settings) -> list[str]:
 
     try:
         server = address(entry, settings)
-    except InputError as error:
-        return [str(error)]
-    try:
         with http_client(server, TIMEOUT_S) as http, http.stream("GET", f"{server.url}/models") as answer:
             status = answer.status_code
     except InputError as error:

@@ -27,14 +27,9 @@ def run_options(plan: Plan, limit: int | None, settings: Settings) -> dict[str, 
     limit : of cases, as the user gave it
     """
     chosen = {field.name: getattr(settings, field.name) for field in fields(settings) if field.name not in _ELSEWHERE}
-    for name in ("url", "proxy"):
-        if chosen[name] is not None:
-            chosen[name] = without_secrets(str(chosen[name]))
-    if settings.ca_file is not None:
-        chosen["ca_file"] = Path(settings.ca_file).name
-    if settings.prompt is not None:
-        # Its text is in the manifest; where the file lies is nobody else's business.
-        chosen["prompt"] = Path(settings.prompt).name
+    chosen |= {name: without_secrets(str(chosen[name])) for name in ("url", "proxy") if chosen[name] is not None}
+    # The text of a prompt is in the manifest; where a file lies is nobody else's business.
+    chosen |= {name: Path(str(chosen[name])).name for name in ("ca_file", "prompt") if chosen[name] is not None}
     probed: dict[str, object] = {}
     if plan.probing is not None:
         files = {name: one.sha256 for name, one in plan.probing.files.items()}
@@ -114,7 +109,6 @@ def mark_trained_on(folder: Path, records: Sequence[Mapping[str, object]]) -> No
     new = replace(old, provenance=with_records(old.provenance, records))
     if new != old:
         write_manifest(folder, new)
-        sync_folder(folder)
 
 
 def record(folder: Path, manifest: Manifest) -> None:
@@ -124,7 +118,6 @@ def record(folder: Path, manifest: Manifest) -> None:
     """
     if not (folder / FILE_NAME).is_file():
         write_manifest(folder, manifest)
-        sync_folder(folder)
         sync_folder(folder.parent)
         return
     old = read_manifest(folder)
@@ -132,4 +125,3 @@ def record(folder: Path, manifest: Manifest) -> None:
     sessions = [{name: value for name, value in other.items() if name != "created"} for other in old.resumed]
     if session and session not in sessions:
         write_manifest(folder, replace(old, resumed=[*old.resumed, {"created": manifest.created, **session}]))
-        sync_folder(folder)

@@ -8,13 +8,6 @@ from mrb_lib.verdicts.protocol import Judge, PromptlessJudge, VerdictRows
 from mrb_lib.verdicts.store import load_verdicts, read_run, run_folders, totals
 
 __all__ = [
-    "Judge",
-    "Manifest",
-    "PromptlessJudge",
-    "VerdictRows",
-    "load_verdicts",
-    "read_manifest",
-    "read_run",
-    "run_folders",
+    "Judge", "Manifest", "PromptlessJudge", "VerdictRows", "load_verdicts", "read_manifest", "read_run", "run_folders",
     "totals",
-]
+]  # fmt: skip

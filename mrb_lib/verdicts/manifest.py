@@ -21,6 +21,7 @@ from pydantic import TypeAdapter
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import slug, write_atomic
 from mrb_lib.tables.schema import CHOICES
+from mrb_lib.verdicts.parts import sync_folder
 from mrb_lib.verdicts.protocol import Judge
 
 FILE_NAME = "manifest.json"
@@ -81,6 +82,11 @@ class Manifest:
         """The choices that the judge was offered, see `mrb_lib.judges.settings.Settings`; all, where it names none."""
         named = self.spec.get("choices")
         return tuple(str(name) for name in named) if isinstance(named, list | tuple) else CHOICES
+
+    @property
+    def name_of_run(self) -> str:
+        """The name of the judge where several runs are of one judge."""
+        return f"{self.judge}@{self.run_id}"
 
     @property
     def sessions(self) -> list[Mapping[str, Any]]:
@@ -183,8 +189,9 @@ def now() -> str:
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """Write the manifest into the run's folder."""
+    """Write the manifest into the run's folder, to survive a power cut."""
     write_atomic(folder / FILE_NAME, json.dumps(asdict(manifest), indent=2, ensure_ascii=False) + "\n")
+    sync_folder(folder)
 
 
 def read_manifest(folder: Path) -> Manifest:

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import pandas as pd
 
@@ -182,16 +182,14 @@ def _manifest(group: Sequence[_Run], merged: Benchmark, fingerprint: str) -> Man
 def _without_limits(manifest: Manifest) -> Manifest:
     """Return the manifest without how many cases were asked for: these were the first of a source."""
 
-    def unlimited(options: Mapping[str, object]) -> dict[str, object]:
-        return {name: None if name == "limit" else value for name, value in options.items() if name != "cases"}
+    def unlimited(session: Mapping[str, Any]) -> Mapping[str, Any]:
+        options = session.get("options")
+        if not isinstance(options, Mapping):
+            return session
+        kept = {name: None if name == "limit" else value for name, value in options.items() if name != "cases"}
+        return {**session, "options": kept}
 
-    resumed = [
-        {**session, "options": unlimited(options)}
-        if isinstance(options := session.get("options"), Mapping)
-        else session
-        for session in manifest.resumed
-    ]
-    return replace(manifest, options=unlimited(manifest.options), resumed=resumed)
+    return replace(manifest, **unlimited({"options": manifest.options}), resumed=[*map(unlimited, manifest.resumed)])
 
 
 def _run_id(run: _Run, new: Manifest, taken: set[str], *, is_one: bool) -> str:

@@ -250,11 +250,14 @@ def named_runs(runs: Path) -> list[tuple[Path, str | None]]:
     """Return each run with the name to show its judge by: None for its own, or another to tell runs apart."""
     folders = run_folders(runs)
     manifests = [read_manifest(folder) for folder in folders]
-    names = [manifest.judge for manifest in manifests]
-    return [
-        (folder, f"{manifest.judge}@{manifest.run_id}" if names.count(manifest.judge) > 1 else None)
-        for folder, manifest in zip(folders, manifests, strict=True)
-    ]
+    shown = zip(folders, manifests, _names_shown(manifests), strict=True)
+    return [(folder, None if name == manifest.judge else name) for folder, manifest, name in shown]
+
+
+def _names_shown(runs: Sequence[Manifest]) -> list[str]:
+    """Return the name by which the judge of each run is shown: `judge@run` where several runs are of one judge."""
+    names = [run.judge for run in runs]
+    return [run.name_of_run if names.count(run.judge) > 1 else run.judge for run in runs]
 
 
 def iter_verdicts(
@@ -370,11 +373,9 @@ def run_prompts(manifests: Iterable[Manifest]) -> pd.DataFrame:
         `settings`, what else shaped its verdicts, as JSON.
     """
     runs = list(manifests)
-    names = [run.judge for run in runs]
-    shown = [f"{run.judge}@{run.run_id}" if names.count(run.judge) > 1 else run.judge for run in runs]
     rows = [
         (name, run.judge, run.prompt_id or None, run.prompt_hash or None, json.dumps(dict(run.spec), sort_keys=True))
-        for name, run in zip(shown, runs, strict=True)
+        for name, run in zip(_names_shown(runs), runs, strict=True)
     ]
     return pd.DataFrame(rows, columns=_PROMPT_COLUMNS, dtype="str")
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
 from pathlib import Path
 from typing import Final
@@ -31,8 +31,8 @@ _RECORD_COLUMNS: Final = (
 _HELD_BACK: Final = ("validation", "test")
 # What a manifest keeps of a `rows.toml`.
 _OF_ROWS: Final = ("benchmark", "cases", "digests", "cases_digest")
-# By rank: a case that was used in several ways is of the first.
-_LISTS: Final = {"training": "digests", "validation": "validation_digests", "related": "related_digests"}
+# By rank: a case that was used in several ways is of the last.
+_LISTS: Final = {"related": "related_digests", "validation": "validation_digests", "training": "digests"}
 
 
 def records_of(provenance: Mapping[str, object]) -> list[Mapping[str, object]]:
@@ -140,17 +140,18 @@ def training_cases(manifests: Iterable[Manifest], benchmark: Benchmark) -> pd.Da
     Images are read only where there is a record. Validated by tests/verdicts/test_training.py.
     """
     runs = list(manifests)
-    by_digest = cache(partial(_cases_by_digest, benchmark))  # images are read only where there is a record
-    known = {run.run_id: _known(run, by_digest, benchmark) for run in runs if records_of(run.provenance)}
+    digests = cache(partial(case_digests, benchmark))  # images are read only where there is a record
+    known = {run.run_id: _known(run, digests, benchmark) for run in runs if _listing(run)}
     for run in runs:
-        members = [known[str(name)] for name in _list(run.spec.get("runs")) if known.get(str(name)) is not None]
+        members = [known[str(name)] for name in _list(run.spec.get("runs")) if name in known]
         if members:
-            known[run.run_id] = _first_use(pair for uses in members for pair in (uses or {}).items())
+            pairs = [pair for uses in members for pair in uses.items()]
+            known[run.run_id] = {case: use for rank in _LISTS for case, use in pairs if use == rank}
     rows: list[tuple[str, str | None, str | None]] = []
     for run in runs:
-        if (uses := known.get(run.run_id)) is not None:
+        if run.run_id in known:
             for name in _names(run):
-                rows += [(name, case, use) for case, use in uses.items()] or [(name, None, None)]
+                rows += [(name, case, use) for case, use in known[run.run_id].items()] or [(name, None, None)]
     return pd.DataFrame(rows, columns=["judge", "case_id", "use"], dtype="str").drop_duplicates(ignore_index=True)
 
 
@@ -219,7 +220,7 @@ def _text(value: object) -> str | None:
 
 def _names(run: Manifest) -> tuple[str, str]:
     """Return the names that the judge of a run may have among verdicts."""
-    return run.judge, f"{run.judge}@{run.run_id}"
+    return run.judge, run.name_of_run
 
 
 def _bases(tuned: Manifest, record: Mapping[str, object], runs: list[Manifest]) -> list[str]:
@@ -270,37 +271,30 @@ def seen_notes(training: pd.DataFrame, judges: Iterable[str], n_cases: int) -> l
     return notes
 
 
-def _cases_by_digest(benchmark: Benchmark) -> dict[str, list[str]]:
-    """Return the cases of each content: several may be copies of one."""
-    cases: dict[str, list[str]] = {}
-    for case, digest in case_digests(benchmark).items():
-        cases.setdefault(str(digest), []).append(str(case))
-    return cases
+def _listing(run: Manifest) -> list[Mapping[str, object]]:
+    """Return the training records of a run's judge that list cases."""
+    return [record for record in records_of(run.provenance) if {"cases", "digests"} & record.keys()]
 
 
-def _known(
-    run: Manifest, by_digest: Callable[[], Mapping[str, Sequence[str]]], benchmark: Benchmark
-) -> dict[str, str] | None:
-    """Return the use of each case in the training of a run's judge; None where no record lists cases.
+def _known(run: Manifest, digests: Callable[[], pd.Series], benchmark: Benchmark) -> dict[str, str]:
+    """Return the use of each case in the training of a run's judge.
 
     Raises
     ------
     InputError
         The lists of a record are not as they were written, or the split keeps a case trained on for validation or test.
     """
-    records = [record for record in records_of(run.provenance) if {"cases", "digests"} & record.keys()]
-    found: list[tuple[str, str]] = []
-    for record in records:
+    uses: dict[str, str] = {}
+    for record in _listing(run):
         if not _is_sound(record):
             raise InputError(
                 f"run {run.run_id}: the training record of judge {run.judge} was changed: its cases_digest does not "
                 f"fit its {len(_list(record.get('digests'))):,} digests; restore training.json as `mrb train` wrote "
                 "it, and judge again."
             )
-        for use, name in _LISTS.items():
-            digests = map(str, _list(record.get(name)))
-            found += [(case, use) for digest in digests for case in by_digest().get(digest, ())]
-    uses = _first_use(found)
+    for use, name in _LISTS.items():
+        listed = {str(digest) for record in _listing(run) for digest in _list(record.get(name))}
+        uses |= dict.fromkeys(digests().index[digests().isin(listed)] if listed else (), use)
     held = benchmark.cases[benchmark.cases["case_id"].map(uses).eq("training")]
     leaked = held[held["split"].isin(_HELD_BACK)] if "split" in held else held.head(0)
     if len(leaked):
@@ -310,9 +304,4 @@ def _known(
             f"{benchmark.meta.name} keeps for validation or test, first {first['case_id']} ({first['split']}); train "
             "it again on this split with `mrb train`, or move the run out of the folder of runs."
         )
-    return uses if records else None
-
-
-def _first_use(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Return one use of each case, that of the highest rank."""
-    return dict(sorted(pairs, key=lambda pair: -list(_LISTS).index(pair[1])))  # the last of a case stays
+    return uses

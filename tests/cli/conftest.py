@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -17,6 +18,7 @@ from mrb_lib.benchmarks.benchmark import load, save
 from mrb_lib.cli.main import main
 from mrb_lib.demo import build
 from mrb_lib.report.places import write_simulated_runs
+from mrb_lib.review import server
 from tests.several_parts import several_parts
 
 
@@ -25,6 +27,18 @@ class Result:
     code: int
     out: str
     err: str
+
+    @property
+    def ok(self) -> Result:
+        """The result of a command that did what it was asked to."""
+        assert self.code == 0, self
+        return self
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows of the table that a command printed as JSON."""
+        rows: list[dict[str, Any]] = json.loads(self.ok.out)["rows"]
+        return rows
 
     @property
     def refusal(self) -> str:
@@ -75,17 +89,39 @@ TABLES = {
 }
 
 
-@pytest.fixture
-def tables(tmp_path: Path) -> Path:
-    """A folder of tidy tables with one image, as a user might have written them."""
+def write_tables(folder: Path) -> None:
+    """Write tidy tables with one image, as a user might have written them."""
     from PIL import Image
 
-    folder = tmp_path / "tables"
     (folder / "images").mkdir(parents=True)
     for name, text in TABLES.items():
         (folder / name).write_text(text, encoding="utf-8")
     Image.new("L", (8, 8), 90).save(folder / "images" / "1.png")
-    return folder
+
+
+@pytest.fixture
+def tables(tmp_path: Path) -> Path:
+    write_tables(tmp_path / "tables")
+    return tmp_path / "tables"
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Eighteen SIMULATED cases, with caches and reviews in places of their own."""
+    monkeypatch.setenv("MRB_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("MRB_STORE", raising=False)
+    build.write_demo(tmp_path / "bench", cases=18, seed=3)
+    return tmp_path / "bench"
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """What a command asks the server of apps for, instead of a server."""
+    asked: dict[str, Any] = {}
+    monkeypatch.setattr(
+        server, "serve", lambda app, address, **options: asked.update(options, app=app, address=address)
+    )
+    return asked
 
 
 def write_small_demo(folder: Path, cases: int) -> None:

@@ -14,21 +14,18 @@ from typer.testing import CliRunner
 from mrb_lib.benchmarks.benchmark import Benchmark, load
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.cli import adjudications
-from mrb_lib.demo.build import write_demo
 from mrb_lib.report.places import write_simulated_runs
-from mrb_lib.review import server
 from mrb_lib.review.records.marks import Adjudication, CaseTag, case_fingerprint
 from mrb_lib.review.records.store import REVIEW, open_store
 from mrb_lib.tables.files import REVIEWS
 
 
 @pytest.fixture
-def reviewed(tmp_path: Path) -> Benchmark:
+def reviewed(bench: Path) -> Benchmark:
     """A small benchmark whose first two cases two reviewers looked at."""
-    write_demo(tmp_path / "bench", cases=18, seed=3)
-    benchmark = load(tmp_path / "bench")
+    benchmark = load(bench)
     cases = benchmark.cases.to_dict("records")
-    with open_store(tmp_path / "bench" / REVIEWS) as store:
+    with open_store(bench / REVIEWS) as store:
         for reviewer, verdict in (("Dr A", "gold_right"), ("Dr B", "ambiguous")):
             for case in cases[:2]:
                 mark = Adjudication(
@@ -50,8 +47,8 @@ def _run(*arguments: object, environment: dict[str, str] | None = None) -> str:
     return done.output
 
 
-def test_out_of_one_store_and_into_another(reviewed: Benchmark, tmp_path: Path) -> None:
-    bench, out, other = tmp_path / "bench", tmp_path / "said.csv", tmp_path / "other.sqlite"
+def test_out_of_one_store_and_into_another(bench: Path, reviewed: Benchmark, tmp_path: Path) -> None:
+    out, other = tmp_path / "said.csv", tmp_path / "other.sqlite"
     assert "8 adjudications" in _run("export", bench, out)
     assert "6 adjudications, 1 row of tags" in _run("export", bench, tmp_path / "now.parquet", "--current")
     told = _run("import", bench, out, "--store", other)
@@ -65,9 +62,7 @@ def test_out_of_one_store_and_into_another(reviewed: Benchmark, tmp_path: Path) 
         assert store.tags(reviewed.meta.name)["tag"].tolist() == ["old film"]
 
 
-def test_the_leaderboard_by_the_gold_that_reviewers_corrected(mrb: Callable, tmp_path: Path) -> None:
-    bench = tmp_path / "bench"
-    write_demo(bench, cases=18, seed=3)
+def test_the_leaderboard_by_the_gold_that_reviewers_corrected(mrb: Callable, bench: Path) -> None:
     benchmark = load(bench)
     assert mrb("judge", bench, bench / "runs", "--judge", "first").code == 0
     missing = mrb("analyze", bench, "--gold", "adjudicated")
@@ -92,45 +87,40 @@ def test_the_leaderboard_by_the_gold_that_reviewers_corrected(mrb: Callable, tmp
 
 
 def test_the_tables_of_reviews_read_the_store_and_say_where_there_is_none(
-    reviewed: Benchmark, mrb: Callable, tmp_path: Path
+    reviewed: Benchmark, mrb: Callable, bench: Path, tmp_path: Path
 ) -> None:
-    bench = tmp_path / "bench"
     write_simulated_runs(bench, bench / "runs", seed=0)
     told = mrb("analyze", bench, "--table", "adjudication", "--resamples", "40", "--json")
     assert (told.code, told.err) == (0, "")
-    assert "reviewers" in {row["part"] for row in json.loads(told.out)["rows"]}
+    assert "reviewers" in {row["part"] for row in told.rows}
     rules = mrb("analyze", bench, "--table", "gold_rules", "--resamples", "40", "--json")
-    moved = [row for row in json.loads(rules.out)["rows"] if row["rule"] == "adjudicated" and row["part"] == "rule"]
+    moved = [row for row in rules.rows if row["rule"] == "adjudicated" and row["part"] == "rule"]
     assert {row["n_adjudicated"] for row in moved if row["dimension"] == "overall"} == {3}
     (bench / REVIEWS).unlink()
     told = mrb("analyze", bench, "--table", "adjudication", "--resamples", "40", "--json")
     assert "warning: there are no reviews" in told.err
-    [row] = json.loads(told.out)["rows"]
+    [row] = told.rows
     assert row["reason"] == "no label was reviewed"
     rules = mrb("analyze", bench, "--table", "gold_rules", "--resamples", "40", "--json")
     assert "warning: there are no reviews" not in rules.err
-    assert "adjudicated" not in {row["rule"] for row in json.loads(rules.out)["rows"]}
+    assert "adjudicated" not in {row["rule"] for row in rules.rows}
     named = mrb("analyze", bench, "--table", "adjudication", "--adjudications", tmp_path / "no.sqlite")
     assert "no.sqlite" in named.refusal
 
 
 @pytest.fixture
-def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Eighteen simulated cases, three of them tagged."""
-    monkeypatch.setenv("MRB_HOME", str(tmp_path / "home"))
-    monkeypatch.delenv("MRB_STORE", raising=False)
-    write_demo(tmp_path / "bench", cases=18, seed=3)
-    made = load(tmp_path / "bench")
-    with open_store(tmp_path / "bench" / "reviews.sqlite") as store:
+def tagged(bench: Path) -> None:
+    """Three of the cases are tagged."""
+    made = load(bench)
+    with open_store(bench / "reviews.sqlite") as store:
         for case in made.cases["case_id"].head(3):
             store.add(CaseTag(made.meta.name, str(case), "artefact", "Dr A"))
-    return tmp_path / "bench"
 
 
+@pytest.mark.usefixtures("tagged")
 def test_tables_are_of_the_tagged_cases(mrb: Callable[..., Any], bench: Path) -> None:
-    done = mrb("analyze", bench, "--table", "composition", "--where", "tag == 'artefact'", "--json")
-    assert done.code == 0, done.err
-    counts = [row["n_cases"] for row in json.loads(done.out)["rows"] if row.get("n_cases") is not None]
+    done = mrb("analyze", bench, "--table", "composition", "--where", "tag == 'artefact'", "--json").ok
+    counts = [row["n_cases"] for row in done.rows if row.get("n_cases") is not None]
     assert sum(counts) == 3
     assert mrb("adjudications", "export", bench, bench / "said.parquet").code == 0
     of_file = mrb("analyze", bench, "--table", "composition", "--where", "tag == 'artefact'", "--json",
@@ -144,10 +134,9 @@ def test_tables_are_of_the_tagged_cases(mrb: Callable[..., Any], bench: Path) ->
     assert "there is no store of reviews" in refused.err
 
 
-def test_tagged_cases_are_dealt_out(mrb: Callable[..., Any], bench: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "serve", lambda *_, **__: None)
-    done = mrb("review", bench, "--no-browser", "--assign", "Dr B", "--query", "where=tag == 'artefact'")
-    assert done.code == 0, done.err
+@pytest.mark.usefixtures("tagged", "served")
+def test_tagged_cases_are_dealt_out(mrb: Callable[..., Any], bench: Path) -> None:
+    assert mrb("review", bench, "--no-browser", "--assign", "Dr B", "--query", "where=tag == 'artefact'").ok
     made = load(bench)
     with open_store(bench / "reviews.sqlite", create=False) as store:
         dealt = store.assignments(made.meta.name, "Dr B", task=REVIEW)

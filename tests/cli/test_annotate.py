@@ -11,7 +11,6 @@ import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load
 from mrb_lib.demo.build import write_demo
-from mrb_lib.review import server
 from mrb_lib.review.records.marks import AnnotatorAnswer, Comment
 from mrb_lib.review.records.store import open_store
 from mrb_lib.tables.files import REVIEWS
@@ -25,14 +24,6 @@ Command = Callable[..., Result]
 def bench(tmp_path: Path) -> Path:
     write_demo(tmp_path / "bench", cases=12, seed=3)
     return tmp_path / "bench"
-
-
-@pytest.fixture
-def served(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """Return what the server would have been started with."""
-    given: dict[str, Any] = {}
-    monkeypatch.setattr(server, "serve", lambda app, address, **options: given.update(app=app, address=address))
-    return given
 
 
 def _answer_all(benchmark: Benchmark, who: str, choices: str) -> None:
@@ -133,8 +124,7 @@ def test_everything_comes_out_in_full(mrb: Command, bench: Path, tmp_path: Path)
 def test_agreement_is_shown_as_far_as_it_is_defined(mrb: Command, bench: Path) -> None:
     mrb("annotate", bench, "--annotators", "Dr A,Dr B", "--cases", 6, "--assign-only")
     _answer_all(load(bench), "Dr A", "ABABAB")
-    first = mrb("annotate", bench, "--agreement")
-    assert first.code == 0
+    first = mrb("annotate", bench, "--agreement").ok
     assert "SIMULATED" in first.out
     assert "not yet" in first.out
     assert "no case has two annotators" in first.out

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from shutil import copytree
@@ -41,11 +40,10 @@ def bench(annotated: Path, tmp_path: Path) -> Path:
 
 
 def test_until_says_whether_more_would_help(mrb: Command, bench: Path) -> None:
-    told = mrb("annotate", bench, "--until", "alpha>=0.6")
-    assert told.code == 0, told.err
+    told = mrb("annotate", bench, "--until", "alpha>=0.6").ok
     assert "SIMULATED data" in told.out
     assert "accuracy: stop: more annotators change nothing" in told.out or "accuracy: not yet" in told.out
-    rows = json.loads(mrb("annotate", bench, "--until", "ac1>=0.9", "--json").out)["rows"]
+    rows = mrb("annotate", bench, "--until", "ac1>=0.9", "--json").rows
     states = {row["dimension"]: row["state"] for row in rows}
     assert states["relevance"] == "unknown"
     assert states["overall"] in ("open", "out of reach")
@@ -55,8 +53,7 @@ def test_until_says_whether_more_would_help(mrb: Command, bench: Path) -> None:
 
 
 def test_cases_without_a_majority_go_to_reviewers(mrb: Command, bench: Path) -> None:
-    done = mrb("annotate", bench, "--adjudicate", "Dr X,Dr Y")
-    assert done.code == 0, done.err
+    done = mrb("annotate", bench, "--adjudicate", "Dr X,Dr Y").ok
     assert done.out == "2 cases without a majority (overall 2)\n"
     assert "Dr X: 1 case to review\nDr Y: 1 case to review" in done.err
     made = load(bench)

@@ -70,47 +70,6 @@ def test_import_refuses(mrb: Callable, tables: Path, tmp_path: Path, name: str) 
 
 
 @pytest.mark.parametrize(
-    "arguments",
-    [
-        ["import", "nosuch", "{tables}", "{tmp}/out"],
-        ["import", "table", "{tmp}/nowhere", "{tmp}/out"],
-        ["import", "pandalm", "{tables}", "{tmp}/out"],
-        ["import", "table", "{tables}", "{tmp}/out", "--unparsed-as-tie"],
-        ["import", "table", "{tables}", "{tmp}/out", "--kind", "odd"],
-        ["check", "{tmp}/nowhere"],
-        ["judge", "{tmp}/nowhere", "{tmp}/runs", "--judge", "first"],
-        ["judge", "{tmp}/nowhere", "{tmp}/runs"],
-        ["analyze", "{tmp}/nowhere"],
-        ["demo", "{tables}"],
-        ["demo", "{tmp}/out", "--cases", "0"],
-        ["export", "nosuch", "{tmp}/nowhere", "-", "{tmp}/out"],
-        ["report", "{tmp}/nowhere", "--out", "{tmp}/out"],
-        ["nosuch"],
-    ],
-)
-def test_wrong_usage_exits_with_2_and_writes_nothing(
-    mrb: Callable, tables: Path, tmp_path: Path, arguments: list[str]
-) -> None:
-    before = sorted(tmp_path.rglob("*"))
-    result = mrb(*(part.format(tables=tables, tmp=tmp_path) for part in arguments))
-    assert (result.code, "Traceback" in result.err) == (2, False), result
-    assert sorted(tmp_path.rglob("*")) == before
-
-
-def test_analyze_names_what_is_wrong_with_its_options(mrb: Callable, tables: Path, tmp_path: Path) -> None:
-    assert mrb("import", "table", tables, tmp_path / "b").code == 0
-    for option, value in [
-        ("--table", "nosuch"), ("--policy", "nosuch"), ("--by", "nosuch"), ("--dimension", "beauty"), ("--gold", "x"),
-        ("--correction", "nosuch"), ("--resamples", "-1"), ("--level", "x"), ("--cluster", "nosuch"),
-    ]:  # fmt: skip
-        result = mrb("analyze", tmp_path / "b", "--table", "significance", option, value)
-        assert result.code == 2, (option, result)
-        assert result.out == ""
-        assert value in result.err, (option, result.err)
-    assert mrb("analyze", tmp_path / "b", "--json", "--csv").code == 2
-
-
-@pytest.mark.parametrize(
     ("raised", "said"),
     [
         (KeyboardInterrupt(), "interrupted"),

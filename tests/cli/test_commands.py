@@ -54,6 +54,7 @@ def test_version_and_help(mrb: Callable) -> None:
     for command in typer.main.get_command(app).list_commands(None):
         assert command in listed
         assert mrb(command, "--help").code == 0
+    assert "No such command 'nosuch'" in mrb("nosuch").err
 
 
 def test_tables_are_imported_judged_analysed_and_exported(mrb: Callable, tables: Path, tmp_path: Path) -> None:
@@ -61,8 +62,7 @@ def test_tables_are_imported_judged_analysed_and_exported(mrb: Callable, tables:
     imported = mrb("import", "table", tables, bench)
     assert (imported.code, "3 cases, 9 annotations, 12 verdicts of 2 judges" in imported.out) == (0, True)
     assert load(bench).cases["response_a"].tolist() == ["None", "x", "p"], "an answer may be the text None"
-    judged = mrb("judge", bench, bench / "runs", "--judge", "first", "--judge", "longer", "--limit", "2")
-    assert judged.code == 0
+    judged = mrb("judge", bench, bench / "runs", "--judge", "first", "--judge", "longer", "--limit", "2").ok
     assert "first: 4 verdicts made" in judged.out
     assert "first: 2 verdicts made" in mrb("judge", bench, bench / "runs", "--judge", "first").out
     head = json.loads(mrb("analyze", bench, "--json").out)
@@ -151,9 +151,8 @@ def test_the_first_sentence_says_what_the_clusters_are_and_how_to_do_without(mrb
 def test_a_table_by_two_columns_has_the_overall_rows_once(mrb: Callable, demo: Path) -> None:
     def rows(*columns: str) -> list[dict[str, object]]:
         by = [option for column in columns for option in ("--by", column)]
-        result = mrb("analyze", demo, "--table", "composition", *by, "--json")
-        assert result.code == 0, result
-        return list(json.loads(result.out)["rows"])
+        result = mrb("analyze", demo, "--table", "composition", *by, "--json").ok
+        return list(result.rows)
 
     organs, departments = rows("organ"), rows("department")
     overall = [row for row in organs if row["by"] is None]
@@ -187,8 +186,7 @@ def test_a_filter_is_said_wherever_its_table_is_shown(mrb: Callable, demo: Path)
 
 def test_an_option_that_a_table_does_not_read_is_pointed_out(mrb: Callable, demo: Path) -> None:
     def warned(*options: str) -> list[str]:
-        result = mrb("analyze", demo, *options)
-        assert result.code == 0, result
+        result = mrb("analyze", demo, *options).ok
         return result.err.splitlines()
 
     assert warned("--table", "composition", "--by", "organ") == []
@@ -204,8 +202,7 @@ def test_an_option_that_a_table_does_not_read_is_pointed_out(mrb: Callable, demo
 
 
 def test_the_demo_says_simulated_wherever_it_is_shown(mrb: Callable, tmp_path: Path) -> None:
-    made = mrb("demo", tmp_path / "d", "--cases", "30")
-    assert made.code == 0
+    made = mrb("demo", tmp_path / "d", "--cases", "30").ok
     assert "SIMULATED" in made.out
     judged = mrb("judge", tmp_path / "d", tmp_path / "r", "--judge", "longer", "--judge", "random")
     assert "SIMULATED" in judged.out
@@ -261,8 +258,7 @@ def test_the_help_lists_every_table_with_its_question_and_options(mrb: Callable)
 @pytest.mark.parametrize("table", TABLES)
 def test_explain_says_what_each_column_means_without_reading_a_benchmark(mrb: Callable, table: str) -> None:
     """Issue 12, point 15: a line a column with its meaning, its unit and, of a method, its source."""
-    shown = mrb("analyze", "--explain", table)
-    assert shown.code == 0
+    shown = mrb("analyze", "--explain", table).ok
     spec = TABLES[table]
     lines = shown.out.splitlines()[2:]
     assert [line for line in lines[: len(spec.columns)] if len(line) > 160] == []
@@ -284,15 +280,8 @@ def test_explain_takes_the_table_after_a_folder_and_before_a_folder_of_its_name(
     assert mrb("analyze", tmp_path, tmp_path, "--explain").out.startswith("accuracy: ")
 
 
-def test_explain_and_analyze_say_what_they_lack(mrb: Callable) -> None:
-    assert "table 'acuracy' is unknown" in mrb("analyze", "--explain", "acuracy").refusal
-    assert "BENCH: name the folder" in mrb("analyze", "--table", "accuracy").refusal
-
-
 def test_an_option_of_one_table_takes_a_number_or_is_a_switch(mrb: Callable, tables: Path, tmp_path: Path) -> None:
     mrb("import", "table", tables, tmp_path / "b")
-    refused = mrb("analyze", tmp_path / "b", "--table", "significance", "--margin", "much")
-    assert "'--margin': must be a number" in refused.refusal
     wide, narrow = (
         json.loads(mrb("analyze", tmp_path / "b", "--table", "significance", f"--margin={m}", "--json").out)
         for m in (0.9, 0.01)

@@ -12,7 +12,6 @@ import pytest
 
 from mrb_lib.build.construct.screen import CRITERIA
 from mrb_lib.build.construct.work import Work, open_work
-from mrb_lib.review import server
 from mrb_lib.review.records.marks import AnnotatorAnswer
 from mrb_lib.review.records.store import open_store
 
@@ -42,8 +41,7 @@ def test_filter_and_respond_print_their_tables_and_say_simulated(
 ) -> None:
     roster = ("--roster", script.roster)
     options = ("construct", "filter", work.path, "--model", "m1", "--model", "m2", "--keep", "correct < 2", *roster)
-    done = mrb(*options)
-    assert done.code == 0, done.err
+    done = mrb(*options).ok
     assert "models SIMULATED" in done.out and "4 of 8 items go on (SIMULATED)" in done.out
     assert "m1: 8 SIMULATED answers made" in done.err and "m1: 8 of 8 answers" in done.err
     again = parsed(mrb(*options, "--json"))
@@ -52,8 +50,8 @@ def test_filter_and_respond_print_their_tables_and_say_simulated(
     assert [(row["reason"], row["n"]) for row in again["funnel"]] == [("kept", 4), ("not correct < 2", 4)]
     pool = tmp_path / "pool.toml"
     pool.write_text('[[model]]\nname = "m2"\nprompt = "short-answer"\n')
-    answered = mrb("construct", "respond", work.path, "--responder", "m1", "--plan", pool, *roster)
-    assert answered.code == 0 and "4 of 4 items go on" in answered.out and "\x1b" not in answered.out + answered.err
+    answered = mrb("construct", "respond", work.path, "--responder", "m1", "--plan", pool, *roster).ok
+    assert "4 of 4 items go on" in answered.out and "\x1b" not in answered.out + answered.err
     assert [table["prompt"] for table in work.choices("respond")["models"]] == ["open-answer", "short-answer"]
 
 
@@ -80,8 +78,7 @@ def test_bad_usage_is_one_line_and_exit_code_2(
 
 def test_the_command_prints_the_design(mrb: Callable[..., Result], tmp_path: Path) -> None:
     work = make_work(tmp_path / "work")
-    done = mrb("construct", "pair", work.path, "--cases", 12)
-    assert done.code == 0, done.err
+    done = mrb("construct", "pair", work.path, "--cases", 12).ok
     assert "12 pairs of responses (SIMULATED data)" in done.out
     assert "fewest_meetings" in done.out
     assert "rarest meeting: a and b, 2 times" in done.out
@@ -96,7 +93,7 @@ def test_the_command_prints_the_design(mrb: Callable[..., Result], tmp_path: Pat
     assert mrb("construct", "pair", work.path / "no").code == 2
 
 
-def test_dealt_rated_closed(mrb: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dealt_rated_closed(mrb: Callable[..., Result], tmp_path: Path, served: dict[str, Any]) -> None:
     work = make_work(tmp_path / "work").path
     screen = ("construct", "screen", work)
     early = mrb(*screen, "--close")
@@ -115,16 +112,13 @@ def test_dealt_rated_closed(mrb: Callable[..., Result], tmp_path: Path, monkeypa
     assert "mine (screening) (SIMULATED data)" in shown.out
     assert "image_quality" in shown.out
     assert "another form" in mrb(*screen, "--keep", "accuracy >= 3", "--assign-only").refusal
-    closed = mrb(*screen, "--close")
-    assert closed.code == 0, closed.err
+    closed = mrb(*screen, "--close").ok
     assert closed.out.startswith(f"kept 6 items of {N} (SIMULATED data): relevance >= 2")
     assert f"left out, nobody rated it: {N - 6}" in closed.out
     strict = mrb(*screen, "--keep", "accuracy >= 3", "--again", "--close")
     assert strict.out.startswith(f"kept 5 items of {N}"), strict.err
     assert "left out, not accuracy >= 3: 1" in strict.out
 
-    served: dict[str, Any] = {}
-    monkeypatch.setattr(server, "serve", lambda app, address, **options: served.update(app=app, address=address))
     assert mrb(*screen, "--coordinator", "--no-browser").code == 0
     assert "mine (screening)" in served["app"].answer("overview", {})["html"]
     assert mrb(*screen, "--coordinator", "--close").code == 2
@@ -136,8 +130,8 @@ def test_ratings_come_in_by_table(mrb: Callable[..., Result], tmp_path: Path) ->
     rows = [f"i{i};{who};4;{1 if (i, who) == (0, 'Dr B') else 4};5;" for i in range(5) for who in ("Dr A", "Dr B")]
     head = "item_id;clinician;relevance;accuracy;complexity;image_quality\n"
     table.write_text(head + "\n".join(rows) + "\n")
-    done = mrb("construct", "screen", work, "--ratings", table, "--keep", "accuracy_min >= 3", "--close")
-    assert done.code == 0 and "30 ratings added" in done.err, done.err
+    done = mrb("construct", "screen", work, "--ratings", table, "--keep", "accuracy_min >= 3", "--close").ok
+    assert "30 ratings added" in done.err, done.err
     assert done.out.startswith(f"kept 4 items of {N}")
     kept = open_work(work).entering("respond")["item_id"].tolist()
     assert kept == ["i1", "i2", "i3", "i4"]

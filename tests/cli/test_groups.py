@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -36,25 +34,19 @@ def published(mrb: Callable, tmp_path: Path) -> Path:
     pd.DataFrame(rows, columns=["judge", "case_id", "dimension", "order", "choice"]).to_csv(
         source / "verdicts.csv", index=False
     )
-    imported = mrb("import", "table", source, bench)
-    assert imported.code == 0
+    imported = mrb("import", "table", source, bench).ok
     assert "note: Group medical: HuatuoGPT as huatuogpt-vision-7b, MBZUAI/MedMO-8B as medmo-8b." in imported.err
     assert "In no group: somebody;" in imported.err
     return bench
-
-
-def rows_of(result: Any) -> list[dict[str, object]]:
-    rows: list[dict[str, object]] = json.loads(result.out)["rows"]
-    return rows
 
 
 def test_contrasts_are_of_the_groups_that_names_tell_and_the_matches_are_printed(
     mrb: Callable, published: Path
 ) -> None:
     result = mrb("analyze", published, "--table", "groups", "--json", "--by", "organ")
-    contrasts = {(r["group_1"], r["group_2"]) for r in rows_of(result) if r["part"] == "contrast"}
+    contrasts = {(r["group_1"], r["group_2"]) for r in result.rows if r["part"] == "contrast"}
     assert contrasts == {("open", "proprietary"), ("open", "medical"), ("proprietary", "medical")}
-    assert {r["n_judges_1"] for r in rows_of(result) if r["group_1"] == "open"} == {3}
+    assert {r["n_judges_1"] for r in result.rows if r["group_1"] == "open"} == {3}
     assert "Qwen2-VL-7B-sft as tuned from qwen2-vl-7b" in result.err
     assert "InternVL2_5-8B as internvl3-8b" in result.err
 
@@ -62,17 +54,17 @@ def test_contrasts_are_of_the_groups_that_names_tell_and_the_matches_are_printed
 def test_a_file_goes_before_names(mrb: Callable, published: Path, tmp_path: Path) -> None:
     file = tmp_path / "groups.csv"
     file.write_text("judge,group\nsomebody,ours\nHuatuoGPT,ours\n", encoding="utf-8")
-    rows = rows_of(mrb("analyze", published, "--table", "groups", "--json", "--groups", file))
+    rows = mrb("analyze", published, "--table", "groups", "--json", "--groups", file).rows
     assert {r["n_judges_2"] for r in rows if r["group_2"] == "ours"} == {2}
     assert {r["n_judges_2"] for r in rows if r["group_2"] == "medical"} == {1}
 
 
 def test_gains_are_of_the_pairs_that_are_known_or_named(mrb: Callable, published: Path) -> None:
-    rows = rows_of(mrb("analyze", published, "--table", "gains", "--json"))
+    rows = mrb("analyze", published, "--table", "gains", "--json").rows
     assert [(row["base"], row["tuned"], row["n_seen"]) for row in rows] == [("Qwen2-VL-7B", "Qwen2-VL-7B-sft", None)]
     assert "no record of the training" in str(rows[0]["reason"])
     named = ("--base", "InternVL2_5-8B", "--tuned", "somebody")
-    rows = rows_of(mrb("analyze", published, "--table", "gains", "--json", *named))
+    rows = mrb("analyze", published, "--table", "gains", "--json", *named).rows
     assert [(row["base"], row["tuned"]) for row in rows] == [("InternVL2_5-8B", "somebody")]
     for wrong in (
         ("--base", "gpt-4o"),

@@ -98,8 +98,7 @@ def test_the_table_holds_what_the_tables_of_analyze_say_and_fits(mrb: Mrb, bench
     from mrb_lib.stats import analyze as tables
 
     mrb("judge", bench, tmp_path / "runs", "--judge", "random", "longer")
-    result = mrb("judge", bench, tmp_path / "runs", "--judge", "random", "longer", "lexical")
-    assert result.code == 0, result.err
+    result = mrb("judge", bench, tmp_path / "runs", "--judge", "random", "longer", "lexical").ok
     assert max(map(len, result.out.split("\n\n")[-1].splitlines())) <= WIDTH
     benchmark = load(bench)
     verdicts = load_verdicts(tmp_path / "runs", benchmark.cases)
@@ -118,8 +117,7 @@ def test_what_is_undefined_is_blank(mrb: Mrb, tmp_path: Path) -> None:
     cases = pd.DataFrame({"case_id": ["x", "y"], "question": "?", "response_a": "a b", "response_b": "c"})
     unlabelled = pd.DataFrame(columns=["case_id", "annotator", "dimension", "choice"], dtype="str")
     save(Benchmark(BenchmarkMeta("plain", "general", ("accuracy",)), cases, unlabelled), tmp_path / "plain")
-    result = mrb("judge", tmp_path / "plain", tmp_path / "runs", "--judge", "first", "longer", "--orders", "AB")
-    assert result.code == 0, result.err
+    result = mrb("judge", tmp_path / "plain", tmp_path / "runs", "--judge", "first", "longer", "--orders", "AB").ok
     assert result.out.rstrip().split("\n\n")[-1].split("\n")[0].split() == ["judge", "verdicts", "statuses", "seconds"]
     assert "on accuracy" in " ".join(result.out.split()), "the dimension that there is"
 
@@ -150,10 +148,11 @@ def test_options_hold_where_the_plan_says_nothing_and_named_judges_come_after_it
     mrb: Mrb, bench: Path, tmp_path: Path
 ) -> None:
     plan = _plan(tmp_path, 'name = "first"', 'name = "random"\nlimit = 1')
-    result = mrb("judge", bench, tmp_path / "runs", "--plan", plan, "--judge", "longer", "--limit", 2, "--orders", "AB")
-    assert result.code == 0, result.err
+    result = mrb(
+        "judge", bench, tmp_path / "runs", "--plan", plan, "--judge", "longer", "--limit", 2, "--orders", "AB"
+    ).ok
     n = _dimensions(load(bench))
-    assert {name: row.split()[1] for name, row in _rows(result.out).items()} == {
+    assert {name: row.split()[1] for name, row in _rows(result.ok.out).items()} == {
         "first": str(2 * n), "random": str(n), "longer": str(2 * n)
     }  # fmt: skip
 
@@ -173,15 +172,10 @@ def test_a_server_that_is_off_by_now_fails_no_run_that_is_complete(mrb: Mrb, ben
         judges = f'name = "endpoint:m"\nurl = "{server.url}"', 'name = "first"'
         plan = _plan(tmp_path, *judges, common="limit = 2")
         assert mrb("judge", bench, tmp_path / "runs", "--plan", plan).code == 0
-    again = mrb("judge", bench, tmp_path / "runs", "--plan", plan)
-    assert again.code == 0, again.err
+    again = mrb("judge", bench, tmp_path / "runs", "--plan", plan).ok
     assert "endpoint:m: 0 SIMULATED verdicts made" in again.out
     more = mrb("judge", bench, tmp_path / "runs", "--plan", _plan(tmp_path, *judges, common="limit = 3"))
     assert more.code == 1 and "endpoint:m: failed: " in more.err and "no server answers" in more.err
-
-
-def test_without_a_judge_there_is_nothing_to_do(mrb: Mrb, bench: Path, tmp_path: Path) -> None:
-    assert "no judge is named; pass --judge NAME" in mrb("judge", bench, tmp_path / "runs").refusal
 
 
 def test_one_judge_has_no_table_and_its_own_exit_code(mrb: Mrb, bench: Path, tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ import pytest
 
 from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.judges.settings import Settings
-from mrb_lib.review import server
 from mrb_lib.runs.execute import judge
 from mrb_lib.tables.schema import KEYS
 from mrb_lib.verdicts.parts import part_paths
@@ -53,14 +52,11 @@ def test_the_verdicts_are_those_of_one_part(runs: Path, bench: Path, in_one_go: 
 
 
 def test_the_review_opens_on_a_case(
-    mrb: Callable[..., Any], runs: Path, bench: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    mrb: Callable[..., Any], runs: Path, bench: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, served: Any
 ) -> None:
     monkeypatch.setenv("MRB_HOME", str(tmp_path))
     monkeypatch.setenv("MRB_STORE", str(tmp_path / "reviews.sqlite"))
-    asked: dict[str, Any] = {}
-    monkeypatch.setattr(server, "serve", lambda app, *_, **__: asked.update(app=app))
-    done = mrb("review", bench, runs, "--no-browser")
-    assert done.code == 0, done.err
-    app = asked["app"]
+    assert mrb("review", bench, runs, "--no-browser").ok
+    app = served["app"]
     assert app.answer("initial_state", {"fragment": ""})["judges"] == list(JUDGES)
     assert all(name in app.answer("case", {"position": 17})["html"] for name in JUDGES)

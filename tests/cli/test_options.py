@@ -24,49 +24,6 @@ def _options(name: str) -> list[typer.core.TyperOption]:
     return [param for param in params if isinstance(param, typer.core.TyperOption)]
 
 
-FIRST = ("BENCH", "RUNS", "--judge", "first")
-
-
-@pytest.mark.parametrize(
-    ("command", "arguments", "said"),
-    [
-        ("judge", (*FIRST, "--concurrency", "0"), "--concurrency 0: must be more than 0."),
-        ("judge", (*FIRST, "--quantize", "3bit"), "--quantize '3bit': must be '4bit' or '8bit'."),
-        ("judge", (*FIRST, "--timeout", "soon"), "'--timeout': must be a number; see `"),
-        ("judge", ("BENCH",), "Missing argument 'RUNS'; see `"),
-        ("train", ("BENCH", "RUNS", "--model", "x", "--ties", "twice"), "--ties 'twice': must be 'half' or 'drop'."),
-        ("review", ("BENCH", "--port", "70000"), "--port 70000: must be at most 65535."),
-        ("analyze", ("BENCH", "--resamples", "many"), "'--resamples': must be a whole number; see `"),
-    ],
-)
-def test_a_wrong_value_is_one_line_and_nothing_is_written(
-    mrb: Mrb, tables: Path, tmp_path: Path, command: str, arguments: tuple[str, ...], said: str
-) -> None:
-    assert mrb("import", "table", tables, tmp_path / "bench").code == 0
-    places = {"BENCH": tmp_path / "bench", "RUNS": tmp_path / "runs"}
-    result = mrb(command, *(places.get(argument, argument) for argument in arguments))
-    assert (result.code, result.out) == (2, "")
-    [line] = result.err.splitlines()
-    assert line.startswith("mrb: ") and said in line
-    assert not (tmp_path / "runs").exists()
-
-
-@pytest.mark.parametrize(
-    ("step", "arguments", "said"),
-    [
-        ("filter", ("--tolerance", "1"), "--tolerance 1.0: must be less than 1."),
-        ("filter", ("--workers", "0"), "--workers 0: must be at least 1."),
-        ("release", ("out", "--min-annotators", "0"), "--min-annotators 0: must be at least 1."),
-    ],
-)
-def test_so_is_one_of_a_step_of_construct(
-    mrb: Mrb, tmp_path: Path, step: str, arguments: tuple[str, ...], said: str
-) -> None:
-    assert mrb("demo", tmp_path / "work", "--construct", "--cases", 30).code == 0
-    result = mrb("construct", step, tmp_path / "work", *arguments)
-    assert (result.code, result.err) == (2, f"mrb: {said}\n")
-
-
 @pytest.mark.parametrize("command", ["judge", "analyze"])
 def test_rare_options_are_listed_on_demand_and_always_work(mrb: Mrb, command: str) -> None:
     rare = {

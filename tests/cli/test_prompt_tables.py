@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -57,14 +55,8 @@ def write_run(folder: Path, manifest: Manifest, votes: pd.DataFrame, right: floa
     write_manifest(folder, manifest)
 
 
-def rows_of(result: Any) -> list[dict[str, Any]]:
-    assert result.code == 0, result.err
-    rows: list[dict[str, Any]] = json.loads(result.out)["rows"]
-    return rows
-
-
 def test_templates_are_told_from_the_manifests(mrb: Callable, bench: Path) -> None:
-    [pair] = rows_of(mrb("analyze", bench, "--table", "probes", "--json"))
+    [pair] = mrb("analyze", bench, "--table", "probes", "--json").rows
     assert (pair["judge"], pair["judge_1"], pair["judge_2"]) == ("gpt-4o", "gpt-4o@one", "gpt-4o@two")
     assert (pair["prompt_1"], pair["prompt_2"]) == ("plain", "reasoned")
     assert pair["p_adjusted"] < 0.05
@@ -80,7 +72,7 @@ def test_a_roster_of_ones_own_states_a_cutoff(mrb: Callable, bench: Path, tmp_pa
     own = tmp_path / "own.toml"
     own.write_text('[[judge]]\nname = "mine"\nengine = "endpoint"\nmodel = "mine-1"\ncutoff = "2021-01"\n')
     asked = ("analyze", bench, "--table", "contamination", "--json", "--roster", own)
-    found = next(row for row in rows_of(mrb(*asked)) if row["judge"] == "mine")
+    found = next(row for row in mrb(*asked).rows if row["judge"] == "mine")
     assert (found["cutoff"], found["cutoff_of"]) == ("2021-01", "mine")
     assert [found[f"n_{name}"] for name in ("before", "after")] == [30, 60]
     said = mrb("analyze", bench, "--table", "accuracy", "--roster", own)

@@ -33,17 +33,18 @@ ANNOTATIONS = "case_id,annotator,dimension,choice\n" + "".join(
 VERDICTS = "judge,case_id,dimension,order,choice\nj,1,harm,AB,no risk\nj,2,harm,AB,high risk\nj,3,harm,AB,low risk\n"
 
 
-@pytest.fixture
-def ratings(tmp_path: Path) -> Path:
-    """A folder of tables in which one response a case is rated."""
-    folder = tmp_path / "ratings"
+def write_ratings(folder: Path) -> None:
+    """Write tables in which one response a case is rated."""
     folder.mkdir()
-    texts = {
-        "benchmark.toml": TOML, "cases.csv": CASES, "annotations.csv": ANNOTATIONS, "verdicts.csv": VERDICTS,
-    }  # fmt: skip
+    texts = {"benchmark.toml": TOML, "cases.csv": CASES, "annotations.csv": ANNOTATIONS, "verdicts.csv": VERDICTS}
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
-    return folder
+
+
+@pytest.fixture
+def ratings(tmp_path: Path) -> Path:
+    write_ratings(tmp_path / "ratings")
+    return tmp_path / "ratings"
 
 
 def test_a_rating_goes_through_import_check_export_and_back(ratings: Path, mrb: Run, tmp_path: Path) -> None:
@@ -120,22 +121,3 @@ def test_ratings_and_preferences_are_not_merged(ratings: Path, tables: Path, mrb
         assert mrb("import", "table", folder, tmp_path / name).code == 0
     assert "are not of one kind" in mrb("merge", tmp_path / "one", tmp_path / "two", tmp_path / "both").refusal
     assert not (tmp_path / "both").exists()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("--judge", "longer"), "compares two responses"),
-        (("--judge", "random", "--orders", "BA"), "the only order is AB"),
-        (("--judge", "random", "--probe", "response/repeated"), "pairs of responses"),
-        (("--judge", "consensus-of:random,first"), "a jury votes"),
-        (("--judge", "endpoint:m", "--url", "http://127.0.0.1:9", "--prompt", "plain"), "use rate"),
-        (("--judge", "endpoint:m+letters", "--url", "http://127.0.0.1:9"), "compares two responses"),
-    ],
-)
-def test_ways_of_judging_pairs_say_that_one_response_is_rated(
-    arguments: tuple[str, ...], said: str, ratings: Path, mrb: Run, tmp_path: Path
-) -> None:
-    assert mrb("import", "table", ratings, tmp_path / "out").code == 0
-    assert said in mrb("judge", tmp_path / "out", tmp_path / "runs", *arguments).refusal
-    assert not list((tmp_path / "runs").rglob("*.parquet"))

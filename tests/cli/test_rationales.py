@@ -12,7 +12,7 @@ from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.review.records.exchange import annotations_of
 from mrb_lib.review.records.marks import AnnotatorAnswer
 from mrb_lib.review.records.store import open_store
-from tests.cli.conftest import Result, parsed
+from tests.cli.conftest import Result
 from tests.judges.endpoint.chat_server import ChatServer, Received, message
 
 Run = Callable[..., Result]
@@ -33,8 +33,7 @@ def reasons(tables: Path, mrb: Run, tmp_path: Path) -> Path:
     with ChatServer(answer) as server:
         done = mrb("judge", bench, runs, "--judge", f"endpoint:{HIDDEN}", "--url", server.url, "--prompt", "reasoned")
     assert done.code == 0, done.err
-    done = mrb("export", "rationales", bench, runs, out)
-    assert done.code == 0, done.err
+    done = mrb("export", "rationales", bench, runs, out).ok
     assert "2 of 6 replies state no reason" in done.err + done.out
     return out
 
@@ -57,11 +56,10 @@ def test_reasons_are_exported_marked_by_people_and_a_second_judge_and_analysed(
         return message('{"reason": "right"}' if "about the vessels" in received.text else '{"reason": "wrong"}')
 
     with ChatServer(second) as server:
-        done = mrb("judge", reasons, reasons / "runs", "--judge", "endpoint:second", "--url", server.url)
-        assert done.code == 0, done.err
+        assert mrb("judge", reasons, reasons / "runs", "--judge", "endpoint:second", "--url", server.url).ok
         assert not [one for one in server.received if HIDDEN in json.dumps(one.body)]
         assert all("Verdict of a judge:" in one.text for one in server.received)
-    table = parsed(mrb("analyze", reasons, "--table", "ratings", "--resamples", "50", "--json"))["rows"]
+    table = mrb("analyze", reasons, "--table", "ratings", "--resamples", "50", "--json").rows
     assert {row["part"] for row in table} == {"rationale"}
     by_marker = {row["marker"]: row for row in table}
     assert set(by_marker) == {"annotators", "endpoint:second"}

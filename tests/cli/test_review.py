@@ -10,32 +10,10 @@ import pytest
 
 from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.benchmarks.votes import gold
-from mrb_lib.demo.build import write_demo
-from mrb_lib.review import server
-from mrb_lib.review.app import App, File
+from mrb_lib.review.app import File
 from mrb_lib.review.records.store import REVIEW, open_store
 from mrb_lib.stats.scoring import correctness
 from mrb_lib.verdicts.store import load_verdicts
-
-
-@pytest.fixture
-def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("MRB_HOME", str(tmp_path / "home"))
-    monkeypatch.delenv("MRB_STORE", raising=False)
-    write_demo(tmp_path / "bench", cases=18, seed=3)
-    return tmp_path / "bench"
-
-
-@pytest.fixture
-def served(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """Return what the command asks the server for, instead of a server."""
-    asked: dict[str, Any] = {}
-
-    def serve(app: App, address: server.Address, **options: Any) -> None:
-        asked.update(options, app=app, address=address)
-
-    monkeypatch.setattr(server, "serve", serve)
-    return asked
 
 
 def _answer(served: dict[str, Any], what: str = "initial_state", **question: object) -> dict[str, Any]:
@@ -45,8 +23,7 @@ def _answer(served: dict[str, Any], what: str = "initial_state", **question: obj
 
 
 def test_the_app_opens_on_what_was_prepared(mrb: Callable[..., Any], bench: Path, served: dict[str, Any]) -> None:
-    done = mrb("review", bench, "--no-browser", "--port", 8123)
-    assert done.code == 0, done.err
+    done = mrb("review", bench, "--no-browser", "--port", 8123).ok
     assert done.out == ""
     assert str(bench / "reviews.sqlite") in done.err
     assert (served["address"].port, served["browse"], served["address"].host) == (8123, False, "127.0.0.1")
@@ -74,8 +51,7 @@ def test_failures_are_dealt_out_and_earlier_ones_stay(
 ) -> None:
     assert mrb("judge", bench, bench / "runs", "--judge", "longer").code == 0
     wrong = "judge=longer&dimension=overall&kind=wrong"
-    done = mrb("review", bench, "--assign", "Dr A, Dr B", "--query", wrong, "--open")
-    assert done.code == 0, done.err
+    done = mrb("review", bench, "--assign", "Dr A, Dr B", "--query", wrong, "--open").ok
     assert served["fragment"] == f"{wrong}&review=queue", "the page opens at what was dealt, with the judge chosen"
     with open_store(bench / "reviews.sqlite", create=False) as store:
         name = load(bench).meta.name
@@ -144,8 +120,7 @@ def test_a_query_that_reviewers_may_fill_yet_is_served(
 
 
 def test_a_password_is_not_printed(mrb: Callable[..., Any], bench: Path, served: dict[str, Any]) -> None:
-    done = mrb("review", bench, "--store", "postgresql://me:secret@host/name")
-    assert done.code == 0
+    done = mrb("review", bench, "--store", "postgresql://me:secret@host/name").ok
     assert "secret" not in done.out + done.err
     trouble = _answer(served)["store"]
     assert "host" in trouble and "secret" not in trouble

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -79,19 +78,14 @@ def trained(tmp_path: Path) -> Trained:
     return Trained(*write_all(tmp_path / "bench", benchmark, record), cases[: TRAINED + STOPPED_BY])
 
 
-def rows_of(result: object) -> pd.DataFrame:
-    return pd.DataFrame(json.loads(result.out)["rows"])  # type: ignore[attr-defined]  # a Result
-
-
 NOTE = "note: tuned: 36 of 60 cases are left out: 30 were trained on, and 6 more are validation cases or related\n"
 
 
 @pytest.mark.parametrize("table", ["accuracy", "significance", "calibration", "gains", "consistency", "power"])
 def test_every_table_says_how_many_cases_it_leaves_out(mrb: Callable, trained: Trained, table: str) -> None:
-    result = mrb("analyze", trained.bench, "--table", table, "--json", "--resamples", 40)
-    assert result.code == 0
+    result = mrb("analyze", trained.bench, "--table", table, "--json", "--resamples", 40).ok
     assert NOTE in result.err
-    rows = rows_of(result)
+    rows = pd.DataFrame(result.rows)
     if "n_seen" in rows:
         of = {"significance": "judge_1", "gains": "tuned"}.get(table, "judge")
         own = rows[(rows[of] == "tuned") | (table == "significance")]
@@ -150,7 +144,7 @@ def test_notebooks_explorer_and_case_pages_leave_them_out_and_mark_them(trained:
 def test_a_judge_that_has_seen_everything_is_named_with_the_reason(mrb: Callable, tmp_path: Path) -> None:
     benchmark = small("here")
     bench, _ = write_all(tmp_path / "all", benchmark, record_of(benchmark, benchmark.cases["case_id"]))
-    rows = rows_of(mrb("analyze", bench, "--json", "--resamples", 40)).set_index("judge")
+    rows = pd.DataFrame(mrb("analyze", bench, "--json", "--resamples", 40).rows).set_index("judge")
     assert np.isnan(rows["accuracy"]["tuned"])
     assert ALL_SEEN.format("tuned") in rows["reason"]["tuned"]
     assert (rows["n"]["tuned"], rows["n_seen"]["tuned"]) == (0, N)

@@ -8,60 +8,45 @@ from hypothesis import strategies as st
 
 from mrb_lib.replies.criteria import parse_criteria
 
+from .grouped import grouped
+
 
 @pytest.mark.parametrize(
     ("reply", "expected"),
-    [
-        ('{"1": "yes", "2": "no"}', "yn"),
-        ("[true, false, true]", "yny"),
-        ("1. Met\n2. Not met", "yn"),
-        ("Criterion 1: satisfied", "y."),
-        ("1) yes - because it says so", "y."),
-        ("| 1 | yes |\n| 2 | no |", "yn"),
-        ("| # | Criterion | Met? |\n|---|---|---|\n| 1 | Mentions aspirin | yes |\n| 2 | Gives the dose | no |", "yn"),
-        ("✓ ✗ ✓", "yny"),
-        ("Y/N/Y", "yny"),
-        ("C1=1, C2=0", "yn"),
-        ("Criterion 1: ✓\nCriterion 2: ✗", "yn"),
-        ("{'criterion_1': 'met', 'criterion_2': 'unmet',}", "yn"),
-        ('[{"criterion": 1, "met": true}, {"criterion": 2, "met": false}]', "yn"),
-        ('{"1": {"met": true, "reason": "x"}, "2": {"met": false}}', "yn"),
-        ("**1.** Mentions aspirin: **Met**\n**2.** Gives the dose: **Not met**", "yn"),
-        ("1. Mentions aspirin\n   Met\n2. Dose\n   Not met", "yn"),
-        ("Criterion 1 is met. Criterion 2 is not met.", "yn"),
-        ("Criteria 1, 3 and 4 are met. Criterion 2 is not met.", "ynyy"),
-        ("All criteria are met.", "yyy"),
-        ("None of the criteria are met.", "nn"),
-        ("1: yes; 2: no", "yn."),
-        ("yes, no, yes", "yny"),
-        ('The first is there.\n```json\n{"1": "yes", "2": "no"}\n```', "yn"),
-        ("[met, not met]", "yn"),
-        ("Criterion 1 (aspirin): yes\nCriterion 2 (dose): no", "yn"),
-        ("1. Yes, the response names it.\n2. No, the dose is missing.", "yn"),
-        ("### Criterion 1\nThe drug is named.\nVerdict: met\n### Criterion 2\nVerdict: not met", "yn"),
-        ("<think>1. no 2. yes</think>1. yes 2. no", "yn"),
-        ('{"C1": 1, "C2": 0}', "yn"),
-        ('{"results": [{"id": 1, "verdict": "yes"}, {"id": 2, "verdict": "no"}]}', "yn"),
-        ("1. Partially met 2. Mostly", ".."),
-        ("1: partially met; 2: no", ".n"),
-        ("Criterion 1: met\nCriterion 1: not met\nCriterion 2: no", ".n"),
-        ("yes/no", ".."),
-        ("Met or not met", ".."),
-        ("yes, no, yes", ".."),
-        ("[true]", ".."),
-        ("I cannot evaluate this image.", ".."),
-        ('{"1": "partially", "2": "no"}', ".n"),
-        ("yes", ".."),
-        ("1. N/A 2. unclear", ".."),
-        ("The score is 1: fine", ".."),
-        ('{"1": 2, "2": 1}', ".y"),
-        ("1. yes - not met", ".."),
-        ("Criterion 1: not fully met", ".."),
-        ("1. Probably met", ".."),
-        ("criteria 1 and 2 may be met", ".."),
-        ("met / not met", ".."),
-    ],
-)
+    grouped({
+        "yn": [
+            '{"1": "yes", "2": "no"}', "1. Met\n2. Not met", "| 1 | yes |\n| 2 | no |",
+            "| # | Criterion | Met? |\n|---|---|---|\n| 1 | Mentions aspirin | yes |\n| 2 | Gives the dose | no |",
+            "C1=1, C2=0", "Criterion 1: ✓\nCriterion 2: ✗", "{'criterion_1': 'met', 'criterion_2': 'unmet',}",
+            '[{"criterion": 1, "met": true}, {"criterion": 2, "met": false}]',
+            '{"1": {"met": true, "reason": "x"}, "2": {"met": false}}',
+            "**1.** Mentions aspirin: **Met**\n**2.** Gives the dose: **Not met**",
+            "1. Mentions aspirin\n   Met\n2. Dose\n   Not met", "Criterion 1 is met. Criterion 2 is not met.",
+            'The first is there.\n```json\n{"1": "yes", "2": "no"}\n```', "[met, not met]",
+            "Criterion 1 (aspirin): yes\nCriterion 2 (dose): no",
+            "1. Yes, the response names it.\n2. No, the dose is missing.",
+            "### Criterion 1\nThe drug is named.\nVerdict: met\n### Criterion 2\nVerdict: not met",
+            "<think>1. no 2. yes</think>1. yes 2. no", '{"C1": 1, "C2": 0}',
+            '{"results": [{"id": 1, "verdict": "yes"}, {"id": 2, "verdict": "no"}]}',
+        ],
+        "yny": ["[true, false, true]", "✓ ✗ ✓", "Y/N/Y", "yes, no, yes"],
+        "y.": ["Criterion 1: satisfied", "1) yes - because it says so"],
+        "ynyy": ["Criteria 1, 3 and 4 are met. Criterion 2 is not met."],
+        "yyy": ["All criteria are met."],
+        "nn": ["None of the criteria are met."],
+        "yn.": ["1: yes; 2: no"],
+        "..": [
+            "1. Partially met 2. Mostly", "yes/no", "Met or not met", "yes, no, yes", "[true]",
+            "I cannot evaluate this image.", "yes", "1. N/A 2. unclear", "The score is 1: fine", "1. yes - not met",
+            "Criterion 1: not fully met", "1. Probably met", "criteria 1 and 2 may be met", "met / not met",
+        ],
+        ".n": [
+            "1: partially met; 2: no", "Criterion 1: met\nCriterion 1: not met\nCriterion 2: no",
+            '{"1": "partially", "2": "no"}',
+        ],
+        ".y": ['{"1": 2, "2": 1}'],
+    }),
+)  # fmt: skip
 def test_decisions_are_read_as_a_person_reads_them(reply: str, expected: str) -> None:
     choices = parse_criteria(reply, len(expected)).choices
     assert "".join({"met": "y", "not met": "n", None: "."}[choice] for choice in choices.values()) == expected
@@ -69,14 +54,13 @@ def test_decisions_are_read_as_a_person_reads_them(reply: str, expected: str) ->
 
 @pytest.mark.parametrize(
     ("reply", "status"),
-    [
-        ('{"1": true, "2": "No"}', "ok"),
-        ('["met", "not met"]', "ok"),
-        ("1. Met", "repaired"),
-        ("I cannot evaluate this.", "refused"),
-        ("Hm.", "unparsed"),
-    ],
-)
+    grouped({
+        "ok": ['{"1": true, "2": "No"}', '["met", "not met"]'],
+        "repaired": ["1. Met"],
+        "refused": ["I cannot evaluate this."],
+        "unparsed": ["Hm."],
+    }),
+)  # fmt: skip
 def test_the_status_says_how_it_was_read(reply: str, status: str) -> None:
     assert parse_criteria(reply, 2).status == status
 

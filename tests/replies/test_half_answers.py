@@ -11,6 +11,8 @@ from mrb_lib.replies.rankings import parse_rankings
 from mrb_lib.replies.reading import parse
 from mrb_lib.tables.schema import DIMENSIONS
 
+from .grouped import grouped
+
 THOUGHT, FINAL = '{"overall": "A"}', '{"overall": "B"}'
 OPTIONS = "What is the cause?\nA. Embolism\nB. Pneumonia\nC. Oedema"
 
@@ -42,20 +44,18 @@ def test_a_thought_is_no_verdict_and_an_unfinished_one_reaches_to_the_end(opens:
 
 @pytest.mark.parametrize(
     ("reply", "choice"),
-    [
-        ('{"overall": "B", "reason": "it names the', "B"),
-        ('Both are long.\n```json\n{"overall": "B", "reason": "it', "B"),
-        ('{"overall": "B"}', "B"),
-        ('{"overall": "B"} Wait, the dose', None),
-        ('{"overall": "A"}\nCorrected: {"over', None),
-        ('{"overall": "B', None),
-        ("B", None),
-        ("B, because", None),
-        ("Overall: B\nReason: it", None),
-        ("Response B is better. However, response", None),
-        ("Antwort B ist besser. Aber", None),
-    ],
-)
+    grouped({
+        "B": [
+            '{"overall": "B", "reason": "it names the', 'Both are long.\n```json\n{"overall": "B", "reason": "it',
+            '{"overall": "B"}',
+        ],
+        None: [
+            '{"overall": "B"} Wait, the dose', '{"overall": "A"}\nCorrected: {"over', '{"overall": "B', "B",
+            "B, because", "Overall: B\nReason: it", "Response B is better. However, response",
+            "Antwort B ist besser. Aber",
+        ],
+    }),
+)  # fmt: skip
 def test_of_a_reply_that_was_cut_off_only_the_object_at_its_end_counts(reply: str, choice: str | None) -> None:
     assert parse(reply, ["overall"], is_cut_off=True).choices == {"overall": choice}
 

@@ -1,7 +1,9 @@
 """The 23 defects of the published pipeline, each shown to be absent here.
 
-Every one was found by running the published code (Med-RewardBench, repository state
-of 2025): 1-9 in how it reads a judge's reply, 10-15 in scoring, 16-23 in running.
+Every one was found by running the published code (Med-RewardBench, repository state of 2025): 1-9 in how it reads a
+judge's reply, 10-15 in scoring, 16-23 in running. Two are shown to be absent elsewhere: the result file was emptied
+before generation, so that a crash or a smaller run lost results (16: tests/runs/test_interruption.py and
+test_execute.py), and a retry helper was never called, and returned None at last (17: tests/runs/test_retry.py).
 """
 
 from __future__ import annotations
@@ -27,13 +29,13 @@ from mrb_lib.judges.roster.roster import entries, resolve
 from mrb_lib.judges.settings import Settings
 from mrb_lib.replies.reading import parse
 from mrb_lib.runs.execute import judge
-from mrb_lib.tables.errors import InputError, RunError
+from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import DIMENSIONS
 from mrb_lib.verdicts.store import load_verdicts
 from tests.stats.small_tables import accuracy, ceiling, rows_of
 
 from ..benchmarks.formats.conftest import Tree, truth
-from ..runs.scripted import Said, Scripted, little_benchmark, use
+from ..runs.scripted import Scripted, little_benchmark, use
 
 ALL_B = dict.fromkeys(DIMENSIONS, "B")
 NO_DIFFERENCE = "I could not find a difference between the answers."
@@ -60,76 +62,65 @@ def official(benchmark: Benchmark, verdicts: pd.DataFrame, by: str | None = None
     return accuracy(verdicts, gold(benchmark), benchmark.cases, policy="official", by=by, resamples=50)
 
 
-def test_defect_01_the_english_article_is_no_verdict() -> None:
-    """Any word "a" set all six dimensions to A; a judge that always wrote one sentence scored as a constant A."""
-    for reply in (
-        NO_DIFFERENCE,
-        "I'm sorry, I can't evaluate a medical image.",
-        "The second assistant gives a better answer.",
-    ):
-        assert letters(reply) == "......"
-        assert parse(reply, ["accuracy"]).choices["accuracy"] != "A"
+def both(value: object) -> list[str]:
+    """The value for every dimension, as JSON and as labelled lines."""
+    return [json.dumps(dict.fromkeys(DIMENSIONS, value)), "\n".join(f"{name}: {value}" for name in DIMENSIONS)]
 
 
-def test_defect_02_the_article_does_not_destroy_a_verdict() -> None:
-    """ "I choose B because it has a clearer description." was dropped for its second hit, the article."""
-    reply = "I choose B because it has a clearer description."
-    assert parse(reply, ["accuracy"]).choices == {"accuracy": "B"}
-    assert letters(f"Overall: {reply}") == ".....B"
+ALL_A, FINAL = both("A")[0], both("B")[0]
+CHOOSES = "I choose B because it has a clearer description."
+ARTICLE = [
+    NO_DIFFERENCE, "I'm sorry, I can't evaluate a medical image.", "The second assistant gives a better answer.",
+]  # fmt: skip
+MEDICINE = ["The finding is consistent with hepatitis B.", "vitamin A toxicity", "group B streptococcus"]
+LAST = "Option [[A]] looked right, but my final verdict is [[B]]"
+READ: dict[str, dict[str, list[str]]] = {
+    "01 any word a set all six dimensions to A": {"......": ARTICLE},
+    "02 a verdict was dropped for the article after it": {".....B": [f"Overall: {CHOOSES}"]},
+    "03 hepatitis B set all six dimensions to B, and vitamin A to A": {"......": MEDICINE},
+    "04 Assistant B and Answer B were read as A, and both as B": {
+        "BBBBBB": [*both("Assistant B"), *both("Answer B")], "tttttt": both("both"), "AAAAAA": both("Assistant A"),
+    },
+    "05 the prompt's own A|B was read as A": {
+        "......": [json.dumps(dict.fromkeys(DIMENSIONS, "A|B") | {"reason": "..."})],
+    },
+    "06 one letter, or one [[B]], was copied to all six": {"......": ["B", "[[B]]"], ".....B": ["Overall: [[B]]"]},
+    "07 the first of several verdicts counted": {
+        ".....B": [LAST],
+        "BBBBBB": [f"<think>{ALL_A}</think>{FINAL}", f"{ALL_A}\n{FINAL}"],
+    },
+    "08 a tie, a missing dimension or a reply cut off lost all six": {
+        "BBBBBt": [json.dumps(ALL_B | {"overall": "tie"})],
+        "BBBBB.": [
+            json.dumps(ALL_B | {"overall": "unsure"}), json.dumps(dict.fromkeys(DIMENSIONS[:5], "B")), FINAL[:-4],
+        ],
+    },
+    "09 usual forms of an answer were dropped, and no tie existed": {
+        "BBBBBB": [
+            "\n".join(f"**{name.title()}**: B" for name in DIMENSIONS), str(ALL_B),
+            json.dumps({name: {"winner": "B"} for name in DIMENSIONS}),
+            json.dumps([{"dimension": name, "choice": "B"} for name in DIMENSIONS]),
+            "\n".join(f"{name}\uff1aB" for name in DIMENSIONS),
+        ],
+        ".....t": ["Overall: tie"],
+    },
+}  # fmt: skip
 
 
-def test_defect_03_letters_of_medicine_are_no_verdicts() -> None:
-    """Hepatitis B set all six dimensions to B, and vitamin A to A."""
-    for reply in ("The finding is consistent with hepatitis B.", "vitamin A toxicity", "group B streptococcus"):
-        assert letters(reply) == "......"
-        assert parse(reply, ["accuracy"]).choices == {"accuracy": None}
+@pytest.mark.parametrize("defect", READ)
+def test_replies_are_read_without_the_defect(defect: str) -> None:
+    for expected, replies in READ[defect].items():
+        assert {reply: letters(reply) for reply in replies} == dict.fromkeys(replies, expected)
 
 
-def test_defect_04_assistant_b_is_b_and_both_is_a_tie() -> None:
-    """Without a word boundary "Assistant B" and "Answer B" were read as A, the opposite, and "both" as B."""
-    for value, expected in {"Assistant B": "B", "Answer B": "B", "both": "t", "Assistant A": "A"}.items():
-        assert letters(json.dumps(dict.fromkeys(DIMENSIONS, value))) == expected * 6
-        assert letters("\n".join(f"{name}: {value}" for name in DIMENSIONS)) == expected * 6
+@pytest.mark.parametrize("reply", [*ARTICLE, *MEDICINE])
+def test_one_dimension_has_no_verdict_either(reply: str) -> None:
+    assert parse(reply, ["accuracy"]).choices["accuracy"] in ((None,) if reply in MEDICINE else (None, "B"))
 
 
-def test_defect_05_the_echoed_template_is_no_verdict() -> None:
-    """A reply that repeated the prompt's own "A|B" was read as A throughout."""
-    assert letters(json.dumps(dict.fromkeys(DIMENSIONS, "A|B") | {"reason": "..."})) == "......"
-
-
-def test_defect_06_one_letter_does_not_set_all_dimensions() -> None:
-    """One letter, or one [[B]], was copied to all six dimensions."""
-    assert [letters(reply) for reply in ("B", "[[B]]", "Overall: [[B]]")] == ["......", "......", ".....B"]
-
-
-def test_defect_07_the_last_verdict_counts() -> None:
-    """The first of several verdicts counted: drafts, thoughts and superseded objects instead of the final one."""
-    draft, final = json.dumps(dict.fromkeys(DIMENSIONS, "A")), json.dumps(ALL_B)
-    reply = "Option [[A]] looked right, but my final verdict is [[B]]"
+@pytest.mark.parametrize("reply", [CHOOSES, LAST])
+def test_one_dimension_has_the_verdict_that_was_dropped(reply: str) -> None:
     assert parse(reply, ["overall"]).choices == {"overall": "B"}
-    assert letters(reply) == ".....B"
-    assert letters(f"<think>{draft}</think>{final}") == letters(f"{draft}\n{final}") == "BBBBBB"
-
-
-def test_defect_08_one_unreadable_dimension_leaves_the_others() -> None:
-    """A tie, a missing dimension or a reply cut off lost all six dimensions."""
-    assert letters(json.dumps(ALL_B | {"overall": "tie"})) == "BBBBBt"
-    assert letters(json.dumps(ALL_B | {"overall": "unsure"})) == "BBBBB."
-    assert letters(json.dumps(dict.fromkeys(DIMENSIONS[:5], "B"))) == "BBBBB."
-    assert letters(json.dumps(ALL_B)[:-4]) == "BBBBB."
-
-
-def test_defect_09_usual_forms_of_an_answer_are_read() -> None:
-    """Bold labels, nested winners, single quotes, lists and full-width colons were dropped, and no tie existed."""
-    for reply in (
-        "\n".join(f"**{name.title()}**: B" for name in DIMENSIONS),
-        json.dumps({name: {"winner": "B"} for name in DIMENSIONS}),
-        str(ALL_B),
-        json.dumps([{"dimension": name, "choice": "B"} for name in DIMENSIONS]),
-        "\n".join(f"{name}\uff1aB" for name in DIMENSIONS),
-    ):
-        assert letters(reply) == "BBBBBB"
-    assert letters("Overall: tie") == ".....t"
 
 
 def test_defect_10_unparsed_replies_are_counted_beside_the_accuracy(tree: Tree) -> None:
@@ -208,51 +199,6 @@ def test_defect_15_both_orders_repeats_seeds_intervals_kappa_ceiling_and_a_poole
     more = [little.annotations.assign(annotator=name) for name in ("r2", "r3")]
     raters = pd.concat([little.annotations, *more], ignore_index=True)
     assert (ceiling(None, raters, little.cases, resamples=50)["accuracy"] == 1).all()
-
-
-def test_defect_16_a_crash_or_a_smaller_run_loses_nothing(
-    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The result file was emptied before generation, so a crash left 0 bytes and a smaller run overwrote a larger."""
-    fails_at = {"c13"}
-
-    def say(key: tuple[object, ...]) -> Said | None:
-        if key[0] in fails_at:
-            raise RunError("the power went out")
-        return {"pick": "first", "status": "ok"}
-
-    scripted = Scripted(say=say)
-    use(monkeypatch, scripted)
-    with pytest.raises(RunError):
-        judge(little, tmp_path / "runs", ["scripted"], settings=Settings(batch_size=4))
-    kept = len(load_verdicts(tmp_path / "runs"))
-    assert 0 < kept < 80
-    fails_at.clear()
-    [done] = judge(little, tmp_path / "runs", ["scripted"], settings=Settings(batch_size=4))
-    assert (done.before, done.made) == (kept, 80 - kept)
-    judge(little, tmp_path / "runs", ["scripted"], limit=3)
-    assert len(load_verdicts(tmp_path / "runs")) == 80
-
-
-def test_defect_17_failed_verdicts_can_be_retried(
-    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A retry helper was defined and never called, and returned None after the last failure."""
-    failing = {"c1", "c2"}
-
-    def say(key: tuple[object, ...]) -> Said:
-        if key[0] in failing:
-            return {"pick": None, "status": "error", "error": "the server is down"}
-        return {"pick": "second", "status": "ok"}
-
-    use(monkeypatch, Scripted(say=say))
-    judge(little, tmp_path / "runs", ["scripted"])
-    assert (load_verdicts(tmp_path / "runs")["status"] == "error").sum() == 8
-    failing.clear()
-    [again] = judge(little, tmp_path / "runs", ["scripted"], retry=["error"])
-    assert (again.made, again.retried) == (8, 8)
-    verdicts = load_verdicts(tmp_path / "runs")
-    assert len(verdicts) == 80 and (verdicts["status"] == "ok").all()
 
 
 def test_defect_18_any_name_of_a_judge_and_any_folder_work(

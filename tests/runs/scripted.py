@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import NoReturn
 
 import pandas as pd
 import pytest
@@ -114,30 +111,7 @@ def rows_held(runs: Path) -> pd.DataFrame:
     return comparable(load_verdicts(runs, replies=True))
 
 
-def main() -> None:
-    """Judge in processes of their own: a line `bench runs name batch_size` starts one, whose id and end are printed.
-
-    The libraries are imported once; each process is a copy of this one, which has no threads.
-    """
+def judge_alone(bench: Path, runs: Path, name: str, batch_size: int) -> None:
+    """Judge in a process of its own, which may be killed."""
     use(pytest.MonkeyPatch(), Scripted())
-    for line in sys.stdin:
-        child = os.fork()
-        if child == 0:
-            _judge_and_exit(*line.split())
-        print(child, flush=True)
-        _, status = os.waitpid(child, 0)
-        print(os.waitstatus_to_exitcode(status), flush=True)
-
-
-def _judge_and_exit(bench: str, runs: str, name: str, batch_size: str) -> NoReturn:
-    code = 1
-    try:
-        execute.judge(load(bench), Path(runs), [name], settings=Settings(batch_size=int(batch_size)))
-        code = 0
-    finally:
-        # Not a step further: what follows is the parent's business.
-        os._exit(code)
-
-
-if __name__ == "__main__":
-    main()
+    execute.judge(load(bench), runs, [name], settings=Settings(batch_size=batch_size))

@@ -78,17 +78,8 @@ def test_a_corrected_label_keeps_the_run_and_a_corrected_case_starts_another(lit
 
 
 @pytest.mark.parametrize(
-    "name", ["nobody", "consensus-of:first,nobody", "consensus-of:first", "consensus-of:", "consensus-of:a,a"]
+    "options", [{"orders": ("XY",)}, {"orders": ("AB", "AB")}, {"orders": ()}, {"repeats": 0}, {"limit": 0}]
 )
-def test_a_judge_that_does_not_exist_is_refused(little: Benchmark, tmp_path: Path, name: str) -> None:
-    judge(little, tmp_path, ["first"])
-    before = sorted(path for path in tmp_path.rglob("*") if "bench" not in path.parts)
-    with pytest.raises(InputError):
-        judge(little, tmp_path, [name])
-    assert sorted(path for path in tmp_path.rglob("*") if "bench" not in path.parts) == before
-
-
-@pytest.mark.parametrize("options", [{"orders": ("XY",)}, {"repeats": 0}, {"limit": 0}])
 def test_options_out_of_range_are_refused_and_nothing_is_written(
     little: Benchmark, tmp_path: Path, options: dict[str, object]
 ) -> None:

@@ -19,7 +19,7 @@ from mrb_lib.judges.local.pointwise import RatingJudge
 from mrb_lib.judges.local.weights import Weights
 from mrb_lib.judges.roster.roster import resolve
 from mrb_lib.judges.settings import Settings
-from mrb_lib.runs.execute import judge, judge_each
+from mrb_lib.runs.execute import judge, judge_plan
 from mrb_lib.runs.interruption import InterruptedRunError
 from mrb_lib.runs.local import HoldsWeights
 from mrb_lib.runs.outcomes import FailedRun, FailedRunsError, Outcome, RunSummary
@@ -43,7 +43,7 @@ def run(
     bench: Benchmark, runs: Path, names: list[str], outcomes: list[Outcome], settings: Settings | None = None
 ) -> None:
     judges = [PlannedJudge(name, settings or Settings()) for name in names]
-    judge_each(bench, runs, judges, finished=lambda _, outcome: outcomes.append(outcome))
+    judge_plan(bench, runs, judges, finished=lambda _, outcome: outcomes.append(outcome), check_first=False)
 
 
 def test_a_judge_that_fails_is_reported_and_the_next_one_runs(little: Benchmark, tmp_path: Path, use: Use) -> None:

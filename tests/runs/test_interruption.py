@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import random
-import select
 import signal
-import subprocess
-import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pandas as pd
@@ -30,67 +29,50 @@ from .scripted import Said, Scripted, Use, comparable, little_benchmark, mixed, 
 
 KEY = list(KEYS["verdicts"])
 KILLS = 10
+CLEAN = multiprocessing.get_context("forkserver")
+"""Processes are copies of one without threads, which imports the libraries once."""
+CLEAN.set_forkserver_preload([scripted.__name__])
 
 
-class Judging:
+def start(bench: Benchmark, runs: Path, name: str, batch_size: int) -> BaseProcess:
     """A process that judges, and can be killed."""
-
-    def __init__(self, server: subprocess.Popen[str], command: str) -> None:
-        assert server.stdin is not None
-        assert server.stdout is not None
-        server.stdin.write(f"{command}\n")
-        server.stdin.flush()
-        self._from = server.stdout
-        self.pid = int(self._from.readline())
-
-    def ends_within(self, seconds: float) -> bool:
-        return bool(select.select([self._from], [], [], seconds)[0])
-
-    def wait(self) -> int:
-        return int(self._from.readline())
-
-    def send(self, number: signal.Signals) -> int:
-        os.kill(self.pid, number)
-        return self.wait()
+    process = CLEAN.Process(target=scripted.judge_alone, args=(bench.path, runs, name, batch_size))
+    process.start()
+    return process
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[subprocess.Popen[str]]:
-    command = [sys.executable, str(Path(scripted.__file__))]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:
-        yield process
-        process.kill()
+def kill(process: BaseProcess) -> None:
+    process.kill()
+    process.join()
+    assert process.exitcode == -signal.SIGKILL, "it was killed before it was done"
 
 
 def parts(runs: Path) -> list[Path]:
     return [part for folder in run_folders(runs) for part in part_paths(folder)] if runs.is_dir() else []
 
 
-def until_parts(judging: Judging, runs: Path, number: int) -> None:
-    while len(parts(runs)) < number and not judging.ends_within(0.002):
-        pass
+def until_parts(process: BaseProcess, runs: Path, number: int) -> None:
+    while len(parts(runs)) < number and process.is_alive():
+        process.join(0.002)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["random", "scripted"])
-def test_a_run_killed_ten_times_at_random_holds_the_rows_of_one_go(
-    server: subprocess.Popen[str], tmp_path: Path, use: Use, name: str
-) -> None:
+def test_a_run_killed_ten_times_at_random_holds_the_rows_of_one_go(tmp_path: Path, use: Use, name: str) -> None:
     rng = random.Random(name)
     bench = little_benchmark(tmp_path / "bench", cases=400)
     use(Scripted())
     judge(bench, tmp_path / "whole", [name])
     whole = rows_held(tmp_path / "whole")
     runs, kept = tmp_path / "runs", 0
-    for kill in range(KILLS):
-        judging = Judging(server, f"{bench.path} {runs} {name} {rng.randint(1, 7)}")
-        if kill % 2:
-            until_parts(judging, runs, len(parts(runs)) + rng.randint(1, 4))
+    for number in range(KILLS):
+        process = start(bench, runs, name, rng.randint(1, 7))
+        if number % 2:
+            until_parts(process, runs, len(parts(runs)) + rng.randint(1, 4))
         else:
-            judging.ends_within(rng.uniform(0.0, 0.3))
+            process.join(rng.uniform(0.0, 0.3))
         seen = len(load_verdicts(runs)) if parts(runs) else 0
-        assert judging.send(signal.SIGKILL) == -signal.SIGKILL, "it was killed before it was done"
+        kill(process)
         if runs.is_dir():
             held = rows_held(runs)
             assert len(held) >= max(kept, seen), "what was kept stays"
@@ -170,17 +152,15 @@ def test_a_signal_that_is_ignored_stays_so_and_another_thread_changes_nothing() 
     assert seen == [old]
 
 
-def test_two_processes_on_one_run_refuse_each_other_and_a_killed_one_frees_it(
-    server: subprocess.Popen[str], tmp_path: Path
-) -> None:
+def test_two_processes_on_one_run_refuse_each_other_and_a_killed_one_frees_it(tmp_path: Path) -> None:
     bench, runs = little_benchmark(tmp_path / "bench", cases=400), tmp_path / "runs"
-    judging = Judging(server, f"{bench.path} {runs} random 1")
-    until_parts(judging, runs, 1)
+    process = start(bench, runs, "random", 1)
+    until_parts(process, runs, 1)
     with pytest.raises(RunError, match="another process is writing this run; wait for it or stop it"):
         judge(bench, runs, ["random"])
     [first] = judge(bench, runs, ["first"])
     assert first.made == 1600, "another run is free"
-    assert judging.send(signal.SIGKILL) == -signal.SIGKILL
+    kill(process)
     [done] = judge(bench, runs, ["random"])
     assert done.made + done.before == 1600
     assert done.before > 0

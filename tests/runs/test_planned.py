@@ -12,10 +12,10 @@ from mrb_lib.judges.budget import Budget
 from mrb_lib.judges.roster.roster import resolve
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs import execute
-from mrb_lib.runs.outcomes import FailedRun, FailedRunsError, Outcome, RunSummary
+from mrb_lib.runs.execute import judge_plan
+from mrb_lib.runs.outcomes import FailedRun, FailedRunsError, Outcome
 from mrb_lib.runs.plan import ProbeOptions
 from mrb_lib.runs.planned import PlannedJudge, read_judges
-from mrb_lib.runs.preflight import judge_plan
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.verdicts.protocol import Judge
 
@@ -101,6 +101,7 @@ def test_every_setting_may_stand_in_a_plan(tmp_path: Path) -> None:
         ('name = "first"\nengine = "cloud"', "engine 'cloud': is unknown; use local, ray"),
         ('name = "first"\nworkers = 2', "workers and gpus_per_worker: need engine ray"),
         ('name = "first"\nengine = "ray"\nworkers = 0', "workers 0: must be at least 1"),
+        ('name = "first"\nengine = "ray"\ngpus_per_worker = 1.5', "1.5: must be a share of one, or a whole number"),
         ('name = "nobody"', "judge 'nobody' is not in the roster"),
         ('name = "consensus-of:first,nobody"', "judge 'nobody' is not in the roster"),
         ('name = "consensus-of:first"', "with at least two judges"),
@@ -125,35 +126,6 @@ def test_all_mistakes_of_a_file_are_told_at_once_and_missing_weights_are_none(tm
     assert "nobody" in first and "limit 0" in second
 
 
-def test_judges_that_fail_the_check_are_told_first_and_the_others_run_in_their_own_ways(
-    little: Benchmark, tmp_path: Path
-) -> None:
-    judges = [
-        replace(USUAL, name="path:nowhere"),
-        replace(USUAL, name="first", limit=2),
-        replace(USUAL, name="random", orders=("AB",), repeats=2),
-        replace(USUAL, name="endpoint:m", settings=Settings()),
-        replace(USUAL, name="longer"),
-        replace(USUAL, name="longer"),
-    ]
-    outcomes: list[tuple[str, Outcome]] = []
-    with pytest.raises(FailedRunsError, match="2 of 5 judges failed") as error:
-        judge_plan(little, tmp_path, judges, finished=lambda one, outcome: outcomes.append((one.name, outcome)))
-    assert error.value.exit_code == 1
-    assert [name for name, _ in outcomes] == ["path:nowhere", "endpoint:m", "first", "random", "longer"]
-    made = {name: outcome.made for name, outcome in outcomes if isinstance(outcome, RunSummary)}
-    assert made == {"first": 2 * 4, "random": 5 * 2 * 2, "longer": 5 * 4}
-    outcomes.clear()
-    with pytest.raises(FailedRunsError):
-        judge_plan(little, tmp_path, judges, finished=lambda one, outcome: outcomes.append((one.name, outcome)))
-    assert all(outcome.made == 0 for _, outcome in outcomes if isinstance(outcome, RunSummary))
-
-
-def test_a_plan_in_which_all_goes_well_gives_its_summaries(little: Benchmark, tmp_path: Path) -> None:
-    done = judge_plan(little, tmp_path, [replace(USUAL, name="first"), replace(USUAL, name="first", limit=7)])
-    assert [(summary.before, summary.made) for summary in done] == [(0, 20), (20, 8)]
-
-
 def test_one_judge_is_not_checked_before_and_raises_what_it_always_did(little: Benchmark, tmp_path: Path) -> None:
     outcomes: list[Outcome] = []
     with pytest.raises(InputError, match="holds no config"):
@@ -176,16 +148,19 @@ def test_judges_that_cannot_start_fail_alone_and_name_the_same_budget_share_it(
         return resolve(name, budget=budget, **options)
 
     monkeypatch.setattr(execute, "resolve", noted)
-    monkeypatch.setattr("mrb_lib.runs.ray.cluster.find_spec", lambda name: None)
+    monkeypatch.setattr("mrb_lib.runs.scaleout.find_spec", lambda name: None)
     five, two = (Settings(budget=usd, price_prompt=1.0, price_completion=1.0) for usd in (5.0, 2.0))
     judges = [
         PlannedJudge("first", five), PlannedJudge("longer", two), PlannedJudge("random", engine="ray"),
         PlannedJudge("shorter"), PlannedJudge("lexical", five),
     ]  # fmt: skip
     with pytest.raises(FailedRunsError) as error:
-        execute.judge_each(little, tmp_path, judges)
+        execute.judge_plan(little, tmp_path, judges, check_first=False)
     [failed] = error.value.failed
-    assert failed.judge == "random" and "needs ray; install it" in failed.reason
+    assert (
+        failed.judge == "random"
+        and "needs ray; install it with `pip install 'mrb-workbench[scaleout]'`" in failed.reason
+    )
     assert given["first"] is given["lexical"] is not None and given["first"].usd == 5.0
     assert given["longer"] is not None and given["longer"].usd == 2.0
     assert given["shorter"] is None
@@ -201,7 +176,7 @@ def test_a_check_that_fails_is_the_failure_of_that_judge(
             raise RunError("the Hub cannot be reached")
         return []
 
-    monkeypatch.setattr("mrb_lib.runs.preflight.problems", unreachable)
+    monkeypatch.setattr("mrb_lib.runs.execute.problems", unreachable)
     with pytest.raises(FailedRunsError) as raised:
         judge_plan(little, tmp_path, [replace(USUAL, name="first"), replace(USUAL, name="longer")])
     [failed] = raised.value.failed

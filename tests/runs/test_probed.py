@@ -20,14 +20,7 @@ from mrb_lib.verdicts.manifest import read_manifest
 from mrb_lib.verdicts.orders import to_shown_frame
 from mrb_lib.verdicts.store import load_verdicts
 
-from .scripted import little_benchmark
-
 KEY = list(KEYS["verdicts"])
-
-
-@pytest.fixture
-def little(tmp_path: Path) -> Benchmark:
-    return little_benchmark(tmp_path / "bench")
 
 
 def test_a_judge_that_follows_length_is_moved_by_length_and_one_that_does_not_read_is_not(
@@ -112,11 +105,6 @@ def test_a_sample_holds_every_organ_in_its_share_and_grows() -> None:
     assert kept[0]["organ"].fillna("").value_counts().to_dict() == {"eye": 16, "foot": 3, "": 1}
     assert set(kept[0]["case_id"]) < set(kept[1]["case_id"])
     assert len(kept[2]) == len(kept[3]) == 100
-
-
-def test_a_sample_needs_probes_and_a_number() -> None:
-    with pytest.raises(InputError, match="name the probes too"):
-        ProbeOptions((), 3)
 
 
 def _texts(folder: Path, rows: str, name: str = "french") -> Path:

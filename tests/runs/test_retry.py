@@ -13,7 +13,7 @@ import pytest
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge
-from mrb_lib.tables.errors import InputError, RunError
+from mrb_lib.tables.errors import RunError
 from mrb_lib.tables.schema import KEYS
 from mrb_lib.verdicts import store
 from mrb_lib.verdicts.parts import part_paths
@@ -105,13 +105,6 @@ def test_a_judge_that_cannot_be_loaded_leaves_its_failed_verdicts(little: Benchm
     with pytest.raises(RunError, match="no weights"):
         judge(little, tmp_path, ["scripted"], retry=FAILED)
     assert len(load_verdicts(tmp_path)) == 160
-
-
-@pytest.mark.parametrize("status", ["ok", "repaired", "failed", ""])
-def test_a_status_that_cannot_be_retried_is_refused(little: Benchmark, tmp_path: Path, status: str) -> None:
-    with pytest.raises(InputError, match="unparsed, refused, error"):
-        judge(little, tmp_path / "runs", ["first"], retry=["error", status])
-    assert not (tmp_path / "runs").exists()
 
 
 def _fill(folder: Path) -> None:

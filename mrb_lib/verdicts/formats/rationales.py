@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Hashable, Mapping
+from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Annotated, Final
@@ -105,8 +106,7 @@ def _replies(meta: BenchmarkMeta, verdicts: pd.DataFrame, findings: list[Finding
     findings += counted(int(silent.sum()), "warning", _FILE, problem, "judge again where replies are wanted", "reply")
     answered = plain[~silent]
     pairs = pd.Series(list(zip(answered["dimension"], answered["choice"], strict=True)), answered.index, dtype=object)
-    said = answered.assign(said=pairs).groupby(_REPLY)["said"].agg(list).reset_index()
-    said = said.assign(said=pd.Series([dict(own) for own in said["said"]], said.index, dtype=object))
+    said = answered.assign(said=pairs).groupby(_REPLY)["said"].agg(list).map(dict).reset_index()
     said["reason"] = [stated_reason(str(reply), meta.dimensions, meta.categories) for reply in said["reply"]]
     stated = said.dropna(subset="reason")
     if stated.empty:
@@ -185,18 +185,16 @@ def _question(meta: BenchmarkMeta, shown: Mapping[Hashable, object], said: Choic
 
 
 def _meta(meta: BenchmarkMeta, limit: int, seed: int) -> BenchmarkMeta:
-    return BenchmarkMeta(
+    return replace(
+        meta,
         name=f"{meta.name} rationales",
-        kind=meta.kind,
         dimensions=(DIMENSION,),
         categories=CATEGORIES,
+        level="nominal",
         task="rating",
         acceptable=(RIGHT,),
+        labels={},
         definitions=_DEFINITIONS,
         description=f"The reasons that judges gave for their verdicts on {meta.name}.",
-        source=meta.source,
-        licence=meta.licence,
-        citation=meta.citation,
-        revision=meta.revision,
         extra={"rationales": {"of": meta.name, "limit": limit, "seed": seed}},
     )

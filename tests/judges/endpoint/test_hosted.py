@@ -23,7 +23,7 @@ from mrb_lib.judges.endpoint import cache
 from mrb_lib.judges.endpoint.judge import EndpointJudge
 from mrb_lib.judges.roster.entry import Entry, Thinking
 from mrb_lib.judges.settings import Settings
-from mrb_lib.runs.execute import InterruptedRunError, judge, judge_each
+from mrb_lib.runs.execute import InterruptedRunError, judge, judge_plan
 from mrb_lib.runs.local import run_locally
 from mrb_lib.runs.planned import PlannedJudge
 from mrb_lib.tables.errors import InputError, RunError
@@ -204,7 +204,7 @@ def test_what_a_run_may_cost_is_said_before_the_first_request_and_may_be_decline
 
     settings = Settings(url=server.url, budget=0.01, **PRICES)
     with pytest.raises(RunError, match="endpoint:m: no"):
-        judge_each(
+        judge_plan(
             bench,
             tmp_path / "runs",
             [PlannedJudge("endpoint:m", settings)],

@@ -23,7 +23,7 @@ from mrb_lib.judges.jury import is_jury
 from mrb_lib.judges.roster.engines import ENGINES
 from mrb_lib.judges.roster.roster import entry_of
 from mrb_lib.replies.answers import read_answer
-from mrb_lib.runs.execute import judge_each
+from mrb_lib.runs.execute import judge_plan
 from mrb_lib.runs.outcomes import FailedRunsError, RunSummary
 from mrb_lib.runs.planned import PlannedJudge, PlannedModel
 from mrb_lib.runs.progress import ReportProgress
@@ -217,7 +217,8 @@ def answer(
         raise InputError(f"samples {samples}: at least 1 is needed.")
     judges = [PlannedJudge(**vars(one), orders=("AB",), repeats=samples, retry=tuple(retry)) for one in models.values()]
     try:
-        done = list(map(ModelRun, models, judge_each(asked, runs, judges, extra=extra, progress=progress)))
+        made = judge_plan(asked, runs, judges, extra=extra, progress=progress, check_first=False)
+        done = list(map(ModelRun, models, made))
     except FailedRunsError as error:
         raise next((one.error for one in error.failed if isinstance(one.error, InputError)), error) from None
     for answered in done:
