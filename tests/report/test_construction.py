@@ -14,8 +14,6 @@ from mrb_lib.build.construct.work import KEPT, Work, create_work
 from mrb_lib.report.construction import difficulty, funnel, left
 from tests.notebooks.conftest import small as small
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(scope="module")
 def work(tmp_path_factory: pytest.TempPathFactory) -> Work:

@@ -181,7 +181,6 @@ def test_a_second_report_to_the_same_folder_is_refused_while_one_runs(lab: Any) 
         lab.report()
 
 
-@pytest.mark.slow
 def test_an_interrupted_report_leaves_no_process_and_resumes(lab: Any, publish: str) -> None:
     mark = lab.folder / "kernel"
     lab.notebook("b_quick", publish + 'publish_figure("quick")')

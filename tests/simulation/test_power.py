@@ -106,7 +106,6 @@ def test_power_with_the_cases_needed(clusters: bool) -> None:
     assert LEAST <= (p_values(gains) <= OF_28).mean() <= MOST
 
 
-@pytest.mark.slow
 def test_power_of_the_rows_of_the_tables_of_eight_judges() -> None:
     """Issue 12, point 9: at the difference of the table `power`, that of `significance` is asked 250 times.
 

@@ -47,7 +47,7 @@ def tables_but(*names: str) -> Callable[[Callable[..., None]], Callable[..., Non
 def test_the_order_of_verdicts_and_annotations_changes_nothing(full: Data, table: str) -> None:
     bench, verdicts = full
     mixed = replace(bench, annotations=bench.annotations.sample(frac=1, random_state=1, ignore_index=True))
-    other = (mixed, verdicts.sample(frac=1, random_state=2, ignore_index=True))
+    other = (mixed, verdicts.groupby("probe", sort=False).sample(frac=1, random_state=2).reset_index(drop=True))
     pd.testing.assert_frame_equal(made(full, table), made(other, table), atol=1e-12)
 
 
@@ -69,7 +69,11 @@ def test_naming_the_responses_the_other_way_round_changes_nothing(full: Data, ta
         p_a=1 - verdicts["p_a"], criteria='{"a": [0], "b": [1]}',
     )  # fmt: skip
     renamed = replace(bench, cases=bench.cases.rename(columns=SIDES)[[*bench.cases]], annotations=annotations)
-    one, two = (_without_sides(made(data, table), table) for data in (full, (renamed, other)))
+    reviews = KNOWN["adjudications"]
+    one, two = (
+        _without_sides(made(data, table, adjudications=said), table)
+        for data, said in ((full, reviews), ((renamed, other), reviews.assign(choice=reviews["choice"].map(FLIP))))
+    )
     pd.testing.assert_frame_equal(one, two, atol=1e-5)
 
 
@@ -103,7 +107,8 @@ def test_copies_of_cases_in_one_cluster_add_no_certainty(full: Data, table: str)
     bench, verdicts = full
     cases = thrice(bench.cases.assign(cluster=bench.cases["case_id"]))
     copied = replace(bench, cases=cases, annotations=thrice(bench.annotations)), thrice(verdicts)
-    one, three = made(full, table), made(copied, table, cluster="cluster")
+    reviews = thrice(KNOWN["adjudications"])
+    one, three = made(full, table), made(copied, table, cluster="cluster", adjudications=reviews)
     loose, tolerance = FEW_CASES.get(table, ("none", 0.0))
     for name in {*estimates_of(table), *ends_of(table)} - {"probability_low", "probability_high"}:  # of a model
         allowed = tolerance if not loose or name.startswith(loose) else 1e-4

@@ -60,7 +60,6 @@ def test_a_benchmark_that_lacks_much_gets_rows_with_reasons_or_one_plain_message
             assert list(rows.columns) == [name for name in rows.columns if name in TABLES[table].columns]
 
 
-@pytest.mark.slow
 def test_a_table_made_again_is_the_same_to_the_last_digit_from_panels_too(full: tuple[Benchmark, pd.DataFrame]) -> None:
     made, verdicts = full
     for table in OF_PREFERENCES:

@@ -88,34 +88,6 @@ def test_groups_without_a_case_in_common_are_told_apart_from_equal_ones() -> Non
     assert row["kept_expectation"] is pd.NA
 
 
-def test_the_rows_of_a_subfield_are_those_of_its_cases_alone() -> None:
-    rng = np.random.default_rng(4)
-    organ = rng.choice(["eye", "lung", ""], N, p=[0.4, 0.4, 0.2])
-    cases = cases_of(N, organ=pd.Series(organ).where(organ != "", None))
-    gold = gold_of(list(rng.choice(["A", "B"], N)))
-    verdicts = {
-        name: panel_of(rng.integers(0, 3, size=(2, N, 2, 2)))
-        for name in (NO_PROBE, "image/removed", "image/swapped-same", "response/credentials")
-    }
-    every = probes(verdicts, gold, cases, by="organ", resamples=0)
-    whole = every[every["subfield"].isna()].reset_index(drop=True)
-    plain = probes(verdicts, gold, cases, resamples=0)
-    pd.testing.assert_frame_equal(whole, plain)
-    assert set(every.loc[every["subfield"].notna(), "part"]) == {"probe"}
-    for name in ("eye", "lung"):
-        inside = organ == name
-        own = {probe: panel.of_cases(inside) for probe, panel in verdicts.items()}
-        ids = cases.loc[inside, "case_id"]
-        alone = probes(own, gold[gold["case_id"].isin(ids)], cases[inside], resamples=0)
-        alone = alone[alone["part"] == "probe"].reset_index(drop=True)
-        found = every[every["subfield"] == name].reset_index(drop=True)
-        assert found["n_unassigned"].eq((organ == "").sum()).all()
-        pd.testing.assert_frame_equal(
-            found.drop(columns=["subfield", "by", "n_unassigned"]),
-            alone.drop(columns=["subfield", "by", "n_unassigned"]),
-        )
-
-
 def test_the_sentence_speaks_of_gaps() -> None:
     verdicts = {NO_PROBE: wrong(0), f"{ORIGIN}:1": wrong(3), f"{ORIGIN}:2": wrong(4), f"{ORIGIN}:3": wrong(40)}
     said = expectations_broken(table(verdicts, gold_of(["A"] * N), N, noise=0.0))

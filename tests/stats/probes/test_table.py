@@ -189,21 +189,6 @@ def test_all_tests_of_all_judges_are_corrected_together() -> None:
         assert set(rows["judge"]) == {"j0000", "j0001"}
 
 
-def test_clusters_are_what_varies() -> None:
-    rng = np.random.default_rng(8)
-    plain = np.zeros((1, 30, 2, 1), dtype=int)
-    probed = np.where(rng.random((1, 30, 1, 1)) < 0.4, 1, plain)
-    once = {NO_PROBE: panel_of(plain), "question/sex": panel_of(probed)}
-    copies = {name: panel_of(np.repeat(panel.choice[:, 0], 10, axis=1)) for name, panel in once.items()}
-    gold = gold_of(["A"] * 300)
-    few = table(once, gold_of(["A"] * 30), 30, resamples=400).iloc[0]
-    cases = cases_of(300, cluster=[f"k{i // 10}" for i in range(300)])
-    many = probes(copies, gold, cases, resamples=400).iloc[0]
-    assert (few["n_clusters"], many["n_clusters"], many["n"]) == (30, 30, 300)
-    for name in ("changed_low", "changed_high", "accuracy_change_low", "p_value"):
-        assert many[name] == pytest.approx(few[name], abs=0.02), name
-
-
 def test_with_and_without_the_image() -> None:
     rng = np.random.default_rng(1)
     right = {NO_PROBE: 0.9, "image/removed": 0.6, "image/swapped-same": 0.5}

@@ -200,7 +200,6 @@ CONSTANTS = {"constant-A": "A", "constant-B": "B", "constant-tie": "T"}
 REFERENCES = ["always tie", "always A", "longer response", "most frequent label", "best constant"]
 
 
-@pytest.mark.slow
 @settings(deadline=None, max_examples=30, derandomize=True)
 @given(
     share_of_a=st.floats(0.05, 0.95), share_of_ties=st.floats(0, 0.9), right=st.floats(0.6, 0.95),

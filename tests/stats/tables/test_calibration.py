@@ -122,18 +122,6 @@ def test_a_judge_worse_than_chance_is_not_called_calibrated_after_recalibration(
     assert row["ece"] > 0.5
 
 
-def test_bins_hold_all_forecasts_and_add_up_to_the_error() -> None:
-    table = calibration(*random_tables(200, 9))
-    bins = table[table["part"] == "bin"]
-    for judge, found in bins.groupby("judge"):
-        n = found["n"].astype(float)
-        assert n.sum() == 400
-        error = (n / 400 * (found["accuracy"] - found["confidence"]).abs()).sum()
-        assert error == pytest.approx(summary(table).set_index("judge").loc[judge, "ece"], abs=1e-12)
-        assert (found["low"] <= found["accuracy"]).all()
-        assert (found["high"] >= found["accuracy"]).all()
-
-
 def test_shift_is_the_difference_over_what_both_probes_have() -> None:
     verdicts, gold, cases = random_tables(100, 10)
     blurred = verdicts[verdicts["case_id"] != "c5"].assign(probe="blur", p_a=lambda f: 0.5 + (f["p_a"] - 0.5) * 0.5)

@@ -37,17 +37,6 @@ def three() -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     return verdicts_of(said), gold_of("AABBABAA"), cases_of(8)
 
 
-def test_the_majority_by_hand() -> None:
-    """Votes AAA AAB ABB BAB BBA BTA ??? ABT: A A B B B tie null tie."""
-    verdicts, gold, cases = three()
-    choice = members_of(verdicts, 8).majority(np.ones((1, 3)))
-    assert choice.tolist() == [[0, 0, 1, 1, 1, 2, -1, 2]]
-    rows = jury(verdicts, gold, cases, resamples=50)
-    found = part(rows, "jury").set_index("kind").loc["majority"]
-    assert found["accuracy"] == pytest.approx((4 + 0.5 + 0.5) / 8)
-    assert (found["size"], found["n"], found["n_excluded"]) == (3, 8, 0)
-
-
 @pytest.mark.parametrize("policy", POLICIES)
 def test_a_jury_is_scored_as_the_judge_with_its_verdicts_would_be(policy: str) -> None:
     """The majority, counted row by row in the plainest way, given to `accuracy` as one more judge."""

@@ -109,7 +109,6 @@ def test_the_summary_is_the_median_pair() -> None:
     assert sorted(pairs["difference"].abs()) == pytest.approx(sorted(compared["difference"]))
 
 
-@pytest.mark.slow
 def test_the_test_and_the_level_are_those_of_the_table_of_significance() -> None:
     generator = np.random.default_rng(4)
     letters = ["".join(np.where(generator.random(240) < 0.7, "A", "B")) for _ in range(4)]

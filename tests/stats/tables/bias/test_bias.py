@@ -184,18 +184,6 @@ def test_log_odds_that_are_all_but_infinite_are_no_estimate() -> None:
     assert row["excess_choice"] > 0.3
 
 
-def test_a_coin_has_an_excess_and_no_bias() -> None:
-    """Gold is the longer in three cases of four: a coin chooses the longer less often, without any liking."""
-    generator = np.random.default_rng(1)
-    n = 400
-    cases = cases_of(n).assign(response_a="long " * 9, response_b=["short " * k for k in generator.integers(1, 4, n)])
-    gold = gold_of("".join(generator.choice(list("AAAB"), n)))
-    coin = verdicts_of({("j", order): "".join(generator.choice(list("AB"), n)) for order in ORDERS})
-    row = pick(bias(coin, gold, cases), "length")
-    assert row["excess_choice_high"] < 0
-    assert row["error_asymmetry_low"] < 0 < row["error_asymmetry_high"]
-
-
 def test_a_judge_that_wrote_few_of_the_responses_is_not_said_to_have_written_none() -> None:
     generator = np.random.default_rng(2)
     n = 80
@@ -220,22 +208,3 @@ def test_a_judge_that_wrote_few_of_the_responses_is_not_said_to_have_written_non
     assert "self_preference" not in set(stranger["bias"])
     alike = cases.assign(response_a="x" * 5, response_b=["y" * 5] * (n - 4) + ["y" * 9] * 4)
     assert "fewer than ten" in pick(bias(judged, gold_of(letters), alike), "length")["reason"]
-
-
-def test_what_a_judge_makes_of_its_own_responses_is_not_booked_as_family_preference() -> None:
-    """It always takes its own, longer than they are good, and judges its family's by gold: no pull of the family."""
-    generator = np.random.default_rng(3)
-    n = 600
-    models = np.array([generator.choice(RESPONDERS, 2, replace=False) for _ in range(n)])
-    texts = [["x" * k for k in generator.integers(20, 90, n)] for _ in range(2)]
-    cases = cases_of(n).assign(response_a=texts[0], response_b=texts[1], model_a=models[:, 0], model_b=models[:, 1])
-    gold = generator.choice(list("AB"), n)
-    noisy = np.where(generator.random(n) < 0.25, np.where(gold == "A", "B", "A"), gold)
-    own = np.where(models[:, 0] == "gpt-4o", "A", np.where(models[:, 1] == "gpt-4o", "B", noisy))
-    row = pick(
-        bias(verdicts_of({("gpt-4o", "AB"): "".join(own)}), gold_of("".join(gold)), cases),
-        "family_preference",
-    )
-    strangers = ~(models == "gpt-4o").any(axis=1)
-    assert row["n"] == strangers.sum()
-    assert row["association_low"] < 0 < row["association_high"]

@@ -1,10 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
-import statsmodels.api as sm
 
-from mrb_lib.stats.estimation import sums_by
 from mrb_lib.stats.tables.bias import COLLINEAR, ONE_CHOICE, SEPARATED, fit
 
 N, JUDGES = 240, 4
@@ -21,22 +18,6 @@ def simulated(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def columns_of(x: np.ndarray) -> list[np.ndarray]:
     return [x[:, :, i] for i in range(x.shape[2])]
-
-
-@pytest.mark.parametrize("clustered", [True, False])
-def test_coefficients_and_what_clusters_move_equal_statsmodels(clustered: bool) -> None:
-    x, y, codes = simulated(1)
-    codes = codes if clustered else np.arange(N)
-    found = fit(columns_of(x), y)
-    for row in range(JUDGES):
-        kept = np.isfinite(y[row])
-        model = sm.GLM(y[row, kept], x[0, kept], family=sm.families.Binomial())
-        kwds = {"groups": codes[kept], "use_correction": False}
-        expected = model.fit(cov_type="cluster", cov_kwds=kwds, tol=1e-12)
-        assert found.value[row] == pytest.approx(expected.params, abs=1e-8)
-        error = np.sqrt((sums_by(codes, found.moves[row]) ** 2).sum(axis=0))
-        assert error == pytest.approx(expected.bse, abs=1e-8)
-        assert found.used[row].tolist() == kept.tolist()
 
 
 def test_what_has_no_estimate_says_why() -> None:
