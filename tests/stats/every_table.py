@@ -29,11 +29,14 @@ REVIEWS = adjudications_of(
     *(
         (f"c{i}", reviewer, *mark, None, judge, [reason])
         for i, (judge, reason) in enumerate(itertools.product(("j1", "j2", "j3"), ("image", "text", "style")))
-        for reviewer, mark in (("r1", ("gold_right", None)), ("r2", ("gold_wrong", "AB"[i % 2])))
+        for reviewer, mark in (
+            ("r1", ("gold_wrong", "A") if i % 3 else ("gold_right", None)),
+            ("r2", ("gold_wrong", "A")),
+        )
     )
 )
 KNOWN = {"groups": GROUPS, "records": RECORDS, "prompts": PROMPTS, "adjudications": REVIEWS}
-PROBES = {"image/removed": 1.5, "image/blur:1": 0.1, "image/blur:2": 0.8, "response/credentials": 0.3}
+PROBES = {"image/removed": 1.5, "image/blur:1": 0.1, "image/blur:2": 0.8, "question/sex:1": 0.1, "question/sex:2": 0.3}
 """The noise that each adds to what a judge feels."""
 
 

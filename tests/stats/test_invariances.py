@@ -91,7 +91,8 @@ def _without_sides(rows: pd.DataFrame, table: str) -> pd.DataFrame:
 
 # By table: the columns whose corrections for few cases count cases, and by how much they may differ.
 FEW_CASES = {
-    "accuracy": ("decisive_accuracy", 0.005), "agreement": ("krippendorff_alpha", 0.01), "bias": ("", 0.04),
+    "accuracy": ("decisive_accuracy", 0.005), "adjudication": ("krippendorff_alpha", 0.06),
+    "agreement": ("krippendorff_alpha", 0.01), "bias": ("", 0.04),
     "ceiling": ("", 0.03), "criteria": ("decisive_share", 0.02), "gold_rules": ("", 0.02),
     "jury": ("decisive_accuracy", 0.005), "models": ("", 0.0005),
 }  # fmt: skip
