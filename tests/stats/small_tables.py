@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.analyze import TABLES
@@ -24,6 +25,10 @@ from mrb_lib.tables.schema import CHOICES, NO_PROBE, ORDERS
 OF_PREFERENCES = [name for name, spec in TABLES.items() if not spec.why_no_preferences]
 OF_RATINGS = [name for name, spec in TABLES.items() if not spec.why_no_ratings]
 Verdicts = pd.DataFrame | Panel
+Data = tuple[Benchmark, pd.DataFrame]
+"""A benchmark and its verdicts."""
+Tables = tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]
+"""Verdicts, gold labels and cases."""
 CHOICE = {"A": "A", "B": "B", "T": "tie", "?": None}
 
 

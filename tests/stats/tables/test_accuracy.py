@@ -19,6 +19,7 @@ from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.scoring import correctness
 from mrb_lib.tables.schema import DIMENSIONS, POLICIES
 from tests.stats.small_tables import (
+    Tables,
     accuracy,
     both_orders,
     cases_of,
@@ -369,9 +370,7 @@ def average(verdicts: pd.DataFrame, gold: pd.DataFrame, cases: pd.DataFrame, **o
 N = 90
 
 
-def made(
-    seed: int, *, labels: str = "ABT", verdicts: str = "AABBT?"
-) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+def made(seed: int, *, labels: str = "ABT", verdicts: str = "AABBT?") -> Tables:
     """Verdicts of three judges, gold and cases in clusters of two, on six dimensions."""
     rng = np.random.default_rng(seed)
     gold, said = [], []
@@ -434,7 +433,7 @@ def test_a_dimension_without_a_scored_case_leaves_it_undefined_and_says_so() -> 
     assert rows.loc[["j0", "j2"], "accuracy"].notna().all()
 
 
-def partial_judge() -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+def partial_judge() -> Tables:
     """A poor judge on the 40 easiest of 200 cases, and two that are better on these and judge all."""
     rng = np.random.default_rng(0)
     gold = rng.choice(list("AB"), 200)

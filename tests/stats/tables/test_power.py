@@ -20,7 +20,7 @@ from mrb_lib.stats.tables.power import (
     mcnemar_power,
     power_at,
 )
-from tests.stats.small_tables import cases_of, gold_of, random_verdicts, significance, table_of, verdicts_of
+from tests.stats.small_tables import Tables, cases_of, gold_of, random_verdicts, significance, table_of, verdicts_of
 
 power = table_of("power", resamples=0)
 
@@ -35,7 +35,7 @@ def part(rows: pd.DataFrame, name: str) -> pd.DataFrame:
     return rows[rows["part"] == name]
 
 
-def example(judges: int = 4, n: int = 60) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+def example(judges: int = 4, n: int = 60) -> Tables:
     return random_verdicts(np.random.default_rng(0), n, judges), gold_of("ABTAB-" * (n // 6)), cases_of(n)
 
 
@@ -146,7 +146,7 @@ def test_cases_needed_fall_with_the_square() -> None:
     assert (exact["n_needed"] > graded["n_needed"]).iloc[1:].all()
 
 
-def rarely_differ() -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+def rarely_differ() -> Tables:
     """Two judges who differ on 2 of 200 cases."""
     said = {("j", "AB"): "A" * 198 + "BB", ("k", "AB"): "A" * 200}
     return verdicts_of(said), gold_of("A" * 200), cases_of(200)

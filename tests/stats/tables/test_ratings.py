@@ -23,7 +23,7 @@ from mrb_lib.stats.tables.ratings import NO_F1, NO_PRECISION, NO_RECALL
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import category_numbers
 from tests.stats.rated import SCALE, benchmark, simulated, verdicts
-from tests.stats.small_tables import groups_of, prompts_of
+from tests.stats.small_tables import Data, groups_of, prompts_of
 from tests.training_records import recipes_of
 
 SAFETY = ("sensitivity", "specificity", "f1_unacceptable")
@@ -238,7 +238,7 @@ GIVEN = {
 
 
 @pytest.fixture(scope="module")
-def made() -> tuple[Benchmark, pd.DataFrame]:
+def made() -> Data:
     made, said = simulated(N, 5, ACCURACY_OF_RATINGS_JUDGES)
     made.cases["date"] = ["2022", "2025"] * (N // 2)
     made.cases["department"] = ["eye", "eye", "lung", "lung"] * (N // 4)
@@ -246,12 +246,12 @@ def made() -> tuple[Benchmark, pd.DataFrame]:
     return made, said
 
 
-def accuracies(made: tuple[Benchmark, pd.DataFrame], by: str | None = None) -> pd.Series:
+def accuracies(made: Data, by: str | None = None) -> pd.Series:
     rows = analyze(*made, "accuracy", by=by, resamples=0)
     return rows[rows["kind"] == "judge"].set_index(["judge", "subfield"])["accuracy"]
 
 
-def test_every_accuracy_is_that_of_the_table_accuracy(made: tuple[Benchmark, pd.DataFrame]) -> None:
+def test_every_accuracy_is_that_of_the_table_accuracy(made: Data) -> None:
     whole, by = accuracies(made), accuracies(made, "date")
     known = whole.droplevel("subfield")
     cut = analyze(*made, "contamination", **GIVEN).set_index("judge")
@@ -278,7 +278,7 @@ def test_every_accuracy_is_that_of_the_table_accuracy(made: tuple[Benchmark, pd.
     assert gain == pytest.approx(known["good"] - known["lenient"], abs=0.02)
 
 
-def test_difficulty_names_categories_and_counts_annotators_votes(made: tuple[Benchmark, pd.DataFrame]) -> None:
+def test_difficulty_names_categories_and_counts_annotators_votes(made: Data) -> None:
     rows = analyze(*made, "difficulty")
     cases = rows[rows["part"] == "case"].set_index("case_id")
     labels = gold(made[0]).set_index("case_id").dropna(subset="choice")
@@ -294,7 +294,7 @@ def test_difficulty_names_categories_and_counts_annotators_votes(made: tuple[Ben
     assert rows.loc[rows["part"] == "judge", "ability"].notna().all()
 
 
-def test_what_is_of_two_responses_is_null_with_a_reason(made: tuple[Benchmark, pd.DataFrame]) -> None:
+def test_what_is_of_two_responses_is_null_with_a_reason(made: Data) -> None:
     rated, said = made
     records = recipes_of({"good": {"swap": True}, "lenient": {"swap": False}})
     records["bases"] = [("lenient",), ()]
@@ -306,7 +306,7 @@ def test_what_is_of_two_responses_is_null_with_a_reason(made: tuple[Benchmark, p
         assert np.isnan(row["gain"])
 
 
-def test_flips_of_prompts_are_counted_in_every_category(made: tuple[Benchmark, pd.DataFrame]) -> None:
+def test_flips_of_prompts_are_counted_in_every_category(made: Data) -> None:
     rated, said = made
     rows = analyze(rated, said, "probes", **GIVEN)
     row = rows.set_index("judge_1").loc["good"]
@@ -321,7 +321,7 @@ def test_flips_of_prompts_are_counted_in_every_category(made: tuple[Benchmark, p
     assert NO_ORDERS in row["reason"]
 
 
-def test_probes_of_ratings_have_no_target_and_no_letters(made: tuple[Benchmark, pd.DataFrame]) -> None:
+def test_probes_of_ratings_have_no_target_and_no_letters(made: Data) -> None:
     rated, said = made
     probed = pd.concat([said, said.assign(probe="response/credentials")], ignore_index=True)
     rows = analyze(rated, probed, "probes", resamples=40)
@@ -333,7 +333,7 @@ def test_probes_of_ratings_have_no_target_and_no_letters(made: tuple[Benchmark, 
         assert not TABLES[table].why_no_ratings
 
 
-def test_consistency_without_repeats_says_that_nobody_was_asked_twice(made: tuple[Benchmark, pd.DataFrame]) -> None:
+def test_consistency_without_repeats_says_that_nobody_was_asked_twice(made: Data) -> None:
     rated, said = made
     once = analyze(rated, said[said["repeat"] == 0], "consistency")
     said_once = TABLES["consistency"].says(once)
@@ -361,9 +361,7 @@ META = BenchmarkMeta(
 KEY = {"judge": "j", "dimension": "correctness", "order": "AB", "probe": "none"}
 
 
-def rating_steps_made(
-    labels: list[str | None], items: list[str], said: dict[int, list[str | None]]
-) -> tuple[Benchmark, pd.DataFrame]:
+def rating_steps_made(labels: list[str | None], items: list[str], said: dict[int, list[str | None]]) -> Data:
     """A benchmark with one annotator; said are the verdicts by repeat, "-" where there is none."""
     cases = pd.DataFrame({"case_id": [f"c{i}" for i in range(len(labels))], "item": items})
     cases["step"] = cases.groupby("item").cumcount() + 1

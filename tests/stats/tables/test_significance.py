@@ -16,7 +16,7 @@ from statsmodels.stats.weightstats import ttost_paired
 from mrb_lib.stats.multiplicity import adjust
 from mrb_lib.stats.scoring import correctness
 from mrb_lib.stats.tables.significance import display
-from tests.stats.small_tables import cases_of, gold_of, random_verdicts, rows_of, significance, verdicts_of
+from tests.stats.small_tables import Tables, cases_of, gold_of, random_verdicts, rows_of, significance, verdicts_of
 
 
 def pairs_of(*tables: object, **options: object) -> pd.DataFrame:
@@ -39,7 +39,7 @@ def exact_p(smaller: int, total: int) -> float:
     return float(min(Fraction(1), Fraction(2 * sum(comb(total, k) for k in range(smaller + 1)), 2**total)))
 
 
-def of_counts(counts: dict[str, int]) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+def of_counts(counts: dict[str, int]) -> Tables:
     """Judges "j1", "j2", ... from how often each pattern of right (1) and wrong (0) occurs; gold is A."""
     patterns = [pattern for pattern, count in counts.items() for _ in range(count)]
     columns = zip(*patterns, strict=True)
@@ -153,7 +153,7 @@ def test_an_undefined_comparison_says_why() -> None:
     assert (rows["family"] == 0).all()
 
 
-def clustered(seed: int = 0, judges: int = 3) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+def clustered(seed: int = 0, judges: int = 3) -> Tables:
     """60 cases in 15 clusters, the last dozen of them in organ "eye", each a cluster of its own there."""
     generator = np.random.default_rng(seed)
     shown = {(f"j{i}", "AB"): "".join(generator.choice(list("AB"), 60, p=[0.7, 0.3])) for i in range(judges)}
@@ -189,7 +189,7 @@ def test_the_test_of_all_judges_is_over_clusters() -> None:
     assert alone["test"].tolist() == ["cochran_q", "permutation_f"]
 
 
-def leaning(n: int = 400) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+def leaning(n: int = 400) -> Tables:
     """Two judges right on .75: one alike in both orders; one, with position bias, half right on half of the cases."""
     steady = "A" * (3 * n // 4) + "B" * (n // 4)
     both = "".join("A" if i % 2 else "T" for i in range(n))

@@ -29,7 +29,7 @@ from mrb_lib.stats.tables.bias import (
 )
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import ORDERS
-from tests.stats.small_tables import annotations_of, bias, cases_of, gold_of, verdicts_of
+from tests.stats.small_tables import Tables, annotations_of, bias, cases_of, gold_of, verdicts_of
 
 N = 300
 
@@ -38,7 +38,7 @@ RESPONDERS = ("gpt-4o", "gpt-5", "Other-1B", "Other-2B")
 
 
 @pytest.fixture(scope="module")
-def tables() -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+def tables() -> Tables:
     """Judge gpt-4o, in both orders, on responses of many lengths and markers; some ties and nulls."""
     generator = np.random.default_rng(4)
     texts = [
@@ -61,11 +61,11 @@ def tables() -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
 
 
 @pytest.fixture(scope="module")
-def table(tables: tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]) -> pd.DataFrame:
+def table(tables: Tables) -> pd.DataFrame:
     return bias(*tables, by="organ")
 
 
-def wide(tables: tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]) -> pd.DataFrame:
+def wide(tables: Tables) -> pd.DataFrame:
     """One row a case: share choosing A, gold and the differences, computed with pandas alone."""
     verdicts, gold, cases = tables
     share = verdicts["choice"].map({"A": 1.0, "B": 0.0, "tie": 0.5}).groupby(verdicts["case_id"]).mean()
