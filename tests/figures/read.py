@@ -1,7 +1,5 @@
 """What a figure is given of the full benchmark, and what it has drawn, read back by the name of its marks."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Sequence
 from functools import cache

@@ -1,7 +1,5 @@
 """What the figures of agreement draw is what their frames say."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes

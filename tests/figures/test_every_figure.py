@@ -1,7 +1,5 @@
 """Every figure of a table, drawn from real rows of few, many and hostile judges: complete, readable, as text."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Figures of prediction-powered estimates draw what their frame says."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

@@ -1,7 +1,5 @@
 """Figures of rankings draw what their frame says, for two judges and for thirty-two."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

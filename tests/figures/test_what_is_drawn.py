@@ -1,7 +1,5 @@
 """Figures of the full benchmark draw, beside the value that they show, all else that their rows say."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Every notebook is a short article that a user could have written, and runs on whatever data there are."""
 
-from __future__ import annotations
-
 import ast
 import json
 from collections.abc import Iterator

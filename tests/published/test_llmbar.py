@@ -6,8 +6,6 @@
 null verdicts as equal and every item as presented, which the test adds back.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

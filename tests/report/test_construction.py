@@ -1,7 +1,5 @@
 """What a paper shows of a work folder is what the tables of the folder hold."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """A report is made of what changed, loses nothing when a notebook fails, and says which cell did."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

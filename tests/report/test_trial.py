@@ -1,7 +1,5 @@
 """A study runs judges on a few cases; where none is named, a stand-in says what it is."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import replace
 from pathlib import Path

@@ -5,8 +5,6 @@ is a dimension of one call. Coverage is to lie within three Monte-Carlo standard
 points with 250 to 300 benchmarks: intervals that are a fifth too narrow cover 88% of all truths of a table.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

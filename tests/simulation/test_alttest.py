@@ -1,7 +1,5 @@
 """The size of the alternative annotator test at its null boundary. SIMULATED data of known truth."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -4,8 +4,6 @@ Each simulated benchmark is a dimension of one call. Intervals cover between 93%
 parameter on average, and of each parameter give or take three Monte-Carlo standard errors.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -5,8 +5,6 @@ constant: 1 is calibrated, above it too sure, below it too modest. Truths are fo
 Each simulated benchmark is a dimension of one call.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 

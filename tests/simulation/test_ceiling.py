@@ -1,7 +1,5 @@
 """Coverage of the intervals of the ceiling and of the alternative annotator test. SIMULATED data of known truth."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -4,8 +4,6 @@ A 95% interval covers 93% to 97% of the time here. Over 1,000 simulated benchmar
 coverage of 95% is .007, so that one which truly covers 91% or 98.5% is found out.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

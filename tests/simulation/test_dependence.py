@@ -4,8 +4,6 @@ A 95% interval covers 93% to 97% of the time, and a test rejects 3% to 7% of tru
 where three Monte-Carlo errors are two points.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """A judge that is weak in a subfield is found, a subfield that is hard for all is not taken for one. SIMULATED data."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

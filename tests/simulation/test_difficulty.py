@@ -1,7 +1,5 @@
 """Planted difficulties, abilities and wrong gold labels are recovered, with intervals that cover. SIMULATED data."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

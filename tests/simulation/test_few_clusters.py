@@ -3,8 +3,6 @@
 Issue 42, fault 1: with clusters - 1 degrees of freedom, intervals of 95% covered 90 to 91%.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.special import ndtr

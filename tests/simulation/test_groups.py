@@ -4,8 +4,6 @@ Every judge has an ability of its own, every cluster a difficulty, one of its ow
 judge: all three sources of variation that the standard error has to know apart.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple

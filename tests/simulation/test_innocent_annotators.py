@@ -3,8 +3,6 @@
 Before, the sentence named the least and the most reliable annotator of every benchmark.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -3,8 +3,6 @@
 SIMULATED data of known truth. Each simulated benchmark is a dimension of one call.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Where the table says .80, the test of the row finds the difference in .77 to .83 of studies. SIMULATED data."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -3,8 +3,6 @@
 Intervals cover 93 to 97% of 2,000 benchmarks, with 100 and with 1,000 cases seen by annotators, whatever the judge.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

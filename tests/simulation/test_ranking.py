@@ -5,8 +5,6 @@ the truth at least 95% of the time, near ties included; those of the correlation
 100 cases.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Rubrics with planted weights and planted errors are recovered, and a bad criterion is found. SIMULATED data."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

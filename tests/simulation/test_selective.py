@@ -4,8 +4,6 @@ Each simulated set of calibration cases is a dimension of one call; what a thres
 from the risk at each confidence.
 """
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

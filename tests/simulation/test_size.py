@@ -1,7 +1,5 @@
 """A test of significance says "different" of equal judges as often as it may, and no more. SIMULATED data."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

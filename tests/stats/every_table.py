@@ -1,7 +1,5 @@
 """A benchmark that has all that any table of preferences asks for."""
 
-from __future__ import annotations
-
 import itertools
 from functools import cache
 

@@ -1,7 +1,5 @@
 """Small tables written as text, one letter a case: A, B, T (tie), ? (null), - (no row)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from inspect import signature

@@ -1,7 +1,5 @@
 """Bradley and Terry's model, and rank correlations of strengths, against closed forms, scipy and statsmodels."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Subfields by one column, and a table by several at once."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

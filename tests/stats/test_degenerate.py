@@ -1,7 +1,5 @@
 """Data that tell little: values keep to their ranges, intervals have a width, nulls have a reason."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

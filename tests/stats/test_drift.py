@@ -1,7 +1,5 @@
 """The halves of each annotator, and when more annotators help."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Sign flips of pairs and of all judges: all of them, whole clusters at a time, as other packages."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What every table of preferences keeps: under another order of rows, other names, copies, clusters and subfields."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

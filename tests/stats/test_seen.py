@@ -1,7 +1,5 @@
 """No table scores what a judge says of a case that it was trained on: as if it had not said it, but counted."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

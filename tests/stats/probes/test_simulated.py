@@ -1,7 +1,5 @@
 """Planted faults are found by their own probe and by no other, from real cases to the table. SIMULATED data."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

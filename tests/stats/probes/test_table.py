@@ -1,7 +1,5 @@
 """The table probes against plain loops, gaps between groups, and what it says where something is missing."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

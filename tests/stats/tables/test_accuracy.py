@@ -1,7 +1,5 @@
 """The table accuracy: scores, intervals, baselines, kappa, ranks, and the average over dimensions."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

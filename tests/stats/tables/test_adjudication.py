@@ -1,7 +1,5 @@
 """Reviewers' corrections of the gold labels, worked out by hand on six cases."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Agreement of annotators, of every two and with weights: equal to other packages, null with a reason."""
 
-from __future__ import annotations
-
 from itertools import combinations
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The table calibration: what is counted, what is null and why; recalibration across folds."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

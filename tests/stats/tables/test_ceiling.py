@@ -1,7 +1,5 @@
 """The human level, and the alternative annotator test as the paper writes it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

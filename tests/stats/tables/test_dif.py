@@ -1,7 +1,5 @@
 """DIF: against statsmodels and other packages, and what is said where there is nothing to compare."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Gold rules, and how often annotators err by Dawid and Skene's model."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

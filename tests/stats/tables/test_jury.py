@@ -1,7 +1,5 @@
 """Juries: by hand, against the judges' own juries, and as properties."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

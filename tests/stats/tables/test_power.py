@@ -1,7 +1,5 @@
 """The table `power`: what differences can be shown, by hand, against statsmodels, and at the edges."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

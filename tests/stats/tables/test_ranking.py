@@ -1,7 +1,5 @@
 """Rankings of responders from small tables, and orders of the responses to an item against loops."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Ratings, their labels and steps, against scikit-learn, pingouin, loops and planted rates."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Hand counts of reasons and verdicts, and planted rates that lie in their intervals."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

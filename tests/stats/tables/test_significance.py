@@ -1,7 +1,5 @@
 """The table significance: pairs of judges, equivalence, all at once, and letters."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import combinations
 from math import comb

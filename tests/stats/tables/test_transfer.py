@@ -1,7 +1,5 @@
 """Accuracy by domain, and its meta-analysis: by hand, by definition, at the edges."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

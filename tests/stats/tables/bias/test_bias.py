@@ -1,7 +1,5 @@
 """Bias: associations and pulls equal to statsmodels, and null with a reason where they cannot be told."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Mapping
 

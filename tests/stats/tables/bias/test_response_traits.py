@@ -1,7 +1,5 @@
 """Families of models, and what is counted in a text."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
