@@ -274,3 +274,11 @@ def test_rankings_have_a_row_a_domain_with_what_is_expected() -> None:
     [axes] = transfer.rankings(rows, dimension="overall").axes
     assert marks(axes).tolist() == [[tau, i] for i, tau in enumerate(rows["kendall_tau"])]
     assert [band[:, 0].tolist() for band in spans(axes, "expected")] == [[0.7, 0.9], [0.6, 0.8]]
+
+
+def test_effects_are_named_by_their_terms_and_an_intercept_is_left_out() -> None:
+    rows = shown("models-effects")
+    intercept = rows.head(1).assign(term="intercept", level="intercept", marginal_effect=0.777)
+    [axes] = draw("models-effects", pd.concat([rows, intercept], ignore_index=True)).axes
+    assert {"Judge", "Subfield", "Eye", "gold response shown first"} <= set(ticks(axes))
+    assert "intercept" not in ticks(axes) and 0.777 not in marks(axes)
