@@ -215,6 +215,8 @@ def test_cost_joins_the_most_accurate_for_the_time() -> None:
     assert drawn[np.lexsort(drawn.T[::-1])] == pytest.approx(points)
     names = {text.get_text() for text in figure.legends[0].get_texts()}
     assert names == {"one judge", "most accurate for the time", *list(jury.NAMES.values())[:3]}
+    quick = rows.assign(seconds=rows["seconds"].mask(rows["kind"] == "single", 0.01))
+    assert [draw("jury-cost", each).axes[0].get_xscale() for each in (rows, quick)] == ["linear", "log"]
     unknown = rows.assign(seconds=rows["seconds"].mask(rows["part"] == "jury"))
     with pytest.raises(NotApplicable, match="time is not recorded for every judge"):
         draw("jury-cost", unknown)

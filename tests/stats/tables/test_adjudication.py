@@ -8,6 +8,7 @@ from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.stats.analyze import TABLES, analyze
 from mrb_lib.stats.annotators import adjudicated_gold
+from mrb_lib.stats.intervals import wilson
 from mrb_lib.stats.tables.adjudication import NO_REASON, NOT_REVIEWED, reviewer_agreement
 from tests.stats.small_tables import accuracy, adjudications_of, cases_of, gold_of, rows_of, verdicts_of
 
@@ -128,6 +129,23 @@ def test_reasons_go_to_the_judges_they_are_about() -> None:
     assert found["share"].tolist() == [1, 1, 1, 0.5]
     assert found.iloc[3][["share_low", "share_high"]].tolist() == pytest.approx([0.5 - half, 0.5 + half])
     assert found["share_low"].isna().tolist() == found["reason"].notna().tolist() == [True, True, False, False]
+
+
+def test_the_interval_of_a_share_resamples_clusters() -> None:
+    """Clusters of ten like cases tell as little as one case each: the interval is that of 60 cases, not of 600."""
+    generator = np.random.default_rng(11)
+    groups, size = 60, 10
+    has = generator.random(groups) < 0.5
+    n = groups * size
+    said = adjudications_of(
+        *((f"c{i}", "r1", "gold_right", None, None, "j", ["x"] if has[i // size] else ["y"]) for i in range(n))
+    )
+    verdicts, cases = verdicts_of({("j", "AB"): "B" * n}), cases_of(n, cluster=[f"k{i // size}" for i in range(n)])
+    found = reasons(verdicts, gold_of("A" * n), said, cases, resamples=2000).set_index("reason_given").loc["x"]
+    low, high = wilson(np.array([has.mean()]), np.array([groups]))
+    assert found["interval"] == "percentile"
+    assert found["n_cases"] == n
+    assert [found["share_low"], found["share_high"]] == pytest.approx([low[0], high[0]], abs=0.03)
 
 
 @pytest.mark.parametrize("resamples", [0, 200])
