@@ -33,8 +33,9 @@ def training(cases: list[str], judge: str = "j1") -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def bench() -> Data:
-    """The full benchmark, with verdicts of two probes."""
+    """The full benchmark, with verdicts of two probes, of which one changes the probabilities alone."""
     benchmark, verdicts = full_benchmark()
+    verdicts = verdicts[verdicts["probe"] == NO_PROBE].reset_index(drop=True)
     return benchmark, pd.concat([verdicts, verdicts.assign(probe="blank", p_a=verdicts["p_a"] / 2)])
 
 
