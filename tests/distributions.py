@@ -4,8 +4,6 @@ Every extra is installed alone ("core": none), from the wheel, in a new environm
 works, or exits with 2 and one line that names the extra to install. `make dist` runs it.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

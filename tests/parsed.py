@@ -1,7 +1,5 @@
 """The library's files as Python reads them, once a process: to parse them all takes a second."""
 
-from __future__ import annotations
-
 import ast
 from functools import cache
 from pathlib import Path

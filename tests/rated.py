@@ -1,7 +1,5 @@
 """Small SIMULATED benchmarks of ratings, steps and rankings, made of the embedded benchmark's images."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Runs of several parts, as judges leave them, so that no test opens runs of one part alone."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What is made of the same arguments is made once, where a test is of what is done with it."""
 
-from __future__ import annotations
-
 import hashlib
 import pickle
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The examples of CONTRIBUTING.md, installed as the modules of a small package, work through the commands."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

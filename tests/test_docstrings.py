@@ -1,7 +1,5 @@
 """What the docstrings and notebooks point to is there."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

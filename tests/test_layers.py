@@ -1,7 +1,5 @@
 """Imports point downwards only, in no circle; drawing and analysis stay clean."""
 
-from __future__ import annotations
-
 import ast
 from functools import cache
 from graphlib import TopologicalSorter

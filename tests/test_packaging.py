@@ -1,7 +1,5 @@
 """The three lists of packages (pyproject.toml, constraints.txt, environment.yml) say the same, and cores stay light."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re

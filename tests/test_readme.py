@@ -1,7 +1,5 @@
 """The commands and snippets of the README and the guide run and print what the pages show; every link works."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import signal

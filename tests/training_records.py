@@ -1,7 +1,5 @@
 """Training records as `mrb train` writes them, for tests of what is made of them."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable
 

@@ -3,8 +3,6 @@
 It reads pages, notebooks, captions, column meanings, the help of commands, and error messages. `make lint` runs it.
 """
 
-from __future__ import annotations
-
 import ast
 import json
 import re

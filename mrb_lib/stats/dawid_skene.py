@@ -82,8 +82,7 @@ def em(
     along the direction of the two before it, where that is no less likely than EM alone would be (SQUAREM: Varadhan and
     Roland 2008, Scandinavian Journal of Statistics 35(2), doi:10.1111/j.1467-9469.2007.00585.x): the same maximum in a
     fraction of the iterations. It is the maximum that lies uphill of the start, which need not be the highest. The
-    paper's table and a plain implementation are compared in `tests/published/test_dawid_skene.py` and
-    `tests/stats/test_dawid_skene.py`.
+    paper's table and a plain implementation are compared in `tests/published/test_dawid_skene.py`.
     """
     p, raters, k = counts.shape
     given = np.hstack([np.ones((p, 1)), counts.reshape(p, -1)])

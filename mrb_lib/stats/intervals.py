@@ -75,7 +75,9 @@ def coefficient(e: Estimate) -> Interval:
     reach = np.asarray(stdtrit(free, _UPPER) * np.sqrt((free + 1) / free), dtype=np.float64)
     if e.sampling.crossed is not None:
         return t(e)
-    low, high = (np.where(e.error > _NO_SPREAD, end, np.nan) for end in percentiles(e, reach))
+    drawn = percentiles(e, reach)
+    varies = (e.error > _NO_SPREAD) & (drawn[1] - drawn[0] > _NO_SPREAD)
+    low, high = (np.where(varies, end, np.nan) for end in drawn)
     return Interval(low, high, _named("percentile", low))
 
 

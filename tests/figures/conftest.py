@@ -1,7 +1,5 @@
 """Frames with the columns that `stats` returns, of any size, with holes where data have holes."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Sequence
 

@@ -1,9 +1,39 @@
-"""What a figure has drawn, read back by the name of its marks."""
+"""What a figure is given of the full benchmark, and what it has drawn, read back by the name of its marks."""
 
-from __future__ import annotations
+import inspect
+from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from mrb_lib.figures.registry import FIGURES
+from mrb_lib.figures.style import Paper
+from mrb_lib.stats.analyze import analyze
+from tests.stats.every_table import KNOWN, full_benchmark
+
+JUDGES = ("j1", "j2", "j3")
+
+
+@cache
+def rows_of(table: str, by: str | None) -> pd.DataFrame:
+    return analyze(*full_benchmark(), table, by=by, resamples=40, **KNOWN)
+
+
+def shown(figure: str) -> pd.DataFrame:
+    """The rows of the full benchmark that a figure is given."""
+    spec = FIGURES[figure]
+    rows = rows_of(spec.table, "organ" if spec.by else None)
+    return (rows[rows["part"].isin(spec.parts)] if spec.parts else rows).reset_index(drop=True)
+
+
+def draw(figure: str, rows: pd.DataFrame, judges: Sequence[str] = JUDGES) -> Paper:
+    """Draw a figure as the report does, on the dimension overall."""
+    known = {"dimension": "overall", "by": "organ", "judges": list(judges), "target": 0.9}
+    given = inspect.signature(FIGURES[figure].draw).parameters
+    return FIGURES[figure].draw(rows, **{name: value for name, value in known.items() if name in given})
 
 
 def marks(axes: Axes, gid: str = "values") -> np.ndarray:
@@ -19,3 +49,13 @@ def spans(axes: Axes, gid: str = "intervals") -> list[np.ndarray]:
 
 def texts(axes: Axes, gid: str = "not-available") -> list[str]:
     return [text.get_text() for text in axes.texts if text.get_gid() == gid]
+
+
+def ticks(axes: Axes) -> list[str]:
+    """The names of the rows."""
+    return [text.get_text() for text in axes.get_yticklabels()]
+
+
+def titles(figure: Figure) -> list[str]:
+    """The first line of what stands above each panel."""
+    return [axes.get_title().split("\n")[0] for axes in figure.axes if axes.get_title()]

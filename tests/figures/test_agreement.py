@@ -1,7 +1,5 @@
 """What the figures of agreement draw is what their frames say."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -32,15 +30,6 @@ def test_coefficients_of_ordered_labels_are_drawn_where_there_are_any(frames) ->
     assert drawn["linear_kappa"] == [0.5]
     assert "icc_2_1" not in drawn
     assert [text.get_text() for text in axes.texts] == ["linear kappa, mean of pairs: n/a"]
-
-
-def test_rows_of_subfields_are_not_drawn(frames) -> None:
-    whole, part = frames.agreement(["overall"]), frames.agreement(["overall"])
-    both = pd.concat([whole.assign(subfield=None), part.assign(subfield="lung")], ignore_index=True)
-    assert values(agreement.coefficients(both).axes[0])["gwet_ac1"] == whole["gwet_ac1"].tolist()
-    kappas = [frames.pairs(["a", "b"], ["overall"]).assign(subfield=part) for part in (None, "lung")]
-    drawn = texts(agreement.pairs(pd.concat(kappas, ignore_index=True)).axes[0], "cell")
-    assert drawn == texts(agreement.pairs(kappas[0]).axes[0], "cell")
 
 
 def test_annotator_pairs_ignore_the_order_of_the_two() -> None:

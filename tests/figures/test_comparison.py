@@ -1,7 +1,5 @@
 """The figure of a comparison draws what the table says."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """The figures of what a benchmark is made of draw every case once."""
 
-from __future__ import annotations
-
 import pandas as pd
 import pytest
 from matplotlib.axes import Axes

@@ -1,7 +1,5 @@
 """The figures of a benchmark's making: every number drawn is the frame's, and all of it can be read."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

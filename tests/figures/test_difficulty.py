@@ -1,7 +1,5 @@
 """Difficulties and doubts are drawn as their frames say."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

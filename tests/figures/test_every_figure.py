@@ -1,64 +1,86 @@
 """Every figure of a table, drawn from real rows of few, many and hostile judges: complete, readable, as text."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
-from functools import cache
 
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
 from mrb_lib.figures.registry import FIGURES, FigureSpec
 from mrb_lib.figures.style import PAGE, Paper, mark_simulated
-from mrb_lib.stats.analyze import analyze
-from tests.stats.every_table import KNOWN, full_benchmark
+from mrb_lib.stats.columns import TABLES
+from tests.figures.read import JUDGES, draw, shown
 from tests.stats.small_tables import OF_PREFERENCES
 
-JUDGES = ("j1", "j2", "j3")
 NAMED = ("judge", "judge_1", "judge_2", "base", "tuned", "responder")
 HOSTILE = ("$\\frac{a}{b}$ {x}", "<script>alert(1)</script>\0", "\u202eevil\n\tname" + "x" * 90)
-# Of what this benchmark does not have: reviews, probes, costs, domains left out of training.
-LACKING = ("adjudication-moves", "adjudication-reasons", "calibration-shift", "jury-cost", "probe-profile",
-           "probe-severity", "transfer-losses", "transfer-trained")  # fmt: skip
+# Of what this benchmark does not have: domains left out of training.
+LACKING = ("transfer-losses", "transfer-trained")
 # What these show is drawn in part, or otherwise than as itself: see the files of these figures.
-OTHERWISE = ("gold-confusion", "gold-ranks", "leaderboard", "models-difficulty", "ppi-win-rates",
-             "responder-strengths", "risk-coverage")  # fmt: skip
+OTHERWISE = ("adjudication-moves", "gold-confusion", "gold-ranks", "leaderboard", "models-difficulty",
+             "ppi-win-rates", "probe-profile", "probe-severity", "responder-strengths", "risk-coverage")  # fmt: skip
+# Of these one of two values has an interval.
+WITHOUT_ENDS = ("ceiling-annotators", "transfer-predictions")
+# Their rows are of no subfield, whatever the table is made by.
+WHOLE = ("calibration-shift", "learning-curve", "power", "risk-coverage", "training-ingredients")
+# They name judges otherwise than by ticks and titles.
+NAMED_OTHERWISE = ("adjudication-reasons", "probe-severity", "responder-strengths", "significance-differences",
+                   "significance-p")  # fmt: skip
+# They leave out what is missing, or draw something else where it is.
+LEFT_OUT = ("adjudication-moves", "adjudication-reasons", "gold-ranks", "jury-sizes", "leaderboard", "learning-curve",
+            "models-difficulty", "models-suspicion", "overconfidence", "power", "probe-severity", "rank-agreement",
+            "reliability", "risk-coverage", "subfields-mean", "transfer-predictions")  # fmt: skip
 MANY = [tuple(f"{name} of group {i}" for name in JUDGES) for i in range(10)]
 SPECS = [spec for spec in FIGURES.values() if spec.table in OF_PREFERENCES and spec.id not in LACKING]
 
 
-@cache
-def rows_of(table: str, by: str | None) -> pd.DataFrame:
-    return analyze(*full_benchmark(), table, by=by, resamples=40, **KNOWN)
+def figures_but(*ids: str, where: Callable[[FigureSpec], object] = lambda spec: spec.shows) -> pytest.MarkDecorator:
+    """Run a test on every figure of which something holds, but for those of which it cannot be true."""
+    specs = [spec for spec in SPECS if spec.id not in ids and where(spec)]
+    return pytest.mark.parametrize("spec", specs, ids=lambda spec: spec.id)
 
 
 def drawn(spec: FigureSpec, groups: list[tuple[str, ...]]) -> Paper:
     """The figure of the judges' rows, once under the names of each group."""
-    rows = rows_of(spec.table, "organ" if spec.by else None)
-    copies = []
+    rows, copies = shown(spec.id), []
     for i, names in enumerate(groups):
         renamed = dict(zip(JUDGES, names, strict=True))
         own = rows.assign(**{each: rows[each].replace(renamed) for each in NAMED if each in rows})
         judged = own[[each for each in NAMED if each in own]].isin(names).any(axis=1)
         copies.append(own if i == 0 else own[judged])
-    every = pd.concat(copies, ignore_index=True)
-    if spec.parts:
-        every = every[every["part"].isin(spec.parts)].reset_index(drop=True)
-    known = {
-        "dimension": "overall",
-        "by": "organ",
-        "judges": [name for names in groups for name in names],
-        "target": 0.9,
-    }
-    given = inspect.signature(spec.draw).parameters
-    return spec.draw(every, **{name: value for name, value in known.items() if name in given})
+    return draw(spec.id, pd.concat(copies, ignore_index=True), tuple(name for names in groups for name in names))
+
+
+def numbers(figure: Figure) -> np.ndarray:
+    """Every number that is drawn as a point, an end of an interval or a colour."""
+    found = [line.get_xydata() for each in figure.axes for line in each.lines if line.get_gid()]
+    for points in (points for each in figure.axes for points in each.collections):
+        found += [points.get_offsets()] + [points.get_array()] * (points.get_array() is not None)
+        found += list(points.get_segments()) if isinstance(points, LineCollection) else []
+    return np.concatenate([np.ma.filled(np.ma.asarray(each, float), np.nan).ravel() for each in found])
+
+
+def names_on(figure: Figure) -> list[str]:
+    """The judges that ticks and titles name, in the order in which they do."""
+    named = []
+    for axes in figure.axes:
+        ticks = [*axes.get_yticklabels(), *axes.get_xticklabels()]
+        named += [axes.get_title().split("\n")[0], *(text.get_text() for text in ticks)]
+    return list(dict.fromkeys(name for name in named if name in JUDGES))
+
+
+def gaps(figure: Figure) -> int:
+    """How many values are marked as not available."""
+    return len(
+        figure.findobj(lambda artist: artist.get_gid() == "not-available" or getattr(artist, "_text", "") == "n/a")
+    )
 
 
 @pytest.mark.parametrize("groups", [[HOSTILE], MANY], ids=["hostile", "many"])
-@pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.id)
+@figures_but(where=bool)
 def test_text_is_inside_readable_and_apart(
     flaws: Callable[[Figure], list[str]], spec: FigureSpec, groups: list[tuple[str, ...]]
 ) -> None:
@@ -69,17 +91,44 @@ def test_text_is_inside_readable_and_apart(
     assert groups is MANY or b"\0" not in figure.svg()
 
 
-@pytest.mark.parametrize("spec", [s for s in SPECS if s.shows and s.id not in OTHERWISE], ids=lambda spec: spec.id)
-def test_every_value_of_the_dimension_is_drawn(spec: FigureSpec) -> None:
-    rows = rows_of(spec.table, "organ" if spec.by else None)
+@figures_but(*OTHERWISE)
+def test_every_value_of_the_dimension_and_its_interval_are_drawn(spec: FigureSpec) -> None:
+    rows = shown(spec.id)
     here = rows["dimension"].eq("overall")
     here &= rows["subfield"].notna().eq(spec.by) if "subfield" in rows else True
-    here &= rows["part"].isin(spec.parts) if spec.parts else True
     here &= rows["kind"].ne("reference") if "kind" in rows else True
-    axes = drawn(spec, [JUDGES]).axes
-    found = [line.get_xydata() for each in axes for line in each.lines if line.get_gid()]
-    found += [points.get_offsets() for each in axes for points in each.collections]
-    found += [cells.get_array() for each in axes for cells in each.collections if cells.get_array() is not None]
-    numbers = np.concatenate([np.ma.filled(np.ma.asarray(each, float), np.nan).ravel() for each in found])
-    for value in rows.loc[here, spec.shows].dropna().astype(float):
-        assert np.isclose(numbers, value, rtol=0, atol=1e-12).any(), value
+    figure = draw(spec.id, rows)
+    ends = TABLES[spec.table].column(spec.shows).ends
+    has_intervals = figure.findobj(lambda artist: "intervals" in str(artist.get_gid()))
+    found = numbers(figure)
+    for name in (spec.shows, *(ends if has_intervals and spec.id not in WITHOUT_ENDS else ())):
+        for value in rows.loc[here, name].dropna().astype(float):
+            assert np.isclose(found, value, rtol=0, atol=1e-12).any(), (name, value)
+
+
+@figures_but(*WHOLE, where=lambda spec: spec.shows and not spec.by and "subfield" in shown(spec.id))
+def test_rows_of_subfields_are_not_drawn(spec: FigureSpec) -> None:
+    rows = shown(spec.id)
+    parts = rows.assign(subfield="lung", by="organ", **{spec.shows: 0.0123})
+    every = pd.concat([rows, parts.astype(rows.dtypes.to_dict())], ignore_index=True)
+    np.testing.assert_array_equal(np.sort(numbers(draw(spec.id, every))), np.sort(numbers(draw(spec.id, rows))))
+
+
+@figures_but(*NAMED_OTHERWISE, where=lambda spec: "judges" in inspect.signature(spec.draw).parameters)
+def test_judges_stand_in_the_order_of_the_report(spec: FigureSpec) -> None:
+    for order in (JUDGES, JUDGES[::-1]):
+        found = names_on(draw(spec.id, shown(spec.id), ("unseen", *order)))
+        assert found == [name for name in order if name in found]
+        assert len(found) >= 2
+
+
+@figures_but(*LEFT_OUT)
+def test_a_value_that_is_missing_is_marked_as_such(spec: FigureSpec) -> None:
+    rows = shown(spec.id)
+    known = rows[rows[spec.shows].notna() & rows["dimension"].eq("overall")]
+    known = known[known["subfield"].notna() == spec.by] if "subfield" in known else known
+    one = known.index[len(known) // 2]
+    column = TABLES[spec.table].column(spec.shows)
+    without = rows.copy()
+    without.loc[one, [spec.shows, *column.ends]] = np.nan
+    assert gaps(draw(spec.id, without)) > gaps(draw(spec.id, rows))

@@ -1,7 +1,5 @@
 """Figures alike each time, in every format, and of what no table has; of tables see `test_every_figure`."""
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import io

@@ -1,7 +1,5 @@
 """The figures of gold labels draw what the table says."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

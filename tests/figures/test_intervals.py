@@ -1,7 +1,5 @@
 """The figure of any estimates draws what the bootstrap returns."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pandas as pd

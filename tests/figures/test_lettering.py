@@ -1,7 +1,5 @@
 """Text of unknown origin can be drawn and told apart."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,22 +1,9 @@
 """Marginal effects and DIF are drawn as their frames say."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 
-from mrb_lib.figures.models import dif_matrix, marginal_effects
-
-
-def effects(judges: list[str]) -> pd.DataFrame:
-    rng = np.random.default_rng(0)
-    terms = [("judge", name) for name in judges] + [("subfield", "eye"), ("subfield", "oral_cavity")]
-    terms += [("order", "BA"), ("gold_first", "yes"), ("length_difference", None), ("intercept", None)]
-    frame = pd.DataFrame(terms, columns=["term", "level"]).assign(dimension="overall")
-    value = rng.normal(0, 0.1, len(frame))
-    frame = frame.assign(marginal_effect=value, marginal_effect_low=value - 0.05, marginal_effect_high=value + 0.05)
-    frame.loc[frame["term"] == "intercept", frame.columns[3:]] = np.nan
-    return frame
+from mrb_lib.figures.models import dif_matrix
 
 
 def cells(judges: list[str], subfields: list[str]) -> pd.DataFrame:
@@ -26,23 +13,6 @@ def cells(judges: list[str], subfields: list[str]) -> pd.DataFrame:
     frame["ets_class"] = np.where(frame["ets_delta"].abs() > 1.5, "C", "A")
     frame = frame.assign(dimension="overall")
     return frame.assign(p_adjusted=np.where(frame["ets_delta"].abs() > 2, 0.01, 0.5))
-
-
-def test_every_effect_and_interval_is_drawn() -> None:
-    frame = effects(["alpha", "beta"])
-    frame.loc[0, ["marginal_effect", "marginal_effect_low", "marginal_effect_high"]] = np.nan
-    axes = marginal_effects(frame).axes[0]
-    drawn = np.concatenate([line.get_xdata() for line in axes.lines if line.get_gid() == "values"])
-    expected = frame.loc[frame["term"] != "intercept", "marginal_effect"].dropna()
-    np.testing.assert_allclose(np.sort(drawn), np.sort(expected))
-    spans = [s for c in axes.collections if c.get_gid() == "intervals" for s in c.get_segments()]
-    assert len(spans) == len(expected)
-    assert [text.get_text() for text in axes.texts if text.get_gid() == "not-available"] == ["n/a"]
-    names = [text.get_text() for text in axes.get_yticklabels()]
-    assert {"Judge", "Subfield", "alpha", "beta", "Oral cavity", "gold response shown first"} <= set(names)
-    turned = marginal_effects(frame, judges=["beta", "alpha"]).axes[0]
-    names = [text.get_text() for text in turned.get_yticklabels()]
-    assert names.index("beta") == names.index("alpha") - 1
 
 
 def test_a_cell_holds_delta_class_and_significance() -> None:

@@ -1,7 +1,5 @@
 """The figures of a paper: readable for two judges and for forty-five, and every number drawn is the frame's."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

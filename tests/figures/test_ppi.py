@@ -1,12 +1,10 @@
 """Figures of prediction-powered estimates draw what their frame says."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 
 from mrb_lib.figures import responders as plots
-from tests.figures.read import marks, spans, texts
+from tests.figures.read import marks, spans
 
 
 def rates(judges: list[str], responders: list[str]) -> pd.DataFrame:
@@ -44,11 +42,3 @@ def test_the_two_judges_that_help_most_are_drawn_and_responders_ordered_by_all_l
     figure = plots.win_rates(pd.concat([other, rows]), dimension="overall")
     assert [axes.get_title() for axes in figure.axes] == ["j", "k"]
     assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == ["q", "p", "r"]
-
-
-def test_an_unknown_rate_is_said_to_be() -> None:
-    rows = rates(["j"], ["p", "q"])
-    rows.loc[0, ["estimate", "low", "high"]] = np.nan
-    axes = plots.win_rates(rows, dimension="overall").axes[0]
-    assert len(texts(axes)) == 1
-    assert len(marks(axes, "estimates")) == 1

@@ -1,7 +1,5 @@
 """The figures of probes draw what the table says."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

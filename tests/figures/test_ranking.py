@@ -1,12 +1,10 @@
 """Figures of rankings draw what their frame says, for two judges and for thirty-two."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 
 from mrb_lib.figures import responders as plots
-from tests.figures.read import marks, spans, texts
+from tests.figures.read import marks, spans
 
 
 def frame(judges: list[str], responders: list[str]) -> pd.DataFrame:
@@ -41,29 +39,3 @@ def test_every_strength_and_interval_is_drawn_beside_the_annotators() -> None:
             found = sorted((span[0, 1], span[0, 0], span[1, 0]) for span in ends)
             np.testing.assert_allclose([item[1:] for item in found], expected[["low", "high"]])
         assert axes.get_xscale() == "log"
-
-
-def test_what_is_undefined_is_said_to_be() -> None:
-    rows = frame(["j"], ["p", "q"])
-    rows.loc[rows["judge"] == "j", ["strength", "low", "high"]] = np.nan
-    axes = plots.strengths(rows, dimension="overall", judges=["j"]).axes[0]
-    assert len(texts(axes)) == 2
-    assert len(marks(axes, "judge")) == 0
-    assert len(marks(axes, "annotators")) == 2
-
-
-def test_rank_agreement_draws_kendall() -> None:
-    rows = pd.DataFrame(
-        {
-            "judge": ["j", "k"],
-            "dimension": "overall",
-            "kendall": [0.4, -0.2],
-            "kendall_low": [0.1, -0.6],
-            "kendall_high": [0.7, np.nan],
-        }
-    )
-    axes = plots.rank_agreement(rows, judges=["k", "j"]).axes[0]
-    assert [text.get_text() for text in axes.get_yticklabels()] == ["k", "j"]
-    points = marks(axes)
-    assert sorted(points[:, 0]) == [-0.2, 0.4]
-    assert [(span[0, 0], span[1, 0]) for span in spans(axes)] == [(0.1, 0.7)]

@@ -1,7 +1,5 @@
 """The figures of ratings draw what the table says."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """What every registered figure promises: texts of few sentences, and a function that draws it from one table."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from string import Formatter

@@ -1,7 +1,5 @@
 """What is drawn of selective answering is what the frame says."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

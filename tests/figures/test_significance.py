@@ -1,7 +1,5 @@
 """Figures of pairs of judges draw what the frame says, small and large, and hostile names as text."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

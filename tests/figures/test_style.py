@@ -1,7 +1,5 @@
 """What is drawn on a colour can be read, and ticks are written as they stand."""
 
-from __future__ import annotations
-
 import pytest
 
 from mrb_lib.figures.style import canvas, ink_on, percent_axis

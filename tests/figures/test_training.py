@@ -1,7 +1,5 @@
 """What the figures of training draw is what the tables say."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

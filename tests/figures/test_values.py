@@ -1,7 +1,5 @@
 """What is drawn is what the frame says: read back from the figure."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

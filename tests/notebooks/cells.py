@@ -1,7 +1,5 @@
 """A notebook without a kernel, where what is tested is not that one runs it."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

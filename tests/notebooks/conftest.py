@@ -1,7 +1,5 @@
 """A benchmark that has everything."""
 
-from __future__ import annotations
-
 import io
 import itertools
 import json

@@ -1,7 +1,5 @@
 """Every notebook is a short article that a user could have written, and runs on whatever data there are."""
 
-from __future__ import annotations
-
 import ast
 import json
 from collections.abc import Iterator
@@ -79,7 +77,6 @@ def sidecars(out: Path) -> dict[str, dict[str, object]]:
     return {path.stem: json.loads(path.read_text()) for path in sorted((out / "figures").glob("*.json"))}
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # Jupyter's own clients announce their coming changes
 def test_papermill_runs_one_in_a_kernel_and_nothing_is_written_without_a_folder(full: Path, tmp_path: Path) -> None:
     path = NOTEBOOKS[0]
@@ -92,7 +89,6 @@ def test_papermill_runs_one_in_a_kernel_and_nothing_is_written_without_a_folder(
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
 
 
-@pytest.mark.slow
 @every
 def test_a_full_simulated_benchmark_has_every_figure_and_says_that_it_is_simulated(
     path: Path, full: Path, trained: Path, light: None, tmp_path: Path
@@ -139,7 +135,6 @@ def reasons(shown: Iterator[tuple[dict[str, object], object]]) -> list[str]:
     return [str(last) for _, last in shown if isinstance(last, NotApplicable)]
 
 
-@pytest.mark.slow
 @every
 def test_real_data_that_lack_things_give_reasons_and_no_word_of_simulation(
     path: Path, public: Path, unsaved: None, tmp_path: Path
@@ -153,7 +148,6 @@ def test_real_data_that_lack_things_give_reasons_and_no_word_of_simulation(
         assert "SIMULATED" not in json.dumps(sidecar)
 
 
-@pytest.mark.slow
 @every
 def test_ratings_and_benchmarks_that_nobody_judged_run_through(
     path: Path, rated: Path, small: Path, unsaved: None, tmp_path: Path
@@ -162,7 +156,6 @@ def test_ratings_and_benchmarks_that_nobody_judged_run_through(
         reasons(run_cells(path, {"benchmark": str(bench)}, resamples=100, out=str(tmp_path / str(i))))
 
 
-@pytest.mark.slow
 @every
 def test_every_parameter_has_an_effect(
     path: Path, full: Path, trained: Path, unsaved: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

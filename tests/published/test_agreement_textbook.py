@@ -1,7 +1,5 @@
 """Worked examples of the papers and textbooks that the coefficients of agreement come from."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -5,8 +5,6 @@ their second turn (labels of Zheng et al. 2023, CC-BY 4.0, and of the authors' r
 example prints winning rates and advantage probabilities at epsilon .2).
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """LLMFAO: two judges of the GPT family on 59 responders, among them GPT 4 itself (D. Ustalov); against statsmodels."""
 
-from __future__ import annotations
-
 import warnings
 from pathlib import Path
 

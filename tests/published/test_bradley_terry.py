@@ -1,7 +1,5 @@
 """Strengths against the golden files of evalica (Ustalov, COLING 2025 demos), and the package itself."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

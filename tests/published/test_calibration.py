@@ -1,7 +1,5 @@
 """Published numbers, and what maintained libraries compute of the same probabilities."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Cochran's Q on worked examples."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -4,8 +4,6 @@ Forty-five patients, graded 1 to 4 by five anaesthetists from the same forms; th
 are also in github.com/dallascard/dawid_skene.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

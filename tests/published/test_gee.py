@@ -1,7 +1,5 @@
 """Marginal logistic models on the data of a textbook, and as statsmodels computes them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from statsmodels.genmod.cov_struct import Exchangeable, Independence

@@ -1,7 +1,5 @@
 """Agreement of K-QA's three physicians (Manes et al., 2024), a label set that is not a preference."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

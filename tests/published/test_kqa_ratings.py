@@ -4,8 +4,6 @@ The physicians' 1,197 labels are public (Manes et al., 2024, arXiv 2401.14493); 
 their majority.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import sys

@@ -4,8 +4,6 @@ K. Krippendorff, Computing Krippendorff's Alpha-Reliability (2011), example C:
 .743 nominal, .815 ordinal, .849 interval. `gcl.csv` is 3 coders x nominal codes.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd

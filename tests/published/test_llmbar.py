@@ -6,8 +6,6 @@
 null verdicts as equal and every item as presented, which the test adds back.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -83,6 +81,8 @@ def test_consistency(imported: Imported, published: dict[str, dict[str, float]])
         equal = (row["consistency"] * row["n"] + both_null.get(judge, 0)) / total
         assert equal == pytest.approx(values["equal"], abs=1e-6), judge
         assert row["coverage"] == pytest.approx(row["n"] / total)
+        assert row["tie_rate"] == 0, "nobody may answer tie"
+        assert row["consistency_decisive"] == row["consistency"]
         if judge not in set(null["judge"]):
             own = imported.verdicts[imported.verdicts["judge"] == judge]
             orders = own.assign(annotator=own["order"])[["case_id", "annotator", "dimension", "choice"]]

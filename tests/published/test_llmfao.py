@@ -1,7 +1,5 @@
 """LLMFAO: 124 annotators in an incomplete design, two judges in one order (D. Ustalov)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """Mantel-Haenszel tests and odds ratios as textbooks print them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.special import chdtri, ndtri

@@ -1,7 +1,5 @@
 """McNemar's test on the tables of textbooks and papers."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.stats import binom, binomtest

@@ -7,8 +7,6 @@ odds ratios; the paper, doi:10.1002/sim.1040, has another interval). What depend
 is not compared, since it is Paule and Mandel's here.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from statsmodels.stats.meta_analysis import combine_effects

@@ -4,8 +4,6 @@ The literals are the recomputed values of the reference folder's truths, which a
 with the published ones to the digits that were published.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd

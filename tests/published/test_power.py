@@ -1,7 +1,5 @@
 """Cases that McNemar's test takes, as textbooks and published calculators give them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -6,8 +6,6 @@ has the same, with variances over n; the workbench multiplies that of the n labe
 quantile.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

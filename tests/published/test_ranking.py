@@ -4,8 +4,6 @@ The literals are the recomputed values of the reference folder's truths: exact m
 strengths sum to 1. LLMFAO's published rank correlations are the same to six digits.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

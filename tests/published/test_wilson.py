@@ -1,7 +1,5 @@
 """Wilson's interval as Newcombe (1998), Statistics in Medicine 17:857, table I, method 3, prints it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

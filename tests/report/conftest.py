@@ -1,7 +1,5 @@
 """Fixtures of the report's tests: a small benchmark, and notebooks that publish without drawing."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a figure leads to: the failures of each of its cells, and a query that opens the same cases for review."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from dataclasses import replace

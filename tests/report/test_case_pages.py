@@ -1,7 +1,5 @@
 """Which failures a report shows whole, why these, and that each page stands for one case."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`mrb report --compare`: what a report keeps, when notebooks that compare run, and what is refused in one line."""
 
-from __future__ import annotations
-
 import shutil
 from dataclasses import replace
 from pathlib import Path

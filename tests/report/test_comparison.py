@@ -1,7 +1,5 @@
 """Two sides of a study: what is named is found, what is shared is compared, and either side's mark is on all."""
 
-from __future__ import annotations
-
 import shutil
 from dataclasses import replace
 from pathlib import Path

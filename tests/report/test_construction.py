@@ -1,7 +1,5 @@
 """What a paper shows of a work folder is what the tables of the folder hold."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd
@@ -13,8 +11,6 @@ from mrb_lib.build.construct.simulated import write_simulated_work
 from mrb_lib.build.construct.work import KEPT, Work, create_work
 from mrb_lib.report.construction import difficulty, funnel, left
 from tests.notebooks.conftest import small as small
-
-pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,5 @@
 """Controls draw what is chosen and publish nothing; where no page answers, the plain table is all there is."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """A report is made of runs of several parts, whoever wrote the parts and however often a run was resumed."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The notebooks that `mrb lab` writes: set to a benchmark and its runs, and nobody's own work overwritten."""
 
-from __future__ import annotations
-
 import ast
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What marks of figures lead to: each list has as many cases as the table of the figure states."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

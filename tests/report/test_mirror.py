@@ -1,7 +1,5 @@
 """The copy of the figures under version control holds what a report put there; all else is left alone."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

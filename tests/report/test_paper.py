@@ -1,7 +1,5 @@
 """What only a paper prints: complete, in one order, nothing made up, and findings that are in the data."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Notebooks are given the parameters that they take, in their type; others are refused, and some may run alone."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

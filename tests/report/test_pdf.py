@@ -1,7 +1,5 @@
 """The report as one PDF: pages with numbers, an outline, every figure, marks where data are simulated."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable, Sequence

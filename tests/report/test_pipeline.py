@@ -1,7 +1,5 @@
 """A report is made of what changed, loses nothing when a notebook fails, and says which cell did."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
@@ -181,7 +179,6 @@ def test_a_second_report_to_the_same_folder_is_refused_while_one_runs(lab: Any) 
         lab.report()
 
 
-@pytest.mark.slow
 def test_an_interrupted_report_leaves_no_process_and_resumes(lab: Any, publish: str) -> None:
     mark = lab.folder / "kernel"
     lab.notebook("b_quick", publish + 'publish_figure("quick")')

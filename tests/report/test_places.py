@@ -1,7 +1,5 @@
 """What a name opens, and the embedded benchmark that is made when it is first asked for."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

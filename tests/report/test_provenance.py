@@ -1,7 +1,5 @@
 """Provenance names what a report was made from, and what version control keeps of it does not change by itself."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

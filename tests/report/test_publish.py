@@ -1,7 +1,5 @@
 """What a notebook publishes: files, sidecars, marks, and nothing where nothing is asked for."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

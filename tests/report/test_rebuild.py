@@ -1,7 +1,5 @@
 """What a change touches is made again, and nothing else."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

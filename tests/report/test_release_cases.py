@@ -1,7 +1,5 @@
 """Every case of either side has one change."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from mrb_lib.report.comparison import case_changes

@@ -1,7 +1,5 @@
 """Judges of both sides are paired by name and run, and the prompt is said."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from mrb_lib.report.comparison import judge_pairs

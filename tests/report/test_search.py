@@ -1,7 +1,5 @@
 """The words that the search of the index compares."""
 
-from __future__ import annotations
-
 import pytest
 from nbformat import v4
 

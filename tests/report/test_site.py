@@ -1,7 +1,5 @@
 """The site opens from disk with no network, every link leads somewhere, and hostile text stays text."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from html.parser import HTMLParser

@@ -1,7 +1,5 @@
 """What a user holds: a study, tables that draw and explain themselves, and reasons where none apply."""
 
-from __future__ import annotations
-
 import io
 import json
 from pathlib import Path

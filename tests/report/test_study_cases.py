@@ -1,7 +1,5 @@
 """The cases of a study, from the hardest on, and what is counted of them."""
 
-from __future__ import annotations
-
 import pandas as pd
 import pytest
 

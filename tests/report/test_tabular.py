@@ -1,7 +1,5 @@
 """Tables for readers: rounding, intervals, the best, escaping."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path

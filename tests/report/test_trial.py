@@ -1,7 +1,5 @@
 """A study runs judges on a few cases; where none is named, a stand-in says what it is."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -81,7 +79,6 @@ def test_an_unknown_judge_or_setting_is_refused_with_the_nearest(study: mrb.Stud
         study.judge("longer", devise="cpu")
 
 
-@pytest.mark.slow
 def test_the_stand_in_says_what_it_is_and_follows_from_the_seed(study: mrb.Study) -> None:
     tried = study.judge(limit=2, device="cpu")
     assert tried.judges == ["RANDOM-WEIGHTS+generative", "RANDOM-WEIGHTS+packed"]

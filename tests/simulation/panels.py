@@ -1,7 +1,5 @@
 """Simulated benchmarks as one panel: each is a dimension of one call. SIMULATED data."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

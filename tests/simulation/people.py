@@ -1,7 +1,5 @@
 """Simulated benchmarks of annotators with known confusions and one judge, each a dimension. SIMULATED data."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

@@ -1,7 +1,5 @@
 """Columns of simulated tables, as categories: texts of a million rows take longer to make than what is simulated."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

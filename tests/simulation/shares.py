@@ -1,7 +1,5 @@
 """How near a share over simulated benchmarks is to what it ought to be."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

@@ -5,8 +5,6 @@ is a dimension of one call. Coverage is to lie within three Monte-Carlo standard
 points with 250 to 300 benchmarks: intervals that are a fifth too narrow cover 88% of all truths of a table.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np
@@ -103,7 +101,6 @@ NUMBERS = np.array(["1", "2", "3"])
 OF_PAIRS = tuple(name for name in NAMES if name != "fleiss_kappa")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("n", "benchmarks"), [(100, 400), (400, 250)])
 def test_coverage_of_every_coefficient(n: int, benchmarks: int) -> None:
     generator = np.random.default_rng(n)
@@ -113,7 +110,6 @@ def test_coverage_of_every_coefficient(n: int, benchmarks: int) -> None:
         assert within(found), (name, found.mean())
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("n", "benchmarks", "level"), [(100, 300, "ordinal"), (400, 250, "nominal")])
 def test_coverage_where_annotators_are_missing(n: int, benchmarks: int, level: str) -> None:
     """Of four annotators each saw half of the cases, so that a quarter of the annotated cases has one annotator.
@@ -132,7 +128,6 @@ def test_coverage_where_annotators_are_missing(n: int, benchmarks: int, level: s
         assert within(found), (name, found.mean())
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("n", "benchmarks"), [(100, 400), (1000, 250)])
 def test_coverage_for_pairs_of_annotators(n: int, benchmarks: int) -> None:
     generator = np.random.default_rng(n + 2)
@@ -143,7 +138,6 @@ def test_coverage_for_pairs_of_annotators(n: int, benchmarks: int) -> None:
         assert within(found), (name, found.mean())
 
 
-@pytest.mark.slow
 def test_coverage_for_pairs_that_share_few_cases() -> None:
     """With 20 cases kappas keep their coverage; nothing else falls below 90%."""
     generator = np.random.default_rng(7)
@@ -154,7 +148,6 @@ def test_coverage_for_pairs_that_share_few_cases() -> None:
         assert within(found) if "kappa" in name else 0.9 <= found.mean() <= 0.98, (name, found.mean())
 
 
-@pytest.mark.slow
 def test_coverage_of_the_kappas_of_two_who_nearly_always_agree() -> None:
     generator = np.random.default_rng(8)
     known, n = 0.9, 100
@@ -164,7 +157,6 @@ def test_coverage_of_the_kappas_of_two_who_nearly_always_agree() -> None:
         assert within(found), (name, found.mean())
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("n", [100, 1000])
 def test_coverage_of_the_icc_for_the_annotators_at_hand(n: int) -> None:
     """The variance of three annotators' own biases, .16, is no sample; that of cases is 1, the rest .5."""
@@ -180,7 +172,6 @@ def test_coverage_of_the_icc_for_the_annotators_at_hand(n: int) -> None:
         assert within(inside), (several, inside.mean())
 
 
-@pytest.mark.slow
 def test_coverage_where_cases_come_in_clusters() -> None:
     """40 clusters of five cases with the same label: taken as independent, intervals are too narrow."""
     generator = np.random.default_rng(6)
@@ -196,7 +187,6 @@ def test_coverage_where_cases_come_in_clusters() -> None:
         assert covered(alone, name, value).mean() < 0.85, name
 
 
-@pytest.mark.slow
 def test_intervals_of_thirty_cases_of_two_who_nearly_always_agree_cover_less_as_documented() -> None:
     generator = np.random.default_rng(9)
     rows = estimated(annotator_pairs, labels((500, 2, 30), generator, 0.9), names=ORDERED, level="ordinal")

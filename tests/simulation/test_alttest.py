@@ -1,7 +1,5 @@
 """The size of the alternative annotator test at its null boundary. SIMULATED data of known truth."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -27,14 +25,12 @@ def size(n: int, shares: tuple[float, float, float], runs: int = 20_000) -> floa
     return float(np.concatenate(rejected).mean())
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("n", [30, 100, 1000])
 def test_size_of_each_annotators_test_at_the_boundary(n: int) -> None:
     """The annotator alone is in line with the others with probability .25, the judge alone with .10."""
     assert 0.04 <= size(n, (0.25, 0.10, 0.65)) <= 0.06
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n", "shares", "about"),
     [
@@ -52,7 +48,6 @@ def test_size_where_the_judge_is_seldom_alone_in_line(n: int, shares: tuple[floa
     assert n < ENOUGH_UNITS or about <= 0.06
 
 
-@pytest.mark.slow
 def test_size_with_cases_in_clusters() -> None:
     """Sixty clusters of five cases that often go together: only the cluster-robust test keeps its size."""
     generator = np.random.default_rng(7)

@@ -4,8 +4,6 @@ Each simulated benchmark is a dimension of one call. Intervals cover between 93%
 parameter on average, and of each parameter give or take three Monte-Carlo standard errors.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -36,7 +34,6 @@ def check_coverage(rows: pd.DataFrame, benchmarks: int, truth: np.ndarray, *, mo
     assert covered.mean(axis=0).max() <= most + error, covered.mean(axis=0)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("n", "benchmarks"), [(100, 150), (400, 100)])
 def test_confusion_prevalence_and_being_right(n: int, benchmarks: int) -> None:
     annotations, cases, _, names = simulated(n, benchmarks, np.random.default_rng(n))
@@ -52,7 +49,6 @@ def test_confusion_prevalence_and_being_right(n: int, benchmarks: int) -> None:
         check_coverage(rows, benchmarks, truth)
 
 
-@pytest.mark.slow
 def test_an_annotator_of_few_cases() -> None:
     """A fourth annotator who labels fifteen cases of a hundred: about five of a label, and intervals that wide.
 
@@ -72,7 +68,6 @@ def test_an_annotator_of_few_cases() -> None:
     assert (diagonal["high"] - diagonal["low"]).min() > 0.2
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("n", "benchmarks"), [(100, 150), (400, 100)])
 def test_accuracy_by_labels_that_are_wrong(n: int, benchmarks: int) -> None:
     """The majority is wrong in one case of twenty or so, which takes some points off."""

@@ -1,7 +1,5 @@
 """The interval of the average over dimensions covers it as often as it claims. SIMULATED data of known truth."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

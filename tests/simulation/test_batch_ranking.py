@@ -1,7 +1,5 @@
 """A judge that ranks a list and favours places in it: its true order and its bias are found. SIMULATED data."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

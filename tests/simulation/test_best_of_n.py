@@ -1,7 +1,5 @@
 """The intervals of the regret of choosing by a judge. SIMULATED data."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

@@ -1,7 +1,5 @@
 """Planted biases are found again at their size, and none is found where none was planted. SIMULATED data."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 

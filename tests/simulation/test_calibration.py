@@ -5,8 +5,6 @@ constant: 1 is calibrated, above it too sure, below it too modest. Truths are fo
 Each simulated benchmark is a dimension of one call.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 
@@ -115,7 +113,6 @@ def summaries(n: int, slope: float, orders: int) -> pd.DataFrame:
     return table[table["part"] == "summary"]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("n", "slope", "orders"), SCENARIOS)
 def test_coverage(n: int, slope: float, orders: int) -> None:
     """Between 93% and 97%, within and without clusters of two orders.
@@ -127,7 +124,6 @@ def test_coverage(n: int, slope: float, orders: int) -> None:
     assert not within({name: coverage(rows, name, known[name]) for name in names}, len(rows))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("n", "slope", "orders"), SCENARIOS)
 def test_the_interval_of_the_calibration_error_covers_it(n: int, slope: float, orders: int) -> None:
     """Of a calibrated judge too, where the plain estimate is far above the truth.
@@ -142,7 +138,6 @@ def test_the_interval_of_the_calibration_error_covers_it(n: int, slope: float, o
     assert abs(debiased) < plain + 0.002
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("n", "slope"), [(100, 1.0), (100, 2.5), (1000, 2.5)])
 def test_the_intervals_of_bins_cover(n: int, slope: float) -> None:
     """Of 100 forecasts a bin of equal width holds a few, and Wilson's interval with Student's t covers 90 to 98.6%.
@@ -159,7 +154,6 @@ def test_the_intervals_of_bins_cover(n: int, slope: float) -> None:
     assert not within(dict(covered), REPLICATIONS[n], **({"low": 0.88, "high": 0.99} if n == 100 else {}))
 
 
-@pytest.mark.slow
 def test_the_plain_estimate_is_far_above_the_truth_of_a_calibrated_judge_and_its_interval_is_not() -> None:
     rows, known = summaries(100, 1.0, 1), truth(1.0, 1)
     assert known["ece"] < 0.003
@@ -168,7 +162,6 @@ def test_the_plain_estimate_is_far_above_the_truth_of_a_calibrated_judge_and_its
     assert (rows["ece_low"] == 0).mean() > 0.93
 
 
-@pytest.mark.slow
 def test_clusters_of_cases_that_go_together_are_minded() -> None:
     """50 clusters of 6 cases that share most of their outcome: the cases as units cover too seldom, clusters do."""
     generator, sets = np.random.default_rng(5), 300
@@ -190,7 +183,6 @@ def test_clusters_of_cases_that_go_together_are_minded() -> None:
     assert all(coverage(alone, name, known[name]) < 0.85 for name in names)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("n", "slope"), [(100, 0.5), (100, 2.5), (1000, 2.5)])
 def test_a_planted_temperature_is_found(n: int, slope: float) -> None:
     """Without a bias of order the log-odds said are `slope` times the true ones: the temperature is `slope`."""
@@ -204,7 +196,6 @@ def test_a_planted_temperature_is_found(n: int, slope: float) -> None:
         assert rows["ece_temperature"].mean() < 0.4 * rows["ece"].mean()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("n", "sets"), [(100, 250)])
 def test_the_interval_after_recalibration_covers_what_the_maps_do_to_new_cases(n: int, sets: int) -> None:
     """The maps of the five folds, fitted again here, on the whole population."""
@@ -229,7 +220,6 @@ def test_the_interval_after_recalibration_covers_what_the_maps_do_to_new_cases(n
     assert not within({"brier_temperature": float(((low <= known) & (known <= high)).mean())}, sets)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("n", [100, 1000])
 @pytest.mark.parametrize(("here", "there"), [(1.0, 2.5), (1.3, 1.3)])
 def test_a_planted_shift_is_found(n: int, here: float, there: float) -> None:
@@ -259,7 +249,6 @@ MODALITIES = [304, 220, 147, 118, 88, 48, 42, 37, 22]
 """The cases of each imaging modality in the demo benchmark."""
 
 
-@pytest.mark.slow
 def test_nine_clusters_of_the_sizes_of_modalities_cover() -> None:
     """Issue 42, fault 1: with clusters - 1 degrees of freedom these intervals covered 90 to 91%."""
     generator, sets = np.random.default_rng(42), 1000

@@ -1,7 +1,5 @@
 """Coverage of the intervals of the ceiling and of the alternative annotator test. SIMULATED data of known truth."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -34,7 +32,6 @@ def truths() -> dict[str, float]:
     }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("n", "benchmarks"), [(100, 300), (400, 150)])
 def test_coverage_of_annotators_judges_and_their_difference(n: int, benchmarks: int) -> None:
     """Each at 95%, within three Monte-Carlo errors."""
@@ -63,7 +60,6 @@ def test_coverage_of_annotators_judges_and_their_difference(n: int, benchmarks: 
         assert is_near(coverage, 0.95, benchmarks, least=0.02), (name, coverage)
 
 
-@pytest.mark.slow
 def test_innocent_judges_are_seldom_accused() -> None:
     """Twelve judges who err as the annotators do: any of them is called below or above in about 5% of benchmarks."""
     generator, benchmarks, n, judges = np.random.default_rng(5), 400, 200, 12

@@ -1,7 +1,5 @@
 """Intervals and tests where clusters are uneven, dominated by one, or crossed; SIMULATED verdicts of two judges."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.special import ndtri

@@ -1,7 +1,5 @@
 """Accuracy before and after a cut-off: size of the test and coverage of the interval. SIMULATED data."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import special

@@ -4,8 +4,6 @@ A 95% interval covers 93% to 97% of the time here. Over 1,000 simulated benchmar
 coverage of 95% is .007, so that one which truly covers 91% or 98.5% is found out.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -37,7 +35,6 @@ def judged(n: int, level: np.ndarray, generator: np.random.Generator) -> np.ndar
     return hard < np.stack([level, level - 0.10])[:, :, None, None]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("n", [100, 400])
 def test_coverage_of_accuracy_and_of_differences(n: int) -> None:
     """Under `official` scores are 0 or 1, under `balanced` there are halves, too.
@@ -55,7 +52,6 @@ def test_coverage_of_accuracy_and_of_differences(n: int) -> None:
         assert all(within(share) for share in found.values()), (policy, found)
 
 
-@pytest.mark.slow
 def test_coverage_near_one() -> None:
     """Accuracies of .96 to .995 on 100 cases, where most intervals are Wilson's."""
     generator = np.random.default_rng(12)
@@ -65,7 +61,6 @@ def test_coverage_near_one() -> None:
     assert within(covered(rows, "", level)), covered(rows, "", level)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("low", "high"), [(0.5, 0.7), (0.8, 0.9), (0.9, 0.96)])
 def test_coverage_of_the_interval_on_100_cases(low: float, high: float) -> None:
     """The method depends on the data, and the interval covers with any of them."""
@@ -75,7 +70,6 @@ def test_coverage_of_the_interval_on_100_cases(low: float, high: float) -> None:
     assert within(covered(rows, "", level)), covered(rows, "", level)
 
 
-@pytest.mark.slow
 def test_coverage_with_few_clusters() -> None:
     """Ten clusters of five, where the interval is Wilson's or Student's."""
     generator = np.random.default_rng(16)
@@ -88,7 +82,6 @@ def test_coverage_with_few_clusters() -> None:
     assert within(covered(rows, "", 0.65)), covered(rows, "", 0.65)
 
 
-@pytest.mark.slow
 def test_coverage_of_the_macro_accuracy() -> None:
     """Three subfields of accuracy .5, .6 and .9, the easy one the largest: macro is .667, micro is .795."""
     organ = np.repeat(["eye", "foot", "lung"], [60, 60, 280])
@@ -101,7 +94,6 @@ def test_coverage_of_the_macro_accuracy() -> None:
     assert rows["accuracy"].mean() == pytest.approx(0.795, abs=0.01)
 
 
-@pytest.mark.slow
 def test_coverage_of_the_macro_accuracy_over_small_subfields() -> None:
     """Six subfields of three cases beside one of 150: three drawn of three vary by two thirds of what three do."""
     organ = np.repeat([f"organ {i}" for i in range(7)], [150, 3, 3, 3, 3, 3, 3])
@@ -111,7 +103,6 @@ def test_coverage_of_the_macro_accuracy_over_small_subfields() -> None:
     assert within(found), found
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("n", [100, 400])
 def test_coverage_of_kappa(n: int) -> None:
     """A judge that knows the label with probability .6, and otherwise guesses as labels are, has kappa .6."""
@@ -127,7 +118,6 @@ def test_coverage_of_kappa(n: int) -> None:
     assert within(found), found
 
 
-@pytest.mark.slow
 def test_rows_of_clusters_undercover_and_clusters_do_not() -> None:
     """60 clusters of 8 cases that are right or wrong together three times in four."""
     generator = np.random.default_rng(11)

@@ -1,7 +1,5 @@
 """Coverage of the interval of decisive accuracy: each judge is one SIMULATED study."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -4,8 +4,6 @@ A 95% interval covers 93% to 97% of the time, and a test rejects 3% to 7% of tru
 where three Monte-Carlo errors are two points.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -42,7 +40,6 @@ def by_question(cluster: np.ndarray) -> pd.Series:
     return pd.Series(cluster, dtype="str").radd("what is seen in picture ")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("clusters", [8, 15, 30, 100])
 def test_accuracy_and_differences_with_few_clusters(clusters: int) -> None:
     """Percentiles covered .86 with 8 clusters, and their p rejected 13% of equal judges: Student's t is used there."""
@@ -60,7 +57,6 @@ def test_accuracy_and_differences_with_few_clusters(clusters: int) -> None:
     assert is_near(np.array([size]), 0.05, BENCHMARKS, least=0.01), (found, size)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("clusters", [8, 15, 30, 100])
 def test_kappa_with_few_clusters(clusters: int) -> None:
     """A judge that knows the label with probability .3 to .9, as the cluster is, .6 on average, and guesses else."""
@@ -77,7 +73,6 @@ def test_kappa_with_few_clusters(clusters: int) -> None:
     assert 0.93 <= hits(rows, 0.6, "cohen_kappa_") <= 0.97, hits(rows, 0.6, "cohen_kappa_")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("clusters", [8, 15])
 def test_distance_to_the_annotators_with_few_clusters(clusters: int) -> None:
     """A judge like the annotators, all four with accuracies that vary by question: by percentiles 15% and 9% of such
@@ -94,7 +89,6 @@ def test_distance_to_the_annotators_with_few_clusters(clusters: int) -> None:
     assert 0.03 <= unlike <= 0.075, unlike
 
 
-@pytest.mark.slow
 def test_questions_that_repeat_are_the_default() -> None:
     """Thirteen questions of sixty cases, as in LLMFAO: over cases most equal judges differ, by question
     one in twenty."""

@@ -1,7 +1,5 @@
 """A judge that is weak in a subfield is found, a subfield that is hard for all is not taken for one. SIMULATED data."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
@@ -71,7 +69,6 @@ def sizes(found: pd.DataFrame) -> dict[str, float]:
     }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("n", "hard", "orders"), [(100, 0.0, 1), (100, 1.0, 1), (400, 1.0, 2)])
 def test_size_and_coverage_whether_or_not_the_subfield_is_hard(n: int, hard: float, orders: int) -> None:
     """Eight judges without DIF in each of 100 benchmarks: within three Monte-Carlo errors, from 2.7 to 7.3%."""
@@ -79,14 +76,12 @@ def test_size_and_coverage_whether_or_not_the_subfield_is_hard(n: int, hard: flo
     assert is_near(np.array(list(found.values())), 0.05, 800, least=0.01), found
 
 
-@pytest.mark.slow
 def test_cases_in_clusters_do_not_look_like_a_difference() -> None:
     """60 clusters of ten: where cases are taken to be independent 19% of them do."""
     found = sizes(eyes(600, 60, 11, size=10))
     assert all(0.03 <= rate <= 0.06 for rate in found.values()), found
 
 
-@pytest.mark.slow
 def test_weak_judges_do_not_make_the_others_look_strong() -> None:
     """Matched by all judges, three weak ones of eight would make 74% of the others significant and 50% B or C."""
     found = eyes(1000, 50, 12, weak=1.2, weak_judges=3)
@@ -134,7 +129,6 @@ COIN = (0.0, 0.5, 0.8, 1.0, 1.2, 1.5, 1.0, 2.0)
 COINS = (0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("n", "hard", "slopes"), [(1000, 1.0, COIN), (400, 2.0, COINS)], ids=["one", "three"])
 def test_a_coin_is_not_weak_where_cases_are_easy(n: int, hard: float, slopes: Sequence[float]) -> None:
     """Issue 12, point 13: matched by the plain number of judges that are right, coins were flagged in 38% of tests.
@@ -151,7 +145,6 @@ def test_a_coin_is_not_weak_where_cases_are_easy(n: int, hard: float, slopes: Se
     assert (rejected.groupby("judge")["p_value"].agg(lambda p: (p < 0.05).mean()) <= 0.123).all()
 
 
-@pytest.mark.slow
 def test_power_is_kept_beside_a_coin() -> None:
     """A loss of 1.2 in log odds of a judge that is no coin, among judges of unequal discrimination."""
     found = eyes(1000, 40, 22, hard=1.0, weak=1.2, slopes=(1.0, 0.0, *COIN[2:]))

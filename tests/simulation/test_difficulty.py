@@ -1,7 +1,5 @@
 """Planted difficulties, abilities and wrong gold labels are recovered, with intervals that cover. SIMULATED data."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -20,7 +18,6 @@ def score(
     return (rng.random(eta.shape) < 1 / (1 + np.exp(-eta))).astype(float)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("n", [100, 1000])
 @pytest.mark.parametrize("judges", [6, 32])
 def test_coverage_of_abilities_and_difficulties(judges: int, n: int) -> None:
@@ -52,7 +49,6 @@ def with_position(
     return fit(data), hard, truth, lean
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n", "benchmarks", "biased", "bias"), [(100, 120, 0, 0.0), (100, 200, 3, 4.0), (1000, 60, 3, 4.0)]
 )

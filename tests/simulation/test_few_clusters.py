@@ -3,8 +3,6 @@
 Issue 42, fault 1: with clusters - 1 degrees of freedom, intervals of 95% covered 90 to 91%.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.special import ndtr
@@ -35,7 +33,6 @@ def coverage(table: str, right: np.ndarray, ends: tuple[str, str], true: float, 
     return float(((low <= true) & (true <= high)).mean())
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("rho", [0.02, 0.1])
 def test_consistency_covers(rho: float) -> None:
     alike = happens(np.random.default_rng(44), 0.8, rho)
@@ -44,7 +41,6 @@ def test_consistency_covers(rho: float) -> None:
     assert 0.93 - ERROR <= covered <= 0.97 + ERROR, covered
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("rho", [0.02, 0.1])
 def test_gains_cover(rho: float) -> None:
     generator = np.random.default_rng(45)

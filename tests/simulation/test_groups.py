@@ -4,8 +4,6 @@ Every judge has an ability of its own, every cluster a difficulty, one of its ow
 judge: all three sources of variation that the standard error has to know apart.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
@@ -70,7 +68,6 @@ def truth(setting: Setting) -> float:
     return (mean[0] - mean[1]) / float(weights.sum())
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "setting",
     [
@@ -87,7 +84,6 @@ def test_size_with_judges_that_differ(setting: Setting) -> None:
     assert is_near(size, 0.05, DRAWS, least=0.01)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("setting", "least"),
     [(Setting(3, 5, 100, 1, 0.0), 0.02), (Setting(8, 8, 400, 4, 0.0), 0.03), (Setting(15, 12, 100, 1, 0.0), 0.04)],
@@ -99,7 +95,6 @@ def test_size_with_judges_that_do_not_differ(setting: Setting, least: float) -> 
     assert least <= size <= HIGH
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "setting",
     [
@@ -115,7 +110,6 @@ def test_coverage_of_a_true_difference(setting: Setting) -> None:
     assert 0.93 <= inside <= 0.97
 
 
-@pytest.mark.slow
 def test_judges_taken_as_fixed_differ_for_which_of_them_were_taken() -> None:
     """What the standard error is for: the paired t test over cases alone calls groups of equal standing different."""
     setting = Setting(3, 5, 400, 1, judge_sd=0.4)
@@ -126,7 +120,6 @@ def test_judges_taken_as_fixed_differ_for_which_of_them_were_taken() -> None:
     assert np.mean(fixed) > 0.4
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("models", [2, 5])
 def test_size_where_models_come_in_families(models: int) -> None:
     """Two groups of three families, whose models are alike: taken as draws, models would differ in .13 to .34."""

@@ -3,8 +3,6 @@
 Before, the sentence named the least and the most reliable annotator of every benchmark.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -53,7 +51,6 @@ def accused(labels: np.ndarray, cases: pd.DataFrame | None = None, seen: np.ndar
     return float(apart.mean())
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("rate", [0.97, 0.85, 0.6])
 @pytest.mark.parametrize(("n", "annotators"), [(40, 3), (150, 12), (600, 5)])
 def test_innocent_annotators_are_not_accused(n: int, annotators: int, rate: float) -> None:
@@ -61,7 +58,6 @@ def test_innocent_annotators_are_not_accused(n: int, annotators: int, rate: floa
     assert accused(people(np.full(annotators, rate), n, 250, generator)) <= ACCUSED
 
 
-@pytest.mark.slow
 def test_nor_where_their_errors_come_in_clusters_of_cases() -> None:
     generator = np.random.default_rng(3)
     labels = people(np.full(4, 0.8), 160, 250, generator, size=4, shared=0.7)
@@ -69,7 +65,6 @@ def test_nor_where_their_errors_come_in_clusters_of_cases() -> None:
     assert accused(labels, cases) <= ACCUSED
 
 
-@pytest.mark.slow
 def test_nor_where_each_case_has_three_of_twelve() -> None:
     generator = np.random.default_rng(4)
     labels = people(np.full(12, 0.8), 300, 250, generator)
@@ -77,7 +72,6 @@ def test_nor_where_each_case_has_three_of_twelve() -> None:
     assert accused(labels, seen=order < 3) <= ACCUSED
 
 
-@pytest.mark.slow
 def test_an_annotator_who_is_worse_is_found() -> None:
     generator = np.random.default_rng(5)
     assert accused(people(np.array([0.9, 0.9, 0.9, 0.7]), 200, 100, generator)) > 0.9

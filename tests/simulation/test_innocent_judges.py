@@ -4,8 +4,6 @@ Issue 12, point 5: the regression on the majority's label finds length in 74 to 
 self-preference in 97% of those whose own responses are better.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

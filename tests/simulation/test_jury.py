@@ -1,7 +1,5 @@
 """Juries of planted judges reach the accuracies that theory gives them. SIMULATED data."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

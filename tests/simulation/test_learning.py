@@ -1,7 +1,5 @@
 """Accuracies by the size of training hold the truth as often as they say, over draws of test cases."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -3,8 +3,6 @@
 SIMULATED data of known truth. Each simulated benchmark is a dimension of one call.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -108,7 +106,6 @@ def effects(made: Benchmarks) -> dict[tuple[str, str | None], float]:
     }
 
 
-@pytest.mark.slow
 def test_coverage() -> None:
     """Log odds and marginal effects where the marginal model is true."""
     made = Benchmarks(100, seed=100)
@@ -129,7 +126,6 @@ def test_coverage() -> None:
     assert not wrong
 
 
-@pytest.mark.slow
 def test_size_of_the_tests_of_terms_that_do_nothing() -> None:
     """Each of five terms without effect by itself, in 500 benchmarks: 2.1 to 7.9% of them are to be rejected."""
     n, benchmarks = 100, 500
@@ -173,7 +169,6 @@ def interaction_sizes(judges: int, kind: np.ndarray, benchmarks: int, seed: int)
     return {term: float((np.array(values) < 0.05).mean()) for term, values in p_values.items()}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("judges", "n", "rare", "benchmarks"), [(3, 100, 0, 350), (8, 300, 5, 250), (32, 400, 35, 60)])
 def test_size_of_the_tests_of_interactions(judges: int, n: int, rare: int, benchmarks: int) -> None:
     """Also where one level has few cases, for which a Wald test rejects nearly always; three standard errors."""
@@ -185,7 +180,6 @@ def test_size_of_the_tests_of_interactions(judges: int, n: int, rare: int, bench
     assert 0.04 <= np.mean(list(found.values())) <= 0.06, found
 
 
-@pytest.mark.slow
 def test_the_whole_table_recovers_planted_biases_and_tests_what_differs_between_judges() -> None:
     """Judge c alone prefers what it is shown first and what is longer: the interactions say so, the others do not."""
     made = Benchmarks(200, seed=4)

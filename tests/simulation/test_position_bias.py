@@ -1,7 +1,5 @@
 """A planted position bias is found again, and none is found where none was planted. SIMULATED data."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

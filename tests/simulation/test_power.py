@@ -1,7 +1,5 @@
 """Where the table says .80, the test of the row finds the difference in .77 to .83 of studies. SIMULATED data."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -106,7 +104,6 @@ def test_power_with_the_cases_needed(clusters: bool) -> None:
     assert LEAST <= (p_values(gains) <= OF_28).mean() <= MOST
 
 
-@pytest.mark.slow
 def test_power_of_the_rows_of_the_tables_of_eight_judges() -> None:
     """Issue 12, point 9: at the difference of the table `power`, that of `significance` is asked 250 times.
 

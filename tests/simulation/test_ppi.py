@@ -3,8 +3,6 @@
 Intervals cover 93 to 97% of 2,000 benchmarks, with 100 and with 1,000 cases seen by annotators, whatever the judge.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -55,7 +53,6 @@ def covers(found: Powered, truth: float = RATE, *, classical: bool = False) -> f
     return float(((low <= truth) & (high >= truth)).mean())
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("judge", list(AGREE))
 @pytest.mark.parametrize(("n", "more"), [(100, 400), (1000, 500)])
 def test_coverage_and_width(n: int, more: int, judge: str) -> None:
@@ -73,7 +70,6 @@ def test_coverage_and_width(n: int, more: int, judge: str) -> None:
     assert found.helped.value.std() / found.classical.value.std() == pytest.approx(np.median(ratio), abs=0.05)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("rate", [0.5, 0.7, 0.85])
 @pytest.mark.parametrize(("n", "more"), [(100, 900), (1000, 2000)])
 def test_cases_that_annotators_cannot_decide_do_not_bias_the_estimate(n: int, more: int, rate: float) -> None:
@@ -96,7 +92,6 @@ def test_cases_that_annotators_cannot_decide_do_not_bias_the_estimate(n: int, mo
     assert np.median(found.helped.error**2 / found.classical.error**2) < 0.9
 
 
-@pytest.mark.slow
 def test_undecided_cases_in_clusters() -> None:
     """A hundred clusters of five cases, of which two were seen; whole clusters are harder to decide than others."""
     generator = np.random.default_rng(8)
@@ -112,7 +107,6 @@ def test_undecided_cases_in_clusters() -> None:
     assert LOW <= covers(found) <= HIGH
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("judge", list(AGREE))
 def test_coverage_with_clusters_that_hold_labelled_and_unlabelled_cases(judge: str) -> None:
     """A hundred clusters of five cases, of which two are labelled."""
@@ -124,7 +118,6 @@ def test_coverage_with_clusters_that_hold_labelled_and_unlabelled_cases(judge: s
     assert (as_cases.classical.error**2).mean() < 0.8 * (found.classical.error**2).mean()
 
 
-@pytest.mark.slow
 def test_a_judge_biased_towards_one_responder_does_not_bias_the_estimate() -> None:
     """Verdicts alone would put the win rate at .82; labels correct them."""
     generator = np.random.default_rng(6)

@@ -5,8 +5,6 @@ the truth at least 95% of the time, near ties included; those of the correlation
 100 cases.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np
@@ -55,7 +53,6 @@ def holds(low: np.ndarray, high: np.ndarray, truth: np.ndarray | float) -> np.nd
     return (low <= truth) & (truth <= high)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("n", "r", "benchmarks"), [(100, 5, 800), (400, 5, 1000), (400, 11, 300)])
 def test_coverage_of_strengths(n: int, r: int, benchmarks: int) -> None:
     skill = np.linspace(-0.8, 0.8, r)
@@ -72,7 +69,6 @@ def test_coverage_of_strengths(n: int, r: int, benchmarks: int) -> None:
     assert np.concatenate(errors).std() == pytest.approx(1, abs=0.05)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("spread", [0.0, 0.1, 0.8])
 def test_rank_intervals_hold_the_rank_at_least_as_often_near_ties_too(spread: float) -> None:
     """With equal strengths every rank is true, so that the interval must hold them all."""
@@ -125,7 +121,6 @@ def ranked(
     return np.array([[row.kendall[1:], row.spearman[1:]] for row in rows]).transpose(1, 2, 0)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("n", [100, 400, 1026])
 def test_intervals_of_rank_correlations_hold_the_truth_and_say_something(n: int) -> None:
     """Twelve responders and a judge that sees them as the labels do, nearly so, or half.
@@ -150,7 +145,6 @@ def test_intervals_of_rank_correlations_hold_the_truth_and_say_something(n: int)
     assert mean_width[0] < {100: 1.5, 400: 0.6, 1026: 0.4}[n]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("r", "clusters"), [(6, 15), (12, 15)])
 def test_intervals_of_rank_correlations_hold_the_truth_of_few_clusters_too(r: int, clusters: int) -> None:
     """A thousand cases of few clusters, each of which has favourites of its own."""
@@ -164,7 +158,6 @@ def test_intervals_of_rank_correlations_hold_the_truth_of_few_clusters_too(r: in
     assert np.concatenate(held, axis=1).mean(axis=1).min() >= LOW
 
 
-@pytest.mark.slow
 def test_intervals_of_rank_correlations_are_narrow_where_the_order_is_plain() -> None:
     """Issue 12, point 7: of six responders the judge has two neighbours the other way round, tau .867."""
     skill = np.linspace(1, -1, 6)
@@ -178,7 +171,6 @@ def test_intervals_of_rank_correlations_are_narrow_where_the_order_is_plain() ->
     assert (np.array(widths) < [1.1, 0.5, 0.25]).all()
 
 
-@pytest.mark.slow
 def test_clusters_that_go_together_are_covered_as_clusters_and_not_as_cases() -> None:
     """Eighty clusters of five cases on one pair each, decided alike three times in four."""
     generator = np.random.default_rng(4)

@@ -1,7 +1,5 @@
 """Rubrics with planted weights and planted errors are recovered, and a bad criterion is found. SIMULATED data."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np
@@ -12,7 +10,7 @@ from mrb_lib.judges.tasks import put_points
 from mrb_lib.tables.rubrics import Criterion, points
 from mrb_lib.verdicts.orders import to_case_frame
 from mrb_lib.verdicts.protocol import VerdictRows
-from tests.stats.small_tables import accuracy, rows_of
+from tests.stats.small_tables import Tables, accuracy, rows_of
 
 WEIGHTS = np.array([8.0, 5.0, 3.0, 2.0, -4.0, 6.0])
 ERRORS = np.array([0.05, 0.10, 0.05, 0.20, 0.05, 0.80])
@@ -51,7 +49,7 @@ def truth() -> dict[str, np.ndarray]:
 
 
 @pytest.fixture(scope="module")
-def simulated() -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+def simulated() -> Tables:
     """Verdicts as a rubric judge writes them, gold by the planted weights, and the cases; a dataset is a dimension."""
     rng = np.random.default_rng(7)
     ids = [f"c{i}" for i in range(CASES)]
@@ -72,14 +70,12 @@ def simulated() -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
 
 
 @pytest.fixture(scope="module")
-def table(simulated: tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]) -> pd.DataFrame:
+def table(simulated: Tables) -> pd.DataFrame:
     verdicts, gold, cases = simulated
     return rows_of("criteria", cases, verdicts, gold).assign(place=lambda rows: rows["criterion"].str[-1].astype(int))
 
 
-def test_scores_and_accuracy_are_recovered(
-    simulated: tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame], truth: dict[str, np.ndarray]
-) -> None:
+def test_scores_and_accuracy_are_recovered(simulated: Tables, truth: dict[str, np.ndarray]) -> None:
     verdicts, gold, cases = simulated
     met = pd.json_normalize(verdicts["criteria"].map(json.loads).tolist())
     expected = [points(WEIGHTS.tolist(), one) for one in met["a"]]

@@ -4,8 +4,6 @@ Each simulated set of calibration cases is a dimension of one call; what a thres
 from the risk at each confidence.
 """
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np
@@ -87,7 +85,6 @@ def drawn(name: str, n: int) -> tuple[np.ndarray, np.ndarray, pd.DataFrame]:
     return confidence, wrong, guarantees(selective(*tables(confidence, wrong), target=1 - ALPHA))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "n"), [("rising", 100), ("rising", 400), ("just_unsafe", 100), ("overconfident", 100), ("stepped", 400)]
 )
@@ -101,7 +98,6 @@ def test_the_promise_is_broken_at_most_delta_of_the_time(name: str, n: int) -> N
         assert broken.mean() > 0.03
 
 
-@pytest.mark.slow
 def test_a_promise_is_given_where_there_is_something_to_promise() -> None:
     """A quarter of the cases can be answered at the agreement wanted: with more cases, they are found more often.
 
@@ -120,7 +116,6 @@ def test_a_promise_is_given_where_there_is_something_to_promise() -> None:
     assert given[1] > max(alone, given[0])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("name", "n"), [("rising", 100), ("rising", 400), ("stepped", 400)])
 def test_intervals_cover_what_the_thresholds_of_the_folds_do(name: str, n: int) -> None:
     """On all cases to come, give or take a Monte-Carlo error. Of few answers the interval of agreement is cautious."""
@@ -148,7 +143,6 @@ def test_intervals_cover_what_the_thresholds_of_the_folds_do(name: str, n: int) 
         assert 0.93 - error <= of_right <= (0.99 if n == 100 else 0.98) + error
 
 
-@pytest.mark.slow
 def test_the_promise_holds_for_clusters_that_are_right_or_wrong_together() -> None:
     """100 clusters of 4 cases of one fate: cases taken as independent break the promise, one a cluster keeps it."""
     generator = np.random.default_rng(8)
@@ -162,7 +156,6 @@ def test_the_promise_holds_for_clusters_that_are_right_or_wrong_together() -> No
         assert (broken <= 0.1 + 3 * np.sqrt(0.09 / 500)) == kept
 
 
-@pytest.mark.slow
 def test_at_the_smallest_delta_the_promise_holds_for_twelve_judges_together() -> None:
     """Issue 42, fault 17: none of twelve judges keeps what is wanted, so that every promise is a broken one."""
     judges, sets, n = 12, 200, 100
@@ -189,7 +182,6 @@ MODALITIES = [304, 220, 147, 118, 88, 48, 42, 37, 22]
 """The cases of each imaging modality in the demo benchmark."""
 
 
-@pytest.mark.slow
 def test_nine_clusters_of_the_sizes_of_modalities_cover() -> None:
     """Issue 42, fault 1: with clusters - 1 degrees of freedom these intervals covered 90%."""
     generator, sets = np.random.default_rng(43), 1000
@@ -205,7 +197,6 @@ def test_nine_clusters_of_the_sizes_of_modalities_cover() -> None:
     assert 0.94 - error <= covered <= 0.96 + error, covered
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("n", "sets"), [(100, 1000), (400, 500)])
 def test_coverage_of_the_agreement_of_a_judge_that_answers_every_case(n: int, sets: int) -> None:
     generator = np.random.default_rng(n)
@@ -218,7 +209,6 @@ def test_coverage_of_the_agreement_of_a_judge_that_answers_every_case(n: int, se
     assert 0.93 <= covered <= 0.97
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("n", "sets"), [(100, 1000), (400, 500)])
 def test_coverage_of_the_risk_at_a_coverage(n: int, sets: int) -> None:
     """At thresholds that every set has alike: risk is that of the cases at or above."""
@@ -282,7 +272,6 @@ def agreement_at() -> dict[str, dict[float, float]]:
     return out | {"decisive": {t: known["majority"][at & decisive].mean() for t, at in reached.items()}}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("n", "target"), [(200, 0.8), (1000, 0.9)])
 def test_the_promise_holds_over_all_cases_that_the_judge_answers(n: int, target: float) -> None:
     """Issue 12, point 6: of the quantity as it is defined, splits and ties of the clinicians counted as they are."""
@@ -297,7 +286,6 @@ def test_the_promise_holds_over_all_cases_that_the_judge_answers(n: int, target:
             assert len(threshold) > 0.9 * sets  # there is something to promise, and it is found
 
 
-@pytest.mark.slow
 def test_a_promise_on_decisive_cases_says_less_than_it_seems() -> None:
     """Issue 12, point 6, before: calibrated on decisive gold at .9, agreement over all answered was .80 to .87."""
     panel, gold, annotations, cases = clinical(1000, 200, 5)
@@ -309,7 +297,6 @@ def test_a_promise_on_decisive_cases_says_less_than_it_seems() -> None:
     assert threshold.map(agreement_at()["clinician"]).mean() < 0.87
 
 
-@pytest.mark.slow
 def test_coverage_of_the_human_level() -> None:
     votes, _ = seen(1_000_000, np.random.default_rng(98))
     value = ((votes[0] == votes[1]) & (votes[1] == votes[2])).mean()

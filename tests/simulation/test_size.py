@@ -1,7 +1,5 @@
 """A test of significance says "different" of equal judges as often as it may, and no more. SIMULATED data."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -47,7 +45,6 @@ def rejected(rows: pd.DataFrame, name: str) -> float:
     return float((first <= 0.05).mean())
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("n", [100, 400])
 def test_size_of_the_tests_of_two_right_or_wrong_judges(n: int) -> None:
     """The Monte-Carlo error of a share of .05 over 1,000 benchmarks is .0069."""
@@ -60,7 +57,6 @@ def test_size_of_the_tests_of_two_right_or_wrong_judges(n: int) -> None:
     assert is_near(np.array(list(sizes.values())), 0.05, BENCHMARKS, least=0.01), sizes
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("n", [100, 400])
 def test_size_of_the_tests_of_graded_scores_and_of_several_judges(n: int) -> None:
     right = equal_judges(np.random.default_rng(n + 5), 4 if n == 100 else 3, n, orders=2)
@@ -71,7 +67,6 @@ def test_size_of_the_tests_of_graded_scores_and_of_several_judges(n: int) -> Non
     assert is_near(np.array(list(sizes.values())), 0.05, BENCHMARKS, least=0.01), sizes
 
 
-@pytest.mark.slow
 def test_size_of_the_tests_of_all_judges_where_they_vary_unequally() -> None:
     """Four judges err together always but for a little, two by themselves: Cochran's Q takes them for alike."""
     generator = np.random.default_rng(6)
@@ -102,7 +97,6 @@ def steady_leaning_tying(generator: np.random.Generator, lean: np.ndarray) -> np
     return np.stack([steady, leaning, tying]).astype(np.int32)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("n", "before"), [(200, 0.56), (400, 0.89), (1000, 1.0)])
 def test_position_bias_is_no_difference_of_accuracy(n: int, before: float) -> None:
     """Issue 12, point 1: two judges right on .75, one of them with position bias. `before` is what p_value rejected.
@@ -116,7 +110,6 @@ def test_position_bias_is_no_difference_of_accuracy(n: int, before: float) -> No
     assert (exact <= 0.05).mean() == pytest.approx(before, abs=0.05)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("clusters", [8, 15, 50, 500])
 def test_size_with_ties_order_bias_and_clusters_of_unequal_size(clusters: int) -> None:
     """Judges of one accuracy that are unequal in all else, in clusters of 2 to 30 cases that suit some judges more.
@@ -143,7 +136,6 @@ def test_size_with_ties_order_bias_and_clusters_of_unequal_size(clusters: int) -
     assert is_near(np.array(list(sizes.values())), 0.05, benchmarks, least=0.01), sizes
 
 
-@pytest.mark.slow
 def test_clusters_are_known_to_the_tests_that_say_so() -> None:
     """40 clusters of 5 cases, one of two judges better in each: cases are not independent, and the sign test errs."""
     generator = np.random.default_rng(7)
@@ -159,7 +151,6 @@ def test_clusters_are_known_to_the_tests_that_say_so() -> None:
     assert (sign_test(pairs["only_1"].to_numpy(int), pairs["only_2"].to_numpy(int)) <= 0.05).mean() > 0.08
 
 
-@pytest.mark.slow
 def test_size_of_equivalence_at_the_margin() -> None:
     """Judges of .70 and .60 differ by just the margin, so that saying otherwise is an error."""
     generator = np.random.default_rng(8)
@@ -173,7 +164,6 @@ def test_size_of_equivalence_at_the_margin() -> None:
     assert is_near(rejected(pairs, "equivalence_p"), 0.05, BENCHMARKS, least=0.01)
 
 
-@pytest.mark.slow
 def test_the_family_wise_error() -> None:
     """Of four equal judges: six tests, of which at least one is significant at most one time in twenty."""
     right = equal_judges(np.random.default_rng(9), 4, 150)
@@ -188,7 +178,6 @@ def test_the_family_wise_error() -> None:
             assert adjusted.ravel() == pytest.approx(rows.loc[rows["part"] == "pair", "p_adjusted"].to_numpy())
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("judges", "clusters", "largest"), [(2, 30, 14), (4, 20, 5), (8, 20, 8)])
 def test_size_in_clusters_of_unequal_size(judges: int, clusters: int, largest: int) -> None:
     """Each cluster has judges that it suits."""

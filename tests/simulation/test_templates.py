@@ -4,8 +4,6 @@ A judge answers each case right with a probability of its own, in each order ano
 in each repeat: order and repeat noise. A prompt may move these probabilities.
 """
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The interval of what leaving a domain out of training costs holds the truth as often as it says."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

@@ -4,8 +4,6 @@
 100 and with 1,000 cases.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

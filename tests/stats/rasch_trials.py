@@ -1,7 +1,5 @@
 """Scores of simulated judges as the trials of the Rasch model."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from mrb_lib.stats.methods.rasch import Shown, Trials

@@ -1,7 +1,5 @@
 """Small benchmarks of ratings."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

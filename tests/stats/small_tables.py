@@ -1,7 +1,5 @@
 """Small tables written as text, one letter a case: A, B, T (tie), ? (null), - (no row)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from inspect import signature
@@ -10,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.analyze import TABLES
@@ -18,11 +17,16 @@ from mrb_lib.stats.coefficients import coefficients, scaled
 from mrb_lib.stats.estimation import Estimate, Quantity, Sampling, estimate
 from mrb_lib.stats.panel import Panel
 from mrb_lib.stats.tables.agreement import agreement_of
+from mrb_lib.tables.questions import adjudication_columns, list_columns
 from mrb_lib.tables.schema import CHOICES, NO_PROBE, ORDERS
 
 OF_PREFERENCES = [name for name, spec in TABLES.items() if not spec.why_no_preferences]
 OF_RATINGS = [name for name, spec in TABLES.items() if not spec.why_no_ratings]
 Verdicts = pd.DataFrame | Panel
+Data = tuple[Benchmark, pd.DataFrame]
+"""A benchmark and its verdicts."""
+Tables = tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]
+"""Verdicts, gold labels and cases."""
 CHOICE = {"A": "A", "B": "B", "T": "tie", "?": None}
 
 
@@ -171,6 +175,18 @@ def prompts_of(names: Mapping[str, str]) -> pd.DataFrame:
     """Runs by name, as verdicts show them, each with a prompt of its own; values are the judges' own names."""
     rows = [(run, name, f"prompt-{run}", f"hash-{run}", "{}") for run, name in names.items()]
     return pd.DataFrame(rows, columns=["judge", "name", "prompt_id", "prompt_hash", "settings"]).astype("str")
+
+
+def adjudications_of(*marks: tuple[Any, ...]) -> pd.DataFrame:
+    """(case, reviewer, verdict, choice, dimension, judge, reasons); later ones are said later."""
+    rows = []
+    for i, mark in enumerate(marks):
+        case, reviewer, verdict, choice, dimension, judge, reasons = (*mark, *[None] * (7 - len(mark)))
+        row = {"adjudication_id": f"i{i}", "benchmark": "demo", "case_id": case, "dimension": dimension, "note": ""}
+        row |= {"reviewer": reviewer, "verdict": verdict, "choice": choice, "judge": judge, "case_fingerprint": ""}
+        rows.append(row | {"reasons": reasons or [], "regions": [], "created": f"2026-01-01T00:00:{i:02}.000Z"})
+    frame = pd.DataFrame(rows, columns=list(adjudication_columns()))
+    return frame.astype({name: "str" for name in frame.columns if name not in list_columns()})
 
 
 def random_verdicts(generator: np.random.Generator, n: int, judges: int, repeats: int = 1) -> pd.DataFrame:

@@ -1,6 +1,4 @@
-"""A table by several columns at once is the tables by each of them, with the overall rows once."""
-
-from __future__ import annotations
+"""Subfields by one column, and a table by several at once."""
 
 from dataclasses import replace
 
@@ -13,13 +11,23 @@ from mrb_lib.stats.analyze import GivenVerdicts as Verdicts
 from mrb_lib.stats.analyze import analyze, read_panels
 from mrb_lib.stats.columns import TABLES
 from mrb_lib.stats.multiplicity import adjust
+from mrb_lib.stats.subfields import columns_of, groups
+from mrb_lib.tables.errors import InputError
 from tests.stats.every_table import KNOWN, full_benchmark
-from tests.stats.small_tables import OF_PREFERENCES
+from tests.stats.small_tables import OF_PREFERENCES, cases_of
 
 COLUMNS = ("organ", "department", "model_pair")
+
+
 BROKEN_DOWN = [name for name in OF_PREFERENCES if "by" in TABLES[name].parameters and name != "criteria"]
+
+
 ALL_HAVE_A_COLUMN = ("models", "dif", "transfer")
+
+
 OF_FIRST = {"accuracy": ["macro_accuracy", "macro_accuracy_low", "macro_accuracy_high", "reason"]}
+
+
 Given = tuple[Benchmark, Verdicts]
 
 
@@ -88,3 +96,48 @@ def test_the_family_of_all_holds_the_tests_of_all_columns(
 def test_a_list_of_no_column_is_none(given: Given) -> None:
     found, expected = (analyze(*given, "accuracy", by=by, resamples=40) for by in ((), None))
     pd.testing.assert_frame_equal(found, expected, check_exact=True)
+
+
+def test_groups_are_the_whole_then_each_subfield_by_name() -> None:
+    cases = cases_of(5, organ=["lung", "brain", None, "lung", "brain"])
+    whole, brain, lung = groups(cases, "organ")
+    assert (whole.subfield, whole.n_unassigned, whole.cases.tolist()) == (None, 0, [0, 1, 2, 3, 4])
+    assert (brain.subfield, brain.cases.tolist()) == ("brain", [1, 4])
+    assert (lung.subfield, lung.cases.tolist()) == ("lung", [0, 3])
+    assert (brain.n_unassigned, lung.n_unassigned) == (1, 1)
+
+
+def test_a_column_is_named_once() -> None:
+    assert (columns_of(None), columns_of("organ"), columns_of(("organ", "modality"))) == (
+        [],
+        ["organ"],
+        ["organ", "modality"],
+    )
+    with pytest.raises(InputError, match="by 'organ': the column is named twice; name each column once"):
+        groups(cases_of(2, organ=["eye", "lung"]), ("organ", "organ"))
+
+
+def test_a_model_pair_has_no_order() -> None:
+    cases = cases_of(3, model_a=["x", "y", "x"], model_b=["y", "x", None])
+    _, pair = groups(cases, "model_pair")
+    assert (pair.subfield, pair.cases.tolist(), pair.n_unassigned) == ("x vs y", [0, 1], 1)
+
+
+def test_numbers_can_name_subfields() -> None:
+    _, one, two = groups(cases_of(3, prompt=[2, 1, 2]), "prompt")
+    assert (one.subfield, two.subfield) == ("1", "2")
+
+
+@pytest.mark.parametrize(
+    ("by", "columns", "message"),
+    [
+        ("organ", {}, "no such column"),
+        ("images", {"images": [[], []]}, "no such column"),
+        ("organ", {"organ": [None, None]}, "empty in every case"),
+        ("model_pair", {}, "lack the column model_a or model_b"),
+        ("model_pair", {"model_a": ["x", None], "model_b": [None, "y"]}, "empty in every case"),
+    ],
+)
+def test_columns_that_cannot_be_subfields_are_refused(by: str, columns: dict[str, list[object]], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        groups(cases_of(2, **columns), by)

@@ -1,7 +1,5 @@
 """What moved is what `significance` says of the two sides as two judges, on the cases that stayed the same alone."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 import numpy as np

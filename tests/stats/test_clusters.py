@@ -1,7 +1,5 @@
 """What cases are resampled by, and that every table and output says so."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

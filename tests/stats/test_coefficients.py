@@ -1,7 +1,5 @@
 """Coefficients of agreement are those of the libraries, for any weights of cases."""
 
-from __future__ import annotations
-
 import krippendorff
 import numpy as np
 import pandas as pd

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -76,25 +74,6 @@ def test_a_label_nobody_gives_takes_no_share_of_the_errors() -> None:
     np.testing.assert_allclose(three.confusion[0, :, :2, :2], two.confusion[0], atol=1e-9)
     np.testing.assert_allclose(three.posterior[0], np.hstack([two.posterior[0], np.zeros((300, 1))]), atol=1e-9)
     assert np.isnan(three.confusion[0, :, 2]).all()
-
-
-def test_longer_steps_lead_to_the_maximum_of_plain_em() -> None:
-    """A plain EM of thousands of small steps, from the same start; and in a fraction of its iterations."""
-    labels = labels_of(np.random.default_rng(8), 250, [0.75, 0.65, 0.7], [0.5, 0.3, 0.2])
-    kinds, kind = np.unique(labels, axis=0, return_inverse=True)
-    counts, n = label_counts(kinds, 3), np.bincount(kind)[:, None]
-    posterior = counts.sum(axis=1) / 3
-    for _ in range(3000):
-        table = np.einsum("pk,prl->rkl", n * posterior, counts)
-        confusion = table / table.sum(axis=2, keepdims=True)
-        logs = np.einsum("prl,rkl->pk", counts, np.log(np.maximum(confusion, 1e-300)))
-        joint = (n * posterior).sum(axis=0) / 250 * np.exp(logs)
-        evidence = joint.sum(axis=1, keepdims=True)
-        posterior = joint / evidence
-    fit = em(label_counts(labels, 3), tolerance=1e-10, iterations=800)
-    assert log_likelihood(label_counts(labels, 3), fit) == pytest.approx((n * np.log(evidence)).sum(), abs=1e-6)
-    np.testing.assert_allclose(fit.confusion[0], confusion, atol=1e-5)
-    assert fit.converged.all()
 
 
 def test_another_start_on_the_same_side_leads_to_the_same_maximum() -> None:

@@ -1,7 +1,5 @@
 """What every table of preferences keeps: under another order of rows, other names, copies, clusters and subfields."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -47,7 +45,7 @@ def tables_but(*names: str) -> Callable[[Callable[..., None]], Callable[..., Non
 def test_the_order_of_verdicts_and_annotations_changes_nothing(full: Data, table: str) -> None:
     bench, verdicts = full
     mixed = replace(bench, annotations=bench.annotations.sample(frac=1, random_state=1, ignore_index=True))
-    other = (mixed, verdicts.sample(frac=1, random_state=2, ignore_index=True))
+    other = (mixed, verdicts.groupby("probe", sort=False).sample(frac=1, random_state=2).reset_index(drop=True))
     pd.testing.assert_frame_equal(made(full, table), made(other, table), atol=1e-12)
 
 
@@ -69,7 +67,11 @@ def test_naming_the_responses_the_other_way_round_changes_nothing(full: Data, ta
         p_a=1 - verdicts["p_a"], criteria='{"a": [0], "b": [1]}',
     )  # fmt: skip
     renamed = replace(bench, cases=bench.cases.rename(columns=SIDES)[[*bench.cases]], annotations=annotations)
-    one, two = (_without_sides(made(data, table), table) for data in (full, (renamed, other)))
+    reviews = KNOWN["adjudications"]
+    one, two = (
+        _without_sides(made(data, table, adjudications=said), table)
+        for data, said in ((full, reviews), ((renamed, other), reviews.assign(choice=reviews["choice"].map(FLIP))))
+    )
     pd.testing.assert_frame_equal(one, two, atol=1e-5)
 
 
@@ -80,6 +82,8 @@ def _without_sides(rows: pd.DataFrame, table: str) -> pd.DataFrame:
     if table == "models":
         ends = ["estimate", "low", "high", "marginal_effect", "marginal_effect_low", "marginal_effect_high"]
         rows = rows.assign(**{name: rows[name].where(rows["term"] != "order") for name in ends})
+    if table == "probes":  # which response a probe speaks for is drawn by the case's name
+        rows = rows.drop(columns=[name for name in rows if name.startswith("target_shift")])
     if table == "difficulty":
         rows = rows.drop(columns=["gold", "alternative", "suspicion", "rank"]).sort_values(["judge", "case_id"])
     return rows.reset_index(drop=True)
@@ -93,17 +97,18 @@ FEW_CASES = {
 }  # fmt: skip
 
 
-# Odds ratios are in test_dif, the others draw or weigh cases.
-@tables_but("dif", "difficulty", "power", "ppi", "transfer")
+# Odds ratios are in test_dif, shares of few reviewed cases in test_adjudication, the others draw or weigh cases.
+@tables_but("adjudication", "dif", "difficulty", "power", "ppi", "transfer")
 def test_copies_of_cases_in_one_cluster_add_no_certainty(full: Data, table: str) -> None:
     def thrice(rows: pd.DataFrame) -> pd.DataFrame:
         copies = (rows.assign(case_id=rows["case_id"] + mark) for mark in ("-x", "-y"))
         return pd.concat([rows, *copies], ignore_index=True)
 
     bench, verdicts = full
-    cases = thrice(bench.cases.assign(cluster=bench.cases["case_id"]))
+    cases = thrice(bench.cases.assign(cluster=bench.cases["case_id"], original_id=bench.cases["case_id"]))
     copied = replace(bench, cases=cases, annotations=thrice(bench.annotations)), thrice(verdicts)
-    one, three = made(full, table), made(copied, table, cluster="cluster")
+    reviews = thrice(KNOWN["adjudications"])
+    one, three = made(full, table), made(copied, table, cluster="cluster", adjudications=reviews)
     loose, tolerance = FEW_CASES.get(table, ("none", 0.0))
     for name in {*estimates_of(table), *ends_of(table)} - {"probability_low", "probability_high"}:  # of a model
         allowed = tolerance if not loose or name.startswith(loose) else 1e-4

@@ -1,7 +1,5 @@
 """Every correction is the one that statsmodels and the papers have."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The dense layout of verdicts holds every row once, and refuses what it cannot hold."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Every column has a line for `mrb analyze --explain`, and every table a sentence that its rows bear out."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

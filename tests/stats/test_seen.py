@@ -1,7 +1,5 @@
 """No table scores what a judge says of a case that it was trained on: as if it had not said it, but counted."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -20,7 +18,7 @@ from mrb_lib.stats.where import OUTCOMES
 from mrb_lib.tables.schema import NO_PROBE
 from mrb_lib.verdicts.training import mark_seen
 from tests.stats.every_table import KNOWN, full_benchmark
-from tests.stats.small_tables import OF_PREFERENCES
+from tests.stats.small_tables import OF_PREFERENCES, Data
 
 N = 60
 SEEN = [f"c{i}" for i in range(0, N, 3)]
@@ -34,14 +32,15 @@ def training(cases: list[str], judge: str = "j1") -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def bench() -> tuple[Benchmark, pd.DataFrame]:
-    """The full benchmark, with verdicts of two probes."""
+def bench() -> Data:
+    """The full benchmark, with verdicts of two probes, of which one changes the probabilities alone."""
     benchmark, verdicts = full_benchmark()
+    verdicts = verdicts[verdicts["probe"] == NO_PROBE].reset_index(drop=True)
     return benchmark, pd.concat([verdicts, verdicts.assign(probe="blank", p_a=verdicts["p_a"] / 2)])
 
 
 @pytest.fixture(scope="module")
-def panels(bench: tuple[Benchmark, pd.DataFrame]) -> tuple[object, object]:
+def panels(bench: Data) -> tuple[object, object]:
     """The verdicts as panels, in which nothing is laid aside, and in which what was seen is."""
     benchmark, verdicts = bench
     return read_panels(benchmark, [verdicts]), read_panels(benchmark, [verdicts], training(SEEN))
@@ -52,9 +51,7 @@ def made(bench: Benchmark, verdicts: Any, table: str, **options: Any) -> pd.Data
 
 
 @pytest.mark.parametrize("table", READ_VERDICTS)
-def test_what_was_seen_is_as_if_it_were_not_there(
-    bench: tuple[Benchmark, pd.DataFrame], panels: tuple[object, object], table: str
-) -> None:
+def test_what_was_seen_is_as_if_it_were_not_there(bench: Data, panels: tuple[object, object], table: str) -> None:
     benchmark, verdicts = bench
     whole_panels, hidden = panels
     kept = verdicts[~((verdicts["judge"] == "j1") & verdicts["case_id"].isin(SEEN))].reset_index(drop=True)
@@ -76,9 +73,7 @@ def test_what_was_seen_is_as_if_it_were_not_there(
 
 
 @pytest.mark.parametrize("table", READ_VERDICTS)
-def test_where_a_judge_has_seen_every_case_its_quantities_are_null_with_the_reason(
-    bench: tuple[Benchmark, pd.DataFrame], table: str
-) -> None:
+def test_where_a_judge_has_seen_every_case_its_quantities_are_null_with_the_reason(bench: Data, table: str) -> None:
     benchmark, verdicts = bench
     rows = made(benchmark, verdicts, table, training=training([f"c{i}" for i in range(N)]))
     values = {
@@ -98,7 +93,7 @@ def test_where_a_judge_has_seen_every_case_its_quantities_are_null_with_the_reas
         assert own["reason"].str.contains(ALL_SEEN.format("j1")).all()
 
 
-def test_a_pair_counts_what_it_would_be_scored_on_but_for_training(bench: tuple[Benchmark, pd.DataFrame]) -> None:
+def test_a_pair_counts_what_it_would_be_scored_on_but_for_training(bench: Data) -> None:
     benchmark, verdicts = bench
     both = pd.concat([training(SEEN), training([*SEEN[:2], "c1"], judge="j2")])
     before = made(benchmark, verdicts, "significance", by="organ")
@@ -120,7 +115,7 @@ def test_a_pair_counts_what_it_would_be_scored_on_but_for_training(bench: tuple[
 
 
 def test_what_a_judge_said_of_a_seen_case_is_shown_and_is_neither_right_nor_wrong(
-    bench: tuple[Benchmark, pd.DataFrame],
+    bench: Data,
 ) -> None:
     benchmark, verdicts = bench
     plain = verdicts[verdicts["probe"] == NO_PROBE]
@@ -146,9 +141,7 @@ def test_what_a_judge_said_of_a_seen_case_is_shown_and_is_neither_right_nor_wron
         lambda panel: panel.of_dimensions(["overall", "nobody"]),
     ],
 )
-def test_a_part_of_a_panel_keeps_what_was_laid_aside_in_it(
-    bench: tuple[Benchmark, pd.DataFrame], change: Callable
-) -> None:
+def test_a_part_of_a_panel_keeps_what_was_laid_aside_in_it(bench: Data, change: Callable) -> None:
     benchmark, verdicts = bench
     whole = read_panels(benchmark, [verdicts])[NO_PROBE]
     hidden = whole.without_seen(training(SEEN), benchmark.cases["case_id"])
@@ -158,7 +151,7 @@ def test_a_part_of_a_panel_keeps_what_was_laid_aside_in_it(
     assert again is hidden
 
 
-def test_a_filter_on_outcomes_knows_no_right_or_wrong_of_seen_cases(bench: tuple[Benchmark, pd.DataFrame]) -> None:
+def test_a_filter_on_outcomes_knows_no_right_or_wrong_of_seen_cases(bench: Data) -> None:
     benchmark, verdicts = bench
     where = "outcome['j1'] == 'trained on'"
     rows = analyze(benchmark, verdicts, "composition", where=where, training=training(SEEN))

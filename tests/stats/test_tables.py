@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pandas as pd
 import pytest
 
@@ -8,7 +6,7 @@ from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.stats.analyze import TABLES, analyze, read_panels, unread, verdict_columns
 from mrb_lib.tables.errors import InputError
 from tests.stats.every_table import KNOWN, full_benchmark
-from tests.stats.small_tables import OF_PREFERENCES, annotations_of, cases_of, verdicts_of
+from tests.stats.small_tables import OF_PREFERENCES, Data, annotations_of, cases_of, verdicts_of
 
 ANNOTATIONS = {"a": "AABBTA", "b": "AABBTB", "c": "ABBBTA"}
 VERDICTS = {
@@ -28,15 +26,13 @@ def benchmark(**columns: list[object]) -> Benchmark:
 
 
 @pytest.fixture(scope="module")
-def full() -> tuple[Benchmark, pd.DataFrame]:
+def full() -> Data:
     return full_benchmark()
 
 
 @pytest.mark.parametrize("table", OF_PREFERENCES)
 @pytest.mark.parametrize("by", [None, "organ"])
-def test_every_table_has_its_columns_and_types(
-    full: tuple[Benchmark, pd.DataFrame], table: str, by: str | None
-) -> None:
+def test_every_table_has_its_columns_and_types(full: Data, table: str, by: str | None) -> None:
     spec = TABLES[table]
     rows = analyze(*full, table, by=by, resamples=50, **KNOWN)
     assert list(rows.columns) == list(spec.columns)
@@ -60,8 +56,7 @@ def test_a_benchmark_that_lacks_much_gets_rows_with_reasons_or_one_plain_message
             assert list(rows.columns) == [name for name in rows.columns if name in TABLES[table].columns]
 
 
-@pytest.mark.slow
-def test_a_table_made_again_is_the_same_to_the_last_digit_from_panels_too(full: tuple[Benchmark, pd.DataFrame]) -> None:
+def test_a_table_made_again_is_the_same_to_the_last_digit_from_panels_too(full: Data) -> None:
     made, verdicts = full
     for table in OF_PREFERENCES:
         columns, again = verdict_columns(table), None
@@ -128,9 +123,7 @@ def test_a_wrong_option_is_named_with_what_is_allowed(options: dict[str, object]
 
 @pytest.mark.parametrize("table", OF_PREFERENCES)
 @pytest.mark.parametrize("option", ["by", "cluster"])
-def test_a_column_that_does_not_exist_is_refused_by_every_table(
-    full: tuple[Benchmark, pd.DataFrame], table: str, option: str
-) -> None:
+def test_a_column_that_does_not_exist_is_refused_by_every_table(full: Data, table: str, option: str) -> None:
     with pytest.raises(InputError, match=f"{option} 'planet': the cases have no such column"):
         analyze(*full, table, **{option: "planet"})
 

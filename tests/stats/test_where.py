@@ -1,7 +1,5 @@
 """Filters by gold, by what judges say and by who reviewed; and tables of the cases that they leave."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pandas as pd

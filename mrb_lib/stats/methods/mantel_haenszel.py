@@ -214,7 +214,7 @@ def discriminations(value: FloatArray) -> FloatArray | None:
     with standard deviation 1, intercepts about 0 with 3, once for every 2,000 cases. The sufficient statistic of a case
     is the sum of its scores weighted by discrimination (Birnbaum 1968, in Lord and Novick, Statistical Theories of
     Mental Test Scores): given that, whether a judge is right does not depend on how easy the case is, nor on its
-    subfield. Compared with another implementation in `tests/stats/test_mantel_haenszel.py`.
+    subfield. Compared with another implementation in `tests/stats/tables/test_dif.py`.
     """
     seen = np.isfinite(value)
     judged = seen.any(axis=1)

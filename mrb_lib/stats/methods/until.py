@@ -59,7 +59,7 @@ def until(estimates: pd.DataFrame, target: Target) -> pd.DataFrame:
     More annotators do not raise agreement, which is of any two of them; they make its estimate narrower, and the label
     of all of them more reliable: for k annotators k a / (1 + (k - 1) a), by Spearman (1910) and Brown (1910). That is
     exact for means of scores, and a guide for a majority. The width of an interval falls with the square root of the
-    number of cases. Validated in `tests/stats/test_until.py`.
+    number of cases. Validated in `tests/stats/test_drift.py`.
     """
     name, rows = MEASURES[target.measure], []
     numbers = estimates[[name, f"{name}_low", f"{name}_high", "annotators_per_case", "n_cases"]].to_numpy(dtype=float)

@@ -1,7 +1,5 @@
 """Probes under names of their own choosing, so that these tests do not hang on what the library offers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """Verdict panels of simulated judges, many seeds as so many judges: tables over hundreds of runs in a second."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any

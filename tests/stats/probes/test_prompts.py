@@ -1,7 +1,5 @@
 """Part template of the table `probes`: runs of one judge by different prompts, and nobody else's."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,6 +1,4 @@
-"""Planted faults are found by their own probe and by no other, and a judge without faults is left in peace."""
-
-from __future__ import annotations
+"""Planted faults are found by their own probe and by no other, from real cases to the table. SIMULATED data."""
 
 from dataclasses import replace
 
@@ -9,13 +7,21 @@ import pandas as pd
 import pytest
 from scipy.stats import binom
 
-from mrb_lib.demo.probed_judges import ProbedJudge
+from mrb_lib.demo.probed_judges import ProbedJudge, simulated_probed_verdicts
+from mrb_lib.probes import Probing, parse_probes
+from mrb_lib.probes.probe import target
+from mrb_lib.stats.panel import panels
 from mrb_lib.stats.tables.probes import expectations_broken
 from mrb_lib.tables.schema import CHOICES, NO_PROBE
-from tests.stats.probes.panels import FAMILY, as_runs, gold_of, panel_of, simulated, table, towards
+from mrb_lib.tables.validation import conform
+from tests.stats.probes.panels import FAMILY, as_runs, cases_of, gold_of, panel_of, probes, simulated, table, towards
 
 N = 300
+
+
 RUNS = 40
+
+
 FAULTS = {
     "blind": (ProbedJudge("x", sees=0.0), {"image/removed", "image/swapped-same"}),
     "deferent": (ProbedJudge("x", authority=1.2), {"response/credentials", "question/colleague"}),
@@ -136,3 +142,31 @@ def test_of_twelve_judges_without_faults_one_is_accused_in_at_most_seven_percent
     assert broken.groupby(rows["dimension"]).any().mean() <= 0.07
     of_probe = rows[rows["dimension"].eq(every[0])]
     assert "we cannot tell" in expectations_broken(of_probe)
+
+
+JUDGES = (ProbedJudge("sound"), ProbedJudge("wordy", length=1.2))
+
+
+def test_a_judge_that_likes_length_chooses_what_a_probe_made_longer() -> None:
+    cases = cases_of(200, images=[[] for _ in range(200)])
+    cases.loc[:9, ["response_a", "response_b"]] = ""  # to which the probe does not apply
+    difference = np.random.default_rng(0).normal(size=200)
+    truth = pd.DataFrame(
+        {"case_id": cases["case_id"], "dimension": "overall", "quality_a": difference, "quality_b": 0.0}
+    )
+    ids = parse_probes("response/repeated")
+    made = [simulated_probed_verdicts(truth, cases, Probing(cases), ids, JUDGES, seed=3) for _ in range(2)]
+    pd.testing.assert_frame_equal(*made)
+    verdicts = conform(made[0], "verdicts", "simulated")
+    probed = verdicts[verdicts["probe"] == "response/repeated"]
+    assert len(probed) == len(JUDGES) * (200 - 10) * 4
+    chosen = probed["choice"].eq(probed["case_id"].map(target))[probed["choice"].isin(["A", "B"])]
+    share = chosen.groupby(probed["judge"]).mean()
+    assert share["wordy"] > 0.7 > 0.6 > share["sound"]
+    found = panels([made[0]], cases["case_id"])
+    rows = probes(found, gold_of(list(np.where(difference > 0, "A", "B"))), cases, resamples=200)
+    rows = rows[rows["part"] == "probe"].set_index("judge")
+    assert rows["n"].between(200 - 14, 200 - 10).all()
+    assert rows["kept_expectation"].fillna(True)["sound"]
+    assert not rows.loc["wordy", "kept_expectation"]
+    assert rows.loc["wordy", "target_shift_low"] > 0.1

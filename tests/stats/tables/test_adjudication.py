@@ -1,7 +1,5 @@
 """Reviewers' corrections of the gold labels, worked out by hand on six cases."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,8 +10,7 @@ from mrb_lib.stats.analyze import TABLES, analyze
 from mrb_lib.stats.annotators import adjudicated_gold
 from mrb_lib.stats.intervals import wilson
 from mrb_lib.stats.tables.adjudication import NO_REASON, NOT_REVIEWED, reviewer_agreement
-from mrb_lib.tables.questions import adjudication_columns, list_columns
-from tests.stats.small_tables import accuracy, cases_of, gold_of, rows_of, verdicts_of
+from tests.stats.small_tables import accuracy, adjudications_of, cases_of, gold_of, rows_of, verdicts_of
 
 
 def adjudication(
@@ -34,18 +31,6 @@ def leaderboard(*tables: pd.DataFrame, **options: object) -> pd.DataFrame:
     return rows[rows["rule"] == "adjudicated"].query("part == 'rule'").reset_index(drop=True)
 
 
-def _said(*marks: tuple[object, ...]) -> pd.DataFrame:
-    """(case, reviewer, verdict, choice, dimension, judge, reasons); later ones are said later."""
-    rows = []
-    for i, mark in enumerate(marks):
-        case, reviewer, verdict, choice, dimension, judge, reasons = (*mark, *[None] * (7 - len(mark)))
-        row = {"adjudication_id": f"i{i}", "benchmark": "demo", "case_id": case, "dimension": dimension, "note": ""}
-        row |= {"reviewer": reviewer, "verdict": verdict, "choice": choice, "judge": judge, "case_fingerprint": ""}
-        rows.append(row | {"reasons": reasons or [], "regions": [], "created": f"2026-01-01T00:00:{i:02}.000Z"})
-    frame = pd.DataFrame(rows, columns=list(adjudication_columns()))
-    return frame.astype({name: "str" for name in frame.columns if name not in list_columns()})
-
-
 def _labels(frame: pd.DataFrame) -> str:
     return "".join({"A": "A", "B": "B", "tie": "T"}.get(label, "?") for label in frame["choice"])
 
@@ -54,13 +39,13 @@ GOLD = gold_of("AABBT?")
 
 
 def test_without_adjudications_the_labels_stay() -> None:
-    found = adjudicated_gold(GOLD, _said())
+    found = adjudicated_gold(GOLD, adjudications_of())
     pd.testing.assert_frame_equal(found[GOLD.columns.tolist()], GOLD)
     assert (found["n_reviewers"] == 0).all()
 
 
 def test_each_verdict_does_what_it_says() -> None:
-    said = _said(
+    said = adjudications_of(
         ("c0", "r1", "gold_right"),
         ("c1", "r1", "gold_wrong", "tie"),
         ("c2", "r1", "ambiguous"),
@@ -85,13 +70,13 @@ def test_each_verdict_does_what_it_says() -> None:
     ],
 )
 def test_reviewers_decide_by_majority(votes: list[tuple[str, str | None]], label: str | None) -> None:
-    found = adjudicated_gold(GOLD, _said(*(("c0", f"r{i}", *vote) for i, vote in enumerate(votes))))
+    found = adjudicated_gold(GOLD, adjudications_of(*(("c0", f"r{i}", *vote) for i, vote in enumerate(votes))))
     assert found["n_reviewers"].tolist() == [len(votes), 0, 0, 0, 0, 0]
     assert (found["choice"].iloc[0] if label else found["choice"].isna().iloc[0]) == (label or True)
 
 
 def test_the_last_word_on_the_dimension_counts_before_one_on_all() -> None:
-    said = _said(
+    said = adjudications_of(
         ("c0", "r1", "gold_wrong", "B", None, "j1"),
         ("c0", "r1", "gold_wrong", "tie", None, "j2"),
         ("c1", "r1", "gold_wrong", "B", "overall"),
@@ -105,7 +90,7 @@ def test_the_last_word_on_the_dimension_counts_before_one_on_all() -> None:
 
 
 def test_agreement_of_reviewers_by_hand() -> None:
-    said = _said(
+    said = adjudications_of(
         *((f"c{i}", "r1", "ambiguous" if i < 2 else "gold_right") for i in range(4)),
         *((f"c{i}", "consensus", "ambiguous" if i < 1 else "gold_right") for i in range(4)),
         ("elsewhere", "r3", "ambiguous"),
@@ -115,14 +100,14 @@ def test_agreement_of_reviewers_by_hand() -> None:
     assert found["percent_agreement"] == pytest.approx(3 / 4)
     # Krippendorff's alpha of two raters: 1 - (n - 1) * disagreeing / (2 * n_ambiguous * n_right), 8 values, 3 and 5.
     assert found["krippendorff_alpha"] == pytest.approx(1 - 7 * 2 / (2 * 3 * 5))
-    assert reviewer_agreement(_said(), cases_of(6), resamples=0).empty
+    assert reviewer_agreement(adjudications_of(), cases_of(6), resamples=0).empty
 
 
 VERDICTS = verdicts_of({("j1", "AB"): "AABBBA", ("j2", "AB"): "BBBBTA"})
 
 
 def test_reasons_go_to_the_judges_they_are_about() -> None:
-    said = _said(
+    said = adjudications_of(
         ("c0", "r1", "gold_right", None, None, "j2", ["order effect", "missed finding"]),
         ("c0", "r2", "gold_right", None, None, "j2", ["order effect"]),
         ("c1", "r1", "gold_right", None, None, None, ["order effect"]),
@@ -152,7 +137,7 @@ def test_the_interval_of_a_share_resamples_clusters() -> None:
     groups, size = 60, 10
     has = generator.random(groups) < 0.5
     n = groups * size
-    said = _said(
+    said = adjudications_of(
         *((f"c{i}", "r1", "gold_right", None, None, "j", ["x"] if has[i // size] else ["y"]) for i in range(n))
     )
     verdicts, cases = verdicts_of({("j", "AB"): "B" * n}), cases_of(n, cluster=[f"k{i // size}" for i in range(n)])
@@ -165,7 +150,7 @@ def test_the_interval_of_a_share_resamples_clusters() -> None:
 
 @pytest.mark.parametrize("resamples", [0, 200])
 def test_an_interval_is_named_only_where_there_is_one(resamples: int) -> None:
-    said = _said(
+    said = adjudications_of(
         *((f"c{i}", "r1", "gold_right", None, None, "j", ["x", "y"] if i % 2 else ["x"]) for i in range(40)),
     )
     verdicts = verdicts_of({("j", "AB"): "B" * 40})
@@ -176,7 +161,7 @@ def test_an_interval_is_named_only_where_there_is_one(resamples: int) -> None:
 
 
 def test_the_leaderboard_moves_as_the_labels_do() -> None:
-    said = _said(("c0", "r1", "gold_wrong", "B"), ("c1", "r1", "gold_wrong", "B"), ("c4", "r1", "ambiguous"))
+    said = adjudications_of(("c0", "r1", "gold_wrong", "B"), ("c1", "r1", "gold_wrong", "B"), ("c4", "r1", "ambiguous"))
     rows = leaderboard(VERDICTS, GOLD, said, cases_of(6), policy="official", resamples=200).set_index("judge")
     assert rows["majority_accuracy"].tolist() == pytest.approx([4 / 5, 3 / 5])
     assert rows["accuracy"].tolist() == pytest.approx([2 / 4, 4 / 4])
@@ -198,7 +183,7 @@ def test_the_leaderboard_agrees_with_accuracy() -> None:
         {(f"j{j}", o): "".join(generator.choice(list("ABT?"), n)) for j in range(3) for o in ("AB", "BA")}
     )
     cases = cases_of(n, cluster=[f"k{i // 2}" for i in range(n)])
-    marks = _said(*((f"c{i}", "r1", "gold_wrong", "A") for i in range(30)))
+    marks = adjudications_of(*((f"c{i}", "r1", "gold_wrong", "A") for i in range(30)))
     rows = leaderboard(verdicts, gold, marks, cases, resamples=100)
     for before, labels in (("majority_", gold), ("", adjudicated_gold(gold, marks))):
         expected = accuracy(verdicts, labels, cases, resamples=0).set_index("judge").loc[rows["judge"]]
@@ -207,16 +192,16 @@ def test_the_leaderboard_agrees_with_accuracy() -> None:
 
 
 def test_where_nothing_was_reviewed_there_is_one_line_and_no_leaderboard() -> None:
-    table = adjudication(VERDICTS, GOLD, _said(), cases_of(6), policy="official", resamples=50)
+    table = adjudication(VERDICTS, GOLD, adjudications_of(), cases_of(6), policy="official", resamples=50)
     assert table["reason"].tolist() == [NOT_REVIEWED]
     assert TABLES["adjudication"].says(table) == "There is nothing to show: no label was reviewed."
-    assert leaderboard(VERDICTS, GOLD, _said(), cases_of(6), policy="official", resamples=50).empty
-    elsewhere = _said(("elsewhere", "r1", "gold_wrong", "A"))
+    assert leaderboard(VERDICTS, GOLD, adjudications_of(), cases_of(6), policy="official", resamples=50).empty
+    elsewhere = adjudications_of(("elsewhere", "r1", "gold_wrong", "A"))
     assert leaderboard(VERDICTS, GOLD, elsewhere, cases_of(6), policy="official", resamples=50).empty
 
 
 def test_reviews_that_confirm_all_labels_change_nothing() -> None:
-    said = _said(*((f"c{i}", "r1", "gold_right") for i in range(5)))
+    said = adjudications_of(*((f"c{i}", "r1", "gold_right") for i in range(5)))
     rows = leaderboard(VERDICTS, GOLD, said, cases_of(6), policy="official", resamples=50)
     assert rows["difference"].tolist() == [0, 0]
     assert rows[["difference_low", "p_value"]].isna().all(axis=None)
@@ -224,7 +209,9 @@ def test_reviews_that_confirm_all_labels_change_nothing() -> None:
 
 
 def test_one_reviewer_alone_agrees_with_nobody_and_the_reason_speaks_of_reviewers() -> None:
-    table = adjudication(VERDICTS, GOLD, _said(("c0", "r1", "gold_right")), cases_of(6), policy="official", resamples=9)
+    table = adjudication(
+        VERDICTS, GOLD, adjudications_of(("c0", "r1", "gold_right")), cases_of(6), policy="official", resamples=9
+    )
     row = table[table["part"] == "reviewers"].iloc[0]
     assert row[["percent_agreement", "krippendorff_alpha"]].isna().all()
     assert "two reviewers" in row["reason"]
@@ -237,7 +224,7 @@ def test_the_interval_of_a_move_covers_it() -> None:
     n, judges, turned = 100, 400, 30
     right = generator.random((judges, n)) < 0.6
     shown = {(f"j{j:03}", "AB"): "".join("A" if one else "B" for one in right[j]) for j in range(judges)}
-    said = pd.concat([_said((f"c{i}", "r1", "gold_wrong", "B")) for i in range(turned)], ignore_index=True)
+    said = pd.concat([adjudications_of((f"c{i}", "r1", "gold_wrong", "B")) for i in range(turned)], ignore_index=True)
     found = leaderboard(verdicts_of(shown), gold_of("A" * n), said, cases_of(n), policy="official", resamples=400)
     expected = turned / n * (0.4 - 0.6)
     covered = ((found["difference_low"] <= expected) & (expected <= found["difference_high"])).mean()
@@ -246,7 +233,7 @@ def test_the_interval_of_a_move_covers_it() -> None:
 
 def test_a_dimension_without_reviews_has_the_same_rows_alone_as_among_others() -> None:
     gold = pd.concat([gold_of("AABB"), gold_of("ABAB").assign(dimension="other")])
-    said = _said(("c0", "r1", "gold_wrong", "B", "overall"))
+    said = adjudications_of(("c0", "r1", "gold_wrong", "B", "overall"))
     verdicts = verdicts_of({("j", "AB"): "BABB"})
     both = pd.concat([verdicts, verdicts.assign(dimension="other")])
     whole = leaderboard(both, gold, said, cases_of(4), dimensions=["overall", "other"], resamples=50)
@@ -257,7 +244,7 @@ def test_a_dimension_without_reviews_has_the_same_rows_alone_as_among_others() -
 
 def test_consensus_labels_can_be_reviewed() -> None:
     """Gold of published consensus labels: there are no votes, yet reviewers correct them."""
-    cases, said = cases_of(4), _said(("c0", "r1", "gold_wrong", "B"))
+    cases, said = cases_of(4), adjudications_of(("c0", "r1", "gold_wrong", "B"))
     labels = gold_of("AABB").assign(annotator="consensus")
     benchmark = Benchmark(BenchmarkMeta("demo", "general", ("overall",)), cases, labels)
     rows = analyze(benchmark, verdicts_of({("j", "AB"): "BABB"}), "gold_rules", adjudications=said, policy="official")

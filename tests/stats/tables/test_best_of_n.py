@@ -1,7 +1,5 @@
 """Choosing the best of n: an oracle loses nothing, a coin what chance loses, a reversed judge all there is to lose."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Before and after the cut-off: who is on which side, and what the difference rests on."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The table `criteria` against plain loops over verdicts."""
 
-from __future__ import annotations
-
 import json
 import math
 

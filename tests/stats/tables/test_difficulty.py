@@ -1,7 +1,5 @@
 """Difficulty tables: the Rasch fit against a fit by other means, what is ranked, and what has no number."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Gains over a base: those of the table `significance`, on cases that nobody was trained on."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """What training changes besides accuracy: the values of other tables, paired, on what neither judge has seen."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Contrasts between groups of judges: against a plain loop, and what must hold of any."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Juries: by hand, against the judges' own juries, and as properties."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np
@@ -21,7 +19,7 @@ from mrb_lib.stats.tables.jury import (
 )
 from mrb_lib.stats.verdicts import Verdicts
 from mrb_lib.tables.schema import POLICIES
-from tests.stats.small_tables import accuracy, cases_of, gold_of, jury, random_verdicts, verdicts_of
+from tests.stats.small_tables import Tables, accuracy, cases_of, gold_of, jury, random_verdicts, verdicts_of
 
 
 def part(rows: pd.DataFrame, name: str) -> pd.DataFrame:
@@ -32,20 +30,9 @@ def members_of(verdicts: pd.DataFrame, n: int) -> Members:
     return Members.of(Verdicts.of(as_panel(verdicts, cases_of(n)["case_id"])), 0)
 
 
-def three() -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+def three() -> Tables:
     said = {("j", "AB"): "AAABBB?A", ("k", "AB"): "AABABT?B", ("l", "AB"): "ABBBAA?T"}
     return verdicts_of(said), gold_of("AABBABAA"), cases_of(8)
-
-
-def test_the_majority_by_hand() -> None:
-    """Votes AAA AAB ABB BAB BBA BTA ??? ABT: A A B B B tie null tie."""
-    verdicts, gold, cases = three()
-    choice = members_of(verdicts, 8).majority(np.ones((1, 3)))
-    assert choice.tolist() == [[0, 0, 1, 1, 1, 2, -1, 2]]
-    rows = jury(verdicts, gold, cases, resamples=50)
-    found = part(rows, "jury").set_index("kind").loc["majority"]
-    assert found["accuracy"] == pytest.approx((4 + 0.5 + 0.5) / 8)
-    assert (found["size"], found["n"], found["n_excluded"]) == (3, 8, 0)
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -119,7 +106,7 @@ def test_a_judge_that_always_says_first_earns_what_a_coin_does_and_adds_less_tha
     assert members.loc["first", "shapley"] + 0.5 / 4 > 0.05
 
 
-def coins_where_half_of_gold_is_a_tie(n: int = 300) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+def coins_where_half_of_gold_is_a_tie(n: int = 300) -> Tables:
     generator = np.random.default_rng(0)
     said = {(f"j{i}", "AB"): "".join(generator.choice(["A", "B"], n)) for i in range(4)}
     return verdicts_of(said), gold_of("".join(generator.choice(["A", "B"], n // 2)) + "T" * (n // 2)), cases_of(n)

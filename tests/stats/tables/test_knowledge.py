@@ -1,7 +1,5 @@
 """A judge that is better where its model knows the answer is found to be so by as much, and no other is."""
 
-from __future__ import annotations
-
 import json
 import sys
 from dataclasses import replace

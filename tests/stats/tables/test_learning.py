@@ -1,7 +1,5 @@
 """Ingredients are pairs of the table `significance`; sizes of training sets are compared on the same cases."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What leaving a domain out of training costs, planted and found, on cases that no judge was trained on."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

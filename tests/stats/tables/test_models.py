@@ -1,7 +1,5 @@
 """The regression table: what its rows mean, what is left out, and that nothing infinite is reported as a number."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

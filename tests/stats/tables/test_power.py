@@ -1,7 +1,5 @@
 """The table `power`: what differences can be shown, by hand, against statsmodels, and at the edges."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -20,7 +18,7 @@ from mrb_lib.stats.tables.power import (
     mcnemar_power,
     power_at,
 )
-from tests.stats.small_tables import cases_of, gold_of, random_verdicts, significance, table_of, verdicts_of
+from tests.stats.small_tables import Tables, cases_of, gold_of, random_verdicts, significance, table_of, verdicts_of
 
 power = table_of("power", resamples=0)
 
@@ -35,7 +33,7 @@ def part(rows: pd.DataFrame, name: str) -> pd.DataFrame:
     return rows[rows["part"] == name]
 
 
-def example(judges: int = 4, n: int = 60) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+def example(judges: int = 4, n: int = 60) -> Tables:
     return random_verdicts(np.random.default_rng(0), n, judges), gold_of("ABTAB-" * (n // 6)), cases_of(n)
 
 
@@ -109,7 +107,6 @@ def test_the_summary_is_the_median_pair() -> None:
     assert sorted(pairs["difference"].abs()) == pytest.approx(sorted(compared["difference"]))
 
 
-@pytest.mark.slow
 def test_the_test_and_the_level_are_those_of_the_table_of_significance() -> None:
     generator = np.random.default_rng(4)
     letters = ["".join(np.where(generator.random(240) < 0.7, "A", "B")) for _ in range(4)]
@@ -147,7 +144,7 @@ def test_cases_needed_fall_with_the_square() -> None:
     assert (exact["n_needed"] > graded["n_needed"]).iloc[1:].all()
 
 
-def rarely_differ() -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+def rarely_differ() -> Tables:
     """Two judges who differ on 2 of 200 cases."""
     said = {("j", "AB"): "A" * 198 + "BB", ("k", "AB"): "A" * 200}
     return verdicts_of(said), gold_of("A" * 200), cases_of(200)

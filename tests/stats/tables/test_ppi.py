@@ -1,7 +1,5 @@
 """Prediction-powered win rates: what helps, what does not, and what is counted as labelled."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Labels in the table `ratings` against scikit-learn, and dimensions of several labels wherever a benchmark is read."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

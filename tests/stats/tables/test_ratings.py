@@ -1,6 +1,4 @@
-"""The table `ratings` against scikit-learn, pingouin and hand counts."""
-
-from __future__ import annotations
+"""Ratings, their labels and steps, against scikit-learn, pingouin, loops and planted rates."""
 
 from dataclasses import replace
 
@@ -11,16 +9,24 @@ import pytest
 from sklearn.metrics import cohen_kappa_score, f1_score, recall_score
 
 from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.demo.ratings import RatingJudge
-from mrb_lib.stats.analyze import analyze
+from mrb_lib.stats.analyze import TABLES, analyze
 from mrb_lib.stats.columns import ALIKE, NO_CASES
 from mrb_lib.stats.tables import ratings as ratings_table
+from mrb_lib.stats.tables.gains import NOT_BOTH
+from mrb_lib.stats.tables.probes import NO_ORDERS
+from mrb_lib.stats.tables.ratings import NO_F1, NO_PRECISION, NO_RECALL
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import category_numbers
 from tests.stats.rated import SCALE, benchmark, simulated, verdicts
+from tests.stats.small_tables import Data, groups_of, prompts_of
+from tests.training_records import recipes_of
 
 SAFETY = ("sensitivity", "specificity", "f1_unacceptable")
+
+
 JUDGES = (RatingJudge("good"), RatingJudge("strict", leniency=0.9), RatingJudge("turned", reversed=True))
 
 
@@ -208,3 +214,323 @@ def test_an_order_is_asked_for_where_there_is_none() -> None:
     with pytest.raises(InputError, match=r"nominal.*--level ordinal.*--table accuracy"):
         analyze(made, said, "ratings")
     assert len(analyze(made, said, "ratings", level="ordinal", resamples=40)) == 3
+
+
+N = 120
+
+
+ACCURACY_OF_RATINGS_JUDGES = (RatingJudge("good"), RatingJudge("lenient", leniency=0.8), RatingJudge("wild", noise=2.0))
+
+
+GROUPS = groups_of({"good": "medical", "lenient": "open", "wild": "open"}, {"good": "lenient"}).assign(
+    cutoff="2023-12", cutoff_of=["good", "lenient", "wild"]
+)
+
+
+GIVEN = {
+    "groups": GROUPS,
+    "records": recipes_of({"good": {"swap": True}, "lenient": {"swap": False}}),
+    "prompts": prompts_of({"good": "j", "lenient": "j", "wild": "w"}),
+    "resamples": 40,
+}
+
+
+@pytest.fixture(scope="module")
+def made() -> Data:
+    made, said = simulated(N, 5, ACCURACY_OF_RATINGS_JUDGES)
+    made.cases["date"] = ["2022", "2025"] * (N // 2)
+    made.cases["department"] = ["eye", "eye", "lung", "lung"] * (N // 4)
+    made.cases["dataset"] = made.cases["department"]
+    return made, said
+
+
+def accuracies(made: Data, by: str | None = None) -> pd.Series:
+    rows = analyze(*made, "accuracy", by=by, resamples=0)
+    return rows[rows["kind"] == "judge"].set_index(["judge", "subfield"])["accuracy"]
+
+
+def test_every_accuracy_is_that_of_the_table_accuracy(made: Data) -> None:
+    whole, by = accuracies(made), accuracies(made, "date")
+    known = whole.droplevel("subfield")
+    cut = analyze(*made, "contamination", **GIVEN).set_index("judge")
+    for judge in known.index:
+        assert cut.loc[judge, "accuracy_before"] == pytest.approx(by[judge, "2022"])
+        assert cut.loc[judge, "accuracy_after"] == pytest.approx(by[judge, "2025"])
+        assert 0.9 < cut.loc[judge, "coverage"] <= 1
+    subfields = accuracies(made, "department")
+    domains = analyze(*made, "transfer", **GIVEN)
+    for row in domains[domains["part"] == "domain"].itertuples():
+        assert row.accuracy == pytest.approx(subfields[row.judge, row.subfield])
+    inside = analyze(*made, "dif", by="department")
+    for row in inside.itertuples():
+        assert row.accuracy_inside == pytest.approx(subfields[row.judge, row.subfield], abs=0.05)
+    hard = analyze(*made, "difficulty")
+    pd.testing.assert_series_equal(
+        hard[hard["part"] == "judge"].set_index("judge")["accuracy"].sort_index(), known.sort_index()
+    )
+    contrast = analyze(*made, "groups", **GIVEN)
+    first = contrast[contrast["part"] == "contrast"].set_index("group_2").loc["medical"]
+    other = GROUPS.loc[GROUPS["group"] == first["group_1"], "judge"]
+    assert first["difference"] == pytest.approx(known[other].mean() - known["good"], abs=0.02)
+    gain = analyze(*made, "gains", **GIVEN, pairs=[("lenient", "good")]).set_index("part").loc["accuracy", "gain"]
+    assert gain == pytest.approx(known["good"] - known["lenient"], abs=0.02)
+
+
+def test_difficulty_names_categories_and_counts_annotators_votes(made: Data) -> None:
+    rows = analyze(*made, "difficulty")
+    cases = rows[rows["part"] == "case"].set_index("case_id")
+    labels = gold(made[0]).set_index("case_id").dropna(subset="choice")
+    assert set(cases["gold"]) == set(SCALE)
+    assert cases["gold"].to_dict() == labels["choice"].to_dict()
+    for case, row in cases.iterrows():
+        assert row["gold_votes"] == labels.loc[case, f"votes_{row['gold']}"]
+        own = made[1].loc[made[1]["case_id"].eq(case), "choice"].dropna()
+        assert row["n_verdicts"] == len(own)
+        others = own[own != row["gold"]].value_counts()
+        assert row["alternative_share"] == pytest.approx((others.max() if len(others) else 0) / len(own))
+        assert pd.isna(row["alternative"]) or others[row["alternative"]] == others.max()
+    assert rows.loc[rows["part"] == "judge", "ability"].notna().all()
+
+
+def test_what_is_of_two_responses_is_null_with_a_reason(made: Data) -> None:
+    rated, said = made
+    records = recipes_of({"good": {"swap": True}, "lenient": {"swap": False}})
+    records["bases"] = [("lenient",), ()]
+    rows = analyze(rated, said.assign(p_a=0.5), "gains", **{**GIVEN, "records": records})
+    others = rows[rows["quantity"] != "accuracy"]
+    assert {"ingredient", "brier"} <= set(others["part"])
+    for name, row in zip(others["quantity"], others.to_dict("records"), strict=True):
+        assert NOT_BOTH[name] in row["reason"]
+        assert np.isnan(row["gain"])
+
+
+def test_flips_of_prompts_are_counted_in_every_category(made: Data) -> None:
+    rated, said = made
+    rows = analyze(rated, said, "probes", **GIVEN)
+    row = rows.set_index("judge_1").loc["good"]
+    wide = said.pivot_table(index="case_id", columns=["judge", "repeat"], values="choice", aggfunc="first")
+    both = wide[["good", "lenient"]].dropna()
+    assert set(SCALE) == set(both["good"][0])
+    within = np.mean([(both[name][0] != both[name][1]).mean() for name in ("good", "lenient")])
+    across = np.mean([(both["good"][i] != both["lenient"][1 - i]).mean() for i in (0, 1)])
+    assert row["n"] >= len(both)
+    assert row["changed_beyond_noise"] == pytest.approx(across - within)
+    assert pd.isna(row["shared_flips"])
+    assert NO_ORDERS in row["reason"]
+
+
+def test_probes_of_ratings_have_no_target_and_no_letters(made: Data) -> None:
+    rated, said = made
+    probed = pd.concat([said, said.assign(probe="response/credentials")], ignore_index=True)
+    rows = analyze(rated, probed, "probes", resamples=40)
+    row = rows[rows["part"] == "probe"].set_index("judge").loc["good"]
+    assert (row["changed"], row["accuracy_change"]) == (0, 0)
+    assert pd.isna(row["target_shift"])
+    assert "labels" not in set(rows["part"])
+    for table in ("contamination", "difficulty", "dif", "gains", "groups", "probes", "transfer"):
+        assert not TABLES[table].why_no_ratings
+
+
+def test_consistency_without_repeats_says_that_nobody_was_asked_twice(made: Data) -> None:
+    rated, said = made
+    once = analyze(rated, said[said["repeat"] == 0], "consistency")
+    said_once = TABLES["consistency"].says(once)
+    assert said_once.startswith("There is nothing to show: ratings of one response have one order; only repeats are")
+    assert "asked again" in TABLES["consistency"].says(analyze(rated, said, "consistency"))
+
+
+def test_calibration_of_a_judge_that_is_always_right_says_so() -> None:
+    labels = [*SCALE, *SCALE]
+    people = benchmark({"one": labels, "two": labels})
+    said = verdicts({"right": labels, "off": [*SCALE[1:], SCALE[0]] * 2}).assign(p_categories="[0.7, 0.1, 0.1, 0.1]")
+    rows = analyze(people, said, "calibration", resamples=0)
+    rows = rows[rows["part"] == "summary"].set_index("judge")
+    for judge, accuracy in (("right", 1), ("off", 0)):
+        assert rows.loc[judge, "accuracy"] == accuracy
+        assert np.isnan(rows.loc[judge, "auroc"])
+        assert "of ratings, every verdict) is right, or every one is wrong" in rows.loc[judge, "reason"]
+
+
+META = BenchmarkMeta(
+    "steps", "simulated", ("correctness",), ("wrong", "poor", "right"), "ordinal", "rating", ("right",)
+)
+
+
+KEY = {"judge": "j", "dimension": "correctness", "order": "AB", "probe": "none"}
+
+
+def rating_steps_made(labels: list[str | None], items: list[str], said: dict[int, list[str | None]]) -> Data:
+    """A benchmark with one annotator; said are the verdicts by repeat, "-" where there is none."""
+    cases = pd.DataFrame({"case_id": [f"c{i}" for i in range(len(labels))], "item": items})
+    cases["step"] = cases.groupby("item").cumcount() + 1
+    cases = cases.assign(question=cases["item"], response_a="a step", response_b="", images=[[] for _ in items])
+    annotations = pd.DataFrame({"case_id": cases["case_id"], "annotator": "a", "dimension": "correctness"})
+    annotations = annotations.assign(choice=pd.Series(labels, dtype="str")).dropna()
+    frames = [
+        pd.DataFrame({**KEY, "case_id": cases["case_id"], "repeat": repeat, "choice": choices})
+        for repeat, choices in said.items()
+    ]
+    verdicts = pd.concat(frames, ignore_index=True).query("choice != '-'")
+    status = np.where(verdicts["choice"].isna(), "unparsed", "ok")
+    return Benchmark(META, cases, annotations), verdicts.astype({"choice": "str"}).assign(status=status)
+
+
+def row_of(benchmark: Benchmark, verdicts: pd.DataFrame, **options: object) -> pd.Series:
+    given = {"resamples": 200, **options}
+    rows = analyze(benchmark, verdicts, "ratings", **given)
+    return rows[rows["part"] == "step"].iloc[0]
+
+
+def drawn(n_items: int, hit: float, alarm: float, seed: int, **shares: float) -> tuple[list[str], list[str], list[str]]:
+    """Items of 3 to 8 steps of which 20% are wrong, and what a judge with these rates says."""
+    rng = np.random.default_rng(seed)
+    items = [f"i{i}" for i in range(n_items) for _ in range(rng.integers(3, 9))]
+    wrong = rng.random(len(items)) < 0.2
+    flagged = rng.random(len(items)) < np.where(wrong, hit, alarm)
+    names = np.array(["right", "wrong", "poor"])
+    kind = rng.integers(1, 3, size=(2, len(items)))
+    return list(names[wrong * kind[0]]), items, list(names[flagged * kind[1]])
+
+
+def test_the_table_equals_a_plain_loop() -> None:
+    labels, items, one = drawn(60, 0.7, 0.1, 1)
+    rng = np.random.default_rng(2)
+    gold: list[str | None] = [None if rng.random() < 0.03 else label for label in labels]
+    said: dict[int, list[str | None]] = {
+        repeat: [
+            str(rng.choice([choice, "poor"])) if (u := rng.random()) > 0.08 else None if u > 0.03 else "-"
+            for choice in one
+        ]
+        for repeat in range(2)
+    }
+    row = row_of(*rating_steps_made(gold, items, said))
+    sums: dict[str, list[list[float]]] = {}
+    for place in range(len(items)):
+        for choices in said.values():
+            if gold[place] is None or choices[place] == "-":
+                continue
+            wrong, flagged = gold[place] != "right", choices[place] in ("wrong", "poor")
+            hit = wrong and flagged
+            add(sums, "coverage", place, choices[place] is not None, 1)
+            add(sums, "step_accuracy", place, choices[place] is not None and wrong == flagged, 1)
+            add(sums, "precision", place, hit, flagged)
+            add(sums, "recall", place, hit, wrong)
+            add(sums, "f1", place, 2 * hit, wrong + flagged)
+    loops = {name: ratio(sums[name]) for name in sums} | items_by_loop(gold, items, said)
+    for name, value in loops.items():
+        assert row[name] == pytest.approx(value, abs=1e-12), name
+    assert row["n"] == len({place for place, *_ in sums["coverage"]})
+    assert row["n"] + row["n_excluded"] == len(items)
+
+
+def items_by_loop(gold: list[str | None], items: list[str], said: dict[int, list[str | None]]) -> dict[str, float]:
+    sums: dict[str, list[list[float]]] = {}
+    for item in dict.fromkeys(items):
+        places = [i for i, name in enumerate(items) if name == item]
+        first = next((k for k, i in enumerate(places) if gold[i] in ("wrong", "poor")), None)
+        until = places if first is None else places[: first + 1]
+        for choices in said.values():
+            if any(gold[i] is None or choices[i] == "-" for i in until):
+                continue
+            own = next((k for k, i in enumerate(places) if choices[i] in ("wrong", "poor")), None)
+            right = own == first and all(choices[i] is not None for i in until)
+            add(sums, "first_error_accuracy", places[0], right, 1)
+    return {name: ratio(each) for name, each in sums.items()}
+
+
+def add(sums: dict[str, list[list[float]]], name: str, place: int, numerator: float, denominator: float) -> None:
+    sums.setdefault(name, []).append([place, float(numerator), float(denominator)])
+
+
+def ratio(rows: list[list[float]]) -> float:
+    """The ratio of sums of the means over the repeats of each place."""
+    mean = pd.DataFrame(rows, columns=["place", "top", "bottom"]).groupby("place").mean().sum()
+    return float(mean["top"] / mean["bottom"])
+
+
+def test_planted_rates_are_recovered_within_their_intervals() -> None:
+    """Of 40 draws, the truth lies within the 95% interval in 33 at least; fewer happen once in a thousand."""
+    held = dict.fromkeys(("recall", "precision", "step_accuracy", "first_error_accuracy", "f1"), 0)
+    hit, alarm, n_draws, lengths = 0.5, 0.3, 40, np.arange(3, 9)
+    before = [(0.8 * (1 - alarm)) ** np.arange(length) for length in lengths]  # the steps before a first error
+    first = np.mean([(each * 0.2 * hit).sum() + each[-1] * 0.8 * (1 - alarm) for each in before])
+    precision = 0.2 * hit / (0.2 * hit + 0.8 * alarm)
+    truth = {
+        "recall": hit,
+        "precision": precision,
+        "step_accuracy": 0.2 * hit + 0.8 * (1 - alarm),
+        "first_error_accuracy": first,
+        "f1": 2 * precision * hit / (precision + hit),
+    }
+    for seed in range(n_draws):
+        labels, items, said = drawn(80, hit, alarm, seed)
+        row = row_of(*rating_steps_made(labels, items, {0: said}), resamples=100)
+        for name, value in truth.items():
+            held[name] += row[f"{name}_low"] <= value <= row[f"{name}_high"]
+    assert min(held.values()) >= 33, held
+
+
+def test_a_judge_without_errors_to_find_has_nulls_and_reasons() -> None:
+    benchmark, verdicts = rating_steps_made(["right"] * 6, ["a", "a", "a", "b", "b", "b"], {0: ["right"] * 6})
+    row = row_of(benchmark, verdicts)
+    assert row[["recall", "precision", "f1"]].isna().all()
+    assert (row["step_accuracy"], row["first_error_accuracy"], row["n_items"]) == (1, 1, 2)
+    assert row["step_accuracy_low"] < 1
+    for text in (NO_RECALL, NO_PRECISION, NO_F1):
+        assert text in row["reason"]
+
+
+def test_a_judge_trained_on_every_step_keeps_its_row() -> None:
+    benchmark, verdicts = rating_steps_made(*(drawn(5, 0.8, 0.1, 4)[:2]), {0: drawn(5, 0.8, 0.1, 4)[2]})
+    seen = pd.DataFrame({"judge": "j", "case_id": benchmark.cases["case_id"]})
+    row = row_of(benchmark, verdicts, training=seen)
+    assert (row["n"], row["n_seen"], row["n_excluded"]) == (0, len(verdicts), len(verdicts))
+    assert "was trained on every case that it judged" in row["reason"]
+    assert row_of(benchmark, verdicts, training=seen.head(3))["n_seen"] == 3
+
+
+def test_the_first_error_must_be_theirs_and_nothing_before_it_unanswered() -> None:
+    labels = ["right", "wrong", "right"] * 4
+    items = [name for name in "abcd" for _ in range(3)]
+    said = ["right", "poor", "wrong", "wrong", "wrong", "right", None, "wrong", "right", "right", "wrong", None]
+    row = row_of(*rating_steps_made(labels, items, {0: said}), resamples=100)
+    assert row["first_error_accuracy"] == 0.5  # a and d; b is too early, c does not say what step 1 is
+    assert row["n_items"] == 4
+
+
+def test_without_acceptable_categories_the_lowest_is_erroneous() -> None:
+    labels = ["right", "poor", "wrong", "right"]
+    benchmark, verdicts = rating_steps_made(labels, list("aabb"), {0: labels})
+    plain = Benchmark(BenchmarkMeta(**{**vars(META), "acceptable": ()}), benchmark.cases, benchmark.annotations)
+    row = row_of(plain, verdicts)
+    assert (row["n_positive"], row["n_flagged"]) == (1, 1)
+
+
+def test_without_acceptable_categories_nominal_ones_are_refused() -> None:
+    labels = ["right", "poor", "wrong", "right"]
+    benchmark, verdicts = rating_steps_made(labels, list("aabb"), {0: labels})
+    meta = BenchmarkMeta(**{**vars(META), "acceptable": (), "level": "nominal"})
+    plain = Benchmark(meta, benchmark.cases, benchmark.annotations)
+    with pytest.raises(
+        InputError, match=r"categories are nominal.*of steps without error as acceptable in benchmark.toml"
+    ):
+        row_of(plain, verdicts)
+    assert row_of(plain, verdicts, level="ordinal")["n_positive"] == 1
+    named = Benchmark(BenchmarkMeta(**{**vars(META), "level": "nominal"}), benchmark.cases, benchmark.annotations)
+    assert row_of(named, verdicts)["n_positive"] == 2
+
+
+def test_intervals_rest_on_items_even_where_they_are_few() -> None:
+    labels, items, said = drawn(6, 0.8, 0.1, 3)
+    assert row_of(*rating_steps_made(labels, items, {0: said}))["cluster"] == "item"
+    assert row_of(*rating_steps_made(labels, items, {0: said}))["n_clusters"] == 6
+
+
+def test_rows_of_steps_are_there_where_cases_are_steps() -> None:
+    benchmark, verdicts = rating_steps_made(["right"] * 2, ["a", "a"], {0: ["right"] * 2})
+    without = Benchmark(META, benchmark.cases.drop(columns="step"), benchmark.annotations)
+    assert analyze(without, verdicts, "ratings", resamples=50)["part"].tolist() == ["rating"]
+    assert analyze(benchmark, verdicts, "ratings", resamples=50)["part"].tolist() == ["rating", "step"]
+    pairs = Benchmark(BenchmarkMeta("pairs", "general", ("correctness",)), benchmark.cases, benchmark.annotations)
+    with pytest.raises(InputError, match="table ratings: it is about single responses"):
+        row_of(pairs, verdicts.assign(choice="A"))

@@ -1,7 +1,5 @@
 """Hand counts of reasons and verdicts, and planted rates that lie in their intervals."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np
@@ -133,7 +131,6 @@ def planted(seed: int, n: int = 240) -> tuple[Benchmark, pd.DataFrame]:
     return reasons({"j": scores}, marks, cluster=[f"s{i // 4}" for i in range(n)]), second(seconds)
 
 
-@pytest.mark.slow
 def test_planted_rates_lie_in_their_intervals() -> None:
     """The second judge gives the same mark in 28 of 30 reasons, where chance alone gives it in .496."""
     truth = {

@@ -1,7 +1,5 @@
 """The table `selective`: thresholds, what they do on held-out cases, and its sentence."""
 
-from __future__ import annotations
-
 from math import comb
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The bag-of-words baseline: what it learns, from which cases, and what the table `gains` says of it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
