@@ -435,7 +435,7 @@ def _read(response: httpx.Response, deadline: float) -> bytes:
 def _retry_after(header: str) -> float:
     """Return the seconds of a Retry-After header, which holds a number or a date; 0 where it holds neither."""
     seconds = 0.0
-    with suppress(ValueError):
+    with suppress(ValueError, OverflowError):
         date = parsedate_to_datetime(header)
         seconds = (date.replace(tzinfo=date.tzinfo or UTC) - datetime.now(UTC)).total_seconds()
     with suppress(ValueError):
