@@ -374,11 +374,15 @@ class ChatClient:
                     f"{self.budget.spent:.4f} USD were spent; {GO_ON} with a new --budget."
                 )
             return None
-        answer = self._send(body)
-        cost = None if isinstance(answer, Fault) and answer.may_cost else 0.0
-        if isinstance(answer, ChatReply):
-            cost = self.cost(answer.prompt_tokens, answer.completion_tokens)
-        self.budget.settle(reserved, most, cost)
+        cost: float | None = 0.0
+        try:
+            answer = self._send(body)
+            if isinstance(answer, ChatReply):
+                cost = self.cost(answer.prompt_tokens, answer.completion_tokens)
+            elif isinstance(answer, Fault) and answer.may_cost:
+                cost = None
+        finally:  # others wait for what is reserved
+            self.budget.settle(reserved, most, cost)
         return answer
 
     def _send(self, body: bytes) -> Answer:
