@@ -374,11 +374,15 @@ class ChatClient:
                     f"{self.budget.spent:.4f} USD were spent; {GO_ON} with a new --budget."
                 )
             return None
-        answer = self._send(body)
-        cost = None if isinstance(answer, Fault) and answer.may_cost else 0.0
-        if isinstance(answer, ChatReply):
-            cost = self.cost(answer.prompt_tokens, answer.completion_tokens)
-        self.budget.settle(reserved, most, cost)
+        cost: float | None = 0.0
+        try:
+            answer = self._send(body)
+            if isinstance(answer, ChatReply):
+                cost = self.cost(answer.prompt_tokens, answer.completion_tokens)
+            elif isinstance(answer, Fault) and answer.may_cost:
+                cost = None
+        finally:  # others wait for what is reserved
+            self.budget.settle(reserved, most, cost)
         return answer
 
     def _send(self, body: bytes) -> Answer:
@@ -435,7 +439,7 @@ def _read(response: httpx.Response, deadline: float) -> bytes:
 def _retry_after(header: str) -> float:
     """Return the seconds of a Retry-After header, which holds a number or a date; 0 where it holds neither."""
     seconds = 0.0
-    with suppress(ValueError):
+    with suppress(ValueError, OverflowError):
         date = parsedate_to_datetime(header)
         seconds = (date.replace(tzinfo=date.tzinfo or UTC) - datetime.now(UTC)).total_seconds()
     with suppress(ValueError):

@@ -4,14 +4,15 @@
 | --- | --- | --- | --- |
 | reply | text, parts, arguments of tool calls, an event stream or lines of JSON unasked for | as the text reads | |
 | refused | a filter's finish reason (`SAFETY`) or error, a `refusal`, a blocked prompt | `refused` | the words |
-| account | `insufficient_quota`, a billing or daily limit, any 402, a closed account | judge stops | what to top up |
+| account | `insufficient_quota`, a billing limit, any 402, a closed account | judge stops | what to top up |
+| daily | a limit per day that states no wait | judge stops | what to top up |
 | key | 401, 403, `invalid_api_key`, "API key not valid" | judge stops | the variable that holds the key |
 | model | 404, 405, 410, `model_not_found`, "model 'x' not found, try pulling it" | judge stops | the model, `--url` |
 | redirect | 3xx | judge stops, nothing is sent elsewhere | to pass the final address |
 | failed | 429, 5xx, a timeout, an error in a 200 or a choice, `finish_reason: error` | retried, then `error` | why |
 | not JSON | an empty body, half of one, HTML | retried, then `error` | content type and first 200 characters |
 | gone | nothing but failed attempts for a minute | judge stops | the last reason |
-| wait | `Retry-After`: all requests wait | longer than `--max-wait`: judge stops | until when, and why |
+| wait | `Retry-After`, "try again in 7m12s": all wait | longer than `--max-wait`: judge stops | until when, and why |
 | option | 400, 403, 404, 422 that names `response_format`, `logprobs`, ... | asked without it | the consequence |
 | declined | any other 4xx, such as a prompt that is too long | `error` | the server's message |
 | cut prompt | fewer prompt tokens counted than the prompt has words | `error` | both numbers, `num_ctx` |
@@ -63,6 +64,9 @@ def _pattern(text: str) -> re.Pattern[str]:
     return re.compile(text, re.IGNORECASE | re.DOTALL)
 
 
+_TOP_UP: Final = (
+    "the account has no quota or credit left, or is closed; top it up, or put another key into {server.key_env}"
+)
 _ROWS: Final[Mapping[str, _Row]] = {
     "refused": _Row(
         _pattern(
@@ -78,15 +82,16 @@ _ROWS: Final[Mapping[str, _Row]] = {
             r"insufficient.{0,20}(?:quota|balance|credit|funds)|quota.{0,20}(?:used up|exhausted)|spending limit"
             r"|exceeded_current_quota|billing.{0,3}(?:hard|limit|not|is not|to be enabled)|check your billing|arrearage"
             r"|payment.?required|good standing|credit balance|credits? (?:limit|exhausted|balance)|key limit exceeded"
-            r"|(?:more|enough|out of|no|all available) credits|budget.{0,20}exceeded|access_terminated"
+            r"|(?:more|enough|out of|no|all available) credits|budget(?: has been |_)exceeded|access_terminated"
             r"|account.{0,40}(?:deactivated|not active|suspended|overdue|disabled|terminated)|inactive subscription"
-            r"|free.?tier.{0,60}(?:exhausted|only)|per.?day|\blimit: 0\b|欠费|余额不足"
+            r"|free.?tier.{0,60}(?:exhausted|only)|\blimit: 0\b|欠费|余额不足"
             # The same words come with a limit per minute, which passes.
             r"|^(?!.*(?:RESOURCE_EXHAUSTED|retryDelay|per.?minute)).*exceeded your current quota"
         ),
         (402,),
-        "the account has no quota or credit left, or is closed; top it up, or put another key into {server.key_env}",
+        _TOP_UP,
     ),
+    "daily": _Row(_pattern("per.?day"), stop=_TOP_UP),
     "key": _Row(
         _pattern(
             r"(?:invalid|incorrect).{0,20}api.?key|api.?key.{0,20}(?:not valid|invalid|expired|required)"
@@ -109,6 +114,7 @@ _ROWS: Final[Mapping[str, _Row]] = {
 _RETRIED: Final = (408, 409, 425, 429, *range(500, 600))
 _BUSY: Final = (429, 503, 529)
 _NEGOTIABLE: Final = (400, 403, 404, 422)
+_STATED_WAIT: Final = _pattern(r"try again in (?:(\d{1,3})h)?(?:(\d{1,4})m(?!s))?(?:(\d{1,6}(?:\.\d+)?)s)?")
 _FILTERED: Final = _pattern(
     r"filter|content.?policy|safety|prohibited|recitation|blocklist|spii|refus|guardrail|sensitive|moderat|toxic|flagged"
     r"|blocked"
@@ -222,17 +228,25 @@ def _error(received: Received, data: object, server: Address, model: str) -> Fai
     signed = [name for name, row in _ROWS.items() if row.signs.search(text)]
     coded = [name for name, row in _ROWS.items() if not codes.isdisjoint(row.statuses)]
     name = next(iter([*signed, *coded]), "")
-    if not name and not codes.isdisjoint(_RETRIED):
+    wait_s = received.wait_s or _stated_wait(text)
+    if (not name or (name == "daily" and wait_s)) and not codes.isdisjoint(_RETRIED):
         is_busy = not codes.isdisjoint(_BUSY)
-        return Fault(where, busy=is_busy, may_cost=received.status < 400, wait_s=received.wait_s)
+        return Fault(where, busy=is_busy, may_cost=received.status < 400, wait_s=wait_s)
     stop = None
     if name in _ROWS and _ROWS[name].stop:
         state = "is rejected" if server.key else "is not set"
         cure = _ROWS[name].stop.format(server=server, state=state, model=model)
         stop = RunError(f"{server.host}: {cure} ({where}): {GO_ON}.")
     # "You are not allowed to request logprobs from this model" is a 403, too, and no word about the key.
-    is_negotiable = status in _NEGOTIABLE and name not in ("refused", "account")
+    is_negotiable = status in _NEGOTIABLE and name not in ("refused", "account", "daily")
     return Failure(where, refused=name == "refused", stop=stop, is_negotiable=is_negotiable)
+
+
+def _stated_wait(text: str) -> float:
+    """Return the seconds in a text like "try again in 7m12s"; 0 where it has none."""
+    found = _STATED_WAIT.search(text)
+    hours, minutes, seconds = (float(part or 0) for part in found.groups()) if found else (0.0, 0.0, 0.0)
+    return 3600 * hours + 60 * minutes + seconds
 
 
 def _reply(body: Mapping[str, object], received: Received, server: Address) -> ChatReply | Fault:
@@ -265,7 +279,7 @@ def _choice(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return the first choice if it holds a message, an error or a reason; a bare message counts as one."""
     first = mapping_of(next(iter(_list(body.get("choices"))), None))
     if not first and ("content" in body or isinstance(body.get("message"), dict)):
-        first = {"message": body, **body}
+        first = {**body, "message": mapping_of(body.get("message")) or body}
     return first if any(first.get(name) for name in ("message", "text", "error", *_REASONS)) else {}
 
 
@@ -304,7 +318,7 @@ def _parsed(body: bytes) -> object:
     try:
         data = json.loads(body)
     except ValueError:
-        lines = (line for line in re.split("[\r\n]+", body.decode()) if not re.match("(?:event|id|retry)?:", line))
+        lines = (line for line in re.split("[\r\n]+", body.decode()) if line.startswith(("data:", "{")))
         events = (line.removeprefix("data:").strip() for line in lines)
         data = [{"done": True} if event == "[DONE]" else json.loads(event) for event in events if event]
     return _joined(data) if isinstance(data, list) else data

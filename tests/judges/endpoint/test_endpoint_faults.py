@@ -126,7 +126,9 @@ def test_a_wish_to_wait_for_very_long_stops_the_judge(server: ChatServer, wish: 
     assert len(server.received) == 1
 
 
-@pytest.mark.parametrize("header", ["soon", "-5", "nan", "Wed, 21 Oct 2015 07:28:00 GMT", ""])
+@pytest.mark.parametrize(
+    "header", ["soon", "-5", "nan", "Wed, 21 Oct 2015 07:28:00 GMT", f"{10**20} Jan 2000 1:1:1", ""]
+)
 def test_a_wish_that_means_nothing_leaves_the_usual_wait(server: ChatServer, header: str) -> None:
     server.answer = lambda _: error(429, "", **{"Retry-After": header})
     waited: list[float] = []
@@ -181,7 +183,7 @@ def test_a_file_without_certificates_is_named(server: ChatServer, tmp_path: Path
 
 @pytest.mark.parametrize("status", [400, 413, 422])
 def test_what_the_server_cannot_take_is_an_error_of_that_case_alone(server: ChatServer, status: int) -> None:
-    long = "request (6031 tokens) exceeds the available context size (2048 tokens)"
+    long = "request (6031 tokens) exceeds the available context size (2048 tokens): token budget exceeded"
     server.answer = lambda received: error(status, long) if "Up." in received.text else by_text(received)
     rows = shown(3)
     rows.loc[rows["case_id"] == "case 1", "first"] = "Up."

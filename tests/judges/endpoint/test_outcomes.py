@@ -93,11 +93,12 @@ BLOCKED = {"prompt_filter_results": [{"content_filter_results": {"violence": {"f
         choice([{"type": "tool_use", "name": "verdict", "input": CHOICES}], "tool_use"),
         body(type="message", content=[{"type": "text", "text": VERDICT}], stop_reason="end_turn"),
         body(message={"content": VERDICT}, done=True, done_reason="stop"),
+        body(code=0, message="success", content=VERDICT),
         body(choices=[{"text": VERDICT, "finish_reason": "stop"}]),
         body(error={"message": "", "code": None}, choices=[{"message": {"content": VERDICT}}]),
         events({"role": "assistant"}, {"content": VERDICT[:9]}, {"content": VERDICT[9:]}),
         events({"tool_calls": [tool_call(VERDICT[:9])]}, {"tool_calls": [{"function": {"arguments": VERDICT[9:]}}]}),
-        Response(b": ping\n\n" + bytes(events({"content": VERDICT}).body)),
+        Response(b": ping\n\nversion: 2\n" + bytes(events({"content": VERDICT}).body)),
         Response(gzip.compress(json.dumps(message(VERDICT).body).encode()), headers={"Content-Encoding": "gzip"}),
         Response(gzip.compress(json.dumps(message(VERDICT).body).encode())),
         *(Response(start + json.dumps(message(VERDICT).body).encode() + end) for start, end in ENVELOPES),
@@ -314,6 +315,20 @@ def test_a_long_wait_is_said_and_a_longer_one_than_allowed_stops_the_judge(
     server.answer = lambda _: error(429, "soon", **{"Retry-After": "40"})
     with pytest.raises(RunError, match=r"after 80 s without an answer, longer than the 100 s of --max-wait"):
         judge(server.url, max_wait_s=100.0).judge(shown())
+
+
+@pytest.mark.parametrize("words", ["Please try again in 7m12s.", "Please try again in 0h7m12.0s.", "Wait."])
+def test_a_limit_per_day_that_the_server_says_the_end_of_is_waited_for_if_allowed(
+    server: ChatServer, caplog: pytest.LogCaptureFixture, words: str
+) -> None:
+    headers = {} if "again" in words else {"Retry-After": "432"}
+    limit = error(429, f"Rate limit reached on requests per day (RPD): Limit 200. {words}", **headers)
+    server.answer = lambda _: message(VERDICT) if len(server.received) > 1 else limit
+    assert set(judge(server.url, max_wait_s=500.0).judge(shown())["status"]) == {"ok"}
+    assert "waits 432 s, until 20" in caplog.text
+    server.received.clear()
+    with pytest.raises(RunError, match=r"asks to wait until 20.*longer than the 400 s of --max-wait"):
+        judge(server.url, max_wait_s=400.0).judge(shown())
 
 
 def test_a_server_that_takes_its_time_is_said_to(
