@@ -129,7 +129,7 @@ def decoded(content: bytes) -> tuple[str, str]:
     with suppress(UnicodeDecodeError):
         return content.decode("utf-8-sig"), "UTF-8"
     words = re.findall(rb"[\x80-\xff]+", content[:1_000_000])
-    firsts = re.findall(rb"([\x80-\xff])[\x80-\xff]", content[:1_000_000])
+    firsts = re.findall(rb"([\x80-\xff])(?!\1)[\x80-\xff]", content[:1_000_000])
     is_common = sum(b"\xb0" <= first <= b"\xd7" for first in firsts) > 0.6 * len(firsts)  # the 3,755 of GB 2312
     is_long = sum(map(len, words)) >= 4 * len(words)
     is_chinese = is_common and is_long and sum(len(word) % 2 for word in words) <= len(words) / 10

@@ -141,7 +141,10 @@ def _cell_text(cell: Any) -> str:
 def read_csv(path: Path, findings: list[Finding] | None = None) -> pd.DataFrame:
     """Read a CSV file, see `read_cells`, with decimal points; its columns have the names that `--map` gives them."""
     source = read_cells(path, findings)
-    return renamed_columns(with_points(source.frame)[0] if source.has_decimal_commas else source.frame, path)
+    frame = source.frame
+    if source.has_decimal_commas:  # each column by itself: an answer of 1.250 is text
+        frame = pd.DataFrame({name: with_points(frame[[name]])[0][name] for name in frame})
+    return renamed_columns(frame, path)
 
 
 def renamed_columns(frame: pd.DataFrame, path: Path | str) -> pd.DataFrame:

@@ -12,7 +12,7 @@ import pytest
 
 from mrb_lib.benchmarks.audit.folder import audit
 from mrb_lib.benchmarks.benchmark import load, save
-from mrb_lib.benchmarks.formats import Imported, read_source
+from mrb_lib.benchmarks.formats import Imported, read_csv, read_source
 from mrb_lib.benchmarks.where import case_lookup, matching
 from mrb_lib.tables.errors import InputError, MrbError
 
@@ -88,7 +88,9 @@ def test_a_chinese_export_is_read_as_such(tmp_path: Path) -> None:
     assert "was read as GB 18030" in str(made.findings[0])
 
 
-@pytest.mark.parametrize("question", ["ÄÖÜß", "one\u00a0\u00a0\u00a0\u00a0two", "one ———— two", "Größe über Köln"])
+@pytest.mark.parametrize(
+    "question", ["ÄÖÜß", "one\u00a0\u00a0\u00a0\u00a0two", "one ———— two", "one ···· two", "Größe über Köln"]
+)
 def test_a_western_export_is_not_taken_for_chinese(tmp_path: Path, question: str) -> None:
     rows = f"case_id,question,response_a,response_b\n1,{question},a,b\n"
     (tmp_path / "x.csv").write_bytes(rows.encode("cp1252"))
@@ -124,6 +126,7 @@ def test_points_between_thousands_are_taken_out_where_commas_are_decimal(tmp_pat
     cases = made.benchmark.cases
     assert cases[["dose", "n", "share"]].to_numpy().tolist() == [[1250.5, 1250, 0.125], [0.25, 12, 7]]
     assert cases["version"][0] == "1.250", "a column of nothing else may be names"
+    assert read_csv(tmp_path / "x.csv")["n"].tolist() == ["1.250", "12"], "an answer is a text"
     assert "1 columns hold names, fractions or thousands and stay text: version" in "\n".join(map(str, made.findings))
 
 
