@@ -225,7 +225,8 @@ def read_table(path: Path, columns: list[str] | None = None) -> pd.DataFrame:
         frame: pd.DataFrame = table.to_pandas()
     except (pa.ArrowException, OSError) as error:
         raise _damaged(path, error) from error
-    return frame if frame.index.names == [None] else frame.reset_index()
+    stored = [name for name in frame.index.names if name in table.column_names and name not in frame]
+    return frame.reset_index(stored) if stored else frame
 
 
 def load(path: str | Path) -> Benchmark:

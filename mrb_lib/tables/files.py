@@ -118,15 +118,21 @@ def decoded(content: bytes) -> tuple[str, str]:
     """Return the text of a file and its encoding.
 
     A byte order mark decides between UTF-8 and UTF-16 and is left out. A text without one that is not UTF-8 is taken
-    for Chinese if its bytes beyond ASCII are words of two bytes per character, else for Windows-1252, which nearly all
-    other files of Western Europe and America are.
+    for Chinese if its bytes beyond ASCII are words of two bytes per character and most of those are common ones, else
+    for Windows-1252, which nearly all other files of Western Europe and America are.
     """
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return content.decode("utf-16"), "UTF-16"
+    if b"\0" in content.partition(b"\n")[0]:
+        reason = "it has null bytes, as UTF-16 without a byte order mark"
+        raise UnicodeDecodeError("UTF-8", content, 0, 1, reason)
     with suppress(UnicodeDecodeError):
         return content.decode("utf-8-sig"), "UTF-8"
     words = re.findall(rb"[\x80-\xff]+", content[:1_000_000])
-    is_chinese = sum(len(word) % 2 for word in words) <= len(words) / 10 and sum(map(len, words)) >= 4 * len(words)
+    firsts = re.findall(rb"([\x80-\xff])(?!\1)[\x80-\xff]", content[:1_000_000])
+    is_common = sum(b"\xb0" <= first <= b"\xd7" for first in firsts) > 0.6 * len(firsts)  # the 3,755 of GB 2312
+    is_long = sum(map(len, words)) >= 4 * len(words)
+    is_chinese = is_common and is_long and sum(len(word) % 2 for word in words) <= len(words) / 10
     for encoding, name in (("gb18030", "GB 18030"), ("cp1252", "Windows-1252")):
         if encoding == "cp1252" or is_chinese:
             with suppress(UnicodeDecodeError):

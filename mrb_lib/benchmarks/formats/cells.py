@@ -25,6 +25,7 @@ SEPARATORS: Final[Mapping[str, str]] = {",": "commas", ";": "semicolons", "\t": 
 _SNIFFED = 50  # rows that decide on the separator
 _THOUSANDS = "[.'\u00a0\u202f]"
 _GERMAN_NUMBER = re.compile(rf"-?([0-9]+|[1-9][0-9]{{0,2}}({_THOUSANDS}[0-9]{{3}})+)(,[0-9]+)?")
+_POINTED = re.compile(r"-?[1-9][0-9]{0,2}(\.[0-9]{3})+")
 _MOST_EXACT = 10**15  # Excel keeps 15 digits of a number
 
 
@@ -133,14 +134,17 @@ def _cell_text(cell: Any) -> str:
     if isinstance(value, datetime | date):
         return value.isoformat().removesuffix("T00:00:00")
     value = int(value) if isinstance(value, float) and value.is_integer() else value
-    padded = isinstance(value, int) and re.fullmatch("0+", cell.number_format)
+    padded = isinstance(value, int) and value >= 0 and re.fullmatch("0+", cell.number_format)
     return str(value).zfill(len(cell.number_format)) if padded else str(value)
 
 
 def read_csv(path: Path, findings: list[Finding] | None = None) -> pd.DataFrame:
     """Read a CSV file, see `read_cells`, with decimal points; its columns have the names that `--map` gives them."""
     source = read_cells(path, findings)
-    return renamed_columns(with_points(source.frame) if source.has_decimal_commas else source.frame, path)
+    frame = source.frame
+    if source.has_decimal_commas:  # each column by itself: an answer of 1.250 is text
+        frame = pd.DataFrame({name: with_points(frame[[name]])[0][name] for name in frame})
+    return renamed_columns(frame, path)
 
 
 def renamed_columns(frame: pd.DataFrame, path: Path | str) -> pd.DataFrame:
@@ -205,12 +209,19 @@ def _table(rows: Iterator[list[str]], path: Path, findings: list[Finding]) -> pd
     return frame.drop(columns=empty)
 
 
-def with_points(frame: pd.DataFrame) -> pd.DataFrame:
+def with_points(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     """Return a table of texts with decimal points, where a column of nothing but numbers has a decimal comma.
 
-    Then the signs between thousands are taken out of all such columns.
+    Then the signs between thousands are taken out of all such columns, but of those whose every text is like 1.250,
+    which may be a name or a fraction; these are named.
     """
     numbers = frame[[name for name in frame if all(_GERMAN_NUMBER.fullmatch(text) for text in frame[name] if text)]]
     if not any(values.str.contains(",").any() for _, values in numbers.items()):
-        return frame
-    return frame.assign(**numbers.replace(_THOUSANDS, "", regex=True).replace(",", ".", regex=True))
+        return frame, []
+    unclear = [
+        str(name)
+        for name, texts in numbers.items()
+        if {bool(_POINTED.fullmatch(text)) for text in texts if text} == {True}
+    ]
+    numbers = numbers.drop(columns=unclear)
+    return frame.assign(**numbers.replace(_THOUSANDS, "", regex=True).replace(",", ".", regex=True)), unclear

@@ -25,7 +25,7 @@ _MT_BENCH_TIE: Final = "[[c]]"  # a bare C would be the third of several options
 
 def winner(text: str) -> str | None:
     """Return the choice that a word of another harness stands for; None where it is not known."""
-    word = re.sub(r"[\s_]|(?<=\w)-", "", spelling_key(text))  # -1 is not 1
+    word = re.sub(r"-(?!\d)|(?<=\w)-", "", re.sub(r"[\s_]", "", spelling_key(text)))  # -1 is not 1
     plain = "tie" if word == _MT_BENCH_TIE else re.sub(r"[\[\]()\"']", "", word)
     return next((choice for choice, words in WINNERS.items() if words.fullmatch(plain)), None)
 
@@ -76,11 +76,13 @@ def read_labels(
     by_key = {spelling_key(theirs): ours for theirs, ours in stated.items()}
     known = {spelling_key(name): name for name in categories} if set(categories) <= set(CHOICES) else {}
     # Who says that 0 is A has to say what 1 is.
-    counts_from_0 = any(theirs.isdecimal() and ours != "tie" for theirs, ours in stated.items())
+    counts_otherwise = any(
+        theirs.isdecimal() and ours not in ("tie", winner(theirs)) for theirs, ours in stated.items()
+    )
     read: dict[str, str] = {}
     for label in map(str, counts.index):
         ours = stated.get(label) or by_key.get(spelling_key(label)) or (label if label in categories else None)
-        if ours is None and known and not (counts_from_0 and label.isdecimal()):
+        if ours is None and known and not (counts_otherwise and label.isdecimal()):
             ours = known.get(spelling_key(label)) or winner(label)
         if ours is not None and ours in categories:
             read[label] = ours
@@ -100,16 +102,33 @@ def read_labels(
     return choices.map(read, na_action="ignore").astype("str")
 
 
-def by_model(rows: pd.DataFrame, cases: pd.DataFrame, source: str, findings: list[Finding]) -> pd.DataFrame:
-    """Return annotations or verdicts whose choice is A or B where it was the name of the responder on that side."""
+def by_model(
+    rows: pd.DataFrame, cases: pd.DataFrame, stated: Mapping[str, str], source: str, findings: list[Finding]
+) -> pd.Series:
+    """Return preferences as A or B where they were the name of the responder on that side and `stated` has none.
+
+    Raises
+    ------
+    InputError
+        A name may also stand for the other side: "Model A" where that is the responder of B.
+    """
+    choices = rows["choice"]
     if not {"model_a", "model_b"} <= set(cases):
-        return rows
-    models = cases.drop_duplicates("case_id").set_index("case_id")[["model_a", "model_b"]].reindex(rows["case_id"])
-    is_a, is_b = ((models[name] == rows["choice"].to_numpy()).to_numpy() for name in models)
-    named = (is_a != is_b) & ~rows["choice"].isin(list(CHOICES)).to_numpy()
+        return choices
+    models = cases.set_index("case_id")[["model_a", "model_b"]].reindex(rows["case_id"])
+    is_a, is_b = ((models[name] == choices.to_numpy()).to_numpy() for name in models)
+    settled = set(map(spelling_key, stated))
+    known = [label for label in choices.dropna().unique() if label in CHOICES or spelling_key(label) in settled]
+    named = (is_a != is_b) & ~choices.isin(known).to_numpy()
+    sides = choices.mask(named & is_a, "A").mask(named & is_b, "B")
+    for row, label, side in zip(choices.index[named], choices[named], sides[named], strict=True):
+        if winner(label) not in (None, side):
+            problem = f"{visible(label)} names the responder of {side} and may stand for {winner(label)}"
+            cure = f"write A or B, or say which with --labels '{label}=...'"
+            raise InputError(f"{source}, row {int(row) + 1}, column choice: {problem}; {cure}.")
     problem, cure = "labels name a responder and are read as its side", "say otherwise with --labels"
     findings += counted(int(named.sum()), "info", source, problem, cure, "choice")
-    return rows.assign(choice=rows["choice"].mask(named & is_a, "A").mask(named & is_b, "B"))
+    return sides
 
 
 def refuse_unused(stated: Mapping[str, str], labels: Iterable[str]) -> None:

@@ -106,17 +106,14 @@ def read(
     findings: list[Finding] = []
     sources, understood = _sources(Path(src), verdicts or [], findings)
     meta = _stated_meta(Path(src), kind, name, categories)
-    frames = {table: _typed(source, table) for table, source in sources.items()}
+    frames = {table: _typed(source, table, findings) for table, source in sources.items()}
     if normalize_names:
         frames = {table: _with_one_spelling(frame) for table, frame in frames.items()}
     cases, files = frames.pop("cases"), {table: source.file for table, source in sources.items()}
     if categories is not None and not meta.is_preference and "response_b" not in cases:
         meta = replace(meta, task="rating")
     _refuse_incomplete(cases, ("case_id", "question", "response_a"), files["cases"])
-    frames = {
-        table: by_model(_complete(frame, table, files[table], findings), cases, files[table], findings)
-        for table, frame in frames.items()
-    }
+    frames = {table: _complete(frame, table, files[table], findings) for table, frame in frames.items()}
     meta = replace(meta, dimensions=meta.dimensions or dimensions_of([*frames.values(), _rubric_dimensions(cases)]))
     pictures = sources["cases"].images
     if pictures is None and "images" in cases:
@@ -126,7 +123,10 @@ def read(
     refuse_unused(stated, [label for frame in frames.values() for label in frame["choice"].dropna().unique()])
     for table, frame in frames.items():
         one = ~frame["dimension"].isin(list(meta.labels))
-        choices = read_labels(frame["choice"][one], stated, meta.categories, files[table], findings)
+        named = (
+            by_model(frame[one], cases, stated, files[table], findings) if meta.is_preference else frame["choice"][one]
+        )
+        choices = read_labels(named, stated, meta.categories, files[table], findings)
         read_as = frame.assign(choice=choices.reindex(frame.index).where(one, frame["choice"]))
         frames[table] = meta.conform(read_as, table, files[table])
         check_references(frames[table], cases, files[table])
@@ -336,16 +336,20 @@ def _with_one_spelling(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(**{name: one_spelling(frame[name]) for name in named})
 
 
-def _typed(source: Source, table: TableName) -> pd.DataFrame:
+def _typed(source: Source, table: TableName, findings: list[Finding]) -> pd.DataFrame:
     """Return a table with missing values as missing, numbers as numbers, images as lists; `conform` still checks it."""
     frame, contract = source.frame, {column.name: column for column in COLUMNS[table]}
     if source.is_text:
+        unclear: list[str] = []
         if source.has_decimal_commas:
             text = {name for name, column in contract.items() if column.type not in ("int", "float")} - {"choice"}
             numeric = [name for name in frame if name not in text]
-            frame = frame.assign(**with_points(frame[numeric]))
+            numbers, unclear = with_points(frame[numeric])
+            frame = frame.assign(**numbers)
+            problem = f"columns hold names, fractions or thousands and stay text: {', '.join(unclear)}"
+            findings += counted(len(unclear), "info", source.file, problem, "write 1250 or 1,25 if 1.250 is a number")
         columns = {name: _from_text(frame[name], contract.get(name), source.file) for name in frame.columns}
-        others = [name for name in columns if name not in contract] if table == "cases" else []
+        others = [name for name in columns if name not in {*contract, *unclear}] if table == "cases" else []
         return pd.DataFrame(columns | {name: plain_numbers(columns[name]) for name in others})
     if table == "cases" and "images" in frame:
         lists = [[value] if isinstance(value, str) else [] if value is None else value for value in frame["images"]]

@@ -12,7 +12,7 @@ import pytest
 
 from mrb_lib.benchmarks.audit.folder import audit
 from mrb_lib.benchmarks.benchmark import load, save
-from mrb_lib.benchmarks.formats import Imported, read_source
+from mrb_lib.benchmarks.formats import Imported, read_csv, read_source
 from mrb_lib.benchmarks.where import case_lookup, matching
 from mrb_lib.tables.errors import InputError, MrbError
 
@@ -88,6 +88,23 @@ def test_a_chinese_export_is_read_as_such(tmp_path: Path) -> None:
     assert "was read as GB 18030" in str(made.findings[0])
 
 
+@pytest.mark.parametrize(
+    "question", ["ÄÖÜß", "one\u00a0\u00a0\u00a0\u00a0two", "one ———— two", "one ···· two", "Größe über Köln"]
+)
+def test_a_western_export_is_not_taken_for_chinese(tmp_path: Path, question: str) -> None:
+    rows = f"case_id,question,response_a,response_b\n1,{question},a,b\n"
+    (tmp_path / "x.csv").write_bytes(rows.encode("cp1252"))
+    assert read_source("table", tmp_path / "x.csv").benchmark.cases["question"].tolist() == [question]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("name", ["x.csv", "x.jsonl"])
+def test_utf_16_without_a_mark_is_named(tmp_path: Path, name: str, encoding: str) -> None:
+    (tmp_path / name).write_bytes('{"question": "é"}\n'.encode(encoding))
+    with pytest.raises(InputError, match=rf"{name}: is not UTF-8 text .*UTF-16 without a byte order mark"):
+        read_source("table", tmp_path / name)
+
+
 def test_tabs_and_bars_separate_too(tmp_path: Path) -> None:
     for separator, suffix in (("\t", "tsv"), ("|", "txt")):
         rows = [[*row[:-1], row[-1].replace("1.250,25", "1250.25").replace("0,5", "0.5")] for row in ROWS]
@@ -102,11 +119,15 @@ def test_a_decimal_comma_in_an_answer_stays(tmp_path: Path) -> None:
 
 def test_points_between_thousands_are_taken_out_where_commas_are_decimal(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text(
-        "question;response_a;response_b;dose;n;share\nq;a;b;1\u202f250,5;1.250;0.125\nr;a;b;0,25;12;7\n",
+        "question;response_a;response_b;dose;n;share;version\nq;a;b;1\u202f250,5;1.250;0.125;1.250\nr;a;b;0,25;12;7;\n",
         encoding="utf-8",
     )
-    cases = read_source("table", tmp_path / "x.csv").benchmark.cases
+    made = read_source("table", tmp_path / "x.csv")
+    cases = made.benchmark.cases
     assert cases[["dose", "n", "share"]].to_numpy().tolist() == [[1250.5, 1250, 0.125], [0.25, 12, 7]]
+    assert cases["version"][0] == "1.250", "a column of nothing else may be names"
+    assert read_csv(tmp_path / "x.csv")["n"].tolist() == ["1.250", "12"], "an answer is a text"
+    assert "1 columns hold names, fractions or thousands and stay text: version" in "\n".join(map(str, made.findings))
 
 
 def test_ratings_with_a_decimal_comma_are_the_numbers_of_the_categories(tmp_path: Path) -> None:
@@ -221,6 +242,7 @@ def test_winners_of_other_harnesses_need_one_map(tmp_path: Path, first: str, sec
     ("choices", "labels", "message"),
     [
         (("-1", "1"), None, "'-1'"),
+        (("- 1", "- A"), None, "'- 1'"),
         (("0", "1"), "0=A", "'1'"),
         (("0", "1"), None, "'0'"),
         (("1", "NA"), None, "'NA'"),
@@ -244,6 +266,36 @@ def test_a_winner_may_be_named_by_its_model(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("models", "choices", "options", "read"),
+    [
+        ("gpt,other", "gpt,other", {"labels": "gpt=A,OTHER=B"}, ["A", "B"]),
+        ("gpt,other", "gpt,other", {"categories": "gpt,other"}, ["gpt", "other"]),
+        ("2,1", "1,2", {"labels": "1=A,2=B"}, ["A", "B"]),
+        ("tie,B", "tie,A", {}, ["tie", "A"]),
+        ("2,1", "1,2", {}, "row 1, column choice: '1' names the responder of B and may stand for A; write A or B"),
+        ("x,Tie", "x,Tie", {}, "row 2, column choice: 'Tie' names the responder of B and may stand for tie"),
+    ],
+)
+def test_a_name_that_a_label_has_is_not_guessed_at(
+    tmp_path: Path, models: str, choices: str, options: dict[str, str], read: list[str] | str
+) -> None:
+    rows = "".join(f"{i},q{i},a,b,{models},{choice}\n" for i, choice in enumerate(choices.split(",")))
+    (tmp_path / "x.csv").write_text("case_id,question,response_a,response_b,model_a,model_b,choice\n" + rows)
+    if isinstance(read, str):
+        with pytest.raises(InputError, match=read):
+            read_source("table", tmp_path / "x.csv", **options)
+    else:
+        assert read_source("table", tmp_path / "x.csv", **options).benchmark.annotations["choice"].tolist() == read
+
+
+def test_a_label_stated_as_it_is_understood_leaves_the_others_understood(tmp_path: Path) -> None:
+    rows = "".join(f"{i},q{i},a,b,{i}\n" for i in (1, 2, 3))
+    (tmp_path / "x.csv").write_text("case_id,question,response_a,response_b,choice\n" + rows)
+    made = read_source("table", tmp_path / "x.csv", labels="1=A,3=tie").benchmark
+    assert made.annotations["choice"].tolist() == ["A", "B", "tie"]
+
+
+@pytest.mark.parametrize(
     ("more", "problem"),
     [
         ("annotator,A,B\nc1,q,a,b,Dr X,x,", "no column is named choice or after a dimension, so there are no labels"),
@@ -258,7 +310,8 @@ def test_labels_that_are_not_read_are_said(tmp_path: Path, more: str, problem: s
     assert "1 files are not read: annotation.csv" in str(read_source("table", tmp_path).findings[0])
 
 
-def test_numbers_with_gaps_that_parquet_stores_as_fractions_are_winners_too(tmp_path: Path) -> None:
+@pytest.mark.parametrize("drop", [True, False])
+def test_numbers_with_gaps_that_parquet_stores_as_fractions_are_winners_too(tmp_path: Path, drop: bool) -> None:
     rows = {
         "case_id": ["1", "2", "3"],
         "question": "q",
@@ -266,7 +319,7 @@ def test_numbers_with_gaps_that_parquet_stores_as_fractions_are_winners_too(tmp_
         "response_b": "b",
         "choice": [1.0, None, 2.0],
     }
-    pd.DataFrame(rows).set_index("case_id").to_parquet(tmp_path / "x.parquet")
+    pd.DataFrame(rows).set_index("case_id", drop=drop).to_parquet(tmp_path / "x.parquet")
     made = read_source("table", tmp_path / "x.parquet")
     assert made.benchmark.annotations[["case_id", "choice"]].to_numpy().tolist() == [["1", "A"], ["3", "B"]]
     assert "1 labels are blank" in "\n".join(map(str, made.findings))
