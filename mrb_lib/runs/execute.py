@@ -285,7 +285,7 @@ def judge_plan(
             ready.append(one)
     with Cluster() as cluster:
         budgets: dict[float | None, Budget] = {usd: Budget(usd) for one in ready if (usd := one.settings.budget)}
-        fingerprint = benchmark.case_fingerprint()
+        fingerprint = benchmark.case_fingerprint() if ready else ""  # reads every image
         session = _Session(benchmark, runs, extra, backend, progress, cluster, budgets, fingerprint)
         for one in ready:
             outcome = session.attempt(one)

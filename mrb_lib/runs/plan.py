@@ -78,6 +78,9 @@ class Plan:
     items: np.ndarray | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
+        check_orders(self.orders)
+        if self.repeats < 1:
+            raise InputError(f"repeats {self.repeats}: at least 1 is needed.")
         if self.rules.get("task") == "rating" and self.orders != ("AB",):
             raise InputError(f"orders {','.join(self.orders)}: one response is rated, so the only order is AB.")
 

@@ -143,7 +143,7 @@ def training_cases(manifests: Iterable[Manifest], benchmark: Benchmark) -> pd.Da
     digests = cache(partial(case_digests, benchmark))  # images are read only where there is a record
     known = {run.run_id: _known(run, digests, benchmark) for run in runs if _listing(run)}
     for run in runs:
-        members = [known[str(name)] for name in _list(run.spec.get("runs")) if name in known]
+        members = [known[str(name)] for name in _list(run.spec.get("runs")) if str(name) in known]
         if members:
             pairs = [pair for uses in members for pair in uses.items()]
             known[run.run_id] = {case: use for rank in _LISTS for case, use in pairs if use == rank}

@@ -54,7 +54,8 @@ def test_version_and_help(mrb: Callable) -> None:
     for command in typer.main.get_command(app).list_commands(None):
         assert command in listed
         assert mrb(command, "--help").code == 0
-    assert "No such command 'nosuch'" in mrb("nosuch").err
+    unknown = mrb("nosuch")
+    assert unknown.code == 2 and "No such command 'nosuch'" in unknown.err
 
 
 def test_tables_are_imported_judged_analysed_and_exported(mrb: Callable, tables: Path, tmp_path: Path) -> None:

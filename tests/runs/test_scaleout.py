@@ -390,6 +390,21 @@ def test_workers_share_out_what_there_is(
     assert size_pool(nodes, *options) == expected
 
 
+@pytest.mark.parametrize(
+    ("nodes", "options", "lacking"),
+    [
+        ([{"CPU": 2.0}], (5, 1.0), "5 workers with 1 GPUs each: there is room for 0; use fewer --workers"),
+        (GPUS, (17, None), "17 workers with 1 GPUs each: there is room for 16"),
+        ([], (None, None), "1 workers with 1 CPUs each: there is room for 0"),
+    ],
+)
+def test_more_workers_than_there_is_room_for_are_refused(
+    nodes: list[dict[str, float]], options: tuple[object, ...], lacking: str
+) -> None:
+    with pytest.raises(InputError, match=lacking):
+        size_pool(nodes, *options)
+
+
 def test_a_ray_of_its_own_counts_the_processors_that_this_process_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
     counted: dict[str, object] = {}
     monkeypatch.delenv("RAY_ADDRESS", raising=False)

@@ -108,7 +108,9 @@ def test_a_jury_has_seen_what_its_members_have(whole: Benchmark) -> None:
     ids = whole.cases["case_id"].tolist()
     one = manifest_of("one", record_of(whole, ids[:3], validation=ids[3:5]))
     two = manifest_of("two", record_of(whole, ids[4:6]))
-    jury = Manifest("run-jury", "consensus-of:one,two,three", spec={"runs": ["run-one", "run-two", "run-three"]})
+    jury = Manifest(
+        "run-jury", "consensus-of:one,two,three", spec={"runs": ["run-one", "run-two", "run-three", ["run-two"]]}
+    )
     made = training_cases([one, two, jury], whole)
     uses = made[made["judge"] == jury.judge].set_index("case_id")["use"]
     assert uses.to_dict() == dict.fromkeys([*ids[:3], *ids[4:6]], "training") | {ids[3]: "validation"}

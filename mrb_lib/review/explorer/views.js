@@ -17,6 +17,7 @@ function mrbViews({ ask, scope, open }) {
   function show() {
     dialog.showModal();
     const here = scope().reviewer ? "" : "Sign in to save or remove views; opening them needs no name.";
+    say(here);
     save.disabled = Boolean(here);
     sheet.hidden = false;
     list.replaceChildren(); // an earlier list would be replaced while somebody uses it
