@@ -1,7 +1,8 @@
 """Attention over many short sequences at once: the prompts of trees of tokens, and the windows of an image encoder.
 
 On a GPU in half precision each is one call of variable-length attention a layer (`torch.nn.attention.varlen`), which
-needs neither a mask nor padding. Elsewhere each tree is read under one mask, and each window alone.
+needs neither a mask nor padding. Elsewhere trees are read branch by branch under a mask, which for long texts takes
+half the memory of one mask a tree, and each window alone.
 
 The two functions are registered with transformers under the names `TREE` and `WINDOWS` when this module is imported.
 """
@@ -11,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from inspect import signature
-from itertools import accumulate
-from typing import Any, Final, cast
+from itertools import accumulate, groupby
+from typing import Any, Final, NamedTuple, cast
 
 import torch
 from torch.nn.attention import varlen
@@ -61,6 +62,21 @@ class Segments:
         return cast("torch.Tensor", out)
 
 
+class Masked(NamedTuple):
+    """Queries that are read under one mask.
+
+    Attributes
+    ----------
+    queries : their columns
+    keys : the columns that any of them attends to, in order, int64 of shape (keys,)
+    mask : what may attend to what, bool of shape (queries, keys)
+    """
+
+    queries: Span
+    keys: torch.Tensor
+    mask: torch.Tensor
+
+
 @dataclass(frozen=True)
 class TreeLayout:
     """The columns of the tokens of several trees in one row, and the columns that each attends to.
@@ -79,7 +95,7 @@ class TreeLayout:
     paths: tuple[tuple[tuple[Span, ...], ...], ...]
     blocks: tuple[Span, ...]
     _segments: dict[torch.device, tuple[Segments, ...]] = field(default_factory=dict)
-    _masks: dict[tuple[int | None, torch.device], list[torch.Tensor]] = field(default_factory=dict)
+    _masked: dict[tuple[int | None, torch.device], list[Masked]] = field(default_factory=dict)
 
     def segments(self, device: torch.device) -> tuple[Segments, ...]:
         """All queries: those that attend to what is before them, and those of blocks; kept for each device."""
@@ -97,19 +113,22 @@ class TreeLayout:
             self._segments[device] = tuple(_segments(runs, is_causal, device) for runs, is_causal in kinds if runs)
         return self._segments[device]
 
-    def masks(self, window: int | None, device: torch.device) -> list[torch.Tensor]:
-        """What may attend to what in each tree, bool of shape (columns, columns); kept as well."""
+    def masked(self, window: int | None, device: torch.device) -> list[Masked]:
+        """The queries of each trunk, and of each branch with its leaves, with what they may attend to; kept as well."""
         key = window, device
-        if key not in self._masks:
-            self._masks[key] = [
-                self._mask(*tree, window).to(device) for tree in zip(self.cases, self.paths, strict=True)
+        if key not in self._masked:
+            self._masked[key] = [
+                self._part(list(part), window, device)
+                for paths in self.paths
+                for _, part in groupby(paths, key=lambda path: path[1:2])
             ]
-        return self._masks[key]
+        return self._masked[key]
 
-    def _mask(self, case: Span, paths: Sequence[tuple[Span, ...]], window: int | None) -> torch.Tensor:
-        start, end = case
-        allowed = torch.zeros(end - start, end - start, dtype=torch.bool)
-        for path in paths:
+    def _part(self, part: Sequence[tuple[Span, ...]], window: int | None, device: torch.device) -> Masked:
+        trunk, start, end = part[0][0], part[0][-1][0], part[-1][-1][1]
+        keys = torch.cat([torch.arange(trunk[0], min(trunk[1], start)), torch.arange(start, end)])
+        allowed = torch.zeros(end - start, len(keys), dtype=torch.bool)
+        for path in part:
             columns = torch.cat([torch.arange(*span) for span in path])
             first_query, end_query = path[-1]
             n_before = len(columns) - (end_query - first_query)
@@ -119,8 +138,8 @@ class TreeLayout:
                 seen |= inside[n_before:, None] & inside
             if window is not None:
                 seen.triu_(n_before - window + 1)
-            allowed[first_query - start : end_query - start, columns - start] = seen
-        return allowed
+            allowed[first_query - start : end_query - start, torch.searchsorted(keys, columns)] = seen
+        return Masked((start, end), keys.to(device), allowed.to(device))
 
 
 def _segments(runs: Sequence[tuple[Span, Sequence[Span]]], is_causal: bool, device: torch.device) -> Segments:
@@ -172,10 +191,10 @@ def _tree_attention(
     grouped = query.shape[1] // key.shape[1]
     if grouped > 1:
         key, value = (some.repeat_interleave(grouped, dim=1) for some in (key, value))
-    parts = []
-    for (start, end), mask in zip(tree.cases, tree.masks(sliding_window, query.device), strict=True):
-        q, k, v = (some[:, :, start:end] for some in (query, key, value))
-        parts.append(_sdpa(q, k, v, attn_mask=mask, scale=scaling))
+    parts = [
+        _sdpa(query[:, :, start:end], key[:, :, keys], value[:, :, keys], attn_mask=mask, scale=scaling)
+        for (start, end), keys, mask in tree.masked(sliding_window, query.device)
+    ]
     return torch.cat(parts, dim=2).transpose(1, 2), None
 
 

@@ -93,13 +93,18 @@ def logits_at(
     def chosen(states: torch.Tensor) -> torch.Tensor:
         return states[:, -1:] if columns is None else states[:, columns.to(states.device)]
 
+    def narrowed(_: torch.nn.Module, given: tuple[torch.Tensor]) -> tuple[torch.Tensor]:
+        # Some models of code of their own have the batch as the second axis, or both in one.
+        is_usual = given[0].shape[:2] == inputs["input_ids"].shape
+        return (chosen(given[0]) if is_usual else given[0],)
+
     def again(head: torch.nn.Linear, inputs: tuple[torch.Tensor], logits: torch.Tensor) -> torch.Tensor:
         # A part of the vocabulary at a time, so that the head is never there twice.
         states = inputs[0].to(head.weight.device).float()
         out = torch.cat([states @ rows.float().T for rows in torch.split(head.weight, _ROWS_AT_A_TIME)], dim=-1)
         return out if head.bias is None else out + head.bias.float()
 
-    hooks = [] if head is None else [head.register_forward_pre_hook(lambda _, inputs: (chosen(inputs[0]),))]
+    hooks = [] if head is None else [head.register_forward_pre_hook(narrowed)]
     if exactly and type(head) is torch.nn.Linear and head.weight.dtype is not torch.float32:
         hooks.append(head.register_forward_hook(again))
     try:
@@ -107,7 +112,7 @@ def logits_at(
     finally:
         for hook in hooks:
             hook.remove()
-    # A model that does not call its head as a module gives the logits of all columns.
+    # A model that does not call its head as a module, or not in the usual way, gives the logits of all columns.
     return logits if logits.shape[1] == (1 if columns is None else columns.numel()) else chosen(logits)
 
 

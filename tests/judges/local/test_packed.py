@@ -19,7 +19,7 @@ from PIL import Image
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.local import reader
-from mrb_lib.judges.local.attention import TreeLayout
+from mrb_lib.judges.local.attention import Masked, TreeLayout
 from mrb_lib.judges.local.base import LocalJudge
 from mrb_lib.judges.local.packed import PackedJudge
 from mrb_lib.judges.local.pointwise import RatingJudge, RubricJudge
@@ -269,22 +269,25 @@ class TestAModelThatCannotShare:
     def test_is_found_out_and_reads_alone(
         self, fault: str, architecture: str, tiny: Tiny, asked: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        masks = TreeLayout.masks
+        masked = TreeLayout.masked
 
         def counted(trees: Sequence[Tree], move: Callable[..., dict[str, torch.Tensor]]) -> tuple[object, ...]:
             inputs, ends = pack(trees, move)
             columns = torch.arange(inputs["input_ids"].shape[1])
             return {**inputs, "position_ids": columns.expand(inputs["position_ids"].shape)}, ends
 
-        def causal(self: TreeLayout, window: int | None, device: torch.device) -> list[torch.Tensor]:
+        def causal(self: TreeLayout, window: int | None, device: torch.device) -> list[Masked]:
             if fault == "its code fails":
                 raise NotImplementedError("masks of its own")
-            return [torch.ones_like(mask).tril() for mask in masks(self, window, device)]
+            return [
+                part._replace(mask=torch.ones_like(part.mask).tril(part.mask.shape[1] - part.mask.shape[0]))
+                for part in masked(self, window, device)
+            ]
 
         if fault == "does not heed positions":
             monkeypatch.setattr(reader, "pack", counted)
         else:
-            monkeypatch.setattr(TreeLayout, "masks", causal)
+            monkeypatch.setattr(TreeLayout, "masked", causal)
         some = asked[asked["case_id"].isin(["two", "none"]) & (asked["dimension"] == "overall")]
         judge = _judge(tiny(architecture))
         rows = judge.judge(some)
@@ -356,8 +359,15 @@ def test_a_model_that_does_not_call_its_head_is_read_at_the_right_columns(
 ) -> None:
     judge = _judge(tiny("llama"))
     super(PackedJudge, judge).load()
-    for head in (None, torch.nn.Linear(1, 1)):
+    own = judge.weights.model.lm_head
+
+    class Crosswise(torch.nn.Module):
+        def forward(self, states: torch.Tensor) -> torch.Tensor:
+            return own(states.transpose(0, 1)).transpose(0, 1)
+
+    for head in (None, torch.nn.Linear(1, 1), own):
         judge.weights.model.get_output_embeddings = lambda head=head: head
+        judge.weights.model.lm_head = Crosswise() if head is own else own
         some = asked[asked["case_id"].isin(["short", "long"])]
         assert _gap(judge.judge(some), truth("llama")) < 1e-4
         assert not any("share" in notice for notice in judge.notices)
@@ -419,10 +429,10 @@ class TestOutOfMemory:
     def test_while_it_is_tried_whether_work_can_be_shared_is_told_plainly(
         self, tiny: Tiny, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        def full(self: TreeLayout, window: int | None, device: torch.device) -> list[torch.Tensor]:
+        def full(self: TreeLayout, window: int | None, device: torch.device) -> list[Masked]:
             raise torch.OutOfMemoryError("CUDA out of memory.")
 
-        monkeypatch.setattr(TreeLayout, "masks", full)
+        monkeypatch.setattr(TreeLayout, "masked", full)
         with pytest.raises(RunError, match="leave no memory"):
             _judge(tiny("llama")).load()
 

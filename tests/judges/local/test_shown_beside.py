@@ -36,12 +36,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
 
 def rows_of(bench: Benchmark, settings: Settings = SHOWN) -> pd.DataFrame:
     """The rows that a judge is shown."""
-    plan: Plan = make_plan(
-        bench.cases,
-        DIMENSIONS,
-        beside=beside_of(bench, settings),
-        ratings=bench.meta.categories if bench.meta.is_rating else (),
-    )
+    plan: Plan = make_plan(bench.cases, DIMENSIONS, rules=bench.meta.rules, beside=beside_of(bench, settings))
     return to_shown_frame(plan.rows(plan.all_numbers))
 
 
