@@ -1,7 +1,5 @@
 """Pictures as files."""
 
-from __future__ import annotations
-
 import io
 
 import numpy as np

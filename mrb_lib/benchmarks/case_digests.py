@@ -1,7 +1,5 @@
 """By what a case is known again, whatever it is called: a digest of its question, its responses and its images."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Mapping
 

@@ -3,8 +3,6 @@
 Where it is, whether it may be asked, and what its errors mean.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import re

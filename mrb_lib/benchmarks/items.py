@@ -1,7 +1,5 @@
 """Which cases are about one item: an image with its question, to which several responses were compared in pairs."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """Several benchmarks as one: nothing of one is taken for something of another, and each is named as a source."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """What a benchmark says of itself, `benchmark.toml`: its kind and task, its dimensions and what a label may be."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace

@@ -1,7 +1,5 @@
 """Cases that are nearly the same: about one image, or a copy of it stored again, or with nearly the same texts."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final

@@ -4,8 +4,6 @@ A table that this program wrote and whose bytes changed since is damaged. One th
 edited: that is said at every opening until `mrb check --accept` records the new digest.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterable, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The labels that annotators' votes give."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

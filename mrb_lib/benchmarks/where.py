@@ -3,8 +3,6 @@
 It is Python's grammar of comparisons, read by Python's own parser; nothing of it is ever evaluated.
 """
 
-from __future__ import annotations
-
 import ast
 import operator
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """`mrb adjudications`: reviewers' adjudications and tags, from the store to a file and back."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

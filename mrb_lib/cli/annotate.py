@@ -1,7 +1,5 @@
 """`mrb annotate`: assign cases to clinicians, who annotate them in a browser without seeing who wrote the answers."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The command line: collects the commands."""
 
-from __future__ import annotations
-
 import typer
 
 from mrb_lib.cli.options import Commands

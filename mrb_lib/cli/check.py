@@ -1,7 +1,5 @@
 """`mrb check`: validate a benchmark."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict
 from typing import Annotated

@@ -1,7 +1,5 @@
 """`mrb demo`: write the embedded benchmark."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

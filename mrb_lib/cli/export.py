@@ -1,7 +1,5 @@
 """`mrb export`: write a benchmark and its verdicts in another layout."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated

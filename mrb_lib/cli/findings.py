@@ -1,7 +1,5 @@
 """Printing on stderr: findings, runs that are out of date, groups of judges."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`mrb import`: turn somebody else's files into a benchmark folder."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

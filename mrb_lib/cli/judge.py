@@ -1,7 +1,5 @@
 """`mrb judge`: run judges over a benchmark."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial

@@ -1,7 +1,5 @@
 """Results of judges that have run: a table of all of them, and what their user should know."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """`mrb lab`: JupyterLab on a benchmark and its runs, with the library's notebooks set to them."""
 
-from __future__ import annotations
-
 import os
 from importlib.resources import files
 from pathlib import Path

@@ -1,7 +1,5 @@
 """JupyterLab as a server behind a token, on this machine unless asked otherwise."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import signal

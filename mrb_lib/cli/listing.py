@@ -1,7 +1,5 @@
 """Text for a terminal: lists with aligned columns, the last one cut to the width there is, and terminal-safe lines."""
 
-from __future__ import annotations
-
 import sys
 import unicodedata
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The entry point: runs a command, and turns errors and Ctrl-C into one plain message and an exit code."""
 
-from __future__ import annotations
-
 import io
 import re
 import sys

@@ -1,7 +1,5 @@
 """`mrb merge`: several benchmarks as one."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """A table for people at a terminal: a hundred columns wide, and what is left out is said."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

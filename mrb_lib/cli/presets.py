@@ -1,7 +1,5 @@
 """Presets: named sets of options of commands; what the user sets takes precedence, and both are printed."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from typing import Final, Literal
 

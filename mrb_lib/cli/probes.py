@@ -1,7 +1,5 @@
 """`mrb probes`: the list of probes."""
 
-from __future__ import annotations
-
 from json import dumps
 
 import typer

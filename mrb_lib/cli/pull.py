@@ -1,7 +1,5 @@
 """`mrb pull`: download the published dataset."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """Tables as text, JSON, CSV and LaTeX."""
 
-from __future__ import annotations
-
 import json
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """`mrb report`: every notebook, figure and table, and the static site."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated

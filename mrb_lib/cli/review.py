@@ -1,7 +1,5 @@
 """`mrb review`: the cases that judges got wrong, in a browser, for reviewers to look at and to adjudicate."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from hashlib import sha256

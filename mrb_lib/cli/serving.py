@@ -1,7 +1,5 @@
 """The address of the apps that open in a browser."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated

@@ -1,7 +1,5 @@
 """`mrb split`: train, validation and test."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

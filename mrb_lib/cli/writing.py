@@ -1,7 +1,5 @@
 """Writing what was imported: the benchmark, and its verdicts as runs beside it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

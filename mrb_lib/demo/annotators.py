@@ -1,7 +1,5 @@
 """Simulated annotators: each votes from the latent quality, with noise, a leaning and a leniency of their own."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Writes the embedded benchmark, case by case, in bounded memory."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace

@@ -5,8 +5,6 @@ points); the canvas zooms, shifts and mirrors them, so that one drawing serves b
 sides of the body and no two pictures coincide.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ position, to length, to its own responses, a department it is weak in, too much
 confidence. Nothing of it says anything about a real judge.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

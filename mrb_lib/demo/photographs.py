@@ -1,7 +1,5 @@
 """Simulated colour pictures: the fundus of the eye, the open mouth, and endoscopy of stomach and colon."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 import numpy as np

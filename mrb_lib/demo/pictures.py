@@ -1,7 +1,5 @@
 """From a scene to the bytes of its picture."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

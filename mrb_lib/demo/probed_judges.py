@@ -4,8 +4,6 @@ A sound one sees three fifths of what tells two responses apart in the image alo
 error was planted in, and minds nothing else. Nothing of it says anything about a real judge.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass

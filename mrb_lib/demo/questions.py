@@ -1,7 +1,5 @@
 """Questions about the finding of a case; no question gives an answer away."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Simulated radiographs: chest, breast, foot, knee, hand and the jaws."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

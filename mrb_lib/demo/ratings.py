@@ -4,8 +4,6 @@ The risk of a response follows from the errors that were planted in it, so that 
 apart. Nothing of it says anything about a real judge or a real clinician.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ far the text drifts. `wording` then writes exactly that plan, and `quality` read
 latent quality off the plan, so that what is written and what is good agree.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Literal
 

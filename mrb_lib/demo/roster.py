@@ -4,8 +4,6 @@ No model of such a name exists, and nothing is said of any that does. In each gr
 design, and judges tuned for medicine or for judging are better than what they are named after.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final
 

@@ -3,8 +3,6 @@
 A scene is drawn from the catalogue: what lies where, how large, how many, of which shape and brightness.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple, TypeVar

@@ -1,7 +1,5 @@
 """Simulated cross-sections: CT and MRI of brain, lung, abdomen, pelvis and heart."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Simulated echo pictures: abdomen, pelvis and heart (sector), breast (linear), and the retina by OCT."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 import numpy as np

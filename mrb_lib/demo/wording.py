@@ -1,7 +1,5 @@
 """From a responder's plan to the text of its response."""
 
-from __future__ import annotations
-
 from typing import cast
 
 import numpy as np

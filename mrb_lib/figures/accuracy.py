@@ -1,7 +1,5 @@
 """Accuracy: all judges against the human level, by organ or department, and over cases or subfields."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Adjudicated gold: how the leaderboard moves, and why judges fail in the reviewers' words."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

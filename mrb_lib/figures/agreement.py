@@ -1,7 +1,5 @@
 """How far the annotators agree: by dimension and coefficient, and pair by pair."""
 
-from __future__ import annotations
-
 from itertools import combinations
 from math import ceil
 

@@ -1,7 +1,5 @@
 """What sways a judge besides quality: errors towards a kind of response, and the pull of length and style."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """The human level: annotators and judges by the label of the others, and whether a judge may stand in for one."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pandas as pd

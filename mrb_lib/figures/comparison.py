@@ -1,7 +1,5 @@
 """Accuracy then and now, and the paired difference."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

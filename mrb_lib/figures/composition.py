@@ -1,7 +1,5 @@
 """What a benchmark is made of: how many cases of each kind, and how long their responses are."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """Whether judges are as confident as they should be, and what they gain by answering only where they are confident."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from math import ceil
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Whether a judge's verdicts survive showing the responses in the other order."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pandas as pd

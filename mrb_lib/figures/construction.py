@@ -1,7 +1,5 @@
 """The making of a benchmark: what each step kept, of what, and how hard the items were."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Cases with what was asked, what people chose, and what the judges said."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """Gold labels: what each annotator makes of each true label, and how the gold rule changes the leaderboard."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import ceil
 

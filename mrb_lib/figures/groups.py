@@ -1,7 +1,5 @@
 """Groups of judges against one another, and judges against those whose weights they were trained further from."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes

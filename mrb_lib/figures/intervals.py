@@ -1,7 +1,5 @@
 """Estimates with their intervals: the rows of a table to draw, points in rows, and panels of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from math import ceil
 from typing import Any

@@ -1,7 +1,5 @@
 """Juries of judges: accuracy by size, against cost, and what each member adds."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pandas as pd

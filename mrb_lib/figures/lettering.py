@@ -1,7 +1,5 @@
 """What figures say: text of unknown origin made safe to draw, names of vocabularies, shares in per cent."""
 
-from __future__ import annotations
-
 import re
 import textwrap
 import unicodedata

@@ -1,7 +1,5 @@
 """A matrix of coloured cells with text in them: the ground of the heatmaps and of the pairwise figures."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 

@@ -1,7 +1,5 @@
 """What makes a verdict right, where a judge is weaker than its cases are hard, and both on one scale."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

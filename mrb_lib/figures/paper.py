@@ -1,7 +1,5 @@
 """The figure of a benchmark paper: every judge in every subfield."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any

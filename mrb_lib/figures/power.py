@@ -1,7 +1,5 @@
 """The differences between judges that a test on these cases can detect."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes

@@ -1,7 +1,5 @@
 """Probes: what each does to the verdicts of each judge, and how that grows with severity."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import ceil
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Judges that rate single responses against clinicians: how near, how lenient, how safe."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

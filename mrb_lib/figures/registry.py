@@ -1,7 +1,5 @@
 """The figures of tables: each is registered where it is drawn, its texts in a TOML file beside it."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Responders by annotators and by judges: strengths, rankings, and what verdicts add to few labels."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import ceil
 

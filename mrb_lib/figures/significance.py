@@ -1,7 +1,5 @@
 """Every two judges: whether they differ by more than chance, and by how much."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

@@ -4,8 +4,6 @@ A colour has one meaning in all figures (`COLOURS`). Widths are those of a print
 column and page; no text is smaller than 6 points at that size.
 """
 
-from __future__ import annotations
-
 import io
 import warnings
 from collections.abc import Callable, Iterable, Iterator

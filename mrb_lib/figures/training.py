@@ -1,7 +1,5 @@
 """Training: its curves, what it changed, how accuracy grows with cases, and where it holds."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """Accuracy by domain, what to expect of a judge in a new one, and whether the order of judges transfers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import ceil
 

@@ -1,7 +1,5 @@
 """The budget of one call for servers, and the estimate of what it takes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Condition

@@ -3,8 +3,6 @@
 None of it is in a template, so that every template shows it in the same words and the same kind of fence.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Worked examples for prompts: training cases with what annotators decided, none of them too like the case judged."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Texts of others in a prompt: enclosed so that none can end its enclosure, and with no mark of a model's own."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Sequence

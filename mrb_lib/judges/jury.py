@@ -4,8 +4,6 @@
 `escalate-of:2:a,b,c` asks a and b first and c only where they disagree.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence

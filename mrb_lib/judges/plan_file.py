@@ -1,7 +1,5 @@
 """A plan: a TOML file of tables with a name each, whose keys are the options of a dataclass."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Collection, Mapping
 from pathlib import Path

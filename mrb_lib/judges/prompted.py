@@ -1,7 +1,5 @@
 """The base of an engine that has a model answer prompts: a subclass writes one method, `PromptedJudge.reply`."""
 
-from __future__ import annotations
-
 import time
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence

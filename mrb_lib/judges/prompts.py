@@ -5,8 +5,6 @@ A template has three blocks, in this order: `case` (the task and the question),
 row that shares it, so a judge that can reuse work reads `case` once.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import string

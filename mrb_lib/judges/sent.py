@@ -5,8 +5,6 @@ case are the same, and says so where one of them is known to differ. A run's fol
 that does more than put texts in their places is shown, not carried out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, cast, get_args

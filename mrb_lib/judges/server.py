@@ -1,7 +1,5 @@
 """Judging through a server that is started for the judge's weights on this machine, and stopped after the run."""
 
-from __future__ import annotations
-
 import shlex
 import shutil
 import socket

@@ -1,7 +1,5 @@
 """The settings of judges, with the options that users have."""
 
-from __future__ import annotations
-
 from dataclasses import field, replace
 from typing import Annotated, Final, Literal
 

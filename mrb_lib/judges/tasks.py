@@ -10,8 +10,6 @@ by the prompt in which the response that it shows first stands before the other.
 **Rubrics.** Each response is checked alone against the criteria; the response with more points wins.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

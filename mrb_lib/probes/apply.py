@@ -1,7 +1,5 @@
 """Cases as probes change them on their way to a judge; the stored benchmark is never touched."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

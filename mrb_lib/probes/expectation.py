@@ -1,7 +1,5 @@
 """The expectation of a probe: what a sound judge does, read from the id that verdicts carry."""
 
-from __future__ import annotations
-
 from typing import Final, NamedTuple
 
 from mrb_lib.probes.from_file import is_file_probe

@@ -1,7 +1,5 @@
 """Words around a case that give no reason to judge otherwise: who asks, who judges, and who prefers which response."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Final
 

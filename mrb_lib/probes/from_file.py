@@ -1,7 +1,5 @@
 """A probe that a file holds: other texts of some cases, such as translations or paraphrases, by hand or by a model."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

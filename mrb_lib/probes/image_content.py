@@ -1,7 +1,5 @@
 """The choice of pictures that are shown, and pictures that show nothing or say what to choose."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from textwrap import wrap

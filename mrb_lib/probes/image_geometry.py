@@ -1,7 +1,5 @@
 """The picture turned, mirrored, cut, or without its lesion."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

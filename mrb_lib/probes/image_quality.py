@@ -1,7 +1,5 @@
 """Graded losses of image quality that any modality may suffer."""
 
-from __future__ import annotations
-
 import io
 from math import cos, pi, sin
 

@@ -1,7 +1,5 @@
 """The words that a probe changed."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence

@@ -3,8 +3,6 @@
 The severities of a probe here are groups, not steps: they are named, in their order, where the probe is.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import replace

@@ -3,8 +3,6 @@
 Severity 1 plants one error, 2 up to three, and 3 one wherever the rule finds a place.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache

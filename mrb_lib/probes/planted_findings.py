@@ -1,7 +1,5 @@
 """Findings made up for a response, or left out of it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Pictures as arrays of grey levels, and what several picture probes do with them."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

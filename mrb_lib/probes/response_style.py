@@ -1,7 +1,5 @@
 """Changes of how a response is written that leave what it says as it is."""
 
-from __future__ import annotations
-
 import re
 from itertools import pairwise
 from typing import Final

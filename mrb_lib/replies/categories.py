@@ -1,7 +1,5 @@
 """A reply becomes one category per dimension: a rating, a risk level, a label; see `reading` for the forms."""
 
-from __future__ import annotations
-
 import re
 import string
 from collections.abc import Iterator, Sequence

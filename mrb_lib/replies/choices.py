@@ -1,7 +1,5 @@
 """The choice that a value or a sentence states of two responses: A, B, a tie, or nothing that can be relied on."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Final

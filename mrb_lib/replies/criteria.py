@@ -1,7 +1,5 @@
 """A reply to a rubric becomes one decision per criterion: met, not met, or none; see `reading` for the forms."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Sequence

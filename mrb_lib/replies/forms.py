@@ -1,7 +1,5 @@
 """Forms of a reply (JSON and what resembles it, tables, labelled lines, sentences) become statements, and a verdict."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re

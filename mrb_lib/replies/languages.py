@@ -1,7 +1,5 @@
 """Verdicts in Chinese, German, French, Spanish, Portuguese and Japanese, where a sentence says nothing besides."""
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

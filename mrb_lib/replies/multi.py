@@ -1,7 +1,5 @@
 """A reply becomes, in dimensions of several labels, the labels that apply: a JSON list for each."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import Final

@@ -1,7 +1,5 @@
 """Roles of keys, headings and labels: a dimension asked, another one, or a verdict."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import lru_cache

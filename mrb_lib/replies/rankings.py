@@ -1,7 +1,5 @@
 """A reply becomes one ranking of all responses per dimension, or none; see `reading` for the forms."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

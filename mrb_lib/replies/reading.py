@@ -4,8 +4,6 @@ The two responses are "A" (shown first) and "B" (shown second). JSON, what resem
 headings, `[[A]]` and plain sentences are understood. Where reading is in doubt a dimension stays without a choice.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

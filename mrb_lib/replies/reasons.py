@@ -1,7 +1,5 @@
 """The reason that a reply states: texts under a key such as `reason`, and the prose around its verdict."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence

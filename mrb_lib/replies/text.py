@@ -1,7 +1,5 @@
 """The text of a reply: without thoughts, in plain characters; and refusals in it."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from typing import Final

@@ -1,7 +1,5 @@
 """What is published names no folder of the machine that made it."""
 
-from __future__ import annotations
-
 import re
 import sys
 import tempfile

@@ -1,7 +1,5 @@
 """How a benchmark was made, from the work folder of `mrb construct`, in frames to draw."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final

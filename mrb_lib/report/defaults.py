@@ -1,7 +1,5 @@
 """The options that all tables of a study share, and what a report sets where a notebook names nothing."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """Notebooks run headless by papermill, several at a time."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import re

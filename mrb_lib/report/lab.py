@@ -1,7 +1,5 @@
 """The notebooks that `mrb lab` opens: the library's own, set to a benchmark and its runs."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re

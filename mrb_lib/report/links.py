@@ -6,8 +6,6 @@ figure name them; `listed`, the ids of its cases; `stated`, how many they are an
 what all lists are `about`, and what its `rows` are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """The report: every notebook run headless, what changed only, and the static site of what they published."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil

@@ -1,7 +1,5 @@
 """Where a benchmark and its runs are, and the embedded benchmark, made when it is first opened."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """What a report was made from: the benchmark, the runs, the code, the versions, the seed."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass

@@ -3,8 +3,6 @@
 One JSON file a notebook under `out/.cache/`, written after the files it lists.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence

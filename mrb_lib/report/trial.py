@@ -1,7 +1,5 @@
 """Judges run on a few cases while a notebook waits, or a very small model where none is named."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Where an app listens and who may use it: token and port are kept in the benchmark's folder, so that links stay."""
 
-from __future__ import annotations
-
 import hashlib
 import ipaddress
 import json

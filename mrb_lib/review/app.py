@@ -4,8 +4,6 @@ A question is a name and a dictionary of fields. Its answer is a file, or a dict
 `error` is a sentence for the user.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import logging

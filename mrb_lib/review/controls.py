@@ -1,7 +1,5 @@
 """Controls of a notebook: what a cell shows is drawn again for each choice; only where ipywidgets are installed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 

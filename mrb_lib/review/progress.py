@@ -1,7 +1,5 @@
 """Progress in a notebook: rich's bars below the cell that is running; where no page answers, a line when it is done."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 

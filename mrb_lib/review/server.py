@@ -4,8 +4,6 @@ Whoever has the token may read the benchmark and write reviews. Nobody can run c
 app and nothing else.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import hmac

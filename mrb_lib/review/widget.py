@@ -1,7 +1,5 @@
 """An app in a notebook: its page asks the kernel."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 

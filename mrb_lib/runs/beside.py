@@ -1,7 +1,5 @@
 """References, evidence and examples that the prompts of a run show beside the cases, and their record."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping

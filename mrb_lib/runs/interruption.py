@@ -1,7 +1,5 @@
 """Being asked to stop: SIGINT and SIGTERM let the batch in flight be finished, a second one stops at once."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading

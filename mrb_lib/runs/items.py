@@ -1,7 +1,5 @@
 """Input of a judge that ranks all responses to an item: these responses, and all cases of an item at once."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from dataclasses import replace

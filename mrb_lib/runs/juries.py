@@ -1,7 +1,5 @@
 """Members of a jury: the run of each whose verdicts count, and the judge to ask for missing ones."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path

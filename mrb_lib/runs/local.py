@@ -1,7 +1,5 @@
 """The local backend: batches answered in this process, the next one prepared meanwhile, or several at a time."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor

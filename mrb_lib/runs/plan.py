@@ -1,7 +1,5 @@
 """The plan of a run: every verdict that it is to hold, by number."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property

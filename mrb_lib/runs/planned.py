@@ -1,7 +1,5 @@
 """Judges and how each is to be run: as options of a command, as tables of a file, and over a benchmark."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import field, replace
 from pathlib import Path

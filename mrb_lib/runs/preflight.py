@@ -1,7 +1,5 @@
 """Find problems that would keep a judge from running, before the first of many starts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial

@@ -1,7 +1,5 @@
 """The progress of a run: verdicts held, pace and time left."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The manifest of a run: written when the run starts, and extended when it is resumed in another way."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The tables of `mrb analyze`: from a benchmark and verdicts to one frame; see `mrb_lib.stats.columns`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache

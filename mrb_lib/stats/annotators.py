@@ -1,7 +1,5 @@
 """Annotations as codes, and the gold labels that rules and reviewers make of them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

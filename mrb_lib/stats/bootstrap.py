@@ -1,7 +1,5 @@
 """A paired cluster bootstrap of any function of a frame, for questions that no table answers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Clusters of cases that depend on each other and are drawn together: decided here and nowhere else."""
 
-from __future__ import annotations
-
 from typing import Final, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Coefficients of agreement between raters, as functions of sums over cases."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import cast
 

@@ -1,7 +1,5 @@
 """Differences between cells, paired by case, with tests: any table that compares two of anything."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 

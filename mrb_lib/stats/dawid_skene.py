@@ -3,8 +3,6 @@
 Arrays in, arrays out. Raters are annotators or judges.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

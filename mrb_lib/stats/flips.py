@@ -1,7 +1,5 @@
 """Tests that flip signs: what differences would look like if the judges compared could be exchanged."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.fft import irfft, next_fast_len
 

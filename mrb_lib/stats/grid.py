@@ -1,7 +1,5 @@
 """The grid of a table: every quantity of every cell in every group of cases, as tidy rows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """95% intervals of estimates: one rule each for shares, differences and coefficients."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

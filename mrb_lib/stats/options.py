@@ -1,7 +1,5 @@
 """The options that the statistics share, checked in one place."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Numbers of tables in words, and the rows that a sentence about a table is made from."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

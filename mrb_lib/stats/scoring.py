@@ -1,7 +1,5 @@
 """The five scoring policies, the naive baselines that no judge should be below, and the rank of a judge."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final

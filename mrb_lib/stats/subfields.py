@@ -1,7 +1,5 @@
 """Subfields: the parts of a benchmark that an analysis is broken down by."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

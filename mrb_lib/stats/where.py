@@ -1,7 +1,5 @@
 """Filters of cases by more than their own columns: by gold labels, verdicts, reviewers and tags."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Dates of the precision at which they are known: a year, a month or a day."""
 
-from __future__ import annotations
-
 import calendar
 import re
 from datetime import date

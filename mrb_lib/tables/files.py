@@ -1,7 +1,5 @@
 """Writing files so that nobody ever sees half of one, and names that stay in their folder."""
 
-from __future__ import annotations
-
 import codecs
 import hashlib
 import os

@@ -1,7 +1,5 @@
 """Names as people type them: spellings that look alike, and characters that nobody sees."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Iterable
 

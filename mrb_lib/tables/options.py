@@ -3,8 +3,6 @@
 The command line (`mrb_lib.cli.options`), plan files (`mrb_lib.judges.plan_file`) and the checks follow from the fields.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import wraps

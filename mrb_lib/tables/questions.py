@@ -1,7 +1,5 @@
 """The questions of the review form: one entry makes form, keys, store, files, history and table."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

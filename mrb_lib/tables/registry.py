@@ -1,7 +1,5 @@
 """Where features register themselves by name: one decorated function, found without a list of its kind elsewhere."""
 
-from __future__ import annotations
-
 import pkgutil
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache

@@ -4,8 +4,6 @@ Points are added up as in HealthBench (arXiv 2505.08775, section 3): a criterion
 be negative, and the score is the sum over the sum of the positive weights.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Sequence
 from fractions import Fraction

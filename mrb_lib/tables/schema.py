@@ -5,8 +5,6 @@ annotator and dimension) and `verdicts` (one row a judge, case, dimension, order
 repeat and probe). Columns a table does not know are carried along untouched.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from math import isfinite

@@ -1,7 +1,5 @@
 """Whether a table keeps its contract, and what exactly is wrong where it does not."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypedDict, Unpack

@@ -4,8 +4,6 @@ A case is known by digests of its texts and of its images, which tell whether it
 than the consensus are numbers. Replies, questions, responses and pictures are not kept, nor where anything lay.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from dataclasses import dataclass, replace

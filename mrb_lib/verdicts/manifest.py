@@ -1,7 +1,5 @@
 """The manifest of a run: everything that is needed to repeat it."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import platform

@@ -3,8 +3,6 @@
 A judge sees `first` and `second`. The tables hold A and B, the case's own frame.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

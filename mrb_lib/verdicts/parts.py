@@ -5,8 +5,6 @@ renames the file. The digest is of the whole file, its own place taken as zeros:
 and the headers of pages uncovered.
 """
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import io

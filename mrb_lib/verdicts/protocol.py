@@ -1,7 +1,5 @@
 """The protocol of judges: a name, settings that are recorded, and a function from shown rows to picks; and the rows."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial

@@ -5,8 +5,6 @@ and the place of the case. Files are mapped into memory, so that opening costs n
 beside them, since a reply says little without what was asked.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field

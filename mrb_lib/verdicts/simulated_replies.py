@@ -3,8 +3,6 @@
 No model wrote anything. They let the screens that show replies, and the reader of replies, be tried.
 """
 
-from __future__ import annotations
-
 import json
 from itertools import groupby
 from typing import Final

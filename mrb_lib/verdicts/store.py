@@ -8,8 +8,6 @@ until its verdicts are made again, and is then moved to `damaged-00000.parquet`,
 table is made from either.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

@@ -5,8 +5,6 @@ elsewhere; the manifest of each of its runs holds it. Cases are known again by t
 merging and renaming hide none.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import tomllib

@@ -1,7 +1,5 @@
 """Small benchmarks of plain rows, and copies of pictures as other programs store them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from io import BytesIO
 

@@ -1,7 +1,5 @@
 """By what a case is known again, and what makes it another."""
 
-from __future__ import annotations
-
 import pandas as pd
 import pytest
 from hypothesis import given, settings

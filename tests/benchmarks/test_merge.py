@@ -1,7 +1,5 @@
 """What was one benchmark's stays one benchmark's: cases, clusters, annotators and images are kept apart in a merge."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

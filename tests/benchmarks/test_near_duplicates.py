@@ -1,7 +1,5 @@
 """What is nearly the same is found, and what only looks alike is not chained together."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A split is fair: nothing that belongs together is cut, the parts are alike, and it is kept whole or not at all."""
 
-from __future__ import annotations
-
 import hashlib
 import tomllib
 from collections.abc import Callable

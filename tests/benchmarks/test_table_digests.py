@@ -1,7 +1,5 @@
 """A changed table is noticed: a flipped bit at every opening, an edit until it is accepted."""
 
-from __future__ import annotations
-
 import logging
 from pathlib import Path
 

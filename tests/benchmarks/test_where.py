@@ -1,7 +1,5 @@
 """The language of filters: what it says, what it refuses, and that nothing of it runs."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 import numpy as np

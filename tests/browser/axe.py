@@ -1,7 +1,5 @@
 """Accessibility violations that axe-core finds on a page; the package axe-playwright-python brings its script."""
 
-from __future__ import annotations
-
 from functools import cache
 from importlib.resources import files
 

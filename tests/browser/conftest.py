@@ -1,7 +1,5 @@
 """A real Chromium for tests of what a person touches; what it complains about fails the test that made it."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path

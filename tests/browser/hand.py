@@ -1,7 +1,5 @@
 """A hand on a page: the same actions by mouse, by touch, or by keys alone."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from playwright.sync_api import Locator, Page, expect

@@ -1,7 +1,5 @@
 """Somebody in a hurry before a server that stalls: random keys and clicks, and what was in sight at each."""
 
-from __future__ import annotations
-
 import random
 import signal
 import subprocess

@@ -3,8 +3,6 @@
 An attack that succeeds sets `window.__pwned`, opens a dialog, asks for a file, or leaves an element that `harm` finds.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Plain pages for tests: cases with their script, under the rules that the site's pages have."""
 
-from __future__ import annotations
-
 import io
 import math
 from collections.abc import Iterable, Mapping

@@ -3,8 +3,6 @@
 Run it by hand after `make report`: `make screenshots`. It writes figures/screens/*.png.
 """
 
-from __future__ import annotations
-
 import io
 import tempfile
 from pathlib import Path

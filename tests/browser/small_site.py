@@ -1,7 +1,5 @@
 """A report that is quickly made, for every module that opens it: 26 simulated cases, notebooks without a kernel."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from pathlib import Path

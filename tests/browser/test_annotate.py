@@ -1,7 +1,5 @@
 """Clinicians annotate, comment and go from case to case; nothing on the page or in its messages could sway."""
 
-from __future__ import annotations
-
 import io
 import re
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """The pages of annotation, screening and ranking: every control in reach, whatever the window, and nothing is lost."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 

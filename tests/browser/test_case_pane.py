@@ -1,7 +1,5 @@
 """The case in the failure explorer on a small laptop: a large image, whole answers, keys that keep their meaning."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Who has no token, or an old one, and whose server went away: told so, and nothing typed is lost."""
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Every screen can be read by everyone: nothing serious for axe-core, light and dark, from a phone to a wide screen."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Filters, tags, views and small pictures as a person uses them in the explorer as it is served."""
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Callable

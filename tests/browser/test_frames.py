@@ -1,7 +1,5 @@
 """Images through the apps: the frames of a file browsed like a series, and at 1:1 the pixels of a large file."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

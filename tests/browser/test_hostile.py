@@ -1,7 +1,5 @@
 """Hostile text in every field of cases and apps: nothing runs, nothing breaks the layout, all can be read."""
 
-from __future__ import annotations
-
 import re
 from html import escape
 from io import BytesIO

@@ -1,7 +1,5 @@
 """The image of a case in a browser: what it shows, and what a radiologist does with it by mouse, touch or keys."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

@@ -1,7 +1,5 @@
 """What is pressed is stored about the case that was in sight when the press began, whatever the server does."""
 
-from __future__ import annotations
-
 import random
 import time
 from collections.abc import Callable

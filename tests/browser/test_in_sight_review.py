@@ -1,7 +1,5 @@
 """What a reviewer stores is about the case that was in sight when the key was pressed, whatever the server does."""
 
-from __future__ import annotations
-
 import random
 import time
 from collections.abc import Callable

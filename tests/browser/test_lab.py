@@ -1,7 +1,5 @@
 """JupyterLab as `mrb lab` opens it: the views of a study shown in a notebook, used, and nothing else touched."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path

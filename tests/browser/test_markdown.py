@@ -1,7 +1,5 @@
 """Answers in Markdown, in review and annotation as they are served: drawn, and on W as they were written."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

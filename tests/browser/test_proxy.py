@@ -1,7 +1,5 @@
 """The app behind a proxy that serves it under a path of its own, as JupyterHub does."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager

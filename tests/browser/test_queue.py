@@ -1,7 +1,5 @@
 """A clinician's hour: the failures that were dealt out are reviewed by keyboard alone, and the leaderboard follows."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Ratings, labels, steps and rankings by mouse, touch or keys, annotated, then reviewed."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The failure explorer as `mrb review` serves it: a real server, a real browser, reviewers at work."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

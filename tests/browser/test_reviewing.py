@@ -1,7 +1,5 @@
 """An hour of a reviewer: who they are, where they look, what is saved and what is not, and a server that goes away."""
 
-from __future__ import annotations
-
 import re
 import signal
 

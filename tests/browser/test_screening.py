@@ -1,7 +1,5 @@
 """A clinician screens items by mouse, touch and keys, and the coordinator sees it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The report's site as a reader has it: opened from disk, searched, sorted, read with keys."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path

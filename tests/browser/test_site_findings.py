@@ -1,7 +1,5 @@
 """The report states what it found before it shows it, and leads from each number of a figure to the failures behind."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 

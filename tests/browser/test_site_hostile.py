@@ -1,7 +1,5 @@
 """Hostile text in every field of the report's site: nothing runs, nothing breaks the layout."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`mrb adjudications`, from a store to a file and back."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import replace

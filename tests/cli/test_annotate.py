@@ -1,7 +1,5 @@
 """`mrb annotate`: cases dealt out, answers exported, agreement shown; the page itself is tried in tests/browser."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`mrb annotate` on who annotates, on whether more of them would help, and on what they disagree about."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from shutil import copytree

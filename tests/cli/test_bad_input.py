@@ -1,7 +1,5 @@
 """Bad input ends with one message that names file, row and column, exit code 2, and nothing written."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """From 60 images with questions to a benchmark that is judged and reported; every step is killed on its way."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

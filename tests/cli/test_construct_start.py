@@ -1,7 +1,5 @@
 """`mrb construct start` and `status` in a shell: counts in, one line for bad input, and nothing lost."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`mrb construct filter`, `respond`, `pair` and `screen`, as a shell runs them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path

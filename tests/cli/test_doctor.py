@@ -1,7 +1,5 @@
 """Tests of what `mrb doctor` and `mrb judges` show."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Groups of judges on the command line: printed as they are told, stated by a file, and chosen by."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

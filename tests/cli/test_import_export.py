@@ -1,7 +1,5 @@
 """`mrb import`, `mrb export` and `mrb check`: formats, renamed columns and edited tables."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tests of what the options of `mrb judge` reach, and what it says when it is done."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 

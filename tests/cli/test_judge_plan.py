@@ -1,7 +1,5 @@
 """A night's work in one file: what a plan of judges does, says and leaves behind."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

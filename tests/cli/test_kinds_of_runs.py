@@ -1,7 +1,5 @@
 """A run of several parts is opened as one of one part, whoever wrote the parts and however often it was resumed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

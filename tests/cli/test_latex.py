@@ -3,8 +3,6 @@
 Where pdflatex is installed it compiles them all; everywhere their structure is checked as LaTeX reads it.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 from collections.abc import Callable, Iterable

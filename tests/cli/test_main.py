@@ -1,7 +1,5 @@
 """Tests of how every command ends."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

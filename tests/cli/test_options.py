@@ -1,7 +1,5 @@
 """Options are declared once: the command line reads them, and each wrong value is one line."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Callable

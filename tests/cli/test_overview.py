@@ -1,7 +1,5 @@
 """Tests of which columns a narrow text table shows."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

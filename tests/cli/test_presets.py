@@ -1,7 +1,5 @@
 """A preset sets options that the commands have, what the user sets goes before it, and both are printed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace

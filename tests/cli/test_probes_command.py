@@ -1,7 +1,5 @@
 """Tests of what `mrb probes` lists, and how `mrb judge --probe` refuses."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The tables `probes` and `contamination` from files on disk."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import combinations
 from pathlib import Path

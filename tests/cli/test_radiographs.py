@@ -1,7 +1,5 @@
 """Seventy radiograph-like films with planted trouble, from `start` to a released benchmark, judged and reported."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Callable
 from pathlib import Path

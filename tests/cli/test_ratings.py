@@ -1,7 +1,5 @@
 """A benchmark that rates one response a case, through the commands, and what is refused in one line."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """From judges' replies to marks on their reasons and the table of them, through the commands."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

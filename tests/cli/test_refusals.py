@@ -1,7 +1,5 @@
 """Every wrong wish is one line that names it, with exit code 2, and writes nothing."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Callable
 from pathlib import Path

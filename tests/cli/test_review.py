@@ -1,7 +1,5 @@
 """`mrb review`: what it prepares before it serves."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

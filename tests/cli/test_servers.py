@@ -1,7 +1,5 @@
 """Servers that a person opens in a browser: who can reach them, and what they leave behind."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

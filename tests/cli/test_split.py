@@ -1,7 +1,5 @@
 """`mrb split` as a shell runs it."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`mrb train` from the command line: one judge, several, one for each fold; every wrong wish in one line."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

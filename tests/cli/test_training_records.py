@@ -1,7 +1,5 @@
 """Tests of what judges were trained on, on the command line and wherever else their verdicts are read from runs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path

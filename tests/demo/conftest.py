@@ -1,7 +1,5 @@
 """Simulated benchmarks shared by the tests of the demo."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The annotators: votes that follow the planted quality, and agree as clinicians do."""
 
-from __future__ import annotations
-
 import krippendorff
 import numpy as np
 import pandas as pd

@@ -1,7 +1,5 @@
 """What the folder holds: the published shape, the same bytes from the same seed, larger from smaller."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The simulated judges have the faults they are given. SIMULATED data."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """The pictures: readable, marked, and showing what the truth says where it says so."""
 
-from __future__ import annotations
-
 import io
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The SIMULATED ratings: risk follows from the planted errors, and judges have the faults that are planted."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

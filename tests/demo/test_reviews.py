@@ -1,7 +1,5 @@
 """Simulated reviewers say what the latent qualities say, and that they are simulated."""
 
-from __future__ import annotations
-
 import pandas as pd
 import pytest
 

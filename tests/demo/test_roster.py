@@ -1,7 +1,5 @@
 """The thirty-two SIMULATED judges: fictitious names in four groups, all marked, better where they should be."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Questions and responses: nothing given away, nothing repeated, and facts that differ as the qualities do."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Benchmarks of items with several responses, compared in pairs; and rankings by what a response says of itself."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

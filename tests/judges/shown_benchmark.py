@@ -1,7 +1,5 @@
 """A benchmark with a training split, references of two qualities and evidence, whose texts name what they are."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -4,8 +4,6 @@ It writes its process id and that of a child, which ignores being asked to end, 
 BEHAVIOUR is "answers", "dies" at the start, "hangs" before it listens, or "breaks" at the third request.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Real weights answer items: on this machine and behind a server, in runs like any other."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """References, evidence and examples stand in fences of their own, in words that say what they are."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

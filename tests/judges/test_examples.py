@@ -1,7 +1,5 @@
 """Worked examples come from training cases alone, tell nothing of the case judged, and favour no letter."""
 
-from __future__ import annotations
-
 import io
 import json
 import subprocess

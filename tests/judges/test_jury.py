@@ -1,7 +1,5 @@
 """Tests of what juries promise: their rules, whose verdicts they count, and whom they ask."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import shutil

@@ -1,7 +1,5 @@
 """A plan's tables hold what the options of a dataclass may be, whatever these are."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import field
 from pathlib import Path

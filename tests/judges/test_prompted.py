@@ -1,7 +1,5 @@
 """An engine of one method: what its model is shown, what becomes of its replies, and where it is refused."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

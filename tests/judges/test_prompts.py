@@ -1,7 +1,5 @@
 """No text that is judged can speak for the prompt, and a prompt's hash says when it changed."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Tests that what is shown as asked was sent, letter for letter; where a run does not hold it, nothing is made up."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

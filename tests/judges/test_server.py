@@ -1,7 +1,5 @@
 """A server that is started for a judge: it judges, is recorded, and is gone afterwards, whatever happens."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

@@ -1,7 +1,5 @@
 """A probe of a user's own file: read whole or refused, applied by case id, and never taken for another's."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable

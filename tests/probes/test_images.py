@@ -1,7 +1,5 @@
 """Every probe of pictures changes any picture, the same way each time, and the more the more severe it is."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What probes make of questions and notes: written out by hand, and what no text may bring about."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """What the probes of responses do to sentences that were written for the purpose, and what they leave alone."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Replies with what is expected of each, stated once for all that are alike."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 

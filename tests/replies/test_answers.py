@@ -1,7 +1,5 @@
 """A reply is an answer, a refusal, or nothing."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """Ratings as judges write them: what is read as a person reads it, and what is never a verdict."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

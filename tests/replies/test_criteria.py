@@ -1,7 +1,5 @@
 """Rubric decisions as judges write them: y for met, n for not met, and a dot for none."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

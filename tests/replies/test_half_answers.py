@@ -1,7 +1,5 @@
 """Thoughts, cut-off replies and letters of options are no verdicts."""
 
-from __future__ import annotations
-
 import pytest
 
 from mrb_lib.replies.criteria import parse_criteria

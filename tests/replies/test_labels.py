@@ -1,7 +1,5 @@
 """A reply about responses under other labels is read as the same reply about A and B."""
 
-from __future__ import annotations
-
 import pytest
 
 from mrb_lib.replies.labels import in_letters, labels_of, relabelled

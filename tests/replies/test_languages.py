@@ -2,8 +2,6 @@
 
 # ruff: noqa: RUF001  (the punctuation of the languages)
 
-from __future__ import annotations
-
 import pytest
 
 from mrb_lib.replies.answers import read_answer

@@ -1,7 +1,5 @@
 """A long reply that repeats one part takes seconds at most: time in proportion to its length, not to the square."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 

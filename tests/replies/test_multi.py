@@ -1,7 +1,5 @@
 """Replies that name the labels of a dimension: read as a person does, and nothing guessed."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -6,8 +6,6 @@ Choices are written in one line, in the order of the six dimensions: A, B, t for
 tie, and a dot for a dimension without a choice.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 

@@ -6,8 +6,6 @@ before generation, so that a crash or a smaller run lost results (16: tests/runs
 test_execute.py), and a retry helper was never called, and returned None at last (17: tests/runs/test_retry.py).
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 import pkgutil

@@ -1,7 +1,5 @@
 """Rankings in replies are read as a person reads them, and what is none is not guessed."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Which words of a reply are its reason, and which replies state none."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """A small benchmark with verdicts, for tests of what notebooks show."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

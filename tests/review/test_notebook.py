@@ -1,7 +1,5 @@
 """What a notebook shows: bars while judges run, and plain views where no page can answer."""
 
-from __future__ import annotations
-
 from io import StringIO
 from pathlib import Path
 

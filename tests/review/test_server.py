@@ -1,7 +1,5 @@
 """The server of an app: who may ask it, what it answers, and what a page is told."""
 
-from __future__ import annotations
-
 import json
 import logging
 import re

@@ -1,7 +1,5 @@
 """Text of the data stays text, can be seen, and turns nothing around it."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """A little benchmark on disk, with texts that every heuristic can tell apart."""
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Iterator
 from functools import partial

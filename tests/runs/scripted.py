@@ -1,7 +1,5 @@
 """A little benchmark, and judges that say what a test tells them to."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tests that what a run shows beside the cases is in what a server is sent, in the run's record, and nowhere else."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A damaged part is named by whoever reads it, and judged again by `mrb judge`; rows never go missing unsaid."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Of several judges one that fails keeps no other from its work, and leaves its memory to the next."""
 
-from __future__ import annotations
-
 import gc
 import os
 import signal

@@ -1,7 +1,5 @@
 """Tests of what is promised about runs that end before they are done."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import random

@@ -1,7 +1,5 @@
 """Judges of whole items get all cases of an item at once, and the same prompts however a run is cut."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A plan of judges: read whole, checked whole, and run to the end whichever of them fail."""
 
-from __future__ import annotations
-
 from dataclasses import fields, replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Tests that all problems are known before the first judge starts, and that nothing is fetched to find them."""
 
-from __future__ import annotations
-
 import shutil
 import socket
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Cases are judged as probes change them, beside the plain ones, and the benchmark stays as it is."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 

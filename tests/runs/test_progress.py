@@ -1,7 +1,5 @@
 """Tests of what a person sees of long work."""
 
-from __future__ import annotations
-
 import io
 import logging
 import re

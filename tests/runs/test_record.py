@@ -1,7 +1,5 @@
 """The manifest holds what is needed to repeat a run, and nothing that is secret."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

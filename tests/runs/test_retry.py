@@ -1,7 +1,5 @@
 """Verdicts that failed are made again, and never lost or doubled on the way."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A judge that learned from exported rows elsewhere is not scored on their cases."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

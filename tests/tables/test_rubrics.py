@@ -1,7 +1,5 @@
 """A rubric is checked where it enters, in one line that names the row; nothing is read into what is not one."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from mrb_lib.tables.schema import DEPARTMENTS, ORGAN_DEPARTMENT, ORGANS
 
 

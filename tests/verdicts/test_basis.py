@@ -1,7 +1,5 @@
 """Tests that the basis of a later comparison says who chose what, and holds no text, name or place."""
 
-from __future__ import annotations
-
 import io
 from dataclasses import replace
 from pathlib import Path

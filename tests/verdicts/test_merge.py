@@ -1,7 +1,5 @@
 """Merged benchmarks keep their runs: each judge scores as before, and is one judge where its settings are the same."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace

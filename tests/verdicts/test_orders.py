@@ -1,7 +1,5 @@
 """Rows are shown in their order, come back in the frame of the case, and none that was asked for is lost."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

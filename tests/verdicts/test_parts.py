@@ -1,7 +1,5 @@
 """A part is what was written, to the last bit, or is named as damaged."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """The embedded benchmark's written replies are read as the verdicts that they were written for."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """Tests of cases that a judge has seen: known by their content, and never by a record that was changed."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 

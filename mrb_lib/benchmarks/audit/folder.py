@@ -1,7 +1,5 @@
 """The audit of a benchmark folder: everything that is wrong with it, at once, each with its cure."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import replace

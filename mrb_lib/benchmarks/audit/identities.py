@@ -1,7 +1,5 @@
 """Columns that may identify a patient."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from typing import Final

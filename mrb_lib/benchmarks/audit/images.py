@@ -1,7 +1,5 @@
 """Faults of images: unreadable, cut off, too large, of several frames, or with texts that may name a patient."""
 
-from __future__ import annotations
-
 import hashlib
 import unicodedata
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """What is wrong with the annotations and with the columns that sort cases into subfields and clusters."""
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Iterator, Sequence

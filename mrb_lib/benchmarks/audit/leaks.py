@@ -1,7 +1,5 @@
 """Ways in which a benchmark gives its gold labels away."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

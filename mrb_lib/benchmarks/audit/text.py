@@ -1,7 +1,5 @@
 """What is wrong with the texts of the cases: blanks, copies, exchanged answers, damaged characters."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 

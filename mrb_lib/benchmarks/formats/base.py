@@ -1,7 +1,5 @@
 """How a format registers itself, what its reader returns, and how its rows become tables that keep the contract."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

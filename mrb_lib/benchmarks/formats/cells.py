@@ -1,7 +1,5 @@
 """Tables as desks have them: CSV of any separator and encoding, and Excel workbooks; each cell as the text it is."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

@@ -1,7 +1,5 @@
 """One file with a row per case and annotator, as hospitals export it, becomes cases, annotations and verdicts."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Sequence

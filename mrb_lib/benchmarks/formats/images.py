@@ -1,7 +1,5 @@
 """The images of a table: the files that names stand for, and those inside parquet files as Hugging Face stores them."""
 
-from __future__ import annotations
-
 import hashlib
 import unicodedata
 from collections import Counter

@@ -1,7 +1,5 @@
 """Labels as people and other harnesses write them, read as the categories of a benchmark."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final

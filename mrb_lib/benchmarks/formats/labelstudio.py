@@ -4,8 +4,6 @@ A task's `data` holds the texts. A result of type `pairwise` selects `left` or `
 second response; one of type `choices` may name a tie too. Predictions are verdicts of their `model_version`.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace

@@ -5,8 +5,6 @@ it knows nothing of, such as `organ`, which is carried into the cases. A format 
 `sources` rename what they read, and what is carried passes through `SourceRow.case`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar

@@ -4,8 +4,6 @@ The published counts are rebuilt by tests/benchmarks/formats/test_published_sets
 raises `InputError` where a file is missing or has another shape, and names the row and the field.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Final

@@ -9,8 +9,6 @@ the contract does not know is one of numbers if each of its cells is a number in
 "1,000" are text). `images` holds file names separated by semicolons, or a JSON list of them.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Collection, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Images that show one picture: the same one stored again or turned, and one cropped, framed, inverted or windowed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from itertools import product
 from typing import Final

@@ -1,7 +1,5 @@
 """A picture of a DICOM file, in its own units; nothing that names the patient leaves the library."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import warnings

@@ -1,7 +1,5 @@
 """Texts that image files hold beside their pixels, such as a patient's name in EXIF: removed, the pixels untouched."""
 
-from __future__ import annotations
-
 import struct
 from typing import Final
 

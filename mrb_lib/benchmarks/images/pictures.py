@@ -1,7 +1,5 @@
 """Images of unknown origin, made into small plain pictures that are safe to show."""
 
-from __future__ import annotations
-
 import io
 import warnings
 import zlib

@@ -1,7 +1,5 @@
 """The pixels of an image with the depth they were recorded with, and what a screen shows of them in a window."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Drawing train, validation and test: alike, and with no case that is known from another part."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final

@@ -1,7 +1,5 @@
 """Trust in a split: its names, its digest, and cases that could be known from training cases."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 import numpy as np

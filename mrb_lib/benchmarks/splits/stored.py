@@ -1,7 +1,5 @@
 """The split of a benchmark where it is kept: in `cases.parquet`, with its rule and digest in `benchmark.toml`."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 from typing import Final

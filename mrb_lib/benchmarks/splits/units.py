@@ -1,7 +1,5 @@
 """Which cases stay on one side of a split: those of one unit, and with them all near-duplicates."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, replace
 from typing import Final

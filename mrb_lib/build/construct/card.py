@@ -3,8 +3,6 @@
 Gebru et al. 2021, doi:10.1145/3458723 (datasheets for datasets).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """The step `filter`: small models answer every item, their answers are marked, and a rule keeps what is hard."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial

@@ -1,7 +1,5 @@
 """The step `pair`: which two responses to an item are compared, as a benchmark that is ready to be annotated."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from itertools import combinations

@@ -1,7 +1,5 @@
 """The step `release`: annotated pairs of a work folder as a benchmark with a split, a version and a card."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from dataclasses import dataclass, replace

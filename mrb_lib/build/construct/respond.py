@@ -1,7 +1,5 @@
 """The step `respond`: the pool of responders answers every item; what cannot be paired is flagged and kept."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path

@@ -5,8 +5,6 @@ the screening is closed. Ratings are answers in the store of reviews, about a be
 items; the annotation app shows them without anything that models made of an item, or where it came from.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping

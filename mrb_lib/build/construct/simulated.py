@@ -4,8 +4,6 @@ The difficulty of items, the skill of models and responders and the habits of pe
 `truth.parquet`; no model, clinician or patient stands behind any of it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The first step: what a source holds becomes items, each kept or left out for a reason."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Where a work folder stands: which steps are done, how many items are left, and what to run next."""
 
-from __future__ import annotations
-
 import shlex
 from typing import Final
 

@@ -1,7 +1,5 @@
 """The tables of a work folder: what their columns are called and hold, and how one is read and written."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final

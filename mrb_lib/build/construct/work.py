@@ -1,7 +1,5 @@
 """A work folder: where items become a benchmark, step by step, with every choice, seed and count written down."""
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 import tomllib

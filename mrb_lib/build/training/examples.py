@@ -1,7 +1,5 @@
 """Examples to learn from: the annotators' labels of training cases, as answers to the prompts that ask for them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Final, Literal

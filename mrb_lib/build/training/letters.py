@@ -4,8 +4,6 @@ The loss is that of fine-tuning on each prompt alone with the letter as the repl
 first token over the whole vocabulary. A tie asks for either letter with probability 1/2.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """The loop around the trainers of transformers and TRL: validation by the judge itself, checkpoints, limits of time."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

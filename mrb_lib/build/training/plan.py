@@ -1,7 +1,5 @@
 """The plan of a training: the cases of a split and their labels, checked before anything is read or written."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """The recipe of a training: everything that shapes the weights besides the base model and the benchmark."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The papers of a trained judge: `training.json`, by which tables leave out what it has seen, and a model card."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any

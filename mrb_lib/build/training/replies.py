@@ -1,7 +1,5 @@
 """Replies that the labels give: what a judge learns to write, and what it learns not to prefer."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Hashable, Mapping, Sequence

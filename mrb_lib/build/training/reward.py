@@ -5,8 +5,6 @@ dimension. The probability that A is better is the logistic function of the diff
 1952, doi:10.1093/biomet/39.3-4.324), its loss the cross-entropy with the label; a tie asks for 1/2.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """Fine-tuning on replies with TRL: supervised on those the labels give, or by preferring them (DPO)."""
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 import datasets

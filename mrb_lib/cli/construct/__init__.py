@@ -3,8 +3,6 @@
 The file of a step defines a function `command`, and may name the command's class as `COMMAND`.
 """
 
-from __future__ import annotations
-
 import typer
 
 from mrb_lib.cli.options import Commands

@@ -1,7 +1,5 @@
 """The options of the steps in which models answer, and the lines about their runs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated

@@ -1,7 +1,5 @@
 """`mrb construct filter`: models answer the items, and a rule keeps what is hard."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Annotated
 

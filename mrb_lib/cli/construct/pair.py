@@ -1,7 +1,5 @@
 """`mrb construct pair`: which two responses are compared, and the design, before anybody annotates."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

@@ -1,7 +1,5 @@
 """`mrb construct release`: the annotated pairs of a work folder as a benchmark with a split and a card."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

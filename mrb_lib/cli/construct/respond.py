@@ -1,7 +1,5 @@
 """`mrb construct respond`: the pool of responders answers the items."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

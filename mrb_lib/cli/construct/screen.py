@@ -1,7 +1,5 @@
 """`mrb construct screen`: clinicians rate items in a browser, blinded, and a rule says which stay."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """Output that the steps of `mrb construct` share."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 

@@ -1,7 +1,5 @@
 """`mrb construct start`: items from somebody's images and questions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`mrb construct status`: where a work folder stands, and what to run next."""
 
-from __future__ import annotations
-
 import json
 from typing import Annotated
 

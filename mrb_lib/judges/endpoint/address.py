@@ -1,7 +1,5 @@
 """The address of a server, the permission to send cases there, and the key it asks for."""
 
-from __future__ import annotations
-
 import ipaddress
 import os
 import re

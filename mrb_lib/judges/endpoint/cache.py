@@ -9,8 +9,6 @@ as it may in a run, so the file is its owner's alone. It stays when a run is rem
 server is never in a reply.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import sqlite3

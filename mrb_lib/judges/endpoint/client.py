@@ -1,7 +1,5 @@
 """Asking a chat server: again, for less, or not at all, within limits of pace and cost."""
 
-from __future__ import annotations
-
 import json
 import logging
 import ssl

@@ -5,8 +5,6 @@ before), `client` (asking, again if need be, within limits), `outcomes` (what be
 reply and its probabilities).
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait

@@ -24,8 +24,6 @@ times, 30 while other requests are answered; everything else takes one request.
 Nothing that a server sends is trusted to have the right type. Tested by tests/judges/endpoint/test_outcomes.py.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import zlib

@@ -7,8 +7,6 @@ server lists, each spelling of the other has at most the probability of the leas
 most what the listed ones leave; the ratio is the bound that this implies. Where neither is, the ratio is unknown.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence

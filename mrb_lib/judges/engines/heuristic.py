@@ -4,8 +4,6 @@ They read what every judge is shown and are run the same way. `longer` and `firs
 measure how far the two best known biases alone would get.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Callable, Mapping

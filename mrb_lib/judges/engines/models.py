@@ -1,7 +1,5 @@
 """The engines that read weights, ask a server, start one for the weights, or count the votes of other judges."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module

@@ -7,8 +7,6 @@ half the memory of one mask a tree, and each window alone.
 The two functions are registered with transformers under the names `TREE` and `WINDOWS` when this module is imported.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from inspect import signature

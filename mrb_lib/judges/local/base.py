@@ -1,7 +1,5 @@
 """The base of all judges that read weights on this machine."""
 
-from __future__ import annotations
-
 import gc
 import os
 import sys

@@ -3,8 +3,6 @@
 The categories are named by one character each, and the probability of each as the first token of the reply is read.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 

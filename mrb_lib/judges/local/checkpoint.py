@@ -1,7 +1,5 @@
 """A model and its processor read from a folder of safetensors, complete, and without running code that lies there."""
 
-from __future__ import annotations
-
 import json
 import re
 import warnings

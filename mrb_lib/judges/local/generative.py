@@ -1,7 +1,5 @@
 """Judging by replies: a model writes, and the parser reads what it wrote; or keeping what it wrote as an answer."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

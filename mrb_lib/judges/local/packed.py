@@ -5,8 +5,6 @@ reply, so nothing is generated and nothing is parsed. Both orders and all dimens
 of a case share what they have in common; see `mrb_lib.judges.local.tree`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import isfinite
 

@@ -5,8 +5,6 @@ each response once for all that is asked about it. A rating is the expectation o
 most probable value (Liu et al., G-Eval, EMNLP 2023, section 2).
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Mapping
 

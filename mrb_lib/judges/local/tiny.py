@@ -4,8 +4,6 @@ They have the architecture, tokenizer, processor and chat template of real judge
 and know nothing; their verdicts are noise.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, get_args

@@ -7,8 +7,6 @@ in its own prompt; so each prompt is read as if it stood alone, for the price of
 leaf. (Tree attention as in speculative decoding: Miao et al., SpecInfer, ASPLOS 2024.)
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """A loaded model: text and images made into its inputs, and the device it runs on."""
 
-from __future__ import annotations
-
 import copy
 import platform
 import re

@@ -1,7 +1,5 @@
 """Engines: the ways in which a model is asked for verdicts. Each registers itself where it is written."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from importlib.util import find_spec

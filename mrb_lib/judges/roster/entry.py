@@ -1,7 +1,5 @@
 """The facts that the roster states about one judge."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import field

@@ -6,8 +6,6 @@ group. A folder of weights is a critic by its `training.json` or its scalar head
 configuration names decides, and other weights are open. Every other name is in the group "other", until a file says.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

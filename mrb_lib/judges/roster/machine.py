@@ -1,7 +1,5 @@
 """This machine, and the way in which it runs each judge: device, options, memory and time."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

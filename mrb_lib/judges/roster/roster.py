@@ -1,7 +1,5 @@
 """The roster: its judges, and how a name becomes a judge."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """A model's weights and their revision: in a local folder, or in the Hub's cache, fetched when the user asks for it."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -1,7 +1,5 @@
 """Everything that is made of the records: the index of figures, the PDF, the site, the copy of the figures."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The cases that a report shows whole: which ones, why these, and each as a page of its own."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

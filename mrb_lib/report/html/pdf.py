@@ -1,7 +1,5 @@
 """The report as one PDF with page numbers, printed by a Chromium that is installed on the machine."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

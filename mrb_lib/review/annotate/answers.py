@@ -3,8 +3,6 @@
 All responses of an item may be ranked at once; a ranking is kept as the choices on all pairs.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

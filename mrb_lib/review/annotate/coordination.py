@@ -1,7 +1,5 @@
 """The coordinator's page: progress, agreement, pace, drift, skipped cases and comments, live, and files of all."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final

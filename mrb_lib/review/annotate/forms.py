@@ -1,7 +1,5 @@
 """What the page asks: which of two answers is better, how one rates, how several rank, how an item rates on a scale."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from typing import Final, NamedTuple

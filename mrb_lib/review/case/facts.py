@@ -4,8 +4,6 @@ A reading aid made by rules, not a judgement: it finds words, not meanings, and 
 pairs that were marked by hand is printed by tests/review/case/test_facts.py.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Iterable, Iterator

@@ -5,8 +5,6 @@ image, link elsewhere, or lose text. Here HTML, links, images and formulas stay 
 rendering would not show every letter is shown as it was written.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """A case as it is stored beside the case as a probe changes it, and the verdicts on both."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from itertools import zip_longest
 

@@ -1,7 +1,5 @@
 """The verdicts on a case: what each judge chose, whether that agrees with gold, what it was asked and replied."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import groupby

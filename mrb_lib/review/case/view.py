@@ -4,8 +4,6 @@ Everything from the data is escaped, images are decoded and drawn anew, and it i
 case says can therefore be read but does nothing. `case.js` adds zoom, pan and the window of grey images.
 """
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Mapping, Sequence
 from typing import Any, Final

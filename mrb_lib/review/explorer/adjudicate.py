@@ -1,7 +1,5 @@
 """The work of reviewers: the form that judges a gold label, the history of a case, the cases that a query leaves."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache

@@ -4,8 +4,6 @@ Every answer follows from the question and the data alone, so that several pages
 its position in the benchmark, which no text of the data can break.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict

@@ -1,7 +1,5 @@
 """What a failure explorer shows: a benchmark, the kinds of failure of its verdicts, and one case at a time."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 

@@ -3,8 +3,6 @@
 An index is in a folder named by the state of the runs, so a new one is made when a run grows, and only then.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil

@@ -4,8 +4,6 @@ Most functions return, for each number of a table, the ids of its cases in the o
 and the `n` cases that the table counts. They are validated by tests/report/test_links.py.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
 from typing import Final

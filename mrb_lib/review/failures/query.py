@@ -4,8 +4,6 @@ A case matches if one of its verdicts does: by the judge of the query, on its di
 of its outcomes, and changed by its probe. No judge, or no dimension, means any.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Who annotates which case, and in which order the responses are shown."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

@@ -4,8 +4,6 @@ The people who annotate are in `annotators.csv` beside a benchmark, which only i
 merge or release copies. `summary` names nobody and may be published.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """What the store keeps: adjudications, tags and views of reviewers, answers and comments of annotators; which count."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -1,7 +1,5 @@
 """What reviewers said of a benchmark, for the notebook on adjudication and for whether it is up to date."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Sequence

@@ -9,8 +9,6 @@ A temperature divides the log odds of a judge, so that its probabilities become 
 1706.04599, section 4.2). Probabilities closer to 0 or 1 than one in a million are taken as that.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

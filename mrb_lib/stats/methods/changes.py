@@ -3,8 +3,6 @@
 A function of two sets of frames, so no table of `mrb analyze`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Final
 

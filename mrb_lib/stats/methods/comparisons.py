@@ -4,8 +4,6 @@ Comparisons have the shape (..., cases, 3): how much of each case is a choice of
 responders are those of Bradley and Terry's model, in which a tie is half a win of either.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

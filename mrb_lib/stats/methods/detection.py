@@ -1,7 +1,5 @@
 """Findings of judges in single responses: labels of which several may apply, wrong steps, and reasons."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from itertools import product

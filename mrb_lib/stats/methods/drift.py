@@ -1,7 +1,5 @@
 """Annotators against themselves: the first half of what each answered beside the second."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -6,8 +6,6 @@ it is half correct. The choice of the verdict plays no part. Of a rating the for
 gold, with the probability that the judge gave it, so that its confidence is from 0 to 1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise

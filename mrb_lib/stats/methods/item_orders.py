@@ -1,7 +1,5 @@
 """Items with several responses, compared in pairs: the orders of the responses, and the choice of the best."""
 
-from __future__ import annotations
-
 from itertools import combinations
 from math import comb
 from typing import Final, NamedTuple

@@ -1,7 +1,5 @@
 """Judges inside and outside a subfield, on cases that are equally hard: common odds ratios, their classes, matching."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

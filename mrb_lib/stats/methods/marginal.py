@@ -1,7 +1,5 @@
 """Logistic models of whether a verdict is right: averaged over cases, and tests of what differs between judges."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Verdicts with and without a change, paired by case, order and repeat: what the change did to each case."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

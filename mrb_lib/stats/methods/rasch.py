@@ -1,7 +1,5 @@
 """The Rasch model of few judges and many cases: abilities of judges and difficulties of cases on one scale."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

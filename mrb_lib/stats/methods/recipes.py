@@ -1,7 +1,5 @@
 """Trained judges that can be compared: with their bases, in one entry of the recipe, or by the size of training."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Hashable, Mapping, Sequence
 from itertools import combinations

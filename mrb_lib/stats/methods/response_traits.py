@@ -1,7 +1,5 @@
 """Traits of a response apart from its quality: its length, its marks of style, and its author."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache

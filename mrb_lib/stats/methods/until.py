@@ -1,7 +1,5 @@
 """A goal for the agreement of annotators: is it met, and would more annotators or more cases help?"""
 
-from __future__ import annotations
-
 import re
 from math import ceil
 from typing import Final, NamedTuple

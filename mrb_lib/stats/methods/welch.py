@@ -1,7 +1,5 @@
 """The difference between the means of two sets of cases that have no case in common."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A baseline for trained judges: predict the better response from the words of the two alone."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array, vstack

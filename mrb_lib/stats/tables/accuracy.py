@@ -1,7 +1,5 @@
 """Does a judge choose as the annotators do? Per dimension and over all of them, beside naive baselines."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial

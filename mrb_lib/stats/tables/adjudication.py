@@ -1,7 +1,5 @@
 """Do reviewers agree on which gold labels are wrong, and why do judges fail?"""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any, Final
 

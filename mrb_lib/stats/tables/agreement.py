@@ -1,7 +1,5 @@
 """Do the annotators agree, beyond what chance gives: all of them together, and every two."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, Final

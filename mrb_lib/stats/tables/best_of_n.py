@@ -1,7 +1,5 @@
 """What is lost where the judge chooses the best of several responses?"""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Is a judge as sure as it should be? Proper scores, calibration error, and risk where only sure verdicts count."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Compare annotators and judges with the label of the other annotators, and test if a judge could replace one."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any, Final
 

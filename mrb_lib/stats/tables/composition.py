@@ -1,7 +1,5 @@
 """What is in the benchmark?"""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

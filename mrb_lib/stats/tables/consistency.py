@@ -1,7 +1,5 @@
 """Does a judge choose the same when the responses change places, or when asked again?"""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

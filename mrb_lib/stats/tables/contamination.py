@@ -1,7 +1,5 @@
 """Is a judge more accurate on cases that were public before its training data end?"""
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

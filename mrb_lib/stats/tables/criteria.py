@@ -1,7 +1,5 @@
 """Which criteria of a rubric decide a judge's errors?"""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Is a judge weak in a subfield, beyond the subfield being hard (differential item functioning)?"""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Which cases are hard for all judges, and whose gold label is probably wrong?"""
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

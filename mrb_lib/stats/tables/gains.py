@@ -1,7 +1,5 @@
 """Is a judge that was trained further better than its base, at what price, and what contributed?"""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Would another gold rule change the leaderboard, and how often do the annotators err?"""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Final, NamedTuple
 

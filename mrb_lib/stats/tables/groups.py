@@ -1,7 +1,5 @@
 """Are some groups of judges better than others: medical than open ones, medical models than their bases?"""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import Any, Final

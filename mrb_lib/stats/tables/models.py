@@ -1,7 +1,5 @@
 """Why is a verdict right: the judge, the subfield, the order, the longer response, or knowing the answer?"""
 
-from __future__ import annotations
-
 import logging
 from dataclasses import replace
 from typing import Any, Final

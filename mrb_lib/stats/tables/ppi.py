@@ -1,7 +1,5 @@
 """How many of the annotators' labels do the verdicts save?"""
 
-from __future__ import annotations
-
 from typing import Any, Final, NamedTuple
 
 import numpy as np

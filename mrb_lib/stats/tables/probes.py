@@ -1,7 +1,5 @@
 """Which changes to a case, or to the prompt, change a judge's verdicts, and should they?"""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import combinations

@@ -1,7 +1,5 @@
 """Do the verdicts rank the responders, and the responses to an item, as the annotators do?"""
 
-from __future__ import annotations
-
 from itertools import product
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """Does a judge rate single responses as clinicians do: their category, their labels, their steps, and its reasons?"""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any, Final
 

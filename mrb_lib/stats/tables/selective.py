@@ -6,8 +6,6 @@ from the strictest down until one fails, which spends delta once (Bauer 1991; Ju
 2407.18370; Angelopoulos et al., "Learn then test", arXiv 2110.01052).
 """
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Could a difference between judges be chance? Every two of them, all at once, and letters for those alike."""
 
-from __future__ import annotations
-
 from itertools import combinations
 from string import ascii_letters
 

@@ -1,7 +1,5 @@
 """Does what is measured of judges in some domains (institutions, datasets, subfields) hold in others?"""
 
-from __future__ import annotations
-
 from typing import Final, NamedTuple
 
 import numpy as np

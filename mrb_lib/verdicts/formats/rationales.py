@@ -1,7 +1,5 @@
 """The reasons that judges gave, as a benchmark: each is rated right, wrong or irrelevant by people and other judges."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Hashable, Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A small benchmark without a defect, for tests that plant one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The audit as a whole: silent on sound data, and collecting what is structurally wrong."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """One defect in the images at a time: that finding, pointing at the case, and no other."""
 
-from __future__ import annotations
-
 import struct
 import tracemalloc
 import zlib

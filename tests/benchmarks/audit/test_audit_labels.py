@@ -1,7 +1,5 @@
 """One defect in annotations, subfields or clusters at a time: that finding and no other."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """One leak of the gold label at a time; and innocent look-alikes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Leaks that were planted between the parts of a split are found, and a split that was tampered with is noticed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """One defect in the texts at a time: that finding, in its row and column, and no other."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """Columns that may identify a patient are named."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A small data root in the published layout, to be damaged in one way at a time."""
 
-from __future__ import annotations
-
 import io
 import json
 import zlib

@@ -6,8 +6,6 @@ be found; else one bracketed letter, or a single bare A or B in whatever case, a
 The metric is, by organ and dimension, the correct rows over the rows of ground truth, so that a dropped row is wrong.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Tables from people's desks: Excel, other separators and encodings, one file for everything, names typed by hand."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Label Studio's JSON export: its pairwise comparisons become annotations, its predictions verdicts."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

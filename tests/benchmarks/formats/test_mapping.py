@@ -1,7 +1,5 @@
 """Columns that a user's files call otherwise are read in every format, and never lost or confused."""
 
-from __future__ import annotations
-
 import csv
 import json
 import shutil

@@ -1,7 +1,5 @@
 """The published layout: what is imported, exported and imported again is identical."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Callable

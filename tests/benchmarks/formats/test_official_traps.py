@@ -1,7 +1,5 @@
 """Each known trap of the published layout is one clear error, or is counted."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The published scorer, fed with our export, gives our numbers; where it does not, by which of its defects."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

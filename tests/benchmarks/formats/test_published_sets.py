@@ -3,8 +3,6 @@
 What the authors computed of these counts is rebuilt in tests/published.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Every registered format can be used, and says what it is and what its options do."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The tidy tables: arbitrary text survives, and every fault names its row and column."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 from dataclasses import replace

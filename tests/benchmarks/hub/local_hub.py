@@ -1,7 +1,5 @@
 """A loopback server that answers like the Hub, as far as downloading a dataset or a model asks it to."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

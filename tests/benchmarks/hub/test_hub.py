@@ -1,7 +1,5 @@
 """What `pull` promises, against a loopback server that answers like the Hub."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

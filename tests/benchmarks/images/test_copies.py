@@ -1,7 +1,5 @@
 """A picture is known again however it was stored, turned or altered, and another picture never is."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable
 from functools import cache

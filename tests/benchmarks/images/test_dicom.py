@@ -1,7 +1,5 @@
 """DICOM pictures are shown as pydicom's own window function shows them, and damaged files are said to be so."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 

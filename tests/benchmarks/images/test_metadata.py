@@ -1,7 +1,5 @@
 """A patient's name beside the pixels of an image never gets into a benchmark; the pixels stay as they are."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

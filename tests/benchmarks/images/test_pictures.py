@@ -1,7 +1,5 @@
 """Images of every kind become small plain pictures; bad ones say why not."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

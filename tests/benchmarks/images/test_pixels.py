@@ -1,7 +1,5 @@
 """Pictures keep their depth, and a window shows of it what its formula says."""
 
-from __future__ import annotations
-
 import io
 
 import numpy as np

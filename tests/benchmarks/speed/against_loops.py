@@ -7,8 +7,6 @@ scaled up. Both must give the same intervals, up to the chance of their own resa
 Run it by hand: `python tests/benchmarks/speed/against_loops.py`; the results are in RESULTS.md.
 """
 
-from __future__ import annotations
-
 import time
 
 import krippendorff

@@ -4,8 +4,6 @@ Every picture is made on the way, with structure at every size as radiographs ha
 One in twenty is followed by an altered copy of each kind under another question.
 """
 
-from __future__ import annotations
-
 import argparse
 import io
 import resource

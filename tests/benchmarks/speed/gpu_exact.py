@@ -7,8 +7,6 @@ on the GPU: read together by `packed`, in half precision with the kernel of vari
 and each prompt alone by transformers. Results are in RESULTS.md.
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from pathlib import Path

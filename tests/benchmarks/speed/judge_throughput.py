@@ -7,8 +7,6 @@ Both orders, six dimensions: twelve verdicts a case. The weights are random, whi
 changes what is judged and not how long it takes. Results are in RESULTS.md.
 """
 
-from __future__ import annotations
-
 import argparse
 import io
 import tempfile

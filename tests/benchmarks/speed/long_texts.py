@@ -4,8 +4,6 @@ Run as `python tests/benchmarks/speed/long_texts.py [READER ...]`; prints, of ev
 the most where its text grows 8 times (8 is in proportion, 64 the square), and exits with 1 where one grows over 24.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable

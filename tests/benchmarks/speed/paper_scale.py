@@ -4,8 +4,6 @@
 Run it by hand: `python tests/benchmarks/speed/paper_scale.py`; the results are in RESULTS.md.
 """
 
-from __future__ import annotations
-
 import argparse
 import multiprocessing
 import os

@@ -5,8 +5,6 @@ a checkout of the workbench; they are measured in turn, in one run. Without any 
 results are in RESULTS.md.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import signal

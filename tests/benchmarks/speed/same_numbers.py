@@ -4,8 +4,6 @@ Run it by hand: `python tests/benchmarks/speed/same_numbers.py keep OUT BENCH...
 then `python tests/benchmarks/speed/same_numbers.py compare BEFORE AFTER`.
 """
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """SIMULATED benchmarks of any size for the timings: cases, annotations and verdicts drawn at random."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

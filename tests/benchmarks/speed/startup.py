@@ -4,8 +4,6 @@ Run as `python tests/benchmarks/speed/startup.py [CASES]`; prints seconds (the b
 peak memory of writing the embedded benchmark with CASES cases (default 1,026).
 """
 
-from __future__ import annotations
-
 import resource
 import subprocess
 import sys

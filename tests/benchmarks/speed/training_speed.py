@@ -7,8 +7,6 @@ twelve rows of a batch, as TRL's trainer reads `mrb export sft`. The weights are
 and not how long it takes. Results are in RESULTS.md.
 """
 
-from __future__ import annotations
-
 import argparse
 import tempfile
 import time

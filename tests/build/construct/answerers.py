@@ -1,7 +1,5 @@
 """Models that answer what a test tells them to, in ordinary runs: an engine, and a roster that names its models."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """A small work folder with responses, and who wins where everybody prefers the model that comes first."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

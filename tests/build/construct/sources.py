@@ -1,7 +1,5 @@
 """A folder of images with questions, as a hospital might hand it over, and what is wrong with some of them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

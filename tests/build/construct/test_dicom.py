@@ -1,7 +1,5 @@
 """A DICOM file comes along as the same picture, and as nothing else of it."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Counts and chance are what one gets by hand; models have their accuracy with an interval."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

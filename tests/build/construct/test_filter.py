@@ -1,7 +1,5 @@
 """What is promised of `filter`: every item has its reason, no model is asked twice, and no option is wrong silently."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Iterator

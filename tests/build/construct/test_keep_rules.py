@@ -1,7 +1,5 @@
 """A rule in words keeps what it says; each item that it leaves out has the first part of the rule that it fails."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Items are read from the layouts of medical visual question answering sets, as their public cards describe them."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Callable

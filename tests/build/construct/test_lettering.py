@@ -1,7 +1,5 @@
 """Text burnt into a picture is suspected, and anatomy is not."""
 
-from __future__ import annotations
-
 import io
 
 from PIL import Image, ImageDraw, ImageFont

@@ -1,7 +1,5 @@
 """An answer is right or wrong by stated rules; what no rule can mark stays unmarked, with the reason."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """The step `pair`: from responses to a benchmark that can be annotated, repeated, extended and never mixed up."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

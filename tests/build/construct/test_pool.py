@@ -1,7 +1,5 @@
 """A plan names models, each asked in its own way; what is recorded of them names no place on this machine."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

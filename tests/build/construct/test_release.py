@@ -1,7 +1,5 @@
 """A release: what its card says is what its tables hold, other people's libraries read it, and nothing leaks."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

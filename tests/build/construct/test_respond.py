@@ -1,7 +1,5 @@
 """What is promised of `respond`: every response is there, with the flag that says why it may not be paired."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Iterator

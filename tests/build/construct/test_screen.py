@@ -1,7 +1,5 @@
 """Clinicians' ratings keep items by a rule that stands in the record, can be edited, and never loses a rating."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd

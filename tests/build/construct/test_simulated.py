@@ -1,7 +1,5 @@
 """The SIMULATED work folder is whole, is the same for the same seed, and lets what was planted be found again."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """What a source holds becomes items, kept or left out for a reason; nothing that names a patient comes along."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """A work folder remembers every choice, counts every item, and knows what a changed choice makes stale."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd

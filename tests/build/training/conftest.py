@@ -1,7 +1,5 @@
 """A benchmark to train on: a few simulated cases with a split."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

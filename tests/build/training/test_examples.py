@@ -1,7 +1,5 @@
 """Every label becomes the answer to the prompt that asks for it, in each order, and none is lost uncounted."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """Rows to train on elsewhere: the prompts that judge, the annotators' answers, and nothing of the test."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Learning all letters of a case in one pass is learning each of them alone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from pathlib import Path
 

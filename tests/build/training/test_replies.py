@@ -1,7 +1,5 @@
 """Replies are learnt from the very prompts that the judge is asked with, and what labels do not give is not made up."""
 
-from __future__ import annotations
-
 import json
 import warnings
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A reward head learns Bradley and Terry's likelihood, and the judge that reads it scores as it was trained."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A training ends in a folder that judges, can be killed at any time, and never learns from what it is tested on."""
 
-from __future__ import annotations
-
 import json
 import multiprocessing
 import random

@@ -1,7 +1,5 @@
 """Shared by the tests of served judges: rows and benchmarks of a few words, and judges that wait for nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar

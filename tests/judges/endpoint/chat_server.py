@@ -1,7 +1,5 @@
 """A chat server on loopback that does as a test says, and remembers what it was sent."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """A time that passes only where somebody sleeps."""
 
-from __future__ import annotations
-
 from threading import Lock
 
 

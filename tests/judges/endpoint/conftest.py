@@ -1,7 +1,5 @@
 """The chat server of each test module, which answers with its `USUAL`: a response, or a function that makes one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """Failed attempts, and money that several threads may spend. No server is needed."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from threading import Thread

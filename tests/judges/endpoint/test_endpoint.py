@@ -1,7 +1,5 @@
 """Tests of what is sent to a server, and what becomes of its replies."""
 
-from __future__ import annotations
-
 import base64
 import io
 import json

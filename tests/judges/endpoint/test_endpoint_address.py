@@ -1,7 +1,5 @@
 """Where cases may go, and which key goes along."""
 
-from __future__ import annotations
-
 import pytest
 
 from mrb_lib.judges.endpoint.address import Address, address

@@ -1,7 +1,5 @@
 """A server that fails, refuses or lies costs time, never a verdict."""
 
-from __future__ import annotations
-
 import json
 import socket
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """Reading what a server sent, token by token and field by field."""
 
-from __future__ import annotations
-
 import json
 import math
 

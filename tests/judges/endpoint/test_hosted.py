@@ -1,7 +1,5 @@
 """Runs through a server that costs money and time: what is asked, what is paid, and when it stops."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """The engine `letters`: one token a question, the questions of a case one after the other."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter, defaultdict
 from pathlib import Path

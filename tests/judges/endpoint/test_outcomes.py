@@ -1,7 +1,5 @@
 """The table of outcomes: for what a server does, the verdicts, the requests and what the user reads."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Rankings of all responses to an item, and decisions on the criteria of a rubric, in one request each."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

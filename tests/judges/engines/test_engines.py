@@ -1,7 +1,5 @@
 """An engine is one decorated class or function; every place that names engines follows from it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The architectures of the published judges, each as a tiny random model: read together as alone, or honestly alone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Variable-length attention is told exactly what a mask would let through, and windows are read together."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from hypothesis import assume, given

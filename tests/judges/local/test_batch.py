@@ -1,7 +1,5 @@
 """One prompt ranks all responses to an item, and its reply is the verdicts of all their pairs."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections import Counter

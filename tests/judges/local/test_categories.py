@@ -1,7 +1,5 @@
 """Ratings of one response: the probability of every category is what it is when each question is asked alone."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

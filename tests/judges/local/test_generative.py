@@ -1,7 +1,5 @@
 """Replies depend on the case, the prompt and the seed alone, and are kept as they were written."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

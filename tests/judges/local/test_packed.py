@@ -1,7 +1,5 @@
 """Every question read together has the probability it has when it is read alone, whatever lies beside it."""
 
-from __future__ import annotations
-
 import json
 import math
 import shutil

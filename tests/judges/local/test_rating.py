@@ -1,7 +1,5 @@
 """Ratings are expectations over a model's own numbers, and each response is rated as if the other were not there."""
 
-from __future__ import annotations
-
 from itertools import product
 from pathlib import Path
 

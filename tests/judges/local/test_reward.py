@@ -1,7 +1,5 @@
 """A scalar reward is the head's reading of the conversation's last token, and no prompt of ours."""
 
-from __future__ import annotations
-
 import json
 import math
 import shutil

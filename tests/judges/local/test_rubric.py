@@ -1,7 +1,5 @@
 """A rubric judge decides each criterion as if it were asked alone, and adds up the points as HealthBench does."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

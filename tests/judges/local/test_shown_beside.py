@@ -1,7 +1,5 @@
 """Tests that tiny models get what is shown beside a case, in every engine, and read it together as alone."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tiny models are what they say: small, of the named architecture, random, and the same every time."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 from typing import get_args

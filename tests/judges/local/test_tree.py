@@ -1,7 +1,5 @@
 """A tree of prompts holds exactly the tokens of each prompt, and every token sees its own prompt alone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache

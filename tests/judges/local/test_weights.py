@@ -1,7 +1,5 @@
 """A model is read whole or not at all, without running code that lies beside it, and its inputs are its publisher's."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import socket

@@ -1,7 +1,5 @@
 """Tests of which group a judge belongs to: names against a list that was written before the function."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

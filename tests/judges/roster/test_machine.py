@@ -1,7 +1,5 @@
 """Tests of what is said of a machine, whatever machine the tests run on."""
 
-from __future__ import annotations
-
 import socket
 import sys
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Tests of what names of judges promise, and what is said of a roster file with a mistake."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Tests of what the roster file promises: one form, and a public page behind every model."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """Tests of what finding weights promises, against a loopback server that answers like the Hub."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Questions as the page of an annotator asks them."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 from mrb_lib.benchmarks.benchmark import Benchmark

@@ -1,7 +1,5 @@
 """Annotators are told nothing that could sway them, and what they pick comes out in the case's own frame."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import replace

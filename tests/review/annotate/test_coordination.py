@@ -1,7 +1,5 @@
 """The coordinator sees how far everyone is and how far they agree, and what cannot be said yet is not said."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Several labels in one dimension: toggles with keys of their own, kept as the benchmark writes them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Ratings, steps and rankings are annotated blinded, each by its own keys, and come out as the benchmark's labels."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

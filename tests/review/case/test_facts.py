@@ -1,7 +1,5 @@
 """What only one of two answers states is found; what both state, however they put it, is not."""
 
-from __future__ import annotations
-
 import re
 from itertools import pairwise
 from pathlib import Path

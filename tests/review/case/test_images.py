@@ -1,7 +1,5 @@
 """An image in a page holds what its script needs: the first window, and all 16 bits where there are more than 8."""
 
-from __future__ import annotations
-
 import base64
 import io
 import re

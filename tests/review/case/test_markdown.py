@@ -1,7 +1,5 @@
 """An answer's Markdown and mathematics are drawn right, lose nothing, and do nothing."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from xml.etree import ElementTree as ET

@@ -1,7 +1,5 @@
 """A case as a probe changes it stands beside the case as it is, and nothing it says can act."""
 
-from __future__ import annotations
-
 import html
 import re
 from dataclasses import replace

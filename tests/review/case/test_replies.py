@@ -1,7 +1,5 @@
 """Every reply opens what was asked, as far as its run says, and why it counts as it does."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """A case is shown whole, and nothing it says can act."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

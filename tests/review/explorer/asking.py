@@ -1,7 +1,5 @@
 """Questions as a page of the explorer asks them."""
 
-from __future__ import annotations
-
 import csv
 import io
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a reviewer says is stored as it was said, about the case in sight; what the form does not offer is refused."""
 
-from __future__ import annotations
-
 import json
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress

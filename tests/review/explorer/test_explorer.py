@@ -1,7 +1,5 @@
 """What the failure explorer answers: selections, cases, files, and what it shows where no kernel runs."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tags on cases, named views and small pictures: what the explorer answers, to whom, and what it refuses."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import replace

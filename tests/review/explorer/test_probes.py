@@ -1,7 +1,5 @@
 """Which probe would have caught a judge's errors: the filter, its counts, and the case as a probe changes it."""
 
-from __future__ import annotations
-
 from html import escape
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A question is added to the review form in one place: everything else follows, in a store that is older than it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The failure explorer on ratings: one response, the benchmark's categories, and nothing about orders or letters."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

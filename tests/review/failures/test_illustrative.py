@@ -1,7 +1,5 @@
 """Probed cases: whose verdicts a study shows, and the cases that illustrate which probes judges break."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from dataclasses import replace

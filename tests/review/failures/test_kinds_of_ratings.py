@@ -1,7 +1,5 @@
 """Failures of ratings: how far off, on which side of what is acceptable, and nothing about orders."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Lists of cases: the failures behind a cell of accuracy and the hardest cases."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

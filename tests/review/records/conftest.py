@@ -1,7 +1,5 @@
 """A store in a file, and one in PostgreSQL, whose server the tests start themselves."""
 
-from __future__ import annotations
-
 import os
 import pwd
 import shutil

@@ -1,7 +1,5 @@
 """A store of reviews as version 4 of its schema made it, by raw SQL."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import sqlalchemy as sa

@@ -4,8 +4,6 @@ Prints the id of every mark that the store acknowledged. The processes are forke
 and no connection, so that what is imported is imported once.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import sys
 from multiprocessing.connection import Connection

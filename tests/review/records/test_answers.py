@@ -1,7 +1,5 @@
 """What annotators did comes out whole: as annotations, as a log and as progress; who they are is kept apart."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Cases are dealt out evenly, and by the seed alone."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """Eight reviewers at once, in processes of their own, some of them killed: nothing lost, doubled or overwritten."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

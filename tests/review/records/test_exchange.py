@@ -1,7 +1,5 @@
 """Adjudications and tags go out as files and come in again, once."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd

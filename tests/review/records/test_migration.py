@@ -1,7 +1,5 @@
 """A store of an earlier version is migrated when it is opened: everything is there, and the earlier store is kept."""
 
-from __future__ import annotations
-
 import sqlite3
 import subprocess
 import sys

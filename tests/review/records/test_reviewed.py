@@ -1,7 +1,5 @@
 """Where a notebook's adjudications come from, and what is said with them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """What a store keeps in both databases, what counts of it, and what it says when it cannot be used."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any

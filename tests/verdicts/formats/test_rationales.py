@@ -1,7 +1,5 @@
 """The reasons of judges become a benchmark of ratings that shows nobody who gave them."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -8,8 +8,6 @@ reply for one unreadable dimension; how many choices differ from those of the no
 without a raw reply is taken from there.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -5,8 +5,6 @@ exactly the six dimensions, and verdicts with the first response shown first. Wh
 benchmark has beyond that is counted in what `write` returns.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import defaultdict

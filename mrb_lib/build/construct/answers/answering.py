@@ -5,8 +5,6 @@ model is a judge whose prompt asks for an answer. So engines, servers, Ray, resu
 are those of `mrb judge`, and the runs lie in the work folder as ordinary run folders.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Shares of right answers: of each model to each item, beside those of blind guessing."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

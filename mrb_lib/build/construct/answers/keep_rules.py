@@ -1,7 +1,5 @@
 """Rules in words that keep items, as `correct <= 2 and modality != 'photograph'`, and why others are left out."""
 
-from __future__ import annotations
-
 import ast
 
 import numpy as np

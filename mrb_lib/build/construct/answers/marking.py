@@ -4,8 +4,6 @@ Reading is lenient in form and strict in meaning: an answer that states no optio
 that reads the reference marks what no rule finds right.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import unicodedata

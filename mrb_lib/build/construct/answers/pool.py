@@ -1,7 +1,5 @@
 """The models that answer, named or in a file, with the settings of each; and what is recorded of them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

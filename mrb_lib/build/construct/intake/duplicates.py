@@ -1,7 +1,5 @@
 """Items that ask the same thing twice, and items that belong together."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Final

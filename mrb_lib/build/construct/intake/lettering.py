@@ -1,7 +1,5 @@
 """Text that looks burnt into a picture: a suspicion for a person to look at, not a reading of it."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image

@@ -1,7 +1,5 @@
 """An image as it comes into a work folder: readable, large enough, without its patient, under a name of its content."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

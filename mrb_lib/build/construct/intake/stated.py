@@ -1,7 +1,5 @@
 """Subfields of items, as the source states them: organ, department, modality; never guessed from pictures or words."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Final

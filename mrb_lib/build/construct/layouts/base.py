@@ -1,7 +1,5 @@
 """The registry of layouts, the items that they make of a source, and readers of the fields of a row."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress

@@ -4,8 +4,6 @@ The columns are `image` (or `images`), `question`, `answer`; others are read wit
 and nothing downloaded.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

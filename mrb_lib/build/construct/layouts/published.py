@@ -5,8 +5,6 @@ VQA-RAD (Lau et al. 2018, doi:10.1038/sdata.2018.251), SLAKE (Liu et al. 2021, a
 layout `huggingface`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path

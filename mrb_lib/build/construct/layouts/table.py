@@ -6,8 +6,6 @@ name of a folder stands for the images in it, such as a DICOM series), `question
 with `--map theirs=ours`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Pairs of responders for items so that every two meet as often, overall and within every organ."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Responses that may stand in a pair: those that answer, and differ from the other one."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from itertools import combinations
 from typing import Final, NamedTuple

@@ -1,7 +1,5 @@
 """A folder of rows as `datasets.load_dataset(FOLDER)` reads it: a parquet file, its images, and what they are."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

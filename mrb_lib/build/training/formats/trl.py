@@ -1,7 +1,5 @@
 """Rows for the trainers of TRL: replies to learn (sft), replies to prefer (dpo), responses to prefer (reward)."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Final, cast

@@ -1,7 +1,5 @@
 """Every two responders meet as often as any other two, overall and in every organ, whatever the seed."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

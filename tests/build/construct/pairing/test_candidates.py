@@ -1,7 +1,5 @@
 """No pair holds a response that answers nothing, or two that nobody could tell apart; every one left out is counted."""
 
-from __future__ import annotations
-
 import pandas as pd
 import pytest
 

@@ -1,7 +1,5 @@
 """The design that is announced before anybody annotates."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np
