@@ -23,7 +23,7 @@ _MOST_LISTED, _LARGEST = 100, 1e9
 _TYPED = {"reviewer", "annotator", "note", "skipped_reason", "text", "tag", "name"}
 _ONE_LINE = {"tag", "name"}
 _NULL_IF_EMPTY = {"choice", "dimension", "judge", "supersedes"}
-_NUMBERS = {"float": "number of pixels", "float | None": "length of time", "int": "number from 1"}
+_NUMBERS: Mapping[object, str] = {float: "number of pixels", float | None: "length of time", int: "number from 1"}
 _VOCABULARIES = {"verdict": ADJUDICATION_VERDICTS, "order": ORDERS, "action": (ADDED, REMOVED)}
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
@@ -59,13 +59,13 @@ class Checked:
                 if name in _VOCABULARIES:
                     self.one_of(name, value, _VOCABULARIES[name])
                 value = value or (None if name in _NULL_IF_EMPTY else value)
-            if one.type == "str" and one.default != "" and (not isinstance(value, str) or not value.strip()):
+            if one.type is str and one.default != "" and (not isinstance(value, str) or not value.strip()):
                 raise self.fault(f"{name} is empty; give one")
-            if (number := _NUMBERS.get(str(one.type))) and value is not None:
-                least, allowed = (1, int) if one.type == "int" else (0, int | float)
+            if (number := _NUMBERS.get(one.type)) and value is not None:
+                least, allowed = (1, int) if one.type is int else (0, int | float)
                 if isinstance(value, bool) or not isinstance(value, allowed) or not least <= value <= _LARGEST:
                     raise self.fault(f"{name} {str(value)[:40]} is not a {number}; correct it or leave it out")
-                value = value if one.type == "int" else float(value)
+                value = value if one.type is int else float(value)
             object.__setattr__(self, name, value)
 
     def fault(self, words: str) -> InputError:
