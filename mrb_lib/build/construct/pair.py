@@ -11,7 +11,6 @@ import pandas as pd
 
 from mrb_lib.benchmarks.benchmark import empty_annotations
 from mrb_lib.benchmarks.meta import BenchmarkMeta, write_meta
-from mrb_lib.benchmarks.near_duplicates import components
 from mrb_lib.build.construct.answers.answering import asked_questions
 from mrb_lib.build.construct.pairing.balance import NONE, annotation_order, balanced_pairs, first_shown, length_band
 from mrb_lib.build.construct.pairing.candidates import RULES, Candidates, candidates
@@ -227,6 +226,9 @@ def design(pairs: pd.DataFrame) -> pd.DataFrame:
     DataFrame
         `quantity, value, meaning`, a row each of `MEANINGS`; `longer_first` is null where all lengths are equal
     """
+    # Here, because scikit-learn takes a second and 50 MB of every review app that imports this module.
+    from mrb_lib.benchmarks.near_duplicates import components
+
     met = meetings(pairs)
     names, sides = pd.factorize(pairs[["model_a", "model_b"]].to_numpy(dtype=object).ravel())[::-1]
     one, other = sides.reshape(-1, 2).T
