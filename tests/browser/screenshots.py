@@ -37,6 +37,7 @@ def review(page: Page, folder: Path) -> None:
         sign_in(page, "Dr Example")
         expect(page.get_by_text("Signed in as Dr Example")).to_be_visible()
         page.keyboard.press("2")
+        expect(page.locator(".mrb-list .mrb-thumb img").nth(7)).to_be_visible(timeout=PATIENT)
         keep(page, "review")
 
 
