@@ -72,8 +72,7 @@ def serve_lab(where: Path, options: ServerOptions, environment: Mapping[str, str
     try:
         url = f"{address.url}{path}"
         _await(server, url)
-        ready = f"Ready; stop it with Ctrl-C. Anyone with this address can use it:\n{url}"
-        print(ready, file=sys.stderr, flush=True)
+        print("Ready; stop it with Ctrl-C. Anyone with this address can use it:", file=sys.stderr, flush=True)
         print(f"{url}?token={address.token}", flush=True)
         if options.browser:
             webbrowser.open(f"{url}?token={address.token}")

@@ -51,7 +51,7 @@ async def _served(app: App, address: Address, browse: bool, fragment: str) -> No
     with ThreadPoolExecutor(_MOST_AT_ONCE) as pool:
         server = HTTPServer(application(app, address, pool), max_buffer_size=_LARGEST_QUESTION, xheaders=True)
         server.listen(address.port, address.host)
-        print(f"Ready; stop it with Ctrl-C. Anyone with this address can use it:\n{address.url}", file=sys.stderr)
+        print("Ready; stop it with Ctrl-C. Anyone with this address can use it:", file=sys.stderr, flush=True)
         whole = f"{address.url}?token={address.token}{f'#{fragment}' if fragment else ''}"
         print(whole, flush=True)
         if browse:
