@@ -74,7 +74,7 @@ _ASKS: Final[Mapping[Asks, tuple[str, str]]] = {
     "criteria": ("all criteria of a rubric in one reply", "rubric"),
     "criterion": ("one letter a criterion of a rubric", "rubric"),
 }
-"""What a prompt of each kind asks for, and an engine that reads it."""
+"""The request of each kind of prompt in words, and an engine that reads its replies."""
 
 
 class OtherLabelsError(InputError):

@@ -55,7 +55,7 @@ Columns = Callable[[str, "str | None"], Mapping[str, object]]
 
 @dataclass(frozen=True)
 class Reply:
-    """What came of a task: a model's reply, or the reason why there is none.
+    """The outcome of a task: a model's reply, or the reason why there is none.
 
     Attributes
     ----------

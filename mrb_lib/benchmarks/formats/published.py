@@ -377,7 +377,7 @@ def read_kqa(src: Path) -> Imported:
     Imported
         Dimension `overall`, annotators `label_0` to `label_2`. `model_a` is the answering system. The categories go
         from contradiction to entailment; the authors count them as nominal, and `level` says so. Extra columns:
-        `claim`, the statement, `question_id` (equal for rows about the same of the 50 questions, to resample by),
+        `claim`, the statement, `question_id` (equal for rows about one question, to resample by),
         `category_x` and the authors' `majority_label`.
     """
     src = Path(src)

@@ -1,4 +1,4 @@
-"""What a server is asked: a message with images as data URLs, and options until the server refuses them."""
+"""Requests to a chat server: a message with images as data URLs, and options until the server refuses them."""
 
 from __future__ import annotations
 

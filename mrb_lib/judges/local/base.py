@@ -270,7 +270,7 @@ class LocalJudge(AsksPrompts):
                 waiting = waiting[size:]
 
     def _tried(self, function: Callable[[Sequence[W]], Sequence[R]], items: Sequence[W]) -> Sequence[R] | None:
-        """What a function makes of items; None where the memory does not hold them."""
+        """Apply a function to items; None where they do not fit into memory."""
         try:
             with torch.inference_mode():
                 return function(items)
@@ -305,7 +305,7 @@ class CaseJudge(LocalJudge, Generic[W, R]):
         """State the verdicts of a case, given what is read of it."""
 
     def _shared(self, row: Record) -> tuple[object, ...]:
-        """What the rows of one case have in common."""
+        """Return the key that all rows of one case share."""
         return row["case_id"], row["probe"]
 
     def prepare(self, shown: pd.DataFrame) -> BatchAnswer:

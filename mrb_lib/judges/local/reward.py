@@ -69,7 +69,7 @@ class RewardJudge(CaseJudge[Conversations, tuple[FloatArray, float]]):
 
     def load(self) -> None:
         """Read the weights and the head."""
-        self.head  # noqa: B018
+        self.head  # noqa: B018  # a cached property: naming it reads both
 
     def unload(self) -> None:
         """See `LocalJudge.unload`."""

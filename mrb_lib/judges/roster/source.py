@@ -287,7 +287,7 @@ def check_folder(folder: Path, where: str) -> None:
         return
     named = (_json_object(folder / _INDEX) or {}).get("weight_map")
     if not isinstance(named, dict):
-        raise InputError(f"{where}: {_INDEX} is damaged (it is no list of weights); fetch the model again.")
+        raise InputError(f"{where}: {_INDEX} is damaged (it does not list weights); fetch the model again.")
     listed = {str(name) for name in named.values()}
     missing = sorted(name for name in listed if not is_safe_name(name) or not (folder / name).is_file())
     if missing:

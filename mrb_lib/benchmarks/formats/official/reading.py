@@ -268,7 +268,7 @@ def _text(values: pd.Series, path: Path, name: str, *, required: bool = False) -
 
 
 def _note(schema: pa.Schema, path: Path) -> Mapping[str, object]:
-    """What our own export noted in the file; empty for files of others."""
+    """Return the notes of our own export; empty for other files."""
     try:
         note = json.loads((schema.metadata or {}).get(NOTE, b"{}"))
     except ValueError as error:
