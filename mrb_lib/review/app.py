@@ -4,8 +4,6 @@ A question is a name and a dictionary of fields. Its answer is a file, or a dict
 `error` is a sentence for the user.
 """
 
-import base64
-import json
 import logging
 import os
 import re
@@ -72,21 +70,13 @@ class App:
             return {"ok": False, "error": f"it failed ({type(error).__name__}); the terminal of the server says more"}
         return made if isinstance(made, File) else {"ok": True, **made}
 
-    def text_answer(self, what: str, question: Mapping[str, Any]) -> str:
-        """The answer as JSON, for a kernel, whose messages are text: a file is in its field `file`."""
-        made = self.answer(what, question)
-        if isinstance(made, File):
-            content = base64.b64encode(made.content).decode("ascii")
-            made = {"ok": True, **made.facts, "file": {"kind": made.kind, "base64": content}}
-        return json.dumps(made)
-
     def _repr_mimebundle_(self, **options: Any) -> Any:
         plain = {"text/plain": self.title, "text/html": self.static()}
         if not can_run():
             return plain
         from mrb_lib.review.widget import AppWidget  # anywidget is needed, and slow to import, in notebooks only
 
-        shown = AppWidget(self.text_answer, self.scripts, self.styles)._repr_mimebundle_(**options)
+        shown = AppWidget(self)._repr_mimebundle_(**options)
         data, metadata = shown if isinstance(shown, tuple) else (shown, {})
         return {**plain, **(data or {})}, metadata
 

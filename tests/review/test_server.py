@@ -232,15 +232,16 @@ def test_a_notebook_without_a_page_shows_the_plain_view(monkeypatch: pytest.Monk
     assert "application/vnd.jupyter.widget-view+json" in data
 
 
-def test_a_kernel_answers_in_pieces_under_the_same_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    from mrb_lib.review import widget
+def test_a_kernel_answers_with_fields_and_with_the_bytes_of_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    from mrb_lib.review.widget import AppWidget
 
-    monkeypatch.setattr(widget, "PIECE", 10)
-    shown, sent = widget.AppWidget(APP.text_answer, APP.scripts, APP.styles), list[dict[str, Any]]()
-    monkeypatch.setattr(shown, "send", sent.append)
-    shown._on_message(shown, {"what": "double", "n": 4, "id": "a-7"}, [])
-    while sent[-1]["more"]:
-        shown._on_message(shown, {"id": "a-7"}, [])
-    assert {each["id"] for each in sent} == {"a-7"}
-    assert json.loads("".join(each["piece"] for each in sent)) == {"ok": True, "n": 8}
-    assert not shown._unsent
+    shown, sent = AppWidget(APP), list[tuple[dict[str, Any], list[bytes]]]()
+    monkeypatch.setattr(shown, "send", lambda answer, files: sent.append((answer["response"], files)))
+    for question in ({"what": "double", "n": 4}, {"what": "file"}, {"what": "refuse"}, {}):
+        shown._handle_custom_msg({"kind": "anywidget-command", "id": "7", "name": "_ask", "msg": question}, [])
+    assert sent[:3] == [
+        ({"ok": True, "n": 8}, []),
+        ({"ok": True, "kind": "text/csv", "name": "“a”.csv"}, [b"1,2\n"]),
+        ({"ok": False, "error": "choose another."}, []),
+    ]
+    assert not sent[3][0]["ok"]

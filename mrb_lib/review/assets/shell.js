@@ -41,49 +41,16 @@ const mrbShell = (() => {
 
   // A line to Python, from a notebook by its kernel. `ask` resolves with the answer's fields, a file as its `blob`; it
   // rejects with what is wrong, in words for the user: Python's, or that nobody answers.
-  function connect(model) {
-    const waiting = new Map();
-    const own = Math.random().toString(36).slice(2);
-    let count = 0;
-    let ended = false;
-    const nobody = () => new Error("The kernel behind this view has ended. Run its cell again.");
-    const end = () => {
-      ended = true;
-      for (const { reject } of waiting.values()) reject(nobody());
-      waiting.clear();
-    };
-    const unpacked = ({ file, ...facts }) => {
-      const bytes = file && Uint8Array.from(atob(file.base64), (letter) => letter.charCodeAt(0));
-      return file ? { ...facts, blob: new Blob([bytes], { type: file.kind }) } : facts;
-    };
-    const heard = ({ id, piece, more }) => {
-      const one = waiting.get(id);
-      if (!one) return;
-      one.text += piece;
-      if (more) {
-        model.send({ id });
-        return;
-      }
-      waiting.delete(id);
-      Promise.resolve().then(() => unpacked(settled(JSON.parse(one.text)))).then(one.resolve, one.reject);
-    };
-    model.on("msg:custom", heard);
+  function connect({ model, experimental }) {
+    const ended = new AbortController();
+    const end = () => ended.abort(new Error("The kernel behind this view has ended. Run its cell again."));
     model.on("comm_live_update", end);
-    return {
-      ask(what, fields = {}) {
-        if (ended) return Promise.reject(nobody());
-        const id = `${own}-${(count += 1)}`;
-        return new Promise((resolve, reject) => {
-          waiting.set(id, { text: "", resolve, reject });
-          model.send({ ...fields, id, what });
-        });
-      },
-      close() {
-        model.off("msg:custom", heard);
-        model.off("comm_live_update", end);
-        waiting.clear();
-      },
-    };
+    async function ask(what, fields = {}) {
+      const [answer, [content]] = await experimental.invoke("_ask", { ...fields, what }, { signal: ended.signal });
+      const { kind, ...facts } = settled(answer);
+      return content ? { ...facts, blob: new Blob([content], { type: kind }) } : facts;
+    }
+    return { ask, close: () => model.off("comm_live_update", end) };
   }
 
   const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));

@@ -169,7 +169,7 @@ def test_the_plain_view_has_the_list_and_the_first_cases(
 
 def test_nothing_of_the_data_is_in_the_state_that_a_notebook_saves(pictured: Benchmark) -> None:
     shown = explore(pictured)
-    state = AppWidget(shown.answer, shown.scripts, shown.styles).get_state()
+    state = AppWidget(shown).get_state()
     saved = " ".join(str(value) for value in state.values())
     assert pictured.cases["case_id"].iloc[0] not in saved
     assert pictured.cases["question"].iloc[0] not in saved
