@@ -112,8 +112,8 @@ def test_case_pages_follow_the_number_that_was_asked_for(lab: Any, publish: str,
     assert {path.name for path in (lab.out / "cases").iterdir()} == {"c4.html"}
     lab.report(cases=0)
     assert not list((lab.out / "cases").iterdir())
-    assert 'href="behind/all_cases.html#case-1"' in (lab.out / "index.html").read_text()
-    assert 'href="../behind/all_cases.html#case-1"' in (lab.out / "pages" / "one.html").read_text()
+    assert '<li id="case-1" ' in (lab.out / "index.html").read_text()
+    assert 'href="../index.html#case-1"' in (lab.out / "pages" / "one.html").read_text()
     with pytest.raises(InputError, match="cases -1"):
         lab.report(cases=-1)
 

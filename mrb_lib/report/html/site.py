@@ -44,7 +44,6 @@ LEADERBOARD = "leaderboard"
 MOST_LETTERS = 20_000
 _NAMES = ("judge", "judge_a", "judge_b", "group", "dimension", "subfield", "organ", "modality", "department")
 _SILENT = re.compile(r"^<.*>$", re.DOTALL)
-NAMED: Final = "behind/all_cases.html"  # no figure has an underscore in its id
 _ANSWERS: Final = {
     "Which judge is best?": ("02_leaderboard",),
     "Can it be trusted?": ("03_human_level", "06_order_effects"),
@@ -91,7 +90,7 @@ class Content:
     @cached_property
     def case_links(self) -> dict[str, str]:
         """Where each case that lists name is shown, relative to the report's folder."""
-        others = {case["case_id"]: f"{NAMED}#case-{place}" for place, case in enumerate(self.named, 1)}
+        others = {case["case_id"]: f"index.html#case-{place}" for place, case in enumerate(self.named, 1)}
         return others | {case.case_id: f"cases/{quote(case.name)}" for case in self.cases}
 
     @cached_property
@@ -137,8 +136,6 @@ def render(content: Content, *, pdf: str = "") -> Iterator[tuple[str, str]]:
     for record, figure in figures:
         if cells := behind[str(figure["id"])]:
             yield page_name(figure), page.render(shared, cells=cells, record=record, figure=figure)
-    if content.named:
-        yield NAMED, template("all_cases.html.jinja").render(shared)
     board = next(((record, item) for record in records for item in record.tables if item["id"] == LEADERBOARD), None)
     concluded = {each.notebook: each for each in records if conclusion(content.notebooks[each.notebook])}
     answers = [(asked, [concluded[name] for name in own if name in concluded]) for asked, own in _ANSWERS.items()]
@@ -213,7 +210,7 @@ def shown_everywhere(content: Content) -> dict[str, object]:
         "notebooks": content.notebooks,
         "made": max((record.made for record in content.records), default=""),
         "cases": content.cases,
-        "named": [{**case, "address": content.case_links[case["case_id"]]} for case in content.named],
+        "named": content.named,
         "size_of": lambda name: _display_size(content.out / "figures" / Path(name).name),
         "names_in": lambda item, of: names_in(content.out / of / Path(item["files"]["csv"]).name),
         "without_note": lambda caption: str(caption).removeprefix(note).strip(),
