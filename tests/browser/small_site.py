@@ -12,6 +12,7 @@ from mrb_lib.report.places import write_simulated_runs
 from tests.report.conftest import Lab, run_in_this_process
 
 N_CASES = 26
+UNFOLD = "for (const fold of document.querySelectorAll('details')) fold.open = true"
 SCORES = {"ash": 0.9, "birch": 10.25, "cedar": -1.5, "dogwood": None, "elm": 2.0, "fir": 0.95, "gorse": 0.35}
 OPEN = """
 import json

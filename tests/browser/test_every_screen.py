@@ -12,13 +12,12 @@ from tests.pictures import png
 from .axe import violations, violations_in_both_schemes
 from .pages import desk, document, explorer, plain_case, press, show, sign_in
 from .server import Served, path_of, simulated
-from .small_site import address, first_case, shared_site
+from .small_site import UNFOLD, address, first_case, shared_site
 from .test_image import RAMPS
 
 WIDTHS = (400, 1024, 1280, 1920)
 PAGES = ("01_composition", "03_leaderboard", "07_failures")
 CT = Path(pydicom.__file__).parent / "data" / "test_files" / "CT_small.dcm"
-UNFOLD = "for (const fold of document.querySelectorAll('details')) fold.open = true"
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.hostile import harm, write_hostile
-from tests.browser.small_site import OPEN, address, stub_report
+from tests.browser.small_site import OPEN, UNFOLD, address, stub_report
 from tests.report.conftest import Lab
 
 NOTEBOOK = """
@@ -48,7 +48,7 @@ def test_hostile_text_runs_nothing_and_keeps_the_layout(page: Page, site: Path) 
     assert len(pages) > 10
     for name in ("index.html", *pages):
         page.goto(address(site, name))
-        page.evaluate("for (const fold of document.querySelectorAll('details')) fold.open = true")
+        page.evaluate(UNFOLD)
         for width in (1280, 400):
             page.set_viewport_size({"width": width, "height": 900})
             assert harm(page) == [], f"{name}, {width} wide"
