@@ -3,7 +3,7 @@
 A list frame has a row per mark that leads somewhere: `row`, `dimension`, `by` and `subfield`, as the marks of the
 figure name them; `listed`, the ids of its cases; `stated`, how many they are and of what; and `query`, the part after
 # of the address of `mrb review` that lists the same cases, empty where no short filter names them. Its `attrs` tell
-what all lists are `about`, and what its `rows` are.
+what all lists are `about`.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -57,7 +57,7 @@ def cells_behind(frame: pd.DataFrame, drawn: Paper, dimension: str) -> dict[str,
     Returns
     -------
     dict
-        `about`, `rows`, and `cells`, a list of `row`, `dimension`, `by`, `subfield`, `stated`, `query`; `n_listed`, and
+        `about`, and `cells`, a list of `row`, `dimension`, `by`, `subfield`, `stated`, `query`; `n_listed`, and
         `listed`, the first `MOST_IDS` ids; `box`, left, top, width and height as shares of the figure's.
     """
     keys = ("row", "dimension", "subfield")
@@ -69,16 +69,16 @@ def cells_behind(frame: pd.DataFrame, drawn: Paper, dimension: str) -> dict[str,
         if row := by_key.get(key):
             ids = row["listed"]
             cells.append({**row, "n_listed": len(ids), "listed": ids[:MOST_IDS], "box": box})
-    return {"about": frame.attrs["about"], "rows": frame.attrs["rows"], "cells": cells}
+    return {"about": frame.attrs["about"], "cells": cells}
 
 
-def _list(name: str, about: str, rows: str = "judge") -> Callable[[Callable[[Table], Rows]], Callable[[Table], Rows]]:
-    """Register the function below as what makes the rows of a list; `about` and `rows` are its `attrs`."""
+def _list(name: str, about: str) -> Callable[[Callable[[Table], Rows]], Callable[[Table], Rows]]:
+    """Register the function below as what makes the rows of a list; `about` is in its `attrs`."""
 
     def register(make: Callable[[Table], Rows]) -> Callable[[Table], Rows]:
         def frame(table: Table) -> pd.DataFrame:
             made = pd.DataFrame(list(make(table)), columns=_COLUMNS)
-            made.attrs = {"about": about.format(policy=table.study.options.policy), "rows": rows}
+            made.attrs = {"about": about.format(policy=table.study.options.policy)}
             return made
 
         LISTS[name] = frame
@@ -200,7 +200,6 @@ def _unsure(table: Table) -> Rows:
 @_list(
     "suspect",
     "The cases whose gold label is wrong with a posterior probability of at least .5, by the judges' verdicts.",
-    rows="cases",
 )
 def _suspect(table: Table) -> Rows:
     """The cases whose gold label is more probably wrong than right, by the rows "case" of the table `difficulty`."""
@@ -211,7 +210,7 @@ def _suspect(table: Table) -> Rows:
     yield _row(Query(dimension=dimension), listed, stated, row="suspect")
 
 
-@_list("disputed", "The cases on which annotators do not all choose the same.", rows="list")
+@_list("disputed", "The cases on which annotators do not all choose the same.")
 def _disputed(table: Table) -> Rows:
     """The cases on which annotators do not all choose the same, of each dimension."""
     study, benchmark = table.study, table.study.benchmark
@@ -224,7 +223,7 @@ def _disputed(table: Table) -> Rows:
         yield _row(Query(dimension=dimension), listed, stated, opens=opens, row="annotators")
 
 
-@_list("disputed pairs", "The cases on which two annotators choose differently.", rows="annotators")
+@_list("disputed pairs", "The cases on which two annotators choose differently.")
 def _disputed_pairs(table: Table) -> Rows:
     """The cases on which two annotators choose differently, of each pair and dimension."""
     made = lists.disputed_pairs(table.study.benchmark.annotations, table.study.benchmark.cases)
@@ -233,11 +232,7 @@ def _disputed_pairs(table: Table) -> Rows:
         yield _row(Query(dimension=dimension), listed, stated, row=f"{one} and {two}")
 
 
-@_list(
-    "missed",
-    "The cases on which a jury of all judges disagrees with the gold label: its score is below 1/2.",
-    rows="jury",
-)
+@_list("missed", "The cases on which a jury of all judges disagrees with the gold label: its score is below 1/2.")
 def _missed(table: Table) -> Rows:
     """The cases that the juries of all judges get wrong; a row is named by the kind of jury."""
     study, dimension, shared = table.study, table.dimension, table.study.options
@@ -250,7 +245,7 @@ def _missed(table: Table) -> Rows:
         yield _row(Query(dimension=dimension), row["wrong"], _scored(row), row=row["kind"])
 
 
-@_list("all", "All cases of the subfield.", rows="list")
+@_list("all", "All cases of the subfield.")
 def _all(table: Table) -> Rows:
     """All cases of each value of a column."""
     cases, query = table.study.benchmark.cases, Query(where=table.study.options.where)

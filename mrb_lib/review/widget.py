@@ -11,7 +11,7 @@ from mrb_lib.review.pages import script, style
 
 _RENDER: Final = """
 export default {
-  render: ({ model, el, experimental }) => render({ link: mrbShell.connect({ model, experimental }), el, addressed: false }),
+  render: (widget) => render({ link: mrbShell.connect(widget), el: widget.el, addressed: false }),
 };
 """
 
@@ -19,7 +19,7 @@ export default {
 class AppWidget(anywidget.AnyWidget):
     """The page of an app in a notebook.
 
-    Only what is asked for travels. The state that a saved notebook keeps is the script and the style sheet, and no data.
+    Only what is asked for travels. A saved notebook keeps the script and the style sheet, and no data.
     """
 
     _esm = traitlets.Unicode().tag(sync=True)
