@@ -174,7 +174,8 @@ const mrbAnnotate = (() => {
     const reasons = page.about.reasons.map((value) => element("label", {}, element("input", { type: "radio", name: `${page.prefix}-reason`, value }), value));
     const words = element("textarea", { rows: 2, maxlength: 1900, id: `${page.prefix}-words` });
     const wrong = element("p", { class: "mrb-alert", role: "alert", hidden: true });
-    const go = async () => {
+    const go = async (event) => {
+      event.preventDefault();
       const picked = sheet.querySelector("input:checked")?.value ?? "";
       const reason = [picked === page.about.reasons.at(-1) ? "" : picked, words.value.trim()].filter(Boolean).join(": ");
       try {
@@ -184,11 +185,8 @@ const mrbAnnotate = (() => {
         wrong.hidden = false;
       }
     };
-    const onkeydown = (event) => {
-      if (event.key !== "Enter" || !(event.target.matches("input") || event.ctrlKey || event.metaKey)) return;
-      event.preventDefault();
-      go();
-    };
+    // JupyterLab keeps Enter from a form.
+    const onkeydown = (event) => event.key === "Enter" && (event.target.matches("input") || event.ctrlKey || event.metaKey) && go(event);
     const sheet = element("form", { onkeydown },
       element("h2", { id: why }, "Why do you skip this case?"),
       element("p", { class: "mrb-quiet" }, "Your answers stay. Whatever has none is marked as skipped; you can answer it later."),

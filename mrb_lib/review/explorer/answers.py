@@ -87,7 +87,7 @@ class ExplorerAnswers:
         """By the `what` of a question, the function that answers it."""
         functions = (
             self.initial_state, self.select, self.rows, self.case, self.probed, self.image, self.history, self.save,
-            self.export, self.thumbnail, self.tags, self.tag, self.views, self.keep_view, self.remove_view,
+            self.export, self.thumbnail, self.tag, self.views, self.keep_view, self.remove_view,
         )  # fmt: skip
         return {function.__name__: function for function in functions}
 
@@ -188,7 +188,7 @@ class ExplorerAnswers:
         return self._picture(image_asked(question, case), sent({"frame": 1, **question}, "frame", int))
 
     def history(self, question: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the adjudications of a case, the newest first, and their `html`.
+        """Return the adjudications of a case, the newest first, their `html`, and its `tags` as `tags` has them.
 
         Where `hidden` counts those of others, only the reviewer's own are among them.
         """
@@ -199,7 +199,8 @@ class ExplorerAnswers:
         hidden = len({one["reviewer"] for one in entries} - {me}) if blinded else 0
         shown = own if blinded else entries
         html = template("history").render(entries=shown, hidden=hidden)
-        return {"position": question["position"], "entries": shown, "hidden": hidden, "html": html}
+        tags = self.tags(question)
+        return {"position": question["position"], "entries": shown, "hidden": hidden, "html": html, "tags": tags}
 
     def save(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """Store what a reviewer says of the case in sight, and answer with its history, which is read from the store.

@@ -50,7 +50,7 @@ function render({ link, el, addressed }) {
     const filters = mrbFilters({ kinds: about.kinds, sorts: about.sorts, reviews: about.review_words, change: choose });
     const list = mrbList({ fetch: (from) => link.ask("rows", { ...scope(), start: from }), pick: step, picture: (position) => link.ask("thumbnail", { position }) });
     const who = mrbWho(about, signed);
-    const form = mrbForm({ ask: link.ask, about, who, saved, unsaved: drawUnsaved, next: onwards, draw: (all) => mrbCase.regions(stage, all), region: () => mrbCase.region(stage) });
+    const form = mrbForm({ ask: link.ask, about, who, saved, unsaved: drawUnsaved, next: onwards, draw: (all) => mrbCase.regions(stage, all), region: () => mrbCase.region(stage), tagged: (all) => tags.draw(all) });
     const tags = mrbTags({ ask: link.ask, reviewer: who.name, trouble: () => about.store, changed: list.tag, tell });
     const views = mrbViews({ ask: link.ask, scope, open: (fragment) => open(`#${fragment}`) });
     const pictures = button("Pictures in the list", "Pictures in the list", () => picture(pictures.getAttribute("aria-pressed") !== "true"));
@@ -94,7 +94,7 @@ function render({ link, el, addressed }) {
     if (!parts) return;
     parts.form.signed();
     drawUnsaved();
-    parts.tags.refresh();
+    parts.tags.signed();
     const query = parts.filters.query(); // with a filter that was chosen a moment ago
     return choose(query, query === state.query && !query.review);
   }
@@ -102,7 +102,6 @@ function render({ link, el, addressed }) {
   function saved(position, reviewers) {
     state.done += parts.list.mark(position, reviewers);
     state.marks += 1;
-    if (parts.tags.hidden() && position === state.position) parts.tags.refresh();
     drawPosition();
   }
 

@@ -54,8 +54,8 @@ function mrbWho(about, signed) {
 // The review of a case: the form and the history. What was typed outlives a failure.
 // `ask` as of mrbShell.connect; `about` is the initial state, `who` as of mrbWho; `saved(position, names)` is told, and
 // `unsaved()` when what is not stored yet has changed; `next()` goes on to the next case; `draw(regions)` shows regions
-// on the images, `region()` starts to mark one.
-function mrbForm({ ask, about, who, saved, unsaved, next, draw, region }) {
+// on the images, `region()` starts to mark one; `tagged(tags)` is told the tags of the case, which come with its history.
+function mrbForm({ ask, about, who, saved, unsaved, next, draw, region, tagged }) {
   const KEYS = ["gold_right", "gold_wrong", "ambiguous", "image_unusable"];
   const PATIENCE = 20000;
 
@@ -199,7 +199,8 @@ function mrbForm({ ask, about, who, saved, unsaved, next, draw, region }) {
     }
   }
 
-  function take({ entries, hidden, html }) {
+  function take({ entries, hidden, html, tags }) {
+    tagged(tags);
     if (html === state.html) return;
     Object.assign(state, { entries, html });
     past.replaceChildren(mrbShell.fragment(html));

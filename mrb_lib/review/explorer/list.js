@@ -10,8 +10,9 @@ function mrbList({ fetch, pick, picture }) {
   const name = mrbShell.unique("mrb-list");
   const box = element("div", { class: "mrb-rows", role: "listbox", tabindex: "0", "aria-label": "Cases of the selection" });
   const frame = element("div", { class: "mrb-list" }, box);
-  const state = { n: 0, rows: new Map(), pages: new Map(), index: -1, reviewer: "", unsaved: new Set(), turn: 0, pictured: true, timer: 0, asking: false, first: 0, last: 0 };
+  const state = { n: 0, rows: new Map(), pages: new Map(), index: -1, reviewer: "", unsaved: new Set(), turn: 0, pictured: true, first: 0, last: 0 };
   const drawn = new Map(); // the picture of a position, an element that goes from one drawing of the list to the next
+  let asked = Promise.resolve();
 
   function reviewed(row) {
     if (state.unsaved.has(row.id)) return element("span", { class: "mrb-done", title: "your review is not saved yet" }, "○ ", element("span", { class: "mrb-out-of-sight" }, "unsaved"));
@@ -35,34 +36,25 @@ function mrbList({ fetch, pick, picture }) {
     const tags = row.tags.length ? element("span", { class: "mrb-row-tags", title: row.tags.join(", ") }, ...row.tags.map((tag) => mrbShell.isolated(tag))) : null;
     const head = element("span", { class: "mrb-row-head" }, element("b", { dir: "auto" }, row.id), tags, reviewed(row));
     const foot = element("span", { class: "mrb-row-foot" }, element("span", { dir: "auto" }, row.place.replaceAll("_", " ")), element("span", { class: "mrb-value" }, row.value));
-    return [...(state.pictured ? [thumb(row.position)] : []), head, element("span", { class: "mrb-row-title", dir: "auto" }, row.title), foot];
+    return [...(state.pictured ? [thumb(row)] : []), head, element("span", { class: "mrb-row-title", dir: "auto" }, row.title), foot];
   }
 
-  function thumb(position) {
-    if (!drawn.has(position)) drawn.set(position, element("span", { class: "mrb-thumb", "aria-hidden": "true" }));
-    return drawn.get(position);
-  }
-
-  // Once the list has rested, so that nobody who steps from case to case waits for a picture.
-  function rest() {
-    clearTimeout(state.timer);
-    if (state.pictured) state.timer = setTimeout(look, REST);
-  }
-
-  async function look() {
-    const row = [...box.children].map((item) => state.rows.get(Number(item.dataset.index))).find((one) => one && !drawn.get(one.position)?.hasChildNodes());
-    if (!row || state.asking || !state.pictured || !frame.isConnected) return;
-    const place = drawn.get(row.position);
-    state.asking = true;
-    try {
-      const address = row.pictured ? URL.createObjectURL((await picture(row.position)).blob) : "";
-      place.replaceChildren(address ? element("img", { src: address, alt: "", width: 40, height: 40, draggable: "false" }) : "–");
-    } catch {
-      place.replaceChildren("✗");
-    }
-    place.title = { "–": "no image", "✗": "the image cannot be shown" }[place.textContent] ?? "";
-    state.asking = false;
-    look();
+  // Asked for one after the other, once a row has rested: nobody who steps from case to case waits for a picture.
+  function thumb({ position, pictured }) {
+    if (drawn.has(position)) return drawn.get(position);
+    const place = element("span", { class: "mrb-thumb", "aria-hidden": "true", title: pictured ? "" : "no image" }, pictured ? "" : "–");
+    const look = async () => {
+      if (!place.isConnected) return drawn.delete(position);
+      try {
+        place.append(element("img", { src: URL.createObjectURL((await picture(position)).blob), alt: "", width: 40, height: 40, draggable: "false" }));
+      } catch {
+        Object.assign(place, { textContent: "✗", title: "the image cannot be shown" });
+      }
+      return place;
+    };
+    if (pictured) setTimeout(() => { asked = asked.then(look); }, REST);
+    drawn.set(position, place);
+    return place;
   }
 
   function showPictures(on) {
@@ -100,7 +92,6 @@ function mrbList({ fetch, pick, picture }) {
     box.replaceChildren(...items);
     Object.assign(state, { first, last });
     point();
-    rest();
   }
 
   const isDrawn = (index) => index >= state.first && index < state.last;
@@ -131,7 +122,6 @@ function mrbList({ fetch, pick, picture }) {
     rows[before - state.first]?.setAttribute("aria-selected", "false");
     rows[index - state.first]?.setAttribute("aria-selected", "true");
     point();
-    rest();
   }
 
   // The row at an index, once it is there; nothing of an earlier selection.
@@ -170,8 +160,5 @@ function mrbList({ fetch, pick, picture }) {
     const item = target.closest("[data-index]");
     if (item) pick(Number(item.dataset.index));
   });
-  return { frame, box, reset, move, row, mark, tag, signed, showPictures, close() {
-    clearTimeout(state.timer);
-    watch.disconnect();
-  } };
+  return { frame, box, reset, move, row, mark, tag, signed, showPictures, close: () => watch.disconnect() };
 }

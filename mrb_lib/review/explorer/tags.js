@@ -2,10 +2,9 @@
 // `ask` as of mrbShell.connect; `reviewer()` and `trouble()` say who is signed in and why nothing can be stored;
 // `changed(position, tags)` is told what a case has now, `tell(words, bad)` what went wrong.
 function mrbTags({ ask, reviewer, trouble, changed, tell }) {
-  const SOON = 60; // who steps from case to case asks for no tags
   const { button, element, isolated } = mrbShell;
   const id = mrbShell.unique("mrb-tags");
-  const state = { position: null, caseId: "", version: "", typedFor: "", hidden: 0, timer: 0 };
+  const state = { position: null, caseId: "", version: "", typedFor: "" };
   const list = element("ul", { class: "mrb-tag-list", "aria-label": "Tags of the case" });
   const known = element("datalist", { id });
   const input = element("input", { type: "text", class: "mrb-add-tag", list: id, "aria-label": "Add a tag to this case", maxlength: "40", autocomplete: "off", spellcheck: "false", "aria-keyshortcuts": "# G" });
@@ -18,36 +17,25 @@ function mrbTags({ ask, reviewer, trouble, changed, tell }) {
 
   function draw({ tags, hidden, known: names }) {
     const others = hidden ? [element("li", { class: "mrb-hint", title: "Others' tags are shown once your own review is saved." }, `${hidden} hidden`)] : [];
-    state.hidden = hidden;
     list.replaceChildren(...tags.map(chip), ...others);
     known.replaceChildren(...names.map((value) => element("option", { value })));
   }
 
   const ready = () => state.position !== null && Boolean(reviewer()) && !trouble();
 
-  async function refresh() {
-    const { position } = state;
+  function signed() {
     input.disabled = !ready();
     input.placeholder = trouble() ? "no store" : reviewer() ? "add a tag  #" : "sign in to tag";
-    if (position === null) return;
-    try {
-      const answer = await ask("tags", { position, reviewer: reviewer() });
-      if (position === state.position) draw(answer);
-    } catch (error) {
-      tell(`The tags cannot be read: ${error.message}`, true);
-    }
   }
 
   function show(shown) {
     Object.assign(state, { position: shown.position, caseId: shown.case_id, version: shown.version });
     list.replaceChildren();
     root.hidden = false;
-    clearTimeout(state.timer);
-    state.timer = setTimeout(refresh, SOON);
+    signed();
   }
 
   function empty() {
-    clearTimeout(state.timer);
     state.position = null;
     root.hidden = true;
   }
@@ -92,5 +80,5 @@ function mrbTags({ ask, reviewer, trouble, changed, tell }) {
     else tell(trouble() || "Sign in to tag cases.");
   }
 
-  return { root, list, show, empty, refresh, focus, hidden: () => state.hidden };
+  return { root, list, show, draw, empty, signed, focus };
 }
