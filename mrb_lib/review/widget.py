@@ -11,7 +11,11 @@ from mrb_lib.review.pages import script, style
 
 _RENDER: Final = """
 export default {
-  render: (widget) => render({ link: mrbShell.connect(widget), el: widget.el, addressed: false }),
+  render(widget) {
+    const ended = new AbortController();
+    render({ link: mrbShell.connect(widget), el: widget.el, addressed: false, signal: ended.signal });
+    return () => ended.abort();
+  },
 };
 """
 

@@ -5,7 +5,7 @@ class MrbAnnotatePage {
     J: (page) => page.step(1), N: ({ remarks }) => remarks.open(), G: ({ place }) => place.select(), "?": ({ rows, at }) => rows[at].meaning?.click(),
   };
 
-  constructor(line, root, about, addressed) {
+  constructor(line, root, about, addressed, signal) {
     Object.assign(this, { line, root, about, addressed });
     this.prefix = `mrb-${Math.random().toString(36).slice(2)}`; // two pages in one notebook share no group of choices
     this.numbered = !about.ranking && !about.picks.some(({ key }) => /^\d$/.test(key)); // digits choose a dimension, unless they are the picks
@@ -17,10 +17,9 @@ class MrbAnnotatePage {
     this.memory = `mrb-annotate:${about.benchmark}`;
     this.pending = mrbShell.drafts(`answers:${about.benchmark}`); // by annotator, case and dimension
     this.words = mrbShell.drafts(`comments:${about.benchmark}`);
-    this.ended = new AbortController();
-    const { signal } = this.ended;
     this.watch = mrbAnnotate.stopwatch(signal);
     root.addEventListener("keydown", (event) => this.key(event), { signal });
+    signal.addEventListener("abort", () => this.sheet && mrbCase.detach(this.sheet));
     window.addEventListener("popstate", ({ state }) => this.back(state), { signal });
     window.addEventListener("beforeunload", (event) => this.unsaved() && event.preventDefault(), { signal });
   }
@@ -369,10 +368,5 @@ class MrbAnnotatePage {
     else return;
     event.preventDefault();
     event.stopPropagation();
-  }
-
-  close() {
-    this.ended.abort();
-    if (this.sheet) mrbCase.detach(this.sheet);
   }
 }

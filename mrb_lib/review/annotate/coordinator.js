@@ -1,5 +1,5 @@
 // The coordinator's page: shown again whenever something has been added to the store.
-function render({ link, el }) {
+function render({ link, el, signal }) {
   const EVERY = 3000;
   const FILES = [["log", "Save everything as CSV"], ["annotations", "Save the annotations as CSV"]];
   const { button, element, saving } = mrbShell;
@@ -16,10 +16,9 @@ function render({ link, el }) {
   el.append(root);
   let change = -1;
   let behind = false;
-  let closed = false;
 
   async function look() {
-    if (closed) return;
+    if (signal.aborted) return;
     try {
       const found = await link.ask("overview", { change });
       if (found.html !== undefined) sheet.replaceChildren(mrbShell.fragment(found.html));
@@ -35,9 +34,4 @@ function render({ link, el }) {
   }
 
   look();
-  return () => {
-    closed = true;
-    link.close();
-    root.remove();
-  };
 }

@@ -47,18 +47,10 @@ class MrbRankingPage extends MrbAnnotatePage {
   }
 }
 
-function render({ link, el, addressed }) {
+function render({ link, el, addressed, signal }) {
   const root = mrbShell.element("div", { class: "mrb mrb-annotate", tabindex: -1, "aria-busy": "true", "data-lm-suppress-shortcuts": "true" });
   root.append(mrbShell.element("p", { class: "mrb-opening", role: "status" }, "Opening …"));
   el.append(root);
-  let page = null;
-  link.ask("initial_state").then((about) => {
-    page = new (about.ranking ? MrbRankingPage : MrbAnnotatePage)(link, root, about, addressed);
-    return page.start();
-  }).catch((error) => root.replaceChildren(mrbAnnotate.trouble(error))).finally(() => root.removeAttribute("aria-busy"));
-  return () => {
-    page?.close();
-    link.close();
-    root.remove();
-  };
+  link.ask("initial_state").then((about) => new (about.ranking ? MrbRankingPage : MrbAnnotatePage)(link, root, about, addressed, signal).start())
+    .catch((error) => root.replaceChildren(mrbAnnotate.trouble(error))).finally(() => root.removeAttribute("aria-busy"));
 }

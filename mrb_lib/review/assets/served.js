@@ -25,5 +25,5 @@
   window.setTimeout(look, EVERY);
   const app = document.getElementById("mrb-app");
   app.replaceChildren();
-  render({ link: mrbShell.http(), el: app, addressed: true });
+  render({ link: mrbShell.http, el: app, addressed: true, signal: new AbortController().signal });
 })();

@@ -43,39 +43,33 @@ const mrbShell = (() => {
   // rejects with what is wrong, in words for the user: Python's, or that nobody answers.
   function connect({ model, experimental }) {
     const ended = new AbortController();
-    const end = () => ended.abort(new Error("The kernel behind this view has ended. Run its cell again."));
-    model.on("comm_live_update", end);
+    model.on("comm_live_update", () => ended.abort(new Error("The kernel behind this view has ended. Run its cell again.")));
     async function ask(what, fields = {}) {
       const [answer, [content]] = await experimental.invoke("_ask", { ...fields, what }, { signal: ended.signal });
       const { kind, ...facts } = settled(answer);
       return content ? { ...facts, blob: new Blob([content], { type: kind }) } : facts;
     }
-    return { ask, close: () => model.off("comm_live_update", end) };
+    return { ask };
   }
 
   const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
   // The same line to a server. While the server cannot be reached a question waits, and none of them does harm twice.
-  function http() {
-    let closed = false;
-    async function ask(what, fields = {}) {
-      for (;;) {
-        let answer;
-        try {
-          answer = await fetch(`api/${what}`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(fields) });
-          const facts = answer.headers.get("Mrb-Facts");
-          if (facts) return { ...JSON.parse(decodeURIComponent(facts)), blob: await answer.blob() };
-          answer = await answer.json();
-        } catch (error) {
-          if (closed) throw error;
-          await pause(1000);
-          continue;
-        }
-        return settled(answer);
+  const http = { async ask(what, fields = {}) {
+    for (;;) {
+      let answer;
+      try {
+        answer = await fetch(`api/${what}`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(fields) });
+        const facts = answer.headers.get("Mrb-Facts");
+        if (facts) return { ...JSON.parse(decodeURIComponent(facts)), blob: await answer.blob() };
+        answer = await answer.json();
+      } catch {
+        await pause(1000);
+        continue;
       }
+      return settled(answer);
     }
-    return { ask, close: () => { closed = true; } };
-  }
+  } };
 
   function download(blob, name, beside) {
     const address = URL.createObjectURL(blob);

@@ -17,8 +17,8 @@ function mrbKeysHelp(about) {
 }
 
 // The failure explorer: filters above; the list, the case and the review side by side.
-// `link` as of mrbShell.connect; `addressed` for a page of its own, whose address says what is shown.
-function render({ link, el, addressed }) {
+// `link` as of mrbShell.connect; `addressed` for a page of its own, whose address says what is shown; `signal` ends it.
+function render({ link, el, addressed, signal }) {
   const KEPT = 9;
   const SOON = 100; // milliseconds
   const { element, fragment, isolated, typing } = mrbShell;
@@ -339,8 +339,6 @@ function render({ link, el, addressed }) {
   }
 
   const title = document.title;
-  const ended = new AbortController();
-  const { signal } = ended;
   // Back and Forward lead to a case of the same list, or to another list.
   const onHash = () => (history.state?.list === listName() && history.state.index >= 0 ? go(history.state.index) : open(location.hash));
   root.addEventListener("keydown", onKey, { signal });
@@ -348,12 +346,5 @@ function render({ link, el, addressed }) {
   window.addEventListener("beforeunload", (event) => parts?.form.unsaved().length && event.preventDefault(), { signal });
   if (addressed) window.addEventListener("hashchange", onHash, { signal });
   open(addressed ? location.hash : "");
-
-  return () => {
-    ended.abort();
-    if (parts) mrbCase.detach(parts.stage);
-    parts?.list.close();
-    link.close();
-    root.remove();
-  };
+  signal.addEventListener("abort", () => parts && mrbCase.detach(parts.stage));
 }

@@ -154,11 +154,10 @@ function mrbList({ fetch, pick, picture }) {
   }
 
   frame.addEventListener("scroll", draw, { passive: true });
-  const watch = new ResizeObserver(draw);
-  watch.observe(frame);
+  new ResizeObserver(draw).observe(frame);
   box.addEventListener("click", ({ target }) => {
     const item = target.closest("[data-index]");
     if (item) pick(Number(item.dataset.index));
   });
-  return { frame, box, reset, move, row, mark, tag, signed, showPictures, close: () => watch.disconnect() };
+  return { frame, box, reset, move, row, mark, tag, signed, showPictures };
 }
