@@ -147,7 +147,7 @@ class Publisher:
         """Write a table: full precision in the CSV, `text` in LaTeX, in the notebook, and in the sidecar as `shown`."""
         caption = self._caption(caption, self._blind_in(frame), policy, gold, n)
         if self._is_wanted("tables", id):
-            shown = {"shown": text.grid(), "n_rows": len(text.rows), "policy": policy}
+            shown = {"shown": text.grid(), "n_rows": len(text.rows) - len(text.references), "policy": policy}
             latex = to_latex(text, f"{title.removesuffix('?')}. {caption}", id)
             self._write("tables", id, frame, {"tex": latex}, n=n, title=title, caption=caption, **shown)
         return PublishedTable(text, title, caption)

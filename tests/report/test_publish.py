@@ -145,6 +145,7 @@ def test_a_table_is_full_in_csv_and_bold_in_latex(tmp_path: Path) -> None:
     marked = sidecar["shown"]["rows"][1]["cells"][1]
     assert (marked["best"], marked["interval"]) == (True, "[0.600, 0.700]")
     assert [row["cells"][0]["text"] for row in sidecar["shown"]["references"]] == ["human"]
+    assert sidecar["n_rows"] == 2, "of a reference no page says that it is left out"
     assert sidecar["files"] == {"csv": "board.csv", "tex": "board.tex"}
     assert "SIMULATED" in table._repr_html_()
 
