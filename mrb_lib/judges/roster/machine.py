@@ -16,7 +16,7 @@ import pandas as pd
 from mrb_lib.benchmarks.hub import hub_endpoint, is_offline, without_credentials
 from mrb_lib.judges.roster.engines import ENGINES
 from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.source import is_complete, loaded_bytes, snapshots
+from mrb_lib.judges.roster.source import is_cached, loaded_bytes
 from mrb_lib.judges.settings import Settings
 from mrb_lib.verdicts.manifest import library_versions
 
@@ -281,13 +281,6 @@ def _hurdles(pair: tuple[Entry, Way]) -> tuple[bool, bool]:
     """Return whether a judge needs something besides its weights, and options to fit."""
     entry, how = pair
     return entry.needs is not None or bool(ENGINES[entry.engine].program), bool(how.options)
-
-
-def is_cached(entry: Entry) -> bool:
-    """Return whether some revision of a judge's weights is complete on this machine."""
-    if entry.path is not None:
-        return (entry.path / "config.json").is_file()
-    return entry.model is not None and any(is_complete(entry, snapshot) for snapshot in snapshots(entry.model).values())
 
 
 def missing_extras() -> dict[str, tuple[str, ...]]:

@@ -15,8 +15,8 @@ from mrb_lib.judges.budget import Budget
 from mrb_lib.judges.jury import parse_jury
 from mrb_lib.judges.roster.engines import ENGINES, Engine, JudgeRequest, public_engines, split_engine
 from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.machine import is_cached, misfit, plan_text
-from mrb_lib.judges.roster.source import ADAPTER, LOCAL, WeightsSource, locate_weights, trained_as
+from mrb_lib.judges.roster.machine import misfit, plan_text
+from mrb_lib.judges.roster.source import ADAPTER, LOCAL, WeightsSource, is_cached, locate_weights, trained_as
 from mrb_lib.judges.settings import Settings
 from mrb_lib.tables.errors import InputError, nearest
 from mrb_lib.verdicts.manifest import read_manifest

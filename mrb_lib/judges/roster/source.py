@@ -91,7 +91,7 @@ def locate_weights(
         raise InputError(f"judge {entry.name!r}: {model!r} is not the id of a model on the Hub; write owner/name.")
     folder = cached(model, revision)
     # A commit never changes, so one that is complete needs no question to the Hub.
-    is_here = folder is not None and folder.name == revision and is_complete(entry, folder, code=trust_remote_code)
+    is_here = folder is not None and folder.name == revision and is_complete(entry, revision, code=trust_remote_code)
     if download and not is_here:
         folder = fetch_weights(entry, model, revision, trust_remote_code=trust_remote_code)
     if folder is None or not (folder / (entry.subfolder or "")).is_dir():
@@ -102,31 +102,33 @@ def locate_weights(
             f"judge {entry.name!r}: the weights of {model}{wanted}{about} are not on this machine; "
             "pass --download to fetch them from the Hub."
         )
-    return WeightsSource(_complete(entry, folder, code=trust_remote_code), folder.name)
+    return WeightsSource(_complete(entry, folder.name, code=trust_remote_code), folder.name)
 
 
-def _complete(entry: Entry, snapshot: Path, *, code: bool) -> Path:
-    """Return the folder of the weights in a revision of a model on the Hub.
+def _complete(entry: Entry, commit: str, *, code: bool) -> Path:
+    """Return the folder of the weights in a revision of a model on the Hub that is on this machine.
 
     Raises
     ------
     InputError
         It lacks its configuration, weights, or anything else that matters, as far as the list of its files was kept.
     """
-    folder, within = snapshot / (entry.subfolder or ""), f", folder {entry.subfolder}" if entry.subfolder else ""
-    where = f"judge {entry.name!r}: {entry.model} at {snapshot.name}{within}"
-    check_folder(folder, where)
-    matters = [pattern for pattern in _MATTERS if code or pattern != _CODE]
-    names = [name for name in _listed(entry, snapshot.name) if any(fnmatch(name, pattern) for pattern in matters)]
-    if absent := [name for name in names if not (folder / name).is_file()]:
-        raise InputError(
-            f"{where}: {len(absent)} files are missing ({absent[0]}), as after a download that broke off; "
-            "pass --download to fetch them."
-        )
-    return folder
+    within, of_folder = _within(entry), f", folder {entry.subfolder}" if entry.subfolder else ""
+    where = f"judge {entry.name!r}: {entry.model} at {commit}{of_folder}"
+    matters = [within + pattern for pattern in _MATTERS if code or pattern != _CODE]
+    found = _snapshot(str(entry.model), commit, matters, [within + pattern for pattern in _TWICE])
+    if isinstance(found, str):
+        raise InputError(f"{where}: {found}, as after a download that broke off; pass --download to fetch them.")
+    check_folder(found / within, where)
+    return found / within
 
 
-def is_complete(entry: Entry, snapshot: Path, *, code: bool = False) -> bool:
+def _within(entry: Entry) -> str:
+    """Return the folder of a repository that holds an entry's weights, as the beginning of the names of its files."""
+    return f"{entry.subfolder}/" if entry.subfolder else ""
+
+
+def is_complete(entry: Entry, commit: str, *, code: bool = False) -> bool:
     """Return whether a revision of a model on the Hub holds its configuration, its weights, and all else that matters.
 
     Parameters
@@ -134,10 +136,23 @@ def is_complete(entry: Entry, snapshot: Path, *, code: bool = False) -> bool:
     code : the repository's code matters, too
     """
     try:
-        _complete(entry, snapshot, code=code)
+        _complete(entry, commit, code=code)
     except InputError:
         return False
     return True
+
+
+def is_cached(entry: Entry) -> bool:
+    """Return whether some revision of a judge's weights is complete on this machine."""
+    if entry.path is not None:
+        return (entry.path / "config.json").is_file()
+    if entry.model is None or find_spec("huggingface_hub") is None:
+        return False
+    from huggingface_hub import constants
+    from huggingface_hub.file_download import repo_folder_name
+
+    folder = Path(constants.HF_HUB_CACHE).expanduser() / repo_folder_name(repo_id=entry.model, repo_type="model")
+    return any(is_complete(entry, path.name) for path in folder.glob("snapshots/*") if _COMMIT.fullmatch(path.name))
 
 
 def digest(folder: Path) -> str:
@@ -145,12 +160,10 @@ def digest(folder: Path) -> str:
 
     The same files give the same digest, in whichever folder they lie.
     """
-    names = sorted(
-        path.relative_to(folder).as_posix()
-        for path in [*folder.glob("*"), *folder.glob("additional_chat_templates/*")]
-        if path.is_file() and any(fnmatch(path.relative_to(folder).as_posix(), pattern) for pattern in _MATTERS)
-    )
-    lines = [f"{name}\0{_content(folder / name)}\n" for name in names]
+    paths = {path for pattern in _MATTERS for path in folder.glob(pattern) if path.is_file()}
+    lines = [
+        f"{name}\0{_content(path)}\n" for name, path in sorted((p.relative_to(folder).as_posix(), p) for p in paths)
+    ]
     return LOCAL + hashlib.sha256("".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -302,55 +315,29 @@ def is_model_id(model: str) -> bool:
     return _MODEL.fullmatch(model) is not None and ".." not in model
 
 
-def snapshots(model: str) -> dict[str, Path]:
-    """Return the revisions of a model in the cache on this machine, complete or not: folder by commit. No network."""
-    if not is_model_id(model) or find_spec("huggingface_hub") is None:
-        return {}
-    root = _storage(model) / "snapshots"
-    if not root.is_dir():
-        return {}
-    return {path.name: path for path in sorted(root.iterdir()) if path.is_dir() and _COMMIT.fullmatch(path.name)}
-
-
 def cached(model: str, revision: str | None) -> Path | None:
-    """Return the folder of a revision in the cache; None where it is not there. Asks no network.
+    """Return the folder of a revision in the Hub's cache, complete or not; None where it is not there. No network.
 
     Parameters
     ----------
     revision : a commit, or a branch or tag as it was when it was downloaded; None is the main branch
     """
-    folders = snapshots(model)
-    if revision in folders:
-        return folders[revision]
-    reference = _storage(model) / "refs" / (revision or "main")
-    inside = reference.is_file() and reference.resolve().is_relative_to(_storage(model).resolve())
-    return folders.get(reference.read_text(encoding="utf-8").strip()) if inside else None
+    found = _snapshot(model, revision)
+    return found if isinstance(found, Path) else None
 
 
-def _listed(entry: Entry, commit: str) -> list[str]:
-    """Return the files of a revision, named from its subfolder, as listed when it was fetched; none without a list."""
-    from huggingface_hub import get_cached_repo_tree
-    from huggingface_hub.errors import CachedRepoTreeNotFoundError
+def _snapshot(model: str, revision: str | None, allow: Sequence[str] = (), ignore: Sequence[str] = ()) -> Path | str:
+    """Return the folder of a revision in the Hub's cache, or what it lacks of the files that patterns name."""
+    if not is_model_id(model) or not is_safe_name(revision or "main") or find_spec("huggingface_hub") is None:
+        return "it is not in the cache"
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import LocalEntryNotFoundError
 
+    patterns = {"allow_patterns": list(allow), "ignore_patterns": list(ignore)}
     try:
-        files = get_cached_repo_tree(str(entry.model), repo_type="model", revision=commit)
-    except CachedRepoTreeNotFoundError:
-        return []
-    names = _inside([file.path for file in files], entry.subfolder)
-    return [name for name in names if not any(fnmatch(name, pattern) for pattern in _TWICE)]
-
-
-def _inside(names: Sequence[str], subfolder: str | None) -> list[str]:
-    """Return the files of a repository that lie in one of its folders, named from there; all where it is None."""
-    within = "" if subfolder is None else f"{subfolder}/"
-    return [name.removeprefix(within) for name in names if name.startswith(within)]
-
-
-def _storage(model: str) -> Path:
-    from huggingface_hub import constants
-    from huggingface_hub.file_download import repo_folder_name
-
-    return Path(constants.HF_HUB_CACHE).expanduser() / repo_folder_name(repo_id=model, repo_type="model")
+        return Path(snapshot_download(model, revision=revision, local_files_only=True, **patterns))
+    except LocalEntryNotFoundError as error:
+        return str(error).partition("is incomplete: ")[2].partition(". ")[0] or "files are missing"
 
 
 def fetch_weights(entry: Entry, model: str, revision: str | None, *, trust_remote_code: bool) -> Path:
@@ -383,13 +370,12 @@ def fetch_weights(entry: Entry, model: str, revision: str | None, *, trust_remot
         if folder is None:
             raise InputError(f"{model}: HF_HUB_OFFLINE is set and the Hub's cache does not hold it; unset it.")
         return folder
-    subfolder = entry.subfolder
-    within, where = ("", model) if subfolder is None else (f"{subfolder}/", f"{model}, folder {subfolder}")
+    within, where = _within(entry), f"{model}, folder {entry.subfolder}" if entry.subfolder else model
     return fetch(
         model,
         revision,
         kind="model",
-        check=lambda names: check_weights(_inside(names, subfolder), where),
+        check=lambda names: check_weights([name for name in names if name.startswith(within)], where),
         allow=[within + pattern for pattern in (*PATTERNS, *(CODE_PATTERNS if trust_remote_code else ()))],
         ignore=[within + pattern for pattern in _TWICE],
         alternative="use a local copy with --judge path:DIR",

@@ -75,7 +75,7 @@ def test_a_download_fetches_weights_and_what_describes_them_and_nothing_that_run
     source = locate_weights(ENTRY, revision=None, download=True)
     assert (source.revision, source.folder.name) == (NEW, NEW)
     assert online.fetched() == FETCHED
-    assert is_complete(ENTRY, source.folder)
+    assert is_complete(ENTRY, source.revision)
 
 
 def test_of_a_model_in_a_folder_of_a_repository_that_folder_alone_is_fetched(online: LocalHub, tmp_path: Path) -> None:
@@ -88,16 +88,15 @@ def test_of_a_model_in_a_folder_of_a_repository_that_folder_alone_is_fetched(onl
     assert online.fetched() == [f"three/VQA_CT/{name}" for name in FETCHED]
     assert (source.folder.name, source.revision) == ("VQA_CT", NEW)
     assert json.loads((source.folder / "config.json").read_text())["marker"] == "VQA_CT"
-    root = source.folder.parents[1]
-    assert is_complete(entry, root)
-    assert not is_complete(replace(ENTRY, subfolder="three/VQA_MRI"), root)
+    assert is_complete(entry, NEW)
+    assert not is_complete(replace(ENTRY, subfolder="three/VQA_MRI"), NEW)
     online.requests.clear()
     assert locate_weights(entry, revision=None, download=False) == source
     with pytest.raises(InputError, match=r"folder three/VQA_MRI.*--download"):
         locate_weights(replace(ENTRY, subfolder="three/VQA_MRI"), revision=None, download=False)
     assert online.requests == []
     (source.folder / "tokenizer.json").unlink()
-    with pytest.raises(InputError, match=r"1 files are missing \(tokenizer\.json\)"):
+    with pytest.raises(InputError, match=r"1 file\(s\) are missing \(three/VQA_CT/tokenizer\.json\)"):
         locate_weights(entry, revision=None, download=False)
 
 
@@ -132,7 +131,7 @@ def test_a_download_that_broke_off_is_incomplete_and_goes_on_where_it_was(online
         locate_weights(ENTRY, revision=NEW, download=False)
     online.status = 0
     online.requests.clear()
-    assert is_complete(ENTRY, locate_weights(ENTRY, revision=NEW, download=True).folder)
+    assert is_complete(ENTRY, locate_weights(ENTRY, revision=NEW, download=True).revision)
     assert "model-00001-of-00002.safetensors" not in online.fetched()
 
 
