@@ -80,7 +80,7 @@ def test_a_users_entry_is_added_in_a_few_lines(tmp_path: Path) -> None:
 
 
 BAD = {
-    "no TOML": ("name = mine\n", ["is not TOML", "line 1"]),
+    "no TOML": ("name = mine\n", ["cannot be read as a roster", "line 1"]),
     "no judge": ("[judges]\n", ["judges", "is unknown", "[[judge]]"]),
     "an unknown key": (MINE + "temperature = 1\n", ["'mine'", "'temperature'", "is unknown"]),
     "no name": ('[[judge]]\nengine = "packed"\nmodel = "a/b"\n', ["judge 1", "'name'", "is missing"]),
@@ -94,7 +94,7 @@ BAD = {
     "a wrong type": (MINE.replace("7", '"7"'), ["'mine'", "'parameters'", "'7'"]),
     "a quirk that is no table": (
         MINE.replace("{ enable_thinking = false }", "false"),
-        ["'mine'", "'chat'", "False", "dictionary"],
+        ["'mine'", "'chat'", "False", "must be a table"],
     ),
     "an unknown engine": (MINE.replace("packed", "magic"), ["'mine'", "'engine'", "'magic'", "generative"]),
     "an engine of the library": (MINE.replace("packed", "heuristic"), ["'mine'", "'engine'", "heuristic"]),
