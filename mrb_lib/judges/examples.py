@@ -113,8 +113,8 @@ def _decided(benchmark: Benchmark, rows: NDArray[np.int64]) -> tuple[NDArray[np.
     names = _TEXTS[: 2 if meta.is_rating else 3]
     pool = rows[decided.to_numpy(dtype=bool)]
     texts = cases.iloc[pool][list(names)].fillna("").astype("str")
-    examples = texts.assign(choices=labels[decided].to_dict("records")).to_dict("records")
-    return pool, cast("list[dict[str, Any]]", examples)
+    choices = pd.Series(labels[decided].to_dict("records"), index=texts.index)
+    return pool, cast("list[dict[str, Any]]", texts.assign(choices=choices).to_dict("records"))
 
 
 def _nearest(cases: pd.DataFrame, rows: NDArray[np.int64], pool: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:

@@ -82,17 +82,15 @@ class RankingMaker(TaskMaker):
 
     def put(self, rows: VerdictRows, task: Task, reply: Reply, columns: Columns | None = None) -> None:
         """See `TaskMaker.put`."""
-        if reply.problem is not None:
+        if reply.problem is not None or reply.is_refused:
             super().put(rows, task, reply)
             return
         reading, took = self._ranking(task, reply), reply.took
         for position, row in task.rows:
-            dimension, lineup = str(row["dimension"]), lineup_of(row, self.settings.seed)
-            first, second = (lineup.index(text) for text in responses_of(row))
-            places = None if reply.is_refused else reading.places[dimension]
-            status: Status = "refused" if reply.is_refused else reading.status_of(dimension)
+            dimension = str(row["dimension"])
+            status, places, error = reading.status_of(dimension), reading.places[dimension], None
+            first, second = map(task.responses.index, responses_of(row))
             pick = None if places is None else pick_of(places[second], places[first])
-            error = None
             if first == second:
                 pick, status, error = None, "error", SAME_TEXT
             elif pick == TIE and TIE not in self.settings.choices:
@@ -120,12 +118,11 @@ class RankingMaker(TaskMaker):
         return responses
 
     def _ranking(self, task: Task, reply: Reply) -> RankingReading:
-        n = len(self._responses(task.record))
-        return parse_rankings(reply.text, task.asked, n, is_cut_off=reply.is_cut_off)
+        return parse_rankings(reply.text, task.asked, len(task.responses), is_cut_off=reply.is_cut_off)
 
     def _value_schema(self, task: Task, offered: Sequence[str]) -> Mapping[str, object]:
         """Return that of a list of letters, with lists of equal ones in it where a tie may be."""
-        letter = {"type": "string", "enum": list(RANKED[: len(self._responses(task.record))])}
+        letter = {"type": "string", "enum": list(RANKED[: len(task.responses)])}
         items = {"anyOf": [letter, {"type": "array", "items": letter}]} if TIE in offered else letter
         return {"type": "array", "items": items}
 

@@ -74,6 +74,7 @@ class Task:
     ----------
     rows : each with its position among the rows shown
     asked : the dimensions that the prompt asks about: all of the benchmark's, or one
+    responses : those that the prompt shows, in order
     text : the prompt; empty where none can be written
     images : names of the images that go with it
     labels : names of the response shown first, and of the second, in the prompt
@@ -86,6 +87,7 @@ class Task:
 
     rows: Rows
     asked: tuple[str, ...] = ()
+    responses: tuple[str, ...] = ()
     text: str = ""
     images: tuple[str, ...] = ()
     labels: Labels = LETTERS
@@ -289,7 +291,7 @@ class TaskMaker(PromptWriter):
             text = self.write(record, responses, dimension, dimensions=dimensions).text
         except InputError as error:
             return replace(task, problem=str(error))
-        return replace(task, text=text, images=images, labels=self.labels(record))
+        return replace(task, responses=tuple(responses), text=text, images=images, labels=self.labels(record))
 
     def _responses(self, row: Record) -> list[str]:
         return responses_of(row, rated=self.settings.is_rating)

@@ -333,9 +333,16 @@ def _snapshot(model: str, revision: str | None, allow: Sequence[str] = (), ignor
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import LocalEntryNotFoundError
 
-    patterns = {"allow_patterns": list(allow), "ignore_patterns": list(ignore)}
     try:
-        return Path(snapshot_download(model, revision=revision, local_files_only=True, **patterns))
+        return Path(
+            snapshot_download(
+                model,
+                revision=revision,
+                local_files_only=True,
+                allow_patterns=list(allow),
+                ignore_patterns=list(ignore),
+            )
+        )
     except LocalEntryNotFoundError as error:
         return str(error).partition("is incomplete: ")[2].partition(". ")[0] or "files are missing"
 
