@@ -87,8 +87,9 @@ class RankingMaker(TaskMaker):
             return
         reading, took = self._ranking(task, reply), reply.took
         for position, row in task.rows:
-            dimension = str(row["dimension"])
-            status, places, error = reading.status_of(dimension), reading.places[dimension], None
+            dimension, error = str(row["dimension"]), None
+            status: Status = reading.status_of(dimension)
+            places = reading.places[dimension]
             first, second = map(task.responses.index, responses_of(row))
             pick = None if places is None else pick_of(places[second], places[first])
             if first == second:

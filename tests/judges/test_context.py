@@ -21,13 +21,10 @@ from .shown_benchmark import HOSTILE, fenced
 
 GENERIC = marks_pattern(())
 NOTHING = Context()
-BEFORE = {
-    "official-form": "abaf5a097d180bd7", "plain": "70e236c4ed1a5d5b", "rate": "d4ae7c2b750bb8e1",
-    "rating": "1a44801993885521", "reasoned": "8dad5e089c553142", "reference": "9abaf8336597092d",
-    "rubric": "a71dc4c89a29c0ac", "single": "cf85fea0d8b9051b", "single-rate": "22558a1c8a7130b6",
-    "single-reference": "afa011f525c3a229", "single-rubric": "851c709aa29cb555",
-}  # fmt: skip
-"""Prompts as each was rendered before it could show anything beside the case."""
+NAMES = (
+    "official-form", "plain", "rate", "rating", "reasoned", "reference", "rubric", "single", "single-rate",
+    "single-reference", "single-rubric",
+)  # fmt: skip
 
 
 def rendered(name: str, context: Context = NOTHING, **more: object) -> str:
@@ -48,13 +45,13 @@ def rendered(name: str, context: Context = NOTHING, **more: object) -> str:
     ).text
 
 
-@pytest.mark.parametrize("name", sorted(BEFORE))
-def test_without_anything_to_show_every_prompt_is_what_it_was(name: str) -> None:
-    assert set(BEFORE) <= {*builtin_ids(), *builtin_ids("ratings")}
-    assert hashlib.sha256(rendered(name).encode()).hexdigest()[:16] == BEFORE[name]
+def test_without_anything_to_show_every_prompt_is_what_it_was() -> None:
+    """A change of these texts starts every run anew: correct the digest only where that is meant."""
+    texts = "\0".join(rendered(name) for name in NAMES)
+    assert hashlib.sha256(texts.encode()).hexdigest()[:16] == "a97ea07bb3f53631"
 
 
-@pytest.mark.parametrize("name", sorted(set(BEFORE) - {"reference", "single-reference", "rating"}))
+@pytest.mark.parametrize("name", sorted(set(NAMES) - {"reference", "single-reference", "rating"}))
 def test_hostile_texts_stay_in_their_fences(name: str) -> None:
     n = 1 if load_prompt(name).rates else 2
     choices = dict.fromkeys(DIMENSIONS, "low" if n == 1 else "A")

@@ -23,7 +23,7 @@ from mrb_lib.verdicts.manifest import read_manifest
 from mrb_lib.verdicts.orders import to_case_frame
 from mrb_lib.verdicts.store import append_part, load_verdicts, read_run, run_folders, save_imported
 
-from ..runs.scripted import Said, Scripted, comparable, draw, little_benchmark, mixed, use
+from ..runs.scripted import Said, Scripted, comparable, draw, little_benchmark, use
 
 VOTES = ("A", "B", "tie", None)
 ROW = ["case_id", "dimension", "order"]
@@ -216,24 +216,6 @@ def test_escalation_asks_further_members_only_about_rows_that_are_open(
         member.batches.clear()
     [again] = judge(little, tmp_path, ["escalate-of:2:one,two,three,four"])
     assert (again.before, sum(member.asked for member in members)) == (160, 0)
-
-
-def test_an_interrupted_member_is_resumed_and_the_jury_sits_when_it_is_done(
-    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fails(key: tuple[object, ...]) -> Said:
-        if key[0] == "c9":
-            raise RuntimeError("broken")
-        return mixed(key)
-
-    one, two = Scripted("one"), Scripted("two", fails)
-    use(monkeypatch, one, two)
-    with pytest.raises(RuntimeError, match="broken"):
-        judge(little, tmp_path, ["consensus-of:one,two"], settings=Settings(batch_size=3))
-    two.say = mixed
-    [done] = judge(little, tmp_path, ["consensus-of:one,two"], settings=Settings(batch_size=3))
-    assert [(member.judge, member.made) for member in done.members] == [("two", 160 - 36)]
-    assert (one.asked, done.made) == (160, 160)
 
 
 def test_an_imported_member_is_read_and_what_it_lacks_waits(little: Benchmark, tmp_path: Path) -> None:

@@ -141,22 +141,6 @@ def test_what_the_user_wants_beside_the_case_is_shown(
     assert all(word in prompt for prompt, _ in judge.asked for word in words)
 
 
-@pytest.mark.parametrize(
-    "probe", ["prompt/labels", "prompt/wording", "prompt/persona:4", "response/typos", "question/professor"]
-)
-def test_a_probe_changes_the_prompt(bench: Benchmark, probe: str) -> None:
-    judge = made(bench)
-    asked = rows(bench, 1, probe)
-    plain, last = (asked[asked["probe"] == name] for name in asked["probe"].iloc[[0, -1]])
-    prompts = []
-    for some in (plain, last):
-        judge.judge(some)
-        prompts.append({prompt for prompt, _ in judge.asked})
-        judge.asked.clear()
-    assert len(prompts[0]) == len(prompts[1]) == 2
-    assert not prompts[0] & prompts[1]
-
-
 class TestErrors:
     def test_an_exception_is_the_error_of_the_rows_that_waited(self, bench: Benchmark) -> None:
         def answer(prompt: str) -> str:

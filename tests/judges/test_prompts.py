@@ -42,22 +42,9 @@ def _key(text: str) -> str:
 
 
 # Texts that are likely to hit what fences and marks are made of, and any others.
-_PIECES = st.sampled_from(
-    [
-        *HOSTILE,
-        "<<<",
-        ">>>",
-        "end of ",
-        "response A",
-        "question",
-        "key",
-        "\n",
-        " ",
-        "deadbeef",
-        "{{ key }}",
-        "{% raw %}",
-    ]
-)
+_PIECES = st.sampled_from([
+    *HOSTILE, "<<<", ">>>", "end of ", "response A", "question", "key", "\n", " ", "deadbeef", "{{ key }}", "{% raw %}",
+])  # fmt: skip
 HARD_TEXTS = st.one_of(st.text(max_size=60), st.lists(_PIECES, max_size=12).map("".join))
 
 

@@ -61,11 +61,6 @@ def test_the_roster_is_a_table_of_every_entry_and_its_memory() -> None:
     table = roster()
     assert tuple(table.columns) == ROSTER_COLUMNS
     assert table["name"].tolist() == [entry.name for entry in entries()]
-    by_name = {entry.name: entry for entry in entries()}
-    for row in table.itertuples():
-        parameters = by_name[row.name].parameters
-        if parameters is not None:
-            assert row.weights_gb == 2 * parameters
 
 
 def test_a_users_entry_is_added_in_a_few_lines(tmp_path: Path) -> None:
@@ -170,6 +165,7 @@ def test_a_folder_is_judged_with_the_engine_named_and_called_after_the_folder(
         ("path:{tmp}/there+endpoint", "not a server"),
         ("nobody", "not in the roster"),
         ("", "not in the roster"),
+        *((name, "not in the roster") for name in ("heuristic", "jury", "qwen2-vl-7b+heuristic", "qwen2-vl-7b+jury")),
         ("qwen2-vl-7b+magic", "engines are batch, endpoint, generative, letters, packed"),
         ("first+packed", "no weights"),
         ("gpt-4o+generative", "no weights"),
@@ -220,13 +216,22 @@ def test_a_judge_keeps_the_revision_of_its_earlier_runs_unless_one_is_named(
         return WeightsSource(tmp_path, "f" * 40)
 
     monkeypatch.setattr(module, "locate_weights", located)
-    resolved("qwen2-vl-7b", tmp_path)
-    run = tmp_path / "runs" / "earlier"
-    run.mkdir(parents=True)
-    write_manifest(run, Manifest("earlier", "qwen2-vl-7b", spec={"revision": "e" * 40}, created="2026-01-01"))
+    for number, (name, spec) in enumerate(
+        [
+            ("another", {"revision": "a" * 40}),
+            ("qwen2-vl-7b", {"revision": "sha256:0"}),
+            ("qwen2-vl-7b", {"revision": "b" * 40, "model": "somebody/else"}),
+            ("qwen2-vl-7b", {"revision": "c" * 40}),
+            ("qwen2-vl-7b+letters", {"revision": "d" * 40, "model": "Qwen/Qwen2-VL-7B-Instruct"}),
+        ]
+    ):
+        resolved("qwen2-vl-7b", tmp_path)
+        run = tmp_path / "runs" / str(number)
+        run.mkdir(parents=True)
+        write_manifest(run, Manifest(run.name, name, spec=spec, created=f"2026-01-0{number + 1}"))
     resolved("qwen2-vl-7b+generative", tmp_path)
     resolved("qwen2-vl-7b", tmp_path, revision="v1")
-    assert revisions == [None, "e" * 40, "v1"]
+    assert revisions == [None, None, None, None, "c" * 40, "d" * 40, "v1"]
 
 
 def test_weights_that_cannot_fit_are_not_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

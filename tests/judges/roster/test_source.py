@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.roster import pinned_revision
 from mrb_lib.judges.roster.source import (
     WeightsSource,
     digest,
@@ -17,7 +16,6 @@ from mrb_lib.judges.roster.source import (
     provenance_of,
 )
 from mrb_lib.tables.errors import InputError, RunError
-from mrb_lib.verdicts.manifest import Manifest, write_manifest
 
 from ...benchmarks.hub.local_hub import LocalHub, empty_cache, serve
 
@@ -220,25 +218,6 @@ def test_a_folder_of_pickles_is_refused(tmp_path: Path) -> None:
     (tmp_path / "pytorch_model.bin").write_bytes(b"a pickle")
     with pytest.raises(InputError, match="pickles"):
         located(tmp_path)
-
-
-def _run(runs: Path, judge: str, created: str, **spec: object) -> None:
-    folder = runs / f"{judge}-{len(list(runs.glob('*')))}"
-    folder.mkdir(parents=True)
-    write_manifest(folder, Manifest(folder.name, judge, spec=spec, created=created))
-
-
-def test_a_judge_keeps_the_revision_of_its_latest_run_with_every_engine(tmp_path: Path) -> None:
-    runs = tmp_path / "runs"
-    assert pinned_revision(runs, "judge-7b") is None
-    _run(runs, "another", "2026-01-09", revision=PICKLED)
-    _run(runs, "judge-7b", "2026-01-03", revision="sha256:0")
-    assert pinned_revision(runs, "judge-7b", model=MODEL) is None
-    _run(runs, "judge-7b", "2026-01-02", revision=NEW, model=MODEL)
-    _run(runs, "judge-7b", "2026-01-01", revision=OLD, model=MODEL)
-    assert pinned_revision(runs, "judge-7b", model=MODEL) == NEW
-    assert pinned_revision(runs, "judge-7b+generative", model=MODEL) == NEW
-    assert pinned_revision(runs, "judge-7b", model="Some-Lab/Another") is None
 
 
 def test_a_folder_says_what_it_was_trained_from_and_never_where_that_lay(tmp_path: Path) -> None:
