@@ -63,13 +63,14 @@ def test_the_roster_is_a_table_of_every_entry_and_its_memory() -> None:
     assert table["name"].tolist() == [entry.name for entry in entries()]
 
 
-def test_a_users_entry_is_added_in_a_few_lines(tmp_path: Path) -> None:
-    file = write(tmp_path, MINE)
-    entry = entry_of("mine", [file])
-    chat = {"template": {"enable_thinking": False}}
-    assert entry == Entry("mine", "packed", path=tmp_path / "weights", parameters=7.0, chat=chat)
-    assert roster([file])["name"].tolist()[-1] == "mine"
-    assert roster([file])["weights_gb"].tolist()[-1] == 14.0
+def test_a_users_entry_is_added_with_what_a_page_says_of_the_model(tmp_path: Path) -> None:
+    more = 'context = 32768\ncutoff = "2026-05"\nchecked = "2026-11-25"\n'
+    file = write(tmp_path, MINE + more)
+    chat, facts = {"template": {"enable_thinking": False}}, {"cutoff": "2026-05", "checked": "2026-11-25"}
+    expected = Entry("mine", "packed", path=tmp_path / "weights", parameters=7.0, chat=chat, context=32768, **facts)
+    assert entry_of("mine", [file]) == expected
+    row = roster([file]).iloc[-1]
+    assert (row["name"], row["weights_gb"], row["context"], row["cutoff"]) == ("mine", 14.0, 32768, "2026-05")
     with pytest.raises(InputError, match="not in the roster"):
         entry_of("mine")
 
@@ -82,15 +83,9 @@ BAD = {
     "no engine": ('[[judge]]\nname = "mine"\nmodel = "a/b"\n', ["'mine'", "'engine'", "is missing"]),
     "no model": ('[[judge]]\nname = "mine"\nengine = "packed"\n', ["'mine'", "'model'"]),
     "model and path": (MINE + 'model = "a/b"\n', ["'mine'", "'model'", "either"]),
-    "an endpoint without a model": (
-        '[[judge]]\nname = "mine"\nengine = "endpoint"\nbase_url = "http://h/v1"\n',
-        ["'mine'", "'model'"],
-    ),
+    "no name of the model at a server": ('[[judge]]\nname = "mine"\nengine = "endpoint"\n', ["'mine'", "'model'"]),
     "a wrong type": (MINE.replace("7", '"7"'), ["'mine'", "'parameters'", "'7'"]),
-    "a quirk that is no table": (
-        MINE.replace("{ enable_thinking = false }", "false"),
-        ["'mine'", "'chat'", "False", "must be a table"],
-    ),
+    "a quirk that is no table": (MINE.replace("{ enable_thinking = false }", "1"), ["'chat'", "1; it must be a table"]),
     "an unknown engine": (MINE.replace("packed", "magic"), ["'mine'", "'engine'", "'magic'", "generative"]),
     "an engine of the library": (MINE.replace("packed", "heuristic"), ["'mine'", "'engine'", "heuristic"]),
     "a name that is no name": (MINE.replace('"mine"', '"my+judge"'), ["'my+judge'", "'name'"]),
@@ -102,15 +97,6 @@ BAD = {
     "a cut-off that is no date": (MINE + 'cutoff = "2026-13"\n', ["'mine'", "'cutoff'", "2026-13"]),
     "a name twice": (MINE + MINE, ["'mine'", "'name'", "already"]),
 }
-
-
-def test_what_a_page_says_of_a_model_is_kept(tmp_path: Path) -> None:
-    more = 'subfolder = "a/VQA_X-Ray"\ncontext = 32768\ncutoff = "2026-05"\nchecked = "2026-11-25"\n'
-    entry = entry_of("mine", [write(tmp_path, ON_HUB + more)])
-    assert (entry.subfolder, entry.context) == ("a/VQA_X-Ray", 32768)
-    assert (entry.cutoff, entry.checked) == ("2026-05", "2026-11-25")
-    row = roster([tmp_path / "mine.toml"]).iloc[-1]
-    assert (row["subfolder"], row["context"], row["cutoff"]) == ("a/VQA_X-Ray", 32768, "2026-05")
 
 
 @pytest.mark.parametrize(
