@@ -162,13 +162,9 @@ class Prompt:
             raise InputError(f"prompt {self.id}: is not a Jinja template ({error}); correct it.") from error
 
     @cached_property
-    def _variables(self) -> set[str]:
-        return meta.find_undeclared_variables(_SANDBOX.parse(self.text))
-
-    @property
     def needs_reference(self) -> bool:
         """Return whether a case without a reference answer cannot be shown."""
-        return "reference" in self._variables
+        return "reference" in meta.find_undeclared_variables(_SANDBOX.parse(self.text))
 
     @cached_property
     def names_choices(self) -> bool:
@@ -481,13 +477,6 @@ def load_prompt(id_or_file: str) -> Prompt:
     return prompt_from_text(path.stem, text)
 
 
-def load_prompt_of_one(id_or_file: str) -> Prompt:
-    """As `load_prompt`; of this library's prompts that ask for all dimensions at once, the one that asks for one."""
-    prompt, single = load_prompt(id_or_file), f"single-{id_or_file}"
-    of_all = prompt.asks in ("all", "categories", "criteria")
-    return load_prompt(single) if of_all and single in builtin_prompts() else prompt
-
-
 def fitting_prompt(
     judge: str,
     engine: str,
@@ -516,8 +505,10 @@ def fitting_prompt(
             f"out +{engine}, or use NAME+packed or NAME+generative."
         )
     usual, asks = rates if settings.is_rating and rates is not None else compares
-    load = load_prompt_of_one if asks in (("one",), ("category",), ("criterion",)) else load_prompt
-    prompt = load(settings.prompt or trained or usual)
+    name = settings.prompt or trained or usual
+    if asks in (("one",), ("category",), ("criterion",)) and f"single-{name}" in builtin_prompts():
+        name = f"single-{name}"
+    prompt = load_prompt(name)
     if prompt.asks not in asks:
         raise InputError(
             f"judge {judge}: prompt {prompt.id} asks for {_ASKS[prompt.asks][0]}, but this engine reads "
