@@ -372,9 +372,4 @@ def open_pictures(images: Mapping[str, bytes], names: Iterable[str], max_pixels:
 
 def object_schema(properties: Mapping[str, object]) -> Mapping[str, object]:
     """Return the JSON schema of an object that has these properties, in this order, and no others."""
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}

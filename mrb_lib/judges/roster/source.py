@@ -312,7 +312,7 @@ def check_folder(folder: Path, where: str) -> None:
 
 def is_model_id(model: str) -> bool:
     """Return whether a text can be the id of a model on the Hub."""
-    return _MODEL.fullmatch(model) is not None and ".." not in model
+    return _MODEL.fullmatch(model) is not None and ".." not in model and "--" not in model
 
 
 def cached(model: str, revision: str | None) -> Path | None:
@@ -331,7 +331,7 @@ def _snapshot(model: str, revision: str | None, allow: Sequence[str] = (), ignor
     if not is_model_id(model) or not is_safe_name(revision or "main") or find_spec("huggingface_hub") is None:
         return "it is not in the cache"
     from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import LocalEntryNotFoundError
+    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
 
     try:
         return Path(
@@ -343,7 +343,7 @@ def _snapshot(model: str, revision: str | None, allow: Sequence[str] = (), ignor
                 ignore_patterns=list(ignore),
             )
         )
-    except LocalEntryNotFoundError as error:
+    except (LocalEntryNotFoundError, HFValidationError) as error:
         return str(error).partition("is incomplete: ")[2].partition(". ")[0] or "files are missing"
 
 

@@ -157,10 +157,7 @@ def judges() -> list[Entry]:
     [
         (replace(WITH_GPU, hub=replace(HUB, free_gb=100.0)), "--judge large --download (the largest"),
         (WITH_GPU, "--judge small --download (the largest"),  # 10 GB of disk are free
-        (
-            WITHOUT,
-            "--judge small --download (small, as there is no GPU; estimate: float32 on CPU",
-        ),
+        (WITHOUT, "--judge small --download (small, as there is no GPU; estimate: float32 on CPU"),
         (replace(WITHOUT, ram_total_gb=2.0), "--judge endpoint:MODEL --url URL (no judge that takes images"),
         (  # the main memory has room for larger ones, which a GPU is not
             replace(WITH_GPU, ram_total_gb=2000.0, hub=replace(HUB, free_gb=1000.0)),

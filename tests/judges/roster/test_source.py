@@ -8,13 +8,7 @@ from pathlib import Path
 import pytest
 
 from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.source import (
-    WeightsSource,
-    digest,
-    is_complete,
-    locate_weights,
-    provenance_of,
-)
+from mrb_lib.judges.roster.source import WeightsSource, digest, is_complete, locate_weights, provenance_of
 from mrb_lib.tables.errors import InputError, RunError
 
 from ...benchmarks.hub.local_hub import LocalHub, empty_cache, serve
@@ -152,7 +146,7 @@ def test_offline_without_a_copy_says_so(online: LocalHub, monkeypatch: pytest.Mo
     assert online.requests == []
 
 
-@pytest.mark.parametrize("model", ["../../etc", "a/b/c", "/etc/passwd", "a b", "..", None])
+@pytest.mark.parametrize("model", ["../../etc", "a/b/c", "/etc/passwd", "a b", "..", "a--b/c", None])
 def test_a_name_that_is_no_model_is_refused(online: LocalHub, model: str | None) -> None:
     with pytest.raises(InputError, match="owner/name"):
         locate_weights(replace(ENTRY, model=model), revision=None, download=True)
