@@ -40,8 +40,8 @@ PATTERNS: Final = (WEIGHTS, "*.json", "*.txt", "*.jinja", "*.model", "rows.toml"
 CODE_PATTERNS: Final = ("*.py", "*.tiktoken")
 # The same weights again, in the forms of other programs.
 _TWICE: Final = ("original/*", "onnx/*", "openvino/*", "*consolidated*", "*.onnx.json")
-_MODEL: Final = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}")
+_MODEL: Final = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
 
 
 @dataclass(frozen=True)
@@ -86,41 +86,46 @@ def locate_weights(
     if entry.path is not None:
         check_folder(entry.path, f"judge {entry.name!r}: {entry.path}")
         return WeightsSource(entry.path, digest(entry.path))
-    model = entry.model
-    if model is None or not is_model_id(model):
-        raise InputError(f"judge {entry.name!r}: {model!r} is not the id of a model on the Hub; write owner/name.")
-    folder = cached(model, revision)
-    # A commit never changes, so one that is complete needs no question to the Hub.
-    is_here = folder is not None and folder.name == revision and is_complete(entry, revision, code=trust_remote_code)
-    if download and not is_here:
-        folder = fetch_weights(entry, model, revision, trust_remote_code=trust_remote_code)
-    if folder is None or not (folder / (entry.subfolder or "")).is_dir():
-        size = entry.weights_gb()
-        about = "" if size is None else f" (about {size:.0f} GB in bfloat16)"
-        wanted = (f", folder {entry.subfolder}," if entry.subfolder else "") + (f" at {revision}" if revision else "")
+    if entry.model is None or not is_model_id(entry.model):
         raise InputError(
-            f"judge {entry.name!r}: the weights of {model}{wanted}{about} are not on this machine; "
-            "pass --download to fetch them from the Hub."
+            f"judge {entry.name!r}: {entry.model!r} is not the id of a model on the Hub; write owner/name."
         )
-    return WeightsSource(_complete(entry, folder.name, code=trust_remote_code), folder.name)
+    # A commit never changes, so one that is complete needs no question to the Hub.
+    is_commit = revision is not None and _COMMIT.fullmatch(revision) is not None
+    if download and not (is_commit and is_complete(entry, revision, code=trust_remote_code)):
+        revision = fetch_weights(entry, entry.model, revision, trust_remote_code=trust_remote_code).name
+    return _found(entry, entry.model, revision, code=trust_remote_code)
 
 
-def _complete(entry: Entry, commit: str, *, code: bool) -> Path:
-    """Return the folder of the weights in a revision of a model on the Hub that is on this machine.
+def _found(entry: Entry, model: str, revision: str | None, *, code: bool) -> WeightsSource:
+    """Return the weights of a model on the Hub that are on this machine.
 
     Raises
     ------
     InputError
-        It lacks its configuration, weights, or anything else that matters, as far as the list of its files was kept.
+        There are none, or they lack their configuration, or anything else that matters, as far as the list of the
+        repository's files was kept.
     """
-    within, of_folder = _within(entry), f", folder {entry.subfolder}" if entry.subfolder else ""
-    where = f"judge {entry.name!r}: {entry.model} at {commit}{of_folder}"
-    matters = [within + pattern for pattern in _MATTERS if code or pattern != _CODE]
-    found = _snapshot(str(entry.model), commit, matters, [within + pattern for pattern in _TWICE])
-    if isinstance(found, str):
-        raise InputError(f"{where}: {found}, as after a download that broke off; pass --download to fetch them.")
-    check_folder(found / within, where)
-    return found / within
+    snapshot, within = cached(model, revision), _within(entry)
+    of_folder = f", folder {entry.subfolder}" if entry.subfolder else ""
+    if snapshot is None or not (snapshot / within).is_dir():
+        size = entry.weights_gb()
+        wanted = (f"{of_folder}," if of_folder else "") + (f" at {revision}" if revision else "")
+        about = "" if size is None else f" (about {size:.0f} GB in bfloat16)"
+        raise InputError(
+            f"judge {entry.name!r}: the weights of {model}{wanted}{about} are not on this machine; "
+            "pass --download to fetch them from the Hub."
+        )
+    where = f"judge {entry.name!r}: {model} at {snapshot.name}{of_folder}"
+    try:
+        _snapshot(model, snapshot.name, [within + one for one in _MATTERS if code or one != _CODE], within)
+    except FileNotFoundError as error:
+        lacking = str(error).partition("is incomplete: ")[2].partition(". ")[0] or "files are missing"
+        raise InputError(
+            f"{where}: {lacking}, as after a download that broke off; pass --download to fetch them."
+        ) from error
+    check_folder(snapshot / within, where)
+    return WeightsSource(snapshot / within, snapshot.name)
 
 
 def _within(entry: Entry) -> str:
@@ -128,7 +133,7 @@ def _within(entry: Entry) -> str:
     return f"{entry.subfolder}/" if entry.subfolder else ""
 
 
-def is_complete(entry: Entry, commit: str, *, code: bool = False) -> bool:
+def is_complete(entry: Entry, revision: str | None, *, code: bool = False) -> bool:
     """Return whether a revision of a model on the Hub holds its configuration, its weights, and all else that matters.
 
     Parameters
@@ -136,7 +141,7 @@ def is_complete(entry: Entry, commit: str, *, code: bool = False) -> bool:
     code : the repository's code matters, too
     """
     try:
-        _complete(entry, commit, code=code)
+        _found(entry, str(entry.model), revision, code=code)
     except InputError:
         return False
     return True
@@ -152,7 +157,7 @@ def is_cached(entry: Entry) -> bool:
     from huggingface_hub.file_download import repo_folder_name
 
     folder = Path(constants.HF_HUB_CACHE).expanduser() / repo_folder_name(repo_id=entry.model, repo_type="model")
-    return any(is_complete(entry, path.name) for path in folder.glob("snapshots/*") if _COMMIT.fullmatch(path.name))
+    return any(is_complete(entry, path.name) for path in folder.glob("snapshots/*"))
 
 
 def digest(folder: Path) -> str:
@@ -322,29 +327,27 @@ def cached(model: str, revision: str | None) -> Path | None:
     ----------
     revision : a commit, or a branch or tag as it was when it was downloaded; None is the main branch
     """
-    found = _snapshot(model, revision)
-    return found if isinstance(found, Path) else None
-
-
-def _snapshot(model: str, revision: str | None, allow: Sequence[str] = (), ignore: Sequence[str] = ()) -> Path | str:
-    """Return the folder of a revision in the Hub's cache, or what it lacks of the files that patterns name."""
-    if not is_model_id(model) or not is_safe_name(revision or "main") or find_spec("huggingface_hub") is None:
-        return "it is not in the cache"
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
-
+    is_name = is_model_id(model) and is_safe_name(revision or "main")
     try:
-        return Path(
-            snapshot_download(
-                model,
-                revision=revision,
-                local_files_only=True,
-                allow_patterns=list(allow),
-                ignore_patterns=list(ignore),
-            )
-        )
-    except (LocalEntryNotFoundError, HFValidationError) as error:
-        return str(error).partition("is incomplete: ")[2].partition(". ")[0] or "files are missing"
+        return _snapshot(model, revision, []) if is_name and find_spec("huggingface_hub") is not None else None
+    except (FileNotFoundError, ValueError):
+        return None
+
+
+def _snapshot(model: str, revision: str | None, allow: list[str], within: str = "") -> Path:
+    """Return the folder of a revision in the Hub's cache; `FileNotFoundError` where it or an allowed file is not there.
+
+    Parameters
+    ----------
+    within : a folder of the repository, whose copies of weights in the forms of other programs do not matter
+    """
+    from huggingface_hub import snapshot_download
+
+    ignore = [within + pattern for pattern in _TWICE]
+    path = snapshot_download(
+        model, revision=revision, local_files_only=True, allow_patterns=allow, ignore_patterns=ignore
+    )
+    return Path(path)
 
 
 def fetch_weights(entry: Entry, model: str, revision: str | None, *, trust_remote_code: bool) -> Path:
