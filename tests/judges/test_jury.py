@@ -212,10 +212,6 @@ def test_escalation_asks_further_members_only_about_rows_that_are_open(
     judge(little, tmp_path / "all", ["one", "two", "three", "four", "escalate-of:2:one,two,three,four"])
     [folder] = [folder for folder in run_folders(tmp_path / "all") if folder.name.startswith("escalate")]
     pd.testing.assert_frame_equal(comparable(read_run(folder)), comparable(read_run(done.folder)))
-    for member in members:
-        member.batches.clear()
-    [again] = judge(little, tmp_path, ["escalate-of:2:one,two,three,four"])
-    assert (again.before, sum(member.asked for member in members)) == (160, 0)
 
 
 def test_an_imported_member_is_read_and_what_it_lacks_waits(little: Benchmark, tmp_path: Path) -> None:
