@@ -1,6 +1,5 @@
 """Worked examples come from training cases alone, tell nothing of the case judged, and favour no letter."""
 
-import io
 import json
 import subprocess
 import sys
@@ -10,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from PIL import Image
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.examples import draw_examples
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.orders import EXAMPLES, to_shown_frame
+from tests.pictures import png
 
 from .shown_benchmark import DIMENSIONS, rating_benchmark, shown_benchmark
 
@@ -65,19 +64,15 @@ def test_a_case_of_the_same_item_cluster_texts_or_image_is_never_drawn(tmp_path:
         item=[f"i{number}" for number in (0, 1, 2, 3, 4, 5, 6, 0)],
         cluster=["x0", "k", "x2", "x3", "x4", "x5", "x6", "k"],
     )
-    stream = io.BytesIO()
-    Image.fromarray(np.random.default_rng(0).integers(0, 255, (64, 64), dtype=np.uint8)).save(stream, "PNG")
+    picture = png(np.random.default_rng(0).integers(0, 255, (64, 64), dtype=np.uint8))
     cases = plain.cases.copy()
     for row in (2, 7):
-        cases.loc[row, ["question", "response_a", "response_b"]] = [
-            f"question-{row} {texts}",
-            f"{texts} {row}",
-            "short",
-        ]
+        texts_of_row = [f"question-{row} {texts}", f"{texts} {row}", "short"]
+        cases.loc[row, ["question", "response_a", "response_b"]] = texts_of_row
     cases["images"] = [["one.png"] if row == 3 else ["copy.png"] if row == 7 else [] for row in range(8)]
     votes = [(f"c{i}", "r", name, "A") for i in range(8) for name in DIMENSIONS]
     votes = pd.DataFrame(votes, columns=["case_id", "annotator", "dimension", "choice"])
-    pictures = {"one.png": stream.getvalue(), "copy.png": stream.getvalue()}
+    pictures = {"one.png": picture, "copy.png": picture}
     bench = replace(plain, cases=cases, annotations=votes, images=pictures)
     found = drawn(bench, 2, by)
     assert {number_of(one) for one in found[7]} == {4, 5}
