@@ -35,12 +35,10 @@ class DrawnExamples(NamedTuple):
     ----------
     column : by the row of the case in the cases table, from 0, what `mrb_lib.judges.context.context_of` reads; null
         where too few training cases are of other units than the case
-    n_left_out : training cases, which are not judged
     sha256 : of all training cases that may be drawn, with what was decided of them, and of what was drawn
     """
 
     column: pd.Series
-    n_left_out: int
     sha256: str
 
 
@@ -99,7 +97,7 @@ def draw_examples(benchmark: Benchmark, k: int, by: ExamplesBy, seed: int) -> Dr
         chosen = [records[place] for place in eligible[::-1]]
         column.append(json.dumps(_balanced(chosen, _generator(seed, "turn", ids[row]))) if len(chosen) == k else None)
         digest.update(json.dumps([ids[row], column[-1]]).encode())
-    return DrawnExamples(pd.Series(column, index=rows, dtype="str"), int(is_train.sum()), digest.hexdigest())
+    return DrawnExamples(pd.Series(column, index=rows, dtype="str"), digest.hexdigest())
 
 
 def _decided(benchmark: Benchmark, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], list[dict[str, Any]]]:

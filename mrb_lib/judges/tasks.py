@@ -318,18 +318,14 @@ class TaskMaker(PromptWriter):
         return int.from_bytes(hashlib.sha256(text).digest()[:4], "big") >> 1
 
 
-def records_of(shown: pd.DataFrame) -> list[Record]:
-    """Return the rows as mappings."""
-    return cast("list[Record]", shown.to_dict("records"))
-
-
 def group_rows(shown: pd.DataFrame, shared: Callable[[Record], object]) -> list[tuple[list[int], list[Record]]]:
     """Return the rows that have the same in common, by position in `shown` and as mappings, in order of appearance."""
-    records = records_of(shown)
-    positions_of: dict[object, list[int]] = {}
-    for position, record in enumerate(records):
-        positions_of.setdefault(shared(record), []).append(position)
-    return [(positions, [records[i] for i in positions]) for positions in positions_of.values()]
+    groups: dict[object, tuple[list[int], list[Record]]] = {}
+    for position, record in enumerate(cast("list[Record]", shown.to_dict("records"))):
+        positions, records = groups.setdefault(shared(record), ([], []))
+        positions.append(position)
+        records.append(record)
+    return list(groups.values())
 
 
 def responses_of(row: Record, *, rated: bool = False) -> list[str]:
