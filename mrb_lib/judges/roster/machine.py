@@ -216,10 +216,8 @@ def inspect_machine() -> Machine:
     Tested by tests/judges/roster/test_machine.py.
     """
     gpus, notes = _gpus()
-    try:
-        cpus = len(os.sched_getaffinity(0))
-    except AttributeError:  # not on macOS
-        cpus = os.cpu_count() or 1
+    has_affinity = hasattr(os, "sched_getaffinity")  # not on macOS
+    cpus = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
     return Machine(cpus, _memory(), gpus, library_versions(), missing_extras(), _hub_state(), notes)
 
 
