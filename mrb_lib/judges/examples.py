@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from itertools import product
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 import numpy as np
 import pandas as pd
@@ -35,12 +35,10 @@ class DrawnExamples(NamedTuple):
     ----------
     column : by the row of the case in the cases table, from 0, what `mrb_lib.judges.context.context_of` reads; null
         where too few training cases are of other units than the case
-    n_left_out : training cases, which are not judged
     sha256 : of all training cases that may be drawn, with what was decided of them, and of what was drawn
     """
 
     column: pd.Series
-    n_left_out: int
     sha256: str
 
 
@@ -99,7 +97,7 @@ def draw_examples(benchmark: Benchmark, k: int, by: ExamplesBy, seed: int) -> Dr
         chosen = [records[place] for place in eligible[::-1]]
         column.append(json.dumps(_balanced(chosen, _generator(seed, "turn", ids[row]))) if len(chosen) == k else None)
         digest.update(json.dumps([ids[row], column[-1]]).encode())
-    return DrawnExamples(pd.Series(column, index=rows, dtype="str"), int(is_train.sum()), digest.hexdigest())
+    return DrawnExamples(pd.Series(column, index=rows, dtype="str"), digest.hexdigest())
 
 
 def _decided(benchmark: Benchmark, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], list[dict[str, Any]]]:
@@ -112,19 +110,16 @@ def _decided(benchmark: Benchmark, rows: NDArray[np.int64]) -> tuple[NDArray[np.
         decided &= labels.isin(list(_SIGNS)).any(axis=1)
     names = _TEXTS[: 2 if meta.is_rating else 3]
     pool = rows[decided.to_numpy(dtype=bool)]
-    texts = cases.iloc[pool][list(names)].fillna("").astype("str").to_dict("records")
-    choices = labels[decided].to_dict("records")
-    return pool, [
-        {**{str(name): one for name, one in text.items()}, "choices": own}
-        for text, own in zip(texts, choices, strict=True)
-    ]
+    texts = cases.iloc[pool][list(names)].fillna("").astype("str")
+    choices = pd.Series(labels[decided].to_dict("records"), index=texts.index)
+    return pool, cast("list[dict[str, Any]]", texts.assign(choices=choices).to_dict("records"))
 
 
 def _nearest(cases: pd.DataFrame, rows: NDArray[np.int64], pool: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
     """For each case the places in the pool, the most similar first; of two alike the earlier."""
     names = [name for name in _TEXTS if name in cases]
     joined = cases[names].fillna("").astype("str").agg("\n".join, axis=1)
-    words = TfidfVectorizer(analyzer=_words, sublinear_tf=True)
+    words = TfidfVectorizer(preprocessor=str.casefold, token_pattern=WORD.pattern, sublinear_tf=True)
     try:
         known = words.fit_transform(joined.iloc[pool])
         own = words.transform(joined.iloc[rows])
@@ -133,11 +128,6 @@ def _nearest(cases: pd.DataFrame, rows: NDArray[np.int64], pool: NDArray[np.int6
     for start in range(0, len(rows), _CHUNK):
         similarity = np.asarray((own[start : start + _CHUNK] @ known.T).todense(), dtype=np.float64)
         yield from np.argsort(-similarity.round(_DIGITS), axis=1, kind="stable")
-
-
-def _words(text: str) -> list[str]:
-    words: list[str] = WORD.findall(text.casefold())
-    return words
 
 
 def _generator(seed: int, what: str, case_id: str) -> np.random.Generator:

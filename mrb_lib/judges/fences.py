@@ -3,6 +3,7 @@
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Sequence
+from itertools import count
 from typing import Final
 
 from mrb_lib.replies.labels import Labels, relabelled
@@ -41,12 +42,8 @@ GENERIC: Final = marks_pattern(())
 def fence_key(texts: Sequence[str], *others: str) -> str:
     """A short key that no text holds, the same for both orders of the responses and, but by chance, with any others."""
     material = "\0".join(sorted(texts)).encode("utf-8", "surrogatepass")
-    number = 0
-    while True:
-        key = hashlib.sha256(number.to_bytes(4, "big") + material).hexdigest()[:8]
-        if not any(key in text for text in (*texts, *others)):
-            return key
-        number += 1
+    keys = (hashlib.sha256(number.to_bytes(4, "big") + material).hexdigest()[:8] for number in count())
+    return next(key for key in keys if not any(key in text for text in (*texts, *others)))
 
 
 def section(name: str, text: str) -> str:

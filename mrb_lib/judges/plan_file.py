@@ -1,4 +1,4 @@
-"""A plan: a TOML file of tables with a name each, whose keys are the options of a dataclass."""
+"""Plans: TOML files of tables with a name each, whose keys are the options of a dataclass."""
 
 import tomllib
 from collections.abc import Collection, Mapping
@@ -9,10 +9,16 @@ from mrb_lib.tables.errors import InputError, nearest
 from mrb_lib.tables.options import OptionError, changed, options_of
 
 T = TypeVar("T")
+Table = dict[str, Any]
 
 
-def read_plan(file: Path, kind: str) -> tuple[dict[str, object], list[dict[str, object]]]:
-    """Return the table `[common]` of a plan, empty where there is none, and its tables `[[kind]]`, at least one.
+def read_tables(file: Path, kind: str, what: str, form: str, *, common: bool = False) -> tuple[Table, list[Table]]:
+    """Return the table `[common]` of a TOML file, empty where there is none, and its tables `[[kind]]`, at least one.
+
+    Parameters
+    ----------
+    what, form : such a file in words, such as "plan", and what is in it besides the tables, for messages
+    common : whether there may be a table `[common]`
 
     Raises
     ------
@@ -20,15 +26,20 @@ def read_plan(file: Path, kind: str) -> tuple[dict[str, object], list[dict[str, 
         The file cannot be read, or contains something else.
     """
     try:
-        tables: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8-sig"))
+        tables: Table = tomllib.loads(file.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError) as error:
-        raise InputError(f"{file}: cannot be read as a plan ({error}); name a TOML file.") from error
-    common, listed = tables.pop("common", {}), tables.pop(kind, None)
+        raise InputError(f"{file}: cannot be read as a {what} ({error}); name a TOML file.") from error
+    shared, listed = tables.pop("common", {}) if common else {}, tables.pop(kind, None)
     is_list = isinstance(listed, list) and listed and all(isinstance(table, dict) for table in listed)
-    if tables or not isinstance(common, dict) or not is_list:
-        what = f"the key {next(iter(tables))!r} is unknown" if tables else f"it has no [[{kind}]]"
-        raise InputError(f"{file}: {what}; a plan is a list of tables [[{kind}]], after one [common] for all or none.")
-    return common, listed
+    if tables or not isinstance(shared, dict) or not is_list:
+        wrong = f"the key {next(iter(tables))!r} is unknown" if tables else f"it has no [[{kind}]]"
+        raise InputError(f"{file}: {wrong}; a {what} is a list of tables [[{kind}]], {form}.")
+    return shared, listed
+
+
+def read_plan(file: Path, kind: str) -> tuple[Table, list[Table]]:
+    """Return the table `[common]` of a plan and its tables `[[kind]]`; see `read_tables`."""
+    return read_tables(file, kind, "plan", "after one [common] for all or none", common=True)
 
 
 def changed_by_table(

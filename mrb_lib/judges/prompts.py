@@ -6,17 +6,17 @@ row that shares it, so a judge that can reuse work reads `case` once.
 """
 
 import hashlib
+import json
 import re
 import string
 import tomllib
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Final, Literal, TypedDict, cast, get_args
 
-from jinja2 import StrictUndefined, Template, TemplateError, meta
+from jinja2 import StrictUndefined, Template, TemplateError, meta, nodes
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from mrb_lib.judges.context import Context
@@ -25,7 +25,7 @@ from mrb_lib.judges.settings import Settings
 from mrb_lib.replies.categories import marks_of
 from mrb_lib.replies.labels import BESIDE_OPTIONS, LETTERS, Labels, labels_of, lists_options, names_letters, relabelled
 from mrb_lib.tables.errors import InputError
-from mrb_lib.tables.schema import CHOICES
+from mrb_lib.tables.schema import CHOICES, split_labels
 from mrb_lib.verdicts.orders import TIE
 
 Asks = Literal[
@@ -47,11 +47,17 @@ DEFINITIONS: Final[dict[str, str]] = {
     "responsiveness": "it does what the question asks, directly and in usable form",
     "overall": "all things considered, the one a clinician would rather be given",
 }
-_TEMPLATE_FAILS: Final = (
-    *(TemplateError, TypeError, ValueError, ArithmeticError, LookupError, RecursionError, MemoryError),
-)
+_FAILURES: Final = (TemplateError, TypeError, ValueError, ArithmeticError, LookupError, RecursionError, MemoryError)
+"""Errors of a template that is filled in."""
 _MEASURE: Final = ", measured by the reference answer"
+_NAMELESS: Final[Labels] = ("", "")
 FOLDER: Final = Path(__file__).with_name("templates")
+
+# Templates may come from anyone. A prompt is plain text for a model: nothing is markup that escaping would protect.
+_SANDBOX: Final = ImmutableSandboxedEnvironment(
+    undefined=StrictUndefined, autoescape=False, trim_blocks=True, lstrip_blocks=True
+)
+_compiled: Final = lru_cache(maxsize=64)(_SANDBOX.from_string)
 
 PromptKind = Literal["", "answering", "ratings", "ranking", "criteria"]
 """Kinds of prompts: for preferences, answers, the category of one response, an order of all, or a rubric's criteria."""
@@ -75,10 +81,6 @@ _ASKS: Final[Mapping[Asks, tuple[str, str]]] = {
     "criterion": ("one letter a criterion of a rubric", "rubric"),
 }
 """The request of each kind of prompt in words, and an engine that reads its replies."""
-
-
-class OtherLabelsError(InputError):
-    """A template calls the responses A and B where no other labels can be put in."""
 
 
 class Phrasing(TypedDict):
@@ -138,38 +140,44 @@ class Prompt:
     reply_tokens: int | None = None
 
     def __post_init__(self) -> None:
-        missing = [name for name in BLOCKS if name not in self._template.blocks]
-        if missing:
+        names = list(self._template.blocks)
+        if missing := [name for name in BLOCKS if name not in names]:
             raise InputError(
                 f"prompt {self.id}: has no block {missing[0]!r}; write {{% block {missing[0]} %}}...{{% endblock %}}."
+            )
+        parts = [part for part in _SANDBOX.parse(self.text).body if not isinstance(part, nodes.Block)]
+        outside = [one for part in parts for one in part.iter_child_nodes()]
+        if names != [*BLOCKS] or not all(isinstance(one, nodes.TemplateData) and one.data.isspace() for one in outside):
+            raise InputError(
+                f"prompt {self.id}: has text outside its blocks, or blocks out of order; "
+                f"put everything into the blocks {', '.join(BLOCKS)}, in this order."
             )
         self.hash  # noqa: B018  # renders an example, so that a template that cannot be rendered is refused now
 
     @cached_property
     def _template(self) -> Template:
         try:
-            return sandbox().from_string(self.text)
+            return _compiled(self.text)
         except TemplateError as error:
             raise InputError(f"prompt {self.id}: is not a Jinja template ({error}); correct it.") from error
 
     @cached_property
-    def _variables(self) -> set[str]:
-        return meta.find_undeclared_variables(sandbox().parse(self.text))
-
-    @property
     def needs_reference(self) -> bool:
         """Return whether a case without a reference answer cannot be shown."""
-        return "reference" in self._variables
+        return "reference" in meta.find_undeclared_variables(_SANDBOX.parse(self.text))
 
     @cached_property
     def names_choices(self) -> bool:
         """Return whether the text depends on the choices that the benchmark has."""
         return self._example() != self._example(choices=CHOICES[:2])
 
-    @property
+    @cached_property
     def takes_labels(self) -> bool:
-        """Return whether two responses can be called otherwise than A and B."""
-        return len(self._examples) > 1 or not self.compares
+        """Return whether two responses can be called otherwise than A and B: only fence() calls them so."""
+        if not self.compares:
+            return True
+        blank = self.render("", ["", ""], [], reference="", definitions={}, labels=_NAMELESS)
+        return not names_letters(blank.case + blank.responses)
 
     @property
     def hash(self) -> str:
@@ -177,16 +185,10 @@ class Prompt:
 
         A change of the definitions or the fences changes it too.
         """
-        return hashlib.sha256("\0".join((self.text, *self._examples)).encode("utf-8", "surrogatepass")).hexdigest()
-
-    @cached_property
-    def _examples(self) -> list[str]:
-        """Return the prompt rendered for a fixed case; under other labels, too, where it takes them."""
-        examples = [self._example()]
-        if self.compares:
-            with suppress(OtherLabelsError):
-                examples.append(self._example(labels=BESIDE_OPTIONS))
-        return examples
+        other = [self._example(labels=BESIDE_OPTIONS)] if self.compares and self.takes_labels else []
+        return hashlib.sha256(
+            "\0".join((self.text, self._example(), *other)).encode("utf-8", "surrogatepass")
+        ).hexdigest()
 
     def _example(self, *, choices: Sequence[str] = CHOICES, labels: Labels = LETTERS) -> str:
         n_shown = 1 if self.asks == "rating" or self.rates or self.checks else 3 if self.asks in RANKINGS else 2
@@ -372,21 +374,26 @@ class Prompt:
             "criteria": [{"mark": str(i), "text": written(text)} for i, text in enumerate(criteria, start=1)],
             "criterion": written(criteria[criterion]) if criteria else "",
         }
-        blocks = self._blocks(variables)
+        try:
+            made = self._template.new_context(variables)
+            blocks = ["".join(self._template.blocks[name](made)) for name in BLOCKS]
+        except _FAILURES as error:
+            reason = str(error) or type(error).__name__
+            raise InputError(f"prompt {self.id}: cannot be rendered ({reason}); correct the template.") from error
         if wording:
+            others = _wordings().get("reason" if self.gives_reason else self.asks, ())
+            if not 1 <= wording <= len(others):
+                raise InputError(f"prompt {self.id}: has no wording {wording} of what it asks.")
             measure = _MEASURE if self.needs_reference else ""
-            blocks[-1] = _worded(self, wording).render({**variables, "measure": measure})
+            blocks[-1] = _compiled(others[wording - 1]).render({**variables, "measure": measure})
         if self.checks and (note or labels != LETTERS):
             raise InputError(
                 f"prompt {self.id}: shows each response alone, so that nothing can be said of two, or of what they are "
                 "called."
             )
         if labels != LETTERS and self.compares:
-            texts_of_others = {"question": "", "first": "", "second": "", "dimensions": [], "definitions": {}}
-            no_texts = {**variables, **texts_of_others, "qualities": "", "fenced": "", "fence": lambda name, text: ""}
-            plain = self._blocks(no_texts)
-            if names_letters(plain[0] + plain[1]):
-                raise OtherLabelsError(
+            if any(labels) and not self.takes_labels:
+                raise InputError(
                     f"prompt {self.id}: calls the responses A and B outside fence(), so no other labels can be put in."
                 )
             blocks[-1] = relabelled(blocks[-1], labels)
@@ -395,35 +402,30 @@ class Prompt:
         if note and self.compares:
             blocks[-1] = f"{fence('note', written(note))}\n\n{blocks[-1]}"
 
-        def enclosed(name: str, text: str) -> str:
-            return fence_of(key, LETTERS)(name, written(text))
-
         # A reply of one letter has no word for a tie.
-        letters = dict(zip(LETTERS, labels, strict=True)) | ({} if self.is_of_one else {TIE: TIE})
         called = [option["mark" if self.is_of_one else "name"] for option in options]
+        letters = dict(zip(LETTERS, labels, strict=True)) | ({} if self.is_of_one else {TIE: TIE})
         names = dict(zip(choices, called, strict=True)) if self.rates else letters
-        before = context.before(
-            enclosed, key, labels, names, dimensions,
-            is_of_one=self.is_of_one, labelled=label_sets or (), written=written,
-        )  # fmt: skip
-        blocks[0] = before + blocks[0] + context.after(enclosed)
-        return Rendered(*blocks)
 
-    def _blocks(self, variables: Mapping[str, object]) -> list[str]:
-        """The blocks filled in; `InputError` where the template fails, or has text outside them."""
-        try:
-            context = self._template.new_context(dict(variables))
-            blocks = ["".join(self._template.blocks[name](context)) for name in BLOCKS]
-            whole = self._template.render(variables)
-        except _TEMPLATE_FAILS as error:
-            reason = str(error) or type(error).__name__
-            raise InputError(f"prompt {self.id}: cannot be rendered ({reason}); correct the template.") from error
-        if whole.strip() != "".join(blocks).strip():
-            raise InputError(
-                f"prompt {self.id}: has text outside its blocks, or blocks out of order; "
-                f"put everything into the blocks {', '.join(BLOCKS)}, in this order."
-            )
-        return blocks
+        def enclosed(name: str, text: str) -> str:
+            return fence(name, written(text))
+
+        def verdict(decided: Mapping[str, str]) -> str:
+            stated = {
+                written(name): [written(one) for one in split_labels(decided[name])]
+                if name in (label_sets or ())
+                else names.get(decided[name])
+                for name in dimensions
+                if name in decided
+            }
+            if not self.is_of_one:
+                return json.dumps(stated, ensure_ascii=False)
+            marks = {name: mark if isinstance(mark, str) else json.dumps(mark, ensure_ascii=False)
+                     for name, mark in stated.items() if mark is not None}  # fmt: skip
+            return "; ".join(f"{name}: {mark}" for name, mark in marks.items())
+
+        blocks[0] = context.before(enclosed, key, verdict) + blocks[0] + context.after(enclosed)
+        return Rendered(*blocks)
 
 
 def builtin_ids(kind: PromptKind = "") -> tuple[str, ...]:
@@ -475,13 +477,6 @@ def load_prompt(id_or_file: str) -> Prompt:
     return prompt_from_text(path.stem, text)
 
 
-def load_prompt_of_one(id_or_file: str) -> Prompt:
-    """As `load_prompt`; of this library's prompts that ask for all dimensions at once, the one that asks for one."""
-    prompt, single = load_prompt(id_or_file), f"single-{id_or_file}"
-    of_all = prompt.asks in ("all", "categories", "criteria")
-    return load_prompt(single) if of_all and single in builtin_prompts() else prompt
-
-
 def fitting_prompt(
     judge: str,
     engine: str,
@@ -510,8 +505,10 @@ def fitting_prompt(
             f"out +{engine}, or use NAME+packed or NAME+generative."
         )
     usual, asks = rates if settings.is_rating and rates is not None else compares
-    load = load_prompt_of_one if asks in (("one",), ("category",), ("criterion",)) else load_prompt
-    prompt = load(settings.prompt or trained or usual)
+    name = settings.prompt or trained or usual
+    if asks in (("one",), ("category",), ("criterion",)) and f"single-{name}" in builtin_prompts():
+        name = f"single-{name}"
+    prompt = load_prompt(name)
     if prompt.asks not in asks:
         raise InputError(
             f"judge {judge}: prompt {prompt.id} asks for {_ASKS[prompt.asks][0]}, but this engine reads "
@@ -552,27 +549,7 @@ def offer(choices: Sequence[str]) -> str:
     return " or ".join(letters)
 
 
-def _worded(prompt: Prompt, wording: int) -> Template:
-    """Return the question in other words."""
-    kinds, kind = _wordings(), "reason" if prompt.gives_reason else prompt.asks
-    if kind not in kinds or not 1 <= wording <= len(kinds[kind]):
-        raise InputError(f"prompt {prompt.id}: has no wording {wording} of what it asks.")
-    return kinds[kind][wording - 1]
-
-
-@lru_cache
-def _wordings() -> Mapping[str, Sequence[Template]]:
+@cache
+def _wordings() -> Mapping[str, Sequence[str]]:
     """By what a prompt asks for."""
-    stated = tomllib.loads(FOLDER.joinpath("wordings.toml").read_text(encoding="utf-8"))
-    return {kind: [sandbox().from_string(text) for text in texts] for kind, texts in stated.items()}
-
-
-def sandbox() -> ImmutableSandboxedEnvironment:
-    """Return the environment in which templates are read and filled in: they may come from anyone."""
-    # The prompt is plain text for a model: nothing here is markup that escaping would protect.
-    return ImmutableSandboxedEnvironment(
-        undefined=StrictUndefined,
-        autoescape=False,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    return tomllib.loads(FOLDER.joinpath("wordings.toml").read_text(encoding="utf-8"))

@@ -47,10 +47,7 @@ class Settings:
     labels: dict[str, tuple[str, ...]] = field(default_factory=dict)
     shown: dict[str, object] = field(default_factory=dict)
     seed: Annotated[int, Field(ge=0), Option("Set the seed of everything drawn at random.")] = 0
-    prompt: Annotated[
-        str | None,
-        Option("Use this prompt: an id, or a template file.", "ID|FILE", is_file=True),
-    ] = None
+    prompt: Annotated[str | None, Option("Use this prompt: an id, or a template file.", "ID|FILE", is_file=True)] = None
     reference: Annotated[
         ReferenceLevel | None,
         Option(

@@ -1,22 +1,14 @@
 """Tasks: the prompts about a batch of rows, and the replies to them read into verdicts.
 
 Every judge that has a prompt makes its tasks here, whatever is asked for the reply: a model on this machine, a server,
-or an engine of a plugin; see `task_maker`.
-
-**Rankings.** Each item and repeat has two prompts: the responses in an order that is drawn from the seed and rotated by
-one place with each repeat, and the same order backwards. Every pair so stands once in each order, and a row is answered
-by the prompt in which the response that it shows first stands before the other.
-
-**Rubrics.** Each response is checked alone against the criteria; the response with more points wins.
+or an engine of a plugin; see `mrb_lib.judges.makers.task_maker`.
 """
 
 import hashlib
-import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from operator import itemgetter
 from typing import Final, cast
 
 import pandas as pd
@@ -24,26 +16,20 @@ from PIL import Image
 
 from mrb_lib.benchmarks.images.pictures import open_image, within
 from mrb_lib.judges.context import context_of
-from mrb_lib.judges.prompts import DEFINITIONS, RANKED, RANKINGS, Prompt, Rendered, phrasing_of
+from mrb_lib.judges.prompts import DEFINITIONS, Prompt, Rendered, phrasing_of
 from mrb_lib.judges.settings import BLIND, Settings
 from mrb_lib.replies.answers import read_answer
-from mrb_lib.replies.criteria import MET, NOT_MET, parse_criteria
 from mrb_lib.replies.labels import LETTERS, Labels, labels_of
 from mrb_lib.replies.multi import parse_ratings
-from mrb_lib.replies.rankings import RankingReading, parse_rankings
 from mrb_lib.replies.reading import Reading, parse
 from mrb_lib.tables.errors import InputError
-from mrb_lib.tables.rubrics import Criterion, counted, points, read_rubric
-from mrb_lib.tables.schema import ANSWERED_STATUSES, Status
-from mrb_lib.verdicts.orders import EVIDENCE, FIRST, ITEM_RESPONSES, PICKS, SECOND, TIE, WEAK, pick_of
+from mrb_lib.tables.rubrics import Criterion, read_rubric
+from mrb_lib.tables.schema import ANSWERED_STATUSES
+from mrb_lib.verdicts.orders import FIRST, PICKS, SECOND
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
 
 MAX_PIXELS: Final = 1280 * 28 * 28
 """About what the published vision-language judges were trained on: 1,280 patches of 28 x 28 pixels."""
-
-LINEUP: Final = "lineup"
-PROMPT_KEY: Final = "prompt_key"
-SAME_TEXT: Final = "its two responses are the same text, which a ranking cannot tell apart"
 
 Record = Mapping[str, object]
 """One row that a judge is shown, by column."""
@@ -88,6 +74,7 @@ class Task:
     ----------
     rows : each with its position among the rows shown
     asked : the dimensions that the prompt asks about: all of the benchmark's, or one
+    responses : those that the prompt shows, in order
     text : the prompt; empty where none can be written
     images : names of the images that go with it
     labels : names of the response shown first, and of the second, in the prompt
@@ -100,6 +87,7 @@ class Task:
 
     rows: Rows
     asked: tuple[str, ...] = ()
+    responses: tuple[str, ...] = ()
     text: str = ""
     images: tuple[str, ...] = ()
     labels: Labels = LETTERS
@@ -229,7 +217,7 @@ class TaskMaker(PromptWriter):
 
     def tasks(self, shown: pd.DataFrame) -> Iterator[Task]:
         """Yield the tasks about a batch; see `mrb_lib.verdicts.protocol.Judge.judge` for the rows."""
-        for positions, records in group_rows(shown, itemgetter(*self._shared)):
+        for positions, records in group_rows(shown, self._key):
             yield from self._of_group(tuple(zip(positions, records, strict=True)))
 
     def is_whole(self, task: Task, reply: Reply) -> bool:
@@ -275,10 +263,9 @@ class TaskMaker(PromptWriter):
             properties["reason"] = {"type": "string"}
         return object_schema(properties)
 
-    @property
-    def _shared(self) -> tuple[str, ...]:
-        """Return the columns that the rows of one group have in common."""
-        return ("case_id", "order", "repeat", "probe")
+    def _key(self, row: Record) -> tuple[str, ...]:
+        """Return what the rows of one group have in common."""
+        return str(row["case_id"]), str(row["order"]), str(row["repeat"]), str(row["probe"])
 
     def _of_group(self, rows: Rows) -> Iterator[Task]:
         if self.prompt.is_of_one or self.prompt.asks == "answer":
@@ -296,7 +283,7 @@ class TaskMaker(PromptWriter):
         """
         record = rows[0][1]
         dimensions = tuple(dict.fromkeys((*self.settings.dimensions, *(str(row["dimension"]) for _, row in rows))))
-        seed = self._seed(*(str(record[name]) for name in self._shared), response or dimension)
+        seed = self._seed(*self._key(record), response or dimension)
         task = Task(rows, (dimension,) if dimension else dimensions, seed=seed)
         try:
             images = self.images(record)
@@ -304,7 +291,7 @@ class TaskMaker(PromptWriter):
             text = self.write(record, responses, dimension, dimensions=dimensions).text
         except InputError as error:
             return replace(task, problem=str(error))
-        return replace(task, text=text, images=images, labels=self.labels(record))
+        return replace(task, responses=tuple(responses), text=text, images=images, labels=self.labels(record))
 
     def _responses(self, row: Record) -> list[str]:
         return responses_of(row, rated=self.settings.is_rating)
@@ -331,259 +318,14 @@ class TaskMaker(PromptWriter):
         return int.from_bytes(hashlib.sha256(text).digest()[:4], "big") >> 1
 
 
-def with_lineups(shown: pd.DataFrame, seed: int) -> pd.DataFrame:
-    """Return the rows with the prompt that answers each.
-
-    Parameters
-    ----------
-    shown : see `mrb_lib.verdicts.protocol.Judge.judge`; `item_responses` has all responses to the item of a row, in any
-        order and more than once or not. Without it, or with fewer, the two of the row are all
-
-    Returns
-    -------
-    DataFrame
-        The same with `lineup`, a list of the different responses in the order in which the prompt shows them, and
-        `prompt_key`, which the rows that one prompt answers share.
-    """
-    lineups, keys = [], []
-    for row in records_of(shown):
-        named = row.get(ITEM_RESPONSES)
-        others = named if isinstance(named, Iterable) and not isinstance(named, str) else []
-        texts = {str(text) for text in (*others, row[FIRST], row[SECOND])}
-        # What the prompts of an item show besides the responses.
-        beside = (row["question"], *(row.get(name) for name in ("reference", WEAK, EVIDENCE)), *image_names(row))
-        about = list(map(str, beside))
-        drawn = sorted(texts, key=lambda text: _digest(str(seed), *about, text))
-        turn = int(str(row["repeat"])) % len(drawn)
-        order = drawn[turn:] + drawn[:turn]
-        if order.index(str(row[FIRST])) > order.index(str(row[SECOND])):
-            order.reverse()
-        lineups.append(order)
-        keys.append(_digest(str(seed), *about, str(row["repeat"]), str(row["probe"]), *order))
-    out = shown.copy()
-    out[LINEUP], out[PROMPT_KEY] = pd.Series(lineups, index=shown.index, dtype=object), keys
-    return out
-
-
-def _digest(*texts: str) -> str:
-    joined = "\0".join(texts).encode("utf-8", "surrogatepass")
-    return hashlib.blake2b(joined, digest_size=16).hexdigest()
-
-
-def _lineup(row: Record) -> list[str]:
-    """Return the responses that the prompt of a row shows, in order.
-
-    Raises
-    ------
-    InputError
-        They are too few or too many to be ranked.
-    """
-    responses = cast("list[str]", row[LINEUP])
-    if len(responses) < 2:
-        raise InputError(SAME_TEXT)
-    if len(responses) > len(RANKED):
-        raise InputError(
-            f"its item has {len(responses)} different responses, and one prompt ranks {len(RANKED)} at most; "
-            "judge pairs, without +batch"
-        )
-    return responses
-
-
-@dataclass(frozen=True)
-class RankingMaker(TaskMaker):
-    """Makes tasks about all responses to an item, whose rankings are read as verdicts of pairs.
-
-    See `with_lineups` for the order in which the responses are shown.
-    """
-
-    def tasks(self, shown: pd.DataFrame) -> Iterator[Task]:
-        """See `TaskMaker.tasks`."""
-        return super().tasks(with_lineups(shown.reset_index(drop=True), self.settings.seed))
-
-    def is_whole(self, task: Task, reply: Reply) -> bool:
-        """See `TaskMaker.is_whole`."""
-        read = list(self._ranking(task, reply).places.values())
-        has_ties = any(len(set(places)) < len(places) for places in read if places is not None)
-        return not reply.is_refused and None not in read and (TIE in self.settings.choices or not has_ties)
-
-    def put(self, rows: VerdictRows, task: Task, reply: Reply, columns: Columns | None = None) -> None:
-        """See `TaskMaker.put`."""
-        if reply.problem is not None:
-            super().put(rows, task, reply)
-            return
-        reading, took = self._ranking(task, reply), reply.took
-        for position, row in task.rows:
-            dimension, lineup = str(row["dimension"]), _lineup(row)
-            first, second = (lineup.index(text) for text in responses_of(row))
-            places = None if reply.is_refused else reading.places[dimension]
-            status: Status = "refused" if reply.is_refused else reading.status_of(dimension)
-            pick = None if places is None else pick_of(places[second], places[first])
-            error = None
-            if first == second:
-                pick, status, error = None, "error", SAME_TEXT
-            elif pick == TIE and TIE not in self.settings.choices:
-                pick, status = None, "unparsed"
-            rows.put(position, status, pick, error=error, reply=reply.kept, **took)
-            took = {}
-
-    @property
-    def _shared(self) -> tuple[str, ...]:
-        return (PROMPT_KEY, "dimension") if self.prompt.asks == "ranking" else (PROMPT_KEY,)
-
-    def _of_group(self, rows: Rows) -> Iterator[Task]:
-        yield self._task(rows, dimension=str(rows[0][1]["dimension"]) if self.prompt.asks == "ranking" else "")
-
-    def _responses(self, row: Record) -> list[str]:
-        return _lineup(row)
-
-    def _ranking(self, task: Task, reply: Reply) -> RankingReading:
-        return parse_rankings(reply.text, task.asked, len(_lineup(task.record)), is_cut_off=reply.is_cut_off)
-
-    def _value_schema(self, task: Task, offered: Sequence[str]) -> Mapping[str, object]:
-        """Return that of a list of letters, with lists of equal ones in it where a tie may be."""
-        letter = {"type": "string", "enum": list(RANKED[: len(_lineup(task.record))])}
-        items = {"anyOf": [letter, {"type": "array", "items": letter}]} if TIE in offered else letter
-        return {"type": "array", "items": items}
-
-
-def put_points(
-    rows: VerdictRows,
-    position: int,
-    dimension: str,
-    criteria: Sequence[Criterion],
-    shown: Sequence[Sequence[float | None]],
-    choices: Sequence[str],
-    status: Status = "ok",
-    **values: object,
-) -> None:
-    """State the verdict of a row: the response with more points, a tie where they are equal.
-
-    A row in which a criterion that counts is not decided is `unparsed` (`refused` where `status` is), and so is one of
-    equal points where the benchmark has no tie. Points are compared as they are, without tolerance.
-
-    Parameters
-    ----------
-    shown : what was decided of the response shown first, and of the second: of each criterion 1 where it is met, 0
-        where not, or the probability that it is; None where nothing was decided
-    choices : those of A, B and tie that the benchmark has
-    status : of the replies
-    """
-    places = counted(criteria, dimension)
-    weights = [criteria[place].weight for place in places]
-    if not any(weight > 0 for weight in weights):
-        why = f"no criterion of the rubric has a positive weight and counts for {dimension}"
-        rows.put(position, "error", None, error=why, **values)
-        return
-    first, second = ([float(f"{each:.9g}") if each is not None else None for each in met] for met in shown)
-    values |= {"criteria_first": _json(first), "criteria_second": _json(second)}
-    decided = [[each for place in places if (each := met[place]) is not None] for met in shown]
-    open_ = [str(place + 1) for place in places if None in (first[place], second[place])]
-    if open_:
-        what = f"criterion {open_[0]} has" if len(open_) == 1 else f"criteria {', '.join(open_)} have"
-        undecided: Status = "refused" if status == "refused" else "unparsed"
-        rows.put(position, undecided, None, error=f"{what} no decision", **values)
-        return
-    one, two = (points(weights, met) for met in decided)
-    pick = pick_of(one, two)
-    values |= {"score_first": one, "score_second": two}
-    if pick == TIE and TIE not in choices:
-        rows.put(position, "unparsed", None, error="the points are equal, and the benchmark has no tie", **values)
-    else:
-        rows.put(position, status, pick, **values)
-
-
-def _json(met: Sequence[float | None]) -> str:
-    return json.dumps([int(each) if each in (0, 1) else each for each in met])
-
-
-@dataclass(frozen=True)
-class ChecklistMaker(TaskMaker):
-    """Makes one task for each response of a case, which is checked against the criteria of the case's rubric.
-
-    Both orders share the replies. The verdicts come with the last reply, at the cost of all; without one of the replies
-    a case has no verdict.
-    """
-
-    def is_whole(self, task: Task, reply: Reply) -> bool:
-        """See `TaskMaker.is_whole`."""
-        return not reply.is_refused and None not in _met(reply, rubric_of(task.record))[0]
-
-    def put(self, rows: VerdictRows, task: Task, reply: Reply, columns: Columns | None = None) -> None:
-        """Keep what came of a task, and state the verdicts once all tasks of the case are done."""
-        task.joint[task.place] = reply
-        replies = [one for one in task.joint if one is not None]
-        if len(replies) < len(task.joint):
-            return
-        took, pair = _cost(replies), [replies[0], replies[-1]]
-        for one in pair:
-            if one.problem is not None:
-                super().put(rows, task, replace(one, took=took))
-                return
-        criteria, order, choices = rubric_of(task.record), task.record["order"], self.settings.choices
-        read = [(one.kept, *_met(one, criteria)) for one in pair]
-        statuses = {status for _, _, status in read}
-        # What is decided was read; what is not makes a row unparsed.
-        status: Status = "refused" if "refused" in statuses else "ok" if statuses == {"ok"} else "repaired"
-        for position, row in task.rows:
-            (first, met_first, _), (second, met_second, _) = read if row["order"] == order else read[::-1]
-            kept = f"response shown first:\n{first}\n\nresponse shown second:\n{second}"
-            met, dimension = (met_first, met_second), str(row["dimension"])
-            put_points(rows, position, dimension, criteria, met, choices, status, reply=kept, **took)
-            took = {}
-
-    def schema(self, task: Task) -> Mapping[str, object]:
-        """Return the JSON schema of a decision per criterion, by its number."""
-        decision = {"type": "string", "enum": [MET, NOT_MET]}
-        return object_schema({str(place): decision for place in range(1, len(rubric_of(task.record)) + 1)})
-
-    @property
-    def _shared(self) -> tuple[str, ...]:
-        return ("case_id", "repeat", "probe")
-
-    def _of_group(self, rows: Rows) -> Iterator[Task]:
-        responses = list(dict.fromkeys(responses_of(rows[0][1])))
-        joint: list[Reply | None] = [None] * len(responses)
-        for place, response in enumerate(responses):
-            yield replace(self._task(rows, response=response), joint=joint, place=place)
-
-
-def _met(reply: Reply, criteria: Sequence[Criterion]) -> tuple[list[float | None], Status]:
-    """Return what a reply decides: 1 where a criterion is met, 0 where not, None where that is not decided."""
-    if reply.is_refused:
-        return [None] * len(criteria), "refused"
-    reading = parse_criteria(reply.text, len(criteria), is_cut_off=reply.is_cut_off)
-    said = [reading.choices[str(number)] for number in range(1, len(criteria) + 1)]
-    return [None if each is None else float(each == MET) for each in said], reading.status
-
-
-def _cost(replies: Sequence[Reply]) -> dict[str, object]:
-    """Return the cost of replies together; unknown where it is unknown of one."""
-    took: dict[str, object] = {}
-    for name in dict.fromkeys(name for reply in replies for name in reply.took):
-        values = cast("list[float | None]", [reply.took[name] for reply in replies if name in reply.took])
-        known = [value for value in values if value is not None]
-        took[name] = sum(known) if len(known) == len(values) else None
-    return took
-
-
-def task_maker(prompt: Prompt, settings: Settings, *, sees: bool, marks: re.Pattern[str] | None = None) -> TaskMaker:
-    """Return the maker of tasks for a prompt; see `PromptWriter` for the parameters."""
-    kind = ChecklistMaker if prompt.checks else RankingMaker if prompt.asks in RANKINGS else TaskMaker
-    return kind(prompt, settings, sees, marks)
-
-
-def records_of(shown: pd.DataFrame) -> list[Record]:
-    """Return the rows as mappings."""
-    return [{str(name): value for name, value in row.items()} for row in shown.to_dict("records")]
-
-
 def group_rows(shown: pd.DataFrame, shared: Callable[[Record], object]) -> list[tuple[list[int], list[Record]]]:
     """Return the rows that have the same in common, by position in `shown` and as mappings, in order of appearance."""
-    records = records_of(shown)
-    positions_of: dict[object, list[int]] = {}
-    for position, record in enumerate(records):
-        positions_of.setdefault(shared(record), []).append(position)
-    return [(positions, [records[i] for i in positions]) for positions in positions_of.values()]
+    groups: dict[object, tuple[list[int], list[Record]]] = {}
+    for position, record in enumerate(cast("list[Record]", shown.to_dict("records"))):
+        positions, records = groups.setdefault(shared(record), ([], []))
+        positions.append(position)
+        records.append(record)
+    return list(groups.values())
 
 
 def responses_of(row: Record, *, rated: bool = False) -> list[str]:
@@ -626,9 +368,4 @@ def open_pictures(images: Mapping[str, bytes], names: Iterable[str], max_pixels:
 
 def object_schema(properties: Mapping[str, object]) -> Mapping[str, object]:
     """Return the JSON schema of an object that has these properties, in this order, and no others."""
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}

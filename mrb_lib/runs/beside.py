@@ -77,7 +77,7 @@ def beside_of(benchmark: Benchmark, settings: Settings) -> Beside:
     columns = columns.loc[drawn.column.index].assign(**{EXAMPLES: drawn.column})
     rule = {"k": settings.examples, "by": settings.examples_by, "seed": settings.seed}
     shown["examples"] = {**rule, "sha256": hashlib.sha256((words + drawn.sha256).encode()).hexdigest()}
-    n, n_train, n_without = len(cases), drawn.n_left_out, int(drawn.column.isna().sum())
+    n, n_train, n_without = len(cases), len(cases) - len(drawn.column), int(drawn.column.isna().sum())
     notices = [f"{n_train} of {n} cases are in the split train, from which examples are drawn, and are not judged"]
     if n_without:
         notices.append(f"{n_without} of {n - n_train} cases have too few examples of other items, and are errors")

@@ -38,13 +38,9 @@ def shown_benchmark(folder: Path, n: int = 24, n_train: int = 14, **changed: obj
         }
     ).assign(**changed)
     table = table.drop(columns=[name for name in table if table[name].isna().all()])
-    votes = [
-        (f"c{i}", f"r{rater}", name, rng.choice(["A", "B", "tie"], p=[0.6, 0.3, 0.1]))
-        for i in range(n)
-        for name in DIMENSIONS
-        for rater in range(1)
-    ]
-    annotations = pd.DataFrame(votes, columns=["case_id", "annotator", "dimension", "choice"])
+    keys = [(f"c{i}", "r0", name) for i in range(n) for name in DIMENSIONS]
+    annotations = pd.DataFrame(keys, columns=["case_id", "annotator", "dimension"])
+    annotations["choice"] = [rng.choice(["A", "B", "tie"], p=[0.6, 0.3, 0.1]) for _ in keys]
     save(Benchmark(BenchmarkMeta("shown", "general", DIMENSIONS), table, annotations), folder)
     return load(folder)
 

@@ -1,4 +1,4 @@
-"""Real weights answer items: on this machine and behind a server, in runs like any other."""
+"""Real weights answer items, in runs like any other."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark
-from mrb_lib.build.construct.answers.answering import ModelRun, answer, answers_of, ask_about, writers
+from mrb_lib.build.construct.answers.answering import answer, answers_of, ask_about, writers
 from mrb_lib.judges import Settings
 from mrb_lib.runs.execute import judge
 from mrb_lib.runs.planned import PlannedModel
@@ -23,35 +23,18 @@ def items(pictured: Benchmark) -> pd.DataFrame:
     return cases[["item_id", "images", "question"]].assign(reference="liver", choices=[["yes", "no"], None])
 
 
-@pytest.fixture(scope="module")
-def answered(
-    items: pd.DataFrame,
-    pictured: Benchmark,
-    tiny: Callable[[str], Path],
-    smollm_server: str,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> list[ModelRun]:
-    """The runs of a tiny model that sees, of one that reads, and of SmolLM2 behind a server; two samples each."""
-    folder = tmp_path_factory.mktemp("answers")
-    roster = folder / "models.toml"
-    roster.write_text('[[judge]]\nname = "smollm2"\nengine = "endpoint"\nmodel = "smollm2"\nvision = false\n')
-    blind = replace(SHORT, without_images=True)
-    served = replace(blind, url=smollm_server, temperature=0.0)
-    local = [PlannedModel(f"path:{tiny('llava')}", SHORT), PlannedModel(f"path:{tiny('llama')}+generative", blind)]
-    models = writers([*local, PlannedModel("smollm2", served)], [roster])
+def test_every_item_has_every_sample_of_every_model(
+    items: pd.DataFrame, pictured: Benchmark, tiny: Callable[[str], Path], tmp_path: Path
+) -> None:
+    """A model that sees, and one that reads; two samples each."""
     assert pictured.path is not None
     asked = ask_about(items, pictured.path / "images", name="w", kind="simulated", digest="d")
-    return answer(asked, folder / "runs", models, samples=2, extra=[roster])
-
-
-def table(run: ModelRun, items: pd.DataFrame) -> pd.DataFrame:
-    return answers_of([run], items["item_id"], 2)
-
-
-def test_every_item_has_every_sample_of_every_model(answered: list[ModelRun], items: pd.DataFrame) -> None:
-    assert [run.model for run in answered] == ["tiny-llava", "tiny-llama", "smollm2"]
-    for run in answered:
-        answers = table(run, items)
+    blind = replace(SHORT, without_images=True)
+    models = [PlannedModel(f"path:{tiny('llava')}", SHORT), PlannedModel(f"path:{tiny('llama')}+generative", blind)]
+    runs = answer(asked, tmp_path / "runs", writers(models), samples=2)
+    assert [run.model for run in runs] == ["tiny-llava", "tiny-llama"]
+    for run in runs:
+        answers = answers_of([run], items["item_id"], 2)
         assert answers[["position", "sample"]].to_numpy().tolist() == [[i, k] for i in range(2) for k in range(2)]
         said = answers[answers["status"] == "ok"]
         assert len(said) and said["answer"].str.strip().astype(bool).all() and (said["completion_tokens"] <= 8).all()

@@ -6,28 +6,21 @@ import re
 
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from mrb_lib.judges.context import Context, Example, context_of, passages_of
-from mrb_lib.judges.fences import defuse, marks_pattern
-from mrb_lib.judges.prompts import builtin_ids, load_prompt
+from mrb_lib.judges.fences import marks_pattern
+from mrb_lib.judges.prompts import load_prompt
 from mrb_lib.judges.settings import Settings
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import DIMENSIONS
 from mrb_lib.verdicts.orders import EVIDENCE, EXAMPLES, WEAK, to_shown_frame
 
-from .shown_benchmark import HOSTILE, fenced
-
 GENERIC = marks_pattern(())
 NOTHING = Context()
-BEFORE = {
-    "official-form": "abaf5a097d180bd7", "plain": "70e236c4ed1a5d5b", "rate": "d4ae7c2b750bb8e1",
-    "rating": "1a44801993885521", "reasoned": "8dad5e089c553142", "reference": "9abaf8336597092d",
-    "rubric": "a71dc4c89a29c0ac", "single": "cf85fea0d8b9051b", "single-rate": "22558a1c8a7130b6",
-    "single-reference": "afa011f525c3a229", "single-rubric": "851c709aa29cb555",
-}  # fmt: skip
-"""Prompts as each was rendered before it could show anything beside the case."""
+NAMES = (
+    "official-form", "plain", "rate", "rating", "reasoned", "reference", "rubric", "single", "single-rate",
+    "single-reference", "single-rubric",
+)  # fmt: skip
 
 
 def rendered(name: str, context: Context = NOTHING, **more: object) -> str:
@@ -48,31 +41,10 @@ def rendered(name: str, context: Context = NOTHING, **more: object) -> str:
     ).text
 
 
-@pytest.mark.parametrize("name", sorted(BEFORE))
-def test_without_anything_to_show_every_prompt_is_what_it_was(name: str) -> None:
-    assert set(BEFORE) <= {*builtin_ids(), *builtin_ids("ratings")}
-    assert hashlib.sha256(rendered(name).encode()).hexdigest()[:16] == BEFORE[name]
-
-
-@pytest.mark.parametrize("name", sorted(set(BEFORE) - {"reference", "single-reference", "rating"}))
-def test_hostile_texts_stay_in_their_fences(name: str) -> None:
-    n = 1 if load_prompt(name).rates else 2
-    choices = dict.fromkeys(DIMENSIONS, "low" if n == 1 else "A")
-    example = Example(f"q {HOSTILE}", tuple(f"r{i} {HOSTILE}" for i in range(n)), choices)
-    context = Context("weak", f"weak {HOSTILE}", (f"p {HOSTILE}", HOSTILE), (example, example))
-    fences = dict(fenced(rendered(name, context)))
-    broken = defuse(HOSTILE, GENERIC)
-    assert broken != HOSTILE
-    assert fences["reference answer of unknown quality"] == f"weak {broken}"
-    assert fences["passage 1"] == f"p {broken}"
-    assert fences["passage 2"] == broken
-    for number in (1, 2):
-        assert fences[f"question of example {number}"] == f"q {broken}"
-        titles = ["response"] if n == 1 else ["response A", "response B"]
-        assert [fences[f"{title} of example {number}"] for title in titles] == [f"r{i} {broken}" for i in range(n)]
-    [line] = set(re.findall(r"Verdict on example \d: (.*)", rendered(name, context)))
-    mark = ("a" if n == 1 else "A") if load_prompt(name).is_of_one else choices["overall"]
-    assert mark.casefold() in line.casefold()
+def test_without_anything_to_show_every_prompt_is_what_it_was() -> None:
+    """A change of these texts starts every run anew: correct the digest only where that is meant."""
+    texts = "\0".join(rendered(name) for name in NAMES)
+    assert hashlib.sha256(texts.encode()).hexdigest()[:16] == "a97ea07bb3f53631"
 
 
 def test_examples_come_first_then_question_reference_and_evidence_then_responses() -> None:
@@ -164,23 +136,6 @@ def test_what_a_prompt_cannot_show_is_refused(prompt: str, settings: Settings, s
     load_prompt(prompt).check_shows(Settings().shows)
     with pytest.raises(InputError, match=said):
         load_prompt(prompt).check_shows(settings.shows)
-
-
-STEPPED = {"choices": ("wrong", "right"), "ordered": True}
-
-
-def after_steps(name: str, before: str | None) -> str:
-    dimension = "" if load_prompt(name).asks == "categories" else "overall"
-    return load_prompt(name).render("Where?", ["Here."], ["overall"], dimension, before=before, **STEPPED).text
-
-
-@pytest.mark.parametrize("name", builtin_ids("ratings"))
-@given(before=st.text(min_size=1))
-def test_earlier_steps_stand_in_a_fence_of_their_own_before_the_response(name: str, before: str) -> None:
-    assert after_steps(name, None) == after_steps(name, "")
-    assert "earlier" not in after_steps(name, None)
-    names = [name for name, _ in fenced(after_steps(name, before))]
-    assert names == ["question", "earlier steps", "response"]
 
 
 def test_judges_see_the_earlier_steps_but_not_the_number_of_the_step() -> None:

@@ -1,6 +1,5 @@
 """Worked examples come from training cases alone, tell nothing of the case judged, and favour no letter."""
 
-import io
 import json
 import subprocess
 import sys
@@ -10,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from PIL import Image
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.examples import draw_examples
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.orders import EXAMPLES, to_shown_frame
+from tests.pictures import png
 
 from .shown_benchmark import DIMENSIONS, rating_benchmark, shown_benchmark
 
@@ -65,19 +64,15 @@ def test_a_case_of_the_same_item_cluster_texts_or_image_is_never_drawn(tmp_path:
         item=[f"i{number}" for number in (0, 1, 2, 3, 4, 5, 6, 0)],
         cluster=["x0", "k", "x2", "x3", "x4", "x5", "x6", "k"],
     )
-    stream = io.BytesIO()
-    Image.fromarray(np.random.default_rng(0).integers(0, 255, (64, 64), dtype=np.uint8)).save(stream, "PNG")
+    picture = png(np.random.default_rng(0).integers(0, 255, (64, 64), dtype=np.uint8))
     cases = plain.cases.copy()
     for row in (2, 7):
-        cases.loc[row, ["question", "response_a", "response_b"]] = [
-            f"question-{row} {texts}",
-            f"{texts} {row}",
-            "short",
-        ]
+        texts_of_row = [f"question-{row} {texts}", f"{texts} {row}", "short"]
+        cases.loc[row, ["question", "response_a", "response_b"]] = texts_of_row
     cases["images"] = [["one.png"] if row == 3 else ["copy.png"] if row == 7 else [] for row in range(8)]
     votes = [(f"c{i}", "r", name, "A") for i in range(8) for name in DIMENSIONS]
     votes = pd.DataFrame(votes, columns=["case_id", "annotator", "dimension", "choice"])
-    pictures = {"one.png": stream.getvalue(), "copy.png": stream.getvalue()}
+    pictures = {"one.png": picture, "copy.png": picture}
     bench = replace(plain, cases=cases, annotations=votes, images=pictures)
     found = drawn(bench, 2, by)
     assert {number_of(one) for one in found[7]} == {4, 5}
@@ -124,13 +119,11 @@ def test_in_the_other_order_examples_are_exchanged_too(bench: Benchmark) -> None
 def test_another_process_draws_the_same_and_another_seed_others(bench: Benchmark) -> None:
     code = (
         "import sys; from mrb_lib.benchmarks.benchmark import load; from mrb_lib.judges.examples import draw_examples; "
-        "bench = load(sys.argv[1]); print(*(draw_examples(bench, 3, by, 7).sha256 for by in sys.argv[2:]))"
+        "print(*(draw_examples(load(sys.argv[1]), 3, by, 7).sha256 for by in sys.argv[2:]))"
     )
-    ways = ("nearest", "random")
-    there = subprocess.run(
-        [sys.executable, "-c", code, str(bench.path), *ways], capture_output=True, text=True, check=True
-    )
-    assert there.stdout.split() == [draw_examples(bench, 3, by, 7).sha256 for by in ways]
+    command = [sys.executable, "-c", code, str(bench.path), "nearest", "random"]
+    there = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    assert there == [draw_examples(bench, 3, by, 7).sha256 for by in ("nearest", "random")]
     assert drawn(bench, 3, "random", 7) != drawn(bench, 3, "random", 8)
 
 
@@ -143,22 +136,19 @@ def test_what_is_drawn_for_a_case_does_not_depend_on_the_other_cases_judged(benc
 
 
 def test_the_digest_changes_with_gold_and_texts_of_training_cases(bench: Benchmark) -> None:
-    usual = draw_examples(bench, 1, "nearest", 0).sha256
-    drawn_cases = {number_of(one) for examples in drawn(bench, 1).values() for one in examples}
-    row = next(i for i in range(14) if i not in drawn_cases and set(_gold(bench, i)) == {"A"})
-    other = bench.annotations.copy()
-    other.loc[(other["case_id"] == f"c{row}"), "choice"] = "B"
-    assert draw_examples(replace(bench, annotations=other), 1, "nearest", 0).sha256 != usual
+    def digest(**changed: pd.DataFrame) -> str:
+        return draw_examples(replace(bench, **changed), 1, "nearest", 0).sha256
+
+    never_drawn = set(range(14)) - {number_of(one) for examples in drawn(bench, 1).values() for one in examples}
+    gold = bench.annotations.pivot(index="case_id", columns="dimension", values="choice")
+    row = next(i for i in sorted(never_drawn) if set(gold.loc[f"c{i}"]) == {"A"})
+    others = [bench.annotations.copy(), bench.annotations.copy()]
+    for table, case in zip(others, (f"c{row}", "c20"), strict=True):
+        table.loc[table["case_id"] == case, "choice"] = "B"
     texts = bench.cases.copy()
     texts.loc[row, "response_b"] += " more"
-    assert draw_examples(replace(bench, cases=texts), 1, "nearest", 0).sha256 != usual
-    of_test = bench.annotations.copy()
-    of_test.loc[of_test["case_id"] == "c20", "choice"] = "B"
-    assert draw_examples(replace(bench, annotations=of_test), 1, "nearest", 0).sha256 == usual
-
-
-def _gold(bench: Benchmark, row: int) -> list[str]:
-    return bench.annotations.loc[bench.annotations["case_id"] == f"c{row}", "choice"].tolist()
+    assert len({digest(), digest(annotations=others[0]), digest(cases=texts)}) == 3
+    assert digest(annotations=others[1]) == digest()
 
 
 def test_ratings_have_one_response_and_their_category(tmp_path: Path) -> None:

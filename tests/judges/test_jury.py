@@ -20,10 +20,9 @@ from mrb_lib.runs.outcomes import RunSummary
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.validation import conform
 from mrb_lib.verdicts.manifest import read_manifest
-from mrb_lib.verdicts.orders import to_case_frame
 from mrb_lib.verdicts.store import append_part, load_verdicts, read_run, run_folders, save_imported
 
-from ..runs.scripted import Said, Scripted, comparable, draw, little_benchmark, mixed, use
+from ..runs.scripted import Said, Scripted, comparable, draw, little_benchmark, use
 
 VOTES = ("A", "B", "tie", None)
 ROW = ["case_id", "dimension", "order"]
@@ -35,7 +34,11 @@ def little(tmp_path: Path) -> Benchmark:
 
 
 def decide(
-    folder: Path, name: str, votes: list[tuple[str | None, ...]], p_a: list[float] | None = None
+    folder: Path,
+    name: str,
+    votes: list[tuple[str | None, ...]],
+    p_a: list[float] | None = None,
+    bounds: tuple[str | None, ...] = (None,) * 7,
 ) -> pd.DataFrame:
     """The jury's verdicts on cases 0, 1, ... about which its members a, b, c, ... voted; "-" is no verdict."""
     members = {}
@@ -45,7 +48,7 @@ def decide(
         frame = pd.DataFrame(rows, columns=["case_id", "choice"]).astype("str")
         frame = frame.assign(judge=letter, dimension="overall", order="AB")
         if p_a is not None:
-            frame["p_a"] = p_a[place]
+            frame = frame.assign(p_a=p_a[place], p_a_bound=pd.Series([bounds[place]] * len(frame), dtype="str"))
         shutil.rmtree(members[letter], ignore_errors=True)
         members[letter].mkdir(parents=True)
         append_part(members[letter], conform(frame, "verdicts", "test"))
@@ -124,17 +127,9 @@ def test_the_probability_is_the_mean_of_those_asked_if_all_gave_one(tmp_path: Pa
 
 
 def test_a_bound_is_no_probability(tmp_path: Path) -> None:
-    members = {letter: tmp_path / letter for letter in "ab"}
-    keys = {"case_id": ["0"], "dimension": ["overall"], "order": ["BA"], "repeat": [0], "probe": ["none"]}
-    for (letter, folder), bound in zip(members.items(), (None, "at least"), strict=True):
-        folder.mkdir()
-        row = pd.DataFrame({**keys, "judge": letter, "choice": "A", "p_a": 0.8})
-        append_part(folder, conform(row.assign(p_a_bound=pd.Series([bound], dtype="str")), "verdicts", "test"))
-    for name, expected in (("consensus-of:a,b", None), ("escalate-of:1:a,b", 0.8)):
-        jury = Jury(name, members)
-        jury.load()
-        said = to_case_frame(jury.judge(pd.DataFrame(keys))).iloc[0]
-        assert (None if pd.isna(said["p_a"]) else said["p_a"]) == expected
+    for name, expected in (("consensus-of:a,b", np.nan), ("escalate-of:1:a,b", 0.8)):
+        found = decide(tmp_path, name, [("A", "A")], [0.8, 0.8], (None, "at least"))
+        assert found["p_first"].tolist() == [pytest.approx(expected, nan_ok=True)]
 
 
 @pytest.mark.parametrize(
@@ -212,28 +207,6 @@ def test_escalation_asks_further_members_only_about_rows_that_are_open(
     judge(little, tmp_path / "all", ["one", "two", "three", "four", "escalate-of:2:one,two,three,four"])
     [folder] = [folder for folder in run_folders(tmp_path / "all") if folder.name.startswith("escalate")]
     pd.testing.assert_frame_equal(comparable(read_run(folder)), comparable(read_run(done.folder)))
-    for member in members:
-        member.batches.clear()
-    [again] = judge(little, tmp_path, ["escalate-of:2:one,two,three,four"])
-    assert (again.before, sum(member.asked for member in members)) == (160, 0)
-
-
-def test_an_interrupted_member_is_resumed_and_the_jury_sits_when_it_is_done(
-    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fails(key: tuple[object, ...]) -> Said:
-        if key[0] == "c9":
-            raise RuntimeError("broken")
-        return mixed(key)
-
-    one, two = Scripted("one"), Scripted("two", fails)
-    use(monkeypatch, one, two)
-    with pytest.raises(RuntimeError, match="broken"):
-        judge(little, tmp_path, ["consensus-of:one,two"], settings=Settings(batch_size=3))
-    two.say = mixed
-    [done] = judge(little, tmp_path, ["consensus-of:one,two"], settings=Settings(batch_size=3))
-    assert [(member.judge, member.made) for member in done.members] == [("two", 160 - 36)]
-    assert (one.asked, done.made) == (160, 160)
 
 
 def test_an_imported_member_is_read_and_what_it_lacks_waits(little: Benchmark, tmp_path: Path) -> None:

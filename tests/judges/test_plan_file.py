@@ -8,8 +8,7 @@ from typing import Annotated, Literal
 import pytest
 from pydantic import Field
 
-from mrb_lib.judges.plan_file import changed_by_table, read_plan
-from mrb_lib.tables.errors import InputError
+from mrb_lib.judges.plan_file import changed_by_table
 from mrb_lib.tables.options import Names, Option, OptionError, Paths, changed, checked_dataclass, options_of
 
 
@@ -77,24 +76,3 @@ def test_all_problems_are_told_at_once_and_what_code_decides_is_no_key() -> None
     ]
     settable = ["text", "share", "flag", "bits", "orders", "files", "whole"]
     assert list(options_of(Anything(), without=("map",))) == settable
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("[[judge", "cannot be read as a plan"),
-        ("", r"it has no \[\[judge\]\]"),
-        ("judge = 3", r"it has no \[\[judge\]\]"),
-        ("judge = []", r"it has no \[\[judge\]\]"),
-        ("common = 3\n[[judge]]\nname = 'x'", r"it has no \[\[judge\]\]"),
-        ("[other]\n[[judge]]\nname = 'x'", "the key 'other' is unknown"),
-    ],
-)
-def test_what_is_no_plan_is_refused_in_one_line(tmp_path: Path, text: str, said: str) -> None:
-    file = tmp_path / "plan.toml"
-    file.write_text(text, encoding="utf-8")
-    with pytest.raises(InputError, match=said) as error:
-        read_plan(file, "judge")
-    assert "\n" not in str(error.value)
-    with pytest.raises(InputError, match=r"nowhere\.toml: cannot be read"):
-        read_plan(tmp_path / "nowhere.toml", "judge")

@@ -1,6 +1,5 @@
 """An engine of one method: what its model is shown, what becomes of its replies, and where it is refused."""
 
-import io
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -21,6 +20,7 @@ from mrb_lib.runs.plan import ProbeOptions, make_plan
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.verdicts.orders import to_case_frame, to_shown_frame
 from tests.judges.shown_benchmark import DIMENSIONS, shown_benchmark
+from tests.pictures import png
 
 FENCE = re.compile(r"<<<response (\w+) \w+>>>\n(.*?)\n<<<end", re.DOTALL)
 
@@ -50,30 +50,18 @@ def own(answer: Callable[[str], str | None] = longest, **declares: bool) -> type
     return type("Own", (LongestJudge,), {"answer": staticmethod(answer), **declares})
 
 
-def png(size: tuple[int, int], mode: str = "L") -> bytes:
-    held = io.BytesIO()
-    Image.new(mode, size, 7).save(held, "PNG")
-    return held.getvalue()
+IMAGES = {"x.png": png(Image.new("L", (40, 20))), "y.png": png(Image.new("L", (900, 900)))}
 
 
 def made(bench: Benchmark, kind: type[LongestJudge] = LongestJudge, **wishes: object) -> LongestJudge:
     settings = settings_for(bench, Settings(**wishes), 1)
-    return kind(JudgeRequest(Entry("longest", "longest"), settings, {"x.png": png((40, 20)), "y.png": png((900, 900))}))
+    return kind(JudgeRequest(Entry("longest", "longest"), settings, IMAGES))
 
 
-def rows(bench: Benchmark, n: int = 2, probe: str = "") -> pd.DataFrame:
-    probes = ProbeOptions((probe,)) if probe else None
-    plan = make_plan(bench.cases.tail(n), DIMENSIONS, orders=("AB", "BA"), repeats=1, probes=probes, seed=0)
+def rows(bench: Benchmark) -> pd.DataFrame:
+    """The rows about two cases in both orders."""
+    plan = make_plan(bench.cases.tail(2), DIMENSIONS)
     return to_shown_frame(plan.rows(plan.all_numbers))
-
-
-def choices(judge: LongestJudge, asked: pd.DataFrame) -> pd.DataFrame:
-    return to_case_frame(judge.judge(asked))
-
-
-def longer(bench: Benchmark, case_id: str) -> str:
-    case = bench.cases.set_index("case_id").loc[case_id]
-    return "A" if len(case["response_a"]) > len(case["response_b"]) else "B"
 
 
 @pytest.fixture(scope="module")
@@ -88,11 +76,13 @@ def test_one_prompt_for_each_order_or_dimension_and_the_choice_is_of_the_case(
     bench: Benchmark, prompt: str | None, n_prompts: int
 ) -> None:
     judge = made(bench, own(letter if prompt == "single" else longest), prompt=prompt)
-    out = choices(judge, rows(bench))
+    out = to_case_frame(judge.judge(rows(bench)))
     assert len(judge.asked) == n_prompts
     assert len(out) == 8
     assert out["status"].eq("ok").all()
-    assert out["choice"].tolist() == [longer(bench, name) for name in out["case_id"]]
+    lengths = bench.cases.set_index("case_id")[["response_a", "response_b"]].apply(lambda texts: texts.str.len())
+    longer = lengths["response_a"].gt(lengths["response_b"]).map({True: "A", False: "B"})
+    assert out["choice"].tolist() == longer[out["case_id"]].tolist()
     assert out["latency_s"].notna().sum() == n_prompts
 
 
@@ -102,59 +92,25 @@ def letter(prompt: str) -> str:
 
 def test_images_are_opened_made_smaller_and_shown_in_order(bench: Benchmark) -> None:
     judge = made(bench, max_pixels=10_000)
-    judge.judge(rows(bench, 2))
+    judge.judge(rows(bench))
     shown = {tuple(image.size for image in images) for _, images in judge.asked}
     assert shown == {((40, 20),), ((100, 100), (40, 20))}
     assert {image.mode for _, images in judge.asked for image in images} == {"RGB"}
     assert all("about a medical image" in prompt for prompt, images in judge.asked if len(images) == 1)
     blind = made(bench, without_images=True)
-    blind.judge(rows(bench, 2))
+    blind.judge(rows(bench))
     assert not any(images for _, images in blind.asked)
     assert not any("medical image" in prompt for prompt, _ in blind.asked)
 
 
 def test_a_missing_image_is_the_error_of_its_rows_alone(bench: Benchmark) -> None:
     judge = made(bench)
-    judge._images = {"x.png": png((4, 4))}
-    out = judge.judge(rows(bench, 2))
+    judge._images = {"x.png": IMAGES["x.png"]}
+    out = judge.judge(rows(bench))
     assert out.groupby("case_id")["status"].agg(set).to_dict() == {"c22": {"error"}, "c23": {"ok"}}
     assert out["error"].dropna().unique().tolist() == [
         "image y.png: is not among the benchmark's images; restore the file."
     ]
-
-
-@pytest.mark.parametrize(
-    ("wishes", "words"),
-    [
-        ({"reference": "strong"}, ["strong-23"]),
-        ({"reference": "weak"}, ["weak-23"]),
-        ({"evidence": True}, ["passage-23", "other-23"]),
-        ({"prompt": "reference"}, ["strong-23"]),
-    ],
-)
-def test_what_the_user_wants_beside_the_case_is_shown(
-    bench: Benchmark, wishes: dict[str, object], words: list[str]
-) -> None:
-    judge = made(bench, **wishes)
-    asked = rows(bench, 1).assign(context_reference="weak-23", context_evidence='["passage-23", "other-23"]')
-    assert set(judge.judge(asked)["status"]) == {"ok"}
-    assert all(word in prompt for prompt, _ in judge.asked for word in words)
-
-
-@pytest.mark.parametrize(
-    "probe", ["prompt/labels", "prompt/wording", "prompt/persona:4", "response/typos", "question/professor"]
-)
-def test_a_probe_changes_the_prompt(bench: Benchmark, probe: str) -> None:
-    judge = made(bench)
-    asked = rows(bench, 1, probe)
-    plain, last = (asked[asked["probe"] == name] for name in asked["probe"].iloc[[0, -1]])
-    prompts = []
-    for some in (plain, last):
-        judge.judge(some)
-        prompts.append({prompt for prompt, _ in judge.asked})
-        judge.asked.clear()
-    assert len(prompts[0]) == len(prompts[1]) == 2
-    assert not prompts[0] & prompts[1]
 
 
 class TestErrors:
@@ -213,8 +169,7 @@ def test_a_run_that_needs_more_is_refused_before_the_first_request(
 ) -> None:  # fmt: skip
     less = made(bench, own(**{declares: False}), **wishes)
     monkeypatch.setattr("mrb_lib.runs.execute.resolve", lambda name, **_: less)
-    stored = Benchmark(bench.meta, bench.cases, bench.annotations, {"x.png": png((4, 4)), "y.png": png((4, 4))})
-    save(stored, tmp_path / "bench")
+    save(Benchmark(bench.meta, bench.cases, bench.annotations, IMAGES), tmp_path / "bench")
     probes = ProbeOptions((probe,)) if probe else None
     with pytest.raises(InputError, match=f"judge longest: {words}"):
         run(load(tmp_path / "bench"), tmp_path / "runs", ["longer"], probes=probes, limit=2)

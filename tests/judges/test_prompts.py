@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mrb_lib.judges import prompts
+from mrb_lib.judges.context import Context, Example
 from mrb_lib.judges.fences import defuse, marks_pattern
-from mrb_lib.judges.prompts import Prompt, Rendered, builtin_ids, load_prompt
+from mrb_lib.judges.prompts import RANKINGS, Prompt, Rendered, builtin_ids, builtin_prompts, load_prompt
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import DIMENSIONS
 from tests.judges.shown_benchmark import fenced
 
-PAIRS = ("plain", "reasoned", "reference", "rubric", "single", "single-reference")
 HOSTILE = (
     "<|im_end|>", "<|im_start|>system", "<|end|>", "<|assistant|>", "<image>", "[INST]", "[/INST]", "</s>", "<s>",
     "<|eot_id|>", "<end_of_turn>", "<<SYS>>", "<think>", "</think>", "<|vision_start|>", "<|image_pad|>", "<|image|>",
@@ -42,22 +42,9 @@ def _key(text: str) -> str:
 
 
 # Texts that are likely to hit what fences and marks are made of, and any others.
-_PIECES = st.sampled_from(
-    [
-        *HOSTILE,
-        "<<<",
-        ">>>",
-        "end of ",
-        "response A",
-        "question",
-        "key",
-        "\n",
-        " ",
-        "deadbeef",
-        "{{ key }}",
-        "{% raw %}",
-    ]
-)
+_PIECES = st.sampled_from([
+    *HOSTILE, "<<<", ">>>", "end of ", "response A", "question", "key", "\n", " ", "deadbeef", "{{ key }}", "{% raw %}",
+])  # fmt: skip
 HARD_TEXTS = st.one_of(st.text(max_size=60), st.lists(_PIECES, max_size=12).map("".join))
 
 
@@ -66,21 +53,36 @@ SECTIONS = st.lists(_MARKS).map("".join)
 
 
 class TestFences:
-    @given(HARD_TEXTS, HARD_TEXTS, HARD_TEXTS)
-    def test_give_back_exactly_the_texts_that_were_put_in(self, question: str, first: str, second: str) -> None:
-        texts = [defuse(text, GENERIC) for text in (question, first, second)]
-        for name in PAIRS:
-            given_back = fenced(_render(load_prompt(name), question, [first, second], second + question))
-            expected = [("question", texts[0]), ("response A", texts[1]), ("response B", texts[2])]
-            if name.endswith("reference"):
-                expected.insert(1, ("reference answer", defuse(second + question, GENERIC)))
-            assert given_back == expected
-
-    @given(HARD_TEXTS, HARD_TEXTS, HARD_TEXTS)
-    def test_of_a_mark_hold_the_reference_and_the_answer(self, question: str, answer: str, reference: str) -> None:
-        given_back = fenced(_render(load_prompt("mark-answer"), question, [answer, ""], reference))
-        texts = [("question", question), ("reference answer", reference), ("answer", answer)]
-        assert given_back == [(name, defuse(text, GENERIC)) for name, text in texts]
+    @pytest.mark.parametrize(
+        "name", [name for name in builtin_prompts() if name not in ("open-answer", "short-answer")]
+    )
+    @given(st.lists(HARD_TEXTS, min_size=10, max_size=10))
+    def test_give_back_exactly_the_texts_that_were_put_in(self, name: str, texts: list[str]) -> None:
+        """Of cases, references, earlier steps, criteria, notes, evidence and examples, whatever is written there."""
+        prompt, (question, reference, passage, before, note, criterion, example, *shown) = load_prompt(name), texts
+        responses = shown[: 3 if prompt.asks in RANKINGS else 2 if prompt.compares else 1]
+        has_examples = prompt.compares or prompt.rates
+        choices = ("low", "high") if prompt.rates else ("A", "B")
+        examples = (Example(example, tuple(responses), {"overall": choices[0]}),) if has_examples else ()
+        text = prompt.render(
+            question, responses, ["overall"], "" if prompt.asks_json else "overall",
+            reference=reference, before=before, note=note if prompt.compares else "", choices=choices,
+            criteria=[criterion] if prompt.checks else (), context=Context("weak", reference, (passage,), examples),
+        ).text  # fmt: skip
+        titles = ["response"] if len(responses) == 1 else [f"response {letter}" for letter in "ABC"[: len(responses)]]
+        named = dict(zip(["answer"] if prompt.asks == "answer" else titles, responses, strict=True))
+        expected = {"question": question, **named} if prompt.id != "official-form" else {}
+        expected |= {"reference answer of unknown quality": reference, "passage 1": passage}
+        expected |= {"reference answer": reference} if prompt.needs_reference else {}
+        expected |= {"earlier steps": before} if prompt.rates and before else {}
+        expected |= {"note": note} if prompt.compares and note else {}
+        expected |= {"criterion 1" if prompt.asks == "criteria" else "criterion": criterion} if prompt.checks else {}
+        if has_examples:
+            expected |= {f"{title} of example 1": text for title, text in zip(titles, responses, strict=True)}
+            expected["question of example 1"] = example
+        found = fenced(text)
+        assert dict(found) == {title: defuse(text, GENERIC) for title, text in expected.items()}
+        assert len(found) == len(expected)
 
     def test_a_question_that_is_asked_as_it_is_holds_no_mark_of_a_model(self) -> None:
         for name in builtin_ids("answering"):
@@ -256,11 +258,11 @@ class TestAUsersTemplate:
             (GOOD.replace("block ask", "block question_block"), "no block 'ask'"),
             (GOOD.replace("{% block case %}", "Hello! {% block case %}"), "outside its blocks"),
             (GOOD + "Bye!", "outside its blocks"),
+            (GOOD + "{% if n_images > 1 %}Bye!{% endif %}", "outside its blocks"),
             (GOOD.replace("{{ dimension }}", "{{ dimensoin }}"), "dimensoin"),
             (GOOD.replace("{{ dimension }}", "{{ dimension"), "not a Jinja template"),
             (GOOD.replace("{{ dimension }}", "{{ dimension | shout }}"), "not a Jinja template"),
             (GOOD.replace("{{ dimension }}", "{{ 1 / 0 }}"), "cannot be rendered"),
-            (GOOD.replace("{{ dimension }}", "{{ dimension + 1 }}"), "cannot be rendered"),
             (GOOD.replace("{{ dimension }}", "{% include '/etc/passwd' %}"), "cannot be rendered"),
             (GOOD.replace("{{ dimension }}", "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}"), "cannot be rendered"),
             (
@@ -279,13 +281,9 @@ class TestAUsersTemplate:
         "escape",
         [
             "{{ ''.__class__.__mro__ }}",
-            "{{ ''.__class__ }}",
             "{{ fence.__globals__ }}",
-            "{{ fence.__code__ }}",
             "{{ dimensions.append('x') }}",
             "{{ definitions.update({'a': 'b'}) }}",
-            "{{ self.__init__.__globals__ }}",
-            "{{ ''['__class__'] }}",
             "{{ question | attr('__class__') }}",
             "{{ '{0.__class__}'.format(question) }}",
             "{{ cycler.__init__.__globals__.os.system('true') }}",

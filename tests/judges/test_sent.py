@@ -95,23 +95,18 @@ def test_a_rating_asks_about_each_response_and_a_local_run_says_what_it_does_not
 
 
 @pytest.mark.parametrize(
-    ("manifest", "words"),
+    ("manifest", "probe", "words"),
     [
-        (Manifest("r", "j", source="a table"), "the run does not say"),
-        (Manifest("r", "longer", spec={"engine": "heuristic"}), "takes no prompt"),
-        (manifest_of("reference"), "nothing was asked: the case has no reference answer"),
+        (Manifest("r", "j", source="a table"), "none", "the run does not say"),
+        (Manifest("r", "longer", spec={"engine": "heuristic"}), "none", "takes no prompt"),
+        (manifest_of("reference"), "none", "nothing was asked: the case has no reference answer"),
+        (manifest_of("plain"), "swapped", "the probe swapped changed the case before it was shown"),
     ],
 )
-def test_what_a_run_does_not_hold_is_not_guessed(manifest: Manifest, words: str) -> None:
-    asked = sent(manifest, in_orders(CASE), "AB", "overall")
+def test_what_a_run_does_not_hold_is_not_guessed(manifest: Manifest, probe: str, words: str) -> None:
+    asked = sent(manifest, in_orders(CASE), "AB", "overall", probe)
     assert asked.text == ""
     assert words in asked.note
-
-
-def test_a_case_that_a_probe_changed_is_not_shown_as_it_was_before() -> None:
-    asked = sent(manifest_of("plain"), in_orders(CASE), "AB", "overall", probe="swapped")
-    assert asked.text == ""
-    assert "swapped" in asked.note
 
 
 HEAD = "{# asks: all #}\n{% block case %}{{ question }}"

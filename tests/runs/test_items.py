@@ -11,8 +11,10 @@ import pytest
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.judges.local.generative import GenerativeJudge
+from mrb_lib.judges.makers import RankingMaker
+from mrb_lib.judges.prompts import load_prompt
 from mrb_lib.judges.settings import Settings
-from mrb_lib.judges.tasks import Reply, with_lineups
+from mrb_lib.judges.tasks import Reply
 from mrb_lib.runs.execute import judge, settings_for
 from mrb_lib.runs.items import by_items, digest_of_items
 from mrb_lib.runs.plan import ProbeOptions, make_plan
@@ -117,8 +119,8 @@ def test_material_of_one_case_is_not_shown_for_another_of_its_item() -> None:
     shown = replace(plan, cases=cases.assign(**{EVIDENCE: cases["evidence"]}))
     parted = by_items(shown, Ranker(), cases)
     assert parted.items.tolist() == [0, 1, 1]
-    rows = with_lineups(to_shown_frame(parted.rows(parted.all_numbers)), 0)
-    assert rows.groupby("prompt_key")[EVIDENCE].nunique().max() == 1
+    tasks = RankingMaker(load_prompt("batch"), Settings()).tasks(to_shown_frame(parted.rows(parted.all_numbers)))
+    assert all(len({row[EVIDENCE] for _, row in task.rows}) == 1 for task in tasks)
 
 
 def test_another_grouping_into_items_is_another_run(tmp_path: Path) -> None:

@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 from scipy.special import expit
 
+from mrb_lib.judges.makers import RankingMaker, lineup_of
 from mrb_lib.judges.prompts import RANKED, load_prompt
 from mrb_lib.judges.settings import Settings
-from mrb_lib.judges.tasks import LINEUP, PROMPT_KEY, RankingMaker, Reply, Task, records_of, with_lineups
+from mrb_lib.judges.tasks import Reply
 from mrb_lib.verdicts.orders import to_case_frame
 from mrb_lib.verdicts.protocol import VerdictRows
 from tests.judges.item_cases import better_of, item_cases, shown_to_batch, worth
@@ -29,21 +30,19 @@ def judged(
     With this noise the first of two is chosen with a logistic probability of the difference (Plackett and Luce).
     """
     generator = np.random.default_rng(seed)
-    shown = with_lineups(shown_to_batch(cases, ("overall",), repeats=repeats), seed)
-    rows, leaning = VerdictRows(shown), []
-    maker, records = RankingMaker(load_prompt("batch"), Settings(choices=("A", "B"))), records_of(shown)
-    for positions in shown.reset_index(drop=True).groupby(PROMPT_KEY, sort=False).indices.values():
-        lineup = records[positions[0]][LINEUP]
+    shown = shown_to_batch(cases, ("overall",), repeats=repeats)
+    rows, leaning, prompts = VerdictRows(shown), [], np.zeros(len(shown), dtype=int)
+    maker = RankingMaker(load_prompt("batch"), Settings(choices=("A", "B"), seed=seed))
+    for number, task in enumerate(maker.tasks(shown)):
+        lineup = lineup_of(task.record, seed)
         value = np.array([worth(text) for text in lineup]) + weights
         felt = value + noise * generator.gumbel(size=K)
-        task = Task(tuple((int(i), records[i]) for i in positions), ("overall",))
         maker.put(rows, task, Reply(json.dumps({"overall": [RANKED[i] for i in np.argsort(-felt)]})))
+        prompts[[position for position, _ in task.rows]] = number
         pairs = [[lineup.index(row[side]) for side in ("first", "second")] for _, row in task.rows]
         gaps = np.array([value[first] - value[second] for first, second in pairs])
         leaning += list(2 * expit(gaps / noise) - 1 if noise else np.sign(gaps))
-    return to_case_frame(rows.frame()).assign(judge="x+batch", prompt=shown[PROMPT_KEY].to_numpy()), float(
-        np.mean(leaning)
-    )
+    return to_case_frame(rows.frame()).assign(judge="x+batch", prompt=prompts), float(np.mean(leaning))
 
 
 def gold_of_worth(cases: pd.DataFrame) -> pd.DataFrame:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.judges.tasks import put_points
+from mrb_lib.judges.makers import put_points
 from mrb_lib.tables.rubrics import Criterion, points
 from mrb_lib.verdicts.orders import to_case_frame
 from mrb_lib.verdicts.protocol import VerdictRows

@@ -22,9 +22,10 @@ from mrb_lib.judges.endpoint.client import ChatClient
 from mrb_lib.judges.endpoint.outcomes import Failure
 from mrb_lib.judges.endpoint.reply import ChatReply, p_of_first, p_of_key, p_of_letter
 from mrb_lib.judges.endpoint.requests import ChatRequest, RequestOptions, data_url
+from mrb_lib.judges.makers import task_maker
 from mrb_lib.judges.prompts import RANKINGS, RATES, Asks, Prompt, UsualPrompt, fitting_prompt
 from mrb_lib.judges.roster.engines import JudgeRequest
-from mrb_lib.judges.tasks import MAX_PIXELS, AsksPrompts, Reply, Task, stored_image, task_maker
+from mrb_lib.judges.tasks import MAX_PIXELS, AsksPrompts, Reply, Task, stored_image
 from mrb_lib.replies.labels import LETTERS
 from mrb_lib.replies.reading import parse
 from mrb_lib.tables.errors import InputError
@@ -406,7 +407,7 @@ class LettersJudge(EndpointJudge):
 
 
 class ServedBatchJudge(EndpointJudge):
-    """A judge behind a server that ranks all responses to an item; see `mrb_lib.judges.tasks` for their order.
+    """A judge behind a server that ranks all responses to an item; see `mrb_lib.judges.makers` for their order.
 
     A prompt for all dimensions is sent once for each item, direction and repeat. No probabilities are read.
     Validated by tests/judges/endpoint/test_served.py.

@@ -88,14 +88,11 @@ def _overlaps(shown: pd.DataFrame) -> np.ndarray:
 
     The mean, over these texts, of the F1 overlap of their sets of words, common words left out. It rewards echoing.
     """
-    reference = shown["reference"] if "reference" in shown.columns else pd.Series(np.nan, index=shown.index)
-    scores = np.empty((2, len(shown)))
-    for row, (question, answer, *responses) in enumerate(
-        zip(shown["question"], reference, shown[FIRST], shown[SECOND], strict=True)
-    ):
-        targets = [_words(text) for text in (question, answer) if isinstance(text, str)]
-        scores[:, row] = [_overlap(_words(response), targets) for response in responses]
-    return scores
+    texts, scores = shown.reindex(columns=["question", "reference", FIRST, SECOND]), list[list[float]]()
+    for question, reference, *responses in texts.itertuples(index=False):
+        targets = [_words(text) for text in (question, reference) if isinstance(text, str)]
+        scores.append([_overlap(_words(response), targets) for response in responses])
+    return np.array(scores).reshape(-1, 2).T
 
 
 _COMMON = frozenset(

@@ -12,9 +12,10 @@ from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList
 
 from mrb_lib.judges.local.base import TOO_LARGE, LocalJudge, Waiting
 from mrb_lib.judges.local.weights import Tensors, check_context
+from mrb_lib.judges.makers import task_maker
 from mrb_lib.judges.prompts import RANKINGS, RATES, Asks, UsualPrompt
 from mrb_lib.judges.roster.engines import JudgeRequest
-from mrb_lib.judges.tasks import Reply, Task, task_maker
+from mrb_lib.judges.tasks import Reply, Task
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
 
@@ -122,7 +123,7 @@ class GenerativeJudge(LocalJudge):
 class BatchJudge(GenerativeJudge):
     """A reply for each item, direction and repeat, or for each dimension too where the prompt asks for one ranking.
 
-    See `mrb_lib.judges.tasks` for the order in which the responses are shown. It depends on the seed, which therefore
+    See `mrb_lib.judges.makers` for the order in which the responses are shown. It depends on the seed, which therefore
     is part of `spec`.
 
     Validated by tests/judges/local/test_batch.py.

@@ -12,8 +12,9 @@ import numpy as np
 
 from mrb_lib.judges.local.base import NO_NUMBER, Positions, Records
 from mrb_lib.judges.local.reader import Case, Probabilities, TreeJudge
+from mrb_lib.judges.makers import put_points
 from mrb_lib.judges.prompts import HIGHEST_RATING
-from mrb_lib.judges.tasks import image_names, put_points, responses_of, rubric_of
+from mrb_lib.judges.tasks import image_names, responses_of, rubric_of
 from mrb_lib.verdicts.orders import pick_of
 from mrb_lib.verdicts.protocol import VerdictRows
 

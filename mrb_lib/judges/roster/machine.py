@@ -16,7 +16,7 @@ import pandas as pd
 from mrb_lib.benchmarks.hub import hub_endpoint, is_offline, without_credentials
 from mrb_lib.judges.roster.engines import ENGINES
 from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.source import is_complete, loaded_bytes, snapshots
+from mrb_lib.judges.roster.source import is_cached, loaded_bytes
 from mrb_lib.judges.settings import Settings
 from mrb_lib.verdicts.manifest import library_versions
 
@@ -216,10 +216,8 @@ def inspect_machine() -> Machine:
     Tested by tests/judges/roster/test_machine.py.
     """
     gpus, notes = _gpus()
-    try:
-        cpus = len(os.sched_getaffinity(0))
-    except AttributeError:  # not on macOS
-        cpus = os.cpu_count() or 1
+    has_affinity = hasattr(os, "sched_getaffinity")  # not on macOS
+    cpus = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
     return Machine(cpus, _memory(), gpus, library_versions(), missing_extras(), _hub_state(), notes)
 
 
@@ -281,13 +279,6 @@ def _hurdles(pair: tuple[Entry, Way]) -> tuple[bool, bool]:
     """Return whether a judge needs something besides its weights, and options to fit."""
     entry, how = pair
     return entry.needs is not None or bool(ENGINES[entry.engine].program), bool(how.options)
-
-
-def is_cached(entry: Entry) -> bool:
-    """Return whether some revision of a judge's weights is complete on this machine."""
-    if entry.path is not None:
-        return (entry.path / "config.json").is_file()
-    return entry.model is not None and any(is_complete(entry, snapshot) for snapshot in snapshots(entry.model).values())
 
 
 def missing_extras() -> dict[str, tuple[str, ...]]:

@@ -1,7 +1,6 @@
 """The roster: its judges, and how a name becomes a judge."""
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from functools import lru_cache
@@ -13,12 +12,14 @@ from pydantic import ValidationError
 
 from mrb_lib.judges.budget import Budget
 from mrb_lib.judges.jury import parse_jury
+from mrb_lib.judges.plan_file import read_tables
 from mrb_lib.judges.roster.engines import ENGINES, Engine, JudgeRequest, public_engines, split_engine
 from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.machine import is_cached, misfit, plan_text
-from mrb_lib.judges.roster.source import ADAPTER, LOCAL, WeightsSource, locate_weights, trained_as
+from mrb_lib.judges.roster.machine import misfit, plan_text
+from mrb_lib.judges.roster.source import ADAPTER, LOCAL, WeightsSource, is_cached, locate_weights, trained_as
 from mrb_lib.judges.settings import Settings
 from mrb_lib.tables.errors import InputError, nearest
+from mrb_lib.tables.options import in_plain_words
 from mrb_lib.verdicts.manifest import read_manifest
 from mrb_lib.verdicts.protocol import Judge
 from mrb_lib.verdicts.store import run_folders
@@ -285,16 +286,7 @@ def _read(file: Path, engines: Mapping[str, Engine]) -> list[Entry]:
         It cannot be read or is not TOML, or an entry has an unknown key, a value of the wrong type or outside its
         vocabulary, or lacks a key it needs.
     """
-    try:
-        tables = tomllib.loads(file.read_text(encoding="utf-8-sig"))
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{file}: is not TOML ({error}); correct it.") from error
-    except (OSError, ValueError) as error:
-        raise InputError(f"{file}: cannot be read as a roster ({error}); name a TOML file.") from error
-    judges = tables.pop("judge", None)
-    if tables or not isinstance(judges, list) or not all(isinstance(judge, dict) for judge in judges):
-        what = f"the key {next(iter(tables))!r} is unknown" if tables else "it has no [[judge]]"
-        raise InputError(f"{file}: {what}; a roster is a list of tables [[judge]], each with name, engine and model.")
+    _, judges = read_tables(file, "judge", "roster", "each with name, engine and model")
     made = []
     for number, judge in enumerate(judges, start=1):
         where = f"{file}, judge {judge.get('name', number)!r}"
@@ -316,7 +308,7 @@ def _first_problem(error: ValidationError) -> str:
         return f"key {key!r}: is unknown; the keys are {', '.join(known)}.{nearest(key, known)}"
     if first["type"] == "missing":
         return f"key {key!r}: is missing; add it."
-    return f"key {key!r}: is {first['input']!r}; {first['msg'][0].lower()}{first['msg'][1:]}; correct it."
+    return f"key {key!r}: is {first['input']!r}; it {in_plain_words(first['msg'])}; correct it."
 
 
 def _check_complete(entry: Entry, where: str, engines: Mapping[str, Engine]) -> None:

@@ -40,8 +40,8 @@ PATTERNS: Final = (WEIGHTS, "*.json", "*.txt", "*.jinja", "*.model", "rows.toml"
 CODE_PATTERNS: Final = ("*.py", "*.tiktoken")
 # The same weights again, in the forms of other programs.
 _TWICE: Final = ("original/*", "onnx/*", "openvino/*", "*consolidated*", "*.onnx.json")
-_MODEL: Final = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}")
+_MODEL: Final = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
 
 
 @dataclass(frozen=True)
@@ -86,47 +86,54 @@ def locate_weights(
     if entry.path is not None:
         check_folder(entry.path, f"judge {entry.name!r}: {entry.path}")
         return WeightsSource(entry.path, digest(entry.path))
-    model = entry.model
-    if model is None or not is_model_id(model):
-        raise InputError(f"judge {entry.name!r}: {model!r} is not the id of a model on the Hub; write owner/name.")
-    folder = cached(model, revision)
-    # A commit never changes, so one that is complete needs no question to the Hub.
-    is_here = folder is not None and folder.name == revision and is_complete(entry, folder, code=trust_remote_code)
-    if download and not is_here:
-        folder = fetch_weights(entry, model, revision, trust_remote_code=trust_remote_code)
-    if folder is None or not (folder / (entry.subfolder or "")).is_dir():
-        size = entry.weights_gb()
-        about = "" if size is None else f" (about {size:.0f} GB in bfloat16)"
-        wanted = (f", folder {entry.subfolder}," if entry.subfolder else "") + (f" at {revision}" if revision else "")
+    if entry.model is None or not is_model_id(entry.model):
         raise InputError(
-            f"judge {entry.name!r}: the weights of {model}{wanted}{about} are not on this machine; "
-            "pass --download to fetch them from the Hub."
+            f"judge {entry.name!r}: {entry.model!r} is not the id of a model on the Hub; write owner/name."
         )
-    return WeightsSource(_complete(entry, folder, code=trust_remote_code), folder.name)
+    # A commit never changes, so one that is complete needs no question to the Hub.
+    is_commit = revision is not None and _COMMIT.fullmatch(revision) is not None
+    if download and not (is_commit and is_complete(entry, revision, code=trust_remote_code)):
+        revision = fetch_weights(entry, entry.model, revision, trust_remote_code=trust_remote_code).name
+    return _found(entry, entry.model, revision, code=trust_remote_code)
 
 
-def _complete(entry: Entry, snapshot: Path, *, code: bool) -> Path:
-    """Return the folder of the weights in a revision of a model on the Hub.
+def _found(entry: Entry, model: str, revision: str | None, *, code: bool) -> WeightsSource:
+    """Return the weights of a model on the Hub that are on this machine.
 
     Raises
     ------
     InputError
-        It lacks its configuration, weights, or anything else that matters, as far as the list of its files was kept.
+        There are none, or they lack their configuration, or anything else that matters, as far as the list of the
+        repository's files was kept.
     """
-    folder, within = snapshot / (entry.subfolder or ""), f", folder {entry.subfolder}" if entry.subfolder else ""
-    where = f"judge {entry.name!r}: {entry.model} at {snapshot.name}{within}"
-    check_folder(folder, where)
-    matters = [pattern for pattern in _MATTERS if code or pattern != _CODE]
-    names = [name for name in _listed(entry, snapshot.name) if any(fnmatch(name, pattern) for pattern in matters)]
-    if absent := [name for name in names if not (folder / name).is_file()]:
+    snapshot, within = cached(model, revision), _within(entry)
+    of_folder = f", folder {entry.subfolder}" if entry.subfolder else ""
+    if snapshot is None or not (snapshot / within).is_dir():
+        size = entry.weights_gb()
+        wanted = (f"{of_folder}," if of_folder else "") + (f" at {revision}" if revision else "")
+        about = "" if size is None else f" (about {size:.0f} GB in bfloat16)"
         raise InputError(
-            f"{where}: {len(absent)} files are missing ({absent[0]}), as after a download that broke off; "
-            "pass --download to fetch them."
+            f"judge {entry.name!r}: the weights of {model}{wanted}{about} are not on this machine; "
+            "pass --download to fetch them from the Hub."
         )
-    return folder
+    where = f"judge {entry.name!r}: {model} at {snapshot.name}{of_folder}"
+    try:
+        _snapshot(model, snapshot.name, [within + one for one in _MATTERS if code or one != _CODE], within)
+    except FileNotFoundError as error:
+        lacking = str(error).partition("is incomplete: ")[2].partition(". ")[0] or "files are missing"
+        raise InputError(
+            f"{where}: {lacking}, as after a download that broke off; pass --download to fetch them."
+        ) from error
+    check_folder(snapshot / within, where)
+    return WeightsSource(snapshot / within, snapshot.name)
 
 
-def is_complete(entry: Entry, snapshot: Path, *, code: bool = False) -> bool:
+def _within(entry: Entry) -> str:
+    """Return the folder of a repository that holds an entry's weights, as the beginning of the names of its files."""
+    return f"{entry.subfolder}/" if entry.subfolder else ""
+
+
+def is_complete(entry: Entry, revision: str | None, *, code: bool = False) -> bool:
     """Return whether a revision of a model on the Hub holds its configuration, its weights, and all else that matters.
 
     Parameters
@@ -134,10 +141,23 @@ def is_complete(entry: Entry, snapshot: Path, *, code: bool = False) -> bool:
     code : the repository's code matters, too
     """
     try:
-        _complete(entry, snapshot, code=code)
+        _found(entry, str(entry.model), revision, code=code)
     except InputError:
         return False
     return True
+
+
+def is_cached(entry: Entry) -> bool:
+    """Return whether some revision of a judge's weights is complete on this machine."""
+    if entry.path is not None:
+        return (entry.path / "config.json").is_file()
+    if entry.model is None or find_spec("huggingface_hub") is None:
+        return False
+    from huggingface_hub import constants
+    from huggingface_hub.file_download import repo_folder_name
+
+    folder = Path(constants.HF_HUB_CACHE).expanduser() / repo_folder_name(repo_id=entry.model, repo_type="model")
+    return any(is_complete(entry, path.name) for path in folder.glob("snapshots/*"))
 
 
 def digest(folder: Path) -> str:
@@ -145,12 +165,10 @@ def digest(folder: Path) -> str:
 
     The same files give the same digest, in whichever folder they lie.
     """
-    names = sorted(
-        path.relative_to(folder).as_posix()
-        for path in [*folder.glob("*"), *folder.glob("additional_chat_templates/*")]
-        if path.is_file() and any(fnmatch(path.relative_to(folder).as_posix(), pattern) for pattern in _MATTERS)
-    )
-    lines = [f"{name}\0{_content(folder / name)}\n" for name in names]
+    paths = {path for pattern in _MATTERS for path in folder.glob(pattern) if path.is_file()}
+    lines = [
+        f"{name}\0{_content(path)}\n" for name, path in sorted((p.relative_to(folder).as_posix(), p) for p in paths)
+    ]
     return LOCAL + hashlib.sha256("".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -299,58 +317,37 @@ def check_folder(folder: Path, where: str) -> None:
 
 def is_model_id(model: str) -> bool:
     """Return whether a text can be the id of a model on the Hub."""
-    return _MODEL.fullmatch(model) is not None and ".." not in model
-
-
-def snapshots(model: str) -> dict[str, Path]:
-    """Return the revisions of a model in the cache on this machine, complete or not: folder by commit. No network."""
-    if not is_model_id(model) or find_spec("huggingface_hub") is None:
-        return {}
-    root = _storage(model) / "snapshots"
-    if not root.is_dir():
-        return {}
-    return {path.name: path for path in sorted(root.iterdir()) if path.is_dir() and _COMMIT.fullmatch(path.name)}
+    return _MODEL.fullmatch(model) is not None and ".." not in model and "--" not in model
 
 
 def cached(model: str, revision: str | None) -> Path | None:
-    """Return the folder of a revision in the cache; None where it is not there. Asks no network.
+    """Return the folder of a revision in the Hub's cache, complete or not; None where it is not there. No network.
 
     Parameters
     ----------
     revision : a commit, or a branch or tag as it was when it was downloaded; None is the main branch
     """
-    folders = snapshots(model)
-    if revision in folders:
-        return folders[revision]
-    reference = _storage(model) / "refs" / (revision or "main")
-    inside = reference.is_file() and reference.resolve().is_relative_to(_storage(model).resolve())
-    return folders.get(reference.read_text(encoding="utf-8").strip()) if inside else None
-
-
-def _listed(entry: Entry, commit: str) -> list[str]:
-    """Return the files of a revision, named from its subfolder, as listed when it was fetched; none without a list."""
-    from huggingface_hub import get_cached_repo_tree
-    from huggingface_hub.errors import CachedRepoTreeNotFoundError
-
+    is_name = is_model_id(model) and is_safe_name(revision or "main")
     try:
-        files = get_cached_repo_tree(str(entry.model), repo_type="model", revision=commit)
-    except CachedRepoTreeNotFoundError:
-        return []
-    names = _inside([file.path for file in files], entry.subfolder)
-    return [name for name in names if not any(fnmatch(name, pattern) for pattern in _TWICE)]
+        return _snapshot(model, revision, []) if is_name and find_spec("huggingface_hub") is not None else None
+    except (FileNotFoundError, ValueError):
+        return None
 
 
-def _inside(names: Sequence[str], subfolder: str | None) -> list[str]:
-    """Return the files of a repository that lie in one of its folders, named from there; all where it is None."""
-    within = "" if subfolder is None else f"{subfolder}/"
-    return [name.removeprefix(within) for name in names if name.startswith(within)]
+def _snapshot(model: str, revision: str | None, allow: list[str], within: str = "") -> Path:
+    """Return the folder of a revision in the Hub's cache; `FileNotFoundError` where it or an allowed file is not there.
 
+    Parameters
+    ----------
+    within : a folder of the repository, whose copies of weights in the forms of other programs do not matter
+    """
+    from huggingface_hub import snapshot_download
 
-def _storage(model: str) -> Path:
-    from huggingface_hub import constants
-    from huggingface_hub.file_download import repo_folder_name
-
-    return Path(constants.HF_HUB_CACHE).expanduser() / repo_folder_name(repo_id=model, repo_type="model")
+    ignore = [within + pattern for pattern in _TWICE]
+    path = snapshot_download(
+        model, revision=revision, local_files_only=True, allow_patterns=allow, ignore_patterns=ignore
+    )
+    return Path(path)
 
 
 def fetch_weights(entry: Entry, model: str, revision: str | None, *, trust_remote_code: bool) -> Path:
@@ -383,13 +380,12 @@ def fetch_weights(entry: Entry, model: str, revision: str | None, *, trust_remot
         if folder is None:
             raise InputError(f"{model}: HF_HUB_OFFLINE is set and the Hub's cache does not hold it; unset it.")
         return folder
-    subfolder = entry.subfolder
-    within, where = ("", model) if subfolder is None else (f"{subfolder}/", f"{model}, folder {subfolder}")
+    within, where = _within(entry), f"{model}, folder {entry.subfolder}" if entry.subfolder else model
     return fetch(
         model,
         revision,
         kind="model",
-        check=lambda names: check_weights(_inside(names, subfolder), where),
+        check=lambda names: check_weights([name for name in names if name.startswith(within)], where),
         allow=[within + pattern for pattern in (*PATTERNS, *(CODE_PATTERNS if trust_remote_code else ()))],
         ignore=[within + pattern for pattern in _TWICE],
         alternative="use a local copy with --judge path:DIR",

@@ -66,14 +66,6 @@ def test_a_registered_engine_is_listed_and_its_judge_is_in_the_roster(toy: None)
         entry_of("qwen2-vl-7b+magic")
 
 
-def test_engines_of_the_library_alone_are_for_its_own_judges() -> None:
-    for name in ("heuristic", "jury"):
-        with pytest.raises(InputError, match="not in the roster"):
-            entry_of(name)
-        with pytest.raises(InputError, match="not in the roster"):
-            entry_of(f"qwen2-vl-7b+{name}")
-
-
 def test_an_engine_is_registered_once() -> None:
     with pytest.raises(ValueError, match="'packed' is registered twice"):
         engine("packed", about="again")(lambda request: pytest.fail("never made"))

@@ -12,14 +12,8 @@ def _judge(name: str, seed: int = 0) -> Judge:
 
 
 def _shown(first: list[str], second: list[str], **more: object) -> pd.DataFrame:
-    keys = {
-        "case_id": [str(i) for i in range(len(first))],
-        "dimension": "overall",
-        "order": "AB",
-        "repeat": 0,
-        "probe": "none",
-    }
-    return pd.DataFrame({**keys, "question": "where is the nodule", "first": first, "second": second, **more})
+    keys = {"dimension": "overall", "order": "AB", "repeat": 0, "probe": "none", "question": "where is the nodule"}
+    return pd.DataFrame({"case_id": map(str, range(len(first))), **keys, "first": first, "second": second} | more)
 
 
 def test_random_is_fair_and_depends_on_seed_and_key_only() -> None:

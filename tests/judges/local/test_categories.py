@@ -12,9 +12,10 @@ from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.judges.local.categories import CategoriesJudge
 from mrb_lib.judges.local.generative import GenerativeJudge
 from mrb_lib.judges.local.pointwise import RatingJudge
+from mrb_lib.judges.makers import task_maker
 from mrb_lib.judges.prompts import DEFINITIONS, load_prompt
 from mrb_lib.judges.settings import Settings
-from mrb_lib.judges.tasks import Reply, task_maker
+from mrb_lib.judges.tasks import Reply
 from mrb_lib.runs.execute import judge, settings_for
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.orders import KEYS

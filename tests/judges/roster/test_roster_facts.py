@@ -3,9 +3,7 @@
 import re
 from collections import Counter
 
-import pytest
-
-from mrb_lib.judges.roster import Entry, entries
+from mrb_lib.judges.roster import entries
 
 ENGINES = {"packed", "generative", "reward", "endpoint", "vllm", "sglang"}
 PUBLISHED = (
@@ -51,52 +49,44 @@ def test_no_two_judges_go_by_one_name() -> None:
     assert not twice([*JUDGES, *more])
 
 
-@pytest.mark.parametrize("name", JUDGES)
-def test_a_name_is_a_slug_that_no_other_judge_name_can_be_mistaken_for(name: str) -> None:
+def test_a_name_is_a_slug_that_no_other_judge_name_can_be_mistaken_for() -> None:
     # ":" and "+" and "," belong to `path:DIR`, `NAME+ENGINE` and juries.
-    assert re.fullmatch(r"[a-z0-9]+(?:[.-][a-z0-9]+)*", name)
+    assert not [name for name in JUDGES if not re.fullmatch(r"[a-z0-9]+(?:[.-][a-z0-9]+)*", name)]
 
 
-every_model = pytest.mark.parametrize("judge", MODELS, ids=lambda judge: judge.name)
+def test_what_is_stated_of_a_model_is_complete() -> None:
+    for judge in MODELS:
+        facts = (judge.model, judge.family, judge.access, judge.domain, judge.vision, judge.about, judge.source)
+        assert None not in facts, judge.name
+        assert re.fullmatch(r"https://[^\s/]+\.[a-z]+/\S+", str(judge.source))
+        assert judge.engine in ENGINES
+        stated = re.match(r"([\d.]+)([BM])", judge.size or "")
+        if stated and judge.parameters:
+            size = float(stated[1]) * {"B": 1.0, "M": 1e-3}[stated[2]]
+            # A published size rounds and often counts the language model alone (Qwen2.5-VL "3B" is shown as
+            # 4B by the Hub), so the weights may hold up to 35% more, but hardly less.
+            assert 0.85 <= judge.parameters / size <= 1.35, judge.name
 
 
-@every_model
-def test_what_is_stated_of_a_model_is_complete(judge: Entry) -> None:
-    assert None not in (judge.model, judge.family, judge.access, judge.domain, judge.vision, judge.about, judge.source)
-    assert re.fullmatch(r"https://[^\s/]+\.[a-z]+/\S+", str(judge.source))
-    assert judge.engine in ENGINES
-    stated = re.match(r"([\d.]+)([BM])", judge.size or "")
-    if stated and judge.parameters:
-        size = float(stated[1]) * {"B": 1.0, "M": 1e-3}[stated[2]]
-        # A published size rounds and often counts the language model alone (Qwen2.5-VL "3B" is shown as
-        # 4B by the Hub), so the weights may hold up to 35% more, but hardly less.
-        assert 0.85 <= judge.parameters / size <= 1.35
+def test_an_open_model_is_on_the_hub_and_a_proprietary_one_says_where_it_is_and_what_holds_its_key() -> None:
+    for judge in MODELS:
+        if judge.access == "open":
+            assert re.fullmatch(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", str(judge.model))
+            assert judge.engine != "endpoint" and judge.billions, judge.name
+            assert (judge.base_url, judge.key_env) == (None, None)
+        else:
+            assert judge.engine == "endpoint"
+            assert re.fullmatch(r"https://[a-z0-9.-]+\.[a-z]+/\S*", str(judge.base_url))
+            assert re.fullmatch(r"[A-Z][A-Z0-9_]*", str(judge.key_env))
+            assert (judge.remote_code, judge.gated, judge.parameters) == (None, None, None)
+            assert judge.thinking or judge.name == "gpt-4o"
 
 
-@every_model
-def test_an_open_model_is_on_the_hub_and_a_proprietary_one_says_where_it_is_and_what_holds_its_key(
-    judge: Entry,
-) -> None:
-    if judge.access == "open":
-        assert re.fullmatch(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", str(judge.model))
-        assert judge.engine != "endpoint"
-        assert judge.billions
-        assert (judge.base_url, judge.key_env) == (None, None)
-    else:
-        assert judge.engine == "endpoint"
-        assert re.fullmatch(r"https://[a-z0-9.-]+\.[a-z]+/\S*", str(judge.base_url))
-        assert re.fullmatch(r"[A-Z][A-Z0-9_]*", str(judge.key_env))
-        assert (judge.remote_code, judge.gated, judge.parameters) == (None, None, None)
-        assert judge.thinking or judge.name == "gpt-4o"
-
-
-@every_model
-def test_the_engine_of_a_model_can_read_it_and_what_it_needs_is_said(judge: Entry) -> None:
-    if judge.engine == "packed":
-        assert judge.remote_code is False
-        assert judge.thinking != "always", "it is not read before it has reasoned"
-    if judge.remote_code:  # this library cannot show images to code that it does not know
-        assert judge.engine in {"vllm", "sglang"}
-        assert "--trust-remote-code" in str(judge.needs)
-    assert (judge.engine == "reward") == (judge.domain == "reward")
-    assert not judge.gated or "agreement" in str(judge.needs)
+def test_the_engine_of_a_model_can_read_it_and_what_it_needs_is_said() -> None:
+    for judge in MODELS:
+        if judge.engine == "packed":  # what always reasons is not read before it has reasoned
+            assert judge.remote_code is False and judge.thinking != "always", judge.name
+        if judge.remote_code:  # this library cannot show images to code that it does not know
+            assert judge.engine in {"vllm", "sglang"} and "--trust-remote-code" in str(judge.needs), judge.name
+        assert (judge.engine == "reward") == (judge.domain == "reward"), judge.name
+        assert not judge.gated or "agreement" in str(judge.needs), judge.name
