@@ -174,6 +174,9 @@ def test_weights_that_are_here_are_used_first(empty_cache: Path) -> None:
         (snapshot / "config.json").write_text("{}")
         (snapshot / "model.safetensors").write_bytes(b"weights")
     assert next_step(judges(), WITH_GPU) == "mrb judge BENCH RUNS --judge small (its weights are here)"
+    small = next(one for one in judges() if one.name == "small")
+    step = next_step([replace(small, engine="generative", remote_code=True), judges()[-1]], WITH_GPU)
+    assert step == "mrb judge BENCH RUNS --judge small --trust-remote-code (its weights are here)"
 
 
 @pytest.mark.slow
