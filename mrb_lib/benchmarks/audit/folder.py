@@ -15,7 +15,7 @@ from mrb_lib.benchmarks.audit.leaks import leak_findings
 from mrb_lib.benchmarks.audit.text import text_findings
 from mrb_lib.benchmarks.benchmark import Benchmark, FolderImages, read_table
 from mrb_lib.benchmarks.meta import BenchmarkMeta, read_meta
-from mrb_lib.benchmarks.splits.leaks import split_findings
+from mrb_lib.benchmarks.splits import split_findings
 from mrb_lib.benchmarks.table_digests import SUMS, changed_tables
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.tables.errors import InputError
