@@ -325,15 +325,8 @@ def _is_storable(values: pd.Series) -> bool:
 
 def _without_null_types(schema: pa.Schema) -> pa.Schema:
     """An all-missing first chunk must not fix the type of a column to null."""
-
-    def concrete(kind: pa.DataType) -> pa.DataType:
-        if pa.types.is_null(kind):
-            return pa.large_string()
-        if pa.types.is_list(kind) and pa.types.is_null(kind.value_type):
-            return pa.list_(pa.string())
-        return kind
-
-    return pa.schema([pa.field(f.name, concrete(f.type)) for f in schema], schema.metadata)
+    concrete = {pa.null(): pa.large_string(), pa.list_(pa.null()): pa.list_(pa.string())}
+    return pa.schema([one.with_type(concrete.get(one.type, one.type)) for one in schema], schema.metadata)
 
 
 def write_images(cases: pd.DataFrame, images: Mapping[str, bytes], folder: Path) -> int:

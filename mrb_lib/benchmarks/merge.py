@@ -107,11 +107,8 @@ def _meta(benchmarks: Mapping[str, Benchmark]) -> BenchmarkMeta:
         dimensions=tuple(dict.fromkeys(name for meta in metas for name in meta.dimensions)),
         categories=categories,
         revision="",
-        description=_joined(metas, "description"),
-        source=_joined(metas, "source"),
-        licence=_joined(metas, "licence"),
-        citation=_joined(metas, "citation"),
         extra={"merged": sources},
+        **{name: _joined(metas, name) for name in ("description", "source", "licence", "citation")},
     )
 
 

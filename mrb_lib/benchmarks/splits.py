@@ -18,12 +18,12 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.benchmarks.images.copies import Progress
 from mrb_lib.benchmarks.items import ITEM as ITEM
 from mrb_lib.benchmarks.items import item_keys
 from mrb_lib.benchmarks.meta import meta_text
 from mrb_lib.benchmarks.near_duplicates import (
     SIMILAR_TEXT,
-    ProgressCallback,
     components,
     is_pictured,
     near_duplicates,
@@ -75,7 +75,7 @@ class SplitUnits:
 
 
 def split_units(
-    benchmark: Benchmark, by: str | None = None, progress: ProgressCallback | None = None, *, join_texts: bool = False
+    benchmark: Benchmark, by: str | None = None, progress: Progress | None = None, *, join_texts: bool = False
 ) -> SplitUnits:
     """The units that a split must not cut.
 
@@ -205,7 +205,7 @@ def split(
     leave_out: Sequence[str] = (),
     folds: str | None = None,
     join_texts: bool = False,
-    progress: ProgressCallback | None = None,
+    progress: Progress | None = None,
 ) -> Split:
     """Draw train, validation and test, alike in organ and in gold, with no unit in two of them.
 
@@ -478,7 +478,7 @@ def check_split(benchmark: Benchmark) -> None:
         raise InputError(f"{where}: {faults[0].problem}{more}; {again}.")
 
 
-def split_findings(benchmark: Benchmark, progress: ProgressCallback | None = None) -> list[Finding]:
+def split_findings(benchmark: Benchmark, progress: Progress | None = None) -> list[Finding]:
     """Audit the split of a benchmark, given or made by `mrb split`; nothing where the cases are not split.
 
     Parameters

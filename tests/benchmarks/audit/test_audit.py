@@ -33,7 +33,7 @@ def test_a_folder_that_is_not_there_is_a_wrong_argument(tmp_path: Path) -> None:
     [
         ("benchmark.toml", None, "missing"),
         ("benchmark.toml", b"name = ", "not valid TOML"),
-        ("benchmark.toml", b'name = "x"\n', "the key kind is missing"),
+        ("benchmark.toml", b'name = "x"\n', "is missing"),
         ("cases.parquet", None, "missing"),
         ("cases.parquet", b"", "empty"),
         ("cases.parquet", b"PAR1 and no more", "not a parquet file"),
