@@ -50,7 +50,8 @@ def draw(found: pd.DataFrame, resamples: int, path: Path) -> None:
         xlabel="cases", ylabel="seconds, reading included",
     )  # fmt: skip
     axes.set_xticks(found.index, [f"{n:,}" for n in found.index])
-    axes.figure.savefig(path, dpi=120, metadata={"Software": None})
+    axes.set_xticks([], minor=True)
+    axes.figure.savefig(path, dpi=120, metadata={"Software": None}, bbox_inches="tight")
 
 
 def main() -> None:
