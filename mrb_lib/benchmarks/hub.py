@@ -111,10 +111,10 @@ def fetch(
             if offline:
                 get_cached_repo_tree(repo, **wanted)
             else:
-                info = HfApi(endpoint=endpoint).repo_info(repo, **wanted, timeout=TIMEOUT_S)
+                info: Any = HfApi(endpoint=endpoint).repo_info(repo, **wanted, timeout=TIMEOUT_S)
                 check([file.rfilename for file in info.siblings or []])
-            patterns = {"allow_patterns": list(allow), "ignore_patterns": list(ignore)}
-            path = Path(snapshot_download(repo, **wanted, **patterns, endpoint=endpoint, local_files_only=offline))
+            wanted |= {"allow_patterns": list(allow), "ignore_patterns": list(ignore)}
+            path = Path(snapshot_download(repo, **wanted, endpoint=endpoint, local_files_only=offline))
         except MrbError:
             raise
         except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  # a page that is no Hub fails anywhere inside

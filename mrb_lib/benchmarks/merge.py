@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pandas as pd
 
@@ -100,6 +101,7 @@ def _meta(benchmarks: Mapping[str, Benchmark]) -> BenchmarkMeta:
         }
         for name, benchmark in benchmarks.items()
     ]
+    texts: dict[str, Any] = {name: _joined(metas, name) for name in ("description", "source", "licence", "citation")}
     return replace(
         metas[0],
         name=" + ".join(meta.name for meta in metas),
@@ -108,7 +110,7 @@ def _meta(benchmarks: Mapping[str, Benchmark]) -> BenchmarkMeta:
         categories=categories,
         revision="",
         extra={"merged": sources},
-        **{name: _joined(metas, name) for name in ("description", "source", "licence", "citation")},
+        **texts,
     )
 
 

@@ -100,7 +100,7 @@ def case_lookup(cases: pd.DataFrame, also: Sequence[str] = ()) -> Callable[[str,
         if keys:
             raise InputError(f"where: {name}[...] is unknown; names of columns have no brackets.")
         if name not in known:
-            raise InputError(f"where: {name!r} is unknown; use one of {', '.join([*sorted(known), *also])}.")
+            raise InputError(f"where: {name!r} is unknown; use one of {', '.join([*sorted(map(str, known)), *also])}.")
         return known[name]
 
     return look

@@ -163,7 +163,8 @@ def inspect(frame: pd.DataFrame, table: TableName, source: str, **rules: Unpack[
     faults: list[Fault] = []
     for column in columns:
         if column.name in frame.columns:
-            faults += [(row, column.name, *fault) for row, *fault in _column_faults(frame, column, table, rules)]
+            found = _column_faults(frame, column, table, rules)
+            faults += [(row, column.name, problem, cure) for row, problem, cure in found]
         elif column.required:
             cure = f"add it (the table needs {', '.join(one.name for one in columns if one.required)})"
             if column.name == "response_b":
