@@ -7,7 +7,7 @@ import pydicom
 import pytest
 from PIL import Image
 
-from mrb_lib.benchmarks.images.pictures import open_image, png, thumbnail, within
+from mrb_lib.benchmarks.images.pictures import open_image, thumbnail, within
 from mrb_lib.tables.errors import InputError
 
 from ..near_copies import stored
@@ -43,16 +43,6 @@ def test_an_animation_shows_its_first_frame() -> None:
 
 def test_transparency_lies_on_white() -> None:
     assert thumbnail(stored(Image.new("RGBA", (4, 4), (0, 0, 0, 0))), 4).getpixel((0, 0)) == (255, 255, 255)
-
-
-def test_metadata_does_not_survive() -> None:
-    from PIL.PngImagePlugin import PngInfo
-
-    note = PngInfo()
-    note.add_text("patient", "Jane Doe")
-    content = stored(Image.new("L", (4, 4)), pnginfo=note)
-    assert b"Jane" in content
-    assert b"Jane" not in png(thumbnail(content, 4))
 
 
 POSTSCRIPT = b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 4 4\n%%EndComments\nshowpage\n%%EOF\n"
