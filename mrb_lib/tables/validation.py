@@ -81,12 +81,11 @@ def counted(
     problem: str,
     cure: str,
     column: str | None = None,
-    row: int | None = None,
 ) -> list[Finding]:
     """One finding that says how often something occurred; none where it never did."""
     if not count:
         return []
-    return [Finding(severity, str(file), row, column, f"{count:,} {problem}", cure)]
+    return [Finding(severity, str(file), None, column, f"{count:,} {problem}", cure)]
 
 
 def raise_on_error(findings: Iterable[Finding]) -> None:
