@@ -54,7 +54,8 @@ def gold(benchmark: Benchmark, rule: GoldRule = "majority") -> pd.DataFrame:
         raise InputError(f"gold rule {rule!r} is unknown; use one of {', '.join(GOLD_RULES)}.")
     benchmark = benchmark.of_one_choice
     meta, votes = benchmark.meta, voting(benchmark.annotations)
-    orders = {"case_id": benchmark.cases["case_id"], "dimension": meta.dimensions, "choice": meta.categories}
+    case_ids = benchmark.cases["case_id"].tolist()
+    orders = {"case_id": case_ids, "dimension": list(meta.dimensions), "choice": list(meta.categories)}
     given = pd.DataFrame({name: pd.Categorical(votes[name], order) for name, order in orders.items()})
     counts = given.groupby([*orders], observed=True).size().unstack("choice", fill_value=0)
     counts = counts.reindex(columns=meta.categories, fill_value=0)
