@@ -14,8 +14,8 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.case_digests import image_digests
-from mrb_lib.benchmarks.images.copies import ALTERED, SAME, Pictures, Progress
-from mrb_lib.benchmarks.images.pictures import open_image
+from mrb_lib.benchmarks.images.copies import ALTERED, SAME, Pictures
+from mrb_lib.benchmarks.images.pictures import Progress, open_image
 from mrb_lib.tables.errors import InputError
 
 SAME_IMAGE: Final = "the same image"

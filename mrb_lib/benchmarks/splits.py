@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from mrb_lib.benchmarks.benchmark import Benchmark
-from mrb_lib.benchmarks.images.copies import Progress
+from mrb_lib.benchmarks.images.pictures import Progress
 from mrb_lib.benchmarks.items import ITEM as ITEM
 from mrb_lib.benchmarks.items import item_keys
 from mrb_lib.benchmarks.meta import meta_text

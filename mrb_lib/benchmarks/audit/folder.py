@@ -13,7 +13,7 @@ from mrb_lib.benchmarks.audit.identities import identity_findings
 from mrb_lib.benchmarks.audit.images import image_findings
 from mrb_lib.benchmarks.audit.text import text_findings
 from mrb_lib.benchmarks.benchmark import Benchmark, FolderImages, read_table
-from mrb_lib.benchmarks.images.copies import Progress
+from mrb_lib.benchmarks.images.pictures import Progress
 from mrb_lib.benchmarks.meta import BenchmarkMeta, read_meta
 from mrb_lib.benchmarks.splits import split_findings
 from mrb_lib.benchmarks.table_digests import SUMS, changed_tables

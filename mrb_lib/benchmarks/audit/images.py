@@ -8,10 +8,9 @@ from pathlib import Path
 import pandas as pd
 
 from mrb_lib.benchmarks.benchmark import FolderImages
-from mrb_lib.benchmarks.images.copies import Progress
 from mrb_lib.benchmarks.images.dicom import facts, is_dicom, read_dicom
 from mrb_lib.benchmarks.images.metadata import without_texts
-from mrb_lib.benchmarks.images.pictures import raster
+from mrb_lib.benchmarks.images.pictures import Progress, raster
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import WORK_RECORD
 from mrb_lib.tables.validation import Finding, Severity, case_finding

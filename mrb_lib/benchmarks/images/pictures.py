@@ -3,7 +3,7 @@
 import io
 import warnings
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import numpy as np
@@ -13,6 +13,8 @@ from mrb_lib.benchmarks.images.dicom import is_dicom, read_dicom
 from mrb_lib.benchmarks.images.pixels import Pixels, from_real, resized, windowed
 from mrb_lib.tables.errors import InputError
 
+Progress = Callable[[str, int, int], None]
+"""Called with the name of a step, how many images are done, and of how many."""
 # Raster formats that Pillow decodes itself: for others it may start an outside program, as for PostScript.
 IMAGE_FORMATS = ("PNG", "JPEG", "GIF", "BMP", "TIFF", "WEBP", "JPEG2000", "PPM")
 
