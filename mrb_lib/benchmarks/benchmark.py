@@ -167,18 +167,19 @@ class Benchmark:
         InputError
             The benchmark was not loaded from a folder.
         """
-        folder = self._folder()
-        tables = ("benchmark.toml", "cases.parquet", "annotations.parquet")
-        return self._digest((name, (folder / name).read_bytes()) for name in tables)
+        tables = ("benchmark.toml", *TABLES)
+        return self._digest((name, (self.folder / name).read_bytes()) for name in tables)
 
     def case_fingerprint(self) -> str:
         """SHA-256 over what a judge may see: ids, `SEEN_BY_JUDGES` and images; not annotations, and not the split."""
-        stored = pq.ParquetFile(self._folder() / "cases.parquet")
+        stored = pq.ParquetFile(self.folder / "cases.parquet")
         visible = [name for name in ("case_id", *SEEN_BY_JUDGES) if name in stored.schema_arrow.names]
         values = ((name, stored.read(columns=[name]).column(0).to_pylist()) for name in visible)
         return self._digest((name, json.dumps(column, default=str).encode("ascii")) for name, column in values)
 
-    def _folder(self) -> Path:
+    @property
+    def folder(self) -> Path:
+        """Return the folder that the benchmark was loaded from; `InputError` where there is none."""
         if self.path is None:
             raise InputError(f"benchmark {self.meta.name}: has no folder yet; save it first.")
         return self.path
@@ -324,15 +325,8 @@ def _is_storable(values: pd.Series) -> bool:
 
 def _without_null_types(schema: pa.Schema) -> pa.Schema:
     """An all-missing first chunk must not fix the type of a column to null."""
-
-    def concrete(kind: pa.DataType) -> pa.DataType:
-        if pa.types.is_null(kind):
-            return pa.large_string()
-        if pa.types.is_list(kind) and pa.types.is_null(kind.value_type):
-            return pa.list_(pa.string())
-        return kind
-
-    return pa.schema([pa.field(f.name, concrete(f.type)) for f in schema], schema.metadata)
+    concrete = {pa.null(): pa.large_string(), pa.list_(pa.null()): pa.list_(pa.string())}
+    return pa.schema([one.with_type(concrete.get(one.type, one.type)) for one in schema], schema.metadata)
 
 
 def write_images(cases: pd.DataFrame, images: Mapping[str, bytes], folder: Path) -> int:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
-from typing import Literal
+from typing import Any, Literal
 
 from mrb_lib.benchmarks.formats.base import Imported
 from mrb_lib.benchmarks.formats.official import read
@@ -69,8 +69,7 @@ def download_dataset(*, repo: str = REPO, revision: str | None = None) -> Import
     )
     names = [path.relative_to(snapshot).as_posix() for path in snapshot.rglob("*") if path.is_file()]
     imported = read(snapshot / _data_root(names, repo))
-    source = f"{without_credentials(hub_endpoint())}/datasets/{repo}"
-    meta = replace(imported.benchmark.meta, source=source, revision=snapshot.name)
+    meta = replace(imported.benchmark.meta, source=f"{hub_address()}/datasets/{repo}", revision=snapshot.name)
     return imported._replace(benchmark=replace(imported.benchmark, meta=meta))
 
 
@@ -90,7 +89,14 @@ def fetch(
     ----------
     check : refuses the names of the repository's files, before anything is fetched
     allow, ignore : patterns of the files to fetch, and of those among them to leave out
-    alternative : see `hub_errors`, whose errors are raised
+    alternative : another way to get the files, as the end of a sentence that starts with "or"
+
+    Raises
+    ------
+    InputError
+        There is no such repository or revision.
+    RunError
+        It was not granted, not reached, or did not arrive.
     """
     # Imported here, because this library reads its environment when it is imported.
     from huggingface_hub import HfApi, constants, get_cached_repo_tree, snapshot_download
@@ -99,27 +105,24 @@ def fetch(
     constants.HF_HUB_DISABLE_TELEMETRY = True
     if endpoint is not None:
         constants.HF_HUB_DISABLE_XET = True
-    with hub_errors(repo, revision, endpoint, alternative, kind=kind), quiet_hub():
-        if offline:
-            get_cached_repo_tree(repo, repo_type=kind, revision=revision)
-        else:
-            api = HfApi(endpoint=endpoint)
-            ask = api.dataset_info if kind == "dataset" else api.model_info
-            info = ask(repo, revision=revision, timeout=TIMEOUT_S)
-            check([file.rfilename for file in info.siblings or []])
-        path = snapshot_download(
-            repo,
-            repo_type=kind,
-            revision=revision,
-            endpoint=endpoint,
-            local_files_only=offline,
-            allow_patterns=list(allow),
-            ignore_patterns=list(ignore),
-        )
-        # When the connection breaks after the first answer, the library falls back to what an older call left.
-        if not offline and Path(path).name != info.sha:
-            raise RunError(f"{repo}: changed, or was cut off, while it was downloaded; run the command again.")
-    return Path(path)
+    wanted: dict[str, Any] = {"repo_type": kind, "revision": revision}
+    with _quiet_hub():
+        try:
+            if offline:
+                get_cached_repo_tree(repo, **wanted)
+            else:
+                info: Any = HfApi(endpoint=endpoint).repo_info(repo, **wanted, timeout=TIMEOUT_S)
+                check([file.rfilename for file in info.siblings or []])
+            wanted |= {"allow_patterns": list(allow), "ignore_patterns": list(ignore)}
+            path = Path(snapshot_download(repo, **wanted, endpoint=endpoint, local_files_only=offline))
+        except MrbError:
+            raise
+        except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  # a page that is no Hub fails anywhere inside
+            raise _failure(error, repo, revision, kind, alternative) from None
+    # When the connection breaks after the first answer, the library falls back to what an older call left.
+    if not offline and path.name != info.sha:
+        raise RunError(f"{repo}: changed, or was cut off, while it was downloaded; run the command again.")
+    return path
 
 
 def _data_root(names: Sequence[str], repo: str) -> PurePosixPath:
@@ -144,9 +147,9 @@ def hub_endpoint() -> str | None:
     return endpoint or None
 
 
-def without_credentials(endpoint: str | None) -> str:
-    """The endpoint as messages and records show it: without a user name or password."""
-    return without_secrets(endpoint or "https://huggingface.co")
+def hub_address() -> str:
+    """Return the Hub's address as messages and records show it: without a user name or password."""
+    return without_secrets(hub_endpoint() or "https://huggingface.co")
 
 
 def is_offline() -> bool:
@@ -158,7 +161,7 @@ def is_offline() -> bool:
 
 
 @contextmanager
-def quiet_hub() -> Iterator[None]:
+def _quiet_hub() -> Iterator[None]:
     """Keep the library's warnings off the terminal, since they may quote passwords, and its bars out of files."""
     from huggingface_hub.utils.tqdm import disable_progress_bars, enable_progress_bars
 
@@ -175,27 +178,10 @@ def quiet_hub() -> Iterator[None]:
             enable_progress_bars()
 
 
-@contextmanager
-def hub_errors(
-    name: str, revision: str | None, endpoint: str | None, alternative: str, *, kind: Literal["dataset", "model"]
-) -> Iterator[None]:
-    """Turn whatever a download can raise into one message that says what to do next.
+def _failure(error: BaseException, name: str, revision: str | None, kind: str, alternative: str) -> MrbError:
+    """Return one message for whatever a download can raise, which says what to do next; see `fetch`.
 
     The library's own texts are not passed on: they may quote headers and addresses with secrets in them.
-
-    Parameters
-    ----------
-    name : of the repository, `owner/name`
-    revision : a commit, branch or tag; None is the newest
-    endpoint : see `hub_endpoint`
-    alternative : another way to get the files, as the end of a sentence that starts with "or"
-
-    Raises
-    ------
-    InputError
-        There is no such repository or revision.
-    RunError
-        It was not granted, not reached, or did not arrive.
     """
     from huggingface_hub.errors import (  # type: ignore[attr-defined]  # HTTPError, of the HTTP library below it
         CachedRepoTreeNotFoundError,
@@ -206,49 +192,39 @@ def hub_errors(
         RevisionNotFoundError,
     )
 
-    at = without_credentials(endpoint)
+    at = hub_address()
     page = f"{at}/{'datasets/' if kind == 'dataset' else ''}{name}"
-    try:
-        yield
-    except MrbError:
-        raise
-    except KeyboardInterrupt:
-        raise RunError(f"{name}: interrupted; run the command again, complete files are kept.") from None
-    except RevisionNotFoundError:
-        raise InputError(
-            f"{name}: has no revision {revision!r}; name a commit, branch or tag listed at {page}."
-        ) from None
-    except HfHubHTTPError as error:
-        status = error.response.status_code
-        if status == 404:
-            raise InputError(f"{name}: there is no such {kind} at {at}; check the name and HF_ENDPOINT.") from None
-        why = f"{at} answered with status {status}; run the command again later, or set HF_ENDPOINT to a mirror"
-        if status in (401, 403):
-            why = (
-                f"access is not granted (status {status}); check the name, accept its terms at {page}, and set "
-                "HF_TOKEN to a valid token"
-            )
-        raise RunError(f"{name}: {why}.") from None
-    except (CachedRepoTreeNotFoundError, OfflineModeIsEnabled, LocalEntryNotFoundError, HTTPError) as error:
-        reason = type(error.__cause__ or error).__name__
+    status = error.response.status_code if isinstance(error, HfHubHTTPError) else None
+    if isinstance(error, RevisionNotFoundError):
+        return InputError(f"{name}: has no revision {revision!r}; name a commit, branch or tag listed at {page}.")
+    if status == 404:
+        return InputError(f"{name}: there is no such {kind} at {at}; check the name and HF_ENDPOINT.")
+    if isinstance(error, KeyboardInterrupt):
+        why = "interrupted; run the command again, complete files are kept"
+    elif status in (401, 403):
         why = (
-            f"{at} cannot be reached, or the connection broke ({reason}); run the command again, set HF_ENDPOINT to a "
-            f"mirror, set HF_HUB_OFFLINE=1 to use an old download, or {alternative}"
+            f"access is not granted (status {status}); check the name, accept its terms at {page}, and set "
+            "HF_TOKEN to a valid token"
+        )
+    elif status is not None:
+        why = f"{at} answered with status {status}; run the command again later, or set HF_ENDPOINT to a mirror"
+    elif isinstance(error, (CachedRepoTreeNotFoundError, OfflineModeIsEnabled, LocalEntryNotFoundError, HTTPError)):
+        why = (
+            f"{at} cannot be reached, or the connection broke ({type(error.__cause__ or error).__name__}); run the "
+            "command again, set HF_ENDPOINT to a mirror, set HF_HUB_OFFLINE=1 to use an old download, or "
         )
         if is_offline():
             why = (
                 "HF_HUB_OFFLINE is set and the Hub's cache holds no complete copy; unset it and run the command once "
-                f"with a network, or {alternative}"
+                "with a network, or "
             )
-        raise RunError(f"{name}: {why}.") from None
-    except OSError as error:
+        why += alternative
+    elif isinstance(error, OSError):
         reason = error.strerror or "a file arrived with the wrong size"
-        raise RunError(
-            f"{name}: the download failed ({reason}); make room or set HF_HOME to a larger disk if it is full, run the "
-            f"command again, or {alternative}."
-        ) from None
-    except (ValueError, KeyError, TypeError, AssertionError) as error:
-        reason = type(error).__name__
-        raise RunError(
-            f"{name}: {at} does not answer like a Hub ({reason}); check HF_ENDPOINT, or {alternative}."
-        ) from None
+        why = (
+            f"the download failed ({reason}); make room or set HF_HOME to a larger disk if it is full, run the "
+            f"command again, or {alternative}"
+        )
+    else:
+        why = f"{at} does not answer like a Hub ({type(error).__name__}); check HF_ENDPOINT, or {alternative}"
+    return RunError(f"{name}: {why}.")

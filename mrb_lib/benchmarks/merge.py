@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pandas as pd
 
@@ -100,6 +101,7 @@ def _meta(benchmarks: Mapping[str, Benchmark]) -> BenchmarkMeta:
         }
         for name, benchmark in benchmarks.items()
     ]
+    texts: dict[str, Any] = {name: _joined(metas, name) for name in ("description", "source", "licence", "citation")}
     return replace(
         metas[0],
         name=" + ".join(meta.name for meta in metas),
@@ -107,11 +109,8 @@ def _meta(benchmarks: Mapping[str, Benchmark]) -> BenchmarkMeta:
         dimensions=tuple(dict.fromkeys(name for meta in metas for name in meta.dimensions)),
         categories=categories,
         revision="",
-        description=_joined(metas, "description"),
-        source=_joined(metas, "source"),
-        licence=_joined(metas, "licence"),
-        citation=_joined(metas, "citation"),
         extra={"merged": sources},
+        **texts,
     )
 
 

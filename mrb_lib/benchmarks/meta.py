@@ -2,6 +2,7 @@
 
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Final
@@ -120,15 +121,12 @@ def read_meta(path: Path) -> BenchmarkMeta:
     InputError
         It is missing, is not TOML, or a value is outside its vocabulary.
     """
-    raw = read_raw_meta(path)
-    annotations = path.with_name("annotations.parquet")
-    if "dimensions" in raw or not annotations.is_file():
-        return meta_from(raw, str(path))
-    try:
-        occurring = pq.ParquetFile(annotations).read(columns=["dimension"]).to_pandas()
-    except (pa.ArrowException, OSError):  # whoever reads the table says what is wrong with it
-        return meta_from(raw, str(path))
-    return meta_from(raw, str(path), dimensions_of([occurring]))
+    raw, annotations = read_raw_meta(path), list[pd.DataFrame]()
+    if "dimensions" not in raw:
+        with suppress(pa.ArrowException, OSError):  # whoever reads the table says what is wrong with it
+            table = pq.ParquetFile(path.with_name("annotations.parquet")).read(columns=["dimension"])
+            annotations.append(table.to_pandas())
+    return meta_from(raw, str(path), dimensions_of(annotations))
 
 
 def read_raw_meta(path: Path) -> dict[str, object]:
@@ -167,12 +165,9 @@ def meta_from(raw: Mapping[str, object], source: str, dimensions: tuple[str, ...
 
     names = {f.name for f in fields(BenchmarkMeta)} - {"extra"}
     extra = {name: value for name, value in raw.items() if name not in names}
-    values = {"dimensions": dimensions} | {name: value for name, value in raw.items() if name in names}
-    for name in ("name", "kind"):
-        if name not in values:
-            raise InputError(f'{source}: the key {name} is missing; add {name} = "...".')
+    values = {"dimensions": dimensions, **{name: raw[name] for name in raw if name in names}, "extra": extra}
     try:
-        meta = pydantic.TypeAdapter(BenchmarkMeta).validate_python({**values, "extra": extra}, strict=False)
+        meta = pydantic.TypeAdapter(BenchmarkMeta).validate_python(values)
     except pydantic.ValidationError as error:
         first = error.errors()[0]
         key = [part for part in first["loc"] if isinstance(part, str)][-1]
@@ -187,6 +182,7 @@ def meta_from(raw: Mapping[str, object], source: str, dimensions: tuple[str, ...
 
 
 _FORMS: Final = {
+    "missing": 'is missing; add {key} = "..."',
     "string_type": "text is needed; put it in quotes",
     "tuple_type": 'a list of names is needed; write {key} = ["..."]',
     "mapping_type": "is not a table; write the names and what they stand for below [{key}]",

@@ -1,7 +1,7 @@
 """Cases that are nearly the same: about one image, or a copy of it stored again, or with nearly the same texts."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 import numpy as np
@@ -15,7 +15,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.case_digests import image_digests
 from mrb_lib.benchmarks.images.copies import ALTERED, SAME, Pictures
-from mrb_lib.benchmarks.images.pictures import open_image
+from mrb_lib.benchmarks.images.pictures import Progress, open_image
 from mrb_lib.tables.errors import InputError
 
 SAME_IMAGE: Final = "the same image"
@@ -31,10 +31,9 @@ ROUNDING: Final = 1e-4
 WORD = re.compile("[\u3040-\u30ff\u3400-\u9fff]|\\w+")  # where words are not spaced, a character is one
 
 Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
-ProgressCallback = Callable[[str, int, int], None]
 
 
-def near_duplicates(benchmark: Benchmark, progress: ProgressCallback | None = None) -> pd.DataFrame:
+def near_duplicates(benchmark: Benchmark, progress: Progress | None = None) -> pd.DataFrame:
     """The pairs of cases that must not stand on two sides of a split, for a judge could know one from the other.
 
     Parameters
@@ -85,7 +84,7 @@ def with_first(values: pd.Series) -> Pairs:
     return rows[np.unique(codes, return_index=True)[1]][codes], rows
 
 
-def _image_links(benchmark: Benchmark, progress: ProgressCallback | None) -> Iterator[tuple[Pairs, str]]:
+def _image_links(benchmark: Benchmark, progress: Progress | None) -> Iterator[tuple[Pairs, str]]:
     """Pairs of cases by the images that they show, several a case."""
     cases = benchmark.cases
     names = cases["images"] if "images" in cases else pd.Series([[]] * len(cases), dtype=object)

@@ -53,13 +53,13 @@ def gold(benchmark: Benchmark, rule: GoldRule = "majority") -> pd.DataFrame:
     if rule not in GOLD_RULES:
         raise InputError(f"gold rule {rule!r} is unknown; use one of {', '.join(GOLD_RULES)}.")
     benchmark = benchmark.of_one_choice
-    meta, votes, case_ids = benchmark.meta, voting(benchmark.annotations), benchmark.cases["case_id"]
-    case = pd.Index(case_ids).get_indexer(pd.Index(votes["case_id"]))
-    dimension = pd.Index(meta.dimensions).get_indexer(pd.Index(votes["dimension"]))
-    category = pd.Index(meta.categories).get_indexer(pd.Index(votes["choice"]))
-    annotated, row = np.unique(case * len(meta.dimensions) + dimension, return_inverse=True)
-    n = np.zeros((len(annotated), len(meta.categories)), dtype=np.int64)
-    np.add.at(n, (row, category), 1)
+    meta, votes = benchmark.meta, voting(benchmark.annotations)
+    case_ids = benchmark.cases["case_id"].tolist()
+    orders = {"case_id": case_ids, "dimension": list(meta.dimensions), "choice": list(meta.categories)}
+    given = pd.DataFrame({name: pd.Categorical(votes[name], order) for name, order in orders.items()})
+    counts = given.groupby([*orders], observed=True).size().unstack("choice", fill_value=0)
+    counts = counts.reindex(columns=meta.categories, fill_value=0)
+    n = counts.to_numpy(dtype=np.int64)
     top, total = n.max(axis=1), n.sum(axis=1)
     decided = (n == top[:, None]).sum(axis=1) == 1
     if rule == "unanimous":
@@ -70,15 +70,9 @@ def gold(benchmark: Benchmark, rule: GoldRule = "majority") -> pd.DataFrame:
             )
         decided &= (top == total) & (total >= 2)
     label = pd.Series(np.array(meta.categories, dtype=object)[n.argmax(axis=1)], dtype="str")
-    out = pd.DataFrame(
-        {
-            "case_id": case_ids.to_numpy()[annotated // len(meta.dimensions)],
-            "dimension": np.array(meta.dimensions, dtype=object)[annotated % len(meta.dimensions)],
-            "choice": label.where(pd.Series(decided, dtype=bool)),
-        }
-    ).astype("str")
-    counts = {name: n[:, i] for i, name in enumerate(vote_columns(meta.categories).values())}
-    return pd.concat([out, pd.DataFrame({**counts, "n_annotators": total})], axis=1)
+    out = counts.index.to_frame(index=False).assign(choice=label.where(pd.Series(decided, dtype=bool))).astype("str")
+    of_category = {name: n[:, i] for i, name in enumerate(vote_columns(meta.categories).values())}
+    return out.assign(**of_category, n_annotators=total)
 
 
 def votes_behind(gold: pd.DataFrame) -> str:

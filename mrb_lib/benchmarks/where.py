@@ -40,6 +40,7 @@ _COMPARED: Final[Mapping[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
 }
+_MIRRORED: Final = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE}
 _HOW = "; write like organ == 'eye' and length > 700."
 
 
@@ -88,20 +89,19 @@ def case_lookup(cases: pd.DataFrame, also: Sequence[str] = ()) -> Callable[[str,
     `length` is that of the longer response. A name that is unknown is told the others, and those of `also`.
     """
 
+    measured = {name: cases[column].str.len() for name, column in LENGTHS.items() if column in cases}
+    if {"length_a", "length_b"} <= measured.keys():
+        measured["length"] = pd.concat([measured["length_a"], measured["length_b"]], axis=1).max(axis=1)
+    if "images" in cases:
+        measured["n_images"] = cases["images"].map(len)
+    known = cases.drop(columns="images", errors="ignore").assign(**measured).reset_index(drop=True)
+
     def look(name: str, keys: tuple[str, ...]) -> pd.Series:
         if keys:
             raise InputError(f"where: {name}[...] is unknown; names of columns have no brackets.")
-        if name in LENGTHS and LENGTHS[name] in cases:
-            return cases[LENGTHS[name]].str.len().reset_index(drop=True)
-        if name == "length":
-            both = pd.concat([cases[column].str.len() for column in ("response_a", "response_b")], axis=1)
-            return both.max(axis=1).reset_index(drop=True)
-        if name == "n_images":
-            return cases["images"].map(len).reset_index(drop=True)
-        if name not in cases.columns or name == "images":
-            known = sorted({*cases.columns, *LENGTHS, "length", "n_images"} - {"images"})
-            raise InputError(f"where: {name!r} is unknown; use one of {', '.join([*known, *also])}.")
-        return cases[name].reset_index(drop=True)
+        if name not in known:
+            raise InputError(f"where: {name!r} is unknown; use one of {', '.join([*sorted(map(str, known)), *also])}.")
+        return known[name]
 
     return look
 
@@ -137,8 +137,7 @@ class _Filter:
     def compared(self, left: ast.expr, how: ast.cmpop, right: ast.expr) -> Mask:
         """Where a comparison holds; a missing value is equal to nothing, and unequal to nothing."""
         if _is_name(right) and not _is_name(left) and not isinstance(how, ast.In | ast.NotIn):
-            mirrored = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE}.get(type(how), type(how))
-            left, how, right = right, mirrored(), left
+            left, how, right = right, _MIRRORED.get(type(how), type(how))(), left
         named = {ast.unparse(node): self.values(node) for node in (left, right) if _is_name(node)}
         several = next((one for one in named.values() if isinstance(one, Several)), None)
         if several is not None:

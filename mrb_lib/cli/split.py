@@ -7,9 +7,8 @@ import pandas as pd
 import typer
 
 from mrb_lib.benchmarks.benchmark import load
+from mrb_lib.benchmarks.splits import check_replaceable, write_split
 from mrb_lib.benchmarks.splits import split as draw
-from mrb_lib.benchmarks.splits import write_split
-from mrb_lib.benchmarks.splits.stored import check_replaceable
 from mrb_lib.cli.listing import aligned, line
 from mrb_lib.cli.options import Seed
 from mrb_lib.cli.progress import bars

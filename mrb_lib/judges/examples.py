@@ -14,7 +14,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.near_duplicates import WORD
-from mrb_lib.benchmarks.splits.units import ITEM, split_units
+from mrb_lib.benchmarks.splits import ITEM, split_units
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.judges.context import ExamplesBy
 from mrb_lib.tables.errors import InputError
@@ -47,7 +47,7 @@ def draw_examples(benchmark: Benchmark, k: int, by: ExamplesBy, seed: int) -> Dr
 
     A training case may be drawn if annotators' majority decides it on every dimension, and not for nothing but ties. It
     is not drawn for a case of its own unit: the same item, cluster or image, nearly the same texts or image, or linked
-    by a chain of these (see `mrb_lib.benchmarks.splits.units.split_units`), so that no example tells what is asked.
+    by a chain of these (see `mrb_lib.benchmarks.splits.split_units`), so that no example tells what is asked.
 
     Parameters
     ----------

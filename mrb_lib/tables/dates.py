@@ -1,11 +1,12 @@
 """Dates of the precision at which they are known: a year, a month or a day."""
 
-import calendar
 import re
 from datetime import date
 from typing import Final
 
-_FORM: Final = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?", re.ASCII)
+import pandas as pd
+
+_FORM: Final = re.compile(r"\d{4}(-\d{2}(-\d{2})?)?", re.ASCII)
 
 
 def day_span(text: str) -> tuple[date, date] | None:
@@ -15,13 +16,11 @@ def day_span(text: str) -> tuple[date, date] | None:
     ----------
     text : `2023`, `2023-05` or `2023-05-17`
     """
-    form = _FORM.fullmatch(text)
-    if form is None:
-        return None
-    year, month, day = form.groups()
-    first, last = int(month or 1), int(month or 12)
     try:
-        start = date(int(year), first, int(day or 1))
-        return start, date(int(year), last, int(day or calendar.monthrange(int(year), last)[1]))
+        period = pd.Period(text) if _FORM.fullmatch(text) else None
     except ValueError:
+        period = None
+    if period is None:
         return None
+    first, last = (period.asfreq("D", end) for end in ("start", "end"))
+    return date(first.year, first.month, first.day), date(last.year, last.month, last.day)

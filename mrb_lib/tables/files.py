@@ -9,7 +9,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from mrb_lib.tables.errors import InputError
 
@@ -180,12 +180,9 @@ def slug(text: str) -> str:
 
 def is_safe_name(name: str) -> bool:
     """Whether `name` is a relative file name that can exist and cannot leave the folder it is joined to."""
-    if not name or "\\" in name or "\0" in name or ":" in name:
-        return False
-    if any(len(part.encode("utf-8", "surrogatepass")) > _LONGEST_NAME for part in name.split("/")):
-        return False
-    path = PurePosixPath(name)
-    return not path.is_absolute() and all(part not in ("..", ".") for part in name.split("/")) and "//" not in name
+    parts = name.split("/")
+    is_short = all(len(part.encode("utf-8", "surrogatepass")) <= _LONGEST_NAME for part in parts)
+    return is_short and not {"", ".", ".."}.intersection(parts) and not set("\\\0:").intersection(name)
 
 
 def inside(folder: Path, name: str) -> Path:

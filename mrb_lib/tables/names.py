@@ -2,6 +2,7 @@
 
 import unicodedata
 from collections.abc import Iterable
+from itertools import takewhile
 
 import pandas as pd
 
@@ -32,11 +33,8 @@ def one_spelling(names: pd.Series) -> pd.Series:
 
 def visible(name: str) -> str:
     """Return a quoted name that names its invisible characters and the spaces at its ends by their code points."""
-    start, end = 0, len(name)
-    while start < end and _is_unseen(name[start]):
-        start += 1
-    while end > start and _is_unseen(name[end - 1]):
-        end -= 1
+    start = sum(1 for _ in takewhile(_is_unseen, name))
+    end = max(len(name) - sum(1 for _ in takewhile(_is_unseen, reversed(name))), start)
     inner = "".join(f"<{_code(one)}>" if _is_hidden(one) or one == "\u00a0" else one for one in name[start:end])
     before = f" preceded by {', '.join(map(_code, name[:start]))}" if start else ""
     after = f" followed by {', '.join(map(_code, name[end:]))}" if end < len(name) else ""

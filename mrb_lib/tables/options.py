@@ -7,17 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import wraps
 from pathlib import Path
-from typing import (
-    Annotated,
-    Any,
-    Final,
-    NamedTuple,
-    TypeVar,
-    cast,
-    dataclass_transform,
-    get_args,
-    get_type_hints,
-)
+from typing import Annotated, Any, Final, NamedTuple, TypeVar, cast, dataclass_transform, get_args, get_type_hints
 
 import pydantic.dataclasses
 from pydantic import BeforeValidator, ConfigDict, ValidationError
@@ -107,7 +97,10 @@ def checked_dataclass(cls: type[T]) -> type[T]:
         try:
             validate(self, *args, **values)
         except ValidationError as error:
-            raise OptionError(_problems(error)) from None
+            problems: dict[str, str] = {}
+            for one in error.errors():
+                problems.setdefault(str(one["loc"][0]), f"{one['input']!r}: {in_plain_words(one['msg'])}.")
+            raise OptionError(problems) from None
 
     made.__init__ = checked_init  # type: ignore[assignment, method-assign]
     return made
@@ -118,7 +111,7 @@ _WORDS: Final = {
     "Field required": "is missing",
     "String should match pattern '\\S'": "must not be blank",
     "String should": "must",
-    " or instance of _Entry": "",
+    "a dictionary or an instance of Criterion": "a table",
     ", unable to parse string as an integer": "",
     ", unable to parse string as a number": "",
     "greater than or equal to": "at least",
@@ -132,13 +125,6 @@ _WORDS: Final = {
     "a valid dictionary": "a table",
 }
 """Words of pydantic, and what users read in their place."""
-
-
-def _problems(error: ValidationError) -> dict[str, str]:
-    problems: dict[str, str] = {}
-    for one in error.errors():
-        problems.setdefault(str(one["loc"][0]), f"{one['input']!r}: {in_plain_words(one['msg'])}.")
-    return problems
 
 
 def in_plain_words(text: str) -> str:

@@ -1,7 +1,7 @@
 """Where features register themselves by name: one decorated function, found without a list of its kind elsewhere."""
 
 import pkgutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -36,30 +36,29 @@ class Registry(Mapping[str, T]):
         self._features[name] = feature
 
     def __getitem__(self, name: str) -> T:
-        self._complete()
-        if name not in self._features:
+        features = self._complete()
+        if name not in features:
             raise InputError(f"{self._kind} {name!r} is unknown; use one of {', '.join(self)}.{nearest(name, self)}")
-        return self._features[name]
+        return features[name]
 
     def __contains__(self, name: object) -> bool:
-        self._complete()
-        return name in self._features
+        return name in self._complete()
 
     def __iter__(self) -> Iterator[str]:
-        self._complete()
-        return iter(sorted(self._features))
+        return iter(sorted(self._complete()))
 
     def __len__(self) -> int:
-        self._complete()
-        return len(self._features)
+        return len(self._complete())
 
-    def _complete(self) -> None:
+    def _complete(self) -> dict[str, T]:
+        """Return the features, those of the homes and of installed packages among them."""
         if not self._is_complete:
             for home in self._homes:
-                for module in modules_under(home):
-                    import_module(module)
+                for module in pkgutil.walk_packages(import_module(home).__path__, f"{home}."):
+                    import_module(module.name)
             load_plugins()
             self._is_complete = True
+        return self._features
 
 
 @cache
@@ -67,9 +66,3 @@ def load_plugins() -> None:
     """Import the modules that installed packages name in the entry-point group `mrb_lib.plugins`."""
     for plugin in sorted(entry_points(group=PLUGINS), key=lambda point: point.name):
         plugin.load()
-
-
-def modules_under(package: str) -> Iterable[str]:
-    """The names of a package's modules, those of packages inside it among them."""
-    path = import_module(package).__path__
-    return sorted(module.name for module in pkgutil.walk_packages(path, f"{package}."))

@@ -5,13 +5,14 @@ be negative, and the score is the sum over the sum of the positive weights.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import Annotated, Final, NamedTuple
+from typing import Annotated, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, Field, StringConstraints, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass
 
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.options import in_plain_words
@@ -21,33 +22,69 @@ LONGEST_CRITERION: Final = 4_000
 _FORM: Final = 'write a JSON list such as [{"criterion": "names the side", "weight": 5}]'
 
 
-class Criterion(NamedTuple):
+@dataclass(frozen=True)
+class Criterion:
     """What a response may do, the points for it, and the one dimension they count for; None for all."""
 
-    text: str
-    weight: float
-    dimension: str | None = None
+    text: Annotated[str, Field(alias="criterion", strict=True, max_length=LONGEST_CRITERION, pattern=r"\S")]
+    weight: Annotated[float, Field(strict=True, allow_inf_nan=False)]
+    dimension: Annotated[str, Field(strict=True)] | None = None
 
 
-class RubricFault(NamedTuple):
-    """What is wrong with a rubric, and what to do."""
-
-    problem: str
-    cure: str
+_CRITERIA: Final = TypeAdapter(list[Criterion])
 
 
-def read_rubric(stated: str) -> tuple[Criterion, ...]:
-    """The criteria of a case, from the text in its column `rubric`.
+class RubricError(InputError):
+    """A text is not a rubric."""
+
+    def __init__(self, problem: str, cure: str = _FORM) -> None:
+        super().__init__(f"rubric: {problem}; {cure}.")
+        self.problem, self.cure = problem, cure
+
+
+def read_rubric(stated: str, dimensions: Sequence[str] | None = None) -> tuple[Criterion, ...]:
+    """Return the criteria of a case, from the text in its column `rubric`.
+
+    Parameters
+    ----------
+    stated : JSON, a list of objects with `criterion` (text), `weight` (a number, negative for points taken off where
+        the criterion is met) and optionally `dimension`; other keys are not read
+    dimensions : those that a criterion may name; None checks none
 
     Raises
     ------
-    InputError
-        The text is not a rubric; see `rubric_fault`.
+    RubricError
+        The text is not a rubric.
     """
-    criteria = _read(stated, None)
-    if isinstance(criteria, RubricFault):
-        raise InputError(f"rubric: {criteria.problem}; {criteria.cure}.")
+    try:
+        entries = json.loads(stated)
+    except (ValueError, RecursionError):
+        raise RubricError("the rubric is not JSON") from None
+    if not isinstance(entries, list) or not entries:
+        raise RubricError("the rubric has no criteria")
+    if len(entries) > MOST_CRITERIA:
+        raise RubricError(f"the rubric has {len(entries):,} criteria", f"keep at most {MOST_CRITERIA}")
+    try:
+        criteria = tuple(_CRITERIA.validate_python(entries))
+    except ValidationError as error:
+        (place, *key), fault = error.errors()[0]["loc"], in_plain_words(error.errors()[0]["msg"])
+        raise RubricError(f"entry {int(place) + 1} of the rubric: {' '.join([*map(str, key), fault])}") from None
+    for number, criterion in enumerate(criteria, start=1):
+        if dimensions is not None and criterion.dimension not in (None, *dimensions):
+            problem = f"entry {number} of the rubric: the dimension is not one of the benchmark's"
+            raise RubricError(problem, f"use one of {', '.join(dimensions)}, or leave it out")
+    if not any(one.weight > 0 for one in criteria):
+        raise RubricError("no weight of the rubric is positive", "add what a response wins points for")
     return criteria
+
+
+def rubric_fault(stated: str, dimensions: Sequence[str] | None = None) -> tuple[str, str] | None:
+    """Return what is wrong with the text of a rubric and what to do; None where nothing is. See `read_rubric`."""
+    try:
+        read_rubric(stated, dimensions)
+    except RubricError as error:
+        return error.problem, error.cure
+    return None
 
 
 def read_decisions(
@@ -72,19 +109,6 @@ def read_decisions(
         fault = f"the rubric of case {case_id} has {len(criteria)} criteria, and decisions on it do not fit"
         raise InputError(f"verdicts: {fault}; judge it again, or restore the rubric.") from error
     return a, b
-
-
-def rubric_fault(stated: str, dimensions: Sequence[str] | None = None) -> RubricFault | None:
-    """What is wrong with the text of a rubric; None where nothing is.
-
-    Parameters
-    ----------
-    stated : JSON, a list of objects with `criterion` (text), `weight` (a number, negative for points taken off where
-        the criterion is met) and optionally `dimension`; other keys are not read
-    dimensions : those that a criterion may name; None checks none
-    """
-    criteria = _read(stated, dimensions)
-    return criteria if isinstance(criteria, RubricFault) else None
 
 
 def rubric_text(value: object) -> object:
@@ -115,48 +139,10 @@ def points(weights: Sequence[float], met: Sequence[float]) -> float:
     -----
     Weights are taken as the decimals they are written as and added up exactly, so that equal points are equal.
     """
-    exact = exactly(weights)
+    exact = [Fraction(repr(float(weight))) for weight in weights]
     won = sum((weight * Fraction(each) for weight, each in zip(exact, met, strict=True)), Fraction())
     return float(won / sum(weight for weight in exact if weight > 0))
 
 
-def exactly(weights: Iterable[float]) -> list[Fraction]:
-    """Weights as the decimals they are written as."""
-    return [Fraction(repr(float(weight))) for weight in weights]
-
-
 def _without_nulls(entry: object) -> object:
     return {key: value for key, value in entry.items() if value is not None} if isinstance(entry, dict) else entry
-
-
-class _Entry(BaseModel):
-    criterion: Annotated[str, StringConstraints(strict=True, max_length=LONGEST_CRITERION, pattern=r"\S")]
-    weight: Annotated[float, Field(strict=True, allow_inf_nan=False)]
-    dimension: Annotated[str, Field(strict=True)] | None = None
-
-
-_ENTRIES: Final = TypeAdapter(list[_Entry])
-
-
-def _read(stated: str, dimensions: Sequence[str] | None) -> tuple[Criterion, ...] | RubricFault:
-    try:
-        entries = json.loads(stated)
-    except (ValueError, RecursionError):
-        return RubricFault("the rubric is not JSON", _FORM)
-    if not isinstance(entries, list) or not entries:
-        return RubricFault("the rubric has no criteria", _FORM)
-    if len(entries) > MOST_CRITERIA:
-        return RubricFault(f"the rubric has {len(entries):,} criteria", f"keep at most {MOST_CRITERIA}")
-    try:
-        read = _ENTRIES.validate_python(entries)
-    except ValidationError as error:
-        (place, *key), fault = error.errors()[0]["loc"], in_plain_words(error.errors()[0]["msg"])
-        return RubricFault(f"entry {int(place) + 1} of the rubric: {' '.join([*map(str, key), fault])}", _FORM)
-    criteria = tuple(Criterion(one.criterion, one.weight, one.dimension) for one in read)
-    for number, criterion in enumerate(criteria, start=1):
-        if dimensions is not None and criterion.dimension not in (None, *dimensions):
-            problem = f"entry {number} of the rubric: the dimension is not one of the benchmark's"
-            return RubricFault(problem, f"use one of {', '.join(dimensions)}, or leave it out")
-    if not any(one.weight > 0 for one in criteria):
-        return RubricFault("no weight of the rubric is positive", "add what a response wins points for")
-    return criteria

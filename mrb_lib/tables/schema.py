@@ -151,9 +151,7 @@ public may not.
 
 ANNOTATIONS = (Column("case_id"), Column("annotator"), Column("dimension"), Column("choice"))
 VERDICTS = (
-    Column("judge"),
-    Column("case_id"),
-    Column("dimension"),
+    *(Column(name) for name in ("judge", "case_id", "dimension")),
     Column("order", values=ORDERS),
     Column("repeat", "int", required=False, default=0, low=0, high=999_999),
     Column("probe", required=False, default=NO_PROBE),
@@ -161,15 +159,11 @@ VERDICTS = (
     _optional("p_a", "float", low=0.0, high=1.0),
     Column("p_a_bound", required=False, nullable=True, values=BOUNDS),
     _optional("p_categories"),
-    _optional("score_a", "float"),
-    _optional("score_b", "float"),
+    *(_optional(name, "float") for name in ("score_a", "score_b")),
     _optional("criteria"),
     Column("status", required=False, values=STATUSES),
-    _optional("reply"),
-    _optional("prompt_id"),
-    _optional("latency_s", "float", low=0.0),
-    _optional("prompt_tokens", "float", low=0.0),
-    _optional("completion_tokens", "float", low=0.0),
+    *(_optional(name) for name in ("reply", "prompt_id")),
+    *(_optional(name, "float", low=0.0) for name in ("latency_s", "prompt_tokens", "completion_tokens")),
 )
 
 ADJUDICATION_VERDICTS = ("gold_right", "gold_wrong", "ambiguous", "image_unusable", "withdrawn")

@@ -14,8 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
-from mrb_lib.benchmarks.splits import check_split, split, split_digest, write_split
-from mrb_lib.benchmarks.splits.units import split_units
+from mrb_lib.benchmarks.splits import check_split, split, split_digest, split_units, write_split
 from mrb_lib.benchmarks.table_digests import record_digests
 from mrb_lib.tables import files
 from mrb_lib.tables.errors import InputError
@@ -201,9 +200,9 @@ def test_a_fold_has_its_own_parts_and_a_unit_is_in_one_fold() -> None:
 @pytest.mark.parametrize(
     ("options", "part"),
     [
-        ({"by": "nothing"}, "--by nothing: the cases have no such column"),
-        ({"by": "modality"}, "--by modality: the column is empty"),
-        ({"by": "model_pair"}, "--by model_a: the cases have no such column"),
+        ({"by": "nothing"}, "--by nothing: the cases have no column nothing"),
+        ({"by": "modality"}, "--by modality: the column modality is empty"),
+        ({"by": "model_pair"}, "--by model_pair: the cases have no column model_a"),
         ({"by": "whole"}, "--by whole: leaves validation empty, for one unit holds all cases"),
         ({"by": "halves"}, "for 2 units are too few"),
         ({"test": 1.0}, "--test 1: is not a share"),
@@ -213,7 +212,7 @@ def test_a_fold_has_its_own_parts_and_a_unit_is_in_one_fold() -> None:
         ({"leave_out": ["organ=ear"]}, "no case has that value; organ is one of brain, eye, heart, lung"),
         ({"leave_out": ["body=eye"]}, "the cases have no column body"),
         ({"leave_out": ["whole=1"]}, "leaves nothing to train on"),
-        ({"folds": "nothing"}, "--folds nothing: the cases have no such column"),
+        ({"folds": "nothing"}, "--folds nothing: the cases have no column nothing"),
         ({"folds": "whole"}, "--folds whole: makes one fold of all cases"),
     ],
 )

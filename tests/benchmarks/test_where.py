@@ -134,3 +134,5 @@ def test_words_are_found_in_categories_and_true_is_no_number() -> None:
     assert matching("'pa' in view", look).tolist() == [True, False]
     with pytest.raises(InputError, match="compare it so"):
         matching("seen < 5", look)
+    with pytest.raises(InputError, match="'length' is unknown; use one of case_id, seen, view"):
+        matching("length > 3", look)  # where there are no responses, as in the items of a work folder

@@ -8,14 +8,14 @@ from typing import TypeVar
 
 import pandas as pd
 
+from mrb_lib.benchmarks.audit import labels
 from mrb_lib.benchmarks.audit.identities import identity_findings
-from mrb_lib.benchmarks.audit.images import ProgressCallback, image_findings
-from mrb_lib.benchmarks.audit.labels import annotation_findings, cluster_findings, spelling_findings, subfield_findings
-from mrb_lib.benchmarks.audit.leaks import leak_findings
+from mrb_lib.benchmarks.audit.images import image_findings
 from mrb_lib.benchmarks.audit.text import text_findings
 from mrb_lib.benchmarks.benchmark import Benchmark, FolderImages, read_table
+from mrb_lib.benchmarks.images.pictures import Progress
 from mrb_lib.benchmarks.meta import BenchmarkMeta, read_meta
-from mrb_lib.benchmarks.splits.leaks import split_findings
+from mrb_lib.benchmarks.splits import split_findings
 from mrb_lib.benchmarks.table_digests import SUMS, changed_tables
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.tables.errors import InputError
@@ -24,12 +24,10 @@ from mrb_lib.tables.validation import ANNOTATIONS_FILE, CASES_FILE, Finding, ins
 
 T = TypeVar("T")
 
-_META_FILE = "benchmark.toml"
-_TABLES: tuple[TableName, ...] = ("cases", "annotations")
 _SEVERITY = {"error": 0, "warning": 1, "info": 2}
 
 
-def audit(folder: Path, *, progress: ProgressCallback | None = None) -> list[Finding]:
+def audit(folder: Path, *, progress: Progress | None = None) -> list[Finding]:
     """Look for everything that is wrong, or worth knowing, in a benchmark folder; nothing is written.
 
     Parameters
@@ -58,9 +56,9 @@ def audit(folder: Path, *, progress: ProgressCallback | None = None) -> list[Fin
     if not folder.is_dir():
         raise InputError(f"{folder}: there is no such folder; make one with `mrb demo` or `mrb import`.")
     findings: list[Finding] = []
-    meta = _read(read_meta, folder, _META_FILE, findings)
+    meta = _read(read_meta, folder, "benchmark.toml", findings)
     findings += _read(lambda path: changed_tables(path.parent), folder, SUMS, findings) or []
-    cases, annotations = (_table(folder, table, meta, findings) for table in _TABLES)
+    cases, annotations = _table(folder, "cases", meta, findings), _table(folder, "annotations", meta, findings)
     if cases is not None and cases.empty:
         findings.append(Finding("error", CASES_FILE, None, None, "the table has no case", "import the benchmark again"))
     is_sound = all(one.severity != "error" for one in findings)
@@ -99,16 +97,14 @@ def _table(folder: Path, table: TableName, meta: BenchmarkMeta | None, findings:
 
 
 def _contents(
-    folder: Path, meta: BenchmarkMeta, cases: pd.DataFrame, annotations: pd.DataFrame, progress: ProgressCallback | None
+    folder: Path, meta: BenchmarkMeta, cases: pd.DataFrame, annotations: pd.DataFrame, progress: Progress | None
 ) -> list[Finding]:
     """Audit the images, texts, labels and splits of a benchmark whose tables keep their contracts."""
     benchmark = Benchmark(meta, cases, annotations, FolderImages(folder / "images"), folder)
     findings, digests = image_findings(folder / "images", cases, progress)
     findings += text_findings(cases, digests, preference=meta.is_preference)
-    findings += spelling_findings(cases, annotations)
-    findings += subfield_findings(cases)
-    findings += cluster_findings(cases)
-    findings += annotation_findings(cases, annotations, meta.dimensions)
+    findings += [*labels.spelling_findings(cases, annotations), *labels.subfield_findings(cases)]
+    findings += [*labels.cluster_findings(cases), *labels.annotation_findings(cases, annotations, meta.dimensions)]
     readable = cases["images"].map(lambda names: [name for name in names if name in digests])
     findings += split_findings(replace(benchmark, cases=cases.assign(images=readable)), progress)
-    return findings + (leak_findings(cases, gold(benchmark)) if meta.is_preference else [])
+    return findings + (labels.leak_findings(cases, gold(benchmark)) if meta.is_preference else [])

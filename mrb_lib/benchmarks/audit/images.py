@@ -2,7 +2,7 @@
 
 import hashlib
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
@@ -10,19 +10,18 @@ import pandas as pd
 from mrb_lib.benchmarks.benchmark import FolderImages
 from mrb_lib.benchmarks.images.dicom import facts, is_dicom, read_dicom
 from mrb_lib.benchmarks.images.metadata import without_texts
-from mrb_lib.benchmarks.images.pictures import raster
+from mrb_lib.benchmarks.images.pictures import Progress, raster
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import WORK_RECORD
 from mrb_lib.tables.validation import Finding, Severity, case_finding
 
 MAX_PIXELS = 50_000_000
 
-ProgressCallback = Callable[[str, int, int], None]
 Problem = tuple[Severity, str, str]
 
 
 def image_findings(
-    folder: Path, cases: pd.DataFrame, progress: ProgressCallback | None = None
+    folder: Path, cases: pd.DataFrame, progress: Progress | None = None
 ) -> tuple[list[Finding], dict[str, str]]:
     """Audit the images of a benchmark folder, one at a time.
 

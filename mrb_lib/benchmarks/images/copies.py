@@ -1,6 +1,6 @@
 """Images that show one picture: the same one stored again or turned, and one cropped, framed, inverted or windowed."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import product
 from typing import Final
 
@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from PIL import Image, ImageOps
 from scipy import fft, ndimage
 
-Progress = Callable[[str, int, int], None]
+from mrb_lib.benchmarks.images.pictures import Progress
+
 Field = NDArray[np.float32]
 
 SAME: Final = "the same picture"

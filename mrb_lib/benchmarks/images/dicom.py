@@ -24,8 +24,8 @@ _IDENTITY = ("PatientName", "PatientID", "PatientBirthDate", "PatientAddress", "
 _NEEDED = ("WindowCenter", "WindowWidth", "VOILUTFunction", "RescaleSlope", "RescaleIntercept", "RescaleType",
            "PixelSpacing")  # fmt: skip
 _GROUPS = ("PixelValueTransformationSequence", "FrameVOILUTSequence", "PixelMeasuresSequence")
-_OUTER_GROUPS = ("SharedFunctionalGroupsSequence", "PerFrameFunctionalGroupsSequence")
-_TABLES = ("VOILUTSequence", "ModalityLUTSequence")
+_SEQUENCES = (*_GROUPS, "SharedFunctionalGroupsSequence", "PerFrameFunctionalGroupsSequence", "VOILUTSequence",
+              "ModalityLUTSequence")  # fmt: skip
 _PALETTE = ("PaletteColorLookupTableDescriptor", "PaletteColorLookupTableData")
 _SPACINGS = ("PixelSpacing", "ImagerPixelSpacing", "NominalScannedPixelSpacing", "PixelAspectRatio")
 _PICTURE = (
@@ -154,9 +154,8 @@ def _only_picture(dataset: Any) -> Any:
     """The elements that showing a picture needs, in sequences too."""
     kept = import_module("pydicom.dataset").Dataset()
     for element in dataset:
-        if element.keyword in (*_GROUPS, *_OUTER_GROUPS, *_TABLES):
-            items = [_only_picture(item) for item in element.value]
-            setattr(kept, element.keyword, items)
+        if element.keyword in _SEQUENCES:
+            setattr(kept, element.keyword, [_only_picture(item) for item in element.value])
         elif element.keyword in (*_NEEDED, *_PICTURE) or element.keyword.endswith(_PALETTE):
             kept.add(element)
     return kept

@@ -1,6 +1,7 @@
 """Texts that image files hold beside their pixels, such as a patient's name in EXIF: removed, the pixels untouched."""
 
 import struct
+import zlib
 from typing import Final
 
 from PIL import ExifTags, Image
@@ -60,9 +61,11 @@ def _png(content: bytes) -> tuple[bytes, list[str]]:
         kind, data = content[place + 4 : place + 8], content[place + 8 : place + 8 + length]
         chunk, place = content[place : place + 12 + length], place + 12 + length
         if kind == b"eXIf":
-            names = _exif_names(data)
+            data, names = _exif_without_texts(data)
             removed += names
-            chunk = chunk if not names else b""
+            if names:
+                chunk = struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+                chunk = chunk if data else b""
         elif kind in _PNG_TEXTS:
             removed.append(f"PNG text {data.partition(bytes(1))[0].decode('latin-1')}")
             continue
@@ -71,31 +74,23 @@ def _png(content: bytes) -> tuple[bytes, list[str]]:
 
 
 def _jpeg(content: bytes) -> tuple[bytes, list[str]]:
-    kept, removed, place, orientation = [content[:2]], list[str](), 2, 1
+    kept, removed, place = [content[:2]], list[str](), 2
     while content[place] == 0xFF and content[place + 1] != 0xDA:
         kind = content[place + 1]
         (length,) = struct.unpack_from(">H", content, place + 2)
         segment, place = content[place : place + 2 + length], place + 2 + length
         data = segment[4:]
         if kind == 0xE1 and data.startswith(b"Exif\0\0"):
-            names = _exif_names(data)
+            data, names = _exif_without_texts(data)
             removed += names
             if names:
-                orientation = _exif(data).get(_ORIENTATION, 1)
-                continue
+                segment = b"\xff\xe1" + struct.pack(">H", len(data) + 8) + b"Exif\0\0" + data if data else b""
         elif kind == 0xFE or (0xE0 <= kind <= 0xEF and kind not in _JPEG_KEPT):
             title = data[:20].partition(bytes(1))[0].decode("latin-1")
             removed.append("JPEG comment" if kind == 0xFE else f"JPEG segment {title}")
             continue
         kept.append(segment)
-    if not removed:
-        return content, []
-    if orientation != 1:
-        exif = Image.Exif()
-        exif[_ORIENTATION] = orientation
-        data = exif.tobytes()
-        kept.insert(1, b"\xff\xe1" + struct.pack(">H", len(data) + 2) + data)
-    return b"".join([*kept, content[place:]]), removed
+    return (b"".join([*kept, content[place:]]), removed) if removed else (content, [])
 
 
 def _webp(content: bytes) -> tuple[bytes, list[str]]:
@@ -104,13 +99,19 @@ def _webp(content: bytes) -> tuple[bytes, list[str]]:
         kind = content[place : place + 4]
         (length,) = struct.unpack_from("<I", content, place + 4)
         chunk, place = content[place : place + 8 + length + length % 2], place + 8 + length + length % 2
-        if kind in (b"EXIF", b"XMP "):
-            removed.append(f"WebP {kind.decode().strip()}")
-        else:
-            kept.append(chunk)
+        if kind == b"XMP ":
+            removed.append("WebP XMP")
+            continue
+        if kind == b"EXIF":
+            data, names = _exif_without_texts(chunk[8:])
+            removed += names
+            if names:
+                chunk = kind + struct.pack("<I", len(data)) + data + bytes(len(data) % 2) if data else b""
+        kept.append(chunk)
     if not removed:
         return content, []
-    kept = [one[:8] + bytes([one[8] & ~0x0C]) + one[9:] if one[:4] == b"VP8X" else one for one in kept]
+    parts = (0x08 if any(one[:4] == b"EXIF" for one in kept) else 0) | 0xF3  # those that the header may announce
+    kept = [one[:8] + bytes([one[8] & parts]) + one[9:] if one[:4] == b"VP8X" else one for one in kept]
     body = b"WEBP" + b"".join(kept)
     return b"RIFF" + struct.pack("<I", len(body)) + body, removed
 
@@ -138,16 +139,13 @@ def _tiff(content: bytes) -> tuple[bytes, list[str]]:
     return (bytes(blanked), removed) if removed else (content, [])
 
 
-def _exif(data: bytes) -> Image.Exif:
-    exif = Image.Exif()
-    exif.load(data)
-    return exif
-
-
-def _exif_names(data: bytes) -> list[str]:
-    """Return the names of the tags of EXIF data beside the orientation of the picture."""
+def _exif_without_texts(data: bytes) -> tuple[bytes, list[str]]:
+    """Return EXIF data of nothing but the orientation, empty where that is upright, and the names of the other tags."""
+    exif, kept = Image.Exif(), Image.Exif()
     try:
-        tags = [tag for tag in _exif(data) if tag != _ORIENTATION]
+        exif.load(data)
+        names = [f"EXIF {ExifTags.TAGS.get(tag, tag)}" for tag in exif if tag != _ORIENTATION]
+        kept[_ORIENTATION] = exif.get(_ORIENTATION, 1)
     except Exception:  # noqa: BLE001  # Pillow raises nearly anything on damaged EXIF, which is removed as a whole
-        return ["EXIF"]
-    return [f"EXIF {ExifTags.TAGS.get(tag, tag)}" for tag in tags]
+        return b"", ["EXIF"]
+    return kept.tobytes().removeprefix(b"Exif\0\0") if kept[_ORIENTATION] != 1 else b"", names

@@ -3,7 +3,7 @@
 import io
 import warnings
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import numpy as np
@@ -13,6 +13,8 @@ from mrb_lib.benchmarks.images.dicom import is_dicom, read_dicom
 from mrb_lib.benchmarks.images.pixels import Pixels, from_real, resized, windowed
 from mrb_lib.tables.errors import InputError
 
+Progress = Callable[[str, int, int], None]
+"""Called with the name of a step, how many images are done, and of how many."""
 # Raster formats that Pillow decodes itself: for others it may start an outside program, as for PostScript.
 IMAGE_FORMATS = ("PNG", "JPEG", "GIF", "BMP", "TIFF", "WEBP", "JPEG2000", "PPM")
 
@@ -37,12 +39,7 @@ def open_image(content: bytes, name: str = "image", *, draft: int | None = None)
     InputError
         The bytes are not a readable image, it is too large to decode safely, or pydicom is needed and not installed.
     """
-    if is_dicom(content):
-        return Image.fromarray(windowed(read_dicom(content, name)))
-    with raster(content, name) as opened:
-        if draft is not None:
-            opened.draft("RGB" if opened.mode == "RGB" else None, (draft, draft))
-        return _plain(ImageOps.exif_transpose(opened))
+    return Image.fromarray(windowed(read_pixels(content, name, draft=draft)))
 
 
 @contextmanager
@@ -86,7 +83,7 @@ def png(picture: Image.Image) -> bytes:
     return stream.getvalue()
 
 
-def read_pixels(content: bytes, name: str = "image", frame: int = 1) -> Pixels:
+def read_pixels(content: bytes, name: str = "image", frame: int = 1, *, draft: int | None = None) -> Pixels:
     """Decode an image without losing depth.
 
     Parameters
@@ -94,6 +91,7 @@ def read_pixels(content: bytes, name: str = "image", frame: int = 1) -> Pixels:
     content : the bytes of a DICOM file, or of a file in one of `IMAGE_FORMATS`
     name : what to call the image in messages
     frame : of a DICOM file that holds several, from 1; of others the first is all there is
+    draft : see `open_image`
 
     Returns
     -------
@@ -111,9 +109,15 @@ def read_pixels(content: bytes, name: str = "image", frame: int = 1) -> Pixels:
     if frame != 1:
         raise InputError(f"{name}: has no frame {frame}; only the first of its format is read.")
     with raster(content, name) as opened:
-        if opened.mode.startswith(("I", "F")):  # more than 8 bits a pixel
-            return from_real(np.asarray(ImageOps.exif_transpose(opened), dtype=np.float64))
-    return Pixels(np.asarray(open_image(content, name)))
+        if draft is not None:
+            opened.draft("RGB" if opened.mode == "RGB" else None, (draft, draft))
+        image = ImageOps.exif_transpose(opened)
+        if image.mode.startswith(("I", "F")):  # more than 8 bits a pixel
+            return from_real(np.asarray(image, dtype=np.float64))
+        if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
+            white = Image.new("RGBA", image.size, "white")
+            image = Image.alpha_composite(white, image.convert("RGBA"))
+        return Pixels(np.asarray(image.convert("L" if image.mode in ("1", "L") else "RGB")))
 
 
 def shrunk(pixels: Pixels, side: int) -> Pixels:
@@ -138,17 +142,3 @@ def packed_png(pixels: Pixels, side: int) -> bytes:
     values = shrunk(pixels, side).values.astype(np.uint16)
     channels = (values >> 8, values & 255, np.zeros_like(values))
     return png(Image.fromarray(np.stack(channels, axis=-1).astype(np.uint8)))
-
-
-def _plain(image: Image.Image) -> Image.Image:
-    """8-bit greyscale or colour, whatever the mode was."""
-    if image.mode.startswith(("I", "F")):
-        values = np.asarray(image, dtype=float)
-        finite = values[np.isfinite(values)]
-        low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
-        scaled = (np.nan_to_num(values, nan=low, posinf=high, neginf=low) - low) / ((high - low) or 1.0)
-        return Image.fromarray((scaled * 255).round().astype("uint8"))
-    if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
-        white = Image.new("RGBA", image.size, "white")
-        return Image.alpha_composite(white, image.convert("RGBA")).convert("RGB")
-    return image.convert("L" if image.mode in ("1", "L") else "RGB")

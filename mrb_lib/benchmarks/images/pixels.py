@@ -77,7 +77,8 @@ def from_real(
     exact = span <= _LARGEST and bool(np.all(filled == np.rint(filled)))
     step = 1.0 if exact else span / _LARGEST or 1.0
     values = np.rint((filled - offset) / step).astype(np.uint16)
-    centre, width = window or ((low + high) / 2, (high - low) or 1.0)
+    own = high - low or 1.0  # of a picture of one grey, which is black
+    centre, width = window or (low + own / 2, own)
     return Pixels(values, low, high, centre, width, inverted, offset, step, frames)
 
 

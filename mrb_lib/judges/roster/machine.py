@@ -13,7 +13,7 @@ from typing import Final
 
 import pandas as pd
 
-from mrb_lib.benchmarks.hub import hub_endpoint, is_offline, without_credentials
+from mrb_lib.benchmarks.hub import hub_address, is_offline
 from mrb_lib.judges.roster.engines import ENGINES
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import is_cached, loaded_bytes
@@ -342,7 +342,7 @@ def _hub_state() -> HubState | None:
     there = next(path for path in (cache, *cache.parents) if path.exists())
     return HubState(
         offline=is_offline(),
-        endpoint=without_credentials(hub_endpoint()),
+        endpoint=hub_address(),
         token=get_token() is not None,
         cache=cache,
         writable=os.access(there, os.W_OK),

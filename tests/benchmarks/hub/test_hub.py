@@ -287,4 +287,4 @@ def test_a_fresh_process_honours_the_environment(hub: LocalHub, tmp_path: Path) 
     assert done.returncode == 0, done.stderr
     assert load(tmp_path / "bench").meta.revision == NEW
     assert (tmp_path / "home" / "hub").is_dir()
-    assert SECRET not in done.stdout + done.stderr
+    assert SECRET not in done.stdout + done.stderr and "%|" not in done.stderr, "no bars in files"

@@ -38,11 +38,11 @@ def written(format_: str, **options: object) -> bytes:
 
 FILES: dict[str, tuple[Callable[[], bytes], str]] = {
     "a PNG's texts": (lambda: written("PNG", pnginfo=info()), "PNG text Patient"),
-    "a PNG's EXIF": (lambda: written("PNG", exif=exif(1)), "EXIF ImageDescription"),
+    "a PNG's EXIF": (lambda: written("PNG", exif=exif()), "EXIF ImageDescription"),
     "a JPEG's EXIF": (lambda: written("JPEG", exif=exif()), "EXIF ImageDescription"),
     "a JPEG's comment": (lambda: written("JPEG", comment=NAME), "JPEG comment"),
     "a TIFF's tags": (lambda: written("TIFF", tiffinfo={270: NAME, 315: NAME}), "TIFF ImageDescription"),
-    "a WebP's EXIF": (lambda: written("WEBP", lossless=True, exif=exif(1)), "WebP EXIF"),
+    "a WebP's EXIF": (lambda: written("WEBP", lossless=True, exif=exif()), "EXIF ImageDescription"),
 }
 
 

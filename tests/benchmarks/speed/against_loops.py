@@ -8,6 +8,8 @@ Run it by hand: `python tests/benchmarks/speed/against_loops.py`; the results ar
 """
 
 import time
+from collections.abc import Callable
+from functools import partial
 
 import krippendorff
 import numpy as np
@@ -31,7 +33,8 @@ ROUNDS = 5
 DIMENSION, JUDGE = DIMENSIONS[0], 0
 FAR = 0.25
 """The most by which an end may differ, as a share of the interval's width: 200 resamples place an end so well."""
-Intervals = dict[tuple[str, str | None], tuple[float, float]]
+Part, Ends = tuple[str, str | None], tuple[float, float]
+Intervals = dict[Part, Ends]
 
 
 def quick(made: Benchmark, panels: dict[str, Panel]) -> tuple[float, Intervals, Intervals]:
@@ -52,52 +55,39 @@ def quick(made: Benchmark, panels: dict[str, Panel]) -> tuple[float, Intervals, 
 
 def _ends(rows: pd.DataFrame, prefix: str) -> Intervals:
     rows = rows[rows["dimension"] == DIMENSION]
-    return {
-        (row["by"], row["subfield"]) if isinstance(row["subfield"], str) else ("all", None): (
-            row[f"{prefix}low"],
-            row[f"{prefix}high"],
-        )
-        for _, row in rows.iterrows()
-    }
+    is_whole = rows["subfield"].isna()
+    parts = zip(rows["by"].mask(is_whole, "all"), rows["subfield"].astype(object).mask(is_whole, None), strict=True)
+    return dict(zip(parts, zip(rows[f"{prefix}low"], rows[f"{prefix}high"], strict=True), strict=True))
 
 
-def groups(cases: pd.DataFrame) -> dict[tuple[str, str | None], np.ndarray]:
+def groups(cases: pd.DataFrame) -> dict[Part, np.ndarray]:
     """The positions of the cases of the whole benchmark, of each organ and each department."""
-    out: dict[tuple[str, str | None], np.ndarray] = {("all", None): np.arange(len(cases))}
+    out: dict[Part, np.ndarray] = {("all", None): np.arange(len(cases))}
     for by in ("organ", "department"):
         out |= {(by, str(name)): np.flatnonzero(cases[by] == name) for name in cases[by].dropna().unique()}
     return out
 
 
-def loop_alpha(made: Benchmark, parts: dict[tuple[str, str | None], np.ndarray]) -> tuple[float, Intervals]:
+def looped(parts: dict[Part, np.ndarray], interval: Callable[[np.ndarray], Ends]) -> tuple[float, Intervals]:
+    """The seconds of a loop over groups of cases, and their intervals."""
+    start = time.perf_counter()
+    out = {part: interval(cases) for part, cases in parts.items()}
+    return time.perf_counter() - start, out
+
+
+def alpha_interval(ratings: np.ndarray, cases: np.ndarray) -> Ends:
     """A bootstrap that calls `krippendorff.alpha` for every resample."""
-    generator = np.random.default_rng(0)
-    votes = made.annotations.pivot(index=["dimension", "annotator"], columns="case_id", values="choice")
-    coded = votes.replace({name: float(i) for i, name in enumerate(CHOICES)}).astype(float)[made.cases["case_id"]]
-    ratings = coded.loc[DIMENSION].to_numpy()
-    out: Intervals = {}
-    start = time.perf_counter()
-    for part, cases in parts.items():
-        drawn = [
-            krippendorff.alpha(ratings[:, cases[draw]], level_of_measurement="nominal")
-            for draw in generator.integers(0, len(cases), (ALPHAS, len(cases)))
-        ]
-        out[part] = tuple(np.quantile(drawn, [0.025, 0.975]))
-    return time.perf_counter() - start, out
+    draws = np.random.default_rng(0).integers(0, len(cases), (ALPHAS, len(cases)))
+    drawn = [krippendorff.alpha(ratings[:, cases[draw]], level_of_measurement="nominal") for draw in draws]
+    low, high = np.quantile(drawn, [0.025, 0.975])
+    return low, high
 
 
-def loop_accuracy(
-    made: Benchmark, scored: np.ndarray, parts: dict[tuple[str, str | None], np.ndarray]
-) -> tuple[float, Intervals]:
-    """`scipy.stats.bootstrap` of one judge's accuracy in every group."""
-    generator = np.random.default_rng(0)
-    out: Intervals = {}
-    start = time.perf_counter()
-    for part, cases in parts.items():
-        values = scored[cases][np.isfinite(scored[cases])]
-        given = bootstrap((values,), np.mean, n_resamples=RESAMPLES, method="percentile", rng=generator)
-        out[part] = (given.confidence_interval.low, given.confidence_interval.high)
-    return time.perf_counter() - start, out
+def accuracy_interval(scored: np.ndarray, cases: np.ndarray) -> Ends:
+    """`scipy.stats.bootstrap` of one judge's accuracy."""
+    values = scored[cases][np.isfinite(scored[cases])]
+    given = bootstrap((values,), np.mean, n_resamples=RESAMPLES, method="percentile", rng=np.random.default_rng(0))
+    return given.confidence_interval.low, given.confidence_interval.high
 
 
 def compare(name: str, slow: Intervals, fast: Intervals) -> None:
@@ -121,13 +111,16 @@ def main() -> None:
     panel = panels["none"]
     gold = labels_of(labels(made), made.cases["case_id"], panel.dimensions, CHOICES)
     cell = JUDGE * len(panel.dimensions) + panel.dimensions.index(DIMENSION)
+    votes = made.annotations.pivot(index=["dimension", "annotator"], columns="case_id", values="choice")
+    coded = votes.replace({name: float(i) for i, name in enumerate(CHOICES)}).astype(float)
+    ratings = coded.loc[DIMENSION, made.cases["case_id"]].to_numpy()
     scored = score(Verdicts.of(panel), gold, "balanced").score[:, cell]
     print(f"SIMULATED: {len(parts)} groups, {len(DIMENSIONS)} dimensions, {PAPER_JUDGES} judges, {RESAMPLES} resamples")
     seconds = np.zeros((ROUNDS, 3))
     for i in range(ROUNDS):  # in turns, since a machine is not always as fast
         seconds[i, 0], alphas, accuracies = quick(made, panels)
-        seconds[i, 1], slow_alphas = loop_alpha(made, parts)
-        seconds[i, 2], slow = loop_accuracy(made, scored, parts)
+        seconds[i, 1], slow_alphas = looped(parts, partial(alpha_interval, ratings))
+        seconds[i, 2], slow = looped(parts, partial(accuracy_interval, scored))
     compare("alpha", slow_alphas, alphas)
     compare("accuracy", slow, accuracies)
     fast, alpha, mean = seconds.mean(axis=0)

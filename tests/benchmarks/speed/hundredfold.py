@@ -12,23 +12,19 @@ import resource
 import time
 from pathlib import Path
 
-import matplotlib.pyplot as plt
-from simulated import PAPER_CASES, PAPER_JUDGES, write
+import pandas as pd
+from simulated import PAPER_CASES, PAPER_JUDGES, peak, write
 
 from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.stats.analyze import analyze, read_panels, verdict_columns
 from mrb_lib.verdicts.store import iter_verdicts
 
 TABLES = ("accuracy", "consistency", "agreement", "significance")
-TOGETHER = "together"
 
 
-Measured = dict[str, dict[int, float]]
-
-
-def measure(folder: Path, resamples: int, found: Measured) -> None:
-    """Print, and add to `found`, the seconds of every table, reading included, and the peak of memory so far."""
-    total = 0.0
+def measure(folder: Path, resamples: int) -> dict[str, float]:
+    """Return the seconds of every table, reading included; prints them with the peak of memory so far."""
+    found: dict[str, float] = {}
     for table in TABLES:
         start = time.perf_counter()
         made = load(folder)
@@ -36,32 +32,26 @@ def measure(folder: Path, resamples: int, found: Measured) -> None:
         panels = read_panels(made, iter_verdicts(folder / "runs", made.cases, columns)) if columns else None
         read = time.perf_counter() - start
         analyze(made, panels, table, resamples=resamples)
-        seconds = time.perf_counter() - start
-        total += seconds
-        found.setdefault(table, {})[len(made.cases)] = seconds
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-        print(
-            f"{len(made.cases)} cases: {table:13} {seconds:6.1f} s (reading {read:.1f}), peak {peak:.2f} GB", flush=True
-        )
-    found.setdefault(TOGETHER, {})[len(made.cases)] = total
-    print(f"{folder.name}: {total:.1f} s together", flush=True)
+        found[table] = time.perf_counter() - start
+        took = f"{found[table]:6.1f} s (reading {read:.1f})"
+        print(f"{len(made.cases)} cases: {table:13} {took}, peak {peak(resource.RUSAGE_SELF):.2f} GB", flush=True)
+    print(f"{folder.name}: {sum(found.values()):.1f} s together", flush=True)
+    return found
 
 
-def draw(found: Measured, resamples: int, path: Path) -> None:
+def draw(found: pd.DataFrame, resamples: int, path: Path) -> None:
     """The seconds of each table against the cases, both on logarithmic axes, beside a line of constant cost a case."""
-    fig, ax = plt.subplots(figsize=(6.4, 4.4), layout="constrained")
-    for table, marker in zip((*TABLES, TOGETHER), "osD^X", strict=True):
-        cases, seconds = zip(*sorted(found[table].items()), strict=True)
-        ax.plot(cases, seconds, marker=marker, label=table, color="black" if table == TOGETHER else None)
-    cases, seconds = zip(*sorted(found[TOGETHER].items()), strict=True)
-    ax.plot(cases, [seconds[-1] * n / cases[-1] for n in cases], ":", color="grey", label="constant cost a case")
-    ax.set(xscale="log", yscale="log", xlabel="cases", ylabel="seconds, reading included", xticks=cases)
-    ax.set_xticks([], minor=True)
-    ax.set_xticklabels([f"{n:,}" for n in cases])
-    ax.set_title(f"SIMULATED data: {PAPER_JUDGES} judges, 2 orders, 6 dimensions, {resamples:,} resamples", fontsize=10)
-    ax.legend(frameon=False)
-    ax.grid(alpha=0.3)
-    fig.savefig(path, dpi=120, metadata={"Software": None})
+    together = found.sum(axis=1)
+    constant = together.iloc[-1] * found.index / found.index[-1]
+    title = f"SIMULATED data: {PAPER_JUDGES} judges, 2 orders, 6 dimensions, {resamples:,} resamples"
+    shown = found.assign(**{"together": together, "constant cost a case": constant})
+    axes = shown.plot(
+        loglog=True, style=["o-", "s-", "D-", "^-", "kX-", ":"], figsize=(6.4, 4.4), grid=True, title=title,
+        xlabel="cases", ylabel="seconds, reading included",
+    )  # fmt: skip
+    axes.set_xticks(found.index, [f"{n:,}" for n in found.index])
+    axes.set_xticks([], minor=True)
+    axes.figure.savefig(path, dpi=120, metadata={"Software": None}, bbox_inches="tight")
 
 
 def main() -> None:
@@ -72,14 +62,14 @@ def main() -> None:
     parser.add_argument("--resamples", type=int, default=2000)
     parser.add_argument("--figure", type=Path, help="where to draw how the cost grows")
     options = parser.parse_args()
-    found: Measured = {}
+    found: dict[int, dict[str, float]] = {}
     for times in sorted(options.times):
         folder = options.folder / f"times-{times}"
         if not folder.exists():
             write(folder, times * PAPER_CASES, PAPER_JUDGES)
-        measure(folder, options.resamples, found)
+        found[times * PAPER_CASES] = measure(folder, options.resamples)
     if options.figure:
-        draw(found, options.resamples, options.figure)
+        draw(pd.DataFrame(found).T, options.resamples, options.figure)
 
 
 if __name__ == "__main__":

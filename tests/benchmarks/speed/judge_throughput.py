@@ -11,9 +11,9 @@ import argparse
 import io
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from unittest.mock import patch
 
@@ -22,6 +22,7 @@ import pandas as pd
 import torch
 import transformers
 from PIL import Image
+from torch.utils.benchmark import Timer
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load
 from mrb_lib.demo import write_demo
@@ -99,13 +100,9 @@ def large_model(folder: Path, texts: list[str], device: str = "cuda") -> Weights
     own = little.model.config.to_dict()
     marks = {name: own[name] for name in own if name.endswith("_token_id")}
     config = transformers.Qwen2_5_VLConfig.from_dict({**SEVEN_B, **marks})
-    previous = torch.get_default_dtype()
-    torch.set_default_dtype(torch.bfloat16)
-    try:
-        with torch.device(device):
-            model = transformers.Qwen2_5_VLForConditionalGeneration._from_config(config, attn_implementation="sdpa")
-    finally:
-        torch.set_default_dtype(previous)
+    with torch.device(device):
+        kind = transformers.Qwen2_5_VLForConditionalGeneration
+        model = kind._from_config(config, attn_implementation="sdpa", dtype=torch.bfloat16)
     model.generation_config = little.model.generation_config
     processor = little.processor
     assert processor is not None
@@ -114,63 +111,41 @@ def large_model(folder: Path, texts: list[str], device: str = "cuda") -> Weights
     return Weights(model.eval(), little.tokenizer, processor, (torch.device(device),), little.marks)
 
 
-def longer(benchmark: Benchmark, judge: PackedJudge, tokens: int) -> pd.DataFrame:
-    """The cases, with questions and responses lengthened until a prompt has about so many tokens."""
-    cases = benchmark.cases.copy()
-    now = _unique_tokens(judge, cases, benchmark)[1]
-    filler = " ".join(cases["response_a"].head(20))
-    n = len(judge.weights.tokenizer(filler)["input_ids"])
-    extra = filler[: int(len(filler) * max(0.0, tokens - now) / 2 / n)]
-    return cases.assign(response_a=cases["response_a"] + " " + extra, response_b=cases["response_b"] + " " + extra)
-
-
 def shorter(cases: pd.DataFrame, words: int) -> pd.DataFrame:
     """The cases, with responses cut after so many words."""
     cut = {name: cases[name].str.split().str[:words].str.join(" ") for name in ("response_a", "response_b")}
     return cases.assign(**cut)
 
 
-def timed(judge: LocalJudge, cases: pd.DataFrame, benchmark: Benchmark, batch: int) -> float:
-    """Cases per second, from rows to verdicts; two cases before that warm up and do not count."""
+def timed(
+    cases: pd.DataFrame, benchmark: Benchmark, batch: int, prepare: Callable[[Plan, np.ndarray], Callable[[], object]]
+) -> float:
+    """Cases per second of the functions that `prepare` makes of batches beforehand; one of two cases warms up."""
     plan = Plan(cases, benchmark.meta.dimensions, ("AB", "BA"))
-    batches = list(plan.batches(np.arange(len(plan)), batch))
-    judge.judge(to_shown_frame(plan.rows(np.arange(2 * plan.per_case))))
-    start = time.perf_counter()
-    for numbers in batches:
-        judge.judge(to_shown_frame(plan.rows(numbers)))
-    return len(cases) / (time.perf_counter() - start)
-
-
-def answered(judge: PackedJudge, cases: pd.DataFrame, benchmark: Benchmark, batch: int) -> float:
-    """Cases per second of what the device does, with every case made ready beforehand, as a pool of workers has it."""
-    plan = Plan(cases, benchmark.meta.dimensions, ("AB", "BA"))
-    batches = plan.batches(np.arange(len(plan)), batch)
-    ready = [judge.prepare(to_shown_frame(plan.rows(numbers))) for numbers in batches]
-    ready[0]()
+    prepare(plan, np.arange(2 * plan.per_case))()
+    ready = [prepare(plan, numbers) for numbers in plan.batches(np.arange(len(plan)), batch)]
     start = time.perf_counter()
     for answer in ready:
         answer()
     return len(cases) / (time.perf_counter() - start)
 
 
-def separate(judge: PackedJudge, cases: pd.DataFrame, benchmark: Benchmark, batch: int) -> float:
-    """Cases per second of twelve ordinary passes, each over a whole batch; tokens are prepared as `packed` does."""
+def from_rows(judge: LocalJudge) -> Callable[[Plan, np.ndarray], Callable[[], object]]:
+    """From rows to verdicts."""
+    return lambda plan, numbers: lambda: judge.judge(to_shown_frame(plan.rows(numbers)))
+
+
+def separate(judge: PackedJudge, dimensions: Sequence[str]) -> Callable[[Plan, np.ndarray], Callable[[], object]]:
+    """Twelve ordinary passes, each over a whole batch; tokens are prepared as `packed` does."""
     held = judge.weights
-    plan = Plan(cases, benchmark.meta.dimensions, ("AB", "BA"))
-    batches = list(plan.batches(np.arange(len(plan)), batch))
 
     @torch.inference_mode()
-    def one(numbers: np.ndarray) -> None:
+    def read(plan: Plan, numbers: np.ndarray) -> None:
         trees = _trees(judge, plan, numbers)
-        for branch in range(2):
-            for leaf in range(len(benchmark.meta.dimensions)):
-                held.model(**_plain(held, trees, branch, leaf), use_cache=False, logits_to_keep=1).logits.cpu()
+        for branch, leaf in product(range(2), range(len(dimensions))):
+            held.model(**_plain(held, trees, branch, leaf), use_cache=False, logits_to_keep=1).logits.cpu()
 
-    one(np.arange(2 * plan.per_case))
-    start = time.perf_counter()
-    for numbers in batches:
-        one(numbers)
-    return len(cases) / (time.perf_counter() - start)
+    return lambda plan, numbers: lambda: read(plan, numbers)
 
 
 def _trees(judge: PackedJudge, plan: Plan, numbers: np.ndarray) -> list[Tree]:
@@ -200,30 +175,11 @@ def matmul_rate(device: torch.device, dtype: torch.dtype) -> float:
     """Floating-point operations per second of a large matrix product."""
     n = 8192 if device.type == "cuda" else 2048
     a, b = (torch.randn(n, n, device=device, dtype=dtype) for _ in range(2))
-
-    def sync() -> None:
-        if device.type == "cuda":
-            torch.cuda.synchronize()
-
-    best = float("inf")
-    for _ in range(8):
-        sync()
-        start = time.perf_counter()
-        for _ in range(4):
-            a @ b
-        sync()
-        best = min(best, (time.perf_counter() - start) / 4)
-    return 2 * n**3 / best
+    timer = Timer("a @ b", globals={"a": a, "b": b}, num_threads=torch.get_num_threads())
+    return 2 * n**3 / min(timer.timeit(4).median for _ in range(8))
 
 
-@contextmanager
-def endless() -> Iterator[None]:
-    """Replies run to their full length, as replies of real models of that length would."""
-    with patch.object(Weights, "ends", property(lambda self: [])):
-        yield
-
-
-def compare(n: int, batch: int, tokens: int | None, words: int | None) -> None:
+def compare(n: int, batch: int, words: int | None) -> None:
     """Print cases per second of the four ways, and their ratios."""
     on_gpu = torch.cuda.is_available()
     with tempfile.TemporaryDirectory() as temporary:
@@ -248,36 +204,39 @@ def compare(n: int, batch: int, tokens: int | None, words: int | None) -> None:
 
         packed = ready(PackedJudge)
         assert isinstance(packed, PackedJudge)
-        cases = longer(benchmark, packed, tokens) if tokens else benchmark.cases
-        cases = shorter(cases, words) if words else cases
+        cases = shorter(benchmark.cases, words) if words else benchmark.cases
+        from_packed = from_rows(packed)
         parameters = sum(p.numel() for p in held.model.parameters())
         print(
             f"{parameters / 1e6:.0f} M parameters, {held.model.dtype}, {packed.device}, {n} cases, batches of {batch}"
         )
         n_tokens, n_prompt = _unique_tokens(packed, cases, benchmark)
         print(f"a prompt has {n_prompt:.0f} tokens on average, a case's tree {n_tokens:.0f}", flush=True)
-        speeds = [timed(packed, cases, benchmark, batch)]
+        speeds = [timed(cases, benchmark, batch, from_packed)]
 
         def beside(name: str, speed: float) -> None:
             # A pass of `packed` is short, and a machine's speed changes: it is timed before and after each other way.
-            speeds.append(timed(packed, cases, benchmark, batch))
+            speeds.append(timed(cases, benchmark, batch, from_packed))
             around = float(np.mean(speeds[-2:]))
             print(f"{name}: {speed:.3f} cases/s; packed {around:.3f}, {around / speed:.1f} times as fast", flush=True)
 
-        with endless():
+        # Replies run to their full length, as replies of real models of that length would.
+        with patch.object(Weights, "ends", property(lambda self: [])):
             # The prompt that says as much as that of `packed`: with the dimensions defined.
             replies = ready(GenerativeJudge, Settings(max_new_tokens=80, prompt="rubric"))
-            beside("(a) JSON of 80 tokens", timed(replies, cases, benchmark, batch))
+            beside("(a) JSON of 80 tokens", timed(cases, benchmark, batch, from_rows(replies)))
             reasoned = ready(GenerativeJudge, Settings(max_new_tokens=400, prompt="reasoned"))
-            beside("(d) reasons of 400 tokens", timed(reasoned, cases, benchmark, batch))
-        beside("(b) twelve separate passes", separate(packed, cases, benchmark, batch))
+            beside("(d) reasons of 400 tokens", timed(cases, benchmark, batch, from_rows(reasoned)))
+        apart = separate(packed, benchmark.meta.dimensions)
+        beside("(b) twelve separate passes", timed(cases, benchmark, batch, apart))
         fastest = float(np.mean(speeds))
         print(f"(c) packed: {fastest:.3f} cases/s, from {min(speeds):.3f} to {max(speeds):.3f}", flush=True)
         rate = matmul_rate(packed._device, held.model.dtype)
         body = parameters - held.model.get_input_embeddings().weight.numel()
         share = n_tokens * 2 * body / rate
         print(f"matmul {rate / 1e12:.2f} TFLOP/s; packed reads its unique tokens at {share * fastest:.0%} of that")
-        alone = answered(packed, cases, benchmark, batch)
+        # What the device does, with every case made ready beforehand, as a pool of workers has it.
+        alone = timed(cases, benchmark, batch, lambda plan, rows: packed.prepare(to_shown_frame(plan.rows(rows))))
         print(f"with cases made ready beforehand: {alone:.3f} cases/s, {share * alone:.0%}", flush=True)
         if on_gpu:
             print(f"peak memory {torch.cuda.max_memory_allocated() / 1e9:.1f} GB")
@@ -297,9 +256,8 @@ if __name__ == "__main__":
     gpu = torch.cuda.is_available()
     parser.add_argument("--cases", type=int, default=128 if gpu else 16)
     parser.add_argument("--batch", type=int, default=16 if gpu else 4)
-    parser.add_argument("--tokens", type=int, default=1000 if gpu else None, help="of a prompt, by lengthening")
     parser.add_argument(
         "--words", type=int, default=None if gpu else 45, help="after which responses are cut; 0: never"
     )
     chosen = parser.parse_args()
-    compare(chosen.cases, chosen.batch, chosen.tokens, chosen.words)
+    compare(chosen.cases, chosen.batch, chosen.words)

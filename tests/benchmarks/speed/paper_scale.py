@@ -11,7 +11,7 @@ import resource
 import time
 from collections.abc import Sequence
 
-from simulated import PAPER_CASES, PAPER_JUDGES, benchmark, verdicts
+from simulated import PAPER_CASES, PAPER_JUDGES, benchmark, peak, verdicts
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.stats.analyze import TABLES, analyze, read_panels
@@ -33,7 +33,7 @@ def alone(made: Benchmark, panels: dict[str, Panel], tables: Sequence[str], resa
             analyze(made, panels, table, by=by, resamples=resamples)
             seconds.append(time.perf_counter() - start)
         shown = "  ".join(f"{value:6.2f}" for value in seconds)
-        print(f"{table:16} {shown}   peak {_peak(resource.RUSAGE_SELF):.2f} GB", flush=True)
+        print(f"{table:16} {shown}   peak {peak(resource.RUSAGE_SELF):.2f} GB", flush=True)
 
 
 def together(made: Benchmark, panels: dict[str, Panel], tables: Sequence[str], resamples: int) -> None:
@@ -43,29 +43,16 @@ def together(made: Benchmark, panels: dict[str, Panel], tables: Sequence[str], r
     }  # imports what makes them, once for both
     jobs = sorted(tables, key=lambda name: LONGEST.index(name) if name in LONGEST else len(LONGEST))
     start = time.perf_counter()
-    context = multiprocessing.get_context("fork")
-    queue = context.SimpleQueue()
-    for job in [*jobs, None, None]:
-        queue.put(job)
+    global run  # the processes inherit it with its data
 
-    def run() -> None:
-        os.environ["OMP_NUM_THREADS"] = "1"  # the other process has the other core
-        for name in iter(queue.get, None):
-            analyze(made, panels, name, by=by[name], resamples=resamples)
+    def run(name: str) -> None:
+        analyze(made, panels, name, by=by[name], resamples=resamples)
 
-    processes = [context.Process(target=run) for _ in range(2)]
-    for process in processes:
-        process.start()
-    for process in processes:
-        process.join()
-        if process.exitcode:
-            raise SystemExit("a table failed")
-    peak = _peak(resource.RUSAGE_SELF) + 2 * _peak(resource.RUSAGE_CHILDREN)
-    print(f"all of them, two at a time: {time.perf_counter() - start:.1f} s, at most {peak:.2f} GB together")
-
-
-def _peak(who: int) -> float:
-    return resource.getrusage(who).ru_maxrss / 2**20
+    os.environ["OMP_NUM_THREADS"] = "1"  # the other process has the other core
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        pool.map(run, jobs, chunksize=1)
+    most = peak(resource.RUSAGE_SELF) + 2 * peak(resource.RUSAGE_CHILDREN)
+    print(f"all of them, two at a time: {time.perf_counter() - start:.1f} s, at most {most:.2f} GB together")
 
 
 def main() -> None:

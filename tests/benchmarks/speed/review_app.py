@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
+import psutil
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from mrb_lib.report.html.pdf import browser
@@ -36,19 +37,10 @@ def run(tree: Path, home: Path, *words: object) -> subprocess.Popen[str]:
     )  # fmt: skip
 
 
-def processes(top: int) -> list[int]:
-    """A process and all below it."""
-    children = Path(f"/proc/{top}/task/{top}/children").read_text().split()
-    return [top, *(each for child in children for each in processes(int(child)))]
-
-
-def megabytes(top: int) -> float:
-    """The memory of a process and all below it, what they share counted once (PSS)."""
-    total = 0
-    for each in processes(top):
-        lines = Path(f"/proc/{each}/smaps_rollup").read_text().splitlines()
-        total += next(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
-    return total / 1024
+def taken(top: int) -> str:
+    """The memory of a process and all below it, what they share counted once (PSS), and how many they are."""
+    every = [psutil.Process(top), *psutil.Process(top).children(recursive=True)]
+    return f"{sum(each.memory_full_info().pss for each in every) / 2**20:.0f} MB, {len(every)} processes"
 
 
 @contextmanager
@@ -114,8 +106,7 @@ def measure(tree: Path, folder: Path, chromium: Browser, n_cases: int) -> None:
                 if len(pages) == 1:
                     print(f"  first page usable after {usable:.2f} s", flush=True)
             time.sleep(3)
-            taken = f"{megabytes(server.pid):.0f} MB, {len(processes(server.pid))} processes"
-            print(f"  {number} pages: {taken}", flush=True)
+            print(f"  {number} pages: {taken(server.pid)}", flush=True)
         page = pages[0]
         page.get_by_label("Your name").fill("Dr Swift")
         page.get_by_role("button", name="Sign in").click()

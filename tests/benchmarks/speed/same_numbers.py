@@ -7,7 +7,6 @@ then `python tests/benchmarks/speed/same_numbers.py compare BEFORE AFTER`.
 import argparse
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 import mrb_lib
@@ -36,18 +35,15 @@ def keep(out: Path, bench: Path) -> None:
 
 def compare(before: Path, after: Path) -> None:
     """Print what differs: tables, rows, columns, texts, and numbers by more than `TOLERANCE`."""
-    names = sorted(path.relative_to(before) for path in before.rglob("*.*"))
-    new = sorted({path.relative_to(after) for path in after.rglob("*.*")} - set(names))
-    for name in [*names, *new]:
+    for name in sorted({path.relative_to(root) for root in (before, after) for path in root.rglob("*.*")}):
         if not (before / name).exists() or not (after / name).exists():
-            print(f"{name}: only {'after' if name in new else 'before'}")
-            continue
-        if name.suffix == ".txt":
+            print(f"{name}: only {'before' if (before / name).exists() else 'after'}")
+        elif name.suffix == ".txt":
             texts = [(root / name).read_text(encoding="utf-8") for root in (before, after)]
             print(f"{name}: {'equal' if texts[0] == texts[1] else f'other words: {texts[1].strip()}'}")
-            continue
-        old_frame, new_frame = pd.read_parquet(before / name), pd.read_parquet(after / name)
-        print(f"{name}: {'; '.join(_differences(old_frame, new_frame)) or f'equal ({old_frame.size} values)'}")
+        else:
+            frames = [pd.read_parquet(root / name) for root in (before, after)]
+            print(f"{name}: {'; '.join(_differences(*frames)) or f'equal ({frames[0].size} values)'}")
 
 
 def _differences(before: pd.DataFrame, after: pd.DataFrame) -> list[str]:
@@ -56,18 +52,12 @@ def _differences(before: pd.DataFrame, after: pd.DataFrame) -> list[str]:
     if len(before) != len(after):
         return [*differences, f"{len(before)} rows, now {len(after)}"]
     for name in before.columns.intersection(after.columns):
-        old, new = before[name].reset_index(drop=True), after[name].reset_index(drop=True)
-        if pd.api.types.is_numeric_dtype(old) and pd.api.types.is_numeric_dtype(new):
-            x, y = old.to_numpy(float), new.to_numpy(float)
-            with np.errstate(invalid="ignore"):
-                distance = np.where((np.isnan(x) & np.isnan(y)) | (x == y), 0.0, np.abs(x - y))
-            changed = ~(distance <= TOLERANCE)
-            if changed.any():
-                defined = distance[np.isfinite(distance)].max(initial=0.0)
-                undefined = int((np.isnan(x) != np.isnan(y)).sum())
-                differences.append(f"{name}: {changed.sum()} values, largest {defined:.3g}, defined once {undefined}")
-        elif not old.astype(object).where(old.notna(), None).equals(new.astype(object).where(new.notna(), None)):
-            differences.append(f"{name}: other texts")
+        try:
+            pd.testing.assert_series_equal(before[name], after[name], check_dtype=False, rtol=0, atol=TOLERANCE)
+        except AssertionError as error:
+            both = pd.api.types.is_numeric_dtype(before[name]) and pd.api.types.is_numeric_dtype(after[name])
+            largest = f", the largest by {(before[name] - after[name]).abs().max():.3g}" if both else ""
+            differences.append(f"{name}: {str(error).splitlines()[2]}{largest}")
     return differences
 
 

@@ -1,5 +1,6 @@
 """SIMULATED benchmarks of any size for the timings: cases, annotations and verdicts drawn at random."""
 
+import resource
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +14,11 @@ from mrb_lib.verdicts.store import save_imported
 
 PAPER_CASES, PAPER_JUDGES = 1_026, 32
 _ANNOTATORS = 3
+
+
+def peak(who: int) -> float:
+    """Return the most memory so far in GB, of `resource.RUSAGE_SELF` or `RUSAGE_CHILDREN`."""
+    return resource.getrusage(who).ru_maxrss / 2**20
 
 
 def benchmark(n: int, seed: int = 0) -> tuple[Benchmark, np.ndarray]:

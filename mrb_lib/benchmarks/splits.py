@@ -1,0 +1,546 @@
+"""Which cases is a judge trained on, stopped by and tested on, and could it know one from another?
+
+`split` draws the parts, `write_split` keeps them in the folder of the benchmark, and `check_split` refuses a split,
+given or made, in which a case could be known from one that is trained on.
+"""
+
+import hashlib
+import io
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.benchmarks.images.pictures import Progress
+from mrb_lib.benchmarks.items import ITEM as ITEM
+from mrb_lib.benchmarks.items import item_keys
+from mrb_lib.benchmarks.meta import meta_text
+from mrb_lib.benchmarks.near_duplicates import (
+    SIMILAR_TEXT,
+    components,
+    is_pictured,
+    near_duplicates,
+    with_first,
+)
+from mrb_lib.benchmarks.table_digests import MARK, SUMS, digests_with
+from mrb_lib.benchmarks.votes import gold
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.files import replace_files
+from mrb_lib.tables.schema import SPLITS, TEST, TRAIN, VALIDATION
+from mrb_lib.tables.validation import CASES_FILE, Finding, case_finding, counted
+
+SPLIT: Final = "split"
+FOLD: Final = "fold"
+CLUSTER: Final = "cluster"
+MODEL_PAIR: Final = "model_pair"
+_PATIENT: Final = re.compile(r"(patient|subject)s?[ _-]?(id|no|nr|number)?", re.IGNORECASE)
+_SUBFIELDS: Final = ("organ", "department")
+_MAIN: Final = "overall"
+_SHOWN_VALUES, _PARTS = 20, 2
+_AGAIN = "run `mrb split BENCH --overwrite`"
+Members = NDArray[np.bool_]
+Amounts = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class SplitUnits:
+    """The units of a benchmark.
+
+    Attributes
+    ----------
+    by : what makes cases one unit: `cluster`, `item`, `model_pair` or another column
+    codes : shape (n_cases,), the unit of each case, numbered by first case
+    near : the pairs of near-duplicates that are joined, see `mrb_lib.benchmarks.near_duplicates.near_duplicates`
+    alike : the pairs with nearly the same texts about different images, which are not
+    statement : what the units are and how many, in one line
+    """
+
+    by: str
+    codes: NDArray[np.int64]
+    near: pd.DataFrame
+    alike: pd.DataFrame
+    statement: str
+
+    @property
+    def n(self) -> int:
+        """The number of units."""
+        return int(self.codes.max(initial=-1)) + 1
+
+
+def split_units(
+    benchmark: Benchmark, by: str | None = None, progress: Progress | None = None, *, join_texts: bool = False
+) -> SplitUnits:
+    """The units that a split must not cut.
+
+    Parameters
+    ----------
+    by : a column of the cases; or "item", which is the column of that name and, where it is empty or absent, the
+        question with its images; or "model_pair", the two responders in either order. None takes `cluster` where a
+        case has one, else a column of patients, else "item". A case without a value is a unit of its own.
+    progress : see `mrb_lib.benchmarks.near_duplicates.near_duplicates`
+    join_texts : join cases with nearly the same texts even where they are about different images
+
+    Returns
+    -------
+    SplitUnits
+        Cases of one value of `by`, cases of one `cluster` and near-duplicates (cases about one image among them) are
+        one unit, and so are all that are linked by a chain of these.
+
+    Raises
+    ------
+    InputError
+        The column is absent, or empty in every case.
+    """
+    cases = benchmark.cases
+    names = map(str, cases.columns)
+    patient = next((name for name in names if _PATIENT.fullmatch(name) and _has_values(cases, name)), None)
+    chosen = by or (CLUSTER if _has_values(cases, CLUSTER) else patient or ITEM)
+    values = _values(benchmark, chosen)
+    near = near_duplicates(benchmark, progress)
+    pictured = is_pictured(cases)
+    apart = (near["kind"] == SIMILAR_TEXT).to_numpy() & pictured[near["row_1"]] & pictured[near["row_2"]]
+    apart &= not join_texts
+    near, alike = near[~apart].reset_index(drop=True), near[apart].reset_index(drop=True)
+    joined = [values, cases[CLUSTER]] if chosen != CLUSTER and _has_values(cases, CLUSTER) else [values]
+    pairs = [with_first(one.astype("str").reset_index(drop=True)) for one in joined]
+    pairs.append((near["row_1"].to_numpy(), near["row_2"].to_numpy()))
+    one, other = (np.concatenate(rows) for rows in zip(*pairs, strict=True))
+    codes = components(len(cases), one, other)
+    units = SplitUnits(chosen, codes, near, alike, "")
+    neglected = "" if patient in (None, chosen) else _neglect(str(patient), cases[patient], codes)
+    return replace(units, statement=_statement(units, values) + neglected)
+
+
+def _neglect(name: str, patients: pd.Series, codes: NDArray[np.int64]) -> str:
+    n = int((pd.Series(codes).groupby(patients.to_numpy()).nunique() > 1).sum())
+    return f"; {n:,} values of {name} are in several units, which may stand on two sides (--by {name})" if n else ""
+
+
+def _statement(units: SplitUnits, values: pd.Series) -> str:
+    n_values = values.nunique() + int(values.isna().sum())
+    joined = f" (of {n_values:,}, joined by clusters and near-duplicates)" if n_values > units.n else ""
+    n = len(units.near)
+    near = f"; {n:,} {'pair' if n == 1 else 'pairs'} of near-duplicates stay together" if n else ""
+    apart = f"; {len(units.alike):,} more have nearly the same texts about different images (--join-texts joins them)"
+    return f"by {units.by}: {len(values):,} cases in {units.n:,} units{joined}{near}{apart if len(units.alike) else ''}"
+
+
+def _has_values(cases: pd.DataFrame, column: str) -> bool:
+    return column in cases and bool(cases[column].notna().any())
+
+
+def _values(benchmark: Benchmark, by: str) -> pd.Series:
+    """The value of each case; null where it has none."""
+    cases = benchmark.cases
+    if by == ITEM:
+        return item_keys(benchmark.cases_by_image)
+    if by == MODEL_PAIR:
+        one, other = (_column(cases, name, f"--by {by}").astype("str") for name in ("model_a", "model_b"))
+        return one.where(one < other, other) + "\n" + other.where(one < other, one)
+    return _column(cases, by, f"--by {by}")
+
+
+def _column(cases: pd.DataFrame, name: str, option: str) -> pd.Series:
+    """Return a column that an option names; `InputError` where it is absent or empty."""
+    if name not in cases:
+        columns = ", ".join(map(str, cases.columns))
+        raise InputError(f"{option}: the cases have no column {name}; use one of {columns}.")
+    if not _has_values(cases, name):
+        raise InputError(f"{option}: the column {name} is empty in every case; fill it in, or choose another.")
+    return cases[name]
+
+
+@dataclass(frozen=True)
+class Split:
+    """A benchmark whose cases are split.
+
+    Attributes
+    ----------
+    benchmark : with `split`, and `fold` where folds were asked for, in its cases, and the rule in `meta.extra["split"]`
+    units : what was kept together
+    statements : what was done and counted on the way, a line each
+    """
+
+    benchmark: Benchmark
+    units: SplitUnits
+    statements: tuple[str, ...]
+
+    def balance(self) -> pd.DataFrame:
+        """How alike the parts are.
+
+        Returns
+        -------
+        DataFrame, a row a part that has cases and "all"
+            `split, n_cases, n_units, share`, and of each organ (or else department, or else fold) its share of the
+            part's cases, under its name.
+        """
+        cases = self.benchmark.cases
+        column = next((name for name in (*_SUBFIELDS, FOLD) if _has_values(cases, name)), None)
+        parts = [(name, (cases[SPLIT] == name).to_numpy()) for name in SPLITS]
+        rows = []
+        for name, members in [*((n, m) for n, m in parts if m.any()), ("all", np.ones(len(cases), dtype=bool))]:
+            row: dict[str, object] = {"split": name, "n_cases": int(members.sum())}
+            row |= {"n_units": len(np.unique(self.units.codes[members])), "share": float(members.mean())}
+            if column is not None:
+                shares = cases.loc[members, column].value_counts(normalize=True)
+                row |= {value: float(shares.get(value, 0.0)) for value in sorted(cases[column].dropna().unique())}
+            rows.append(row)
+        return pd.DataFrame(rows)
+
+
+def split(
+    benchmark: Benchmark,
+    *,
+    by: str | None = None,
+    test: float = 0.2,
+    validation: float = 0.1,
+    seed: int = 0,
+    leave_out: Sequence[str] = (),
+    folds: str | None = None,
+    join_texts: bool = False,
+    progress: Progress | None = None,
+) -> Split:
+    """Draw train, validation and test, alike in organ and in gold, with no unit in two of them.
+
+    Parameters
+    ----------
+    by, join_texts : what makes cases one unit, see `split_units`
+    test, validation : shares of the cases; the rest is to train on
+    leave_out : "column=value" of cases that are all tested on, with the whole units they belong to; the shares are of
+        the other cases, so that a part of the test is like what was trained on
+    folds : a column whose values name the folds: each has its own train, validation and test, so that a judge may be
+        trained on all but one. A unit with several values goes to the fold of most of its cases.
+    progress : see `mrb_lib.benchmarks.near_duplicates.near_duplicates`
+
+    Returns
+    -------
+    Split
+        The benchmark as it would be, nothing written; see `write_split`.
+
+    Raises
+    ------
+    InputError
+        A share is impossible, a column or value is unknown, or there are too few units to make the parts.
+
+    Notes
+    -----
+    The parts are balanced by organ (or else department) and by gold on the main dimension, as far as units allow; see
+    `allocate`. Validated by tests/benchmarks/test_splits.py.
+    """
+    shares = _shares(test, validation)
+    cases = benchmark.cases
+    named = _left_out(cases, leave_out)
+    units = split_units(benchmark, by, progress, join_texts=join_texts)
+    statements = [f"split {units.statement}"]
+    held = np.isin(units.codes, units.codes[named])
+    if named.any():
+        moved = f", and {held.sum() - named.sum():,} more of the same units" if held.sum() > named.sum() else ""
+        statements.append(f"left out for the test: {named.sum():,} cases with {' or '.join(leave_out)}{moved}")
+    if held.all():
+        raise InputError(f"--leave-out {leave_out[0]}: leaves nothing to train on; leave out less.")
+    fold = None
+    if folds is not None:
+        fold, moved_to = _folds(cases, folds, units)
+        statements.append(f"{fold.nunique()} folds by {folds}{moved_to}")
+    label = _draw(benchmark, units, held, fold, shares, seed)
+    out = cases.drop(columns=FOLD, errors="ignore").assign(split=pd.Series(label, index=cases.index, dtype="str"))
+    if fold is not None:
+        out = out.assign(fold=fold)
+    rule: dict[str, object] = {"by": units.by, "test": test, "validation": validation, "seed": seed}
+    rule |= {"leave_out": list(leave_out)} if leave_out else {}
+    rule |= {"folds": folds} if folds is not None else {}
+    rule |= {"join_texts": True} if join_texts else {}
+    rule |= {f"n_{name}": int((out[SPLIT] == name).sum()) for name in SPLITS}
+    rule |= {"n_units": units.n, "digest": split_digest(out)}
+    meta = replace(benchmark.meta, extra={**benchmark.meta.extra, SPLIT: rule})
+    return Split(replace(benchmark, meta=meta, cases=out), units, tuple(statements))
+
+
+def _shares(test: float, validation: float) -> Amounts:
+    for name, share in (("--test", test), ("--validation", validation)):
+        if not 0 <= share < 1:
+            raise InputError(f"{name} {share:g}: is not a share; give a number from 0 to below 1.")
+    if test + validation >= 1:
+        raise InputError(f"--test {test:g} and --validation {validation:g}: leave nothing to train on; give less.")
+    return np.array([1 - test - validation, validation, test])
+
+
+def _left_out(cases: pd.DataFrame, wishes: Sequence[str]) -> Members:
+    """Which cases are named to be left out."""
+    named = np.zeros(len(cases), dtype=bool)
+    for wish in wishes:
+        column, equals, value = wish.partition("=")
+        if not equals:
+            raise InputError(f"--leave-out {wish}: name a column and a value, as in organ=eye.")
+        values = _column(cases, column, f"--leave-out {wish}").astype("str")
+        members = (values == value).to_numpy(dtype=bool)
+        if not members.any():
+            some = ", ".join(sorted(values.dropna().unique())[:_SHOWN_VALUES])
+            raise InputError(f"--leave-out {wish}: no case has that value; {column} is one of {some}.")
+        named |= members
+    return named
+
+
+def _folds(cases: pd.DataFrame, column: str, units: SplitUnits) -> tuple[pd.Series, str]:
+    """The fold of each case, and how many were moved to the fold of their unit, in words."""
+    values = _column(cases, column, f"--folds {column}").astype("str").reset_index(drop=True)
+    counts = pd.crosstab(units.codes, values)
+    fold = pd.Series(counts.idxmax(axis=1).reindex(units.codes).to_numpy(), index=cases.index, dtype="str")
+    if fold.nunique() < _PARTS:
+        raise InputError(f"--folds {column}: makes one fold of all cases; use a column that tells more apart.")
+    moved = int((values.notna().to_numpy() & (fold.to_numpy() != values.to_numpy())).sum())
+    return fold, f"; {moved:,} cases stand in the fold of most of their unit" if moved else ""
+
+
+def _balanced_columns(benchmark: Benchmark) -> pd.DataFrame:
+    """What the parts are to be alike in, a row a case."""
+    cases, meta = benchmark.cases, benchmark.meta
+    main = _MAIN if _MAIN in meta.dimensions else meta.dimensions[0]
+    labels = gold(benchmark)
+    label_of = labels[labels["dimension"] == main].set_index("case_id")["choice"]
+    columns = pd.DataFrame({"gold": cases["case_id"].map(label_of).astype("str")})
+    subfield = next((name for name in _SUBFIELDS if _has_values(cases, name)), None)
+    return columns if subfield is None else columns.assign(subfield=cases[subfield])
+
+
+def _draw(
+    benchmark: Benchmark, units: SplitUnits, held: Members, fold: pd.Series | None, shares: Amounts, seed: int
+) -> NDArray[np.object_]:
+    """The name of the part of each case; what is held out is for the test, the rest is drawn fold by fold.
+
+    Raises
+    ------
+    InputError
+        A part that was asked for has no case.
+    """
+    codes, rng = units.codes, np.random.default_rng(seed)
+    label = np.full(len(codes), TEST, dtype=object)
+    counts = strata(_balanced_columns(benchmark))
+    group = np.zeros(len(codes), dtype=np.int64) if fold is None else pd.factorize(fold, sort=True)[0]
+    for value in np.unique(group[~held]):
+        rows = np.flatnonzero((group == value) & ~held)
+        unit = pd.factorize(codes[rows])[0]
+        members = np.zeros((int(unit.max()) + 1, counts.shape[1]))
+        np.add.at(members, unit, counts[rows])
+        label[rows] = np.array(SPLITS, dtype=object)[allocate(members, shares, rng)[unit]]
+    for name, share in zip(SPLITS, shares, strict=True):
+        if share > 0 and not (label[~held] == name).any():
+            n = len(np.unique(codes[~held]))
+            what = "one unit holds all cases" if n == 1 else f"{n} units are too few"
+            raise InputError(
+                f"--by {units.by}: leaves {name} empty, for {what}; choose a --by that makes more, or other shares."
+            )
+    return label
+
+
+def strata(columns: pd.DataFrame) -> Amounts:
+    """Return what each case counts towards: the whole, each value of each column, and each combination of them.
+
+    Parameters
+    ----------
+    columns : a row a case; a missing value is a value
+
+    Returns
+    -------
+    array of 0 and 1 with shape (n_cases, n_strata)
+    """
+    named = columns.astype("str").fillna("")
+    if named.shape[1] > 1:
+        named = named.assign(together=named.iloc[:, 0].str.cat(named.iloc[:, 1:], sep="\n"))
+    dummies = [pd.get_dummies(named[name]).to_numpy(dtype=float) for name in named.columns]
+    return np.hstack([np.ones((len(columns), 1)), *dummies])
+
+
+def allocate(members: Amounts, shares: Amounts, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Give each unit to a part, the largest units first, those of one size in random order.
+
+    Parameters
+    ----------
+    members : how many cases of each stratum a unit has, with shape (n_units, n_strata)
+    shares : of the cases that each part is to have; a part with a share of 0 gets none
+
+    Returns
+    -------
+    array of int with shape (n_units,)
+        The part of each. A part with a share gets a unit at least, where there are as many units as parts.
+
+    Notes
+    -----
+    A unit goes where it most reduces the sum over parts and strata of (cases there - cases wanted)^2 / cases wanted, as
+    in iterative stratification (Sechidis, Tsoumakas and Vlahavas 2011, doi:10.1007/978-3-642-23808-6_10), which knows
+    no units; scikit-learn's StratifiedGroupKFold, which does, makes parts of equal size only. The whole weighs as much
+    as all strata together, and a stratum of fewer units than parts, which cannot be in all of them, does not count.
+    """
+    members = members[:, (members > 0).sum(axis=0) >= min((shares > 0).sum(), len(members))]
+    wanted = shares[:, None] * members.sum(axis=0)
+    weight = np.divide(1.0, wanted, out=np.zeros_like(wanted), where=wanted > 0)
+    weight[:, 0] *= members.shape[1]
+    missing = wanted.copy()
+    order = rng.permutation(len(members))
+    order = order[np.argsort(-members[order, 0], kind="stable")]
+    part = np.zeros(len(members), dtype=np.int64)
+    closed = np.where(shares > 0, 0.0, np.inf)
+    for unit in order:
+        counts = members[unit]
+        part[unit] = np.argmin(((counts - 2 * missing) * counts * weight).sum(axis=1) + closed)
+        missing[part[unit]] -= counts
+    _fill(part, members[:, 0], np.flatnonzero(shares > 0))
+    return part
+
+
+def _fill(part: NDArray[np.int64], sizes: Amounts, wanted: NDArray[np.int64]) -> None:
+    """Give a part without a unit the smallest one of the part with the most, where that has another."""
+    for empty in wanted:
+        counts = np.bincount(part, minlength=int(wanted.max()) + 1)
+        largest = int(counts.argmax())
+        if counts[empty] == 0 and counts[largest] > 1:
+            of_largest = np.flatnonzero(part == largest)
+            part[of_largest[sizes[of_largest].argmin()]] = empty
+
+
+def split_digest(cases: pd.DataFrame) -> str:
+    """SHA-256 over the sorted lines `case_id, split`, and `fold` where the cases have that column, between tabs."""
+    columns = ["case_id", SPLIT, *([FOLD] if FOLD in cases else [])]
+    lines = cases[columns].astype("str").fillna("").agg("\t".join, axis=1)
+    return hashlib.sha256("\n".join(sorted(lines)).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def is_split(benchmark: Benchmark) -> bool:
+    """Whether the cases have a split, given or made."""
+    return _has_values(benchmark.cases, SPLIT)
+
+
+def check_replaceable(benchmark: Benchmark) -> None:
+    """Refuse to replace a split that the cases have.
+
+    Raises
+    ------
+    InputError
+        They have one.
+    """
+    if is_split(benchmark) or FOLD in benchmark.cases:
+        counts = benchmark.cases[SPLIT].value_counts().items() if SPLIT in benchmark.cases else ()
+        there = ", ".join(f"{n:,} {name}" for name, n in counts) or "folds only"
+        raise InputError(f"{benchmark.path}: the cases are split already ({there}); pass --overwrite to replace that.")
+
+
+def write_split(benchmark: Benchmark) -> None:
+    """Write the split of a benchmark into its folder: `cases.parquet` and `benchmark.toml`, both or neither.
+
+    Every other column of the cases keeps its values and its type.
+
+    Raises
+    ------
+    InputError
+        The benchmark was not loaded from a folder.
+    """
+    folder, cases = benchmark.folder, benchmark.cases
+    stored = pq.ParquetFile(folder / "cases.parquet").read()
+    stored = stored.drop_columns([name for name in (SPLIT, FOLD) if name in stored.column_names])
+    for name in (SPLIT, FOLD):
+        if name in cases:
+            stored = stored.append_column(name, pa.array(cases[name].astype("str"), pa.string(), from_pandas=True))
+    buffer = io.BytesIO()
+    marked = stored.replace_schema_metadata({**(stored.schema.metadata or {}), **MARK})
+    pq.write_table(marked, buffer, compression="zstd")
+    contents = {"cases.parquet": buffer.getvalue(), "benchmark.toml": meta_text(benchmark.meta).encode("utf-8")}
+    contents[SUMS] = digests_with(folder, {"cases.parquet": hashlib.sha256(buffer.getvalue()).hexdigest()})
+    replace_files(folder, contents)
+
+
+def check_split(benchmark: Benchmark) -> None:
+    """Refuse to train where a case of validation or test could be known from a training case.
+
+    Raises
+    ------
+    InputError
+        The cases are not split, or `split_findings` reports an error or an unknown name of a split; names the first of
+        these and counts the others.
+
+    Notes
+    -----
+    Validated by tests/benchmarks/audit/test_audit_splits.py.
+    """
+    where = benchmark.path or f"benchmark {benchmark.meta.name}"
+    if not is_split(benchmark):
+        raise InputError(f"{where}: the cases are not split; run `mrb split {benchmark.path or 'BENCH'}` first.")
+    faults = [one for one in split_findings(benchmark) if one.severity == "error" or one.row is not None]
+    if faults:
+        more = f", one of {len(faults):,} such cases" if len(faults) > 1 else ""
+        again = _AGAIN.replace("BENCH", str(benchmark.path or "BENCH"))
+        raise InputError(f"{where}: {faults[0].problem}{more}; {again}.")
+
+
+def split_findings(benchmark: Benchmark, progress: Progress | None = None) -> list[Finding]:
+    """Audit the split of a benchmark, given or made by `mrb split`; nothing where the cases are not split.
+
+    Parameters
+    ----------
+    progress : called with "images", how many are compared, and of how many
+
+    Returns
+    -------
+    list of Finding
+        Errors, for nothing may be trained on such a split: a digest in `benchmark.toml` that is not the cases', and
+        each case of validation or test that shares a unit, a cluster or an image with a training case (or with a
+        case of another fold). Nearly the same texts about different images are one warning; names other than train,
+        validation and test are others.
+
+    Notes
+    -----
+    Tested by tests/benchmarks/audit/test_audit_splits.py.
+    """
+    if not is_split(benchmark):
+        return []
+    cases, stated = benchmark.cases, benchmark.meta.extra.get(SPLIT)
+    rule = stated if isinstance(stated, Mapping) else {}
+    findings = []
+    for row in np.flatnonzero(cases[SPLIT].notna() & ~cases[SPLIT].isin(list(SPLITS))):
+        problem = f"case {cases['case_id'].iloc[row]} is in split {cases[SPLIT].iloc[row]!r}, which is not known"
+        findings.append(case_finding(cases, row, SPLIT, problem, f"write {', '.join(SPLITS)}, or {_AGAIN}"))
+    if isinstance(stated, Mapping) and rule.get("digest") != split_digest(cases):
+        problem = "the cases are split otherwise than benchmark.toml says (its digest)"
+        findings.append(Finding("error", "benchmark.toml", None, SPLIT, problem, f"restore cases.parquet, or {_AGAIN}"))
+    by = rule.get("by")
+    values = by if isinstance(by, str) and (by in cases or by in (ITEM, MODEL_PAIR)) else None
+    units = split_units(benchmark, values, progress, join_texts=bool(rule.get("join_texts")))
+    one, other = (cases[SPLIT].iloc[units.alike[name]].to_numpy() for name in ("row_1", "row_2"))
+    problem = "pairs of cases about different images have nearly the same texts and stand on two sides of the split"
+    cure = "look at some; `mrb split BENCH --join-texts --overwrite` keeps them together"
+    findings += counted(int((one != other).sum()), "warning", CASES_FILE, problem, cure, SPLIT)
+    is_train = (cases[SPLIT] == TRAIN).to_numpy(dtype=bool)
+    is_unseen = cases[SPLIT].isin([VALIDATION, TEST]).to_numpy(dtype=bool)
+    findings += _crossings(cases, units, SPLIT, is_train, is_unseen)
+    if FOLD in cases:
+        is_first = np.isin(np.arange(len(cases)), np.unique(units.codes, return_index=True)[1])
+        findings += _crossings(cases, units, FOLD, is_first, ~is_first)
+    return findings
+
+
+def _crossings(
+    cases: pd.DataFrame, units: SplitUnits, column: str, known: NDArray[np.bool_], unseen: NDArray[np.bool_]
+) -> Iterator[Finding]:
+    """For each unseen case the first known one of its unit on another side; one that it is paired with goes before."""
+    sides = cases[column].astype("str").fillna("").to_numpy(dtype=object)
+    near = units.near
+    ends = pd.concat([near, near.rename(columns={"row_1": "row_2", "row_2": "row_1"})])
+    ends = ends[known[ends["row_1"]] & unseen[ends["row_2"]]].sort_values("row_1")
+    paired = {row_2: (row_1, kind) for row_1, row_2, kind in ends.iloc[::-1].itertuples(index=False)}
+    rows = np.flatnonzero(known)
+    first = dict(zip(units.codes[rows[::-1]].tolist(), rows[::-1].tolist(), strict=True))
+    shared = f"its {units.by.replace('_', ' ')}, or a near-duplicate of it,"
+    what = "" if column == SPLIT else f"{column} "
+    for row in np.flatnonzero(unseen).tolist():
+        other, kind = paired.get(row, (first.get(int(units.codes[row])), shared))
+        if other is not None and sides[row] != sides[other]:
+            case, known_case = (f"case {cases['case_id'].iloc[i]} ({what}{sides[i]})" for i in (row, other))
+            problem = f"{case} shares {kind} with {known_case}"
+            cure = f"put both on one side, or {_AGAIN}"
+            yield case_finding(cases, row, column, problem, cure, severity="error")
