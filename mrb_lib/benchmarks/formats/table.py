@@ -11,6 +11,7 @@ the contract does not know is one of numbers if each of its cells is a number in
 
 import json
 import re
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -55,6 +56,7 @@ from mrb_lib.tables.validation import Finding, check_references, counted
 READ_SUFFIXES = (*TEXT_SUFFIXES, ".xlsx", ".parquet", ".jsonl", ".json")
 WRITTEN = ("csv", "parquet")
 _TABLES: tuple[TableName, ...] = ("cases", "annotations", "verdicts")
+_NEEDED = tuple(column.name for table in _TABLES for column in COLUMNS[table] if column.required)
 _PLAIN_NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.[0-9]{1,17})?(e[+-][0-9]{2,3})?")
 
 
@@ -223,12 +225,24 @@ def _known_name(sheet: str) -> str:
 
 
 def _from_cells(source: Source, path: Path) -> Source:
-    return replace(source, frame=_with_images_column(renamed_columns(source.frame, path)))
+    return replace(source, frame=_with_our_names(renamed_columns(source.frame, path)))
 
 
-def _with_images_column(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a table whose column `image`, as most data sets call it, is `images`."""
-    return frame.rename(columns={"image": "images"}) if "image" in frame and "images" not in frame else frame
+def _with_our_names(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a table whose columns spelled nearly like ours, as "Response A", have our names, and whose ids are text.
+
+    The column `image`, as most data sets call it, is `images`.
+    """
+    ours = {_column_key(name): name for name in (*_NEEDED, "images")} | {"image": "images"}
+    renames = {name: ours[_column_key(name)] for name in frame if _column_key(name) in ours}
+    taken = Counter([*renames.values(), *(name for name in frame if name not in renames)])
+    frame = frame.rename(columns={name: our for name, our in renames.items() if taken[our] == 1})
+    ids = [name for name in ("case_id", "annotator", "judge") if name in frame and frame[name].dtype != "str"]
+    return frame.assign(**{name: frame[name].map(lambda value: id_text(value) or value) for name in ids})
+
+
+def _column_key(name: object) -> str:
+    return spelling_key(str(name).replace("_", " "))
 
 
 def _from_parquet(paths: Sequence[Path], findings: list[Finding]) -> Source:
@@ -244,7 +258,7 @@ def _from_parquet(paths: Sequence[Path], findings: list[Finding]) -> Source:
 def _with_pictures(path: Path, index: ImageIndex, findings: list[Finding]) -> pd.DataFrame:
     schema = open_parquet(path).schema_arrow
     embedded = [name for name in schema.names if holds_bytes(schema.field(name).type)]
-    frame = _with_images_column(renamed_columns(read_table(path, [n for n in schema.names if n not in embedded]), path))
+    frame = _with_our_names(renamed_columns(read_table(path, [n for n in schema.names if n not in embedded]), path))
     renames = column_map().of(schema.names, path)
     pictures = [name for name in embedded if renames.get(name, name) in ("images", "image")]
     for name in set(embedded).difference(pictures[:1]):
@@ -266,7 +280,7 @@ def _from_records(records: list[SourceRow], path: Path, table: TableName | None)
     column_map().reads(names)
     frame = pd.DataFrame({name: pd.Series([one.values.get(name) for one in records], dtype=object) for name in names})
     others = [name for name in names if name not in contract]
-    return _with_images_column(frame.assign(**frame[others].infer_objects()))
+    return _with_our_names(frame.assign(**frame[others].infer_objects()))
 
 
 def _split(flat: Source, verdicts: Sequence[str], findings: list[Finding]) -> dict[TableName, Source]:

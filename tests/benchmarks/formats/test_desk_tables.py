@@ -1,5 +1,6 @@
 """Tables from people's desks: Excel, other separators and encodings, one file for everything, names typed by hand."""
 
+import json
 import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
@@ -101,6 +102,25 @@ def test_utf_16_without_a_mark_is_named(tmp_path: Path, name: str, encoding: str
     (tmp_path / name).write_bytes('{"question": "é"}\n'.encode(encoding))
     with pytest.raises(InputError, match=rf"{name}: is not UTF-8 text .*UTF-16 without a byte order mark"):
         read_source("table", tmp_path / name)
+
+
+def test_a_header_may_be_typed_as_people_type_it(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text(
+        "Case ID, question ,Response A,RESPONSE_B,Annotator,Overall,organ,Organ\n7,q,a,b,Ann,A,eye,x\n"
+    )
+    made = read_source("table", tmp_path / "x.csv").benchmark
+    assert made.cases[["case_id", "response_b", "organ", "Organ"]].to_numpy().tolist() == [["7", "b", "eye", "x"]]
+    assert made.annotations[["annotator", "choice"]].to_numpy().tolist() == [["Ann", "A"]]
+
+
+def test_ids_are_the_same_whatever_type_they_are_stored_with(tmp_path: Path) -> None:
+    texts = {"question": "q", "response_a": "a", "response_b": "b", "model_a": "m", "model_b": "n"}
+    rows = [{"case_id": one, "annotator": by, **texts, "choice": "n"} for one, by in ((7, 1.0), (7.0, 2), ("7", "3"))]
+    (tmp_path / "x.json").write_text(json.dumps(rows))
+    made = read_source("table", tmp_path / "x.json").benchmark.annotations
+    assert made[["case_id", "annotator", "choice"]].to_numpy().tolist() == [["7", by, "B"] for by in "123"]
+    pd.DataFrame(rows).astype({"case_id": "float64", "annotator": "float64"}).to_parquet(tmp_path / "x.parquet")
+    assert read_source("table", tmp_path / "x.parquet").benchmark.annotations.equals(made)
 
 
 def test_tabs_and_bars_separate_too(tmp_path: Path) -> None:
