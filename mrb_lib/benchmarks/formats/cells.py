@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -67,7 +67,7 @@ def read_cells(path: Path, findings: list[Finding] | None = None) -> Source:
     """
     with readable(path):
         text, encoding = decoded(path.read_bytes())
-    stated = re.match(r"sep=(.)\r?\n", text)
+    stated = re.match(r'"?sep=(.)"?\r?\n', text)
     text = text[stated.end() :] if stated else text
     csv.field_size_limit(sys.maxsize)  # a response may be longer than its 128 KiB
     separator = stated[1] if stated else _separator(text)
@@ -94,7 +94,7 @@ def read_workbook(path: Path, findings: list[Finding]) -> dict[str, Source]:
 
     try:
         with readable(path):
-            book = openpyxl.load_workbook(path, data_only=True)
+            book, written = (openpyxl.load_workbook(path, data_only=values) for values in (True, False))
     except InputError:
         raise
     except Exception as error:  # openpyxl raises nearly anything on damaged files
@@ -113,6 +113,10 @@ def read_workbook(path: Path, findings: list[Finding]) -> dict[str, Source]:
             continue
         where = path.with_name(f"{path.name} ({sheet.title})")
         frame = _table(iter(rows[first:]), where, findings)
+        formulas = (cell for row in written[sheet.title].iter_rows() for cell in row if cell.data_type == "f")
+        without = sum(cells[cell.row, cell.column].value is None for cell in formulas)
+        problem, cure = "formulas have no stored value and are empty here", "open the file in Excel and save it again"
+        findings += counted(without, "warning", where, problem, cure)
         errors = sum(cell.data_type == "e" for cell in cells.values())
         problem = "cells hold an Excel error and are empty here"
         findings += counted(errors, "warning", where, problem, "correct the formulas")
@@ -161,7 +165,7 @@ def _separator(text: str) -> str:
             first = list(islice(csv.reader(io.StringIO(text, newline=""), delimiter=separator), _SNIFFED))
         except csv.Error:
             continue
-        header, *rows = [row for row in first if any(row)] or [[]]
+        header, *rows = [row for row in first if sum(map(bool, row)) > 1] or [[]]
         if len(header) > 1:
             fits[separator] = (sum(len(row) == len(header) for row in rows) / max(len(rows), 1), len(header))
     return max(fits, key=lambda separator: fits[separator]) if fits else ","
@@ -179,12 +183,17 @@ def _rows(text: str, separator: str, path: Path) -> Iterator[list[str]]:
 
 def _table(rows: Iterator[list[str]], path: Path, findings: list[Finding]) -> pd.DataFrame:
     """Return the rows below a header as a table; blank ones and empty columns without a name are left out."""
-    header = next(rows, None)
+    first = list(islice(rows, _SNIFFED))
+    titles = next((row for row, cells in enumerate(first) if sum(map(bool, cells)) > 1), 0)
+    skipped = [text for cells in first[:titles] for text in cells if text]
+    problem, cure = f"rows above the header are skipped: {' '.join(skipped)}", "remove them if a name is among them"
+    findings += counted(len(skipped), "info", path, problem, cure)
+    header, *first = first[titles:] or [[]]
     if not header:
         raise InputError(f"{path}: is empty; write a header line with the names of the columns.")
     cells: list[list[str]] = []
     blank = 0
-    for row in rows:
+    for row in chain(first, rows):
         if not any(row):
             blank += 1
             continue

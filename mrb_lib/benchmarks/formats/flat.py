@@ -83,7 +83,12 @@ def split_flat(flat: pd.DataFrame, verdict_columns: Sequence[str], source: str, 
     if is_judged:
         columns = [name for name in flat if name in row_columns or name in own]
         return Tables(cases, None, flat[["case_id", *columns]])
-    return Tables(cases, long_labels(rows) if labels else None, _verdicts(flat, verdict_columns, source))
+    wide = [] if "choice" in labels else [spelling_key(str(name)) for name in labels]
+    judged = wide[0] if len(wide) == 1 else OVERALL
+    if verdict_columns and wide and judged not in wide:
+        problem, cure = f"verdicts are on {OVERALL}, which has no labels", "import a row per dimension for the others"
+        findings.append(Finding("warning", source, None, verdict_columns[0], problem, cure))
+    return Tables(cases, long_labels(rows) if labels else None, _verdicts(flat, verdict_columns, judged, source))
 
 
 def is_dimension(name: str) -> bool:
@@ -137,11 +142,11 @@ def _first_given(frame: pd.DataFrame, case: pd.Series) -> pd.DataFrame:
     return out.reset_index(drop=True)
 
 
-def _verdicts(flat: pd.DataFrame, columns: Sequence[str], source: str) -> pd.DataFrame | None:
-    """Return the verdicts in columns named after judges, one per case and dimension."""
+def _verdicts(flat: pd.DataFrame, columns: Sequence[str], dimension: str, source: str) -> pd.DataFrame | None:
+    """Return the verdicts in columns named after judges, one per case and dimension, by default `dimension`."""
     frames = []
     for name in columns:
-        rows = flat[["case_id"]].assign(dimension=flat.get("dimension", OVERALL), judge=name, choice=flat[name])
+        rows = flat[["case_id"]].assign(dimension=flat.get("dimension", dimension), judge=name, choice=flat[name])
         case = rows["case_id"].astype("str") + "\0" + rows["dimension"].astype("str")
         differs = _differing(rows["choice"], case)
         if differs.any():
@@ -153,14 +158,14 @@ def _verdicts(flat: pd.DataFrame, columns: Sequence[str], source: str) -> pd.Dat
 
 
 def with_texts(flat: pd.DataFrame) -> pd.DataFrame:
-    """Return conversations as texts: responses are their last messages, a question that is not there the first."""
+    """Return conversations as texts: responses are their last messages, a question that is not there the others."""
     for name in ("chosen", "rejected", "response_a", "response_b"):
         talks = flat[name].map(_is_conversation) if name in flat else pd.Series(dtype=bool)
         if talks.any():
             if "question" not in flat:
-                flat = flat.assign(question=flat[name].map(lambda talk: _message(talk, 0)))
-            flat = flat.assign(**{name: flat[name].map(lambda talk: _message(talk, -1))})
-    return flat
+                flat = flat.assign(question=flat[name].map(lambda talk: _talk_text(talk, stop=-1)))
+            flat = flat.assign(**{name: flat[name].map(lambda talk: _talk_text(talk, start=-1))})
+    return flat.assign(question=flat["question"].map(_talk_text)) if "question" in flat else flat
 
 
 def with_sides(flat: pd.DataFrame, source: str, findings: list[Finding]) -> pd.DataFrame:
@@ -179,8 +184,15 @@ def _is_conversation(value: object) -> bool:
     return isinstance(value, (list, np.ndarray)) and len(value) > 0 and isinstance(value[0], dict)
 
 
-def _message(value: object, place: int) -> object:
-    return value[place].get("content") if isinstance(value, (list, np.ndarray)) and _is_conversation(value) else value
+def _talk_text(value: object, start: int = 0, stop: int | None = None) -> object:
+    """Return the text of the messages of a conversation, of several each with its role; other values as they are."""
+    if not isinstance(value, (list, np.ndarray)) or not _is_conversation(value):
+        return value
+    messages = list(value)[start:stop]
+    texts = [message.get("content") for message in messages]
+    if len(texts) == 1 or not all(isinstance(text, str) for text in texts):
+        return texts[0] if len(texts) == 1 else texts
+    return "\n\n".join(f"{message.get('role')}: {text}" for message, text in zip(messages, texts, strict=True))
 
 
 def _key(value: object) -> str:

@@ -1,5 +1,6 @@
 """Labels as people and other harnesses write them, read as the categories of a benchmark."""
 
+import csv
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
@@ -37,7 +38,7 @@ def stated_labels(text: str | None, categories: Sequence[str]) -> dict[str, str]
         One is not a pair, is there twice, or names no category.
     """
     labels: dict[str, str] = {}
-    for pair in filter(None, (text or "").split(",")):
+    for pair in filter(None, next(csv.reader([text or ""], skipinitialspace=True), [])):
         theirs, equals, ours = (part.strip() for part in pair.rpartition("="))
         if not theirs or not equals:
             raise InputError(
@@ -88,7 +89,7 @@ def read_labels(
     if unknown:
         shown = ", ".join(f"{visible(label)} ({counts[label]:,})" for label in unknown[:6])
         row = int(choices.index[choices.isin(unknown).to_numpy()][0]) + 1
-        example = ",".join(f"{label}=..." for label in unknown[:6])
+        example = ",".join(f'"{label}=..."' if "," in label else f"{label}=..." for label in unknown[:6])
         raise InputError(
             f"{source}, row {row}, column choice: {len(unknown)} labels are none of {', '.join(categories)}: {shown}; "
             f"say what each stands for with --labels '{example}', or name all categories with --categories."

@@ -19,6 +19,7 @@ from mrb_lib.benchmarks.formats.images import ImageFiles
 from mrb_lib.benchmarks.formats.labels import winner
 from mrb_lib.benchmarks.formats.sources import SourceRow, id_text, read_json_array, renamed
 from mrb_lib.benchmarks.meta import dimensions_of, meta_from
+from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.validation import Finding, counted
 
 _FIELDS: Mapping[str, tuple[str, ...]] = {
@@ -63,11 +64,16 @@ def read(
     tasks = read_json_array(Path(src))
     texts = renamed([_data(task) for task in tasks], Path(src))
     labels = [label for task in tasks for label in _labels(task, counts)]
+    comparing = {label.control for label in labels if winner(label.choice)} or {label.control for label in labels}
+    counts["other"] += sum(label.control not in comparing for label in labels)
+    labels = [_read_choice(label, str(src)) for label in labels if label.control in comparing]
     several = len({label.control for label in labels}) > 1
     findings: list[Finding] = []
     findings += counted(counts["skipped"], "warning", src, "annotations were skipped", "they are left out")
     findings += counted(counts["other"], "warning", src, "results compare no responses", "they are left out")
     frame = pd.DataFrame({"dimension": [label.control if several else "overall" for label in labels]}, dtype="str")
+    if not tasks:
+        raise InputError(f"{src}: holds no tasks; export those that are labelled.")
     meta = meta_from({"name": Path(src).stem, "kind": kind or "general"}, str(src), dimensions_of([frame]))
     rows = list(zip(labels, frame["dimension"], strict=True))
     people = [(one.case_id, one.by, dimension, one.choice) for one, dimension in rows if not one.is_prediction]
@@ -124,11 +130,16 @@ def _labels(task: SourceRow, counts: Counter[str]) -> Iterator[_Label]:
                     counts["other"] += 1
                     continue
                 selected = value.get("selected") or ", ".join(map(str, value.get("choices") or [None]))
-                choice = winner(str(selected))
-                if choice is None:
-                    raise task.error(key, f"{str(selected)[:60]!r} is neither left nor right nor a tie", "correct it")
                 control = str(result.get("from_name") or "overall")
-                yield _Label(task.id("id"), id_text(name) or "annotator", control, choice, is_prediction)
+                yield _Label(task.id("id"), id_text(name) or "annotator", control, str(selected), is_prediction)
+
+
+def _read_choice(label: _Label, src: str) -> _Label:
+    choice = winner(label.choice)
+    if choice is None:
+        problem = f"{label.choice[:60]!r} is neither left nor right nor a tie"
+        raise InputError(f"{src}, task {label.case_id}, control {label.control}: {problem}; correct it.")
+    return label._replace(choice=choice)
 
 
 def _objects(value: object) -> list[dict[str, Any]]:

@@ -123,6 +123,56 @@ def test_ids_are_the_same_whatever_type_they_are_stored_with(tmp_path: Path) -> 
     assert read_source("table", tmp_path / "x.parquet").benchmark.annotations.equals(made)
 
 
+@pytest.mark.parametrize("separator", [",", ";"])
+def test_titles_above_the_header_are_skipped_and_named(tmp_path: Path, separator: str) -> None:
+    lines = ["case_id,question,response_a,response_b,overall", "1,q,a,b,A", "2,q,c,d,B"]
+    text = "Study 7, export of May\n\n" if separator == ";" else "Study 7\n\n"
+    (tmp_path / "x.csv").write_text(text + "\n".join(lines).replace(",", separator))
+    made = read_source("table", tmp_path / "x.csv")
+    assert made.benchmark.annotations["choice"].tolist() == ["A", "B"]
+    assert "1 rows above the header are skipped: Study 7" in str(made.findings[0])
+
+
+def test_formulas_without_a_stored_value_are_counted(tmp_path: Path) -> None:
+    head = ["case_id", "question", "response_a", "response_b", "note"]
+    path = workbook(tmp_path / "x.xlsx", Sheet=[["Study 7"], [], head, [1, "q", "a", "b", '=CONCATENATE("x", "y")']])
+    said = "\n".join(map(str, read_source("table", path).findings))
+    assert "1 formulas have no stored value and are empty here; open the file in Excel" in said
+    assert "1 rows above the header are skipped: Study 7" in said
+
+
+def test_a_label_with_a_comma_is_stated_in_quotes(tmp_path: Path) -> None:
+    text = 'case_id,question,response_a,response_b,overall\n1,q,a,b,"B, slightly"\n'
+    (tmp_path / "x.csv").write_text(text)
+    with pytest.raises(InputError, match=r"--labels '\"B, slightly=\.\.\.\"'"):
+        read_source("table", tmp_path / "x.csv")
+    made = read_source("table", tmp_path / "x.csv", labels='"B, slightly=B"')
+    assert made.benchmark.annotations["choice"].tolist() == ["B"]
+
+
+def test_a_talk_of_several_messages_is_asked_as_a_whole(tmp_path: Path) -> None:
+    def says(role: str, content: str) -> dict[str, str]:
+        return {"role": role, "content": content}
+
+    before = [says("system", "Be brief."), says("user", "Which view?")]
+    whole = {"chosen": [*before, says("assistant", "PA.")], "rejected": [*before, says("assistant", "AP.")]}
+    apart = {"question": before[1:], "chosen": whole["chosen"][2:], "rejected": whole["rejected"][2:]}
+    for row, question in ((whole, "system: Be brief.\n\nuser: Which view?"), (apart, "Which view?")):
+        (tmp_path / "x.json").write_text(json.dumps([row]))
+        cases = read_source("table", tmp_path / "x.json").benchmark.cases
+        assert cases["question"].tolist() == [question]
+        assert {cases["response_a"][0], cases["response_b"][0]} == {"PA.", "AP."}
+
+
+def test_verdicts_in_a_column_are_on_the_dimension_of_the_only_labels(tmp_path: Path) -> None:
+    text = "case_id,question,response_a,response_b,accuracy,safety?,gpt\n1,q,a,b,A,x,B\n"
+    (tmp_path / "x.csv").write_text(text)
+    assert read_source("table", tmp_path / "x.csv", verdicts=["gpt"]).verdicts["dimension"].tolist() == ["accuracy"]
+    (tmp_path / "x.csv").write_text(text.replace("safety?", "relevance").replace("x", "A"))
+    said = read_source("table", tmp_path / "x.csv", verdicts=["gpt"]).findings
+    assert "verdicts are on overall, which has no labels" in "\n".join(map(str, said))
+
+
 def test_tabs_and_bars_separate_too(tmp_path: Path) -> None:
     for separator, suffix in (("\t", "tsv"), ("|", "txt")):
         rows = [[*row[:-1], row[-1].replace("1.250,25", "1250.25").replace("0,5", "0.5")] for row in ROWS]

@@ -66,3 +66,12 @@ def test_several_controls_are_dimensions_and_other_keys_are_mapped(tmp_path: Pat
 def test_what_cannot_be_read_is_named(tmp_path: Path, change: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         export(tmp_path / "p.json", [task(1, result("left")) | change])
+
+
+def test_a_control_that_compares_nothing_is_left_out_and_an_empty_export_named(tmp_path: Path) -> None:
+    quality = result("Good image") | {"from_name": "quality"}
+    imported = export(tmp_path / "p.json", [task(1, result("left"), quality)])
+    assert imported.benchmark.annotations[["dimension", "choice"]].to_numpy().tolist() == [["overall", "A"]]
+    assert "1 results compare no responses; they are left out" in "\n".join(map(str, imported.findings))
+    with pytest.raises(InputError, match="holds no tasks"):
+        export(tmp_path / "p.json", [])
