@@ -125,6 +125,21 @@ def test_references_with_a_decimal_comma_are_numbers(tmp_path: Path) -> None:
     assert [item.reference for item in read(tmp_path)] == ["2.5", "3"]
 
 
+@pytest.mark.parametrize(("name", "separator"), [("Items.CSV", ","), ("items.tsv", "\t")])
+def test_a_table_may_be_typed_as_people_type_it(tmp_path: Path, name: str, separator: str) -> None:
+    image(tmp_path, "1.png")
+    text = f"Question, answer,Image,Options,File Name\nSide?,left,.{chr(92)}1.png,left;right,\n"
+    (tmp_path / name).write_text(text.replace(",", separator))
+    [item] = read(tmp_path)
+    assert (item.question, item.reference, item.choices) == ("Side?", "left", ("left", "right"))
+    assert item.images[0].read()
+
+
+def test_choices_may_be_stated_by_letter(tmp_path: Path) -> None:
+    as_json(tmp_path / "items.json", [{"question": "Side?", "answer": "A", "options": {"B": "right", "A": "left"}}])
+    assert read(tmp_path)[0].choices == ("left", "right")
+
+
 def test_what_a_source_states_is_taken_along(tmp_path: Path) -> None:
     stated = {
         "vqa_rad": {"body_part": "HEAD", "question_type": "PRES"},

@@ -133,7 +133,7 @@ def _plain(value: object) -> str:
 
 
 def texts_of(row: SourceRow, *names: str) -> tuple[str, ...] | None:
-    """The first of some fields that holds a list: one, one in JSON, or texts between semicolons."""
+    """The first of some fields that holds a list: one, one in JSON, texts by letter, or texts between semicolons."""
     for name in names:
         value = row.values.get(name)
         if isinstance(value, str) and value.strip().startswith("["):
@@ -141,6 +141,8 @@ def texts_of(row: SourceRow, *names: str) -> tuple[str, ...] | None:
                 value = json.loads(value)
             except ValueError as error:
                 raise row.error(name, f"is not a JSON list ({error})", "write texts between semicolons") from error
+        if isinstance(value, dict) and all(len(letter) == 1 for letter in value):
+            value = [value[letter] for letter in sorted(value)]
         parts = value.split(";") if isinstance(value, str) else value
         if isinstance(parts, list | tuple | np.ndarray):
             texts = tuple(text for part in parts if (text := _plain(part)))
@@ -167,4 +169,4 @@ def places(folders: Sequence[Path], name: str) -> Iterator[Path]:
     """Yield where a name is in each folder; none where it leads out of that."""
     for folder in folders:
         with suppress(InputError):
-            yield inside(folder, name)
+            yield inside(folder, name.replace("\\", "/").removeprefix("./"))

@@ -8,6 +8,7 @@ with `--map theirs=ours`.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from mrb_lib.benchmarks.benchmark import read_table
@@ -25,15 +26,16 @@ from mrb_lib.build.construct.layouts.base import (
 )
 from mrb_lib.build.construct.tables import ABOUT
 from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.names import spelling_key
 
-SUFFIXES = (".csv", ".xlsx", ".jsonl", ".json", ".parquet")
+SUFFIXES = (".csv", ".tsv", ".xlsx", ".jsonl", ".json", ".parquet")
 _NAMES = ("items", "questions", "cases")
 _STATED = (*(name for name in ABOUT if name not in ("source", "cluster")), "body_part")
 
 
 @layout(
     "table",
-    about="a table of items (items.csv, .xlsx, .jsonl, .json or .parquet) or any one file of questions",
+    about="a table of items (items.csv, .tsv, .xlsx, .jsonl, .json or .parquet) or any one file of questions",
     recognises=lambda src: False,
 )
 def read(src: Path) -> Iterator[SourceItem]:
@@ -47,11 +49,11 @@ def read(src: Path) -> Iterator[SourceItem]:
 def _table(src: Path) -> Path:
     """The file of questions."""
     if src.is_file():
-        if src.suffix not in SUFFIXES:
+        if src.suffix.lower() not in SUFFIXES:
             raise InputError(f"{src}: is not a table; give a file that ends in {', '.join(SUFFIXES)}.")
         return src
-    named = [path for name in _NAMES for suffix in SUFFIXES if (path := src / f"{name}{suffix}").is_file()]
-    found = named or sorted(path for path in src.glob("[!.]*") if path.suffix in SUFFIXES)
+    files = sorted(path for path in src.glob("[!.]*") if path.suffix.lower() in SUFFIXES)
+    found = [path for name in _NAMES for path in files if path.stem == name] or files
     if not found:
         raise InputError(f"{src}: holds no file of questions ({', '.join(SUFFIXES)}); add questions.csv.")
     if len(found) > 1:
@@ -62,15 +64,16 @@ def _table(src: Path) -> Path:
 
 def rows_of(path: Path) -> Iterator[SourceRow]:
     """The rows of a table in any of `SUFFIXES`, with the names that `--map` gives their columns."""
-    if path.suffix == ".jsonl":
+    suffix = path.suffix.lower()
+    if suffix == ".jsonl":
         yield from read_jsonl(path)
-    elif path.suffix == ".json":
+    elif suffix == ".json":
         yield from read_json_array(path)
     else:
-        if path.suffix == ".csv":
+        if suffix in (".csv", ".tsv"):
             frame = read_csv(path)
         else:
-            sheets = read_workbook(path, []) if path.suffix == ".xlsx" else {}
+            sheets = read_workbook(path, []) if suffix == ".xlsx" else {}
             frame = renamed_columns(next(iter(sheets.values())).frame if sheets else read_table(path), path)
         names = list(frame.columns)
         for number, cells in enumerate(frame.itertuples(index=False, name=None), start=1):
@@ -93,6 +96,8 @@ def item_of(
     about : what holds unless the row says otherwise
     pictures : its images, where the row holds them itself
     """
+    spelled = {spelling_key(str(name)).replace(" ", "_"): value for name, value in row.values.items()}
+    row = replace(row, values={**spelled, **row.values})
     if pictures is None:
         names = texts_of(row, "images", "image", "file_name") or ()
         pictures = tuple(image for name in names for image in _images(folders, name))
