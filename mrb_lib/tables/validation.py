@@ -156,7 +156,10 @@ def conform(frame: pd.DataFrame, table: TableName, source: str, **rules: Unpack[
 
 
 def inspect(frame: pd.DataFrame, table: TableName, source: str, **rules: Unpack[Rules]) -> list[Finding]:
-    """Everything in `frame` that breaks the contract of `table`; see `conform` for the parameters."""
+    """Everything in `frame` that breaks the contract of `table`; see `conform` for the parameters.
+
+    Rows are those of the frame's index, from 0, where it has numbers.
+    """
     task = rules.get("task", "preference")
     columns = _columns(table, task)
     faults: list[Fault] = []
@@ -176,10 +179,11 @@ def inspect(frame: pd.DataFrame, table: TableName, source: str, **rules: Unpack[
         if table == "cases" and task == "rating" and "step" in frame.columns:
             faults += _step_faults(frame)
     ids = frame["case_id"] if "case_id" in frame.columns else None
+    numbers = _numbers(frame)
     findings = []
     for row, name, problem, cure in faults:
         case = None if ids is None or row is None or name == "case_id" else str(ids.iloc[row])
-        findings.append(Finding("error", source, None if row is None else row + 1, name, problem, cure, case))
+        findings.append(Finding("error", source, None if row is None else int(numbers[row]), name, problem, cure, case))
     return findings
 
 
@@ -203,6 +207,11 @@ def _rows(mask: pd.Series | np.ndarray) -> list[int]:
     """The rows of a mask. Masks are arrays: in small tables an operation of pandas takes fifty times as long."""
     rows: list[int] = np.flatnonzero(np.asarray(mask, dtype=bool)).tolist()
     return rows
+
+
+def _numbers(frame: pd.DataFrame) -> pd.Index:
+    """Return the number of each row, from 1."""
+    return (frame.index if frame.index.inferred_type == "integer" else pd.RangeIndex(len(frame))) + 1
 
 
 def _is(values: pd.Series) -> np.ndarray:
@@ -300,11 +309,12 @@ def _repeated_keys(frame: pd.DataFrame, table: TableName) -> Iterator[Fault]:
     key = [name for name in KEYS[table] if name in frame.columns]
     text = frame[key].astype("str")
     first_of: dict[tuple[str, ...], int] = {}
+    numbers = _numbers(frame)
     for row in _rows(text.duplicated(keep=False)):
         values = tuple(text.iloc[row])
         if (first := first_of.setdefault(values, row)) != row:
             named = ", ".join(f"{name} {value}" for name, value in zip(key, values, strict=True))
-            problem = f"{named} occurs again (first in row {first + 1})"
+            problem = f"{named} occurs again (first in row {numbers[first]})"
             yield row, key[0] if len(key) == 1 else None, problem, "keep one of the two"
 
 
@@ -360,11 +370,11 @@ def unknown_cases(frame: pd.DataFrame, cases: pd.DataFrame, source: str) -> list
     """Return an error for each row whose `case_id` is not in `cases`, with the id that looks like it."""
     unknown = _rows(~_is(frame["case_id"].isin(cases["case_id"])))
     alike = {spelling_key(name): name for name in cases["case_id"]} if unknown else {}
-    findings = []
+    findings, numbers = [], _numbers(frame)
     for row in unknown:
         case_id = str(frame["case_id"].iloc[row])
         problem, cure = f"the case {visible(case_id)} does not exist", "correct the id or remove the row"
         if (near := alike.get(spelling_key(case_id))) is not None:
             problem, cure = f"{problem}, but {visible(near)} does", "write the id in one way in both tables"
-        findings.append(Finding("error", source, row + 1, "case_id", problem, cure))
+        findings.append(Finding("error", source, int(numbers[row]), "case_id", problem, cure))
     return findings

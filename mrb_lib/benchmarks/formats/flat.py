@@ -39,8 +39,9 @@ def split_flat(flat: pd.DataFrame, verdict_columns: Sequence[str], source: str, 
     Returns
     -------
     Tables
-        A case's texts stand in its first row with one. Columns that the tables do not know belong to the cases if
-        they are alike in all rows of each case, else to the annotations or verdicts.
+        Their index is the row of the file, from 0. A case's texts stand in its first row with one. Columns that the
+        tables do not know belong to the cases if they are alike in all rows of each case, else to the annotations or
+        verdicts.
 
     Raises
     ------
@@ -102,7 +103,7 @@ def long_labels(frame: pd.DataFrame) -> pd.DataFrame:
     if "choice" in frame or not wide:
         return frame
     kept = [name for name in frame.columns if name not in wide]
-    long = frame.melt(kept, wide, var_name="dimension", value_name="choice")
+    long = frame.melt(kept, wide, var_name="dimension", value_name="choice", ignore_index=False)
     return long.assign(dimension=long["dimension"].map(spelling_key))
 
 
@@ -139,7 +140,7 @@ def _first_given(frame: pd.DataFrame, case: pd.Series) -> pd.DataFrame:
             given = frame[name][~blank].groupby(case[~blank], sort=False).first()
             filled = case[first].map(given)
             out = out.assign(**{str(name): out[name].where(~blank[first] | filled.isna(), filled)})
-    return out.reset_index(drop=True)
+    return out
 
 
 def _verdicts(flat: pd.DataFrame, columns: Sequence[str], dimension: str, source: str) -> pd.DataFrame | None:
@@ -154,7 +155,7 @@ def _verdicts(flat: pd.DataFrame, columns: Sequence[str], dimension: str, source
             problem = f"differs from an earlier row of the case {rows['case_id'][row]}"
             raise InputError(f"{source}, row {row + 1}, column {name}: {problem}; keep one verdict per case.")
         frames.append(_first_given(rows, case))
-    return pd.concat(frames, ignore_index=True) if frames else None
+    return pd.concat(frames) if frames else None
 
 
 def with_texts(flat: pd.DataFrame) -> pd.DataFrame:

@@ -126,10 +126,10 @@ def read(
         named = (
             by_model(frame[one], cases, stated, files[table], findings) if meta.is_preference else frame["choice"][one]
         )
-        choices = read_labels(named, stated, meta.categories, files[table], findings)
-        read_as = frame.assign(choice=choices.reindex(frame.index).where(one, frame["choice"]))
-        frames[table] = meta.conform(read_as, table, files[table])
-        check_references(frames[table], cases, files[table])
+        choices = frame["choice"].to_numpy(dtype=object)
+        choices[one] = read_labels(named, stated, meta.categories, files[table], findings)
+        frames[table] = meta.conform(frame.assign(choice=choices).astype({"choice": "str"}), table, files[table])
+        check_references(frame, cases, files[table])
     votes, judged = frames.get("annotations", ()), frames.get("verdicts", ())
     made = import_tables(meta, cases, votes, judged, findings, source=Path(src), images=pictures)
     return made._replace(understood=tuple(understood))
@@ -372,7 +372,7 @@ def _typed(source: Source, table: TableName, findings: list[Finding]) -> pd.Data
 def _from_text(values: pd.Series, column: Column | None, file: str) -> pd.Series:
     """Return the values of a column of texts in the type that its contract requires."""
     if column is not None and column.type == "names":
-        cells = [_names(cell, file, row) for row, cell in enumerate(values, start=1)]
+        cells = [_names(cell, file, row + 1) for row, cell in values.items()]
         return pd.Series(cells, index=values.index, dtype=object)
     is_missing_if_empty = column is None or column.nullable or column.type != "str"
     return values.mask(values == "") if is_missing_if_empty else values

@@ -441,6 +441,22 @@ def test_two_rows_of_a_case_that_differ_are_named(tmp_path: Path) -> None:
         flat(tmp_path / "x.csv", export(rows))
 
 
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (["1,q,a,b,X,A,A,,A", "1,q,a,b,Y,A,A,,A", "2,q,a,b,X,A,maybe,,A"], "row 3, column choice"),
+        (["1,q,a,b,X,A,A,,A", "1,q,a,b,Y,A,A,,A", "2,q,a,b,X,A,A,,maybe"], "row 3, column choice"),
+        (["1,q,a,b,X,A,A,,A", "1,q,a,b,Y,A,A,,A", "2,q,a,b,X,A,A,May,A"], "row 3, column date"),
+        (["1,q,a,b,X,,A,,A", "2,q,a,b,X,A,A,,A", "2,q,a,b,X,A,A,,A"], r"row 3 .*first in row 2\)"),
+    ],
+)
+def test_a_message_names_the_row_of_the_file(tmp_path: Path, rows: list[str], message: str) -> None:
+    header = "case_id,question,response_a,response_b,annotator,accuracy,relevance,date,gpt"
+    (tmp_path / "x.csv").write_text("\n".join([header, *rows]))
+    with pytest.raises(InputError, match=message):
+        read_source("table", tmp_path / "x.csv", verdicts=["gpt"])
+
+
 def test_images_are_found_whatever_their_folder_case_and_composition(tmp_path: Path) -> None:
     folder = tmp_path / "Bilder" / "2024"
     folder.mkdir(parents=True)
