@@ -116,8 +116,8 @@ def _texts(path: Path, rows: Sequence[Mapping[Any, object]]) -> tuple[dict[str, 
         texts[case_id] = {}
         for name in columns:
             value = row.get(name)
-            if isinstance(value, str) and value:
-                texts[case_id][name] = value
-            elif value is not None and value != "" and value == value:  # NaN is a missing text
+            if isinstance(value, str):
+                texts[case_id] |= {name: value} if value.strip() else {}
+            elif value is not None and value == value:  # NaN is a missing text
                 raise InputError(f"{path}, case {case_id!r}: {name} is no text.")
     return texts, columns

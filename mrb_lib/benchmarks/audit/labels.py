@@ -127,7 +127,9 @@ def cluster_findings(cases: pd.DataFrame) -> list[Finding]:
     if "cluster" in cases.columns and cases["cluster"].notna().any():
         return []
     bare = cases["images"].map(len) == 0
-    candidates = [str(name) for name in cases.columns if _GROUP_ID.match(str(name))]
+    # Each of several merged benchmarks numbers its own cases.
+    own = {"original_id"} if "benchmark" in cases else set()
+    candidates = [str(name) for name in cases.columns if _GROUP_ID.match(str(name)) and name not in own]
     candidates.sort(key=lambda name: int(cases[name].isna().to_numpy().sum()))
     for column in [*candidates, "question"]:
         values = folded(cases["question"])[bare] if column == "question" else cases[column].dropna()

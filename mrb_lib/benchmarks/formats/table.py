@@ -56,6 +56,7 @@ from mrb_lib.tables.validation import Finding, check_references, counted
 READ_SUFFIXES = (*TEXT_SUFFIXES, ".xlsx", ".parquet", ".jsonl", ".json")
 WRITTEN = ("csv", "parquet")
 _TABLES: tuple[TableName, ...] = ("cases", "annotations", "verdicts")
+_COLUMNS = {column.name for table in _TABLES for column in COLUMNS[table]}
 _NEEDED = tuple(column.name for table in _TABLES for column in COLUMNS[table] if column.required)
 _PLAIN_NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.[0-9]{1,17})?(e[+-][0-9]{2,3})?")
 
@@ -114,6 +115,15 @@ def read(
         meta = replace(meta, task="rating")
     _refuse_incomplete(cases, ("case_id", "question", "response_a"), files["cases"])
     frames = {table: _complete(frame, table, files[table], findings) for table, frame in frames.items()}
+    for table, frame in {"cases": cases, **frames}.items():
+        unread = [
+            str(name)
+            for name in frame
+            if name not in _COLUMNS and not is_dimension(str(name)) and _are_choices(frame[name])
+        ]
+        problem = f"columns hold nothing but labels and are not read as such: {', '.join(unread)}"
+        cure = "write a row per annotator and dimension, or name a judge's with --verdicts"
+        findings += counted(len(unread), "warning", files[table], problem, cure)
     meta = replace(meta, dimensions=meta.dimensions or dimensions_of([*frames.values(), _rubric_dimensions(cases)]))
     pictures = sources["cases"].images
     if pictures is None and "images" in cases:
@@ -343,6 +353,11 @@ def _complete(frame: pd.DataFrame, table: TableName, file: str, findings: list[F
     return frame
 
 
+def _are_choices(values: pd.Series) -> bool:
+    given = values[~is_blank(values)]
+    return len(given) > 0 and bool(given.map(lambda value: spelling_key(str(value)) in ("a", "b", "tie")).all())
+
+
 def _with_one_spelling(frame: pd.DataFrame) -> pd.DataFrame:
     named = [name for name in ("annotator", "judge", "dimension", "choice", *SUBFIELDS) if name in frame]
     return frame.assign(**{name: one_spelling(frame[name]) for name in named})
@@ -372,7 +387,7 @@ def _typed(source: Source, table: TableName, findings: list[Finding]) -> pd.Data
 def _from_text(values: pd.Series, column: Column | None, file: str) -> pd.Series:
     """Return the values of a column of texts in the type that its contract requires."""
     if column is not None and column.type == "names":
-        cells = [_names(cell, file, row + 1) for row, cell in values.items()]
+        cells = [_names(cell, file, row + 1) for row, cell in zip(values.index, values, strict=True)]
         return pd.Series(cells, index=values.index, dtype=object)
     is_missing_if_empty = column is None or column.nullable or column.type != "str"
     return values.mask(values == "") if is_missing_if_empty else values

@@ -93,3 +93,5 @@ def test_an_id_that_repeats_suggests_a_cluster() -> None:
     cases = pd.DataFrame({"question": ["one", "two", "three"], "images": [[], [], []], "patient_id": [7, 7, 8]})
     (finding,) = cluster_findings(cases)
     assert finding.column == "patient_id"
+    merged = cases.rename(columns={"patient_id": "original_id"}).assign(benchmark=["x", "y", "y"])
+    assert cluster_findings(merged) == []

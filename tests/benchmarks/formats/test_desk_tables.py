@@ -378,6 +378,15 @@ def test_labels_that_are_not_read_are_said(tmp_path: Path, more: str, problem: s
     assert "1 files are not read: annotation.csv" in str(read_source("table", tmp_path).findings[0])
 
 
+def test_columns_of_labels_that_are_not_read_are_named(tmp_path: Path) -> None:
+    text = (
+        "case_id,question,response_a,response_b,annotator,overall,safety,group\n1,q,a,b,X,A,B,A1\n1,q,a,b,Y,A,tie,A1\n"
+    )
+    (tmp_path / "x.csv").write_text(text)
+    said = "\n".join(map(str, read_source("table", tmp_path / "x.csv").findings))
+    assert "1 columns hold nothing but labels and are not read as such: safety;" in said
+
+
 @pytest.mark.parametrize("drop", [True, False])
 def test_numbers_with_gaps_that_parquet_stores_as_fractions_are_winners_too(tmp_path: Path, drop: bool) -> None:
     rows = {
