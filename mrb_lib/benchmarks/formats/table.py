@@ -306,10 +306,10 @@ def _stated_meta(src: Path, kind: str | None, name: str | None, categories: str 
     path = src / "benchmark.toml"
     raw: dict[str, object] = {"name": src.resolve().stem or "table", "kind": "general"}
     raw |= read_raw_meta(path) if path.is_file() else {}
-    raw |= {key: value for key, value in (("name", name), ("kind", kind)) if value is not None}
+    raw |= {key: value for key, value in (("name", name), ("kind", kind)) if value}
     if categories is not None:
         raw["categories"] = [each.strip() for each in categories.split(",")]
-    return meta_from(raw, str(path), dimensions=())
+    return meta_from(raw, str(path) if path.is_file() else "--name, --kind, --categories", dimensions=())
 
 
 def _refuse_incomplete(cases: pd.DataFrame, needed: Sequence[str], file: str) -> None:

@@ -65,13 +65,13 @@ def next_commands(work: Work) -> list[str]:
     """Return the commands that go on from here, first the one that the published construction takes; none at an end."""
     stale = work.stale()
     undone = [step for step in STEPS if work.state(step) == BEGUN or step in stale]
-    if undone:
+    if undone and undone[0] != "release":
         closing = undone[0] == "screen"  # whose form and clinicians are in the folder
         return [_command(undone[0], work, "--close" if closing else None)]
     done = [step for step in STEPS if work.state(step) is not None]
     if dead_end(work):
         return []
-    if "release" in done:
+    if "release" in done and not undone:
         return ["mrb judge BENCH BENCH/runs --judge NAME"]
     if "pair" in done:
         release = [_command("release", work)] if _is_annotated(work) else []
@@ -98,7 +98,7 @@ def _is_annotated(work: Work) -> bool:
     if not store.is_file():
         return False
     with open_store(store, create=False) as reviews:
-        return not reviews.annotations(work.meta.name).empty
+        return bool(reviews.annotations(work.meta.name)["case_id"].isin(work.pairs()["case_id"]).any())
 
 
 def _command(step: str, work: Work, options: str | None = None) -> str:

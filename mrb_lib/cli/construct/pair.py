@@ -52,6 +52,8 @@ def command(
     met = meetings(made.pairs)
     fewest = met.iloc[int(met["n"].argmin())]
     typer.echo(f"rarest meeting: {line(fewest['model_1'])} and {line(fewest['model_2'])}, {count(fewest['n'], 'time')}")
+    if cases is not None and len(made.pairs) < cases:
+        typer.echo(f"{cases:,} were asked for, but no more can be paired; raise --pairs, which is {pairs}", err=True)
     typer.echo(f"Next: mrb annotate {work} --annotators NAME,NAME,NAME", err=True)
 
 

@@ -1,5 +1,6 @@
 """The SIMULATED work folder is whole, is the same for the same seed, and lets what was planted be found again."""
 
+import shutil
 from pathlib import Path
 
 import pandas as pd
@@ -7,9 +8,11 @@ import pytest
 from scipy.stats import spearmanr
 
 from mrb_lib.benchmarks.benchmark import load
+from mrb_lib.build.construct.pair import Plan, pair
+from mrb_lib.build.construct.release import Terms, release
 from mrb_lib.build.construct.simulated import write_simulated_work
 from mrb_lib.build.construct.status import next_commands, step_table
-from mrb_lib.build.construct.work import Work
+from mrb_lib.build.construct.work import Work, open_work
 from mrb_lib.review.records.store import open_store
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import REVIEWS
@@ -54,3 +57,12 @@ def test_too_few_items_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="--cases 5"):
         write_simulated_work(tmp_path / "work", items=5)
     assert not (tmp_path / "work").exists()
+
+
+def test_after_a_release_other_pairs_are_annotated_first(work: Work, tmp_path: Path) -> None:
+    copy = open_work(shutil.copytree(work.path, tmp_path / "work"))
+    with open_store(copy.path / REVIEWS) as store:
+        release(copy, tmp_path / "bench", Terms("1.0.0"), store.annotations(copy.meta.name))
+    assert next_commands(copy) == ["mrb judge BENCH BENCH/runs --judge NAME"]
+    pair(copy, Plan(exclude=("refused",), balance=()), seed=5, again=True)
+    assert next_commands(copy)[-1] == f"mrb annotate {copy.path} --annotators NAME,NAME,NAME"
