@@ -148,8 +148,12 @@ def read(
 def _sources(src: Path, verdicts: Sequence[str], findings: list[Finding]) -> tuple[dict[TableName, Source], list[str]]:
     """Return the tables of a folder or workbook, or those made of one flat file; and the files that were read."""
     if src.is_dir():
-        found = {table: path for table in _TABLES if (path := _find_table(src, table)) is not None}
-        others = [path for path in sorted(src.iterdir()) if path.suffix.lower() in READ_SUFFIXES]
+        others = [
+            path
+            for path in sorted(src.iterdir())
+            if path.suffix.lower() in READ_SUFFIXES and path.is_file() and not path.name.startswith((".", "~$"))
+        ]
+        found = {table: path for table in _TABLES if (path := _find_table(others, table)) is not None}
         if "cases" in found:
             unread = ", ".join(path.name for path in others if path not in found.values())
             problem, cure = f"files are not read: {unread}", "call them annotations or verdicts if they are"
@@ -196,11 +200,13 @@ def _whole(tables: dict[TableName, Source], verdicts: Sequence[str]) -> tuple[di
     return tables, [source.understood for source in tables.values()]
 
 
-def _find_table(folder: Path, table: TableName) -> Path | None:
-    """Return the file of a table in a folder, or None; raises `InputError` where there are two."""
-    paths = [path for suffix in READ_SUFFIXES if (path := folder / f"{table}{suffix}").is_file()]
+def _find_table(files: Sequence[Path], table: TableName) -> Path | None:
+    """Return the file of a table among those of a folder, or None; raises `InputError` where there are two."""
+    paths = [path for path in files if spelling_key(path.stem) == table]
     if len(paths) > 1:
-        raise InputError(f"{folder}: both {paths[0].name} and {paths[1].name} are there; keep the one you mean.")
+        raise InputError(
+            f"{paths[0].parent}: both {paths[0].name} and {paths[1].name} are there; keep the one you mean."
+        )
     return paths[0] if paths else None
 
 
@@ -431,7 +437,7 @@ def _with_images(
         raise InputError(f"--images {folder}: there is no such folder; name the one that holds the images.")
     own = beside / "images"
     used = folder or (own if own.is_dir() else beside)
-    files, found = ImageFiles(used, recursive=used != beside), dict[str, Path]()
+    files, found = ImageFiles(used, recursive=folder is not None or used == own), dict[str, Path]()
 
     def stored(name: object) -> object:
         path = files.find(name) if isinstance(name, str) else None

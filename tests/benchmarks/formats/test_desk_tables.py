@@ -141,6 +141,18 @@ def test_formulas_without_a_stored_value_are_counted(tmp_path: Path) -> None:
     assert "1 rows above the header are skipped: Study 7" in said
 
 
+def test_tables_of_a_folder_are_found_however_spelled_and_lock_files_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "Cases.CSV").write_text("case_id,question,response_a,response_b,images\n1,q,a,b,x.png\n")
+    (tmp_path / "ANNOTATIONS.tsv").write_text("case_id\tannotator\tchoice\n1\tX\tA\n")
+    for name in ("~$Cases.xlsx", "._Cases.CSV"):
+        (tmp_path / name).write_bytes(b"\0lock")
+    (tmp_path / "scans").mkdir()
+    (tmp_path / "scans" / "x.png").write_bytes(png(9))
+    made = read_source("table", tmp_path, images=tmp_path)
+    assert len(made.benchmark.annotations) == 1
+    assert not [finding for finding in made.findings if finding.severity == "warning"], made.findings
+
+
 def test_a_label_with_a_comma_is_stated_in_quotes(tmp_path: Path) -> None:
     text = 'case_id,question,response_a,response_b,overall\n1,q,a,b,"B, slightly"\n'
     (tmp_path / "x.csv").write_text(text)

@@ -52,7 +52,7 @@ def _table(src: Path) -> Path:
         if src.suffix.lower() not in SUFFIXES:
             raise InputError(f"{src}: is not a table; give a file that ends in {', '.join(SUFFIXES)}.")
         return src
-    files = sorted(path for path in src.glob("[!.]*") if path.suffix.lower() in SUFFIXES)
+    files = sorted(path for path in src.glob("[!.~]*") if path.suffix.lower() in SUFFIXES)
     found = [path for name in _NAMES for path in files if path.stem == name] or files
     if not found:
         raise InputError(f"{src}: holds no file of questions ({', '.join(SUFFIXES)}); add questions.csv.")
