@@ -114,7 +114,9 @@ def spelling_findings(cases: pd.DataFrame, annotations: pd.DataFrame | None) -> 
 def alike_names(file: str, column: str, group: Sequence[str]) -> Finding:
     """Return the warning that names of a column may be one name."""
     problem = f"{' and '.join(map(visible, group[:4]))} differ by case, spaces, width or invisible characters only"
-    cure = "write one of them, or import again with --normalize-names, which joins them"
+    cure = "write one of them"
+    if column not in ("case_id", "model_a", "model_b"):
+        cure += ", or import again with --normalize-names, which joins them"
     return Finding("warning", file, None, column, problem, cure)
 
 

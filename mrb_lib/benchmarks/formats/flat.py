@@ -57,7 +57,8 @@ def split_flat(flat: pd.DataFrame, verdict_columns: Sequence[str], source: str, 
             )
     flat = _with_case_ids(flat, source, findings)
     is_judged = "judge" in flat
-    labels = [] if is_judged else [name for name in flat if name == "choice" or is_dimension(str(name))]
+    named = [name for name in flat if name == "choice" or is_dimension(str(name))]
+    labels = [] if is_judged else [name for name in named if name not in verdict_columns]
     row_columns = {*verdict_columns, *labels, *_LABELS, *(_OF_VERDICTS if is_judged else ())}
     case = flat["case_id"]
     shared, own = [], []

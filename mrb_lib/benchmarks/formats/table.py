@@ -385,8 +385,7 @@ def _typed(source: Source, table: TableName, findings: list[Finding]) -> pd.Data
         others = [name for name in columns if name not in {*contract, *unclear}] if table == "cases" else []
         return pd.DataFrame(columns | {name: plain_numbers(columns[name]) for name in others})
     if table == "cases" and "images" in frame:
-        lists = [[value] if isinstance(value, str) else [] if value is None else value for value in frame["images"]]
-        frame = frame.assign(images=pd.Series(lists, index=frame.index, dtype=object))
+        frame = frame.assign(images=_from_text(frame["images"], contract["images"], source.file))
     return frame
 
 
@@ -413,9 +412,11 @@ def plain_numbers(texts: pd.Series) -> pd.Series:
     return pd.Series([np.nan if pd.isna(text) else float(text) for text in texts], index=texts.index, dtype="float64")
 
 
-def _names(cell: object, file: str, row: int) -> list[str]:
+def _names(cell: object, file: str, row: int) -> list[object]:
+    if isinstance(cell, list | tuple | np.ndarray):
+        return list(cell)
     if not isinstance(cell, str):
-        return []
+        return [] if cell is None or cell is pd.NA or cell != cell else [cell]
     if not cell.startswith("["):
         return [name.strip() for name in cell.split(";") if name.strip()]
     try:
@@ -449,7 +450,7 @@ def _with_images(
         return kept
 
     cases = cases.assign(images=cases["images"].map(lambda row: [stored(name) for name in row]))
-    wanted = {name for row in cases["images"] for name in row}
+    wanted = {name for row in cases["images"] for name in row if isinstance(name, str)}
     if wanted:
         understood.append(f"images: {len(found):,} of {len(wanted):,} found in {used}")
     cure = "name their folder with --images" if folder is None else "add the files"

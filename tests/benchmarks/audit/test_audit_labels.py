@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.benchmarks.audit.labels import annotation_findings, cluster_findings
+from mrb_lib.benchmarks.audit.labels import alike_names, annotation_findings, cluster_findings
 
 from .sound_benchmark import Sound, audit_with, places
 
@@ -78,6 +78,11 @@ def test_an_unknown_subfield_of_many_cases_is_one_finding(tmp_path: Path) -> Non
 
     (finding,) = audit_with(tmp_path, change)
     assert finding.row == 2 and "(8 cases)" in finding.problem
+
+
+def test_only_names_that_an_import_joins_have_that_cure() -> None:
+    assert "--normalize-names" in alike_names("f", "annotator", ["x", "X"]).cure
+    assert "--normalize-names" not in alike_names("f", "case_id", ["x", "X"]).cure
 
 
 def test_repeated_questions_suggest_a_cluster() -> None:

@@ -153,6 +153,23 @@ def test_tables_of_a_folder_are_found_however_spelled_and_lock_files_passed_over
     assert not [finding for finding in made.findings if finding.severity == "warning"], made.findings
 
 
+def test_names_of_images_in_json_are_read_as_in_a_csv_or_refused(tmp_path: Path) -> None:
+    row = {"case_id": "1", "question": "q", "response_a": "a", "response_b": "b"}
+    for stated, read in (("x.png;y.png", ["x.png", "y.png"]), ("", []), (None, []), (["x.png"], ["x.png"])):
+        (tmp_path / "x.json").write_text(json.dumps([row | {"images": stated}]))
+        assert read_source("table", tmp_path / "x.json").benchmark.cases["images"].tolist() == [read]
+    for stated in (5, {"path": "x.png"}, [{"path": "x.png"}]):
+        (tmp_path / "x.json").write_text(json.dumps([row | {"images": stated}]))
+        with pytest.raises(InputError, match=r"column images .*the image name"):
+            read_source("table", tmp_path / "x.json")
+
+
+def test_a_column_of_verdicts_is_not_of_labels_too(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("case_id,question,response_a,response_b,overall\n1,q,a,b,A\n")
+    made = read_source("table", tmp_path / "x.csv", verdicts=["overall"])
+    assert (len(made.verdicts), len(made.benchmark.annotations)) == (1, 0)
+
+
 def test_a_label_with_a_comma_is_stated_in_quotes(tmp_path: Path) -> None:
     text = 'case_id,question,response_a,response_b,overall\n1,q,a,b,"B, slightly"\n'
     (tmp_path / "x.csv").write_text(text)
