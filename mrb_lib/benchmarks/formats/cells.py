@@ -194,7 +194,7 @@ def _table(rows: Iterator[list[str]], path: Path, findings: list[Finding]) -> pd
     cells: list[list[str]] = []
     blank = 0
     for row in chain(first, rows):
-        if not any(row):
+        if not any(cell.strip() for cell in row):
             blank += 1
             continue
         if len(row) < len(header) or any(row[len(header) :]):

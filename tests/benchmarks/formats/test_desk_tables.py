@@ -125,7 +125,7 @@ def test_ids_are_the_same_whatever_type_they_are_stored_with(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("separator", [",", ";"])
 def test_titles_above_the_header_are_skipped_and_named(tmp_path: Path, separator: str) -> None:
-    lines = ["case_id,question,response_a,response_b,overall", "1,q,a,b,A", "2,q,c,d,B"]
+    lines = ["case_id,question,response_a,response_b,overall", "1,q,a,b,A", " , ,,,", "2,q,c,d,B"]
     text = "Study 7, export of May\n\n" if separator == ";" else "Study 7\n\n"
     (tmp_path / "x.csv").write_text(text + "\n".join(lines).replace(",", separator))
     made = read_source("table", tmp_path / "x.csv")
