@@ -21,7 +21,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mrb_lib.benchmarks.benchmark import Benchmark, LazyImages, open_parquet, read_table, write_images
+from mrb_lib.benchmarks.benchmark import Benchmark, LazyImages, write_images
 from mrb_lib.benchmarks.formats.base import Imported, import_tables, reads, writes
 from mrb_lib.benchmarks.formats.cells import (
     TEXT_SUFFIXES,
@@ -40,7 +40,7 @@ from mrb_lib.benchmarks.formats.flat import (
     with_sides,
     with_texts,
 )
-from mrb_lib.benchmarks.formats.images import ImageFiles, ImageIndex, ParquetImages, holds_bytes
+from mrb_lib.benchmarks.formats.images import ImageFiles, ParquetImages, read_without_bytes
 from mrb_lib.benchmarks.formats.labels import by_model, read_labels, refuse_unused, stated_labels
 from mrb_lib.benchmarks.formats.mapping import column_map
 from mrb_lib.benchmarks.formats.sources import SourceRow, id_text, read_json_array, read_jsonl
@@ -233,29 +233,18 @@ def _with_images_column(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _from_parquet(paths: Sequence[Path], findings: list[Finding]) -> Source:
     """Return one table of parquet files; of a column `images` that holds the pictures themselves, their names."""
-    index = ImageIndex()
-    frames = [_with_pictures(path, index, findings) for path in paths]
+    images = ParquetImages()
+    frames = []
+    for path in paths:
+        frame, pictures = read_without_bytes(path, ("images", "image"), findings)
+        frame = _with_images_column(frame)
+        if pictures is not None:
+            ids = frame.get("case_id", pd.Series([f"{path.stem}-{row}" for row in range(1, len(frame) + 1)]))
+            frame = frame.assign(images=images.add(path, pictures, [slug(str(case_id)) for case_id in ids], findings))
+        frames.append(frame)
     file = str(paths[0] if len(paths) == 1 else paths[0].parent)
-    images = ParquetImages(index.positions) if index.positions else None
-    frame = pd.concat(frames, ignore_index=True)
-    return Source(frame, file, "parquet with pictures" if images else "parquet", images=images)
-
-
-def _with_pictures(path: Path, index: ImageIndex, findings: list[Finding]) -> pd.DataFrame:
-    schema = open_parquet(path).schema_arrow
-    embedded = [name for name in schema.names if holds_bytes(schema.field(name).type)]
-    frame = _with_images_column(renamed_columns(read_table(path, [n for n in schema.names if n not in embedded]), path))
-    renames = column_map().of(schema.names, path)
-    pictures = [name for name in embedded if renames.get(name, name) in ("images", "image")]
-    for name in set(embedded).difference(pictures[:1]):
-        problem, cure = "holds bytes and is left out", f"read it as the images with --map {name}=images"
-        findings.append(Finding("warning", str(path), None, name, problem, cure))
-    if not pictures:
-        return frame
-    column_map().reads(["images"])
-    ids = frame.get("case_id", pd.Series([f"{path.stem}-{row}" for row in range(1, len(frame) + 1)]))
-    names = index.add(path, pictures[0], [slug(str(case_id)) for case_id in ids], findings)
-    return frame.assign(images=pd.Series(names, index=frame.index, dtype=object))
+    about = "parquet with pictures" if images else "parquet"
+    return Source(pd.concat(frames, ignore_index=True), file, about, images=images or None)
 
 
 def _from_records(records: list[SourceRow], path: Path, table: TableName | None) -> pd.DataFrame:

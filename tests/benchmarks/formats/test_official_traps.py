@@ -275,7 +275,7 @@ def test_images_as_plain_bytes_and_as_something_else(tree) -> None:
     assert imported.benchmark.cases["images"].tolist() == [["brain/1.png"], ["brain/2.png"]]
     for row in tree.pairs["brain"]:
         row["image"] = "x.png"
-    with pytest.raises(InputError, match=r"brain\.parquet, column image: is string, not image bytes"):
+    with pytest.raises(InputError, match=r"brain\.parquet, column image: holds no image bytes"):
         read(tree.write())
 
 
@@ -336,7 +336,7 @@ def test_other_columns_are_kept_and_taken_names_get_another(tree) -> None:
     assert cases["dataset"].tolist() == ["3", "3"]
     assert cases["question_type"].isna().all()
     assert "thumb" not in cases.columns
-    assert "column thumb: binary values are left out" in said(imported)
+    assert "column thumb: holds bytes and is left out" in said(imported)
     assert "column case_id: is kept as source_case_id" in said(imported)
 
 
