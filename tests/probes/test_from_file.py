@@ -78,7 +78,7 @@ def test_verdicts_of_a_file_that_is_not_at_hand_should_be_the_same() -> None:
     ("name", "content", "match"),
     [
         ("a b.csv", b"case_id,question\nc,x\n", "name it by letters"),
-        ("a.txt", b"case_id,question\nc,x\n", "is no .csv"),
+        ("a.doc", b"case_id,question\nc,x\n", "is no file of .csv"),
         ("a.csv", b"question\nx\n", "an id in every row"),
         ("a.csv", b"case_id,text\nc,x\n", "needs a column question"),
         ("a.csv", b"case_id,question\nc,x\nc,y\n", "'c' has more than one row"),

@@ -13,12 +13,10 @@ from typing import Any, Final
 
 import pandas as pd
 
-from mrb_lib.benchmarks.formats.mapping import column_map
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import decoded, readable
 from mrb_lib.tables.validation import Finding, counted
 
-TEXT_SUFFIXES: Final = (".csv", ".tsv", ".txt")
 SEPARATORS: Final[Mapping[str, str]] = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _SNIFFED = 50  # rows that decide on the separator
 _THOUSANDS = "[.'\u00a0\u202f]"
@@ -50,6 +48,13 @@ class Source:
     def understood(self) -> str:
         """Return a line on the file for the user to confirm."""
         return f"{self.file}: {self.about}, {len(self.frame):,} rows"
+
+    @property
+    def with_decimal_points(self) -> pd.DataFrame:
+        """Return the table with decimal points, each column by itself: an answer of 1.250 is text."""
+        if not self.has_decimal_commas:
+            return self.frame
+        return pd.DataFrame({name: with_points(self.frame[[name]])[0][name] for name in self.frame})
 
 
 def read_cells(path: Path, findings: list[Finding] | None = None) -> Source:
@@ -134,23 +139,6 @@ def _cell_text(cell: Any) -> str:
     value = int(value) if isinstance(value, float) and value.is_integer() else value
     padded = isinstance(value, int) and value >= 0 and re.fullmatch("0+", cell.number_format)
     return str(value).zfill(len(cell.number_format)) if padded else str(value)
-
-
-def read_csv(path: Path, findings: list[Finding] | None = None) -> pd.DataFrame:
-    """Read a CSV file, see `read_cells`, with decimal points; its columns have the names that `--map` gives them."""
-    source = read_cells(path, findings)
-    frame = source.frame
-    if source.has_decimal_commas:  # each column by itself: an answer of 1.250 is text
-        frame = pd.DataFrame({name: with_points(frame[[name]])[0][name] for name in frame})
-    return renamed_columns(frame, path)
-
-
-def renamed_columns(frame: pd.DataFrame, path: Path | str) -> pd.DataFrame:
-    """Return a table whose columns are all kept, under the names that `--map` gives them."""
-    columns = column_map()
-    renamed = frame.rename(columns=columns.of(frame.columns, path))
-    columns.reads(renamed.columns)
-    return renamed
 
 
 def _separator(text: str) -> str:

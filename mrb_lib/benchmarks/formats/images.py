@@ -151,6 +151,41 @@ def _suffix(content: bytes) -> str:
     return next((suffix for magic, suffix in _MAGIC if content.startswith(magic)), ".img")
 
 
+def with_images(
+    cases: pd.DataFrame, src: Path, folder: Path | None, understood: list[str], findings: list[Finding]
+) -> tuple[pd.DataFrame, Mapping[str, bytes]]:
+    """Return the cases with the names that their images have in the benchmark, and the images.
+
+    Parameters
+    ----------
+    folder : where the images are; by default `images` in, or beside, `src`, else beside it
+    understood, findings : how many were found is added here
+    """
+    beside = src if src.is_dir() else src.parent
+    if folder is not None and not folder.is_dir():
+        raise InputError(f"--images {folder}: there is no such folder; name the one that holds the images.")
+    own = beside / "images"
+    used = folder or (own if own.is_dir() else beside)
+    files, found = ImageFiles(used, recursive=used != beside), dict[str, Path]()
+
+    def stored(name: object) -> object:
+        path = files.find(name) if isinstance(name, str) else None
+        if path is None:
+            return name
+        is_kept = is_safe_name(str(name)) and Path(str(name)).suffix == path.suffix
+        kept = str(name) if is_kept else path.relative_to(used).as_posix()
+        found[kept] = path
+        return kept
+
+    cases = cases.assign(images=cases["images"].map(lambda row: [stored(name) for name in row]))
+    wanted = {name for row in cases["images"] for name in row}
+    if wanted:
+        understood.append(f"images: {len(found):,} of {len(wanted):,} found in {used}")
+    cure = "name their folder with --images" if folder is None else "add the files"
+    findings += counted(len(wanted) - len(found), "warning", used, "images are not there", cure, "images")
+    return cases, LazyImages(found, lambda name: found[name].read_bytes())
+
+
 class ImageFiles:
     """The files that image names of a table stand for.
 

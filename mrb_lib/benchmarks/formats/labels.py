@@ -113,7 +113,7 @@ def by_model(
     choices = rows["choice"]
     if not {"model_a", "model_b"} <= set(cases):
         return choices
-    models = cases.set_index("case_id")[["model_a", "model_b"]].reindex(rows["case_id"])
+    models = cases.set_index("case_id")[["model_a", "model_b"]].reindex(rows["case_id"].astype("str"))
     is_a, is_b = ((models[name] == choices.to_numpy()).to_numpy() for name in models)
     settled = set(map(spelling_key, stated))
     known = [label for label in choices.dropna().unique() if label in CHOICES or spelling_key(label) in settled]
@@ -129,10 +129,10 @@ def by_model(
     return sides
 
 
-def refuse_unused(stated: Mapping[str, str], labels: Iterable[str]) -> None:
-    """Refuse a pair of `--labels` whose label occurs nowhere."""
+def without_rows(stated: Mapping[str, str], labels: Iterable[str]) -> list[str]:
+    """Return a line for each pair of `--labels` whose label occurs nowhere, as in a small file it may."""
     there = {spelling_key(label): label for label in labels}
-    for theirs in stated:
-        if spelling_key(theirs) not in there:
-            hint = nearest(theirs, there.values())
-            raise InputError(f"--labels {theirs}={stated[theirs]}: no row has that label; leave it out.{hint}")
+    unused = (theirs for theirs in stated if spelling_key(theirs) not in there)
+    return [
+        f"--labels {label}={stated[label]}: no row has that label.{nearest(label, there.values())}" for label in unused
+    ]

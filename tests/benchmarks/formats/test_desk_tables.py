@@ -10,7 +10,8 @@ import pytest
 
 from mrb_lib.benchmarks.audit.folder import audit
 from mrb_lib.benchmarks.benchmark import load, save
-from mrb_lib.benchmarks.formats import Imported, read_csv, read_source
+from mrb_lib.benchmarks.formats import Imported, read_source
+from mrb_lib.benchmarks.formats.cells import read_cells
 from mrb_lib.benchmarks.where import case_lookup, matching
 from mrb_lib.tables.errors import InputError, MrbError
 
@@ -37,9 +38,9 @@ def export(
     return (first + "\r\n".join(lines) + "\r\n").encode(encoding)
 
 
-def flat(path: Path, content: bytes, **options: object) -> Imported:
+def flat(path: Path, content: bytes, labels: str | None = LABELS, **options: object) -> Imported:
     path.write_bytes(content)
-    return read_source("table", path, map_=MAP, labels=LABELS, **options)
+    return read_source("table", path, map_=MAP, labels=labels, **options)
 
 
 def check_export(imported: Imported) -> None:
@@ -124,7 +125,7 @@ def test_points_between_thousands_are_taken_out_where_commas_are_decimal(tmp_pat
     cases = made.benchmark.cases
     assert cases[["dose", "n", "share"]].to_numpy().tolist() == [[1250.5, 1250, 0.125], [0.25, 12, 7]]
     assert cases["version"][0] == "1.250", "a column of nothing else may be names"
-    assert read_csv(tmp_path / "x.csv")["n"].tolist() == ["1.250", "12"], "an answer is a text"
+    assert read_cells(tmp_path / "x.csv").with_decimal_points["n"].tolist() == ["1.250", "12"], "an answer is a text"
     assert "1 columns hold names, fractions or thousands and stay text: version" in "\n".join(map(str, made.findings))
 
 
@@ -215,13 +216,21 @@ def test_all_missing_columns_are_named_at_once_with_those_that_are_there(tmp_pat
         (None, r"row 1, column choice: 3 labels are none of A, B, tie: 'erste' \(1\)"),
         ("erste", "'erste': is not a pair"),
         ("erste=C", "'C' is no label; use one of A, B, tie"),
-        ("erste=A,zweite=B,beide gleich=tie,dritte=A", "dritte=A: no row has that label"),
     ],
 )
 def test_labels_are_mapped_or_refused(tmp_path: Path, labels: str | None, message: str) -> None:
     (tmp_path / "x.csv").write_bytes(export())
     with pytest.raises(InputError, match=message):
         read_source("table", tmp_path / "x.csv", map_=MAP, labels=labels)
+
+
+def test_a_label_without_rows_is_said_where_the_file_is_previewed(tmp_path: Path) -> None:
+    imported = flat(tmp_path / "x.csv", export(), labels=f"{LABELS},zweitr=B,beide schlecht=tie")
+    check_export(imported)
+    assert imported.understood[1:] == (
+        "--labels zweitr=B: no row has that label. Did you mean zweite?",
+        "--labels beide schlecht=tie: no row has that label. Did you mean beide gleich?",
+    )
 
 
 @pytest.mark.parametrize(

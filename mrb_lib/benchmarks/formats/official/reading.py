@@ -151,7 +151,7 @@ def _read_organ(path: Path, images: ParquetImages, findings: list[Finding]) -> O
     if pictures is None:
         problem = "the column is missing, so no case has an image"
         findings.append(Finding("warning", str(path), None, IMAGE, problem, "judges see the text only"))
-        names = pd.Series([[] for _ in ids], dtype=object)
+        names: pd.Series = pd.Series([[] for _ in ids], dtype=object)
     else:
         names = images.add(path, pictures, [f"{path.stem}/{slug(question)}" for question in ids], findings)
     cases = _with_our_names(frame, path, findings).assign(images=names, organ=path.stem)
@@ -250,8 +250,9 @@ def _arranged(organs: list[Organ], case_ids: list[str]) -> pd.DataFrame:
     if ORDER in frame:
         frame = frame.sort_values(ORDER, kind="stable", ignore_index=True).drop(columns=ORDER)
     noted = organs[0].note.get("columns")
-    is_noted = isinstance(noted, list) and {"case_id", *RENAMED.values()} <= set(noted)
-    order = noted if is_noted else [*(column.name for column in CASES), *frame]
+    order = [*(column.name for column in CASES), *frame]
+    if isinstance(noted, list) and {"case_id", *RENAMED.values()} <= set(noted):
+        order = noted
     return frame[[name for name in dict.fromkeys(order) if name in frame]]
 
 
@@ -359,17 +360,17 @@ def _rows_of(judge: str, case_id: str, reply: object, published: object, count: 
     """Yield the verdicts of a judge on a case, from its reply if there is one, else from the normalized object."""
     choices: Mapping[str, str | None] = choices_in_object(published, DIMENSIONS) if isinstance(published, dict) else {}
     if isinstance(reply, str):
-        reading = parse(reply, DIMENSIONS)
+        reading, shown = parse(reply, DIMENSIONS), reply
         changed = sum(choices.get(name) != reading.choices.get(name) for name in DIMENSIONS)
         count["changed"] += 0 if published is None else changed
         read = {name: (reading.choices.get(name), reading.status_of(name)) for name in DIMENSIONS}
     else:
         count["null"] += published is None
-        reply = None if published is None else json.dumps(published, ensure_ascii=False)
+        shown = None if published is None else json.dumps(published, ensure_ascii=False)
         read = {name: (choices.get(name), "ok" if name in choices else "unparsed") for name in DIMENSIONS}
     for name, (choice, status) in read.items():
         count[status] += 1
-        yield judge, case_id, name, "AB", choice, status, reply
+        yield judge, case_id, name, "AB", choice, status, shown
 
 
 def _counted(judge: str, count: Counter[str], src: Path) -> list[Finding]:
