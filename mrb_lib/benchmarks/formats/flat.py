@@ -128,15 +128,9 @@ def _differing(values: pd.Series, case: pd.Series) -> pd.Series:
 
 def _first_given(frame: pd.DataFrame, case: pd.Series) -> pd.DataFrame:
     """Return a row per case, of each column the first value that is not blank."""
-    first = case.drop_duplicates().index
-    out = frame.loc[first]
-    for name in frame.columns:
-        blank = is_blank(frame[name])
-        if blank[first].any() and not blank.all():
-            given = frame[name][~blank].groupby(case[~blank], sort=False).first()
-            filled = case[first].map(given)
-            out = out.assign(**{str(name): out[name].where(~blank[first] | filled.isna(), filled)})
-    return out.reset_index(drop=True)
+    first = frame[~case.duplicated()].reset_index(drop=True)
+    filled = frame.mask(frame.apply(is_blank)).groupby(case.to_numpy(), sort=False, dropna=False).first()
+    return first.where(filled.isna().to_numpy(), filled.reset_index(drop=True))
 
 
 def _contradiction(flat: pd.DataFrame, differs: pd.Series, name: str, cure: str, source: str) -> InputError:

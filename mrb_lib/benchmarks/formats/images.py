@@ -156,70 +156,54 @@ def with_images(
 ) -> tuple[pd.DataFrame, Mapping[str, bytes]]:
     """Return the cases with the names that their images have in the benchmark, and the images.
 
+    Names match files however their characters are composed (NFC or NFD) and whatever their case; a name without its
+    folder or without its suffix is enough where one file has it.
+
     Parameters
     ----------
     folder : where the images are; by default `images` in, or beside, `src`, else beside it
     understood, findings : how many were found is added here
+
+    Raises
+    ------
+    InputError
+        There is no such folder, or a file is a link that leads out of it.
     """
     beside = src if src.is_dir() else src.parent
     if folder is not None and not folder.is_dir():
         raise InputError(f"--images {folder}: there is no such folder; name the one that holds the images.")
     own = beside / "images"
     used = folder or (own if own.is_dir() else beside)
-    files, found = ImageFiles(used, recursive=used != beside), dict[str, Path]()
-
-    def stored(name: object) -> object:
-        path = files.find(name) if isinstance(name, str) else None
-        if path is None:
-            return name
-        is_kept = is_safe_name(str(name)) and Path(str(name)).suffix == path.suffix
-        kept = str(name) if is_kept else path.relative_to(used).as_posix()
-        found[kept] = path
-        return kept
-
-    cases = cases.assign(images=cases["images"].map(lambda row: [stored(name) for name in row]))
-    wanted = {name for row in cases["images"] for name in row}
-    if wanted:
-        understood.append(f"images: {len(found):,} of {len(wanted):,} found in {used}")
-    cure = "name their folder with --images" if folder is None else "add the files"
-    findings += counted(len(wanted) - len(found), "warning", used, "images are not there", cure, "images")
-    return cases, LazyImages(found, lambda name: found[name].read_bytes())
-
-
-class ImageFiles:
-    """The files that image names of a table stand for.
-
-    Names match files however their characters are composed (NFC or NFD) and whatever their case; a name without its
-    folder or without its suffix is enough where one file has it.
-    """
-
-    def __init__(self, folder: Path, *, recursive: bool) -> None:
-        self._folder, self._files = folder, dict[str, str]()
-        pattern = folder.rglob("*") if recursive else folder.glob("*")
-        files = [path.relative_to(folder) for path in sorted(pattern) if path.is_file() or path.is_symlink()]
-        shorter = [[f.as_posix() for f in files], [f.name for f in files], [f.stem for f in files]]
-        for names in shorter:  # a full name goes before a shorter one that another file has as well
-            keys = [_file_key(name) for name in names]
-            counts = Counter(keys)
-            for key, file in zip(keys, files, strict=True):
-                if counts[key] == 1:
-                    self._files.setdefault(key, file.as_posix())
-
-    def find(self, name: str) -> Path | None:
-        """Return the file that a name stands for; None where there is none or several.
-
-        Raises
-        ------
-        InputError
-            The file is a link that leads out of the folder.
-        """
+    wanted = {name: name for names in cases["images"] for name in names if isinstance(name, str)}
+    files = _files_by_name(used, recursive=used != beside) if wanted else {}
+    found: dict[str, Path] = {}
+    for name in wanted:
         plain = name.replace("\\", "/")
-        if ".." in plain.split("/"):
-            return None
-        if is_safe_name(plain) and (self._folder / plain).is_file():
-            return inside(self._folder, plain)
-        file = self._files.get(_file_key(plain)) or self._files.get(_file_key(plain.rpartition("/")[2]))
-        return None if file is None else inside(self._folder, file)
+        file = plain if is_safe_name(plain) and (used / plain).is_file() else files.get(_file_key(plain))
+        file = file or files.get(_file_key(plain.rpartition("/")[2]))
+        if file is not None and ".." not in plain.split("/"):
+            path = inside(used, file)
+            wanted[name] = name if is_safe_name(name) and Path(name).suffix == path.suffix else file
+            found[wanted[name]] = path
+    stored = cases["images"].map(lambda names: [wanted.get(str(name), name) for name in names])
+    different = {*wanted.values()}
+    if wanted:
+        understood.append(f"images: {len(found):,} of {len(different):,} found in {used}")
+    cure = "name their folder with --images" if folder is None else "add the files"
+    findings += counted(len(different - found.keys()), "warning", used, "images are not there", cure, "images")
+    return cases.assign(images=stored), LazyImages(found, lambda name: found[name].read_bytes())
+
+
+def _files_by_name(folder: Path, *, recursive: bool) -> dict[str, str]:
+    """Return the files of a folder by the keys of their paths, else of their names, else of their stems."""
+    pattern = folder.rglob("*") if recursive else folder.glob("*")
+    paths = [path.relative_to(folder) for path in sorted(pattern) if path.is_file() or path.is_symlink()]
+    files: dict[str, str] = {}
+    for names in ([f.as_posix() for f in paths], [f.name for f in paths], [f.stem for f in paths]):
+        keys = [_file_key(name) for name in names]
+        counts = Counter(keys)
+        files = {key: f.as_posix() for key, f in zip(keys, paths, strict=True) if counts[key] == 1} | files
+    return files
 
 
 def _file_key(name: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -171,8 +172,7 @@ def parse_json(text: str) -> object:
 def _unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
     values = dict(pairs)
     if len(values) != len(pairs):
-        keys = [key for key, _ in pairs]
-        repeated = next(key for key in keys if keys.count(key) > 1)
+        [(repeated, _)] = Counter(key for key, _ in pairs).most_common(1)
         raise ValueError(f"the key {repeated!r} occurs twice")
     return values
 

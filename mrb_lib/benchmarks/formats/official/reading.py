@@ -30,12 +30,7 @@ from mrb_lib.tables.validation import Finding, counted
 
 DATA, ALL = "pair_gt_all", "all"
 PREFIX = "pair_"
-RENAMED = {
-    "question_id": "case_id",
-    "question": "question",
-    "answer1_text": "response_a",
-    "answer2_text": "response_b",
-}
+RENAMED = {"question_id": "case_id", "question": "question", "answer1_text": "response_a", "answer2_text": "response_b"}
 IMAGE, ORGAN, ORDER, NOTE = "image", "modality_type", "mrb_order", b"mrb"
 _TAKEN = {"case_id", "response_a", "response_b", "images", "organ"}
 _TEXT = {*RENAMED, ORGAN, *(column.name for column in CASES if column.type == "str")} - _TAKEN
@@ -291,8 +286,8 @@ def _verdicts(
         none of a judge's rows is about a case of this data.
     """
     organs_of: dict[str, dict[str, str]] = defaultdict(dict)
-    for (organ, question), case_id in case_ids.items():
-        organs_of[question][organ] = case_id
+    for (organ, question), name in case_ids.items():
+        organs_of[question][organ] = name
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     answers: dict[tuple[str, type], dict[str, tuple[object, SourceRow]]] = defaultdict(dict)
     for judge, group, record in _results(src, {organ for organ, _ in case_ids}, findings):
@@ -359,8 +354,9 @@ def _case_of(record: SourceRow, group: str, organs: Mapping[str, str]) -> str | 
 def _rows_of(judge: str, case_id: str, reply: object, published: object, count: Counter[str]) -> Iterator[Verdict]:
     """Yield the verdicts of a judge on a case, from its reply if there is one, else from the normalized object."""
     choices: Mapping[str, str | None] = choices_in_object(published, DIMENSIONS) if isinstance(published, dict) else {}
-    if isinstance(reply, str):
-        reading, shown = parse(reply, DIMENSIONS), reply
+    shown = reply if isinstance(reply, str) else None
+    if shown is not None:
+        reading = parse(shown, DIMENSIONS)
         changed = sum(choices.get(name) != reading.choices.get(name) for name in DIMENSIONS)
         count["changed"] += 0 if published is None else changed
         read = {name: (reading.choices.get(name), reading.status_of(name)) for name in DIMENSIONS}
