@@ -8,18 +8,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from mrb_lib.benchmarks.benchmark import load, save
-from mrb_lib.benchmarks.formats.base import Imported
 from mrb_lib.benchmarks.formats.official import read
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import DIMENSIONS
 
-from .conftest import Tree, pair, truth
+from .conftest import Tree, pair, said, truth
 
 Change = Callable[[Tree], object]
-
-
-def said(imported: Imported) -> str:
-    return "\n".join(str(finding) for finding in imported.findings)
 
 
 def all_of(choice: str, **changes: object) -> dict[str, object]:
