@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
-from itertools import islice
+from itertools import dropwhile, islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -97,31 +97,30 @@ def read_workbook(path: Path, findings: list[Finding]) -> dict[str, Source]:
     """
     import openpyxl
 
+    with readable(path):
+        content = path.read_bytes()
     try:
-        with readable(path):
-            book = openpyxl.load_workbook(path, data_only=True)
-    except InputError:
-        raise
+        book = openpyxl.load_workbook(io.BytesIO(content), data_only=True)
     except Exception as error:  # openpyxl raises nearly anything on damaged files
         raise InputError(
             f"{path}: is not a readable .xlsx workbook ({type(error).__name__}); save it again."
         ) from error
     sheets: dict[str, Source] = {}
     for sheet in sorted(book.worksheets, key=lambda each: each.sheet_state != "visible"):
-        cells = {(cell.row, cell.column): cell for row in sheet.iter_rows() for cell in row}
-        texts = {place: _cell_text(cell) for place, cell in cells.items()}
+        cells = [cell for row in sheet.iter_rows() for cell in row]
+        texts = {(cell.row, cell.column): _cell_text(cell) for cell in cells}
         for area in sheet.merged_cells.ranges:
             texts |= dict.fromkeys(area.cells, texts.get((area.min_row, area.min_col), ""))
-        rows = [[texts[cell.row, cell.column] for cell in row] for row in sheet.iter_rows()]
-        first = next((i for i, row in enumerate(rows) if any(row)), None)
-        if first is None:
+        lines = [[texts[cell.row, cell.column] for cell in row] for row in sheet.iter_rows()]
+        rows = list(dropwhile(lambda line: not any(line), lines))
+        if not rows:
             continue
         where = path.with_name(f"{path.name} ({sheet.title})")
-        frame = _table(iter(rows[first:]), where, findings)
-        errors = sum(cell.data_type == "e" for cell in cells.values())
+        frame = _table(iter(rows), where, findings)
+        errors = sum(cell.data_type == "e" for cell in cells)
         problem = "cells hold an Excel error and are empty here"
         findings += counted(errors, "warning", where, problem, "correct the formulas")
-        large = sum(isinstance(cell.value, int | float) and abs(cell.value) >= _MOST_EXACT for cell in cells.values())
+        large = sum(isinstance(cell.value, int | float) and abs(cell.value) >= _MOST_EXACT for cell in cells)
         problem = "numbers have more digits than Excel keeps"
         findings += counted(large, "warning", where, problem, "store such ids as text, from their source")
         sheets[sheet.title] = Source(frame, str(path), f"Excel, sheet {sheet.title}", True)

@@ -17,15 +17,8 @@ from mrb_lib.tables.files import inside, is_safe_name
 from mrb_lib.tables.validation import Finding, counted
 
 _BATCH = 4
-_MAGIC = (
-    (b"\x89PNG\r\n\x1a\n", ".png"),
-    (b"\xff\xd8\xff", ".jpg"),
-    (b"GIF8", ".gif"),
-    (b"BM", ".bmp"),
-    (b"II*\0", ".tif"),
-    (b"MM\0*", ".tif"),
-    (b"RIFF", ".webp"),
-)
+_MAGIC = {b"\x89PNG\r\n\x1a\n": ".png", b"\xff\xd8\xff": ".jpg", b"GIF8": ".gif", b"BM": ".bmp", b"II*\0": ".tif",
+          b"MM\0*": ".tif", b"RIFF": ".webp"}  # fmt: skip
 
 
 def _rows_of(path: Path, column: str, group: int) -> Iterator[list[Mapping[str, object]]]:
@@ -148,7 +141,7 @@ def _is_plain(name: str) -> bool:
 
 
 def _suffix(content: bytes) -> str:
-    return next((suffix for magic, suffix in _MAGIC if content.startswith(magic)), ".img")
+    return next((suffix for magic, suffix in _MAGIC.items() if content.startswith(magic)), ".img")
 
 
 def with_images(

@@ -85,30 +85,30 @@ def read(
     Validated by tests/benchmarks/formats/test_table.py (round trips of arbitrary text) and test_desk_tables.py.
     """
     findings: list[Finding] = []
-    found = {name: _with_images_column(source) for name, source in _sources(Path(src), findings).items()}
-    understood = [source.understood for source in found.values()]
-    if _FLAT in found:
-        flat = found[_FLAT]
+    sources = {name: _with_images_column(source) for name, source in _sources(Path(src), findings).items()}
+    understood = [source.understood for source in sources.values()]
+    if (flat := sources.get(_FLAT)) is not None:
         parts = split_flat(flat.frame, verdicts or [], flat.file, findings)
         sources = {table: replace(flat, frame=frame) for table, frame in parts.items()}
     elif verdicts:
         raise InputError("--verdicts: names a column of one flat file; leave it out where there are tables.")
-    else:
-        sources = {table: found[table] for table in _TABLES if table in found}
-    frames = {table: _typed(source, table, findings) for table, source in sources.items()}
+    frames = {table: _typed(sources[table], table, findings) for table in _TABLES if table in sources}
     if normalize_names:
         frames = {table: _with_one_spelling(frame) for table, frame in frames.items()}
-    cases, files = frames.pop("cases"), {table: source.file for table, source in sources.items()}
+    cases, files = frames.pop("cases"), {table: sources[table].file for table in _TABLES if table in sources}
     refuse_incomplete(cases, ("case_id", "question", "response_a"), files["cases"])
     frames = {table: _complete(frame, table, files[table], findings) for table, frame in frames.items()}
-    meta = _meta(Path(src), {"name": name, "kind": kind}, categories, cases, [*frames.values()])
+    listed = categories and [each.strip() for each in categories.split(",")]
+    given = {"name": name, "kind": kind, "categories": listed}
+    meta = _meta(Path(src) / "benchmark.toml", given, cases, [*frames.values()])
     pictures = sources["cases"].images
     if pictures is None and "images" in cases:
         cases, pictures = with_images(cases, Path(src), images, understood, findings)
     cases = meta.conform(cases, "cases", files["cases"])
     stated = stated_labels(labels, meta.categories)
-    given = [label for frame in frames.values() for label in frame["choice"].dropna().unique()]
-    understood += without_rows(stated, given)
+    understood += without_rows(
+        stated, (label for frame in frames.values() for label in frame["choice"].dropna().unique())
+    )
     for table, frame in frames.items():
         allowed = CHOICES if table == "verdicts" and meta.is_preference else meta.categories
         choice = frame["choice"][~frame["dimension"].isin(list(meta.labels))]
@@ -168,29 +168,17 @@ def _with_images_column(source: Source) -> Source:
 
 
 def _meta(
-    src: Path,
-    stated: Mapping[str, str | None],
-    categories: str | None,
-    cases: pd.DataFrame,
-    frames: Sequence[pd.DataFrame],
+    path: Path, options: Mapping[str, object], cases: pd.DataFrame, frames: Sequence[pd.DataFrame]
 ) -> BenchmarkMeta:
-    """Return the metadata of the options and of benchmark.toml; dimensions are those that occur if neither names any.
-
-    Parameters
-    ----------
-    stated : what options say, by its key
-    categories : see `read`
-    """
-    path = src / "benchmark.toml"
-    raw: dict[str, object] = {"name": src.resolve().stem or "table", "kind": "general"}
+    """Return the metadata of options and benchmark.toml; dimensions are those that occur if neither names any."""
+    raw: dict[str, object] = {"name": path.parent.resolve().stem or "table", "kind": "general"}
     raw |= read_raw_meta(path) if path.is_file() else {}
-    raw |= {key: value for key, value in stated.items() if value is not None}
-    if categories is not None:
-        raw["categories"] = names = [each.strip() for each in categories.split(",")]
-        if "response_b" not in cases and not set(names) <= set(CHOICES):
-            raw["task"] = "rating"
+    raw |= {key: value for key, value in options.items() if value is not None}
     raw["dimensions"] = raw.get("dimensions") or dimensions_of([*frames, _rubric_dimensions(cases)])
-    return meta_from(raw, str(path))
+    meta = meta_from(raw, str(path))
+    if options["categories"] and "response_b" not in cases and not meta.is_preference:
+        meta = meta_from(raw | {"task": "rating"}, str(path))
+    return meta
 
 
 def _rubric_dimensions(cases: pd.DataFrame) -> pd.DataFrame:

@@ -289,7 +289,7 @@ def _verdicts(
     for (organ, question), name in case_ids.items():
         organs_of[question][organ] = name
     counts: dict[str, Counter[str]] = defaultdict(Counter)
-    answers: dict[tuple[str, type], dict[str, tuple[object, SourceRow]]] = defaultdict(dict)
+    answers: dict[tuple[str, str, type], tuple[object, SourceRow]] = {}
     for judge, group, record in _results(src, {organ for organ, _ in case_ids}, findings):
         case_id = _case_of(record, group, organs_of.get(record.id("question_id"), {}))
         counts[judge]["unknown" if case_id is None else "read"] += 1
@@ -299,7 +299,7 @@ def _verdicts(
         if answer is not None and not isinstance(answer, (str, dict)):
             raise record.error("chosen_answer", f"is {type(answer).__name__}, not text or an object", "restore it")
         kind = dict if isinstance(answer, dict) else str
-        known, first = answers[judge, kind].setdefault(case_id, (answer, record))
+        known, first = answers.setdefault((judge, case_id, kind), (answer, record))
         counts[judge]["repeated"] += first is not record
         if known != answer:
             problem = f"differs from the verdict on the same case in {first.file}, {first.location}"
@@ -308,13 +308,12 @@ def _verdicts(
     for judge, count in sorted(counts.items()):
         if not count["read"]:
             raise InputError(f"{src}: no verdict of judge {judge} is about a case of this data; check the folder.")
-        objects = {case_id: answer for case_id, (answer, _) in answers[judge, dict].items()}
-        replies = {case_id: answer for case_id, (answer, _) in answers[judge, str].items()}
         for case_id in order:
-            if case_id not in objects and case_id not in replies:
+            reply, published = (answers.get((judge, case_id, kind)) for kind in (str, dict))
+            if reply or published:
+                rows += _rows_of(judge, case_id, reply and reply[0], published and published[0], count)
+            else:
                 count["absent"] += 1
-                continue
-            rows += _rows_of(judge, case_id, replies.get(case_id), objects.get(case_id), count)
         findings += _counted(judge, count, src)
     return rows
 

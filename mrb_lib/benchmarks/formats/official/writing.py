@@ -111,13 +111,11 @@ def _refuse_unfit(benchmark: Benchmark) -> None:
 
 def _expressible(cases: pd.DataFrame, findings: list[Finding]) -> pd.DataFrame:
     homeless = cases["organ"].isna()
-    has_several = ~homeless & (cases["images"].map(len) > 1)
-    for lost, problem, column in (
-        (homeless, "cases have no organ", "organ"),
-        (has_several, "cases have several images", "images"),
-    ):
-        findings += counted(int(lost.sum()), "warning", _FILE, problem, "they are left out", column)
-    kept = cases[~homeless & ~has_several]
+    several = ~homeless & (cases["images"].map(len) > 1)
+    findings += counted(int(homeless.sum()), "warning", _FILE, "cases have no organ", "they are left out", "organ")
+    problem = "cases have several images"
+    findings += counted(int(several.sum()), "warning", _FILE, problem, "they are left out", "images")
+    kept = cases[~homeless & ~several]
     if kept.empty:
         raise InputError("cases: none has an organ and at most one image; export the benchmark as table.")
     return kept
@@ -133,20 +131,18 @@ def _consensus(benchmark: Benchmark, cases: pd.DataFrame, findings: list[Finding
     findings += counted(len(beyond), "warning", _FILE, "dimensions are not in the layout", f"left out: {beyond}")
     label = gold(benchmark)
     label = label[label["dimension"].isin(list(DIMENSIONS)) & label["case_id"].isin(cases["case_id"])]
-    decided = label.dropna(subset=["choice"])
-    complete = decided.groupby("case_id")["dimension"].transform("size") == len(DIMENSIONS)
+    labels = label.pivot(index="case_id", columns="dimension", values="choice").reindex(columns=list(DIMENSIONS))
+    complete = labels.dropna()
     undecided = int(label.loc[label["choice"].isna(), "case_id"].nunique())
-    unlabelled = len(cases) - int(complete.sum()) // len(DIMENSIONS)
     problem = f"cases lack a label in some dimension ({undecided:,} of them for want of a majority)"
-    findings += counted(unlabelled, "warning", _FILE, problem, "they are written without ground truth", "choice")
-    lost = int((~complete).sum())
-    findings += counted(lost, "warning", _FILE, "labels of such cases are not written", "export as table to keep them")
-    written = decided[complete]
-    ties = int((written["choice"] == "tie").sum())
+    unlabelled, cure = len(cases) - len(complete), "they are written without ground truth"
+    findings += counted(unlabelled, "warning", _FILE, problem, cure, "choice")
+    lost, cure = int(labels.notna().to_numpy().sum()) - complete.size, "export as table to keep them"
+    findings += counted(lost, "warning", _FILE, "labels of such cases are not written", cure, "choice")
     cure = "the published prompt offers no tie, so its judges count as wrong there"
+    ties = int((complete == "tie").to_numpy().sum())
     findings += counted(ties, "warning", _FILE, "labels are ties", cure, "choice")
-    labels = written.pivot(index="case_id", columns="dimension", values="choice").reindex(columns=list(DIMENSIONS))
-    return labels.to_dict("index")
+    return complete.to_dict("index")
 
 
 def _write_pairs(benchmark: Benchmark, cases: pd.DataFrame, out: Path, findings: list[Finding]) -> None:
@@ -225,7 +221,7 @@ def _write_results(verdicts: pd.DataFrame, cases: pd.DataFrame, out: Path, findi
     rows = rows.sort_values("case_id", key=lambda ids: ids.map(place), kind="stable")
     names = {judge: _file_name(str(judge), findings) for judge in rows["judge"].unique()}
     replaced = 0
-    files: dict[str, list[dict[str, object]]] = defaultdict(list)
+    files: dict[str, list[Mapping[str, object]]] = defaultdict(list)
     for (judge, case_id), of_case in rows.groupby(["judge", "case_id"], sort=False):
         chosen = of_case.dropna(subset="choice").set_index("dimension")["choice"].to_dict()
         choices = {dimension: chosen[dimension] for dimension in DIMENSIONS if dimension in chosen}
@@ -234,7 +230,8 @@ def _write_results(verdicts: pd.DataFrame, cases: pd.DataFrame, out: Path, findi
         if choices and reply in (None, SIMULATED):  # a drawn verdict has no reply that could be read back
             reply = json.dumps({**choices, "reason": SIMULATED} if reply else choices)
             replaced += 1
-        line = {"question_id": case_id, **shown[case_id], "chosen_answer": reply, "answer_model": judge}
+        line = {str(key): value for key, value in shown[case_id].items()}
+        line = {"question_id": case_id, **line, "chosen_answer": reply, "answer_model": judge}
         organ, name = line[ORGAN], f"{PREFIX}{names[judge]}.jsonl"
         files[f"{RAW}/{ALL}/{name}"].append(line)
         files[f"{RAW}/{organ}/{name}"].append(line)
