@@ -6,6 +6,7 @@ from typing import Final
 
 import pandas as pd
 
+from mrb_lib.benchmarks.formats.mapping import pairs_of
 from mrb_lib.tables.errors import InputError, nearest
 from mrb_lib.tables.names import spelling_key, visible
 from mrb_lib.tables.schema import CHOICES
@@ -36,17 +37,11 @@ def stated_labels(text: str | None, categories: Sequence[str]) -> dict[str, str]
     InputError
         One is not a pair, is there twice, or names no category.
     """
-    labels: dict[str, str] = {}
-    for pair in filter(None, (text or "").split(",")):
-        theirs, equals, ours = (part.strip() for part in pair.rpartition("="))
-        if not theirs or not equals:
-            raise InputError(
-                f"--labels {pair!r}: is not a pair; write their label=ours, as in 'Antwort 1=A,gleich=tie'."
-            )
+    texts = filter(None, map(str.strip, (text or "").split(",")))
+    labels = pairs_of("--labels", texts, "their label=ours, as in 'Antwort 1=A,gleich=tie'")
+    for theirs, ours in labels.items():
         if ours not in categories:
-            raise InputError(f"--labels {pair}: {ours!r} is no label; use one of {', '.join(categories)}.")
-        if labels.setdefault(theirs, ours) != ours:
-            raise InputError(f"--labels {pair}: {theirs!r} is already mapped to {labels[theirs]}; leave one out.")
+            raise InputError(f"--labels {theirs}={ours}: {ours!r} is no label; use one of {', '.join(categories)}.")
     return labels
 
 

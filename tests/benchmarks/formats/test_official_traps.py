@@ -21,13 +21,6 @@ def all_of(choice: str, **changes: object) -> dict[str, object]:
     return dict.fromkeys(DIMENSIONS, choice) | changes
 
 
-def test_a_clean_tree_has_no_findings(tree) -> None:
-    imported = read(tree.write())
-    assert imported.findings == []
-    assert imported.benchmark.cases["case_id"].tolist() == ["1", "2"]
-    assert imported.verdicts.empty
-
-
 def answers(*pairs: tuple[object, object]) -> list[dict[str, object]]:
     """Lines of a result file."""
     return [{"question_id": question, "chosen_answer": answer} for question, answer in pairs]
@@ -154,7 +147,7 @@ def test_ids_join_whatever_their_type(tree, pairs: list[object], labels: list[ob
     """Defect 11: the published script scores 0.0 everywhere, silently."""
     tree.organ("brain", pairs)
     tree.truths["brain"] = [truth(i) for i in labels]
-    tree.results("J", [{"question_id": i, "chosen_answer": all_of("A")} for i in labels], normalized=True)
+    tree.results("J", answers(*((i, all_of("A")) for i in labels)), normalized=True)
     imported = read(tree.write())
     assert imported.benchmark.cases["case_id"].tolist() == ["1", "2"]
     assert len(imported.benchmark.annotations) == 12
@@ -237,20 +230,28 @@ def test_a_missing_ground_truth_file_is_a_finding_and_missing_pairs_an_error(tre
         read(root)
 
 
-def test_empty_and_truncated_files(tree) -> None:
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda pairs: b"", "is empty"),
+        (lambda pairs: pairs[:-50], "is damaged"),
+        (lambda pairs: pairs[: len(pairs) // 2], "is damaged"),
+    ],
+)
+def test_empty_and_truncated_files(tree, change: Callable[[bytes], bytes], message: str) -> None:
     root = tree.write()
-    good = tree.pairs_path().read_bytes()
-    for content, message in ((b"", "is empty"), (good[:-50], "is damaged"), (good[: len(good) // 2], "is damaged")):
-        tree.pairs_path().write_bytes(content)
-        with pytest.raises(InputError, match=rf"brain\.parquet: {message}"):
-            read(root)
-    tree.pairs_path().write_bytes(good)
-    pq.write_table(pq.read_table(tree.pairs_path()).slice(0, 0), tree.pairs_path())
-    with pytest.raises(InputError, match="has no rows"):
+    tree.pairs_path().write_bytes(change(tree.pairs_path().read_bytes()))
+    with pytest.raises(InputError, match=rf"brain\.parquet: {message}"):
         read(root)
-    tree.pairs_path().write_bytes(good)
+
+
+def test_files_without_rows(tree) -> None:
+    root = tree.write()
     tree.labels_path().write_text("")
     with pytest.raises(InputError, match=r"brain\.jsonl: is empty"):
+        read(root)
+    pq.write_table(pq.read_table(tree.pairs_path()).slice(0, 0), tree.pairs_path())
+    with pytest.raises(InputError, match="has no rows"):
         read(root)
 
 
@@ -297,12 +298,11 @@ def test_image_names_that_clash(tree) -> None:
         (b"6", "brain/2.img"),
     ]
     tree.pairs["brain"] = [pair(i, "brain", image={"bytes": b, "path": p}) for i, (b, p) in enumerate(given)]
-    imported = read(tree.write())
-    names = [name for (name,) in imported.benchmark.cases["images"]]
+    benchmark = read(tree.write()).benchmark
+    names = [name for (name,) in benchmark.cases["images"]]
     assert names == ["a", "brain/1.img", "brain/2.img", "c/d", "brain/4.img", "a", names[6]]
     assert len(set(names)) == 6
-    images = imported.benchmark.images
-    assert [images[name] for name in names] == [content for content, _ in given]
+    assert [benchmark.images[name] for name in names] == [content for content, _ in given]
 
 
 @pytest.mark.parametrize("column", ["question_id", "question", "answer1_text", "answer2_text"])
@@ -350,11 +350,9 @@ def test_a_raw_reply_is_read_anew_and_every_change_is_counted(tree) -> None:
         3: json.dumps(all_of("B")),
         4: "Accuracy: Assistant B. Overall: Assistant B.",
     }
-    rows = [{"question_id": i, "chosen_answer": reply} for i, reply in raw.items()]
-    tree.results("org/J", rows)
-    tree.results("org/J", rows, "all")
-    published = {1: all_of("A"), 3: all_of("B"), 4: all_of("A")}
-    tree.results("org/J", [{"question_id": i, "chosen_answer": a} for i, a in published.items()], normalized=True)
+    tree.results("org/J", answers(*raw.items()))
+    tree.results("org/J", answers(*raw.items()), "all")
+    tree.results("org/J", answers((1, all_of("A")), (3, all_of("B")), (4, all_of("A"))), normalized=True)
     imported = read(tree.write())
     verdicts = imported.verdicts
     assert set(verdicts["judge"]) == {"org/J"}
@@ -372,9 +370,8 @@ def test_a_raw_reply_is_read_anew_and_every_change_is_counted(tree) -> None:
 
 
 def test_a_normalized_choice_without_a_raw_reply_is_kept(tree) -> None:
-    tree.results("J", [{"question_id": 1, "chosen_answer": None}])
-    rows = [{"question_id": 1, "chosen_answer": all_of("A")}, {"question_id": 2, "chosen_answer": {"overall": "B"}}]
-    tree.results("J", rows, normalized=True)
+    tree.results("J", answers((1, None)))
+    tree.results("J", answers((1, all_of("A")), (2, {"overall": "B"})), normalized=True)
     verdicts = read(tree.write()).verdicts
     assert verdicts.fillna({"choice": "."}).groupby("case_id")["choice"].agg("".join).tolist() == ["AAAAAA", ".....B"]
     assert set(verdicts["status"]) == {"ok", "unparsed"}
