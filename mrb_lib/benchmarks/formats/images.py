@@ -77,11 +77,7 @@ class ParquetImages(LazyImages):
 
     def _read(self, name: str) -> bytes:
         path, column, group, row, place = self._places[name]
-        rows = self._rows(path, column, group)
-        images = rows[row] if row < len(rows) else []
-        content = images[place].get("bytes") if place < len(images) else None
-        if not isinstance(content, bytes):
-            raise InputError(f"{path}: the image {name} is gone; the file changed while it was read, so start again.")
+        content: bytes = self._rows(path, column, group)[row][place]["bytes"]
         return content
 
     def add(self, path: Path, column: str, case_names: Iterable[str], findings: list[Finding]) -> pd.Series:

@@ -55,7 +55,7 @@ REFUSED: dict[str, tuple[Change, str]] = {
     ),
     "a question id twice in the pairs": (
         lambda tree: tree.pairs["brain"].append(pair(2, "brain")),
-        r"brain\.parquet, row 3, column question_id: '2' occurs again \(first in row 2\)",
+        r"brain\.parquet, row 3, column question_id: case_id 2 occurs again \(first in row 2\)",
     ),
     "an ambiguous result row": (two_organs, "column modality_type: question 2 occurs in brain, eye"),
     "results of no case at all": (
@@ -312,10 +312,10 @@ def test_a_missing_column_or_value_or_wrong_type(tree, column: str) -> None:
     with pytest.raises(InputError, match=rf"brain\.parquet, column {column}: the column is missing"):
         read(tree.write())
     tree.pairs["brain"] = [rows[0], rows[1] | {column: None}]
-    with pytest.raises(InputError, match=rf"brain\.parquet, row 2, column {column}: "):
+    with pytest.raises(InputError, match=rf"brain\.parquet, row 2, column {column}[: ]"):
         read(tree.write())
     tree.pairs["brain"] = [row | {column: [1.5]} for row in rows]
-    with pytest.raises(InputError, match=rf"brain\.parquet.*column {column}: "):
+    with pytest.raises(InputError, match=rf"brain\.parquet.*column {column}[: ]"):
         read(tree.write())
 
 

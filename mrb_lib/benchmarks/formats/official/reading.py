@@ -11,6 +11,7 @@ without a raw reply is taken from there.
 import json
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,14 +27,15 @@ from mrb_lib.replies.reading import choices_in_object, parse, plain_choice
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import slug
 from mrb_lib.tables.schema import CASES, CONSENSUS, DIMENSIONS, ORGAN_DEPARTMENT, ORGANS
-from mrb_lib.tables.validation import Finding, counted
+from mrb_lib.tables.validation import Finding, counted, inspect, raise_on_error
 
 DATA, ALL = "pair_gt_all", "all"
 PREFIX = "pair_"
 RENAMED = {"question_id": "case_id", "question": "question", "answer1_text": "response_a", "answer2_text": "response_b"}
 IMAGE, ORGAN, ORDER, NOTE = "image", "modality_type", "mrb_order", b"mrb"
 _TAKEN = {"case_id", "response_a", "response_b", "images", "organ"}
-_TEXT = {*RENAMED, ORGAN, *(column.name for column in CASES if column.type == "str")} - _TAKEN
+OFFICIAL = {name: official for official, name in RENAMED.items()}
+_TEXT = {f"source_{ORGAN}", *(column.name for column in CASES if column.type == "str")} - {"organ"}
 _META: Mapping[str, object] = {
     "kind": "clinical",
     "description": "Imported from the published Med-RewardBench layout",
@@ -129,27 +131,21 @@ def _read_organ(path: Path, images: ParquetImages, findings: list[Finding]) -> O
         value, or a question id occurs twice.
     """
     frame, pictures = read_without_bytes(path, (IMAGE,), findings)
-    for name in RENAMED:
-        if name not in frame:
-            raise InputError(f"{path}, column {name}: the column is missing; restore the file from its source.")
     if frame.empty:
         raise InputError(f"{path}: has no rows; restore the file from its source.")
     if IMAGE in frame:
         raise InputError(f"{path}, column {IMAGE}: holds no image bytes; save it as a struct of bytes and path.")
-    frame = frame.assign(**{name: _text(frame[name], path, name) for name in frame if name in _TEXT})
-    ids = frame["question_id"]
-    if (again := ids.duplicated().to_numpy()).any():
-        row = int(again.argmax())
-        first = ids.tolist().index(ids[row]) + 1
-        where = f"{path}, row {row + 1}, column question_id"
-        raise InputError(f"{where}: {ids[row]!r} occurs again (first in row {first}); keep one of the two.")
+    cases = _with_our_names(frame, path, findings)
+    problems = inspect(cases, "cases", str(path))
+    raise_on_error(replace(one, column=OFFICIAL.get(str(one.column), one.column)) for one in problems)
+    cases = cases.astype({name: "str" for name in cases if name in _TEXT})
+    ids = cases["case_id"].tolist()
+    names: pd.Series = pd.Series([[] for _ in ids], dtype=object)
     if pictures is None:
         problem = "the column is missing, so no case has an image"
         findings.append(Finding("warning", str(path), None, IMAGE, problem, "judges see the text only"))
-        names: pd.Series = pd.Series([[] for _ in ids], dtype=object)
     else:
         names = images.add(path, pictures, [f"{path.stem}/{slug(question)}" for question in ids], findings)
-    cases = _with_our_names(frame, path, findings).assign(images=names, organ=path.stem)
     if path.stem not in ORGANS:
         problem = f"{path.stem} is not one of the 13 organs, so its department is unknown"
         findings.append(Finding("warning", str(path), None, None, problem, f"use one of {', '.join(ORGANS)}"))
@@ -157,41 +153,26 @@ def _read_organ(path: Path, images: ParquetImages, findings: list[Finding]) -> O
         note = json.loads((open_parquet(path).schema_arrow.metadata or {}).get(NOTE, b"{}"))
     except ValueError as error:
         raise InputError(f"{path}: the note of the export is damaged ({error}); export again.") from error
-    labels = _ground_truth(path.parents[1] / f"{path.stem}.jsonl", path, ids.tolist(), findings)
-    return Organ(path.stem, cases, labels, note if isinstance(note, dict) else {})
-
-
-def _text(values: pd.Series, path: Path, name: str) -> pd.Series:
-    """Return a column as text; whole numbers are text where the column is an id or may be missing."""
-    required, numbers = name in RENAMED, name not in RENAMED or name == "question_id"
-    texts = values.astype(object).map(
-        lambda value: value if isinstance(value, str) else id_text(value) if numbers else None, na_action="ignore"
-    )
-    wrong = texts.isna() if required else texts.isna() & values.notna()
-    if wrong.any():
-        row = int(wrong.to_numpy().argmax())
-        stated = repr(str(values.iloc[row])[:60]) if values.notna().iloc[row] else "missing"
-        what = f"is {stated} where text belongs; write plain text, or remove the row"
-        raise InputError(f"{path}, row {row + 1}, column {name}: {what}.")
-    return texts.astype("str")
+    labels = _ground_truth(path.parents[1] / f"{path.stem}.jsonl", path, ids, findings)
+    return Organ(path.stem, cases.assign(images=names, organ=path.stem), labels, note if isinstance(note, dict) else {})
 
 
 def _with_our_names(frame: pd.DataFrame, path: Path, findings: list[Finding]) -> pd.DataFrame:
     """Return the columns under our names; those whose name means something else here begin with `source_`."""
-    if ORGAN in frame:
-        other = int((frame[ORGAN].notna() & (frame[ORGAN] != path.stem)).sum())
-        cure = f"the file's name decides; what they say is kept as source_{ORGAN} (the published script fails on them)"
-        findings += counted(other, "warning", path, f"rows do not say {path.stem}", cure, ORGAN)
-        frame = frame if other else frame.drop(columns=ORGAN)
     taken = [name for name in frame if name in _TAKEN]
     for name in taken:
         cure = "the name has another meaning here"
         findings.append(Finding("info", str(path), None, name, f"is kept as source_{name}", cure))
-    renamed = frame.rename(columns=RENAMED | {name: f"source_{name}" for name in (ORGAN, *taken)})
-    if (twice := renamed.columns.duplicated()).any():
-        name = renamed.columns[twice][0]
-        raise InputError(f"{path}, column {name}: occurs twice under our names; rename one of the two.")
-    return renamed
+    cases = frame.rename(columns=RENAMED | {name: f"source_{name}" for name in (ORGAN, *taken)})
+    if (twice := cases.columns[cases.columns.duplicated()]).size:
+        raise InputError(f"{path}, column {twice[0]}: occurs twice under our names; rename one of the two.")
+    texts = [name for name in cases if name in _TEXT]
+    cases = cases.assign(**{name: cases[name].map(lambda value: id_text(value) or value) for name in texts})
+    stated = cases.get(f"source_{ORGAN}")
+    other = 0 if stated is None else int((stated.notna() & (stated != path.stem)).sum())
+    cure = f"the file's name decides; what they say is kept as source_{ORGAN} (the published script fails on them)"
+    findings += counted(other, "warning", path, f"rows do not say {path.stem}", cure, ORGAN)
+    return cases if other else cases.drop(columns=f"source_{ORGAN}", errors="ignore")
 
 
 def _ground_truth(path: Path, pairs: Path, ids: Collection[str], findings: list[Finding]) -> Mapping[str, Labels]:

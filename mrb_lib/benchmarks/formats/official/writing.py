@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.formats.base import writes
-from mrb_lib.benchmarks.formats.official.reading import ALL, DATA, IMAGE, NOTE, ORDER, ORGAN, PREFIX, RENAMED
+from mrb_lib.benchmarks.formats.official.reading import ALL, DATA, IMAGE, NOTE, OFFICIAL, ORDER, ORGAN, PREFIX, RENAMED
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import inside, is_safe_name, slug
@@ -25,7 +25,6 @@ from mrb_lib.tables.schema import CONSENSUS, DIMENSIONS, NO_PROBE, ORGAN_DEPARTM
 from mrb_lib.tables.validation import Finding, counted
 
 COPIED = ("dataset", "question_type", "image_id", "body_part")
-_OFFICIAL_NAMES = {name: official for official, name in RENAMED.items()}
 _IMAGE_TYPE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
 _ROWS_A_GROUP = 16
 _FILE = "export"
@@ -172,9 +171,9 @@ def _write_pairs(benchmark: Benchmark, cases: pd.DataFrame, out: Path, findings:
 
 def _pairs_table(cases: pd.DataFrame) -> pa.Table:
     """The columns of the parquet files without the image, the layout's own first."""
-    first = [*_OFFICIAL_NAMES, "organ", *COPIED]
+    first = [*OFFICIAL, "organ", *COPIED]
     others = [name for name in cases.columns if name not in (*first, "images")]
-    frame = cases.reindex(columns=[*first, *others]).rename(columns={**_OFFICIAL_NAMES, "organ": ORGAN})
+    frame = cases.reindex(columns=[*first, *others]).rename(columns={**OFFICIAL, "organ": ORGAN})
     frame = frame.astype({name: "str" for name in COPIED if name not in cases.columns})
     if "department" in frame and frame["department"].equals(cases["organ"].map(ORGAN_DEPARTMENT).astype("str")):
         frame = frame.drop(columns="department")
