@@ -6,7 +6,6 @@ has the same, with variances over n; the workbench multiplies that of the n labe
 quantile.
 """
 
-
 import numpy as np
 import pytest
 from scipy import stats

@@ -67,18 +67,19 @@ def read_labels(
     """
     counts = choices.value_counts()
     by_key = {spelling_key(theirs): ours for theirs, ours in stated.items()}
-    known = {spelling_key(name): name for name in categories} if set(categories) <= set(CHOICES) else {}
+    is_preference = set(categories) <= set(CHOICES)
     # Who says that 0 is A has to say what 1 is.
     counts_otherwise = any(
         theirs.isdecimal() and ours not in ("tie", winner(theirs)) for theirs, ours in stated.items()
     )
     read: dict[str, str] = {}
     for label in map(str, counts.index):
-        ours = stated.get(label) or by_key.get(spelling_key(label)) or (label if label in categories else None)
-        if ours is None and known and not (counts_otherwise and label.isdecimal()):
-            ours = known.get(spelling_key(label)) or winner(label)
-        if ours is not None and ours in categories:
-            read[label] = ours
+        key = spelling_key(label)
+        ours = by_key.get(key) or (label if label in categories else None)
+        if ours is None and is_preference and not (counts_otherwise and label.isdecimal()):
+            ours = next((name for name in categories if spelling_key(name) == key), None) or winner(label)
+        if ours in categories:
+            read[label] = str(ours)
     unknown = [label for label in map(str, counts.index) if label not in read]
     if unknown:
         shown = ", ".join(f"{visible(label)} ({counts[label]:,})" for label in unknown[:6])

@@ -92,6 +92,10 @@ def read(
         sources = {table: replace(flat, frame=frame) for table, frame in parts.items()}
     elif verdicts:
         raise InputError("--verdicts: names a column of one flat file; leave it out where there are tables.")
+    elif "annotations" not in sources:
+        unread = [name for name in map(str, sources["cases"].frame) if name == "choice" or is_dimension(name)]
+        problem, cure = f"columns are not read as labels: {', '.join(unread)}", "import that file by itself"
+        findings += counted(len(unread), "warning", sources["cases"].file, problem, cure)
     frames = {table: _typed(sources[table], table, findings) for table in _TABLES if table in sources}
     if normalize_names:
         frames = {table: _with_one_spelling(frame) for table, frame in frames.items()}
