@@ -1,21 +1,13 @@
 """Agreement of K-QA's three physicians (Manes et al., 2024), a label set that is not a preference."""
 
-from pathlib import Path
-
 import pytest
 
 from mrb_lib.benchmarks.formats.base import Imported
-from mrb_lib.benchmarks.formats.published import read_kqa
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.stats.analyze import analyze
 from mrb_lib.tables.errors import InputError
 
 EXACT = 1e-6
-
-
-@pytest.fixture(scope="module")
-def imported(reference_data: Path) -> Imported:
-    return read_kqa(reference_data / "kqa")
 
 
 @pytest.mark.parametrize(
@@ -28,31 +20,31 @@ def imported(reference_data: Path) -> Imported:
         ("gwet_ac1", 0.803952, 0.7677, 0.8407),
     ],
 )
-def test_agreement(imported: Imported, name: str, value: float, low: float, high: float) -> None:
-    row = analyze(imported.benchmark, None, "agreement", cluster="case_id").iloc[0]
+def test_agreement(kqa: Imported, name: str, value: float, low: float, high: float) -> None:
+    row = analyze(kqa.benchmark, None, "agreement", cluster="case_id").iloc[0]
     assert row["n_cases"] == 399
     assert row[name] == pytest.approx(value, abs=EXACT)
     assert row[f"{name}_low"] == pytest.approx(low, abs=0.01)
     assert row[f"{name}_high"] == pytest.approx(high, abs=0.01)
 
 
-def test_annotator_pairs(imported: Imported) -> None:
-    rows = analyze(imported.benchmark, None, "agreement")
+def test_annotator_pairs(kqa: Imported) -> None:
+    rows = analyze(kqa.benchmark, None, "agreement")
     kappas = rows.set_index(["annotator_1", "annotator_2"])["cohen_kappa"]
     assert kappas["label_0", "label_1"] == pytest.approx(0.669636, abs=EXACT)
     assert kappas["label_0", "label_2"] == pytest.approx(0.761185, abs=EXACT)
     assert kappas["label_1", "label_2"] == pytest.approx(0.731687, abs=EXACT)
 
 
-def test_the_authors_majority(imported: Imported) -> None:
-    label = gold(imported.benchmark)
+def test_the_authors_majority(kqa: Imported) -> None:
+    label = gold(kqa.benchmark)
     assert label["choice"].value_counts().to_dict() == {"Neutral": 234, "Entailment": 153, "Contradiction": 12}
-    assert gold(imported.benchmark, "unanimous")["choice"].notna().sum() == 312
+    assert gold(kqa.benchmark, "unanimous")["choice"].notna().sum() == 312
 
 
-def test_claims_about_one_question_are_not_independent(imported: Imported) -> None:
-    rows = analyze(imported.benchmark, None, "agreement", cluster="case_id").iloc[0]
-    clustered = analyze(imported.benchmark, None, "agreement", cluster="question_id").iloc[0]
+def test_claims_about_one_question_are_not_independent(kqa: Imported) -> None:
+    rows = analyze(kqa.benchmark, None, "agreement", cluster="case_id").iloc[0]
+    clustered = analyze(kqa.benchmark, None, "agreement", cluster="question_id").iloc[0]
     for name in ("percent_agreement", "gwet_ac1"):
         assert clustered[name] == rows[name]
         width = clustered[f"{name}_high"] - clustered[f"{name}_low"]
@@ -60,13 +52,13 @@ def test_claims_about_one_question_are_not_independent(imported: Imported) -> No
 
 
 @pytest.mark.parametrize("table", ["accuracy", "consistency", "significance"])
-def test_without_verdicts_nobody_is_scored(imported: Imported, table: str) -> None:
+def test_without_verdicts_nobody_is_scored(kqa: Imported, table: str) -> None:
     with pytest.raises(InputError, match="needs verdicts and there are none"):
-        analyze(imported.benchmark, imported.verdicts, table)
+        analyze(kqa.benchmark, kqa.verdicts, table)
 
 
-def test_ceiling_works_on_any_labels(imported: Imported) -> None:
-    rows = analyze(imported.benchmark, None, "ceiling").set_index("annotator")
+def test_ceiling_works_on_any_labels(kqa: Imported) -> None:
+    rows = analyze(kqa.benchmark, None, "ceiling").set_index("annotator")
     assert list(rows.index) == ["label_0", "label_1", "label_2", "mean"]
     assert rows.loc["mean", "accuracy"] == pytest.approx(rows["accuracy"].iloc[:3].mean())
     assert (rows["n"] + rows["n_excluded"]).iloc[:3].tolist() == [399, 399, 399]

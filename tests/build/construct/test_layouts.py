@@ -125,6 +125,12 @@ def test_references_with_a_decimal_comma_are_numbers(tmp_path: Path) -> None:
     assert [item.reference for item in read(tmp_path)] == ["2.5", "3"]
 
 
+def test_the_pictures_within_one_parquet_file_are_its_items(tmp_path: Path) -> None:
+    hub_shards(tmp_path)
+    [item] = LAYOUTS["table"].read(tmp_path / "data" / "train-00000-of-00001.parquet")
+    assert [picture.read() for picture in item.images] == [PICTURE]
+
+
 def test_what_a_source_states_is_taken_along(tmp_path: Path) -> None:
     stated = {
         "vqa_rad": {"body_part": "HEAD", "question_type": "PRES"},
