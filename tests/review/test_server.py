@@ -235,7 +235,7 @@ def test_a_notebook_without_a_page_shows_the_plain_view(monkeypatch: pytest.Monk
 def test_a_kernel_answers_with_fields_and_with_the_bytes_of_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
     from mrb_lib.review.widget import AppWidget
 
-    shown, sent = AppWidget(APP), list[tuple[dict[str, Any], list[bytes]]]()
+    shown, sent = AppWidget(APP.kernel_answer, APP.scripts, APP.styles), list[tuple[dict[str, Any], list[bytes]]]()
     monkeypatch.setattr(shown, "send", lambda answer, files: sent.append((answer["response"], files)))
     for question in ({"what": "double", "n": 4}, {"what": "file"}, {"what": "refuse"}, {}):
         shown._handle_custom_msg({"kind": "anywidget-command", "id": "7", "name": "_ask", "msg": question}, [])
