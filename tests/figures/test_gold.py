@@ -1,6 +1,7 @@
-"""The figures of gold labels draw what the table says."""
+"""The figures of gold labels draw, beside their values, what the table says."""
 
 from collections.abc import Callable
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -8,98 +9,65 @@ import pytest
 
 from mrb_lib.figures import gold as plots
 from mrb_lib.figures.lettering import labels
-from mrb_lib.figures.style import PAGE, Paper
+from mrb_lib.figures.style import Paper
 from mrb_lib.tables.errors import NotApplicable
-from tests.figures.read import texts
-
-RULES = ("majority", "unanimous", "posterior", "leave_one_out", "soft_votes", "soft_posterior")
-HOSTILE = ["$x_1^2$", "<b>", "nul\0l", "x" * 300, "", "模型 😀"]
+from tests.figures.read import JUDGES, beside_others, draw, of, shown, texts, ticks
 
 
-def confusion(people: list[str], categories: list[str]) -> pd.DataFrame:
-    names = ["annotator", "gold", "label"]
-    rows = pd.MultiIndex.from_product([people, categories, categories], names=names).to_frame(index=False)
-    rows["probability"] = np.random.default_rng(0).uniform(0, 1, len(rows))
-    rows["n"] = 100 - pd.factorize(rows["annotator"])[0]
-    rows = rows.assign(probability_low=rows["probability"] / 2, probability_high=rows["probability"])
-    other = rows.assign(dimension="relevance", probability=0.5, n=1000)
-    cells = pd.concat([other, rows.assign(dimension="overall")]).assign(part="confusion")
-    right = pd.DataFrame({"annotator": people, "n": 10_000, "dimension": "overall", "part": "annotator"})
-    return pd.concat([right, cells], ignore_index=True)
-
-
-def by_rule(judges: list[str]) -> pd.DataFrame:
-    generator = np.random.default_rng(1)
-    rows = [
-        {"judge": judge, "part": "rule", "rule": rule, "accuracy": float(generator.uniform(0.4, 0.9))}
-        for judge in judges
-        for rule in RULES
-    ]
-    table = pd.DataFrame(rows)
-    table["rank"] = table.groupby("rule")["accuracy"].rank(ascending=False, method="min").astype("Int64")
-    taus = pd.DataFrame({"part": "ranking", "rule": RULES, "kendall_tau": [1.0, 0.5, 0.25, 0.0, -0.5, np.nan]})
-    overall = pd.concat([table, taus], ignore_index=True).assign(dimension="overall")
-    return pd.concat([overall, overall.assign(dimension="relevance", rank=1)], ignore_index=True)
-
-
-def cells(axes) -> list[str]:
-    return texts(axes, "cell")
-
-
-@pytest.mark.parametrize("people", [["a"], ["a", "b", "c"], [*HOSTILE, "b", "c"]], ids=["1", "3", "hostile"])
-def test_confusions_are_the_frame(people: list[str]) -> None:
-    table = confusion(people, ["A", "B", "tie"])
-    first = sorted(people[: plots.MOST_MATRICES])[0]
-    of_first = (table["annotator"] == first) & (table["dimension"] == "overall") & table["gold"].notna()
+def test_confusions_are_the_frame_and_more_labels_leave_the_intervals_out() -> None:
+    rows = shown("gold-confusion")
     ends = ["probability", "probability_low", "probability_high"]
-    table.loc[of_first & (table["gold"] == "tie"), ends] = np.nan
-    figure = plots.confusions(table, dimension="overall")
-    assert figure.get_size_inches()[0] <= PAGE
-    assert figure.png().startswith(b"\x89PNG")
-    texts = cells(figure.axes[0])
-    assert texts[6:] == ["n/a"] * 3
-    expected = table.loc[of_first, "probability"].iloc[:6]
-    assert texts[:6] == [f"{round(100 * p)}\n{round(50 * p)} to {round(100 * p)}" for p in expected]
+    first = rows["annotator"].eq("a") & rows["part"].eq("confusion")
+    rows.loc[first & rows["gold"].eq("tie"), ends] = np.nan
+    cells = texts(draw("gold-confusion", beside_others(rows, probability=0.5)).axes[0], "cell")
+    assert cells[6:] == ["n/a"] * 3
+    assert cells[:6] == [
+        f"{round(100 * p)}\n{round(100 * low)} to {round(100 * high)}"
+        for p, low, high in rows.loc[first, ends].iloc[:6].itertuples(index=False)
+    ]
+    one = rows[first].head(1)
+    graded = [one.assign(gold=gold, label=label) for gold, label in product("12345", repeat=2)]
+    drawn = draw("gold-confusion", pd.concat([rows[~first & rows["annotator"].eq("a")], *graded])).axes[0]
+    assert len(texts(drawn, "cell")) == 25 and all("to" not in text for text in texts(drawn, "cell"))
 
 
 def test_of_many_annotators_those_with_the_most_annotations_are_drawn() -> None:
+    one = of(shown("gold-confusion"), annotator="a")
     people = [f"p{i:02d}" for i in range(12)]
-    figure = plots.confusions(confusion(people, ["A", "B"]), dimension="overall")
-    assert [axes.get_title() for axes in figure.axes if axes.get_title()] == people[:8]
+    figure = draw("gold-confusion", pd.concat([one.assign(annotator=who, n=100 - i) for i, who in enumerate(people)]))
+    assert [axes.get_title() for axes in figure.axes if axes.get_title()] == people[: plots.MOST_MATRICES]
 
 
-def test_more_labels_leave_the_intervals_out() -> None:
-    figure = plots.confusions(confusion(["a"], list("12345")), dimension="overall")
-    assert all("to" not in text for text in cells(figure.axes[0]))
-
-
-@pytest.mark.parametrize("judges", [["a", "b"], [f"judge-{i}" for i in range(32)], HOSTILE], ids=["2", "32", "hostile"])
-@pytest.mark.parametrize("ordered", [True, False], ids=["order of the report", "by the majority"])
-def test_ranks_are_the_frame(judges: list[str], ordered: bool, flaws: Callable[[Paper], list[str]]) -> None:
-    table = by_rule(judges)
-    rows = table[(table["part"] == "rule") & (table["dimension"] == "overall")]
-    best_first = rows[rows["rule"] == "majority"].sort_values("rank")["judge"].tolist()
-    order = judges[::-1] if ordered else best_first
-    figure = plots.ranks(table, dimension="overall", judges=[*order, "another"] if ordered else ())
-    axes = figure.axes[0]
-    assert [text.get_text() for text in axes.get_yticklabels()] == labels(order, 28)
-    expected = [str(rank) for judge in order for rank in rows.loc[rows["judge"] == judge, "rank"]]
-    assert cells(axes) == expected
-    first = rows[rows["judge"] == order[0]].set_index("rule")["rank"]
-    moved = np.asarray(axes.collections[0].get_array(), dtype=float).reshape(len(judges), len(RULES))
-    assert moved[0].tolist() == [first["majority"] - first[rule] for rule in RULES]
-    taus = [text.get_text().split("\n")[1] for text in axes.get_xticklabels()]
-    assert taus == [f"τ = {tau}" for tau in ("1.00", "0.50", "0.25", "0.00", "-0.50", "n/a")]
-    assert figure.get_size_inches()[0] <= PAGE
+@pytest.mark.parametrize("n", [1, 11])
+def test_ranks_are_the_frame_in_the_order_of_the_report(n: int, flaws: Callable[[Paper], list[str]]) -> None:
+    rows = shown("gold-ranks")
+    judged = of(rows, part="rule")
+    every = [judged.assign(judge=judged["judge"] + f" {i}" * (n > 1)) for i in range(n)]
+    rows = pd.concat([of(rows, part="ranking"), *every], ignore_index=True)
+    order = list(dict.fromkeys(rows["judge"].dropna()))[::-1]
+    figure = draw("gold-ranks", beside_others(rows, rank=1), [*order, "another"])
+    axes, rules = figure.axes[0], list(dict.fromkeys(judged["rule"]))
+    assert ticks(axes) == labels(order, 28)
+    own = of(rows, part="rule").set_index(["judge", "rule"])["rank"]
+    drawn = [rule for rule in rules if own.xs(rule, level="rule").notna().any()]
+    assert texts(axes, "cell") == [str(own[judge, rule]) for judge in order for rule in drawn]
+    moved = np.asarray(axes.collections[0].get_array(), dtype=float).reshape(len(order), len(drawn))
+    assert moved[0].tolist() == [own[order[0], "majority"] - own[order[0], rule] for rule in drawn]
+    taus = of(rows, part="ranking").set_index("rule")["kendall_tau"]
+    named = [text.get_text().split("\n")[1] for text in axes.get_xticklabels()]
+    assert named == [f"\u03c4 = {taus[rule]:.2f}" if pd.notna(taus[rule]) else "\u03c4 = n/a" for rule in drawn]
     assert flaws(figure) == []
 
 
-def test_a_judge_without_a_rank_is_marked() -> None:
-    table = by_rule(["a", "b"])
-    table.loc[(table["judge"] == "a") & (table["rule"] == "posterior"), ["rank", "accuracy"]] = [pd.NA, np.nan]
-    assert "n/a" in cells(plots.ranks(table, dimension="overall").axes[0])
+def test_judges_without_an_order_stand_from_the_best_and_one_without_a_rank_is_marked() -> None:
+    rows = shown("gold-ranks")
+    majority = of(rows, part="rule", rule="majority").sort_values("rank")
+    assert ticks(draw("gold-ranks", rows, ()).axes[0]) == majority["judge"].tolist()
+    gone = rows["judge"].eq(JUDGES[0]) & rows["rule"].eq("posterior")
+    rows.loc[gone, ["rank", "accuracy"]] = [pd.NA, np.nan]
+    assert "n/a" in texts(draw("gold-ranks", rows).axes[0], "cell")
 
 
 def test_one_judge_has_no_rank() -> None:
     with pytest.raises(NotApplicable, match="one judge"):
-        plots.ranks(by_rule(["a"]), dimension="overall")
+        draw("gold-ranks", of(shown("gold-ranks"), judge="j1"))

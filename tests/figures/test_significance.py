@@ -7,11 +7,9 @@ import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
 
-from mrb_lib.figures.accuracy import macro_micro
 from mrb_lib.figures.significance import differences, p_values
 from mrb_lib.figures.style import Paper
-
-DRAW = {"significance-p": p_values, "significance-differences": differences}
+from tests.figures.read import draw, shown
 
 
 def pairs_of(judges: list[str]) -> pd.DataFrame:
@@ -24,13 +22,6 @@ def pairs_of(judges: list[str]) -> pd.DataFrame:
     columns = ["judge_1", "judge_2", "difference", "low", "high", "p_adjusted", "equivalent"]
     frame = pd.DataFrame(rows, columns=columns).astype({"equivalent": "boolean"})
     return frame.assign(part="pair", dimension="overall", subfield=pd.Series(pd.NA, frame.index, dtype="str"))
-
-
-def accuracy_of(judges: list[str]) -> pd.DataFrame:
-    value = np.linspace(0.8, 0.4, len(judges))
-    out = pd.DataFrame({"judge": judges, "dimension": "overall", "accuracy": value})
-    out = out.assign(low=value - 0.03, high=value + 0.03, macro_accuracy=value - 0.02)
-    return out.assign(macro_accuracy_low=value - 0.06, macro_accuracy_high=value + 0.02)
 
 
 def texts(drawn: Paper, gid: str) -> list[str]:
@@ -85,18 +76,19 @@ def test_only_all_cases_of_one_dimension_are_drawn_and_only_judges_with_pairs() 
     frame, judges = pairs_of(["a", "b"]), ["unseen", "b", "a"]
     others = frame.assign(difference=0.5, p_adjusted=1.0)
     every = pd.concat([frame, others.assign(dimension="relevance"), others.assign(subfield="lung")])
-    for draw in DRAW.values():
-        axes = draw(every, dimension="overall", judges=judges).axes[0]
+    for drawing in (p_values, differences):
+        axes = drawing(every, dimension="overall", judges=judges).axes[0]
         assert [label.get_text() for label in axes.get_xticklabels()] == ["b"]
         assert [label.get_text() for label in axes.get_yticklabels()] == ["a"]
     assert cells(differences(every, dimension="overall", judges=judges), ["b", "a"]) == {("b", "a"): -0.1}
 
 
 def test_macro_stands_beside_micro() -> None:
-    frame = accuracy_of(["a", "b", "c"])
+    frame = shown("subfields-mean")
+    frame = frame[frame["kind"].eq("judge") & frame["subfield"].isna()].reset_index(drop=True)
     frame.loc[1, ["macro_accuracy", "macro_accuracy_low", "macro_accuracy_high"]] = np.nan
-    drawn = macro_micro(frame, dimension="overall")
+    drawn = draw("subfields-mean", frame)
     for name in ("accuracy", "macro_accuracy"):
         (line,) = drawn.findobj(lambda artist, name=name: artist.get_gid() == name)
-        assert line.get_xdata() == pytest.approx(frame[name].dropna().to_numpy())
+        assert sorted(line.get_xdata()) == pytest.approx(sorted(frame[name].dropna()))
     assert texts(drawn, "not-available") == ["n/a"]

@@ -11,25 +11,9 @@ from mrb_lib.figures import adjudication, ceiling, jury, transfer
 from mrb_lib.figures.lettering import labels
 from mrb_lib.figures.transfer import MOST_FORESTS
 from mrb_lib.tables.errors import NotApplicable
-from tests.figures.read import JUDGES, draw, marks, shown, spans, texts, ticks, titles
+from tests.figures.read import JUDGES, beside_others, copied, draw, marks, of, shown, spans, texts, ticks, titles
 
 Flaws = Callable[[Figure], list[str]]
-
-
-def of(rows: pd.DataFrame, **values: object) -> pd.DataFrame:
-    for name, value in values.items():
-        rows = rows[rows[name] == value]
-    return rows
-
-
-def beside_others(rows: pd.DataFrame, **changed: object) -> pd.DataFrame:
-    """The rows, and others of another dimension that are not to be drawn."""
-    return pd.concat([rows, rows.assign(dimension="accuracy", **changed)], ignore_index=True)
-
-
-def copied(rows: pd.DataFrame, column: str, names: list[str]) -> pd.DataFrame:
-    """The rows of j1 once under each name, of the judge or of another column."""
-    return pd.concat([of(rows, judge="j1").assign(**{column: name}) for name in names], ignore_index=True)
 
 
 def test_moves_draw_both_accuracies_the_difference_and_the_ranks() -> None:
