@@ -59,31 +59,6 @@ def test_everybody_begins_with_the_same_cases_whenever_they_come(mrb: Command, b
     assert sorted(later["case_id"]) == sorted(set(load(bench).cases["case_id"]) - firsts[0]), "the others once each"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--annotators", "=cmd", "--assign-only"), "start a name"),
-        (("--annotators", "a,,b", "--assign-only"), "start a name"),
-        (("--annotators", "Consensus", "--assign-only"), "take another"),
-        (("--annotators", "a,a", "--assign-only"), "'a': occurs twice"),
-        (("--annotators", "a", "--overlap", "3", "--assign-only"), "overlap of 3"),
-        (("--annotators", "a,b", "--host", "192.0.2.1"), "--allow-remote"),
-        (("--annotators", "a,b", "--export", "out.csv", "--agreement"), "choose one"),
-        (("--agreement", "--coordinator"), "choose one"),
-        (("--full",), "--export OUT"),
-        (("--agreement",), "nothing is assigned yet"),
-        (("--export", "out.csv"), "nothing is assigned yet"),
-        ((), "nothing is assigned yet"),
-    ],
-)
-def test_what_cannot_be_is_refused(mrb: Command, bench: Path, arguments: tuple[str, ...], message: str) -> None:
-    done = mrb("annotate", bench, *arguments)
-    assert message in done.refusal
-    assert done.out == ""
-    with open_store(bench / REVIEWS) as store:  # what is dealt out stays, so that nothing may be before a refusal
-        assert store.assignments(load(bench).meta.name).empty
-
-
 def test_answers_come_out_as_annotations(mrb: Command, bench: Path, tmp_path: Path) -> None:
     mrb("annotate", bench, "--annotators", "Dr A,Dr B", "--cases", 4, "--assign-only")
     _answer_all(load(bench), "Dr A", "ABBA")

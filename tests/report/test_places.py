@@ -1,6 +1,7 @@
 """What a name opens, and the embedded benchmark that is made when it is first asked for."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -21,23 +22,15 @@ from mrb_lib.verdicts.store import ANALYSIS_COLUMNS, COSTS
 from tests.report.conftest import Lab
 
 WRITE_DEMO = """
-import os, sys, time
-from pathlib import Path
-import pandas as pd
+import os
 import mrb_lib.demo
-from mrb_lib.benchmarks.benchmark import Benchmark, save
-from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.report.study import open as open_study
+from tests.report.test_places import _stand_in
 
 def write(folder, cases, seed):
     with open(os.environ["MADE"], "a") as stream:
         stream.write("x")
-    shared = {"department": "Neurology", "model_a": "m", "model_b": "n"}
-    cases = pd.DataFrame({"case_id": ["c"], "question": "Q", "response_a": "l", "response_b": "r", **shared})
-    votes = pd.DataFrame({"case_id": ["c"], "annotator": "r", "dimension": "overall", "choice": "A"})
-    save(Benchmark(BenchmarkMeta("demo", "simulated", ("overall",)), cases, votes), folder)
-    truth = pd.DataFrame({"case_id": ["c"], "dimension": "overall", "quality_a": 0.4, "quality_b": 0.1})
-    truth.to_parquet(Path(folder, "truth.parquet"))
+    _stand_in(folder, 1, seed)
 
 mrb_lib.demo.write_demo = write
 opened = open_study("demo")
@@ -213,7 +206,8 @@ def test_processes_that_start_together_make_the_demo_once(tmp_path: Path, monkey
     monkeypatch.setenv("MRB_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("MADE", str(tmp_path / "made"))
     command = [sys.executable, "-c", WRITE_DEMO]
-    started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    own = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=own) for _ in range(3)]
     said = [process.communicate(timeout=60)[0].strip() for process in started]
     assert [process.returncode for process in started] == [0, 0, 0]
     assert (tmp_path / "made").read_text() == "x"

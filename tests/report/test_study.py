@@ -9,7 +9,6 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 import mrb_lib as mrb
-from mrb_lib.figures.registry import FIGURES
 from mrb_lib.figures.style import Paper
 from mrb_lib.report import defaults as own
 from mrb_lib.report import study as module
@@ -155,20 +154,6 @@ class TestTable:
         assert "&lt;script&gt;" in page
         assert "<script>" not in page
         assert "95% intervals in brackets" in page
-
-    def test_every_table_with_a_figure_draws_it_with_and_without_subfields(self, full: Path) -> None:
-        study, drawn = mrb.open(full, resamples=60, judges="judge_0,judge_1,judge_4,medvlm-r1,qwen2-vl-2b"), 0
-        for name in sorted({spec.table for spec in FIGURES.values()} - {""}):
-            for by in (None, "modality"):
-                options = {"by": by} if "by" in TABLES[name].parameters else {}
-                try:
-                    figure = study.table(name, **options).plot()
-                except NotApplicable as reason:
-                    assert str(reason).endswith(".")
-                    continue
-                assert figure.png()[:4] == b"\x89PNG"
-                drawn += 1
-        assert drawn > 20
 
 
 class TestNotApplicable:

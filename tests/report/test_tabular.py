@@ -151,27 +151,16 @@ def test_latex_compiles(kind: str, tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout[-2000:]
     assert (tmp_path / "table.pdf").stat().st_size > 1000
-    assert structure_of(latex, len(frame.columns)) == []
+    assert cells_per_row(latex) == {columns_of(latex)} == {len(frame.columns)}
 
 
-def structure_of(latex: str, n_columns: int) -> list[str]:
-    """What is wrong with a table's LaTeX as far as a program that is not TeX can tell."""
-    bare = re.sub(r"\\[\\{}&%#$_]", "", latex.partition("\n")[2])
-    opened, wrong = [], []
-    for verb, name in re.findall(r"\\(begin|end)\{(\w+)\}", bare):
-        if verb == "begin":
-            opened.append(name)
-        elif not opened or opened.pop() != name:
-            wrong.append(f"{name} is not open")
-    wrong += [f"{name} is not closed" for name in opened]
-    wrong += ["braces do not match"] * (bare.count("{") != bare.count("}"))
+def cells_per_row(latex: str) -> set[int]:
+    """How many cells the rows of a table have."""
     rows = [line for line in latex.splitlines() if line.endswith(r" \\")]
-    return wrong + [line for line in rows if len(re.findall(r"(?<!\\)&", line)) != n_columns - 1]
+    return {len(re.findall(r"(?<!\\)&", line)) + 1 for line in rows}
 
 
-def test_the_check_of_structure_finds_what_is_wrong() -> None:
-    good = to_latex(table_text(HOSTILE), "caption", "id")
-    assert structure_of(good, 2) == []
-    assert structure_of(good.replace("\\end{tabular}", ""), 2)
-    assert structure_of(good.replace("\\caption{", "\\caption"), 2)
-    assert structure_of(good.replace("{}[x] &", "{}[x]"), 2)
+def columns_of(latex: str) -> int:
+    found = re.search(r"\\begin\{(?:tabular|longtable)\}\{([rl]*)\}", latex)
+    assert found
+    return len(found[1])
