@@ -124,26 +124,22 @@ def test_hostile_text_is_shown_as_text(pages: dict[str, Page]) -> None:
     assert pages["index.html"].text.count(HOSTILE) >= 4, "benchmark, judge, failure, reason"
 
 
-def test_what_no_page_can_hold_is_shown_by_a_sign(lab: Any, publish: str, quickly: None) -> None:
-    odd = "a\\0b\\x1bc\\u2066e"
+def test_what_no_page_can_hold_is_shown_by_a_sign_and_stops_nothing(lab: Any, publish: str, quickly: None) -> None:
+    odd, half = "a\\0b\\x1bc\\u2066e", "half a letter \\ud800."
     lab.notebook(
-        "one", publish + f'publish_figure("one", title="{odd}", caption="{odd}")', "# T\n\nNUL \0, escape \x1b."
-    )
-    lab.report()
-    for name in ("index.html", "pages/one.html"):
-        text = (lab.out / name).read_text(encoding="utf-8")
-        assert "a\ufffdb\u241bc\u2066e\u2069" in text
-        assert not set(text) & set("\0\x1b")
-
-
-def test_half_a_letter_in_what_a_notebook_says_stops_nothing(lab: Any, publish: str, quickly: None) -> None:
-    half = "half a letter \\ud800."
-    lab.notebook("one", publish + f'publish_figure("one", title="{half}", caption="{half}")', "# T\n\nHalf \ud800.")
+        "one", publish + f'publish_figure("one", title="{odd}", caption="{half}")',
+        "# T\n\nNUL \0, escape \x1b. Half \ud800.",
+    )  # fmt: skip
     lab.notebook("two", f'raise ValueError("{half}")')
     assert [failure.notebook for failure in lab.report().failed] == ["two"]
-    assert "half a letter \ufffd." in (lab.out / "index.html").read_text(encoding="utf-8")
-    assert "Half \ufffd." in (lab.out / "pages" / "one.html").read_text(encoding="utf-8")
-    assert "half a letter \ufffd." in (lab.out / "pages" / "two.html").read_text(encoding="utf-8")
+    index, one, two = (
+        (lab.out / name).read_text(encoding="utf-8") for name in ("index.html", "pages/one.html", "pages/two.html")
+    )
+    for text in (index, one):
+        assert "a\ufffdb\u241bc\u2066e\u2069" in text
+        assert not set(text) & set("\0\x1b")
+    assert all("half a letter \ufffd." in text for text in (index, one, two))
+    assert "Half \ufffd." in one
 
 
 def test_a_cell_of_a_million_letters_and_a_file_that_is_no_text_stop_nothing(

@@ -35,17 +35,6 @@ def _choose(page: Annotation, dimension: str, pick: str) -> list[dict[str, str]]
     return answers
 
 
-def test_labels_have_keys_beside_those_of_the_categories_and_what_they_mean(benchmark: Benchmark, store: Store) -> None:
-    about = _page(benchmark, store).initial_state({})
-    overall, errors = about["dimensions"]
-    assert "labels" not in overall
-    assert [one["pick"] for one in errors["labels"]] == [*ERRORS, "none"]
-    assert [one["key"] for one in errors["labels"]] == ["A", "B", "C", "D", "0"]
-    assert errors["labels"][0]["hint"] == "left where the image shows right"
-    assert errors["hint"] == "what is wrong in it"
-    assert [one["name"] for one in about["picks"]] == list(RISK), "the categories are offered elsewhere as before"
-
-
 @pytest.mark.parametrize(("n_categories", "n_labels", "without"), [(2, 3, 0), (10, 18, 1), (26, 26, 25), (4, 26, 3)])
 def test_no_key_is_anothers_and_labels_beyond_the_keys_have_none(
     n_categories: int, n_labels: int, without: int

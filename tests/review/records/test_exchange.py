@@ -68,21 +68,13 @@ def test_no_cell_is_a_formula(filled: Store, tmp_path: Path) -> None:
     assert not cells.map(lambda cell: cell.startswith(("=", "+", "-", "@"))).any(axis=None)
 
 
-def test_tags_made_by_hand_are_imported_once(store: Store, tmp_path: Path) -> None:
-    path = tmp_path / "hand.csv"
-    path.write_text("case_id,reviewer,tag\n7,Dr A,old film\n8,B, two   words \n")
-    assert _import(path, store) == (0, 2)
-    assert _import(path, store) == (0, 0)
+def test_tables_made_by_hand_are_imported_once(store: Store, tmp_path: Path) -> None:
+    reviews = "verdict,choice,reasons\n7,Dr A,gold_wrong,tie,order effect; other\n8,B,ambiguous,,\n"
+    for text, added in ((reviews, (2, 0)), ("tag\n7,Dr A,old film\n8,B, two   words \n", (0, 2))):
+        path = tmp_path / "hand.csv"
+        path.write_text(f"case_id,reviewer,{text}")
+        assert (_import(path, store), _import(path, store)) == (added, (0, 0))
     assert store.tags("demo")["tag"].tolist() == ["old film", "two words"]
-
-
-def test_a_table_made_by_hand_is_imported_once(store: Store, tmp_path: Path) -> None:
-    path = tmp_path / "hand.csv"
-    path.write_text(
-        "case_id,reviewer,verdict,choice,reasons\n7,Dr A,gold_wrong,tie,order effect; other\n8,B,ambiguous,,\n"
-    )
-    assert _import(path, store) == (2, 0)
-    assert _import(path, store) == (0, 0)
     frame = store.adjudications("demo")
     assert frame["case_id"].tolist() == ["7", "8"]
     assert frame["reasons"].tolist() == [["order effect", "other"], []]
