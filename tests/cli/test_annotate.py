@@ -35,6 +35,7 @@ def _answer_all(benchmark: Benchmark, who: str, choices: str) -> None:
 
 def test_cases_are_dealt_out_once_and_then_more(mrb: Command, bench: Path) -> None:
     deal = ("annotate", bench, "--assign-only", "--annotators")
+    assert "overlap of 3" in mrb(*deal, "a", "--overlap", 3).refusal
     done = mrb(*deal, "Dr A, Dr B", "--cases", 8)
     assert (done.code, done.err) == (0, "Dr A: 8 cases\nDr B: 8 cases\n")
     full = mrb(*deal, "Dr C", "--cases", 8, "--overlap", 2).err
@@ -108,6 +109,7 @@ def test_agreement_is_shown_as_far_as_it_is_defined(mrb: Command, bench: Path) -
 
 
 def test_the_page_is_served(mrb: Command, bench: Path, served: dict[str, Any]) -> None:
+    assert "nothing is assigned yet" in mrb("annotate", bench).refusal
     mrb("annotate", bench, "--annotators", "Dr A", "--assign-only")
     assert served == {}
     assert mrb("annotate", bench, "--port", 8123, "--no-browser").code == 0

@@ -15,7 +15,7 @@ from .conftest import Result, write_ratings, write_tables
 JUDGE, FIRST = "judge {bench} runs", "judge {bench} runs --judge first"
 RATED, PROBED = "judge {rated} runs --judge", "judge {demo} runs --judge first --probe"
 SPLIT, START = "split {demo} --overwrite", "construct start {source} work"
-ANNOTATE = "annotate {bench}"
+ANNOTATE = "annotate {demo}"
 TABLE = "analyze {bench} --table significance"
 REFUSED = {
     "import nosuch {tables} out": "format 'nosuch' is unknown; use one of judgebench",
@@ -95,15 +95,13 @@ REFUSED = {
     f"{ANNOTATE} --annotators a,,b --assign-only": "start a name",
     f"{ANNOTATE} --annotators Consensus --assign-only": "take another",
     f"{ANNOTATE} --annotators a,a --assign-only": "'a': occurs twice",
-    f"{ANNOTATE} --annotators a --overlap 3 --assign-only": "overlap of 3",
     f"{ANNOTATE} --annotators a,b --host 192.0.2.1": "--allow-remote",
     f"{ANNOTATE} --annotators a,b --export out.csv --agreement": "choose one",
     f"{ANNOTATE} --agreement --coordinator": "choose one",
     f"{ANNOTATE} --full": "--export OUT",
     f"{ANNOTATE} --agreement": "nothing is assigned yet",
     f"{ANNOTATE} --export out.csv": "nothing is assigned yet",
-    ANNOTATE: "nothing is assigned yet",
-    "lab nowhere": "nowhere: there is no such folder",
+    "lab nowhere": "nowhere: is not a benchmark",
     "lab {bench} --host 0.0.0.0": "--allow-remote",
     "lab {bench} --host 192.0.2.1": "--allow-remote",
     "review {bench} --port 70000": "--port 70000: must be at most 65535.",

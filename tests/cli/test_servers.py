@@ -56,8 +56,10 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-@pytest.mark.parametrize("app", ["review", "annotate"])
+@pytest.mark.parametrize(
+    ("app", "number"),
+    [("review", signal.SIGINT), ("review", signal.SIGTERM), ("annotate", signal.SIGINT), ("annotate", signal.SIGKILL)],
+)
 def test_an_app_is_one_process_that_stops_when_it_is_told_to(
     folder: Path, bench: Path, app: str, number: signal.Signals
 ) -> None:

@@ -11,25 +11,17 @@ import pytest
 from mrb_lib.report.tabular import MOST_ROWS, latex_text, table_text, to_html, to_latex
 
 
-def test_undefined_is_not_a_number() -> None:
-    shown = table_text(pd.DataFrame({"judge": ["a", None], "accuracy": [np.nan, 0.5]}))
-    assert shown.rows == (("a", "n/a"), ("\u2013", "0.500"))
-
-
-def test_whole_numbers_stay_whole_and_zero_has_no_sign() -> None:
-    shown = table_text(pd.DataFrame({"n": [1026.0, np.nan], "difference": [-0.00001, 0.25]}))
-    assert shown.rows == (("1026", "0.000"), ("n/a", "0.250"))
-
-
-def test_small_probabilities_are_bounded() -> None:
-    shown = table_text(pd.DataFrame({"p_value": [1e-9, 0.0123]}))
-    assert shown.rows == (("<0.001",), ("0.012",))
-
-
-def test_low_and_high_belong_to_the_column_before_them() -> None:
-    shown = table_text(pd.DataFrame({"judge": ["a"], "accuracy": [0.5], "low": [0.4], "high": [0.6]}))
-    assert shown.columns == ("judge", "accuracy")
-    assert shown.rows == (("a", "0.500 [0.400, 0.600]"),)
+@pytest.mark.parametrize(
+    ("columns", "shown"),
+    [
+        ({"judge": ["a", None], "accuracy": [np.nan, 0.5]}, (("a", "n/a"), ("\u2013", "0.500"))),
+        ({"n": [1026.0, np.nan], "difference": [-0.00001, 0.25]}, (("1026", "0.000"), ("n/a", "0.250"))),
+        ({"p_value": [1e-9, 0.0123]}, (("<0.001",), ("0.012",))),
+        ({"judge": ["a"], "accuracy": [0.5], "low": [0.4], "high": [0.6]}, (("a", "0.500 [0.400, 0.600]"),)),
+    ],
+)
+def test_numbers_are_rounded_and_what_is_undefined_is_said(columns: dict[str, list[object]], shown: object) -> None:
+    assert table_text(pd.DataFrame(columns)).rows == shown
 
 
 def test_readers_see_words_and_programs_names() -> None:

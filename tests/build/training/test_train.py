@@ -61,13 +61,6 @@ def _record(folder: Path) -> dict[str, object]:
 
 
 @pytest.fixture(scope="module")
-def bench(with_split: Benchmark, tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
-    folder = tmp_path_factory.mktemp("bench")
-    save(with_split, folder)
-    return load(folder)
-
-
-@pytest.fixture(scope="module")
 def rewarded(bench: Benchmark, tiny: Tiny, tmp_path_factory: pytest.TempPathFactory) -> Trained:
     """A reward model, trained in the shortest way and left as it is."""
     return _train(bench, tmp_path_factory.mktemp("rewarded") / "tuned", tiny("llama"), method="reward")
