@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Callable
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from bs4 import BeautifulSoup
 
 from mrb_lib.review.pages import csp_hash
 
@@ -23,36 +23,19 @@ CELLS = (
 )
 
 
-class Page(HTMLParser):
+class Page:
     """What a page links to, loads, names and says."""
 
     def __init__(self, text: str) -> None:
-        super().__init__(convert_charrefs=True)
-        self.links: list[str] = []
-        self.loads: list[str] = []
-        self.ids: list[str] = []
-        self.tags: list[tuple[str, dict[str, str]]] = []
-        self.text = ""
-        self.scripts: list[str] = []
-        self._in = ""
-        self.feed(text)
+        self.soup = BeautifulSoup(text, "html.parser")
+        self.tags = [(tag.name, tag.attrs) for tag in self.soup.find_all()]
+        self.links, self.ids = self._stated("href"), self._stated("id")
+        self.loads = self._stated("src", "srcset", "data", "poster")
+        self.scripts = [script.decode_contents() for script in self.soup.find_all("script")]
+        self.text = "".join(text for text in self.soup.strings if text.parent.name not in ("script", "style"))
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        found = {name: value or "" for name, value in attrs}
-        self._in = tag
-        self.tags.append((tag, found))
-        self.links += [found[name] for name in ("href",) if name in found]
-        self.loads += [found[name] for name in ("src", "srcset", "data", "poster") if name in found]
-        self.ids += [found["id"]] if "id" in found else []
-
-    def handle_endtag(self, tag: str) -> None:
-        self._in = ""
-
-    def handle_data(self, data: str) -> None:
-        if self._in == "script":
-            self.scripts.append(data)
-        elif self._in != "style":
-            self.text += data
+    def _stated(self, *names: str) -> list[str]:
+        return [attributes[name] for _, attributes in self.tags for name in names if name in attributes]
 
     def with_tag(self, name: str) -> list[dict[str, str]]:
         return [attributes for tag, attributes in self.tags if tag == name]
