@@ -50,7 +50,7 @@ SLOW = (
     "stats/test_bootstrap.py", "stats/test_by_columns.py", "stats/test_seen.py",
     "stats/test_tables.py", "stats/tables", "stats/probes",
     "build", "review", "judges/test_answers.py", "judges/test_sent.py", "judges/roster/test_source.py",
-    "figures/test_paper.py", "figures/test_training.py", "replies/test_parse_meant.py",
+    "figures/test_paper.py", "figures/test_training.py",
 )  # fmt: skip
 
 

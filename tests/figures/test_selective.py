@@ -1,10 +1,15 @@
-"""What is drawn of selective answering is what the frame says."""
+"""Figures of selective answering and of pairs of judges draw what the frame says."""
+
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.colors import to_hex
 
 from mrb_lib.figures.confidence import promised
+from mrb_lib.figures.significance import differences, p_values
+from mrb_lib.figures.style import Paper
 from tests.figures.read import JUDGES, draw, marks, of, shown, spans
 
 PROMISE = ("agreement", "coverage", "low", "high")
@@ -54,3 +59,85 @@ def test_nothing_promised_anywhere_and_intervals_left_out_still_draw() -> None:
     made.loc[made["part"] == "guarantee", list(PROMISE)] = np.nan
     made[["risk_low", "risk_high"]] = np.nan
     assert draw("risk-coverage", made, JUDGES[:1]).axes[0].get_ylim()[0] <= 0.7
+
+
+def pairs_of(judges: list[str]) -> pd.DataFrame:
+    """Pairs of judges; every fourth is better, worse, equivalent, or neither."""
+    rows = []
+    for number, (first, second) in enumerate(combinations(judges, 2)):
+        kind = number % 4
+        difference, p = (0.1, 0.0001) if kind == 0 else (-0.1, 0.02) if kind == 1 else (0.01, 0.6)
+        rows.append((first, second, difference, difference - 0.04, difference + 0.03, p, kind == 2))
+    columns = ["judge_1", "judge_2", "difference", "low", "high", "p_adjusted", "equivalent"]
+    frame = pd.DataFrame(rows, columns=columns).astype({"equivalent": "boolean"})
+    return frame.assign(part="pair", dimension="overall", subfield=pd.Series(pd.NA, frame.index, dtype="str"))
+
+
+def texts(drawn: Paper, gid: str) -> list[str]:
+    return [text.get_text() for text in drawn.findobj(lambda artist: artist.get_gid() == gid)]
+
+
+def cells(drawn: Paper, judges: list[str]) -> dict[tuple[str, str], float]:
+    """The values of the cells by the judges of the column and of the row, NaN where hatched."""
+    (mesh,) = drawn.findobj(lambda artist: artist.get_gid() == "cells")
+    values = np.ma.filled(mesh.get_array().reshape(len(judges) - 1, -1).astype(float), np.nan)
+    return {(judges[j], judges[i + 1]): values[i, j] for i, j in np.ndindex(values.shape) if j <= i}
+
+
+def test_a_star_stands_where_the_matrix_of_tests_says_significant() -> None:
+    """Not where the interval of one pair leaves out 0, which is not corrected for the number of pairs."""
+    frame = pairs_of(["a", "b", "c"]).assign(low=0.01, high=0.2, p_adjusted=[0.05, 0.06, np.nan])
+    drawn = differences(frame, dimension="overall", judges=["a", "b", "c"])
+    assert texts(drawn, "cell") == ["+10*\n1 to 20", "\u221210\n1 to 20", "+1\n1 to 20"]
+    many = [f"j{i:02d}" for i in range(14)]
+    frame = pairs_of(many).assign(low=0.01, high=0.2)
+    drawn = differences(frame, dimension="overall", judges=many)
+    assert texts(drawn, "cell") == ["\u25cf"] * int(frame["p_adjusted"].le(0.05).sum())
+    (mesh,) = p_values(frame, dimension="overall", judges=many).findobj(lambda artist: artist.get_gid() == "cells")
+    pale = "#f4f4f4"
+    coloured = [to_hex(mesh.cmap(mesh.norm(p))) != pale for p in mesh.get_array().compressed()]
+    assert sum(coloured) == len(texts(drawn, "cell"))
+
+
+def test_a_difference_changes_sign_with_the_order_of_judges_and_an_undefined_one_is_hatched() -> None:
+    frame = pairs_of(["a", "b", "c"]).assign(low=[0.05, -0.2, np.nan], high=[0.2, -0.05, np.nan])
+    frame.loc[2, ["difference", "p_adjusted"]] = np.nan
+    for judges, first in ((["a", "b", "c"], 0.1), (["c", "b", "a"], np.nan)):
+        drawn = differences(frame, dimension="overall", judges=judges)
+        assert cells(drawn, judges)[judges[0], judges[1]] == pytest.approx(first, nan_ok=True)
+        assert texts(drawn, "cell") == ["+10*\n5 to 20", "\u221210*\n\u221220 to \u22125", "n/a"]
+        assert len(texts(p_values(frame, dimension="overall", judges=judges), "cell")) == 3
+        assert len([patch for patch in drawn.axes[0].patches if patch.get_gid() == "not-available"]) == 1
+
+
+def test_equivalence_is_marked_with_and_without_text() -> None:
+    frame = pairs_of(["a", "b", "c"])
+    assert texts(p_values(frame, dimension="overall", judges=["a", "b", "c"]), "cell") == ["<.001", ".020", ".600 ="]
+    untested = frame.assign(equivalent=pd.array([pd.NA] * 3, dtype="boolean"))
+    drawn = p_values(untested, dimension="overall", judges=["a", "b", "c"])
+    assert texts(drawn, "cell") == ["<.001", ".020", ".600"]
+    many = [f"j{i:02d}" for i in range(14)]
+    drawn = p_values(pairs_of(many), dimension="overall", judges=many)
+    assert {text.strip() for text in texts(drawn, "cell")} == {"="}
+
+
+def test_only_all_cases_of_one_dimension_are_drawn_and_only_judges_with_pairs() -> None:
+    frame, judges = pairs_of(["a", "b"]), ["unseen", "b", "a"]
+    others = frame.assign(difference=0.5, p_adjusted=1.0)
+    every = pd.concat([frame, others.assign(dimension="relevance"), others.assign(subfield="lung")])
+    for drawing in (p_values, differences):
+        axes = drawing(every, dimension="overall", judges=judges).axes[0]
+        assert [label.get_text() for label in axes.get_xticklabels()] == ["b"]
+        assert [label.get_text() for label in axes.get_yticklabels()] == ["a"]
+    assert cells(differences(every, dimension="overall", judges=judges), ["b", "a"]) == {("b", "a"): -0.1}
+
+
+def test_macro_stands_beside_micro() -> None:
+    frame = shown("subfields-mean")
+    frame = frame[frame["kind"].eq("judge") & frame["subfield"].isna()].reset_index(drop=True)
+    frame.loc[1, ["macro_accuracy", "macro_accuracy_low", "macro_accuracy_high"]] = np.nan
+    drawn = draw("subfields-mean", frame)
+    for name in ("accuracy", "macro_accuracy"):
+        (line,) = drawn.findobj(lambda artist, name=name: artist.get_gid() == name)
+        assert sorted(line.get_xdata()) == pytest.approx(sorted(frame[name].dropna()))
+    assert texts(drawn, "not-available") == ["n/a"]

@@ -1,6 +1,5 @@
 """Items are read from the layouts of medical visual question answering sets, as their public cards describe them."""
 
-import csv
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -31,10 +30,7 @@ def as_json(path: Path, rows: object) -> None:
 
 
 def as_csv(path: Path, rows: list[dict[str, object]]) -> None:
-    with path.open("w", encoding="utf-8", newline="") as stream:
-        table = csv.DictWriter(stream, list(rows[0]))
-        table.writeheader()
-        table.writerows(rows)
+    pd.DataFrame(rows).to_csv(path, index=False)
 
 
 def vqa_rad(src: Path) -> None:
