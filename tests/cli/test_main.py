@@ -44,7 +44,7 @@ def test_windows_is_told_what_to_do(monkeypatch: pytest.MonkeyPatch, capsys: pyt
     assert "WSL" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "cp437"])
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp437"])
 def test_letters_that_a_terminal_lacks_are_escaped(encoding: str, tmp_path: Path) -> None:
     glass = "\N{RIGHT-POINTING MAGNIFYING GLASS}"
     rows = f"case_id,question,response_a,response_b,organ\nc1,q,yes,no,\u80c3\nc2,q,yes,no,{glass}\n"

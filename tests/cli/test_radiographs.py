@@ -1,4 +1,4 @@
-"""Seventy radiograph-like films with planted trouble, from `start` to a released benchmark, checked."""
+"""Seventy radiograph-like films with planted trouble, from `start` to a released benchmark, judged and reported."""
 
 import unicodedata
 from collections.abc import Callable
@@ -137,3 +137,5 @@ def test_every_planted_thing_is_found_or_named_and_the_rest_is_released(
     assert made.annotations.groupby(["case_id", "dimension"]).size().eq(3).all()
     assert not [one for one in bench.rglob("*") if one.is_file() and NAME.split("^")[0].encode() in one.read_bytes()]
     run("check", bench)
+    run("judge", bench, bench / "runs", "--judge", "longer", "--judge", "first")
+    run("report", bench, bench / "runs", "--out", tmp_path / "report", "--only", "01_data_and_annotators")

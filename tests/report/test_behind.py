@@ -1,7 +1,9 @@
 """What a figure leads to: the failures of each of its cells, and a query that opens the same cases for review."""
 
 import itertools
+import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -75,3 +77,22 @@ def test_a_filter_of_the_report_is_part_of_the_query(study: Study) -> None:
         frame = failing(w, by)
         for row in frame[frame["listed"].str.len() > 0].itertuples():
             assert opened(study, str(row.query)) == list(row.listed)
+
+
+def test_a_figure_says_where_each_cell_lies_and_which_cases_are_behind_it(study: Study, tmp_path: Path) -> None:
+    table = replace(study, out=str(tmp_path), _made={}).table("accuracy", by="organ", references=0)
+    table.plot()
+    cells = json.loads((tmp_path / "figures" / "subfields-organ.json").read_text())["behind"]["cells"]
+    assert [(cell["row"], cell["subfield"]) for cell in cells] == [
+        (judge, part) for judge in dict.fromkeys(table["judge"]) for part in ("eye", "lung")
+    ]
+    for cell in cells:
+        left, top, width, height = cell["box"]
+        assert 0 <= left < left + width <= 1
+        assert 0 <= top < top + height <= 1
+        assert len(cell["listed"]) == cell["n_listed"]
+        row = table[(table["judge"] == cell["row"]) & (table["subfield"] == cell["subfield"])].iloc[0]
+        assert cell["stated"].startswith(f"{cell['n_listed']} wrong")
+        assert cell["stated"].endswith(f" of {row['n']} cases scored")
+    first, second = cells[0]["box"], cells[1]["box"]
+    assert second[0] == pytest.approx(first[0] + first[2], abs=1e-3), "the second cell begins where the first ends"

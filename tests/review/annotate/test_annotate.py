@@ -234,3 +234,25 @@ def test_without_a_kernel_the_widget_says_what_it_needs_and_the_coordinator_sees
     assert "running kernel" in shown["text/html"]
     assert "application/vnd.jupyter.widget-view+json" not in shown
     assert "Agreement so far" in coordinate(benchmark, store)._repr_mimebundle_()["text/html"]
+
+
+def test_each_answer_carries_its_seconds_and_a_skip_carries_them_once(
+    page: Annotation, store: Store, benchmark: Benchmark
+) -> None:
+    shown = [page.open({"annotator": ME, "number": number})["shown"] for number in (1, 2)]
+    said = {"annotator": ME, "number": 1, "shown": shown[0], "pick": "first"}
+    page.choose({**said, "dimension": "accuracy", "seconds": 12.5})
+    page.choose({**said, "dimension": "overall", "seconds": None})
+    page.skip({"annotator": ME, "number": 2, "shown": shown[1], "reason": "outside my field", "seconds": 30})
+    with pytest.raises(InputError, match="not a length of time"):
+        page.choose({**said, "dimension": "accuracy", "pick": "second", "seconds": -1})
+    answers = store.answers(benchmark.meta.name)
+    assert answers["seconds"].fillna(-1).tolist() == [12.5, -1.0, 30.0, 0.0]
+
+
+def test_an_answer_may_be_changed_and_its_history_stays(page: Annotation, store: Store, benchmark: Benchmark) -> None:
+    for pick in ("first", "first", "second"):
+        _choose(page, 2, "accuracy", pick)
+    history = store.answers(benchmark.meta.name, history=True)
+    assert history["choice"].tolist() == ["B", "A"], "the same pick again is no new answer"
+    assert _choices(store, benchmark) == {("secret-2", "accuracy"): "A"}
