@@ -28,7 +28,8 @@ from mrb_lib.judges.tasks import MAX_PIXELS, AsksPrompts, Reply, Task, stored_im
 from mrb_lib.replies.labels import LETTERS
 from mrb_lib.replies.reading import parse
 from mrb_lib.tables.errors import InputError
-from mrb_lib.verdicts.orders import FIRST, PICKS, SECOND, pick_of
+from mrb_lib.verdicts.manifest import run_id
+from mrb_lib.verdicts.orders import FIRST, KEYS, PICKS, SECOND, pick_of
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
 
 _IDLE_S: Final = 60.0
@@ -155,7 +156,7 @@ class EndpointJudge(AsksPrompts):
         }
         if not (server.is_local or server.is_encrypted):
             self._notices.setdefault(f"the connection to {server.host} is not encrypted: others may read the cases")
-        self._settings, self._images = settings, request.images
+        self._settings, self._images, self._fingerprint = settings, request.images, request.fingerprint
         self._cache = ReplyCache(None if runs is None else runs / FILE_NAME, self._notices)
         self._n_replies = self._n_kept = 0
         self._tasks = task_maker(prompt, settings, sees=sees)
@@ -303,7 +304,7 @@ class EndpointJudge(AsksPrompts):
         That a reply in the cache is paid for is claimed no earlier: a batch that nobody takes leaves it to others.
         """
         rows = VerdictRows(batch.shown, rated=self._settings.is_rating)
-        answered = [one for chain in batch.chains for one in chain.result()]
+        answered, run = [one for chain in batch.chains for one in chain.result()], run_id(self, self._fingerprint)
         # Of two responses that are checked alone, neither makes a verdict where one was not asked about.
         halves = {id(one.task.joint) for one in answered if one.answer is None and one.task.joint is not None}
         for one in answered:
@@ -313,8 +314,9 @@ class EndpointJudge(AsksPrompts):
                 self._n_replies += 1
                 self._n_kept += one.is_kept
                 self._note_lacks(one.answer)
-                is_first = one.cached is None or self._cache.claim(one.cached)
-                self._put(rows, one.task, one.answer, self._took(one.answer, is_stated=not is_first))
+                verdict = "\0".join((run, *(str(one.task.record[name]) for name in KEYS)))
+                states_cost = one.cached is None or self._cache.claim(one.cached, verdict)
+                self._put(rows, one.task, one.answer, self._took(one.answer, is_stated=not states_cost))
             else:
                 failure = one.answer
                 took = {} if failure.reply is None else self._took(failure.reply, is_stated=False)
