@@ -3,7 +3,7 @@
 | outcome | the server sends | verdicts and run | the user reads |
 | --- | --- | --- | --- |
 | reply | text, parts, arguments of tool calls, an event stream or lines of JSON unasked for | as the text reads | |
-| own form | the same in the forms of Gemini, Claude or OpenAI's Responses, as a body or a stream | as the text reads | |
+| own form | the same as Gemini, Claude or OpenAI's Responses send it, a body or a stream | as the text reads | |
 | refused | a filter's finish reason (`SAFETY`) or error, a `refusal`, a blocked prompt | `refused` | the words |
 | account | `insufficient_quota`, a billing limit, any 402, a closed account | judge stops | what to top up |
 | daily | a limit per day that states no wait | judge stops | what to top up |

@@ -13,18 +13,7 @@ import torch
 import transformers
 from huggingface_hub.errors import StrictDataclassError
 from safetensors import SafetensorError
-from transformers import (
-    AutoConfig,
-    AutoModelForCausalLM,
-    AutoModelForImageTextToText,
-    AutoTokenizer,
-    BitsAndBytesConfig,
-    GenerationConfig,
-    PreTrainedConfig,
-    PreTrainedModel,
-    PreTrainedTokenizerBase,
-    ProcessorMixin,
-)
+from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase, ProcessorMixin
 from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
 from transformers.models.auto.processing_auto import PROCESSOR_MAPPING
 
@@ -100,15 +89,16 @@ def load_checkpoint(
     used = tuple(devices) if spread else devices_needed(folder, devices, dtype, quantize)
     options = {"trust_remote_code": trust_remote_code, "local_files_only": True}
     try:
-        config = AutoConfig.from_pretrained(folder, **options)
+        config = transformers.AutoConfig.from_pretrained(folder, **options)
         sees = type(config) in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
         processor = _processor(folder, config, options) if sees else None
-        tokenizer = AutoTokenizer.from_pretrained(folder, **options) if processor is None else processor.tokenizer
+        reads = transformers.AutoTokenizer
+        tokenizer = reads.from_pretrained(folder, **options) if processor is None else processor.tokenizer
         if tokenizer.pad_token_id is None:  # padding is never attended to, so any token does
             tokenizer.pad_token = tokenizer.eos_token or tokenizer.convert_ids_to_tokens(0)
         if processor is not None and processor.chat_template is None:
             processor.chat_template = tokenizer.chat_template
-        kind = cast("Any", AutoModelForImageTextToText if sees else AutoModelForCausalLM)
+        kind: Any = transformers.AutoModelForImageTextToText if sees else transformers.AutoModelForCausalLM
         read = partial(
             kind.from_pretrained,
             folder,
@@ -134,7 +124,7 @@ def load_checkpoint(
         # What a publisher set for chatting (temperature, penalties) must not shape a verdict unnoticed.
         own = model.generation_config
         ends = own.eos_token_id if own is not None else None
-        model.generation_config = GenerationConfig(eos_token_id=ends, pad_token_id=tokenizer.pad_token_id)
+        model.generation_config = transformers.GenerationConfig(eos_token_id=ends, pad_token_id=tokenizer.pad_token_id)
     except torch.OutOfMemoryError as error:
         raise RunError(
             f"{folder.name}: does not fit into the memory of {used[0]}; `mrb doctor` shows what does."
@@ -186,21 +176,16 @@ def _rounding(
     method = (getattr(config, "quantization_config", None) or {}).get("quant_method")
     if quantize is not None and method is not None:
         raise InputError(f"{folder}: its weights are quantised already ({method}); leave --quantize out.")
-    if quantize is not None or method is not None:
-        package = _QUANTIZERS.get("bitsandbytes" if method is None else str(method))
-        if package is not None and find_spec(package) is None:
-            raise InputError(
-                f"{folder}: quantised weights ({method or quantize}) need {package.replace('_', '-')}; install it with "
-                f"`pip install {_INSTALLS.get(package, package)}`."
-            )
+    package = _QUANTIZERS.get(str(method if quantize is None else "bitsandbytes"))
+    if package is not None and find_spec(package) is None:
+        raise InputError(
+            f"{folder}: quantised weights ({method or quantize}) need {package.replace('_', '-')}; install it with "
+            f"`pip install {_INSTALLS.get(package, package)}`."
+        )
     if quantize is None:
         return {}
-    rounding = (
-        BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=dtype)
-        if quantize == "4bit"
-        else BitsAndBytesConfig(load_in_8bit=True)
-    )
-    return {"quantization_config": rounding}
+    rounded = {"load_in_8bit": True} if quantize == "8bit" else {"load_in_4bit": True, "bnb_4bit_quant_type": "nf4"}
+    return {"quantization_config": transformers.BitsAndBytesConfig(**rounded, bnb_4bit_compute_dtype=dtype)}
 
 
 def _merged(model: PreTrainedModel, folder: Path) -> PreTrainedModel:
