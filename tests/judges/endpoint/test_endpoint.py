@@ -190,13 +190,6 @@ def test_a_reply_that_may_list_labels_has_room_for_them(server: ChatServer) -> N
     assert lengths == [16, 512]
 
 
-def test_p_first_of_a_letter_is_a_ratio_over_all_its_spellings(server: ChatServer) -> None:
-    alternatives = {"A": math.log(0.3), " A": math.log(0.1), "B": math.log(0.1), "The": math.log(0.5)}
-    server.answer = lambda _: message("A", tokens=[token("A", **alternatives)])
-    judged = judge(server.url, prompt="single").judge(shown("x"))
-    assert judged["p_first"].tolist() == pytest.approx([0.8] * 6)
-
-
 def test_p_first_of_json_is_read_where_each_dimension_is_decided(server: ChatServer) -> None:
     def decided(text: str, share: float) -> dict[str, object]:
         return token(text, **{'"A': math.log(share), '"B': math.log(0.9 - share), '"tie': math.log(0.1)})
@@ -343,13 +336,6 @@ def test_what_a_file_says_of_its_patient_is_not_sent(kind: str) -> None:
     assert b"JANE" not in content
     if kind == "PNG":
         assert np.array_equal(np.asarray(Image.open(io.BytesIO(content))), PIXELS)
-
-
-def test_an_image_is_sent_the_right_way_up() -> None:
-    exif = Image.Exif()
-    exif[0x0112] = 6
-    _, content = _sent(_stored("PNG", exif=exif))
-    assert np.array_equal(np.asarray(Image.open(io.BytesIO(content))), np.rot90(PIXELS, -1))
 
 
 def test_an_image_counts_as_a_token_for_each_28_by_28_pixels_as_sent() -> None:
