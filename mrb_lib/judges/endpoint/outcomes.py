@@ -31,6 +31,7 @@ import re
 import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final, NamedTuple
 
 from mrb_lib.judges.endpoint.address import Address
@@ -285,7 +286,7 @@ def _reply(body: Mapping[str, object], received: Received, server: Address) -> A
 
 def _choice(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return the first choice if it holds a message, an error or a reason; a bare message counts as one."""
-    first = mapping_of(next(iter(_list(body.get("choices"))), None))
+    first = _first(body.get("choices"))
     if not first and ("content" in body or isinstance(body.get("message"), dict)):
         first = {**body, "message": mapping_of(body.get("message")) or body}
     return first if any(first.get(name) for name in ("message", "text", "error", *_REASONS)) else {}
@@ -337,15 +338,14 @@ def _in_chat_form(event: object) -> Mapping[str, object]:
     body, choice = mapping_of(event), dict[str, object]()
     if str(body.get("type")).startswith("response."):  # of Responses, whose last event holds the whole reply
         body = mapping_of(body.get("response"))
-    if candidate := mapping_of(next(iter(_list(body.get("candidates"))), None)):
+    if candidate := _first(body.get("candidates")):
         parts = map(mapping_of, _list(mapping_of(candidate.get("content")).get("parts")))
-        content = [{"thinking": part.get("text")} if part.get("thought") else part for part in parts]
-        choice = {**candidate, "message": {"content": content}}
+        said = [{"thinking": part.get("text")} if part.get("thought") else part for part in parts]
+        choice = {**candidate, "message": {"content": said}}
     elif output := [mapping_of(item) for item in _list(body.get("output"))]:
-        said = [item for item in output if item.get("type") != "reasoning"]
-        content = [part for item in said for part in _list(item.get("content")) or [item]]
+        contents = [_list(item.get("content")) or [item] for item in output if item.get("type") != "reasoning"]
         ended = mapping_of(body.get("incomplete_details")).get("reason") or body.get("status")
-        choice = {"message": {"content": content}, "finish_reason": ended}
+        choice = {"message": {"content": list(chain(*contents))}, "finish_reason": ended}
     elif delta := mapping_of(body.get("delta")):  # of Claude
         choice = {"delta": {"content": delta.get("text"), **delta}, "stop_reason": delta.get("stop_reason")}
     usage = body.get("usage") or body.get("usageMetadata") or mapping_of(body.get("message")).get("usage")
@@ -363,7 +363,7 @@ def _joined(events: Sequence[object]) -> object:
     for event in map(_in_chat_form, events):
         whole |= {name: value for name, value in event.items() if value}
         usage |= mapping_of(event.get("usage"))
-        part = _choice(event) or mapping_of(next(iter(_list(event.get("choices"))), None))
+        part = _choice(event) or _first(event.get("choices"))
         choice |= {name: value for name, value in part.items() if value is not None}
         delta = _message(part)
         for name in ("content", "refusal", *_REASONING):
@@ -429,6 +429,11 @@ def _leaves(value: object, key: str = "", depth: int = 0) -> Iterator[tuple[str,
             yield from _leaves(inner, key, depth + 1)
     elif not isinstance(value, dict | list):
         yield key, value
+
+
+def _first(value: object) -> Mapping[str, object]:
+    """Return the first object in a list of JSON; an empty one where there is none."""
+    return mapping_of(next(iter(_list(value)), None))
 
 
 def _list(value: object) -> list[object]:
