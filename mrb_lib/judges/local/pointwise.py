@@ -118,7 +118,7 @@ class RubricJudge(PointwiseJudge):
         choices = self._settings.choices
         for position, record, is_swapped, took in case.rows(prompt_tokens=case.n_tokens):
             dimension, shown = str(record["dimension"]), (met[::-1] if is_swapped else met).tolist()
-            put_points(rows, position, dimension, criteria, shown, choices, answer_mass=mass, **took)
+            put_points(rows, position, dimension, criteria, shown, choices, "ok", answer_mass=mass, **took)
 
 
 def _dimensions(records: Records) -> list[str]:
