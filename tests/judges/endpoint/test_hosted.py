@@ -5,7 +5,6 @@ import os
 import re
 import signal
 import sqlite3
-import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -306,25 +305,6 @@ def test_a_verdict_that_was_made_and_never_stored_states_its_cost_when_it_is_mad
     assert again["cost_usd"].tolist() == pytest.approx(lost["cost_usd"].tolist(), nan_ok=True)
     overall = served(server.url, tmp_path, **PRICES).judge(shown(1).query("dimension == 'overall'"))
     assert overall["cost_usd"].sum() == 0, "the other verdict states it"
-
-
-def test_what_is_read_of_a_batch_that_is_not_stored_is_counted_by_whoever_stores_it(
-    server: ChatServer, tmp_path: Path
-) -> None:
-    def answer(received: Received) -> Response:
-        """Case 1 first, whose batch waits for case 2; meanwhile case 0, which is a batch of its own."""
-        time.sleep((0.4, 0.0, 1.0)[lesion(received)])
-        return message(REPLY)
-
-    server.answer = answer
-    rows = shown(3)
-    stream = served(server.url, tmp_path, **PRICES).stream(iter([rows[:2], rows[2:]]))
-    next(stream)
-    stream.close()
-    assert len(server.received) == 3
-    again = served(server.url, tmp_path, **PRICES).judge(rows[2:])
-    assert len(server.received) == 3
-    assert again["cost_usd"].sum() == pytest.approx(2 * COST)
 
 
 def test_a_signal_ends_the_run_and_nothing_is_asked_or_paid_twice(server: ChatServer, tmp_path: Path) -> None:
