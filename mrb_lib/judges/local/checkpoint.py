@@ -118,7 +118,11 @@ def load_checkpoint(
                 raise
             model, loading_info = read(attn_implementation="eager")
         _check_found(folder, model, loading_info["missing_keys"], speaks)
-        _check_placed(folder, model, used)
+        placed = set(map(str, (getattr(model, "hf_device_map", None) or {}).values()))
+        if len(used) > 1 and placed & {"cpu", "disk"}:  # the GPUs do not hold all layers
+            raise RunError(
+                f"{folder.name}: does not fit into the memory of {len(used)} GPUs; `mrb doctor` shows what does."
+            )
         model = _merged(model, adapter) if adapter != folder else model.eval()
         use_own_attention(model)
         # What a publisher set for chatting (temperature, penalties) must not shape a verdict unnoticed.
@@ -152,15 +156,6 @@ def devices_needed(
     while len(used) < len(devices) and sum(torch.cuda.mem_get_info(device)[1] for device in used) < needed:
         used.append(devices[len(used)])
     return tuple(used)
-
-
-def _check_placed(folder: Path, model: PreTrainedModel, devices: Sequence[torch.device]) -> None:
-    """Raise `RunError` where layers were left in main memory, or on disk, since the GPUs do not hold them."""
-    placed = set(map(str, (getattr(model, "hf_device_map", None) or {}).values()))
-    if len(devices) > 1 and placed & {"cpu", "disk"}:
-        raise RunError(
-            f"{folder.name}: does not fit into the memory of {len(devices)} GPUs; `mrb doctor` shows what does."
-        )
 
 
 def _rounding(
