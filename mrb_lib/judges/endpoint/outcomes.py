@@ -124,9 +124,7 @@ _CUT_OFF: Final = _pattern(r"length|max.?(?:output.?|new.?)?tokens|token.?limit|
 _COMPLETE: Final = _pattern(
     r"^(?:finish_?reason[._])?(?:stop|eos|end|complet|done|finish|success|normal|tool|function)"
 )
-_BROKEN: Final = _pattern(
-    r"error|abort|malformed|fail|cancel|time.?out|interrupt|overload|network|resource|unavailable"
-)
+_BROKEN: Final = _pattern(r"error|abort|malformed|fail|cancel|time.?out|interrupt|overload|resource")
 _CODES: Final = _pattern(r"(?:error|http|status)?_?(?:code|status)")
 # What quotes the prompt, in whose words no sign is looked for.
 _QUOTES: Final = ("input", "flagged_input", "prompt", "messages", "body")

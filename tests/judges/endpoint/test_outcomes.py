@@ -255,6 +255,7 @@ def test_what_no_other_request_would_fare_better_with_stops_the_judge_and_what_i
         (message(HALF, finish="error"), "finish_reason 'error'"),
         (message(VERDICT, finish="abort"), "finish_reason 'abort'"),
         (message(VERDICT, finish="MALFORMED_FUNCTION_CALL"), "MALFORMED_FUNCTION_CALL"),
+        (message(VERDICT, finish="insufficient_system_resource"), "insufficient_system_resource"),
         (body(choices=[]), "HTTP 200"),
         (events({"content": VERDICT}, done=False), "cut off or not JSON"),
         (events({"content": HALF}, {"content": 'A"'}, done=False), "cut off or not JSON"),
