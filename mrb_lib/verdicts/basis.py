@@ -94,8 +94,7 @@ def write_basis(basis: Basis, folder: Path) -> None:
     """Write a basis into a folder, over one that is there."""
     folder.mkdir(parents=True, exist_ok=True)
     annotations = _without_names(basis.benchmark.annotations)
-    frames = dict(zip(_TABLES, (basis.digests, annotations, basis.verdicts, basis.runs), strict=True))
-    for name, frame in frames.items():
+    for name, frame in zip(_TABLES, (basis.digests, annotations, basis.verdicts, basis.runs), strict=True):
         write_atomic(folder / f"{name}.parquet", frame.to_parquet(index=False, compression="zstd"))
     write_meta(replace(basis.benchmark.meta, extra={}), folder / "benchmark.toml")
 

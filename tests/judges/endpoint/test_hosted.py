@@ -23,7 +23,7 @@ from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import InterruptedRunError, judge, judge_plan
 from mrb_lib.runs.local import run_locally
 from mrb_lib.runs.planned import PlannedJudge
-from mrb_lib.tables.errors import InputError, RunError
+from mrb_lib.tables.errors import RunError
 from mrb_lib.tables.schema import ANSWER
 from mrb_lib.verdicts.store import load_verdicts, read_run, run_folders
 from tests.judges.endpoint.asked import benchmark_of, judge_of, rows_of
@@ -184,11 +184,6 @@ def test_judges_of_one_call_share_the_budget(server: ChatServer, tmp_path: Path)
     models = Counter(received.body["model"] for received in server.received)
     assert models["m"] == 20
     assert models["n"] < 20
-
-
-def test_a_budget_needs_prices(server: ChatServer) -> None:
-    with pytest.raises(InputError, match="--price-prompt and --price-completion"):
-        served(server.url, budget=1.0)
 
 
 def test_what_a_run_may_cost_is_said_before_the_first_request_and_may_be_declined(
