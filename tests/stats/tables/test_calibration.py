@@ -8,7 +8,7 @@ from scipy import optimize, special
 from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.columns import ONE_CLUSTER
 from mrb_lib.stats.estimation import Sampling
-from mrb_lib.stats.methods.calibration_error import fitted, log_odds, recalibrated, temperature
+from mrb_lib.stats.methods.calibration_error import fitted, recalibrated, temperature
 from mrb_lib.stats.methods.forecasts import FOLDS, Forecasts, folds
 from mrb_lib.stats.panel import ABSENT, Panel, as_panel
 from mrb_lib.stats.tables import calibration as reasons
@@ -260,14 +260,6 @@ def test_each_fold_is_scaled_by_the_best_temperature_of_the_others() -> None:
             np.testing.assert_allclose(p[out], special.expit(best(towards[rest]) * odds[out]), rtol=1e-6)
 
 
-def test_a_map_is_not_fitted_to_the_outcomes_it_is_applied_to() -> None:
-    (f, odds, towards), fold = drawn(200, 1, 3), dealt(np.arange(200), 0)
-    here = fold == 2
-    before, after = (recalibrated(f, odds, t, fold) for t in (towards, np.where(here, -towards, towards)))
-    np.testing.assert_array_equal(before[here], after[here])
-    assert not np.allclose(before[~here], after[~here])
-
-
 def test_folds_keep_clusters_together_and_are_of_equal_size() -> None:
     codes = np.repeat(np.arange(53), 3)
     fold = dealt(codes, 9)
@@ -294,15 +286,3 @@ def test_where_no_temperature_is_best_there_is_none() -> None:
     generator = np.random.default_rng(5)
     odds = np.abs(generator.normal(0, 2, 100))
     assert np.isnan([fitted(odds), fitted(-odds), fitted(np.empty(0))]).all()
-
-
-@pytest.mark.parametrize("spread", [0.01, 1.0, 30.0])
-def test_temperatures_far_from_one_are_found(spread: float) -> None:
-    generator = np.random.default_rng(8)
-    truth = generator.normal(0, 1.5, 400)
-    odds = log_odds(special.expit(np.clip(truth * spread, -13, 13)))
-    towards = np.where(generator.random(400) < special.expit(truth), odds, -odds)
-    target = optimize.minimize_scalar(
-        lambda t: np.logaddexp(0, -towards / np.exp(t)).mean(), (-6, 6), tol=1e-12
-    ).x  # fmt: skip
-    assert 1 / fitted(towards) == pytest.approx(np.exp(target), rel=1e-5)

@@ -32,16 +32,6 @@ def rows(frame: pd.DataFrame, part: str = "estimate") -> pd.DataFrame:
     return frame[(frame["part"] == part) & frame["responder"].notna()].set_index("responder")
 
 
-def test_the_two_sides_of_a_case_mirror_each_other() -> None:
-    found = rows(ppi(*benchmark(2, 0.8, 100)))
-    assert found["estimate"].sum() == pytest.approx(1)
-    assert found.loc["x", "low"] == pytest.approx(1 - found.loc["y", "high"])
-    for name in ("lambda", "correlation", "expected_label_saving"):
-        assert found[name].nunique() == 1 or np.ptp(found[name]) < 1e-12
-    assert found["n_labelled"].tolist() == [100, 100]
-    assert found["n_unlabelled"].tolist() == [300, 300]
-
-
 def test_a_perfect_judge_replaces_the_labels() -> None:
     """All four hundred verdicts are worth labels: the estimate is the judge's mean, and 3/4 of the labels are saved."""
     verdicts, gold, cases = benchmark(3, 1.0, 100)
@@ -167,23 +157,6 @@ def test_cases_without_a_verdict_are_counted_as_excluded() -> None:
     kept = verdicts[~verdicts["case_id"].isin(["c0", "c1", "c399"])]
     found = rows(ppi(kept, gold, cases))
     assert found.loc["x", ["n_labelled", "n_unlabelled", "n_excluded"]].tolist() == [98, 299, 3]
-
-
-def test_clusters_make_the_interval_wider_and_lambda_the_best_one() -> None:
-    """Every case five times: as cases it seems five times as much, as clusters it is what it was once."""
-    generator = np.random.default_rng(9)
-    y = (generator.random(60) < 0.5).astype(float)
-    f = np.where(generator.random((60, 1)) < 0.8, y[:, None], 1 - y[:, None])
-    labelled = (np.arange(60) < 20)[:, None]
-    once = powered(y[:, None], f, labelled, np.arange(60))
-    again = [np.repeat(item, 5, axis=0) for item in (y[:, None], f, labelled)]
-    five = powered(*again, np.repeat(np.arange(60), 5))
-    as_cases = powered(*again, np.arange(300))
-    assert five.classical.error[0] == pytest.approx(once.classical.error[0])
-    assert five.helped.error[0] <= once.helped.error[0] * (1 + 1e-9)
-    assert five.helped.error[0] ** 2 == pytest.approx(once.helped.error[0] ** 2, rel=0.05)
-    assert as_cases.helped.error[0] ** 2 < once.helped.error[0] ** 2 / 4
-    assert five.helped.clusters[0] == 20
 
 
 def powered(y: np.ndarray, f: np.ndarray, labelled: np.ndarray, codes: np.ndarray) -> Powered:
