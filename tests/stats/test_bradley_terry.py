@@ -16,27 +16,6 @@ from mrb_lib.stats.methods.rank_agreement import RankAgreement, Strengths, agree
 R = 5
 
 
-def results(seed: int, r: int = R, n: int = 400) -> tuple[np.ndarray, np.ndarray]:
-    """Random results among r responders, a tenth of them ties: wins and ties of shape (r, r)."""
-    generator = np.random.default_rng(seed)
-    wins, ties = np.zeros((r, r)), np.zeros((r, r))
-    skill = generator.normal(size=r)
-    for _ in range(n):
-        i, j = generator.choice(r, 2, replace=False)
-        if generator.random() < 0.1:
-            ties[i, j] += 1
-            ties[j, i] += 1
-        elif generator.random() < 1 / (1 + np.exp(skill[j] - skill[i])):
-            wins[i, j] += 1
-        else:
-            wins[j, i] += 1
-    return wins, ties
-
-
-def two(first: float, tied: float, second: float) -> tuple[np.ndarray, np.ndarray]:
-    return np.array([[0, first], [second, 0]]), np.array([[0, tied], [tied, 0]])
-
-
 def test_strengths_are_finite_where_everyone_is_linked_by_wins_both_ways() -> None:
     ties, circle, apart = np.zeros((4, 4)), np.zeros((4, 4)), np.zeros((4, 4))
     circle[0, 1] = circle[1, 2] = circle[2, 0] = 1

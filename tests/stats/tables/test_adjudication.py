@@ -206,19 +206,6 @@ def test_one_reviewer_alone_agrees_with_nobody_and_the_reason_speaks_of_reviewer
     assert "annotator" not in row["reason"]
 
 
-def test_the_interval_of_a_move_covers_it() -> None:
-    """400 judges of 100 cases, right on a case with probability 0.6; reviewers turn the labels of 30 cases round."""
-    generator = np.random.default_rng(7)
-    n, judges, turned = 100, 400, 30
-    right = generator.random((judges, n)) < 0.6
-    shown = {(f"j{j:03}", "AB"): "".join("A" if one else "B" for one in right[j]) for j in range(judges)}
-    said = pd.concat([adjudications_of((f"c{i}", "r1", "gold_wrong", "B")) for i in range(turned)], ignore_index=True)
-    found = leaderboard(verdicts_of(shown), gold_of("A" * n), said, cases_of(n), policy="official", resamples=400)
-    expected = turned / n * (0.4 - 0.6)
-    covered = ((found["difference_low"] <= expected) & (expected <= found["difference_high"])).mean()
-    assert abs(covered - 0.95) <= 3 * np.sqrt(0.95 * 0.05 / judges)
-
-
 def test_a_dimension_without_reviews_has_the_same_rows_alone_as_among_others() -> None:
     gold = pd.concat([gold_of("AABB"), gold_of("ABAB").assign(dimension="other")])
     said = adjudications_of(("c0", "r1", "gold_wrong", "B", "overall"))

@@ -133,23 +133,6 @@ def test_the_ranking_without_each_annotator() -> None:
     assert rows.loc["b", "reason"]
 
 
-def test_labels_without_error_are_the_same_by_every_rule() -> None:
-    text = "AABBT" * 20
-    table = gold_rules(
-        random_verdicts(np.random.default_rng(4), 100, 2),
-        annotations_of(dict.fromkeys("abc", text)),
-        cases_of(100),
-        **FAST,
-    )
-    rows = table[table["part"] == "rule"].pivot(index="judge", columns="rule", values="accuracy")
-    majority = table[(table["part"] == "rule") & (table["rule"] == "majority")]
-    np.testing.assert_allclose(majority["label_error"], 0, atol=1e-9)
-    np.testing.assert_allclose(rows.sub(rows["majority"], axis=0), 0, atol=1e-9)
-    others = table[(table["part"] == "rule") & (table["rule"] != "majority")]
-    np.testing.assert_allclose(others["difference"], 0, atol=1e-9)
-    assert others[["difference_low", "p_value"]].isna().all(axis=None)
-
-
 @pytest.mark.parametrize(
     ("people", "reason", "n"),
     [({"a": "AB", "b": "AB"}, "fewer than three", 2), ({"consensus": "AB"}, "only consensus labels", 0)],
@@ -274,13 +257,6 @@ def test_the_posterior_has_the_rows_of_gold(pictured: Benchmark) -> None:
     shared = [name for name in expected.columns if name != "choice"]
     pd.testing.assert_frame_equal(found[shared], expected[shared])
     assert found["choice"].dtype == expected["choice"].dtype
-
-
-def test_people_who_saw_different_cases() -> None:
-    table = annotators(
-        annotations_of({"a": "ABAB--AB", "b": "AB--ABAB", "c": "--ABABAA", "d": "ABABABBB"}), cases_of(8), **FAST
-    )
-    assert table.loc[table["part"] == "annotator", "n"].tolist() == [6, 6, 6, 8]
 
 
 def test_the_peer_gap_by_hand() -> None:

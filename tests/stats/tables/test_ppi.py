@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.estimation import Sampling
 from mrb_lib.stats.tables.ppi import Powered, powered_mean
 from tests.stats.small_tables import cases_of, gold_of, table_of, verdicts_of
@@ -74,19 +73,6 @@ def test_a_judge_with_a_verdict_on_an_unlabelled_case_has_an_estimate_and_others
     frame = ppi(pd.concat([verdicts, other]), gold, cases)
     assert frame.loc[frame["part"] == "estimate", "judge"].unique().tolist() == ["j"]
     assert frame.loc[frame["part"] == "what_if", "judge"].nunique() == 2
-
-
-def test_verdicts_that_do_not_correlate_with_labels_promise_nothing() -> None:
-    """The correlation of a coin is never exactly 0, so that its square always seems to save some labels."""
-    verdicts, gold, cases = benchmark(21, 0.5, 100)
-    row = ppi(verdicts, gold, cases).iloc[2]
-    assert row["expected_label_saving"] > 0
-    assert row["p_adjusted"] > 0.05
-    said = TABLES["ppi"].says(ppi(verdicts, gold, cases))
-    assert "cannot tell whether verdicts would save any" in said
-    verdicts, gold, cases = benchmark(3, 1.0, 100)
-    said = TABLES["ppi"].says(ppi(verdicts, gold, cases))
-    assert "the verdicts of j save about 75% of the labels" in said
 
 
 def test_all_responders_together_add_the_covariances() -> None:
@@ -179,14 +165,6 @@ def test_with_clusters_no_other_lambda_has_less_variance(seed: int) -> None:
         du = np.where(~labelled[:, 0], f[:, 0] - f[~labelled[:, 0], 0].mean(), 0) / (~labelled).sum()
         sums = np.bincount(codes, dy + scaled * (du - df))
         assert (sums**2).sum() * 20 / 19 >= found.helped.error[0] ** 2
-
-
-@pytest.mark.parametrize("labelled", [0, 1])
-def test_without_two_labels_there_is_one_line(labelled: int) -> None:
-    frame = ppi(*benchmark(10, 0.8, labelled))
-    assert len(frame) == 1
-    assert "fewer than two labelled" in frame["reason"].iloc[0]
-    assert TABLES["ppi"].says(frame) == f"There is nothing to show: {frame['reason'].iloc[0]}."
 
 
 def test_the_seed_decides_the_subset() -> None:

@@ -101,30 +101,6 @@ def test_all_judges_are_compared_on_complete_cases() -> None:
     assert row["statistic"] == pytest.approx(by_judge / (judges - 1) / (rest / (judges - 1) / (cases - 1)))
 
 
-@pytest.mark.parametrize(
-    ("counts", "policy", "reason"),
-    [
-        ({"1": 3}, "official", "one judge only"),
-        ({"11": 3, "00": 2}, "official", "do not differ on any case"),
-        ({"10": 1}, "official", "fewer than two cases"),
-    ],
-)
-def test_an_undefined_omnibus_test_says_why(counts: dict[str, int], policy: str, reason: str) -> None:
-    row = omnibus_of(*of_counts(counts), policy=policy).iloc[0]
-    assert row[["statistic", "df", "p_value"]].isna().all()
-    assert reason in row["reason"]
-
-
-def test_an_undefined_comparison_says_why() -> None:
-    verdicts = verdicts_of({("a", "AB"): "AB--", ("b", "AB"): "--AB", ("c", "AB"): "A--B"})
-    rows = pairs_of(verdicts, gold_of("AAAA"), cases_of(4), **FAST).set_index(["judge_1", "judge_2"])
-    assert rows.loc[("a", "b"), "n"] == 0
-    assert rows.loc[("a", "b"), "reason"] == "no case can be scored"
-    assert "fewer than two clusters" in rows.loc[("a", "c"), "reason"]
-    assert rows[["p_value", "p_adjusted", "low"]].isna().all(axis=None)
-    assert (rows["family"] == 0).all()
-
-
 def clustered(seed: int = 0, judges: int = 3) -> Tables:
     """60 cases in 15 clusters, the last dozen of them in organ "eye", each a cluster of its own there."""
     generator = np.random.default_rng(seed)
@@ -146,38 +122,6 @@ def test_where_clusters_hold_several_cases_the_p_is_of_the_test_that_minds_them(
             assert row.p_value == pytest.approx(exact_p(min(row.only_1, row.only_2), row.only_1 + row.only_2))
     for _, family in pairs.groupby(["subfield"], dropna=False):
         assert family["p_adjusted"].to_numpy() == pytest.approx(adjust(family["p_value"].to_numpy(), "holm"))
-
-
-def test_degrees_of_freedom_are_clusters_less_one_or_none() -> None:
-    verdicts = verdicts_of({("a", "AB"): "AABB", ("b", "AB"): "AB--", ("c", "AB"): "---A"})
-    rows = pairs_of(verdicts, gold_of("AAAA"), cases_of(4), **FAST)
-    assert rows["df"].to_numpy() == pytest.approx([1, np.nan, np.nan], nan_ok=True)
-
-
-def test_the_test_of_all_judges_is_over_clusters() -> None:
-    row = omnibus_of(*clustered(judges=4), policy="official").iloc[0]
-    assert (row["test"], row["n_clusters"], row["df"], row["df_error"]) == ("permutation_f", 24, 3, 3 * 23)
-    alone = omnibus_of(*clustered(judges=4), policy="official", cluster="case_id")
-    assert alone["test"].tolist() == ["cochran_q", "permutation_f"]
-
-
-def leaning(n: int = 400) -> Tables:
-    """Two judges right on .75: one alike in both orders; one, with position bias, half right on half of the cases."""
-    steady = "A" * (3 * n // 4) + "B" * (n // 4)
-    both = "".join("A" if i % 2 else "T" for i in range(n))
-    shown = {("steady", "AB"): steady, ("steady", "BA"): steady}
-    shown |= {("leaning", order): both.replace("T", letter) for order, letter in (("AB", "A"), ("BA", "B"))}
-    return verdicts_of(shown), gold_of("A" * n), cases_of(n)
-
-
-def test_position_bias_is_not_a_difference_of_accuracy() -> None:
-    """The judge with position bias wins fewer cases, by more: a sign test would find a difference of accuracy."""
-    row = pairs_of(*leaning(), margin=0.09, resamples=2000).iloc[0]
-    assert row["difference"] == pytest.approx(0.0)
-    assert row["low"] < 0 < row["high"]
-    assert (row["test"], row["p_value"]) == ("permutation", 1)
-    assert bool(row["equivalent"])
-    assert row["p_adjusted"] > 0.05
 
 
 @pytest.mark.parametrize("size", [1, 4])
@@ -278,13 +222,6 @@ def test_judges_that_differ_alike_in_every_cluster_share_no_letter() -> None:
     rows = letters(verdicts, gold_of("AB" * 50), cases, resamples=50)
     assert rows["judge_1"].tolist() == ["perfect", "middle", "worthless"]
     assert rows["letters"].tolist() == ["a", "b", "c"]
-
-
-def test_judges_without_common_cases_are_not_shown_to_differ() -> None:
-    verdicts = verdicts_of({("a", "AB"): "AA--", ("b", "AB"): "--BB"})
-    rows = letters(verdicts, gold_of("AAAA"), cases_of(4), resamples=50)
-    assert rows["letters"].tolist() == ["a", "a"]
-    assert rows["reason"].str.contains("could not be tested").all()
 
 
 def test_the_table_tests_the_paired_scores() -> None:
