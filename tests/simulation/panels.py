@@ -64,6 +64,11 @@ def panel_of(choice: np.ndarray, p_a: np.ndarray | None = None, judges: Sequence
     return Panel(names, dimensions(choice.shape[1]), repeats, choice.astype(np.int8), p_a, costs)
 
 
+def forecasts_of(p_a: np.ndarray, judges: Sequence[str] | None = None) -> Panel:
+    """Return verdicts by their probabilities of A, shape as in `panel_of`; NaN where there is none."""
+    return panel_of(np.where(np.isnan(p_a), ABSENT, np.where(p_a > 0.5, 0, 1)), p_a, judges)
+
+
 def cases_of(n: int, cluster: np.ndarray | None = None, **columns: Any) -> pd.DataFrame:
     """Return cases with these columns."""
     cases = pd.DataFrame({"case_id": small_tables.ids(n), **columns})

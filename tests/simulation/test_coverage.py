@@ -18,7 +18,6 @@ from .panels import (
     MODALITIES,
     accuracy,
     cases_of,
-    column,
     covered,
     covers_as_claimed,
     frame_of,

@@ -20,7 +20,12 @@ HIGH = 0.07
 
 
 def significance(
-    panel: Panel, gold: pd.DataFrame, cases: pd.DataFrame, policy: str = "official", resamples: int = 200, **options: Any
+    panel: Panel,
+    gold: pd.DataFrame,
+    cases: pd.DataFrame,
+    policy: str = "official",
+    resamples: int = 200,
+    **options: Any,
 ) -> pd.DataFrame:
     return rows_of("significance", panel, gold, cases, policy=policy, resamples=resamples, **options)
 
@@ -113,8 +118,7 @@ def test_ties_order_bias_and_clusters_of_unequal_size(clusters: int) -> None:
         lean = spread * generator.uniform(-1, 1, (3, len(some), clusters)).astype(np.float32)
         sums[:, some] = np.add.reduceat(steady_leaning_tying(generator, lean[..., cluster]), start, axis=2)
     sizes = [
-        (flip_p((sums[one] - sums[other]).T.astype(np.int64)) <= 0.05).mean()
-        for one, other in ((0, 1), (0, 2), (1, 2))
+        (flip_p((sums[one] - sums[other]).T.astype(np.int64)) <= 0.05).mean() for one, other in ((0, 1), (0, 2), (1, 2))
     ]
     within = (sums - sums.mean(axis=0)).transpose(1, 2, 0)
     every = Sampling(np.arange(clusters), np.empty((0, clusters)))
