@@ -12,7 +12,7 @@ from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.columns import DOMINATED
 from mrb_lib.stats.multiplicity import adjust
 from mrb_lib.stats.panel import ABSENT, Panel
-from mrb_lib.stats.tables.probes import AS_IT_IS, NO_NOISE, NO_PROBES, NOT_PAIRED, NOT_SCORED, expectations_broken
+from mrb_lib.stats.tables.probes import AS_IT_IS, NO_NOISE, NO_PROBES, NOT_PAIRED, expectations_broken
 from mrb_lib.tables.schema import CHOICES, NO_PROBE
 from tests.stats.probes.panels import cases_of, gold_of, panel_of, probes, table
 
@@ -103,14 +103,6 @@ def test_what_the_order_does_is_not_taken_for_noise_or_for_the_probe() -> None:
     assert 0 < row["changed_high"] < 0.07
 
 
-def test_a_verdict_in_one_order_only_is_compared_with_that_order() -> None:
-    rng = np.random.default_rng(0)
-    plain = rng.integers(0, 2, size=(1, N, 2, 1))
-    probed = np.where(np.arange(2)[:, None] == 0, plain, ABSENT)
-    row = table({NO_PROBE: panel_of(plain), "question/sex": panel_of(probed)}, gold_of(["A"] * N), N).iloc[0]
-    assert (row["n"], row["changed"], row["accuracy_change"]) == (N, 0, 0)
-
-
 def deterministic(change: float, probe: str, *, n: int = 300, **options: object) -> pd.Series:
     """The row of a judge that never varies, and changes this share of its verdicts under a probe."""
     plain = np.zeros((1, n, 2, 1), dtype=int)
@@ -142,15 +134,6 @@ def test_without_repeats_noise_is_unknown_unless_it_is_stated() -> None:
     assert NO_NOISE in unknown["reason"]
     assert stated["changed_beyond_noise"] == pytest.approx(0.1)
     assert not stated["kept_expectation"]
-
-
-def test_without_labels_accuracies_are_null_and_the_rest_is_there() -> None:
-    panels = ragged(3)
-    labelled, bare = (table(panels, gold_of(["A"] * N)[:n], N) for n in (N, 0))
-    assert bare[["accuracy", "accuracy_change", "p_value", "equivalence_p"]].isna().all(axis=None)
-    assert bare["reason"].str.contains(NOT_SCORED).all()
-    pd.testing.assert_series_equal(bare["changed"], labelled["changed"])
-    assert bare.loc[bare["probe"] == "response/credentials", "target_shift_p"].notna().all()
 
 
 def test_a_probe_that_the_library_does_not_have_expects_nothing() -> None:
@@ -191,20 +174,6 @@ def test_all_tests_of_all_judges_are_corrected_together() -> None:
         np.testing.assert_allclose(adjusted, adjust(p_values.ravel(), "holm").reshape(p_values.shape))
         assert rows["family"].eq(np.isfinite(p_values).sum()).all()
         assert set(rows["judge"]) == {"j0000", "j0001"}
-
-
-def test_with_and_without_the_image() -> None:
-    rng = np.random.default_rng(1)
-    right = {NO_PROBE: 0.9, "image/removed": 0.6, "image/swapped-same": 0.5}
-    panels = {name: panel_of(np.where(rng.random((1, 400, 2, 1)) < share, 0, 1)) for name, share in right.items()}
-    rows = table(panels, gold_of(["A"] * 400), 400, resamples=200)
-    means = {name: (panel.choice == 0).mean() for name, panel in panels.items()}
-    for name in ("image/removed", "image/swapped-same"):
-        row = rows[rows["probe"] == name].iloc[0]
-        assert row["accuracy"] == pytest.approx(means[NO_PROBE])
-        assert row["accuracy_probed"] == pytest.approx(means[name])
-        assert row["accuracy_change_low"] < right[name] - 0.9 < row["accuracy_change_high"]
-    assert rows.loc[rows["part"] == "probe", "kept_expectation"].all()
 
 
 def test_rows_say_why_there_is_nothing_to_compare() -> None:
